@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open addressing over 32-bit slots, at most half full; the bytes live in pages that are never moved,
+ * so that pointers from intern_text stay valid until intern_free. */
+#include "base/intern.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+#include "base/hash.h"
+
+#define PAGE_BYTES ((size_t)64 * 1024)
+
+struct intern_page {
+    struct intern_page *next;
+    size_t used, size;
+    char data[];
+};
+
+void intern_free(struct intern *table)
+{
+    if (!table)
+        return;
+    while (table->pages) {
+        struct intern_page *next = table->pages->next;
+        free(table->pages);
+        table->pages = next;
+    }
+    free(table->entries);
+    free(table->slots);
+    *table = (struct intern){0};
+}
+
+static char *keep_bytes(struct intern *table, const void *data, size_t length)
+{
+    size_t need;
+    if (!checked_add_size(length, 1, &need))
+        return NULL;
+    if (!table->pages || table->pages->size - table->pages->used < need) {
+        size_t size = need > PAGE_BYTES ? need : PAGE_BYTES;
+        struct intern_page *page = malloc(sizeof *page + size);
+        if (!page)
+            return NULL;
+        *page = (struct intern_page){.next = table->pages, .size = size};
+        table->pages = page;
+    }
+    char *at = table->pages->data + table->pages->used;
+    if (length)
+        memcpy(at, data, length);
+    at[length] = '\0';
+    table->pages->used += need;
+    return at;
+}
+
+/* The slot that holds these bytes, or the empty one where they belong. */
+static size_t find_slot(const struct intern *table, const void *data, size_t length, uint32_t hash)
+{
+    size_t mask = table->slot_count - 1;
+    size_t at = hash & mask;
+    while (table->slots[at]) {
+        const struct intern_entry *entry = &table->entries[table->slots[at] - 1];
+        if (entry->hash == hash && entry->length == length && memcmp(entry->data, data, length) == 0)
+            return at;
+        at = (at + 1) & mask;
+    }
+    return at;
+}
+
+static bool grow_slots(struct intern *table)
+{
+    size_t count = table->slot_count ? table->slot_count * 2 : 64;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t at = table->entries[i].hash & (count - 1);
+        while (slots[at])
+            at = (at + 1) & (count - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    free(table->slots);
+    table->slots = slots;
+    table->slot_count = count;
+    return true;
+}
+
+uint32_t intern_find(const struct intern *table, const void *data, size_t length)
+{
+    if (!table->slot_count)
+        return INTERN_NONE;
+    uint32_t slot = table->slots[find_slot(table, data, length, hash_fold32(hash_bytes(data, length, 0)))];
+    return slot ? slot - 1 : INTERN_NONE;
+}
+
+uint32_t intern_add(struct intern *table, const void *data, size_t length)
+{
+    if (length > UINT32_MAX - 1 || table->count >= UINT32_MAX - 1)
+        return INTERN_NONE;
+    if (table->count * 2 >= table->slot_count && !grow_slots(table))
+        return INTERN_NONE;
+    uint32_t hash = hash_fold32(hash_bytes(data, length, 0));
+    size_t at = find_slot(table, data, length, hash);
+    if (table->slots[at])
+        return table->slots[at] - 1;
+    if (!array_reserve(&table->entries, &table->capacity, table->count + 1, sizeof *table->entries))
+        return INTERN_NONE;
+    char *kept = keep_bytes(table, data, length);
+    if (!kept)
+        return INTERN_NONE;
+    table->entries[table->count] = (struct intern_entry){kept, (uint32_t)length, hash};
+    table->slots[at] = (uint32_t)++table->count;
+    return (uint32_t)table->count - 1;
+}
