@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope: mark up a program so that `opscope run PROGRAM` shows where its time goes.
+ *
+ *     #include <opscope/opscope.h>
+ *
+ *     void step(void)
+ *     {
+ *         OPSCOPE_FUNCTION();              // a zone until the end of the block
+ *         {
+ *             OPSCOPE_ZONE("load batch");  // a zone with a name of its own
+ *             ...
+ *         }
+ *         OPSCOPE_COUNTER("queue length", n);
+ *     }
+ *
+ * Without a session (no `opscope run` around the program) each call is one load and one branch. Every
+ * function may be called from any thread, from signal handlers, before main, in atexit handlers and after
+ * fork. None of them fails: what cannot be recorded is counted as lost and shown with the trace.
+ *
+ * Compile with -DOPSCOPE_DISABLE to turn everything into nothing. */
+#ifndef OPSCOPE_OPSCOPE_H
+#define OPSCOPE_OPSCOPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OPSCOPE_ABI 1 /* of the functions below; `opscope --version` prints it */
+
+#if defined(__GNUC__)
+#define OPSCOPE_API __attribute__((visibility("default")))
+#else
+#define OPSCOPE_API
+#endif
+
+/* Where a zone, counter or frame is in the source. One static object a call site; the library keeps what it
+ * learned about the site in `id`. struct_size lets the struct grow. */
+struct opscope_site {
+    uint32_t struct_size;
+    uint32_t line;
+    const char *name;
+    const char *function;
+    const char *file;
+    uint32_t colour; /* 0xRRGGBB; 0 = chosen by the viewer */
+    uint32_t id;     /* the library's */
+};
+
+enum opscope_op_type { OPSCOPE_OP_DEVICE = 0, OPSCOPE_OP_HOST = 1, OPSCOPE_OP_FALLBACK = 2 };
+
+struct opscope_tensor {
+    uint32_t struct_size;
+    uint32_t rank;               /* up to 16 */
+    const int64_t *shape;        /* logical */
+    const int64_t *padded_shape; /* NULL = same as shape */
+    const char *dtype;           /* "BFLOAT16"; texts may be NULL */
+    const char *layout;          /* "TILE", "ROW_MAJOR" */
+    const char *memory;          /* "DEV_1_DRAM_INTERLEAVED" */
+};
+
+enum opscope_track_kind {
+    OPSCOPE_TRACK_QUEUE = 3,
+    OPSCOPE_TRACK_CORE = 4,
+    OPSCOPE_TRACK_PROCESSOR = 5,
+    OPSCOPE_TRACK_DMA = 6,
+    OPSCOPE_TRACK_OTHER = 7
+};
+
+struct opscope_run_part { /* time of one processor in a run, in device ticks */
+    const char *name;
+    uint64_t ticks;
+};
+
+struct opscope_run { /* one execution of an op on a device */
+    uint32_t struct_size;
+    uint32_t track;   /* from opscope_device_track */
+    uint64_t op_call; /* from opscope_op_begin; 0 = unknown */
+    const char *name;
+    uint64_t start_ticks;
+    uint64_t duration_ticks;
+    uint32_t cores;
+    uint32_t session;    /* trace replay session; 0 = none */
+    uint32_t part_count; /* up to 32 */
+    uint32_t reserved;
+    const struct opscope_run_part *parts;
+};
+
+#ifndef OPSCOPE_DISABLE
+
+/* Nonzero while this process may be recorded. Read it only through opscope_is_recording(). */
+OPSCOPE_API extern int opscope_recording;
+
+static inline int opscope_is_recording(void)
+{
+    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED);
+}
+
+/* The recorder's side of the calls below; use the macros and the inline functions. */
+OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site);
+OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
+OPSCOPE_API void opscope_zone_end_(void);
+OPSCOPE_API void opscope_zone_text_(const char *text, size_t length);
+OPSCOPE_API void opscope_zone_value_(uint64_t value);
+OPSCOPE_API void opscope_zone_colour_(uint32_t colour);
+OPSCOPE_API void opscope_signpost_(const char *header, const char *message);
+OPSCOPE_API void opscope_message_(const char *text, size_t length);
+OPSCOPE_API void opscope_counter_(struct opscope_site *site, double value);
+OPSCOPE_API void opscope_counter_named_(const char *name, double value);
+OPSCOPE_API void opscope_frame_(struct opscope_site *site);
+OPSCOPE_API void opscope_alloc_(const void *address, size_t size, const char *pool);
+OPSCOPE_API void opscope_free_(const void *address, const char *pool);
+OPSCOPE_API void opscope_thread_name_(const char *name);
+OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device);
+OPSCOPE_API void opscope_op_tensor_(int is_output, const struct opscope_tensor *tensor);
+OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value);
+OPSCOPE_API void opscope_op_kernel_(const char *name);
+OPSCOPE_API void opscope_op_end_(void);
+OPSCOPE_API uint64_t opscope_now_(void);
+OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second);
+OPSCOPE_API uint32_t opscope_device_track_(uint32_t device, uint32_t parent, int kind, const char *name,
+                                           uint64_t number);
+OPSCOPE_API void opscope_device_zone_(uint32_t track, const char *name, uint64_t start_ticks,
+                                      uint64_t duration_ticks);
+OPSCOPE_API void opscope_device_run_(const struct opscope_run *run);
+OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint64_t device_ticks,
+                                      uint64_t uncertainty_ns);
+OPSCOPE_API const char *opscope_recorder_version(void);
+
+#define OPSCOPE_IF_RECORDING_(call)                                                                          \
+    do {                                                                                                     \
+        if (opscope_is_recording())                                                                          \
+            call;                                                                                            \
+    } while (0)
+
+#define OPSCOPE_JOIN2_(a, b) a##b
+#define OPSCOPE_JOIN_(a, b) OPSCOPE_JOIN2_(a, b)
+
+#define OPSCOPE_SITE_(variable, name_, colour_)                                                              \
+    static struct opscope_site variable = {(uint32_t)sizeof(struct opscope_site),                            \
+                                           (uint32_t)__LINE__,                                               \
+                                           (name_),                                                          \
+                                           __func__,                                                         \
+                                           __FILE__,                                                         \
+                                           (uint32_t)(colour_),                                              \
+                                           0}
+
+static inline void opscope_scope_end_(const int *is_open)
+{
+    if (*is_open)
+        opscope_zone_end_();
+}
+
+#define OPSCOPE_ZONE_AT2_(unique, name, colour) OPSCOPE_ZONE_AT_(unique, name, colour)
+#define OPSCOPE_ZONE_AT_(unique, name, colour)                                                               \
+    OPSCOPE_SITE_(OPSCOPE_JOIN_(opscope_site_, unique), name, colour);                                       \
+    const int OPSCOPE_JOIN_(opscope_scope_, unique) __attribute__((cleanup(opscope_scope_end_), unused)) =   \
+        opscope_is_recording() ? opscope_zone_begin_(&OPSCOPE_JOIN_(opscope_site_, unique)) : 0
+
+/* A zone until the end of the block. The name must be a string literal. */
+#define OPSCOPE_ZONE(name) OPSCOPE_ZONE_AT2_(__COUNTER__, "" name, 0)
+#define OPSCOPE_ZONE_COLOUR(name, colour) OPSCOPE_ZONE_AT2_(__COUNTER__, "" name, colour)
+/* A zone named as the function it is in. */
+#define OPSCOPE_FUNCTION() OPSCOPE_ZONE_AT2_(__COUNTER__, NULL, 0)
+
+/* For code that cannot scope. Ends pair with begins on the same thread, innermost first. */
+#define OPSCOPE_BEGIN(name)                                                                                  \
+    do {                                                                                                     \
+        if (opscope_is_recording()) {                                                                        \
+            OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
+            opscope_zone_begin_(&opscope_site_here_);                                                        \
+        }                                                                                                    \
+    } while (0)
+#define OPSCOPE_END() OPSCOPE_IF_RECORDING_(opscope_zone_end_())
+
+#define OPSCOPE_COUNTER(name, value)                                                                         \
+    do {                                                                                                     \
+        if (opscope_is_recording()) {                                                                        \
+            OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
+            opscope_counter_(&opscope_site_here_, (double)(value));                                          \
+        }                                                                                                    \
+    } while (0)
+/* The end of one frame, step or iteration of that name. */
+#define OPSCOPE_FRAME(name)                                                                                  \
+    do {                                                                                                     \
+        if (opscope_is_recording()) {                                                                        \
+            OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
+            opscope_frame_(&opscope_site_here_);                                                             \
+        }                                                                                                    \
+    } while (0)
+
+/* A zone whose name is known only at run time: pair with opscope_zone_end. The name is copied. */
+static inline void opscope_zone_begin(const char *name)
+{
+    if (opscope_is_recording())
+        opscope_zone_begin_named_(name, name ? strlen(name) : 0, 0);
+}
+static inline void opscope_zone_end(void)
+{
+    OPSCOPE_IF_RECORDING_(opscope_zone_end_());
+}
+/* These three speak of the innermost open zone of this thread. Text: up to 1 MiB. */
+static inline void opscope_zone_text(const char *text)
+{
+    OPSCOPE_IF_RECORDING_(opscope_zone_text_(text, text ? strlen(text) : 0));
+}
+static inline void opscope_zone_value(uint64_t value)
+{
+    OPSCOPE_IF_RECORDING_(opscope_zone_value_(value));
+}
+static inline void opscope_zone_colour(uint32_t rgb)
+{
+    OPSCOPE_IF_RECORDING_(opscope_zone_colour_(rgb));
+}
+/* A named moment that reports can start or stop at; message may be NULL. */
+static inline void opscope_signpost(const char *header, const char *message)
+{
+    OPSCOPE_IF_RECORDING_(opscope_signpost_(header, message));
+}
+static inline void opscope_message(const char *text)
+{
+    OPSCOPE_IF_RECORDING_(opscope_message_(text, text ? strlen(text) : 0));
+}
+static inline void opscope_counter(const char *name, double value)
+{
+    OPSCOPE_IF_RECORDING_(opscope_counter_named_(name, value));
+}
+static inline void opscope_alloc(const void *address, size_t size, const char *pool)
+{
+    OPSCOPE_IF_RECORDING_(opscope_alloc_(address, size, pool));
+}
+static inline void opscope_free(const void *address, const char *pool)
+{
+    OPSCOPE_IF_RECORDING_(opscope_free_(address, pool));
+}
+static inline void opscope_thread_name(const char *name)
+{
+    OPSCOPE_IF_RECORDING_(opscope_thread_name_(name));
+}
+
+/* One call of an accelerator operation. Returns the call's id (0 when nothing is recorded), which
+ * opscope_device_run takes. Inputs, outputs and attributes belong to the innermost open op of the thread. */
+static inline uint64_t opscope_op_begin(const char *name, enum opscope_op_type type, uint32_t device)
+{
+    return opscope_is_recording() ? opscope_op_begin_(name, (int)type, device) : 0;
+}
+static inline void opscope_op_input(const struct opscope_tensor *tensor)
+{
+    OPSCOPE_IF_RECORDING_(opscope_op_tensor_(0, tensor));
+}
+static inline void opscope_op_output(const struct opscope_tensor *tensor)
+{
+    OPSCOPE_IF_RECORDING_(opscope_op_tensor_(1, tensor));
+}
+static inline void opscope_op_attribute(const char *key, const char *value)
+{
+    OPSCOPE_IF_RECORDING_(opscope_op_attribute_(key, value));
+}
+static inline void opscope_op_kernel(const char *name)
+{
+    OPSCOPE_IF_RECORDING_(opscope_op_kernel_(name));
+}
+static inline void opscope_op_end(void)
+{
+    OPSCOPE_IF_RECORDING_(opscope_op_end_());
+}
+
+/* --- device feed: the runtime of a chip hands over what it measured, in the device's own ticks --- */
+
+/* Host time in the session's ticks, to be paired with a device time in opscope_device_sync. */
+static inline uint64_t opscope_now(void)
+{
+    return opscope_is_recording() ? opscope_now_() : 0;
+}
+/* All return 0 when nothing is recorded; 0 is accepted everywhere and means "nowhere". */
+static inline uint32_t opscope_device_open(const char *name, uint32_t number, double ticks_per_second)
+{
+    return opscope_is_recording() ? opscope_device_open_(name, number, ticks_per_second) : 0;
+}
+/* parent: another track of the device, or 0 for the device itself. */
+static inline uint32_t opscope_device_track(uint32_t device, uint32_t parent, enum opscope_track_kind kind,
+                                            const char *name, uint64_t number)
+{
+    return opscope_is_recording() ? opscope_device_track_(device, parent, (int)kind, name, number) : 0;
+}
+static inline void opscope_device_zone(uint32_t track, const char *name, uint64_t start_ticks,
+                                       uint64_t duration_ticks)
+{
+    OPSCOPE_IF_RECORDING_(opscope_device_zone_(track, name, start_ticks, duration_ticks));
+}
+static inline void opscope_device_run(const struct opscope_run *run)
+{
+    OPSCOPE_IF_RECORDING_(opscope_device_run_(run));
+}
+static inline void opscope_device_sync(uint32_t device, uint64_t host_time, uint64_t device_ticks,
+                                       uint64_t uncertainty_ns)
+{
+    OPSCOPE_IF_RECORDING_(opscope_device_sync_(device, host_time, device_ticks, uncertainty_ns));
+}
+
+#else /* OPSCOPE_DISABLE: the same names, and nothing behind them */
+
+#define OPSCOPE_ZONE(name) ((void)0)
+#define OPSCOPE_ZONE_COLOUR(name, colour) ((void)0)
+#define OPSCOPE_FUNCTION() ((void)0)
+#define OPSCOPE_BEGIN(name) ((void)0)
+#define OPSCOPE_END() ((void)0)
+#define OPSCOPE_COUNTER(name, value) ((void)sizeof(value))
+#define OPSCOPE_FRAME(name) ((void)0)
+#define OPSCOPE_NOTHING_(declaration)                                                                        \
+    static inline declaration                                                                                \
+    {                                                                                                        \
+    }
+#define OPSCOPE_ZERO_(declaration)                                                                           \
+    static inline declaration                                                                                \
+    {                                                                                                        \
+        return 0;                                                                                            \
+    }
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+OPSCOPE_ZERO_(int opscope_is_recording(void))
+OPSCOPE_NOTHING_(void opscope_zone_begin(const char *name))
+OPSCOPE_NOTHING_(void opscope_zone_end(void))
+OPSCOPE_NOTHING_(void opscope_zone_text(const char *text))
+OPSCOPE_NOTHING_(void opscope_zone_value(uint64_t value))
+OPSCOPE_NOTHING_(void opscope_zone_colour(uint32_t rgb))
+OPSCOPE_NOTHING_(void opscope_signpost(const char *header, const char *message))
+OPSCOPE_NOTHING_(void opscope_message(const char *text))
+OPSCOPE_NOTHING_(void opscope_counter(const char *name, double value))
+OPSCOPE_NOTHING_(void opscope_alloc(const void *address, size_t size, const char *pool))
+OPSCOPE_NOTHING_(void opscope_free(const void *address, const char *pool))
+OPSCOPE_NOTHING_(void opscope_thread_name(const char *name))
+OPSCOPE_ZERO_(uint64_t opscope_op_begin(const char *name, enum opscope_op_type type, uint32_t device))
+OPSCOPE_NOTHING_(void opscope_op_input(const struct opscope_tensor *tensor))
+OPSCOPE_NOTHING_(void opscope_op_output(const struct opscope_tensor *tensor))
+OPSCOPE_NOTHING_(void opscope_op_attribute(const char *key, const char *value))
+OPSCOPE_NOTHING_(void opscope_op_kernel(const char *name))
+OPSCOPE_NOTHING_(void opscope_op_end(void))
+OPSCOPE_ZERO_(uint64_t opscope_now(void))
+OPSCOPE_ZERO_(uint32_t opscope_device_open(const char *name, uint32_t number, double ticks_per_second))
+OPSCOPE_ZERO_(uint32_t opscope_device_track(uint32_t device, uint32_t parent, enum opscope_track_kind kind,
+                                            const char *name, uint64_t number))
+OPSCOPE_NOTHING_(void opscope_device_zone(uint32_t track, const char *name, uint64_t start_ticks,
+                                          uint64_t duration_ticks))
+OPSCOPE_NOTHING_(void opscope_device_run(const struct opscope_run *run))
+OPSCOPE_NOTHING_(void opscope_device_sync(uint32_t device, uint64_t host_time, uint64_t device_ticks,
+                                          uint64_t uncertainty_ns))
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif /* OPSCOPE_DISABLE */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
