@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope: finds the sub-command and calls it. SIGPIPE keeps its disposition, which the profiled program
+ * inherits: a reader that goes away ends us quietly, by the signal or, where it is ignored, by EPIPE. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "cli/command.h"
+#include "cli/version.h"
+#include "opscope/opscope.h"
+
+#define MOST_COMMANDS 64u
+
+static int print_version(void)
+{
+    printf("opscope %s\n"
+           "recorder ABI %d\n"
+           "trace format %d\n",
+           OPSCOPE_VERSION, OPSCOPE_ABI, VERSION_TRACE_FORMAT);
+    return EXIT_OK;
+}
+
+static int print_help(FILE *stream)
+{
+    struct bytes text = {0};
+    program_help_text(output_terminal_width(fileno(stream)), output_may_colour(stream, OUTPUT_COLOR_AUTO),
+                      &text);
+    if (text.data)
+        fwrite(text.data, 1, text.length, stream);
+    bytes_free(&text);
+    return stream == stdout ? EXIT_OK : EXIT_USAGE;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *words[MOST_COMMANDS];
+    size_t count = 0;
+    const struct command *command;
+    for (size_t i = 0; (command = command_at(i)) && count < MOST_COMMANDS; i++) {
+        if (!command->is_hidden)
+            words[count++] = command->name;
+    }
+    const char *near = name[0] == '-' ? NULL : suggest_word(name, words, count);
+    fprintf(stderr, "opscope: unknown %s %s", name[0] == '-' ? "option" : "command", name);
+    if (near)
+        fprintf(stderr, "; did you mean %s?", near);
+    fprintf(stderr, " (see opscope --help)\n");
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return print_help(stderr);
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+        return print_version();
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return print_help(stdout);
+    const struct command *command = command_find(name);
+    if (!command)
+        return unknown_command(name);
+    int status = command->run(command, argc - 1, argv + 1);
+    if (fflush(stdout) != 0)
+        clearerr(stdout);
+    return status;
+}

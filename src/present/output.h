@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a command's result goes: stdout, or a file that appears under its name only when it is whole.
+ *
+ * output_open looks at the options and the terminal once and says what the writers need to know: width,
+ * colours, format. A file is written as ".NAME.tmp-XXXXXX" beside its final place and renamed by
+ * output_finish; output_abandon removes it. A pipe whose reader went away is not an error (head). */
+#ifndef OPSCOPE_PRESENT_OUTPUT_H
+#define OPSCOPE_PRESENT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+enum output_color { OUTPUT_COLOR_AUTO = 0, OUTPUT_COLOR_ALWAYS = 1, OUTPUT_COLOR_NEVER = 2 };
+enum output_format { OUTPUT_TERMINAL = 0, OUTPUT_CSV = 1, OUTPUT_JSON = 2 };
+
+struct output_options {
+    bool json;
+    bool csv;
+    bool wide;
+    unsigned color;     /* enum output_color */
+    const char *output; /* NULL or "-": stdout */
+};
+
+struct output {
+    FILE *stream;
+    enum output_format format;
+    bool is_coloured;
+    bool is_terminal;
+    unsigned width; /* columns; 0 = no limit (--wide, a pipe, a file) */
+    char *path;     /* NULL: stdout */
+    char *temporary_path;
+};
+
+/* -EINVAL: --json and --csv together; else why the file cannot be written. */
+int output_open(struct output *output, const struct output_options *options, struct error *err);
+int output_finish(struct output *output, struct error *err);
+void output_abandon(struct output *output);
+
+/* Columns of the terminal behind a descriptor: COLUMNS, else its size, else 80. */
+unsigned output_terminal_width(int descriptor);
+/* May colours be written to this stream? NO_COLOR (when not empty) and TERM=dumb say no in auto mode. */
+bool output_may_colour(FILE *stream, unsigned color);
+
+#endif
