@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# A thin front for CMake. `make demo` and `make test` work on a bare Debian 12: they say which packages are
+# missing and install them (root or sudo); OPSCOPE_NO_INSTALL=1 stops that.
+
+BUILD       ?= build
+PREFIX      ?= /usr/local
+DESTDIR     ?=
+JOBS        ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE_FLAGS ?=
+PYTHON       = $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
+GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
+
+.DEFAULT_GOAL := all
+.PHONY: all demo test test-long bench lint format docs install uninstall cross fuzz clean help \
+        setup-build setup-test setup-bench setup-lint
+
+all: ## build into build/
+	@[ -f $(BUILD)/CMakeCache.txt ] || OPSCOPE_NO_INSTALL=1 scripts/setup.sh build
+	@[ -f $(BUILD)/CMakeCache.txt ] || cmake -S . -B $(BUILD) $(GENERATOR) $(CMAKE_FLAGS)
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: setup-build ## profile an example and show its zones
+	@$(MAKE) --no-print-directory all
+	@scripts/demo.sh $(BUILD)
+
+test: setup-test ## every test: gcc, clang, sanitizers, aarch64, lint, system, golden, fuzz (about 10 minutes)
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS)
+
+test-long: setup-test ## the same with long fuzzing and repeated stress
+	@$(MAKE) --no-print-directory all
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --long
+
+bench: setup-bench ## print the speed table of docs/benchmarks.md
+	@$(MAKE) --no-print-directory all
+	@scripts/bench.sh $(BUILD)
+
+lint: setup-lint ## formatting, banned functions, file and function length, layering, shell scripts
+	@scripts/lint.sh
+
+format: setup-lint ## let clang-format rewrite the C and C++ sources
+	@scripts/lint.sh --format
+
+docs: all ## write docs/commands/ anew from the program's own help
+	@$(PYTHON) scripts/check_docs.py --build $(BUILD) --write
+
+install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
+	@DESTDIR="$(DESTDIR)" scripts/install.sh $(BUILD) "$(PREFIX)"
+
+uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR put there
+	@DESTDIR="$(DESTDIR)" scripts/install.sh --remove $(BUILD) "$(PREFIX)"
+
+cross: setup-test ## build for aarch64 and run the unit tests under qemu-user
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only aarch64
+
+fuzz: setup-test ## run every fuzz target for FUZZ_SECONDS (60) each
+	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --only fuzz --fuzz-seconds $(or $(FUZZ_SECONDS),60)
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "  variables: BUILD=build PREFIX=/usr/local DESTDIR= JOBS=$(JOBS) CMAKE_FLAGS= OPSCOPE_NO_INSTALL=1"
+
+setup-build:
+	@BUILD=$(BUILD) scripts/setup.sh build
+setup-test:
+	@BUILD=$(BUILD) scripts/setup.sh build test lint
+setup-bench:
+	@BUILD=$(BUILD) scripts/setup.sh build bench
+setup-lint:
+	@BUILD=$(BUILD) scripts/setup.sh lint

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a folder of sources becomes. Every glob is re-read at build time (CONFIGURE_DEPENDS), so that a new
+# file needs no edit here.
+
+# One static library a folder.
+function(opscope_folder name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+  if(sources)
+    add_library(opscope_${name} STATIC ${sources})
+    target_link_libraries(opscope_${name} PUBLIC ${ARGN})
+  else()
+    add_library(opscope_${name} INTERFACE)
+    target_link_libraries(opscope_${name} INTERFACE ${ARGN})
+  endif()
+endfunction()
+
+# The recorder: libc alone. It stays loaded once it is loaded (nodelete): a plug-in that brought it in may be
+# unloaded while threads still hold its thread-local cursors.
+function(opscope_recorder)
+  set(map ${CMAKE_SOURCE_DIR}/src/record/opscope.map)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/record/*.c)
+  foreach(kind SHARED STATIC)
+    string(TOLOWER ${kind} suffix)
+    set(target opscope_record_${suffix})
+    if(NOT sources)
+      add_library(${target} INTERFACE)
+      continue()
+    endif()
+    add_library(${target} ${kind} ${sources})
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-plt -ftls-model=initial-exec)
+    target_link_libraries(${target} PUBLIC Threads::Threads)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME opscope EXPORT_NAME ${suffix}
+                          VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                          ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+    target_include_directories(${target} INTERFACE
+      $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  endforeach()
+  if(sources)
+    target_link_options(opscope_record_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,nodelete)
+    if(NOT OPSCOPE_SANITIZE AND NOT OPSCOPE_FUZZ)
+      target_link_options(opscope_record_shared PRIVATE -Wl,-z,defs)
+    endif()
+    set_property(TARGET opscope_record_shared APPEND PROPERTY LINK_DEPENDS ${map})
+  endif()
+endfunction()
+
+function(opscope_program)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(opscope ${sources})
+  target_link_libraries(opscope PRIVATE opscope_collect opscope_import opscope_present Threads::Threads)
+  set_target_properties(opscope PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endfunction()
+
+# Keeps the sources that this build has a compiler for.
+function(opscope_buildable_sources out)
+  set(sources ${ARGN})
+  if(NOT OPSCOPE_HAVE_CXX)
+    list(FILTER sources EXCLUDE REGEX "\\.cpp$")
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# examples/<name>/*.c(pp) becomes build/examples/<name>.
+function(opscope_examples)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/examples/*)
+  foreach(folder ${folders})
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*.cpp)
+    opscope_buildable_sources(sources ${sources})
+    if(IS_DIRECTORY ${folder} AND sources)
+      get_filename_component(name ${folder} NAME)
+      add_executable(example_${name} ${sources})
+      target_link_libraries(example_${name} PRIVATE opscope_record_shared Threads::Threads m)
+      set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+                            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+    endif()
+  endforeach()
+endfunction()
+
+# bench/bench_*.c becomes build/bench/bench_*, with the recorder and the whole road behind it.
+function(opscope_benchmarks)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/bench_*.c)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE opscope_record_shared opscope_collect opscope_import opscope_present
+                          Threads::Threads)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  endforeach()
+endfunction()
+
+# tests/system/programs/: what the system tests profile. NAME.c(pp) is a program with the shared recorder,
+# NAME_static.c one that is linked statically as a whole, NAME_plugin.c a module for dlopen.
+function(opscope_test_programs)
+  set(folder ${CMAKE_SOURCE_DIR}/tests/system/programs)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*.cpp)
+  opscope_buildable_sources(sources ${sources})
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    set(target program_${name})
+    if(name MATCHES "_plugin$")
+      add_library(${target} MODULE ${source})
+      set_target_properties(${target} PROPERTIES PREFIX "")
+      target_link_libraries(${target} PRIVATE opscope_record_shared)
+    elseif(name MATCHES "_static$")
+      if(OPSCOPE_SANITIZE)
+        continue() # the sanitizers' run-time libraries refuse -static
+      endif()
+      add_executable(${target} ${source})
+      target_link_libraries(${target} PRIVATE opscope_record_static Threads::Threads m -static)
+    else()
+      add_executable(${target} ${source})
+      target_link_libraries(${target} PRIVATE opscope_record_shared Threads::Threads m ${CMAKE_DL_LIBS})
+    endif()
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
+  endforeach()
+endfunction()
+
+function(opscope_unit_tests)
+  if(NOT OPSCOPE_HAVE_CMOCKA)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+    target_link_libraries(${name} PRIVATE opscope_collect opscope_import opscope_present opscope_record_static
+                          Threads::Threads ${CMOCKA_LIBRARY})
+    add_test(NAME unit/${name} COMMAND ${name})
+    set_tests_properties(unit/${name} PROPERTIES TIMEOUT 300 LABELS unit)
+  endforeach()
+endfunction()
+
+# tests/fuzz/fuzz_*.c: libFuzzer programs over everything that reads what others wrote.
+function(opscope_fuzz_targets)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "OPSCOPE_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE opscope_collect opscope_import opscope_present Threads::Threads)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+  endforeach()
+endfunction()
