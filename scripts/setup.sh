@@ -27,11 +27,11 @@ test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|un
 test|g++|g++|optional|tests of the C++ header
 test|pkgconf|pkg-config|optional|the test of the installed pkg-config file
 test|clang|clang|optional|the clang build and the fuzz targets
-test|libclang-rt-14-dev|/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a /usr/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|optional|the fuzz targets
-test|python3-protobuf|/usr/lib/python3/dist-packages/google/protobuf/__init__.py|optional|reading the Perfetto export with a parser that is not ours
-test|protobuf-compiler|protoc|optional|reading the Perfetto export with a parser that is not ours
-test|nodejs|node nodejs|optional|reading the Chrome export with speedscope's importer
-test|npm|npm|optional|reading the Chrome export with speedscope's importer
+test|libclang-rt-14-dev|/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|optional|the fuzz targets
+test|python3-protobuf|/usr/lib/python3/dist-packages/google/protobuf|optional|a foreign reader of the Perfetto export
+test|protobuf-compiler|protoc|optional|a foreign reader of the Perfetto export
+test|nodejs|node nodejs|optional|a foreign reader of the Chrome export
+test|npm|npm|optional|a foreign reader of the Chrome export
 test|gcc-aarch64-linux-gnu|aarch64-linux-gnu-gcc|optional|the aarch64 build
 test|libc6-dev-arm64-cross|/usr/aarch64-linux-gnu/include/stdlib.h|optional|the aarch64 build
 test|qemu-user|qemu-aarch64|optional|running the unit tests for aarch64
