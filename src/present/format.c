@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "present/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *format_count(struct number_text *out, uint64_t value)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    size_t used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            out->text[used++] = ',';
+        out->text[used++] = digits[i];
+    }
+    out->text[used] = '\0';
+    return out->text;
+}
+
+/* The unit is the largest in which the rounded value is not below 1, so that 999.9996 us is 1.000 ms. */
+const char *format_time_real(struct number_text *out, double ns)
+{
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {3.6e12, "h"}};
+    const double below[] = {999.9995e3, 999.9995e6, 9999.9995e9, INFINITY};
+    double size = fabs(ns);
+    if (!isfinite(ns)) {
+        snprintf(out->text, sizeof out->text, "-");
+    } else if (size < 999.95) {
+        snprintf(out->text, sizeof out->text, "%.1f ns", ns);
+    } else {
+        unsigned i = 0;
+        while (size >= below[i])
+            i++;
+        snprintf(out->text, sizeof out->text, "%.3f %s", ns / units[i].ns, units[i].name);
+    }
+    return out->text;
+}
+
+const char *format_time(struct number_text *out, uint64_t ns)
+{
+    if (ns >= 1000)
+        return format_time_real(out, (double)ns);
+    snprintf(out->text, sizeof out->text, "%" PRIu64 " ns", ns);
+    return out->text;
+}
+
+const char *format_instant(struct number_text *out, uint64_t ns)
+{
+    uint64_t us = ns / 1000 + (ns % 1000 >= 500);
+    snprintf(out->text, sizeof out->text, "%" PRIu64 ".%06" PRIu64 " s", us / 1000000, us % 1000000);
+    return out->text;
+}
+
+const char *format_bytes(struct number_text *out, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        snprintf(out->text, sizeof out->text, "%" PRIu64 " B", bytes);
+        return out->text;
+    }
+    double value = (double)bytes / 1024;
+    unsigned i = 0;
+    for (; value >= 1023.95 && i < 5; i++)
+        value /= 1024;
+    snprintf(out->text, sizeof out->text, "%.1f %s", value, units[i]);
+    return out->text;
+}
+
+const char *format_percent(struct number_text *out, double percent, unsigned decimals)
+{
+    double least = pow(10, -(double)decimals);
+    if (!isfinite(percent))
+        snprintf(out->text, sizeof out->text, "-");
+    else if (percent > 0 && percent < least / 2)
+        snprintf(out->text, sizeof out->text, "<%.*f%%", (int)decimals, least);
+    else
+        snprintf(out->text, sizeof out->text, "%.*f%%", (int)decimals, percent);
+    return out->text;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables for programs: CSV (RFC 4180, lines end in CR LF) and JSON. Exact numbers in base units. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "present/table.h"
+
+static void column_key(const struct table_column *column, char *out, size_t size)
+{
+    const char *unit = table_column_unit(column);
+    snprintf(out, size, "%s%s%s", column->key, *unit ? "_" : "", unit);
+}
+
+static void append_csv_text(struct bytes *out, const char *text, size_t length)
+{
+    bool needs_quotes = length > 0 && (text[0] == ' ' || text[length - 1] == ' ');
+    for (size_t i = 0; i < length && !needs_quotes; i++)
+        needs_quotes = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+    if (!needs_quotes) {
+        bytes_append(out, text, length);
+        return;
+    }
+    bytes_append_text(out, "\"");
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
+            bytes_append_text(out, "\"");
+        bytes_append(out, text + i, 1);
+    }
+    bytes_append_text(out, "\"");
+}
+
+void table_append_csv(const struct table *table, struct bytes *out)
+{
+    char key[80];
+    bool is_first = true;
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (table->columns[c].shown == TABLE_TERMINAL_ONLY)
+            continue;
+        column_key(&table->columns[c], key, sizeof key);
+        bytes_append_format(out, "%s%s", is_first ? "" : ",", key);
+        is_first = false;
+    }
+    bytes_append_text(out, "\r\n");
+    for (size_t r = 0; r < table->row_count; r++) {
+        is_first = true;
+        for (size_t c = 0; c < table->column_count; c++) {
+            const struct table_cell *cell = table_cell(table, r, c);
+            if (table->columns[c].shown == TABLE_TERMINAL_ONLY)
+                continue;
+            if (!is_first)
+                bytes_append_text(out, ",");
+            is_first = false;
+            if (cell->kind == TABLE_CELL_TEXT)
+                append_csv_text(out, table_cell_text(table, cell), cell->text_length);
+            else if (cell->kind == TABLE_CELL_INTEGER)
+                bytes_append_format(out, "%s%" PRIu64, cell->is_negative ? "-" : "", cell->magnitude);
+            else if (cell->kind == TABLE_CELL_REAL)
+                json_append_real(out, cell->real);
+        }
+        bytes_append_text(out, "\r\n");
+    }
+}
+
+static void write_json_cell(const struct table *table, const struct table_cell *cell, struct json *json)
+{
+    switch (cell->kind) {
+    case TABLE_CELL_TEXT:
+        json_text_length(json, table_cell_text(table, cell), cell->text_length);
+        break;
+    case TABLE_CELL_INTEGER:
+        if (cell->is_negative)
+            json_integer(json, (int64_t)(0 - cell->magnitude));
+        else
+            json_unsigned(json, cell->magnitude);
+        break;
+    case TABLE_CELL_REAL:
+        json_real(json, cell->real);
+        break;
+    default:
+        json_null(json);
+        break;
+    }
+}
+
+void table_write_json_rows(const struct table *table, struct json *json)
+{
+    char key[80];
+    json_array(json, JSON_LINES);
+    for (size_t r = 0; r < table->row_count; r++) {
+        json_object(json, JSON_INLINE);
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (table->columns[c].shown == TABLE_TERMINAL_ONLY)
+                continue;
+            column_key(&table->columns[c], key, sizeof key);
+            json_key(json, key);
+            write_json_cell(table, table_cell(table, r, c), json);
+        }
+        json_end(json);
+    }
+    json_end(json);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table for a terminal. Each column is as wide as its widest cell. Where that does not fit, texts that may
+ * shrink do so down to their least width; then columns are left out, the highest `drop` first, and the room
+ * they leave goes back to the texts; then texts shrink below their least width. Numbers are never cut. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "present/table.h"
+#include "present/utf8.h"
+
+#define GAP 2u
+#define NARROWEST_TEXT 4u
+
+struct layout {
+    size_t *width;  /* of each column as it will be printed; */
+    size_t *needed; /* and as it would like to be */
+    bool *is_shown;
+    size_t column_count;
+};
+
+static bool is_right_aligned(const struct table_column *column)
+{
+    return column->type != TABLE_TEXT;
+}
+
+static void measure(const struct table *table, struct layout *layout)
+{
+    struct bytes text = {0};
+    for (size_t c = 0; c < table->column_count; c++) {
+        const struct table_column *column = &table->columns[c];
+        size_t widest = utf8_width(column->title, strlen(column->title));
+        layout->is_shown[c] = column->shown != TABLE_DATA_ONLY;
+        for (size_t r = 0; layout->is_shown[c] && r < table->row_count; r++) {
+            const struct table_cell *cell = table_cell(table, r, c);
+            size_t width;
+            if (cell->kind == TABLE_CELL_TEXT) {
+                width = 2u * cell->indent + utf8_width(table_cell_text(table, cell), cell->text_length);
+            } else {
+                bytes_clear(&text);
+                table_append_cell(table, column, cell, &text);
+                width = text.length; /* numbers are ASCII */
+            }
+            widest = width > widest ? width : widest;
+        }
+        layout->needed[c] = layout->width[c] = widest;
+    }
+    bytes_free(&text);
+}
+
+static size_t total_width(const struct layout *layout)
+{
+    size_t total = 0;
+    for (size_t c = 0; c < layout->column_count; c++) {
+        if (layout->is_shown[c])
+            total += layout->width[c] + (total ? GAP : 0);
+    }
+    return total;
+}
+
+/* Takes columns away from the widest text that may still shrink until it fits or none can. */
+static void shrink_texts(const struct table *table, struct layout *layout, size_t limit, bool below_least)
+{
+    size_t total;
+    while ((total = total_width(layout)) > limit) {
+        size_t widest = SIZE_MAX;
+        for (size_t c = 0; c < table->column_count; c++) {
+            const struct table_column *column = &table->columns[c];
+            size_t least = below_least || column->shrink == 0 ? NARROWEST_TEXT : column->shrink;
+            bool may = layout->is_shown[c] && column->type == TABLE_TEXT && (column->shrink || below_least);
+            if (may && layout->width[c] > least &&
+                (widest == SIZE_MAX || layout->width[c] > layout->width[widest]))
+                widest = c;
+        }
+        if (widest == SIZE_MAX)
+            return;
+        layout->width[widest]--;
+    }
+}
+
+/* The shown column to leave out next; SIZE_MAX when all others must stay. */
+static size_t next_dropped(const struct table *table, const struct layout *layout)
+{
+    size_t choice = SIZE_MAX;
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (layout->is_shown[c] && table->columns[c].drop &&
+            (choice == SIZE_MAX || table->columns[c].drop >= table->columns[choice].drop))
+            choice = c;
+    }
+    return choice;
+}
+
+static void widen_texts(struct layout *layout, size_t limit)
+{
+    size_t total = total_width(layout);
+    for (size_t c = 0; c < layout->column_count && total < limit; c++) {
+        if (!layout->is_shown[c] || layout->width[c] >= layout->needed[c])
+            continue;
+        size_t more = layout->needed[c] - layout->width[c];
+        if (more > limit - total)
+            more = limit - total;
+        layout->width[c] += more;
+        total += more;
+    }
+}
+
+/* Returns how many columns were left out. */
+static size_t fit(const struct table *table, struct layout *layout, size_t limit)
+{
+    size_t dropped = 0, choice;
+    shrink_texts(table, layout, limit, false);
+    while (total_width(layout) > limit && (choice = next_dropped(table, layout)) != SIZE_MAX) {
+        layout->is_shown[choice] = false;
+        dropped++;
+    }
+    shrink_texts(table, layout, limit, true);
+    widen_texts(layout, limit);
+    return dropped;
+}
+
+static void pad(struct bytes *out, size_t columns)
+{
+    bytes_append_format(out, "%*s", (int)columns, "");
+}
+
+static void append_header(const struct table *table, const struct layout *layout,
+                          const struct table_look *look, size_t last, struct bytes *out)
+{
+    bool is_first = true;
+    if (look->is_coloured)
+        bytes_append_text(out, table_style_begin(TABLE_BOLD));
+    for (size_t c = 0; c <= last; c++) {
+        const struct table_column *column = &table->columns[c];
+        size_t length = strlen(column->title);
+        size_t width = utf8_width(column->title, length);
+        if (!layout->is_shown[c])
+            continue;
+        if (!is_first)
+            pad(out, GAP);
+        is_first = false;
+        if (width > layout->width[c]) { /* a text column squeezed below its title */
+            width = utf8_append_shortened(out, column->title, length, layout->width[c], "");
+            length = 0;
+        }
+        if (is_right_aligned(column))
+            pad(out, layout->width[c] - width);
+        bytes_append(out, column->title, length);
+        if (!is_right_aligned(column) && c != last)
+            pad(out, layout->width[c] - width);
+    }
+    if (look->is_coloured)
+        bytes_append_text(out, "\033[0m");
+    bytes_append_text(out, "\n");
+}
+
+static void append_text_cell(const struct table *table, const struct table_cell *cell, size_t width,
+                             bool is_last, const struct table_look *look, struct bytes *out)
+{
+    size_t indent = 2u * cell->indent;
+    if (indent + 8 > width) /* deep in a tree: keep some room for the name */
+        indent = width > 8 ? width - 8 : 0;
+    pad(out, indent);
+    size_t used = indent + utf8_append_shortened(out, table_cell_text(table, cell), cell->text_length,
+                                                 width - indent, look->is_utf8 ? "\xe2\x80\xa6" : "..");
+    if (!is_last)
+        pad(out, width - used);
+}
+
+static void append_row(const struct table *table, const struct layout *layout, const struct table_look *look,
+                       size_t row, size_t last, struct bytes *out)
+{
+    struct bytes number = {0};
+    bool is_first = true;
+    for (size_t c = 0; c <= last; c++) {
+        const struct table_column *column = &table->columns[c];
+        const struct table_cell *cell = table_cell(table, row, c);
+        if (!layout->is_shown[c])
+            continue;
+        if (!is_first)
+            pad(out, GAP);
+        is_first = false;
+        unsigned style = cell->kind == TABLE_CELL_MISSING && !cell->style ? TABLE_DIM : cell->style;
+        const char *begin = look->is_coloured ? table_style_begin(style) : "";
+        bytes_append_text(out, begin);
+        if (cell->kind == TABLE_CELL_TEXT) {
+            append_text_cell(table, cell, layout->width[c], c == last, look, out);
+        } else {
+            bytes_clear(&number);
+            table_append_cell(table, column, cell, &number);
+            if (is_right_aligned(column))
+                pad(out, layout->width[c] - number.length);
+            bytes_append(out, number.data, number.length);
+            if (!is_right_aligned(column) && c != last)
+                pad(out, layout->width[c] - number.length);
+        }
+        if (*begin)
+            bytes_append_text(out, "\033[0m");
+    }
+    bytes_append_text(out, "\n");
+    bytes_free(&number);
+}
+
+static void append_dropped(const struct table *table, const struct layout *layout, size_t dropped,
+                           const struct table_look *look, struct bytes *out)
+{
+    bytes_append_format(out,
+                        "%s(%zu column%s not shown:", look->is_coloured ? table_style_begin(TABLE_DIM) : "",
+                        dropped, dropped == 1 ? "" : "s");
+    bool is_first = true;
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (layout->is_shown[c] || table->columns[c].shown == TABLE_DATA_ONLY)
+            continue;
+        bytes_append_format(out, "%s %s", is_first ? "" : ",", table->columns[c].title);
+        is_first = false;
+    }
+    bytes_append_format(out, "; --wide shows %s)%s\n", dropped == 1 ? "it" : "them",
+                        look->is_coloured ? "\033[0m" : "");
+}
+
+void table_append_terminal(const struct table *table, const struct table_look *look, struct bytes *out)
+{
+    size_t count = table->column_count;
+    struct layout layout = {
+        .width = calloc(count, sizeof(size_t)),
+        .needed = calloc(count, sizeof(size_t)),
+        .is_shown = calloc(count, sizeof(bool)),
+        .column_count = count,
+    };
+    if (layout.width && layout.needed && layout.is_shown) {
+        measure(table, &layout);
+        size_t dropped = look->width ? fit(table, &layout, look->width) : 0;
+        size_t last = 0;
+        for (size_t c = 0; c < count; c++)
+            last = layout.is_shown[c] ? c : last;
+        append_header(table, &layout, look, last, out);
+        for (size_t r = 0; r < table->row_count; r++)
+            append_row(table, &layout, look, r, last, out);
+        if (dropped)
+            append_dropped(table, &layout, dropped, look, out);
+    } else {
+        out->failed = true;
+    }
+    free(layout.width);
+    free(layout.needed);
+    free(layout.is_shown);
+}
