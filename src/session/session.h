@@ -31,7 +31,8 @@
 #define SESSION_VARIABLE "OPSCOPE_SESSION" /* PATH:ID, ID = 16 hex digits, must match the control file */
 #define SESSION_CONTROL_FILE "control"
 #define SESSION_SEGMENT_SUFFIX ".seg"
-#define SESSION_REFUSAL_PREFIX "unrecorded-" /* an empty file PREFIX<pid>-<errno>: a process that got no segment */
+#define SESSION_REFUSAL_PREFIX                                                                               \
+    "unrecorded-" /* an empty file PREFIX<pid>-<errno>: a process that got no segment */
 
 #define SESSION_VERSION 1u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
@@ -48,8 +49,9 @@
 #define SESSION_NAME_LEVELS 7u
 #define SESSION_NAME_PROBES 16u
 #define SESSION_NAME_FULL 1u /* the id that stands for every name that found no room */
-#define SESSION_STALE_NS UINT64_C(1000000000) /* a collector whose heart has not beaten for this long is gone */
-#define SESSION_PIECE_SLOTS 255u              /* text slots behind one record: 4,080 bytes */
+#define SESSION_STALE_NS                                                                                     \
+    UINT64_C(1000000000)         /* a collector whose heart has not beaten for this long is gone */
+#define SESSION_PIECE_SLOTS 255u /* text slots behind one record: 4,080 bytes */
 #define SESSION_PAGE ((size_t)4096)
 
 enum session_on_full { SESSION_ON_FULL_DROP = 0, SESSION_ON_FULL_WAIT = 1 };
@@ -132,7 +134,7 @@ struct chunk_descriptor {
     uint32_t track;     /* number of the thread in this segment */
     uint64_t sequence;  /* of this chunk in its track, from 0 */
     uint64_t base_ticks;
-    uint64_t base_raw_ns; /* taken together with base_ticks */
+    uint64_t base_raw_ns;  /* taken together with base_ticks */
     uint64_t zones_before; /* zones this track began in earlier chunks */
     uint32_t thread_id;
     uint16_t depth_at_start;
@@ -151,19 +153,20 @@ enum record_kind {
     RECORD_NONE = 0,
     RECORD_ZONE_BEGIN = 1, /* id: name; payload: colour */
     RECORD_ZONE_END = 2,
-    RECORD_FRAME = 3,       /* id: name */
-    RECORD_ZONE_COLOUR = 4, /* payload: colour */
-    RECORD_OP_PART = 5,     /* id: text; payload: enum trace_part_role */
-    RECORD_LATE_ENDS = 6,   /* id: so many zones ended before this while there was no room to say so */
-    RECORD_THREAD_NAME = 7, /* id: name */
-    RECORD_COUNTER = 128,   /* id: name; + {double, -} */
+    RECORD_FRAME = 3,         /* id: name */
+    RECORD_ZONE_COLOUR = 4,   /* payload: colour */
+    RECORD_OP_PART = 5,       /* id: text; payload: enum trace_part_role */
+    RECORD_LATE_ENDS = 6,     /* id: so many zones ended before this while there was no room to say so */
+    RECORD_THREAD_NAME = 7,   /* id: name */
+    RECORD_COUNTER = 128,     /* id: name; + {double, -} */
     RECORD_ZONE_VALUE = 129,  /* + {value, -} */
     RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release; + {address, size} */
     RECORD_OP_BEGIN = 131,    /* id: name; payload low 24: type; + {call, device}; ended by RECORD_ZONE_END */
     RECORD_DEVICE_ZONE = 132, /* time: device ticks; id: name; payload low 24: track; + {duration, call} */
-    RECORD_DEVICE_RUN = 133,  /* likewise; + {duration, call} {cores | session << 32, -} {part name, ticks}... */
-    RECORD_CLOCK_SYNC = 134,  /* time: host; id: device; + {device ticks, uncertainty ns} */
-    RECORD_ZONE_TEXT = 135,   /* the three texts: id: total bytes; payload low 24: offset of this piece */
+    RECORD_DEVICE_RUN =
+        133, /* likewise; + {duration, call} {cores | session << 32, -} {part name, ticks}... */
+    RECORD_CLOCK_SYNC = 134, /* time: host; id: device; + {device ticks, uncertainty ns} */
+    RECORD_ZONE_TEXT = 135,  /* the three texts: id: total bytes; payload low 24: offset of this piece */
     RECORD_MESSAGE = 136,
     RECORD_SIGNPOST = 137, /* header, NUL, message */
 };

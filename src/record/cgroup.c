@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is there room in our memory cgroup? Memory of the session is charged to the cgroup that touches it first, and a
+ * cgroup that runs full brings the OOM killer, not an error. So each growth step first compares itself with what
+ * the cgroup and its parents have left (page cache that can be dropped counts as left).
+ *
+ * Whether there is any limit is found out once a process, when the segment is made: without one, no file is
+ * ever opened again (a program may have entered seccomp by then). */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+#define NO_LIMIT (UINT64_MAX / 2)
+
+enum { UNKNOWN = 0, UNLIMITED = 1, LIMITED = 2 };
+
+struct cgroup_files {
+    const char *root, *limit, *usage, *inactive;
+};
+
+static const struct cgroup_files versions[] = {
+    {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+    {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
+    {"/sys/fs/cgroup/unified", "memory.max", "memory.current", "inactive_file "},
+};
+
+static int limit_state;
+static uint32_t version_used;
+static char own_path[256]; /* of this process, below the root */
+
+static size_t read_file(const char *path, char *buffer, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, buffer, size - 1);
+    close(fd);
+    buffer[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool file_path(char *out, size_t size, const char *path, size_t path_length, const char *file)
+{
+    int n = snprintf(out, size, "%s%.*s/%s", versions[version_used].root, (int)path_length, path, file);
+    return n > 0 && (size_t)n < size;
+}
+
+/* A number in one of the cgroup's files; `fallback` when it is not there or says "max". */
+static uint64_t read_figure(size_t path_length, const char *file, const char *key, uint64_t fallback)
+{
+    char path[400], text[4096];
+    if (!file_path(path, sizeof path, own_path, path_length, file) || !read_file(path, text, sizeof text))
+        return fallback;
+    const char *at = text;
+    if (key) {
+        at = strncmp(text, key, strlen(key)) == 0 ? text : NULL;
+        for (const char *line = text; !at && (line = strchr(line, '\n')); line++) {
+            if (strncmp(line + 1, key, strlen(key)) == 0)
+                at = line + 1;
+        }
+        if (!at)
+            return fallback;
+        at += strlen(key);
+    }
+    if (*at < '0' || *at > '9')
+        return fallback;
+    return strtoull(at, NULL, 10);
+}
+
+static size_t parent_length(size_t length)
+{
+    while (length > 0 && own_path[length - 1] != '/')
+        length--;
+    return length > 0 ? length - 1 : 0;
+}
+
+/* What is left for us, over this cgroup and those above it. */
+static uint64_t bytes_left(void)
+{
+    const struct cgroup_files *v = &versions[version_used];
+    uint64_t least = NO_LIMIT;
+    size_t length = strlen(own_path);
+    for (int level = 0; level < 16; level++) {
+        uint64_t limit = read_figure(length, v->limit, NULL, NO_LIMIT);
+        if (limit < (UINT64_C(1) << 50)) {
+            uint64_t used = read_figure(length, v->usage, NULL, 0);
+            uint64_t inactive = read_figure(length, "memory.stat", v->inactive, 0);
+            used = used > inactive ? used - inactive : 0;
+            uint64_t left = limit > used ? limit - used : 0;
+            least = left < least ? left : least;
+        }
+        if (length == 0)
+            break;
+        length = parent_length(length);
+    }
+    return least;
+}
+
+/* Finds our memory cgroup in /proc/self/cgroup: "N:memory:/path" (v1) or "0::/path" (v2). */
+static bool find_own(void)
+{
+    char text[4096];
+    if (!read_file("/proc/self/cgroup", text, sizeof text))
+        return false;
+    const char *v1 = strstr(text, ":memory:"), *v2 = strstr(text, "0::");
+    const char *path = v1 ? v1 + 8 : v2 ? v2 + 3 : NULL;
+    if (!path)
+        return false;
+    size_t length = strcspn(path, "\n");
+    if (length >= sizeof own_path)
+        return false;
+    memcpy(own_path, path, length);
+    own_path[length] = '\0';
+    if (strcmp(own_path, "/") == 0)
+        own_path[0] = '\0';
+    version_used = v1 ? 0 : access("/sys/fs/cgroup/unified", F_OK) == 0 ? 2 : 1;
+    return true;
+}
+
+bool cgroup_has_room(size_t step_bytes)
+{
+    if (limit_state == UNKNOWN)
+        limit_state = find_own() && bytes_left() < NO_LIMIT ? LIMITED : UNLIMITED;
+    return limit_state == UNLIMITED || bytes_left() >= 4 * (uint64_t)step_bytes;
+}

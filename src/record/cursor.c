@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread's cursor: setting it up, switching chunks, giving it back, counting what is lost. The argument why this
+ * is exact under signals and fork is in recorder.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define BLOCK_CURSORS 512u
+#define INLINE_KEYS 32u /* pthread keys that need no malloc when set: safe in a signal handler */
+
+__thread struct thread_cursor *recorder_cursor;
+
+static pthread_key_t thread_end_key;
+static uint32_t has_thread_end_key;
+
+static void lock_state(struct process_state *state)
+{
+    /* Signals are blocked, so the holder is another thread, and it will let go. */
+    while (__atomic_exchange_n(&state->lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void unlock_state(struct process_state *state)
+{
+    __atomic_store_n(&state->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* --- loss --- */
+
+static struct session_process *own_process(const struct thread_cursor *c)
+{
+    return (struct session_process *)(void *)(recorder_segment.memory + recorder_segment.layout.processes) +
+           c->process;
+}
+
+/* The counts are in shared memory at once, so that a SIGKILL does not lose them. */
+void cursor_lose_zone(struct thread_cursor *c)
+{
+    c->lost_zones++;
+    if (c->descriptor)
+        __atomic_store_n(&c->descriptor->lost_zones, c->lost_zones, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&own_process(c)->lost_zones, 1, __ATOMIC_RELAXED);
+}
+
+void cursor_lose_record(struct thread_cursor *c)
+{
+    c->lost_records++;
+    if (c->descriptor)
+        __atomic_store_n(&c->descriptor->lost_records, c->lost_records, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&own_process(c)->lost_records, 1, __ATOMIC_RELAXED);
+}
+
+/* --- chunks --- */
+
+static void seal(struct thread_cursor *c, uint32_t used, uint16_t flags)
+{
+    struct chunk_descriptor *d = c->descriptor;
+    if (!d)
+        return;
+    __atomic_store_n(&d->published, used < CHUNK_SLOTS ? used : CHUNK_SLOTS, __ATOMIC_RELEASE);
+    d->flags = (uint16_t)(d->flags | flags);
+    __atomic_store_n(&d->state, CHUNK_SEALED, __ATOMIC_RELEASE);
+}
+
+static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
+{
+    struct chunk_descriptor *d = segment_descriptor(chunk);
+    /* What a thread without a chunk lost is in its process's count already. */
+    if (!c->descriptor)
+        c->lost_zones = c->lost_records = 0;
+    d->published = 0;
+    d->process = c->process;
+    d->track = c->track;
+    d->sequence = c->sequence++;
+    d->base_ticks = clock_ticks(c->clock_source);
+    d->base_raw_ns = clock_raw_ns();
+    d->zones_before = c->zones;
+    d->thread_id = c->thread_id;
+    d->depth_at_start = (uint16_t)(c->depth < UINT16_MAX ? c->depth : UINT16_MAX);
+    d->flags = 0;
+    d->lost_zones = c->lost_zones;
+    d->lost_records = c->lost_records;
+    c->descriptor = d;
+    __atomic_store_n(&d->state, CHUNK_OWNED, __ATOMIC_RELEASE);
+}
+
+/* Only the outermost call gets here. On success index is behind the caller's slots, which begin at *first. */
+static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
+{
+    if (c->retry > 0) {
+        c->retry--;
+        return false;
+    }
+    int32_t chunk = segment_take_chunk(true);
+    if (chunk < 0) {
+        c->retry = LOST_RETRY;
+        return false;
+    }
+    c->is_switching = 1;
+    uint32_t used = __atomic_exchange_n(&c->index, CHUNK_SLOTS + 1, __ATOMIC_RELAXED);
+    c->limit = 0; /* nothing may be written until the new chunk is in place */
+    seal(c, used, 0);
+    describe_chunk(c, (uint32_t)chunk);
+    c->base = (struct slot *)(void *)(recorder_segment.memory + recorder_segment.layout.chunks +
+                                      (size_t)chunk * CHUNK_BYTES);
+    c->published = &c->descriptor->published;
+    *first = 0;
+    if (c->late_ends) {
+        c->base[0] =
+            (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_LATE_ENDS), c->late_ends};
+        c->late_ends = 0;
+        *first = 1;
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    c->limit = CHUNK_SLOTS;
+    c->is_switching = 0;
+    c->index = *first + slots;
+    return true;
+}
+
+struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end)
+{
+    struct thread_cursor *c = *cursor;
+    if (UNLIKELY(c->magic != CURSOR_MAGIC)) { /* wiped by fork: start afresh in the child */
+        memset(c, 0, sizeof *c);
+        recorder_cursor = NULL;
+        c = *cursor = cursor_of_thread();
+        if (!c)
+            return NULL;
+        c->nest++;
+        index = cursor_advance(&c->index, slots);
+    }
+    uint32_t owed = is_end ? 0 : (c->depth + 1 < CURSOR_RESERVED_ENDS ? c->depth + 1 : CURSOR_RESERVED_ENDS);
+    uint32_t room = is_end ? 0 : owed + CURSOR_SLACK + c->nest;
+    if (index + slots + room <= c->limit)
+        return c->base + index; /* a stack deeper than the ends we keep room for */
+    c->index = index;
+    if (c->nest > 1 && !c->is_switching && c->index - *c->published > CURSOR_STUCK && c->limit)
+        c->nest = 1; /* a handler that interrupted us never came back: siglongjmp */
+    uint32_t first;
+    if (c->nest > 1) {
+        c->nest--;
+        return NULL;
+    }
+    if (!next_chunk(c, slots, &first)) {
+        cursor_publish(c);
+        return NULL;
+    }
+    return c->base + first;
+}
+
+/* --- threads --- */
+
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    struct thread_cursor *c = recorder_cursor;
+    struct process_state *state = process_state_get();
+    if (!c || !state)
+        return;
+    sigset_t all, saved;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    recorder_cursor = NULL;
+    if (c->magic == CURSOR_MAGIC) { /* else: forked, and never recorded in this process */
+        seal(c, c->index, CHUNK_LAST);
+        memset(c, 0, sizeof *c);
+        lock_state(state);
+        c->next_free = state->free_cursors;
+        state->free_cursors = c;
+        unlock_state(state);
+    }
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+}
+
+static struct thread_cursor *allocate_cursor(struct process_state *state)
+{
+    struct thread_cursor *c = state->free_cursors;
+    if (c) {
+        state->free_cursors = c->next_free;
+        c->next_free = NULL;
+        return c;
+    }
+    if (!state->block_left) {
+        size_t bytes = BLOCK_CURSORS * sizeof *c;
+        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            return NULL;
+        madvise(memory, bytes, MADV_WIPEONFORK);
+        state->block = memory;
+        state->block_left = BLOCK_CURSORS;
+    }
+    state->block_left--;
+    return state->block++;
+}
+
+/* A track whose thread tells its own name first: the collector may see it only after the thread has ended. */
+static void record_thread_name(struct thread_cursor *c)
+{
+    char name[16] = "";
+    if (prctl(PR_GET_NAME, name) != 0)
+        return;
+    uint32_t id = names_text(name, strnlen(name, sizeof name));
+    struct slot *slot = cursor_reserve(&c, 1);
+    if (!slot)
+        return;
+    *slot = (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_THREAD_NAME), id};
+    cursor_publish(c);
+}
+
+static struct thread_cursor *set_up_thread(void)
+{
+    struct process_state *state = process_state_get();
+    if (!state)
+        return NULL;
+    struct thread_cursor *c = NULL;
+    lock_state(state);
+    if (segment_attach() && (state->is_registered || process_register(state)))
+        c = allocate_cursor(state);
+    if (c && !has_thread_end_key && pthread_key_create(&thread_end_key, thread_ends) == 0)
+        has_thread_end_key = 1;
+    unlock_state(state);
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof *c);
+    c->process = state->slot;
+    c->track = __atomic_fetch_add(&recorder_segment.header->track_count, 1, __ATOMIC_RELAXED);
+    c->thread_id = (uint32_t)syscall(SYS_gettid);
+    c->clock_source = recorder_segment.header->clock_source;
+    c->published = &c->no_chunk;
+    c->magic = CURSOR_MAGIC;
+    if (has_thread_end_key && thread_end_key < INLINE_KEYS)
+        pthread_setspecific(thread_end_key, c);
+    recorder_cursor = c;
+    return c;
+}
+
+struct thread_cursor *cursor_of_thread(void)
+{
+    struct thread_cursor *c = recorder_cursor;
+    if (c && c->magic == CURSOR_MAGIC)
+        return c;
+    if (!__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED))
+        return NULL;
+    int saved_errno = errno;
+    sigset_t all, saved;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    c = set_up_thread();
+    if (!c && !recorder_segment.is_ready)
+        recorder_switch_off();
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    if (c)
+        record_thread_name(c);
+    errno = saved_errno;
+    return c;
+}

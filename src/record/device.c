@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops and the device feed: what the runtime of an accelerator hands over. Descriptions (tensors, attributes,
+ * devices, tracks) are interned in the segment by content, so a call that repeats costs a look-up and a slot. */
+#include <stdio.h>
+#include <string.h>
+
+#include "record/recorder.h"
+#include "trace/model.h"
+
+#define MAX_RANK 16u
+#define MAX_RUN_PARTS 32u
+
+static uint64_t word_of(uint32_t id, uint32_t low_payload, uint32_t more_slots)
+{
+    return (uint64_t)(low_payload | more_slots << 24) << 32 | id;
+}
+
+/* Writes one record whose first slot has the given time; false when it was lost. */
+static bool emit_at(uint64_t ticks, unsigned kind, uint64_t word, const struct slot *more, uint32_t count)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    struct slot *slot = c ? cursor_reserve(&c, 1 + count) : NULL;
+    if (!slot) {
+        if (c)
+            cursor_lose_record(c);
+        return false;
+    }
+    slot->time_kind = slot_time_kind(ticks, kind);
+    slot->word = word;
+    for (uint32_t i = 0; i < count; i++)
+        slot[i + 1] = more[i];
+    cursor_publish(c);
+    return true;
+}
+
+static uint32_t text_id(const char *text)
+{
+    return names_text(text ? text : "", text ? strlen(text) : 0);
+}
+
+/* --- ops: a zone on the thread's track with a description --- */
+
+OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    struct process_state *state = process_state_get();
+    if (!c || !state)
+        return 0;
+    if (c->skip) {
+        c->skip++;
+        cursor_lose_zone(c);
+        return 0;
+    }
+    uint32_t id = text_id(name);
+    uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
+    struct slot *slot = cursor_reserve(&c, 2);
+    if (!slot) {
+        if (c) {
+            c->skip = 1;
+            cursor_lose_zone(c);
+        }
+        return 0;
+    }
+    c->depth++;
+    c->zones++;
+    slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN);
+    slot->word = word_of(id, (uint32_t)type & 0xff, 1);
+    slot[1] = (struct slot){call, device};
+    cursor_publish(c);
+    return call;
+}
+
+OPSCOPE_API void opscope_op_end_(void)
+{
+    opscope_zone_end_();
+}
+
+static void emit_part(uint32_t role, uint32_t id)
+{
+    struct thread_cursor *c = recorder_cursor;
+    if (c && !c->skip && c->depth)
+        emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
+}
+
+static size_t append_shape(char *out, size_t size, const char *key, const int64_t *shape, uint32_t rank)
+{
+    int n = snprintf(out, size, "%s=", key);
+    size_t at = n > 0 ? (size_t)n : 0;
+    for (uint32_t i = 0; i < rank && at < size; i++) {
+        n = snprintf(out + at, size - at, i ? "x%lld" : "%lld", (long long)shape[i]);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return at < size ? at : size - 1;
+}
+
+static size_t append_field(char *out, size_t size, size_t at, const char *key, const char *value)
+{
+    if (!value || !*value || at >= size)
+        return at;
+    int n = snprintf(out + at, size - at, ";%s=%s", key, value);
+    at += n > 0 ? (size_t)n : 0;
+    return at < size ? at : size - 1;
+}
+
+OPSCOPE_API void opscope_op_tensor_(int is_output, const struct opscope_tensor *t)
+{
+    char text[1024];
+    if (!t || !cursor_of_thread())
+        return;
+    uint32_t rank = t->shape ? (t->rank < MAX_RANK ? t->rank : MAX_RANK) : 0;
+    size_t at = append_shape(text, sizeof text, "shape", t->shape, rank);
+    if (t->padded_shape && at + 2 < sizeof text) {
+        text[at++] = ';';
+        at += append_shape(text + at, sizeof text - at, "padded", t->padded_shape, rank);
+    }
+    at = append_field(text, sizeof text, at, "dtype", t->dtype);
+    at = append_field(text, sizeof text, at, "layout", t->layout);
+    at = append_field(text, sizeof text, at, "memory", t->memory);
+    emit_part(is_output ? TRACE_PART_OUTPUT : TRACE_PART_INPUT, names_text(text, at));
+}
+
+OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value)
+{
+    if (!cursor_of_thread())
+        return;
+    /* key NUL value, as two pieces: no buffer, so no length limit of ours */
+    struct name_definition d = {
+        .kind = NAME_TEXT,
+        .pieces = {{key ? key : "", key ? strlen(key) : 0}, {value ? value : "", value ? strlen(value) : 0}},
+        .piece_count = 2,
+    };
+    emit_part(TRACE_PART_ATTRIBUTE, names_intern(&d));
+}
+
+OPSCOPE_API void opscope_op_kernel_(const char *name)
+{
+    if (cursor_of_thread())
+        emit_part(TRACE_PART_KERNEL, text_id(name));
+}
+
+/* --- device feed --- */
+
+OPSCOPE_API uint64_t opscope_now_(void)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    return c ? clock_ticks(c->clock_source) : 0;
+}
+
+OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    if (!c)
+        return 0;
+    struct name_definition d = {
+        .kind = NAME_DEVICE,
+        .aux = number,
+        .owner = c->process,
+        .pieces = {{name ? name : "", name ? strlen(name) : 0}},
+        .piece_count = 1,
+    };
+    memcpy(&d.value, &ticks_per_second, sizeof d.value);
+    return names_intern(&d);
+}
+
+OPSCOPE_API uint32_t opscope_device_track_(uint32_t device, uint32_t parent, int kind, const char *name,
+                                           uint64_t number)
+{
+    if (!device || !cursor_of_thread())
+        return 0;
+    struct name_definition d = {
+        .kind = NAME_DEVICE_TRACK,
+        .aux = (uint32_t)kind,
+        .value = number,
+        .owner = device,
+        .parent = parent,
+        .pieces = {{name ? name : "", name ? strlen(name) : 0}},
+        .piece_count = 1,
+    };
+    return names_intern(&d);
+}
+
+OPSCOPE_API void opscope_device_zone_(uint32_t track, const char *name, uint64_t start_ticks,
+                                      uint64_t duration_ticks)
+{
+    if (!track || !cursor_of_thread())
+        return;
+    emit_at(start_ticks, RECORD_DEVICE_ZONE, word_of(text_id(name), track & 0xffffff, 1),
+            &(struct slot){duration_ticks, 0}, 1);
+}
+
+OPSCOPE_API void opscope_device_run_(const struct opscope_run *run)
+{
+    if (!run || !run->track || !cursor_of_thread())
+        return;
+    struct slot more[2 + MAX_RUN_PARTS];
+    uint32_t parts = run->parts ? (run->part_count < MAX_RUN_PARTS ? run->part_count : MAX_RUN_PARTS) : 0;
+    more[0] = (struct slot){run->duration_ticks, run->op_call};
+    more[1] = (struct slot){(uint64_t)run->session << 32 | run->cores, 0};
+    for (uint32_t i = 0; i < parts; i++)
+        more[2 + i] = (struct slot){text_id(run->parts[i].name), run->parts[i].ticks};
+    emit_at(run->start_ticks, RECORD_DEVICE_RUN,
+            word_of(text_id(run->name), run->track & 0xffffff, 2 + parts), more, 2 + parts);
+}
+
+OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint64_t device_ticks,
+                                      uint64_t uncertainty_ns)
+{
+    if (device && host_time)
+        emit_at(host_time, RECORD_CLOCK_SYNC, word_of(device, 0, 1),
+                &(struct slot){device_ticks, uncertainty_ns}, 1);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls that every program uses: zones, texts, signposts, counters, frames, memory, thread names.
+ * opscope_zone_begin_ and opscope_zone_end_ are the hot path; see recorder.h for why they are right and
+ * docs/benchmarks.md for what they cost. */
+#include <string.h>
+
+#include "record/recorder.h"
+
+static inline uint64_t now_kind(const struct thread_cursor *c, unsigned kind)
+{
+    return slot_time_kind(clock_ticks(c->clock_source), kind);
+}
+
+static inline uint64_t id_payload(uint32_t id, uint32_t payload)
+{
+    return (uint64_t)payload << 32 | id;
+}
+
+static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
+{
+    if (UNLIKELY(c->skip)) {
+        c->skip++;
+        cursor_lose_zone(c);
+        return 1;
+    }
+    struct slot *slot = cursor_reserve(&c, 1);
+    if (UNLIKELY(!slot)) {
+        if (!c)
+            return 0;
+        c->skip = 1;
+        cursor_lose_zone(c);
+        return 1;
+    }
+    c->depth++;
+    c->zones++;
+    slot->time_kind = now_kind(c, RECORD_ZONE_BEGIN);
+    slot->word = id_payload(id, colour);
+    cursor_publish(c);
+    return 1;
+}
+
+__attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    if (!c)
+        return 0;
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    return zone_begin(c, id ? id : names_site(site), 0);
+}
+
+OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
+{
+    struct thread_cursor *c = recorder_cursor;
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    if (UNLIKELY(!c || !id))
+        return zone_begin_first(site);
+    return zone_begin(c, id, 0);
+}
+
+OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    return c ? zone_begin(c, names_text(name, length), colour) : 0;
+}
+
+OPSCOPE_API void opscope_zone_end_(void)
+{
+    struct thread_cursor *c = recorder_cursor;
+    if (UNLIKELY(!c))
+        return;
+    if (UNLIKELY(c->skip)) {
+        c->skip--;
+        return;
+    }
+    if (UNLIKELY(c->depth == 0)) /* begun before the session, or before the fork */
+        return;
+    c->nest++;
+    uint32_t index = cursor_advance(&c->index, 1);
+    struct slot *slot = c->base + index;
+    if (UNLIKELY(index + 1 > c->limit)) {
+        slot = cursor_reserve_slow(&c, index, 1, true);
+        if (!slot) {
+            c->depth--;
+            c->late_ends++;
+            return;
+        }
+    }
+    c->depth--;
+    slot->time_kind = now_kind(c, RECORD_ZONE_END);
+    slot->word = 0;
+    cursor_publish(c);
+}
+
+/* A record of `count` slots behind its head. */
+static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    if (!c)
+        return;
+    struct slot *slot = cursor_reserve(&c, 1 + count);
+    if (!slot) {
+        if (c)
+            cursor_lose_record(c);
+        return;
+    }
+    slot->time_kind = now_kind(c, kind);
+    slot->word = id_payload(id, payload | count << 24);
+    for (uint32_t i = 0; i < count; i++)
+        slot[i + 1] = more[i];
+    cursor_publish(c);
+}
+
+/* Text in pieces of at most 4,080 bytes; head and tail are two parts of one text (signpost: header NUL message). */
+static void emit_text(unsigned kind, const char *head, size_t head_length, const char *tail,
+                      size_t tail_length)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    if (!c)
+        return;
+    const size_t most = (size_t)1 << 20, piece_bytes = SESSION_PIECE_SLOTS * sizeof(struct slot);
+    if (head_length > most || tail_length > most - head_length) { /* what is cut off is counted */
+        cursor_lose_record(c);
+        head_length = head_length < most ? head_length : most;
+        tail_length = tail_length < most - head_length ? tail_length : most - head_length;
+    }
+    size_t total = head_length + tail_length, offset = 0;
+    do {
+        size_t bytes = total - offset < piece_bytes ? total - offset : piece_bytes;
+        uint32_t slots = (uint32_t)((bytes + sizeof(struct slot) - 1) / sizeof(struct slot));
+        struct slot *slot = cursor_reserve(&c, 1 + slots);
+        if (!slot) {
+            if (c)
+                cursor_lose_record(c);
+            return;
+        }
+        slot->time_kind = now_kind(c, kind);
+        slot->word = id_payload((uint32_t)total, (uint32_t)offset | slots << 24);
+        char *out = (char *)(slot + 1);
+        size_t from_head = offset < head_length ? head_length - offset : 0;
+        from_head = from_head < bytes ? from_head : bytes;
+        if (from_head)
+            memcpy(out, head + offset, from_head);
+        if (bytes > from_head)
+            memcpy(out + from_head, tail + (offset + from_head - head_length), bytes - from_head);
+        cursor_publish(c);
+        offset += bytes;
+    } while (offset < total);
+}
+
+/* Speaks of a zone that is not recorded? Then neither is this. */
+static bool zone_is_skipped(void)
+{
+    struct thread_cursor *c = recorder_cursor;
+    return !c || c->skip || c->depth == 0;
+}
+
+OPSCOPE_API void opscope_zone_text_(const char *text, size_t length)
+{
+    if (!zone_is_skipped())
+        emit_text(RECORD_ZONE_TEXT, text, length, NULL, 0);
+}
+
+OPSCOPE_API void opscope_zone_value_(uint64_t value)
+{
+    if (!zone_is_skipped())
+        emit(RECORD_ZONE_VALUE, 0, 0, &(struct slot){value, 0}, 1);
+}
+
+OPSCOPE_API void opscope_zone_colour_(uint32_t colour)
+{
+    if (!zone_is_skipped())
+        emit(RECORD_ZONE_COLOUR, 0, colour & 0xffffff, NULL, 0);
+}
+
+OPSCOPE_API void opscope_message_(const char *text, size_t length)
+{
+    emit_text(RECORD_MESSAGE, text, length, NULL, 0);
+}
+
+OPSCOPE_API void opscope_signpost_(const char *header, const char *message)
+{
+    header = header ? header : "";
+    message = message ? message : "";
+    emit_text(RECORD_SIGNPOST, header, strlen(header) + 1, message, strlen(message));
+}
+
+static uint32_t site_id(struct opscope_site *site)
+{
+    if (!cursor_of_thread())
+        return 0;
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    return id ? id : names_site(site);
+}
+
+static uint32_t text_id(const char *text)
+{
+    return cursor_of_thread() ? names_text(text ? text : "", text ? strlen(text) : 0) : 0;
+}
+
+static void emit_counter(uint32_t id, double value)
+{
+    struct slot more = {0, 0};
+    memcpy(&more.time_kind, &value, sizeof value);
+    emit(RECORD_COUNTER, id, 0, &more, 1);
+}
+
+OPSCOPE_API void opscope_counter_(struct opscope_site *site, double value)
+{
+    emit_counter(site_id(site), value);
+}
+
+OPSCOPE_API void opscope_counter_named_(const char *name, double value)
+{
+    emit_counter(text_id(name), value);
+}
+
+OPSCOPE_API void opscope_frame_(struct opscope_site *site)
+{
+    emit(RECORD_FRAME, site_id(site), 0, NULL, 0);
+}
+
+OPSCOPE_API void opscope_alloc_(const void *address, size_t size, const char *pool)
+{
+    emit(RECORD_MEMORY, pool ? text_id(pool) : 0, 0, &(struct slot){(uint64_t)(uintptr_t)address, size}, 1);
+}
+
+OPSCOPE_API void opscope_free_(const void *address, const char *pool)
+{
+    emit(RECORD_MEMORY, pool ? text_id(pool) : 0, 1, &(struct slot){(uint64_t)(uintptr_t)address, 0}, 1);
+}
+
+OPSCOPE_API void opscope_thread_name_(const char *name)
+{
+    emit(RECORD_THREAD_NAME, text_id(name), 0, NULL, 0);
+}
+
+OPSCOPE_API const char *opscope_recorder_version(void)
+{
+    return OPSCOPE_VERSION;
+}
