@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that the documents agree with the tree: check_docs.py [--build DIR] [--write] [CHECK...].
+
+links        every relative link in a Markdown file leads to a file, and its #anchor to a heading
+commands     docs/commands/*.md are what the program writes itself (opscope help --markdown-all DIR)
+environment  every variable that the program, the recorder or the scripts read is in docs/environment.md
+
+--write writes docs/commands/ anew instead of comparing.
+"""
+
+import argparse
+import filecmp
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
+CODE = re.compile(r"`[^`\n]+`")
+# How a variable is read: by name, or through a macro that holds the name; scripts and tests use their own forms.
+READ_BY_NAME = re.compile(r'\b(?:secure_)?getenv\(\s*"(\w+)"')
+NAMED_IN_A_STRING = re.compile(r'"(OPSCOPE_[A-Z_]+)(?:=|")')
+READ_IN_SHELL = re.compile(r"\$\{?(OPSCOPE_[A-Z_]+)")
+READ_IN_PYTHON = re.compile(r"environ(?:\.get\(|\[)\s*[\"'](\w+)[\"']")
+
+
+def tree_files(*patterns):
+    """Files of the tree, whether git is there or not."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns],
+        cwd=SOURCE,
+        capture_output=True,
+        check=False,
+    )
+    if listing.returncode == 0:
+        names = [name for name in listing.stdout.decode().split("\0") if name]
+    else:
+        names = []
+        for pattern in patterns:
+            names += glob.glob("**/" + pattern, root_dir=SOURCE, recursive=True)
+        names = [name for name in names if not name.startswith("build")]
+    return sorted(name for name in names if os.path.isfile(os.path.join(SOURCE, name)))
+
+
+def read(name):
+    with open(os.path.join(SOURCE, name), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def anchors(text):
+    """The #names that a heading gets on the usual hosts."""
+    found = set()
+    for heading in re.findall(r"^#+\s+(.*?)\s*#*$", FENCE.sub("", text), re.M):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+        name = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        number = 1
+        while (name if number == 1 else f"{name}-{number - 1}") in found:
+            number += 1
+        found.add(name if number == 1 else f"{name}-{number - 1}")
+    return found | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
+def check_links():
+    problems = []
+    for name in tree_files("*.md"):
+        text = CODE.sub("", FENCE.sub("", read(name)))
+        for match in LINK.finditer(text):
+            target = match.group(1) or match.group(2)
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            full = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            if not os.path.exists(os.path.join(SOURCE, full)):
+                problems.append(f"{name}: no such file: {target}")
+            elif anchor and full.endswith(".md") and anchor not in anchors(read(full)):
+                problems.append(f"{name}: no such heading: {target}")
+    return problems
+
+
+def write_pages(program, folder):
+    done = subprocess.run([program, "help", "--markdown-all", folder], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return [f"opscope help --markdown-all: exit status {done.returncode}: {done.stderr.strip()}"]
+    return []
+
+
+def check_commands(build, write):
+    program = os.path.join(build, "opscope")
+    folder = os.path.join(SOURCE, "docs", "commands")
+    if write:
+        for path in glob.glob(os.path.join(folder, "*.md")):
+            os.remove(path)
+        os.makedirs(folder, exist_ok=True)
+        return write_pages(program, folder)
+    with tempfile.TemporaryDirectory() as fresh:
+        problems = write_pages(program, fresh)
+        if problems:
+            return problems
+        names = sorted({*os.listdir(fresh), *(n for n in os.listdir(folder) if n.endswith(".md"))})
+        if not names:
+            return ["the program wrote no page"]
+        for name in names:
+            ours, theirs = os.path.join(folder, name), os.path.join(fresh, name)
+            if not os.path.exists(ours):
+                problems.append(f"docs/commands/{name} is missing (make docs writes it)")
+            elif not os.path.exists(theirs):
+                problems.append(f"docs/commands/{name} is of no command (make docs removes it)")
+            elif not filecmp.cmp(ours, theirs, shallow=False):
+                problems.append(f"docs/commands/{name} is not what the program says (make docs writes it anew)")
+        return problems
+
+
+def variables_read():
+    """{variable: file that reads it}"""
+    found = {}
+    for name in tree_files("*.c", "*.h", "*.hpp", "*.sh", "*.py", "Makefile", ".ci/run"):
+        text = read(name)
+        if name.startswith(("src/", "include/")):
+            names = READ_BY_NAME.findall(text) + NAMED_IN_A_STRING.findall(text)
+        elif name.endswith(".py"):
+            names = READ_IN_PYTHON.findall(text)
+        elif name.endswith(".sh") or name in ("Makefile", ".ci/run"):
+            names = READ_IN_SHELL.findall(text)
+        else:
+            names = []
+        for variable in names:
+            found.setdefault(variable, name)
+    return found
+
+
+def check_environment():
+    page = read("docs/environment.md")
+    found = variables_read()
+    if not found:
+        return ["no variable found in the sources: this check is broken"]
+    return [
+        f"docs/environment.md says nothing of {variable} ({name})"
+        for variable, name in sorted(found.items())
+        if f"`{variable}`" not in page
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(SOURCE, "build"))
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("checks", nargs="*", choices=["links", "commands", "environment", []])
+    options = parser.parse_args()
+    if options.write:
+        problems = check_commands(os.path.abspath(options.build), True)
+    else:
+        checks = options.checks or ["links", "commands", "environment"]
+        problems = []
+        if "links" in checks:
+            problems += check_links()
+        if "commands" in checks:
+            problems += check_commands(os.path.abspath(options.build), False)
+        if "environment" in checks:
+            problems += check_environment()
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
