@@ -28,9 +28,13 @@ esac
 
 # A library in a folder of the system's is found by programs only once the loader's cache knows it.
 refresh_loader_cache() {
-    if [ -z "$destdir" ] && [ "$(id -u)" = 0 ]; then
-        PATH=$PATH:/sbin:/usr/sbin ldconfig
-    fi
+    case $prefix in
+    /usr | /usr/local)
+        if [ -z "$destdir" ] && [ "$(id -u)" = 0 ]; then
+            PATH=$PATH:/sbin:/usr/sbin ldconfig
+        fi
+        ;;
+    esac
 }
 
 if [ $remove = 0 ]; then
