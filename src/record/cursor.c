@@ -64,6 +64,12 @@ void cursor_lose_record(struct thread_cursor *c)
         __atomic_fetch_add(&own_process(c)->lost_records, 1, __ATOMIC_RELAXED);
 }
 
+static void note_reason(struct thread_cursor *c, uint16_t flag)
+{
+    if (c->descriptor)
+        c->descriptor->flags = (uint16_t)(c->descriptor->flags | flag);
+}
+
 /* --- chunks --- */
 
 static void seal(struct thread_cursor *c, uint32_t used, uint16_t flags)
@@ -154,10 +160,12 @@ struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, 
     uint32_t first;
     if (c->nest > 1) {
         c->nest--;
+        note_reason(c, CHUNK_LOST_NESTED);
         return NULL;
     }
     if (!next_chunk(c, slots, &first)) {
         cursor_publish(c);
+        note_reason(c, CHUNK_LOST_FULL);
         return NULL;
     }
     return c->base + first;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "record/recorder.h"
-#include "trace/model.h"
 
 #define MAX_RANK 16u
 #define MAX_RUN_PARTS 32u
@@ -116,7 +115,7 @@ OPSCOPE_API void opscope_op_tensor_(int is_output, const struct opscope_tensor *
     at = append_field(text, sizeof text, at, "dtype", t->dtype);
     at = append_field(text, sizeof text, at, "layout", t->layout);
     at = append_field(text, sizeof text, at, "memory", t->memory);
-    emit_part(is_output ? TRACE_PART_OUTPUT : TRACE_PART_INPUT, names_text(text, at));
+    emit_part(is_output ? PART_OUTPUT : PART_INPUT, names_text(text, at));
 }
 
 OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value)
@@ -129,13 +128,13 @@ OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value)
         .pieces = {{key ? key : "", key ? strlen(key) : 0}, {value ? value : "", value ? strlen(value) : 0}},
         .piece_count = 2,
     };
-    emit_part(TRACE_PART_ATTRIBUTE, names_intern(&d));
+    emit_part(PART_ATTRIBUTE, names_intern(&d));
 }
 
 OPSCOPE_API void opscope_op_kernel_(const char *name)
 {
     if (cursor_of_thread())
-        emit_part(TRACE_PART_KERNEL, text_id(name));
+        emit_part(PART_KERNEL, text_id(name));
 }
 
 /* --- device feed --- */

@@ -125,7 +125,11 @@ struct session_process {
 };
 
 enum chunk_state { CHUNK_FREE = 0, CHUNK_OWNED = 1, CHUNK_SEALED = 2 };
-enum chunk_flag { CHUNK_LAST = 1 /* its thread has ended */ };
+enum chunk_flag {
+    CHUNK_LAST = 1,        /* its thread has ended */
+    CHUNK_LOST_NESTED = 2, /* some of the losses were signal handlers that met a chunk switch */
+    CHUNK_LOST_FULL = 4,   /* some were for want of a free chunk */
+};
 
 struct chunk_descriptor {
     uint32_t state;     /* enum chunk_state */
@@ -155,7 +159,7 @@ enum record_kind {
     RECORD_ZONE_END = 2,
     RECORD_FRAME = 3,         /* id: name */
     RECORD_ZONE_COLOUR = 4,   /* payload: colour */
-    RECORD_OP_PART = 5,       /* id: text; payload: enum trace_part_role */
+    RECORD_OP_PART = 5,       /* id: text; payload: enum record_part */
     RECORD_LATE_ENDS = 6,     /* id: so many zones ended before this while there was no room to say so */
     RECORD_THREAD_NAME = 7,   /* id: name */
     RECORD_COUNTER = 128,     /* id: name; + {double, -} */
@@ -169,6 +173,13 @@ enum record_kind {
     RECORD_ZONE_TEXT = 135,  /* the three texts: id: total bytes; payload low 24: offset of this piece */
     RECORD_MESSAGE = 136,
     RECORD_SIGNPOST = 137, /* header, NUL, message */
+};
+
+enum record_part { /* RECORD_OP_PART's payload */
+    PART_INPUT = 1,
+    PART_OUTPUT = 2,
+    PART_ATTRIBUTE = 3, /* the text is key, NUL, value */
+    PART_KERNEL = 4,
 };
 
 enum name_kind {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Session folders: making one, its control file, finding those that were left behind, removing them. */
+#ifndef OPSCOPE_SESSION_FOLDER_H
+#define OPSCOPE_SESSION_FOLDER_H
+
+#include "base/error.h"
+#include "session/session.h"
+
+struct session_folder {
+    char path[3072];
+    int fd;         /* of the folder */
+    int control_fd; /* locked for as long as its collector lives */
+    struct session_control control;
+    char output[4096]; /* where the trace goes */
+    char command[2048];
+};
+
+/* Candidates, best first: $OPSCOPE_DIR, /dev/shm, $XDG_RUNTIME_DIR, /tmp. NULL past the end. Unset ones are "". */
+const char *session_folder_candidate(unsigned index);
+
+/* Makes a folder and writes its control file (control, output and command are the caller's). */
+int session_folder_create(struct session_folder *folder, struct error *err);
+
+/* Opens an existing one. *is_alive: its collector still runs (the control file is locked). */
+int session_folder_open(struct session_folder *folder, const char *path, bool *is_alive, struct error *err);
+
+void session_folder_close(struct session_folder *folder);
+/* Deletes the folder and what is in it, never following links. */
+int session_folder_remove(const char *path, struct error *err);
+
+/* The value of OPSCOPE_SESSION for this folder. */
+void session_folder_variable(const struct session_folder *folder, char *out, size_t size);
+
+/* Calls back for every session folder of this user that can be found. */
+typedef void (*session_folder_fn)(void *context, const char *path);
+void session_folder_each(session_folder_fn found, void *context);
+
+#endif

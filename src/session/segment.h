@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's side of a segment. The file belongs to a process that may be broken or hostile, so: the layout
+ * follows from one checked number, descriptors are copied once and clamped, slots are never read twice, chunks that
+ * we gave back are known from our own list, and a truncated file is a dead segment and not a crash (guard.h).
+ * What to do with the records is the caller's business: the collector, recover, and later the remote agent. */
+#ifndef OPSCOPE_SESSION_SEGMENT_H
+#define OPSCOPE_SESSION_SEGMENT_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "session/session.h"
+
+struct session_segment;
+
+int session_segment_open(struct session_segment **out, int folder_fd, const char *name, uint64_t session_id,
+                         struct error *err);
+/* A segment in memory that the caller keeps (tests, fuzzing): same checks. */
+int session_segment_open_memory(struct session_segment **out, void *memory, size_t length, uint64_t session_id,
+                                struct error *err);
+void session_segment_close(struct session_segment *s);
+
+bool session_segment_is_dead(const struct session_segment *s); /* truncated under us: nothing more will come */
+const struct segment_header *session_segment_header(const struct session_segment *s); /* a checked copy */
+const char *session_segment_name(const struct session_segment *s);                    /* file name */
+
+void session_segment_beat(struct session_segment *s, uint64_t raw_ns);
+void session_segment_set_closed(struct session_segment *s);
+
+uint32_t session_segment_process_count(const struct session_segment *s);
+bool session_segment_process(const struct session_segment *s, uint32_t index, struct session_process *out);
+uint32_t session_segment_growth_failures(const struct session_segment *s);
+
+/* One chunk that has records we have not seen, or that is sealed. */
+struct segment_chunk {
+    uint32_t chunk;
+    uint32_t consumed; /* slots [0, consumed) were taken before */
+    bool is_sealed;
+    struct chunk_descriptor d; /* a copy; published <= CHUNK_SLOTS */
+    const struct slot *slots;  /* shared memory: load each word once */
+};
+
+/* Lists chunks in order of (track, sequence). Unsealed ones only when asked for, because looking at the line a
+ * thread is writing to slows it down. The list is valid until the next call. */
+const struct segment_chunk *session_segment_scan(struct session_segment *s, bool include_owned, size_t *count);
+void session_segment_consumed(struct session_segment *s, const struct segment_chunk *chunk, uint32_t slots);
+void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk); /* back to the pool */
+/* Chunks without memory or without an owner: what the program can still take. */
+uint32_t session_segment_free_chunks(const struct session_segment *s);
+
+struct segment_name {
+    uint32_t kind, aux, owner, parent;
+    uint64_t value;
+};
+/* Copies the definition and appends its bytes to `text`; false when there is no such name (yet). */
+bool session_segment_definition(const struct session_segment *s, uint32_t id, struct segment_name *out,
+                                struct bytes *text);
+
+#endif
