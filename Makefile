@@ -12,11 +12,11 @@ PYTHON       = $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-long bench lint format docs install uninstall cross fuzz clean help \
+.PHONY: all demo test test-long bench lint format docs setup install uninstall cross fuzz clean help \
         setup-build setup-test setup-bench setup-lint
 
 all: ## build into build/
-	@[ -f $(BUILD)/CMakeCache.txt ] || OPSCOPE_NO_INSTALL=1 scripts/setup.sh build
+	@[ -f $(BUILD)/CMakeCache.txt ] || scripts/setup.sh --check build
 	@[ -f $(BUILD)/CMakeCache.txt ] || cmake -S . -B $(BUILD) $(GENERATOR) $(CMAKE_FLAGS)
 	@cmake --build $(BUILD) -j $(JOBS)
 
@@ -44,6 +44,8 @@ format: setup-lint ## let clang-format rewrite the C and C++ sources
 
 docs: all ## write docs/commands/ anew from the program's own help
 	@$(PYTHON) scripts/check_docs.py --build $(BUILD) --write
+
+setup: setup-build ## install the Debian packages that the build needs
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
 	@DESTDIR="$(DESTDIR)" scripts/install.sh $(BUILD) "$(PREFIX)"

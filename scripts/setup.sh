@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes sure that what a make target needs is there: scripts/setup.sh SET... with SET one of build, test,
-# lint, bench. Looks for commands and headers first (a few milliseconds, no package manager involved), says
-# what is missing, and installs just that from Debian's packages, as root or through sudo.
+# Makes sure that what a make target needs is there: scripts/setup.sh [--check] SET... with SET one of build,
+# test, lint, bench. Looks for commands and headers first (a few milliseconds, no package manager involved),
+# says what is missing, and installs just that from Debian's packages, as root or through sudo. --check only
+# looks.
 #
 #   OPSCOPE_NO_INSTALL=1   install nothing: say what is missing and what will be skipped for it
 #   BUILD                  build folder whose CMake cache is dropped after an installation, so that the next
@@ -138,8 +139,13 @@ install_missing() {
     done
 }
 
+check_only=0
+if [ "${1-}" = --check ]; then
+    check_only=1
+    shift
+fi
 if [ $# -eq 0 ]; then
-    echo "usage: scripts/setup.sh build|test|lint|bench..." >&2
+    echo "usage: scripts/setup.sh [--check] build|test|lint|bench..." >&2
     exit 2
 fi
 wanted_sets="$*"
@@ -148,6 +154,9 @@ cd "$(dirname "$0")/.."
 look
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0
+fi
+if [ $check_only = 1 ]; then
+    finish "these Debian packages are missing (make setup, make demo and make test install what they need):"
 fi
 if [ "${OPSCOPE_NO_INSTALL:-0}" != 0 ] && [ -n "${OPSCOPE_NO_INSTALL:-}" ]; then
     finish "these Debian packages are missing (nothing is installed: OPSCOPE_NO_INSTALL is set):"
