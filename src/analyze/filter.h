@@ -31,7 +31,8 @@ struct trace_filter_options {
 };
 
 struct trace_filter {
-    bool is_everything;   /* no restriction at all */
+    bool has_processes;   /* a process was asked for */
+    bool has_tracks;      /* a process or a thread was asked for */
     bool *process_wanted; /* by process id */
     bool *track_wanted;   /* by track id: its process is wanted, and itself */
     bool *name_wanted;    /* by name id */
@@ -41,7 +42,7 @@ struct trace_filter {
     uint64_t since_ns, until_ns; /* host times; the whole trace without a window */
 };
 
-/* -EINVAL: a process, thread or name that the trace does not have, or an empty window. */
+/* -EINVAL: a process or thread that the trace does not have, or an empty window. The options must outlive it. */
 int trace_filter_resolve(struct trace_filter *filter, const struct trace *trace,
                          const struct trace_filter_options *options, struct error *err);
 void trace_filter_free(struct trace_filter *filter);
@@ -51,12 +52,12 @@ bool trace_filter_text_matches(const struct trace_filter *filter, const char *te
 
 static inline bool trace_filter_wants_track(const struct trace_filter *filter, uint32_t track)
 {
-    return track < filter->track_count ? filter->track_wanted[track] : filter->is_everything;
+    return track < filter->track_count ? filter->track_wanted[track] : !filter->has_tracks;
 }
 
 static inline bool trace_filter_wants_process(const struct trace_filter *filter, uint32_t process)
 {
-    return process < filter->process_count ? filter->process_wanted[process] : filter->is_everything;
+    return process < filter->process_count ? filter->process_wanted[process] : !filter->has_processes;
 }
 
 static inline bool trace_filter_wants_name(const struct trace_filter *filter, uint32_t name)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/intern.h"
+
+static uint32_t group_id(struct intern *keys, struct bytes *key, const struct trace_name *name,
+                         bool by_location)
+{
+    bytes_clear(key);
+    bytes_append_text(key, name->name);
+    if (by_location) {
+        bytes_append_u8(key, 0);
+        bytes_append_text(key, name->function);
+        bytes_append_u8(key, 0);
+        bytes_append_text(key, name->file);
+        bytes_append_format(key, ":%" PRIu32, name->line);
+    }
+    return key->failed ? INTERN_NONE : intern_add(keys, key->data, key->length);
+}
+
+static int fill(struct name_groups *groups, struct intern *keys, const struct trace *trace,
+                const struct trace_filter *filter, bool by_location)
+{
+    struct bytes key = {0};
+    int result = 0;
+    for (size_t i = 0; i < groups->map_count && result == 0; i++) {
+        uint32_t name = i + 1 < groups->map_count ? (uint32_t)i : TRACE_NONE;
+        groups->group_of[i] = NAME_GROUP_UNWANTED;
+        if (filter && !trace_filter_wants_name(filter, name))
+            continue;
+        uint32_t id = group_id(keys, &key, trace_get_name(trace, name), by_location);
+        if (id == INTERN_NONE) {
+            result = -ENOMEM;
+            break;
+        }
+        if (id == groups->group_count) {
+            groups->first_name[id] = name;
+            groups->group_count++;
+        }
+        groups->group_of[i] = id;
+        groups->name_count[id]++;
+    }
+    bytes_free(&key);
+    return result;
+}
+
+int name_groups_make(struct name_groups *groups, const struct trace *trace, const struct trace_filter *filter,
+                     bool by_location, struct error *err)
+{
+    struct intern keys = {0};
+    size_t count = trace_name_count(trace) + 1;
+    *groups = (struct name_groups){
+        .group_of = malloc(count * sizeof(uint32_t)),
+        .first_name = malloc(count * sizeof(uint32_t)),
+        .name_count = calloc(count, sizeof(uint32_t)),
+        .map_count = count,
+    };
+    int result = -ENOMEM;
+    if (groups->group_of && groups->first_name && groups->name_count)
+        result = fill(groups, &keys, trace, filter, by_location);
+    intern_free(&keys);
+    if (result != 0) {
+        name_groups_free(groups);
+        return error_set_errno(err, -result, "%zu names", count);
+    }
+    return 0;
+}
+
+void name_groups_free(struct name_groups *groups)
+{
+    free(groups->group_of);
+    free(groups->first_name);
+    free(groups->name_count);
+    *groups = (struct name_groups){0};
+}

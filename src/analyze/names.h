@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that a view treats as one. A trace has a name entry for each place in the source; a person asks for
+ * "load", wherever it is written. Name ids are mapped to dense group ids once, so that the inner loops index an
+ * array. */
+#ifndef OPSCOPE_ANALYZE_NAMES_H
+#define OPSCOPE_ANALYZE_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/filter.h"
+
+#define NAME_GROUP_UNWANTED UINT32_MAX
+
+struct name_groups {
+    uint32_t *group_of;   /* by name id; NAME_GROUP_UNWANTED for names the filter leaves out. One more entry
+                           * than there are names: rows whose name the file does not define */
+    uint32_t *first_name; /* by group: the first name id in it */
+    uint32_t *name_count; /* by group: how many name ids */
+    size_t group_count;
+    size_t map_count; /* entries of group_of */
+};
+
+/* By the name's text, or by name and place. The filter may be NULL. */
+int name_groups_make(struct name_groups *groups, const struct trace *trace, const struct trace_filter *filter,
+                     bool by_location, struct error *err);
+void name_groups_free(struct name_groups *groups);
+
+static inline uint32_t name_group(const struct name_groups *groups, uint32_t name)
+{
+    return groups->group_of[name < groups->map_count ? name : groups->map_count - 1];
+}
+
+#endif
