@@ -83,6 +83,8 @@ def check_links():
 
 
 def write_pages(program, folder):
+    if not os.path.exists(program):
+        return [f"{program} is not built"]
     done = subprocess.run([program, "help", "--markdown-all", folder], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [f"opscope help --markdown-all: exit status {done.returncode}: {done.stderr.strip()}"]

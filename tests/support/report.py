@@ -5,15 +5,16 @@ import threading
 import time
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-LOG_TAIL_LINES = 25
+LOG_TAIL_LINES = 40
 
 
 class Result:
-    def __init__(self, name, status, detail="", log=""):
+    def __init__(self, name, status, detail="", log="", text=""):
         self.name = name
         self.status = status
         self.detail = detail
         self.log = log
+        self.text = text  # what to print of a failure, instead of the end of its log
 
 
 class Step:
@@ -27,9 +28,9 @@ class Step:
         self.seconds = 0.0
         self.lock = threading.Lock()
 
-    def add(self, name, status, detail="", log=""):
+    def add(self, name, status, detail="", log="", text=""):
         with self.lock:
-            self.results.append(Result(f"{self.name}/{name}", status, detail, log))
+            self.results.append(Result(f"{self.name}/{name}", status, detail, log, text))
 
     def passed(self, name):
         self.add(name, PASSED)
@@ -83,7 +84,10 @@ class Report:
             print("\nfailed:")
             for result in failed:
                 print(f"  {result.name}: {result.detail}" + (f" (log: {result.log})" if result.log else ""))
-            print_tails({result.log for result in failed if result.log})
+            for result in failed:
+                if result.text:
+                    print_lines(result.name, result.text.splitlines())
+            print_tails({result.log for result in failed if result.log and not result.text})
         passed = self.total(PASSED)
         print(f"\n{len(self.steps)} steps in {seconds:.0f} s")
         print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped", flush=True)
@@ -98,6 +102,11 @@ def print_tails(logs):
                 lines = file.read().splitlines()
         except OSError:
             continue
-        print(f"\n--- {log}, last {min(len(lines), LOG_TAIL_LINES)} of {len(lines)} lines")
-        for line in lines[-LOG_TAIL_LINES:]:
-            print("    " + line[:300])
+        print_lines(log, lines)
+
+
+def print_lines(title, lines):
+    shown = lines[-LOG_TAIL_LINES:]
+    print(f"\n--- {title}" + (f", last {len(shown)} of {len(lines)} lines" if len(shown) < len(lines) else ""))
+    for line in shown:
+        print("    " + line[:300])

@@ -19,12 +19,13 @@ class Recorder(unittest.TestResult):
         self.file = open(path, "w", encoding="utf-8")
         self.begin = time.monotonic()
 
-    def write(self, test, status, detail=""):
+    def write(self, test, status, detail="", text=""):
         name = test.id().split(".", 1)[-1] if "." in test.id() else test.id()
-        record = {"name": name, "status": status, "detail": detail, "seconds": time.monotonic() - self.begin}
+        seconds = time.monotonic() - self.begin
+        record = {"name": name, "status": status, "detail": detail, "seconds": seconds, "text": text}
         self.file.write(json.dumps(record) + "\n")
         self.file.flush()
-        print(f"{status}: {name} {record['seconds']:.2f} s {detail}", flush=True)
+        print(f"{status}: {name} {seconds:.2f} s {detail}", flush=True)
 
     def startTest(self, test):
         super().startTest(test)
@@ -38,7 +39,7 @@ class Recorder(unittest.TestResult):
         text = self._exc_info_to_string(error, test)
         print(text, flush=True)
         last = [line for line in str(error[1]).splitlines() if line.strip()]
-        self.write(test, "failed", (last[0] if last else error[0].__name__)[:200])
+        self.write(test, "failed", (last[0] if last else error[0].__name__)[:200], text[-8000:])
 
     def addFailure(self, test, err):
         self.fail(test, err)
