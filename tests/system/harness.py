@@ -332,6 +332,29 @@ def needs_module(name):
     return lambda test: test
 
 
+def npm_package(name, version):
+    """Folder of a package from npm, installed once into the build folder; skips where it cannot be had."""
+    for tool in ("node", "npm"):
+        if not shutil.which(tool):
+            raise unittest.SkipTest(f"{tool} is not installed")
+    root = os.path.join(BUILD, "test-npm")
+    folder = os.path.join(root, "node_modules", name)
+    manifest = os.path.join(folder, "package.json")
+    if os.path.exists(manifest):
+        with open(manifest, encoding="utf-8") as file:
+            if json.load(file).get("version") == version:
+                return folder
+    if os.environ.get("OPSCOPE_NO_INSTALL", "0") not in ("", "0"):
+        raise unittest.SkipTest(f"{name} {version} from npm is not there, and OPSCOPE_NO_INSTALL is set")
+    os.makedirs(root, exist_ok=True)
+    options = ["--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=30000"]
+    done = run(["npm", "install", *options, "--prefix", root, f"{name}@{version}"], cwd=root)
+    if done.status != 0:
+        lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+        raise unittest.SkipTest(f"npm cannot install {name} {version}: {lines[0] if lines else done.status}")
+    return folder
+
+
 def reference_data(*names):
     """Path below $OPSCOPE_REFERENCE_DATA; skips the test where it is not there."""
     root = os.environ.get("OPSCOPE_REFERENCE_DATA")
