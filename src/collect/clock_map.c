@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-#define FIRST_INTERVAL_NS UINT64_C(1000000)     /* 1 ms, then doubling */
-#define LAST_INTERVAL_NS UINT64_C(1000000000)   /* 1 s */
+#define FIRST_INTERVAL_NS UINT64_C(1000000)   /* 1 ms, then doubling */
+#define LAST_INTERVAL_NS UINT64_C(1000000000) /* 1 s */
 #define BREAK_NS 1000
 #define BRACKETS 20
 
@@ -32,7 +32,8 @@ uint32_t clock_map_choose_source(void)
     if (fd >= 0)
         close(fd);
     /* The kernel's watchdog has then vouched for the counters of all sockets. */
-    return n >= 3 && strncmp(text, "tsc", 3) == 0 && counter_is_invariant() ? CLOCK_SOURCE_COUNTER : CLOCK_SOURCE_RAW;
+    return n >= 3 && strncmp(text, "tsc", 3) == 0 && counter_is_invariant() ? CLOCK_SOURCE_COUNTER
+                                                                            : CLOCK_SOURCE_RAW;
 #elif defined(__aarch64__)
     return CLOCK_SOURCE_COUNTER;
 #else
@@ -123,10 +124,11 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
         if (error > 0)
             return add_piece(map, sample->ticks, sample->raw_ns, true_slope);
     }
-    uint64_t ahead = (uint64_t)(((__uint128_t)map->interval_ns << 32) / true_slope); /* ticks until the next sample */
-    __int128 bent = (__int128)true_slope + (((__int128)error << 32) / (__int128)(ahead ? ahead : 1));
-    if (bent < (__int128)(true_slope / 2))
-        bent = (__int128)(true_slope / 2); /* slow down, never back */
+    uint64_t ahead =
+        (uint64_t)(((__uint128_t)map->interval_ns << 32) / true_slope); /* ticks until the next sample */
+    __int128_t bent = (__int128_t)true_slope + (((__int128_t)error << 32) / (__int128_t)(ahead ? ahead : 1));
+    if (bent < (__int128_t)(true_slope / 2))
+        bent = (__int128_t)(true_slope / 2); /* slow down, never back */
     return add_piece(map, sample->ticks, here, (uint64_t)bent);
 }
 

@@ -58,7 +58,8 @@ static int write_control(struct session_folder *folder, struct error *err)
     c->collector_pid = (uint64_t)getpid();
     c->output_length = (uint32_t)strlen(folder->output);
     c->command_length = (uint32_t)strlen(folder->command);
-    folder->control_fd = openat(folder->fd, SESSION_CONTROL_FILE, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    folder->control_fd =
+        openat(folder->fd, SESSION_CONTROL_FILE, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (folder->control_fd < 0)
         return error_set_errno(err, errno, "%s/" SESSION_CONTROL_FILE, folder->path);
     char text[sizeof *c + sizeof folder->output + sizeof folder->command];
@@ -91,14 +92,16 @@ static int read_control(struct session_folder *folder, struct error *err)
 {
     struct session_control *c = &folder->control;
     if (pread(folder->control_fd, c, sizeof *c, 0) != (ssize_t)sizeof *c || c->magic != SESSION_CONTROL_MAGIC)
-        return error_set(err, EINVAL, "%s is not a session folder: its control file is damaged", folder->path);
+        return error_set(err, EINVAL, "%s is not a session folder: its control file is damaged",
+                         folder->path);
     if (c->version != SESSION_VERSION)
-        return error_set(err, EINVAL, "%s was made by another version of opscope (session layout %u, ours is %u)",
+        return error_set(err, EINVAL,
+                         "%s was made by another version of opscope (session layout %u, ours is %u)",
                          folder->path, c->version, SESSION_VERSION);
     if (c->output_length >= sizeof folder->output || c->command_length >= sizeof folder->command ||
         pread(folder->control_fd, folder->output, c->output_length, sizeof *c) != (ssize_t)c->output_length ||
-        pread(folder->control_fd, folder->command, c->command_length, (off_t)(sizeof *c + c->output_length)) !=
-            (ssize_t)c->command_length)
+        pread(folder->control_fd, folder->command, c->command_length,
+              (off_t)(sizeof *c + c->output_length)) != (ssize_t)c->command_length)
         return error_set(err, EINVAL, "%s: the control file is cut short", folder->path);
     folder->output[c->output_length] = folder->command[c->command_length] = '\0';
     return 0;
@@ -117,9 +120,10 @@ int session_folder_open(struct session_folder *folder, const char *path, bool *i
     if (folder->fd < 0)
         return error_set_errno(err, errno, "%s", folder->path);
     folder->control_fd = openat(folder->fd, SESSION_CONTROL_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    int status = folder->control_fd < 0
-                     ? error_set(err, EINVAL, "%s is not a session folder: it has no control file", folder->path)
-                     : read_control(folder, err);
+    int status =
+        folder->control_fd < 0
+            ? error_set(err, EINVAL, "%s is not a session folder: it has no control file", folder->path)
+            : read_control(folder, err);
     if (status) {
         session_folder_close(folder);
         return status;
@@ -176,8 +180,9 @@ void session_folder_each(session_folder_fn found, void *context)
             char path[3072];
             int n = snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
             struct stat st;
-            if (strncmp(entry->d_name, prefix, (size_t)prefix_length) == 0 && n > 0 && (size_t)n < sizeof path &&
-                lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == getuid())
+            if (strncmp(entry->d_name, prefix, (size_t)prefix_length) == 0 && n > 0 &&
+                (size_t)n < sizeof path && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+                st.st_uid == getuid())
                 found(context, path);
         }
         closedir(dir);

@@ -20,8 +20,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         if (!start || address < start || address - start >= g->length)
             continue;
         g->is_dead = 1;
-        if (mmap(g->memory, g->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-                 -1, 0) != MAP_FAILED)
+        if (mmap(g->memory, g->length, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
             return;
         break;
     }
@@ -29,7 +29,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         previous.sa_sigaction(number, info, context);
         return;
     }
-    sigaction(number, &previous, NULL); /* the faulting instruction runs again and meets the old disposition */
+    sigaction(number, &previous,
+              NULL); /* the faulting instruction runs again and meets the old disposition */
 }
 
 struct guard *guard_add(void *memory, size_t length)

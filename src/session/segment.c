@@ -41,14 +41,16 @@ static int check_header(struct session_segment *s, size_t length, uint64_t sessi
     if (h->magic != SESSION_SEGMENT_MAGIC)
         return error_set(err, EINVAL, "segment %s: not a segment", s->name);
     if (h->version != SESSION_VERSION)
-        return error_set(err, EINVAL, "segment %s: layout %u, we read %u", s->name, h->version, SESSION_VERSION);
+        return error_set(err, EINVAL, "segment %s: layout %u, we read %u", s->name, h->version,
+                         SESSION_VERSION);
     if (h->session_id != session_id)
         return error_set(err, EINVAL, "segment %s: belongs to another session", s->name);
     if (h->chunk_count == 0 || h->chunk_count > SESSION_MAX_CHUNKS)
         return error_set(err, EINVAL, "segment %s: %u chunks", s->name, h->chunk_count);
     s->layout = segment_layout(h->chunk_count);
     if (length < s->layout.total)
-        return error_set(err, EINVAL, "segment %s: %zu bytes, should be %zu", s->name, length, s->layout.total);
+        return error_set(err, EINVAL, "segment %s: %zu bytes, should be %zu", s->name, length,
+                         s->layout.total);
     if (h->command_length > sizeof h->command)
         s->header.command_length = 0;
     s->seen = calloc(h->chunk_count, sizeof *s->seen);
@@ -67,7 +69,8 @@ int session_segment_open(struct session_segment **out, int folder_fd, const char
     int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) != 0) {
         status = error_set_errno(err, errno, "segment %s", name);
-    } else if (!S_ISREG(st.st_mode) || pread(fd, &s->header, sizeof s->header, 0) != (ssize_t)sizeof s->header) {
+    } else if (!S_ISREG(st.st_mode) ||
+               pread(fd, &s->header, sizeof s->header, 0) != (ssize_t)sizeof s->header) {
         status = error_set(err, EINVAL, "segment %s: cut short", name);
     } else {
         status = check_header(s, (size_t)st.st_size, session_id, err);
@@ -89,8 +92,8 @@ int session_segment_open(struct session_segment **out, int folder_fd, const char
     return 0;
 }
 
-int session_segment_open_memory(struct session_segment **out, void *memory, size_t length, uint64_t session_id,
-                                struct error *err)
+int session_segment_open_memory(struct session_segment **out, void *memory, size_t length,
+                                uint64_t session_id, struct error *err)
 {
     struct session_segment *s = calloc(1, sizeof *s);
     if (!s)
@@ -164,7 +167,8 @@ bool session_segment_process(const struct session_segment *s, uint32_t index, st
 {
     if (index >= session_segment_process_count(s))
         return false;
-    const struct session_process *p = (const struct session_process *)(void *)(s->memory + s->layout.processes) + index;
+    const struct session_process *p =
+        (const struct session_process *)(void *)(s->memory + s->layout.processes) + index;
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != 1)
         return false;
     memcpy(out, p, sizeof *out);

@@ -15,11 +15,12 @@ struct session_segment;
 int session_segment_open(struct session_segment **out, int folder_fd, const char *name, uint64_t session_id,
                          struct error *err);
 /* A segment in memory that the caller keeps (tests, fuzzing): same checks. */
-int session_segment_open_memory(struct session_segment **out, void *memory, size_t length, uint64_t session_id,
-                                struct error *err);
+int session_segment_open_memory(struct session_segment **out, void *memory, size_t length,
+                                uint64_t session_id, struct error *err);
 void session_segment_close(struct session_segment *s);
 
-bool session_segment_is_dead(const struct session_segment *s); /* truncated under us: nothing more will come */
+bool session_segment_is_dead(
+    const struct session_segment *s); /* truncated under us: nothing more will come */
 const struct segment_header *session_segment_header(const struct session_segment *s); /* a checked copy */
 const char *session_segment_name(const struct session_segment *s);                    /* file name */
 
@@ -41,9 +42,11 @@ struct segment_chunk {
 
 /* Lists chunks in order of (track, sequence). Unsealed ones only when asked for, because looking at the line a
  * thread is writing to slows it down. The list is valid until the next call. */
-const struct segment_chunk *session_segment_scan(struct session_segment *s, bool include_owned, size_t *count);
+const struct segment_chunk *session_segment_scan(struct session_segment *s, bool include_owned,
+                                                 size_t *count);
 void session_segment_consumed(struct session_segment *s, const struct segment_chunk *chunk, uint32_t slots);
-void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk); /* back to the pool */
+void session_segment_release(struct session_segment *s,
+                             const struct segment_chunk *chunk); /* back to the pool */
 /* Chunks without memory or without an owner: what the program can still take. */
 uint32_t session_segment_free_chunks(const struct session_segment *s);
 

@@ -65,11 +65,11 @@ struct session_control { /* the start of the control file; texts follow */
     uint32_t on_full;      /* enum session_on_full */
     uint64_t buffer_bytes;
     uint64_t collector_pid;
-    uint64_t start_raw_ns;
-    uint64_t max_size_bytes; /* of the trace, for recover */
-    uint32_t output_length;  /* absolute path of the trace, behind this struct */
-    uint32_t command_length; /* behind the path */
-    uint64_t reserved[4];
+    uint64_t start_ticks, start_raw_ns; /* one good pair of the session's clock, for recover */
+    uint64_t max_size_bytes;            /* of the trace, likewise */
+    uint32_t output_length;             /* absolute path of the trace, behind this struct */
+    uint32_t command_length;            /* behind the path */
+    uint64_t reserved[3];
 };
 
 enum segment_state { SEGMENT_OPEN = 0, SEGMENT_CLOSED = 2 };
@@ -176,10 +176,10 @@ enum record_kind {
 };
 
 enum record_part { /* RECORD_OP_PART's payload */
-    PART_INPUT = 1,
-    PART_OUTPUT = 2,
-    PART_ATTRIBUTE = 3, /* the text is key, NUL, value */
-    PART_KERNEL = 4,
+                   PART_INPUT = 1,
+                   PART_OUTPUT = 2,
+                   PART_ATTRIBUTE = 3, /* the text is key, NUL, value */
+                   PART_KERNEL = 4,
 };
 
 enum name_kind {

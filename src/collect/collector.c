@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector's policy: in which order chunks are taken, when a chunk that is not sealed is looked at, who is dead.
+ *
+ * - Sealed chunks are taken at each poll, in the order of their track. Unsealed ones only when nothing was sealed and
+ *   at most every 20 ms: peeking at the line a thread writes to costs that thread 4-6 ns a zone.
+ * - A chunk can be seen sealed while the one before it was still seen open (it was sealed in between): it waits.
+ * - A process is dead when its pid is gone or a zombie (checked every 100 ms, at each poll when chunks run short), or
+ *   when its segment's last writer has left (inotify, which also works across PID namespaces). Its unsealed chunks
+ *   are then final. */
+#include "collect/collector.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/internal.h"
+
+#define LIVENESS_NS UINT64_C(100000000)
+#define PEEK_NS UINT64_C(20000000)
+
+/* --- setting up --- */
+
+static void list_open_zones(void *context, struct trace_writer *w)
+{
+    struct collector *c = context;
+    for (size_t i = 0; i < c->dead_open_count; i++)
+        trace_writer_open_zone(w, &c->dead_open[i]);
+    for (size_t i = 0; i < c->source_count; i++) {
+        const struct source *s = c->sources[i];
+        for (size_t j = 0; j < s->track_slots; j++) {
+            const struct track *t = s->tracks[j];
+            for (uint32_t d = 0; t && d < t->depth; d++)
+                trace_writer_open_zone(
+                    w, &(struct trace_open_zone){t->trace_id, d, t->stack[d].start, t->stack[d].name});
+        }
+    }
+}
+
+static void write_clock_point(struct collector *c, const struct clock_sample *sample)
+{
+    struct trace_clock_point point = {
+        .clock = c->clock_id,
+        .ticks = sample->ticks,
+        .host_ns = sample->raw_ns,
+        .uncertainty_ns = sample->uncertainty_ns,
+        .realtime_ns = sample->realtime_ns,
+        .boottime_ns = sample->boottime_ns,
+        .is_break = sample->is_break,
+    };
+    trace_writer_clock_point(c->writer, &point);
+    if (sample->is_break) {
+        struct trace_loss loss = {.process = TRACE_NONE,
+                                  .track = TRACE_NONE,
+                                  .reason = TRACE_LOSS_CLOCK,
+                                  .from_ns = sample->raw_ns,
+                                  .to_ns = sample->raw_ns};
+        trace_writer_loss(c->writer, &loss);
+    }
+}
+
+static void sample_clock(struct collector *c)
+{
+    struct clock_sample sample;
+    clock_map_sample(&c->clock, &sample);
+    write_clock_point(c, &sample);
+}
+
+/* After a collector's death: the pair from the start of the session and one from now, if it is still the same boot;
+ * otherwise the newest pair that a chunk carries. */
+static void recover_clock(struct collector *c)
+{
+    const struct session_control *control = &c->folder->control;
+    struct clock_sample first = {.ticks = control->start_ticks, .raw_ns = control->start_raw_ns};
+    clock_map_add(&c->clock, &first);
+    uint64_t now_ticks = clock_ticks(c->clock.source), now_raw = clock_raw_ns();
+    if (now_ticks > first.ticks && now_raw > first.raw_ns) {
+        sample_clock(c);
+        return;
+    }
+    struct clock_sample last = first;
+    for (size_t i = 0; i < c->source_count; i++) {
+        size_t count;
+        const struct segment_chunk *list = session_segment_scan(c->sources[i]->segment, true, &count);
+        for (size_t j = 0; j < count; j++) {
+            if (list[j].d.base_ticks > last.ticks && list[j].d.base_raw_ns > last.raw_ns)
+                last = (struct clock_sample){.ticks = list[j].d.base_ticks, .raw_ns = list[j].d.base_raw_ns};
+        }
+    }
+    clock_map_add(&c->clock, &last);
+    write_clock_point(c, &last);
+}
+
+int collector_create(struct collector **out, struct session_folder *folder, struct trace_writer *writer,
+                     unsigned flags, struct error *err)
+{
+    struct collector *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(err, ENOMEM, "no memory for the collector");
+    struct stat st;
+    c->folder = folder;
+    c->writer = writer;
+    c->flags = flags;
+    c->root_id = TRACE_NONE;
+    c->own_namespace = stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+    gethostname(c->host, sizeof c->host - 1);
+    while (trace_writer_get_process(writer, c->process_rows))
+        c->process_rows++;
+    clock_map_init(&c->clock, folder->control.clock_source);
+    struct trace_clock clock = {
+        .id = TRACE_NONE,
+        .ticks_per_second = 0,
+        .name = folder->control.clock_source == CLOCK_SOURCE_COUNTER ? "CPU counter" : "CLOCK_MONOTONIC_RAW"};
+    c->clock_id = trace_writer_clock(writer, &clock);
+    trace_writer_set_open_zones(writer, list_open_zones, c);
+    if (!(flags & COLLECTOR_RECOVER)) {
+        sample_clock(c);
+        c->folder->control.start_ticks = c->clock.recent[0].ticks;
+    }
+    collector_scan_folder(c);
+    if (flags & COLLECTOR_RECOVER)
+        recover_clock(c);
+    *out = c;
+    return 0;
+}
+
+void collector_free(struct collector *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->source_count; i++)
+        source_free(c->sources[i]);
+    free(c->sources);
+    free(c->dead_open);
+    clock_map_free(&c->clock);
+    bytes_free(&c->scratch);
+    free(c);
+}
+
+/* --- processes --- */
+
+uint32_t collector_define_process(struct collector *c, const struct trace_process *process)
+{
+    uint32_t id = trace_writer_process(c->writer, process);
+    if (process->id == TRACE_NONE && id != TRACE_NONE) {
+        c->process_rows++;
+        c->stats.processes++;
+    }
+    return id;
+}
+
+void collector_set_root(struct collector *c, int64_t pid, const char *command)
+{
+    struct trace_process root = {.id = TRACE_NONE,
+                                 .parent = TRACE_NONE,
+                                 .pid = pid,
+                                 .start_ns = clock_raw_ns(),
+                                 .exit_status = TRACE_STATUS_UNKNOWN,
+                                 .flags = TRACE_PROCESS_ROOT,
+                                 .command = command,
+                                 .host = c->host};
+    c->root_pid = pid;
+    c->root_id = collector_define_process(c, &root);
+}
+
+static void end_process(struct collector *c, uint32_t id, int32_t status, uint32_t flags)
+{
+    const struct trace_process *known = trace_writer_get_process(c->writer, id);
+    if (!known)
+        return;
+    struct trace_process process = *known;
+    if (status != TRACE_STATUS_UNKNOWN)
+        process.exit_status = status;
+    process.flags |= flags;
+    if (!process.end_ns && !(flags & TRACE_PROCESS_RUNNING_AT_END))
+        process.end_ns = clock_raw_ns();
+    trace_writer_process(c->writer, &process);
+}
+
+void collector_root_exited(struct collector *c, int status)
+{
+    end_process(c, c->root_id, status, 0);
+}
+
+static bool is_zombie(uint32_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *after = strrchr(text, ')');
+    return after && (after[1] == ' ') && (after[2] == 'Z' || after[2] == 'X');
+}
+
+static bool process_is_gone(uint32_t pid)
+{
+    return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
+}
+
+/* --- draining --- */
+
+/* Chunks before this one are missing: lost with a damaged segment. zones_before says how many zones. */
+static void note_gap(struct source *s, struct track *t, const struct chunk_descriptor *d)
+{
+    uint64_t missing = d->zones_before > t->zones_begun ? d->zones_before - t->zones_begun : 0;
+    struct trace_loss loss = {.process = t->process_id,
+                              .track = t->trace_id,
+                              .reason = TRACE_LOSS_DAMAGED,
+                              .from_ns = t->last_ns,
+                              .to_ns = collector_ns(s->collector, d->base_ticks),
+                              .zones = missing};
+    trace_writer_loss(s->collector->writer, &loss);
+    s->collector->stats.lost_zones += missing;
+    t->zones_begun = d->zones_before;
+    t->next_sequence = d->sequence;
+}
+
+/* Takes what one chunk holds; is_final: its owner will write no more. */
+static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, bool is_final)
+{
+    struct track *t = source_track(s, &chunk->d);
+    bool is_done = chunk->is_sealed || is_final;
+    if (!t || chunk->d.sequence < t->next_sequence) { /* no memory, or claimed twice */
+        if (chunk->is_sealed)
+            session_segment_release(s->segment, chunk);
+        return 0;
+    }
+    if (chunk->d.sequence > t->next_sequence) {
+        if (!is_final)
+            return 0; /* the one before it is sealed by now: next poll */
+        note_gap(s, t, &chunk->d);
+    }
+    if (chunk->consumed == 0)
+        track_flush_loss(s, t, collector_ns(s->collector, chunk->d.base_ticks));
+    uint64_t taken = chunk->d.published > chunk->consumed ? chunk->d.published - chunk->consumed : 0;
+    track_drain(s, t, chunk);
+    session_segment_consumed(s->segment, chunk, chunk->d.published);
+    track_note_loss(s, t, &chunk->d);
+    if (!is_done)
+        return taken;
+    t->next_sequence++;
+    if (chunk->d.flags & CHUNK_LAST)
+        track_finish(s, t, t->last_ns);
+    session_segment_release(s->segment, chunk);
+    return taken;
+}
+
+static uint64_t drain(struct source *s, bool include_owned, bool is_final)
+{
+    size_t count;
+    uint64_t taken = 0;
+    const struct segment_chunk *list = session_segment_scan(s->segment, include_owned || is_final, &count);
+    for (size_t i = 0; i < count; i++)
+        taken += take_chunk(s, &list[i], is_final);
+    return taken;
+}
+
+static void finish_tracks(struct source *s, uint32_t process_slot, bool every_process, uint64_t now_ns)
+{
+    /* track_finish moves entries within the table: start again after each. */
+    for (size_t i = 0; i < s->track_slots; i++) {
+        struct track *t = s->tracks[i];
+        if (t && (every_process || t->process == process_slot)) {
+            track_finish(s, t, now_ns);
+            i = (size_t)-1;
+        }
+    }
+}
+
+/* Losses of threads that never had a chunk are only in the process table. */
+static void note_process_loss(struct source *s, uint32_t slot)
+{
+    struct session_process p;
+    uint32_t id = source_process_id(s, slot);
+    if (!session_segment_process(s->segment, slot, &p) || slot >= s->process_count)
+        return;
+    struct source_process *known = &s->processes[slot];
+    struct trace_loss loss = {.process = id,
+                              .track = TRACE_NONE,
+                              .from_ns = p.start_raw_ns,
+                              .to_ns = clock_raw_ns(),
+                              .zones = p.lost_zones - known->lost_zones,
+                              .records = p.lost_records - known->lost_records};
+    loss.reason = session_segment_growth_failures(s->segment) ? TRACE_LOSS_NO_MEMORY : TRACE_LOSS_BUFFER_FULL;
+    if (!loss.zones && !loss.records)
+        return;
+    known->lost_zones = p.lost_zones;
+    known->lost_records = p.lost_records;
+    trace_writer_loss(s->collector->writer, &loss);
+    s->collector->stats.lost_zones += loss.zones;
+    s->collector->stats.lost_records += loss.records;
+}
+
+static void process_died(struct source *s, uint32_t slot)
+{
+    size_t count;
+    drain(s, false, false);
+    const struct segment_chunk *list = session_segment_scan(s->segment, true, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].d.process == slot)
+            take_chunk(s, &list[i], true);
+    }
+    finish_tracks(s, slot, false, clock_raw_ns());
+    note_process_loss(s, slot);
+    s->processes[slot].is_dead = true;
+    end_process(s->collector, s->processes[slot].trace_id, TRACE_STATUS_UNKNOWN, 0);
+}
+
+/* A thread that ended without our hearing of it (raw clone, or no free pthread key). */
+static void reclaim_dead_threads(struct source *s)
+{
+    size_t count;
+    const struct segment_chunk *list = session_segment_scan(s->segment, true, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct session_process p;
+        if (list[i].is_sealed || !session_segment_process(s->segment, list[i].d.process, &p) ||
+            syscall(SYS_tgkill, (pid_t)p.pid, (pid_t)list[i].d.thread_id, 0) == 0 || errno != ESRCH)
+            continue;
+        struct track *t = source_track(s, &list[i].d);
+        uint64_t sequence = list[i].d.sequence;
+        if (!t || t->next_sequence != sequence)
+            continue;
+        take_chunk(s, &list[i], true);
+        if (!(list[i].d.flags & CHUNK_LAST))
+            track_finish(s, t, t->last_ns);
+    }
+}
+
+static void check_liveness(struct source *s, bool is_short)
+{
+    if (!s->is_local)
+        return;
+    uint32_t count = session_segment_process_count(s->segment);
+    for (uint32_t slot = 0; slot < count; slot++) {
+        struct session_process p;
+        source_process_id(s, slot);
+        if (slot < s->process_count && !s->processes[slot].is_dead &&
+            session_segment_process(s->segment, slot, &p) && process_is_gone(p.pid))
+            process_died(s, slot);
+    }
+    if (is_short)
+        reclaim_dead_threads(s);
+}
+
+static bool is_short_of_chunks(const struct source *s)
+{
+    return session_segment_free_chunks(s->segment) < session_segment_header(s->segment)->chunk_count / 4;
+}
+
+/* --- segments --- */
+
+/* Everything of a segment whose writers are gone (or whose time is up): takes it all, ends its tracks. */
+static void finish_source(struct source *s, bool is_end_of_run)
+{
+    struct collector *c = s->collector;
+    uint64_t now = clock_raw_ns();
+    drain(s, false, false);
+    drain(s, true, true);
+    finish_tracks(s, 0, true, now);
+    uint32_t count = session_segment_process_count(s->segment);
+    for (uint32_t slot = 0; slot < count; slot++) {
+        struct session_process p;
+        uint32_t id = source_process_id(s, slot);
+        note_process_loss(s, slot);
+        if (id == TRACE_NONE || s->processes[slot].is_dead || !session_segment_process(s->segment, slot, &p))
+            continue;
+        bool is_running = is_end_of_run && !s->is_closed && !(s->is_local && process_is_gone(p.pid));
+        c->stats.still_running += is_running;
+        end_process(c, id, TRACE_STATUS_UNKNOWN, is_running ? TRACE_PROCESS_RUNNING_AT_END : 0);
+    }
+    device_flush(s, now, true);
+    if (session_segment_is_dead(s->segment)) {
+        struct trace_loss loss = {.process = count ? source_process_id(s, 0) : TRACE_NONE,
+                                  .track = TRACE_NONE,
+                                  .reason = TRACE_LOSS_DAMAGED,
+                                  .to_ns = now,
+                                  .records = 1};
+        trace_writer_loss(c->writer, &loss);
+        c->stats.lost_records++;
+        c->stats.broken_segments++;
+    }
+}
+
+static struct source *find_source(struct collector *c, const char *name, size_t *index)
+{
+    for (size_t i = 0; i < c->source_count; i++) {
+        if (strcmp(session_segment_name(c->sources[i]->segment), name) == 0) {
+            *index = i;
+            return c->sources[i];
+        }
+    }
+    return NULL;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+    return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+static void note_refusal(struct collector *c, const char *name)
+{
+    char *end;
+    long pid = strtol(name + strlen(SESSION_REFUSAL_PREFIX), &end, 10);
+    long reason = *end == '-' ? strtol(end + 1, NULL, 10) : 0;
+    unlinkat(c->folder->fd, name, 0);
+    char command[128];
+    snprintf(command, sizeof command, "(not recorded: %s)", strerror((int)reason));
+    struct trace_process process = {.id = TRACE_NONE,
+                                    .parent = TRACE_NONE,
+                                    .pid = pid,
+                                    .start_ns = clock_raw_ns(),
+                                    .exit_status = TRACE_STATUS_UNKNOWN,
+                                    .command = command,
+                                    .host = c->host};
+    struct trace_loss loss = {.track = TRACE_NONE,
+                              .reason = TRACE_LOSS_NO_MEMORY,
+                              .from_ns = process.start_ns,
+                              .to_ns = process.start_ns};
+    loss.process = collector_define_process(c, &process);
+    trace_writer_loss(c->writer, &loss);
+    if (!c->stats.refused++)
+        c->stats.refused_reason = (int)reason;
+}
+
+void collector_file_appeared(struct collector *c, const char *name)
+{
+    size_t index;
+    if (strncmp(name, SESSION_REFUSAL_PREFIX, strlen(SESSION_REFUSAL_PREFIX)) == 0) {
+        note_refusal(c, name);
+        return;
+    }
+    if (name[0] == '.' || !has_suffix(name, SESSION_SEGMENT_SUFFIX) || find_source(c, name, &index))
+        return;
+    struct session_segment *segment;
+    if (session_segment_open(&segment, c->folder->fd, name, c->folder->control.session_id, NULL) != 0) {
+        c->stats.broken_segments++;
+        return;
+    }
+    struct source *s = source_new(c, segment);
+    if (!s ||
+        !array_reserve(&c->sources, &c->source_capacity, c->source_count + 1, sizeof(struct source *))) {
+        source_free(s);
+        c->stats.broken_segments++;
+        return;
+    }
+    session_segment_beat(segment, clock_raw_ns());
+    c->sources[c->source_count++] = s;
+}
+
+void collector_file_closed(struct collector *c, const char *name)
+{
+    size_t index;
+    struct source *s = find_source(c, name, &index);
+    if (!s)
+        return;
+    s->is_closed = true;
+    finish_source(s, false);
+    c->sources[index] = c->sources[--c->source_count];
+    char file[256];
+    snprintf(file, sizeof file, "%s", name);
+    source_free(s);
+    unlinkat(c->folder->fd, file, 0); /* its memory back at once, not at the end of the run */
+}
+
+void collector_scan_folder(struct collector *c)
+{
+    int fd = openat(c->folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(dir));)
+        collector_file_appeared(c, entry->d_name);
+    closedir(dir);
+}
+
+/* --- polling --- */
+
+uint64_t collector_poll(struct collector *c, struct error *err)
+{
+    uint64_t now = clock_raw_ns(), taken = 0;
+    if (c->source_count && (clock_map_is_due(&c->clock, now) || c->clock.sample_count < 2))
+        sample_clock(c);
+    for (size_t i = 0; i < c->source_count; i++) {
+        session_segment_beat(c->sources[i]->segment, now);
+        taken += drain(c->sources[i], false, false);
+    }
+    if (!taken && now >= c->next_peek_ns) {
+        for (size_t i = 0; i < c->source_count; i++)
+            taken += drain(c->sources[i], true, false);
+        c->next_peek_ns = now + PEEK_NS;
+    }
+    bool is_due = now >= c->next_liveness_ns;
+    if (is_due)
+        c->next_liveness_ns = now + LIVENESS_NS;
+    for (size_t i = 0; i < c->source_count; i++) {
+        bool is_short = is_short_of_chunks(c->sources[i]);
+        if (is_due || is_short)
+            check_liveness(c->sources[i], is_short);
+        device_flush(c->sources[i], now, false);
+    }
+    trace_writer_tick(c->writer, now, err);
+    return taken;
+}
+
+bool collector_is_idle(const struct collector *c)
+{
+    return c->source_count == 0;
+}
+
+void collector_finish(struct collector *c)
+{
+    if (!(c->flags & COLLECTOR_RECOVER)) {
+        collector_scan_folder(c);
+        sample_clock(c);
+    }
+    for (size_t i = 0; i < c->source_count; i++)
+        session_segment_set_closed(c->sources[i]->segment);
+    for (size_t i = 0; i < c->source_count; i++) {
+        finish_source(c->sources[i], true);
+        source_free(c->sources[i]);
+    }
+    c->source_count = 0;
+}
+
+const struct collector_stats *collector_get_stats(struct collector *c)
+{
+    c->stats.zones = trace_writer_zone_count(c->writer);
+    c->stats.open_zones = (uint32_t)c->dead_open_count;
+    return &c->stats;
+}

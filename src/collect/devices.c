@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the device feed sends. Zones of a device come whole, in any order, in ticks of the device's clock; they wait
+ * here for up to 256 ms, are sorted by start, and get their depth from how they contain one another. Later ones
+ * still go into the trace, as carried rows that cost more bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/internal.h"
+
+#define SORT_WINDOW_NS UINT64_C(256000000)
+#define SORT_ROWS 65536u
+
+/* Appends the definition's text, NUL-terminated, to the scratch buffer. */
+static bool read_definition(struct source *s, uint32_t id, uint32_t kind, struct segment_name *out)
+{
+    struct bytes *text = &s->collector->scratch;
+    bytes_clear(text);
+    if (!session_segment_definition(s->segment, id, out, text) || out->kind != kind)
+        return false;
+    bytes_append_u8(text, 0);
+    return !text->failed;
+}
+
+static struct device *find_device(struct source *s, uint32_t definition)
+{
+    for (size_t i = 0; i < s->device_count; i++) {
+        if (s->devices[i].definition == definition)
+            return &s->devices[i];
+    }
+    struct segment_name name;
+    if (s->device_count >= MAX_DEVICE_TRACKS || !read_definition(s, definition, NAME_DEVICE, &name) ||
+        !array_reserve(&s->devices, &s->device_capacity, s->device_count + 1, sizeof *s->devices))
+        return NULL;
+    double ticks_per_second;
+    memcpy(&ticks_per_second, &name.value, sizeof ticks_per_second);
+    if (!(ticks_per_second > 0) || ticks_per_second > 1e15)
+        ticks_per_second = 1e9;
+    struct trace_writer *w = s->collector->writer;
+    const char *text = (const char *)s->collector->scratch.data;
+    uint32_t process = source_process_id(s, name.owner);
+    struct trace_clock clock = {
+        .id = TRACE_NONE, .is_device = true, .ticks_per_second = ticks_per_second, .name = text};
+    struct device device = {
+        .definition = definition, .number = name.aux, .clock = trace_writer_clock(w, &clock)};
+    struct trace_track track = {.id = TRACE_NONE,
+                                .process = process,
+                                .parent = TRACE_NONE,
+                                .kind = TRACE_TRACK_DEVICE,
+                                .clock = device.clock,
+                                .number = name.aux,
+                                .name = text};
+    device.trace_id = trace_writer_track(w, &track);
+    s->devices[s->device_count] = device;
+    return &s->devices[s->device_count++];
+}
+
+/* Index of the track, or SIZE_MAX. The depth of the parent chain is bounded: parents are older definitions. */
+static size_t find_track(struct source *s, uint32_t definition, uint32_t process_id)
+{
+    for (size_t i = 0; i < s->device_track_count; i++) {
+        if (s->device_tracks[i].definition == definition)
+            return i;
+    }
+    struct segment_name name;
+    if (s->device_track_count >= MAX_DEVICE_TRACKS ||
+        !read_definition(s, definition, NAME_DEVICE_TRACK, &name))
+        return SIZE_MAX;
+    uint32_t parent_id = TRACE_NONE;
+    if (name.parent && name.parent < definition) {
+        size_t parent = find_track(s, name.parent, process_id);
+        parent_id = parent != SIZE_MAX ? s->device_tracks[parent].trace_id : TRACE_NONE;
+    }
+    struct device *device = find_device(s, name.owner);
+    if (!device || !read_definition(s, definition, NAME_DEVICE_TRACK, &name) ||
+        !array_reserve(&s->device_tracks, &s->device_track_capacity, s->device_track_count + 1,
+                       sizeof *s->device_tracks))
+        return SIZE_MAX;
+    struct trace_track track = {
+        .id = TRACE_NONE,
+        .process = process_id,
+        .parent = parent_id != TRACE_NONE ? parent_id : device->trace_id,
+        .kind = name.aux <= TRACE_TRACK_OTHER ? name.aux : TRACE_TRACK_OTHER,
+        .clock = device->clock,
+        .number = name.value,
+        .name = (const char *)s->collector->scratch.data,
+    };
+    struct device_track t = {.definition = definition, .process_id = process_id};
+    t.trace_id = trace_writer_track(s->collector->writer, &track);
+    t.sink = t.trace_id != TRACE_NONE ? trace_writer_sink(s->collector->writer, t.trace_id) : NULL;
+    if (!t.sink)
+        return SIZE_MAX;
+    s->device_tracks[s->device_track_count] = t;
+    return s->device_track_count++;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct device_row *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->duration > y->duration ? -1 : x->duration < y->duration;
+}
+
+struct lane {
+    uint64_t start, end, child, call;
+    uint32_t name;
+};
+
+static void pop_lane(struct device_track *t, struct lane *lanes, uint32_t *depth)
+{
+    struct lane *lane = &lanes[--*depth];
+    zone_sink_add(t->sink, *depth, lane->start, lane->end, lane->child, lane->name);
+    if (lane->call) {
+        struct trace_extra extra = {.kind = TRACE_EXTRA_CALL, .value = lane->call};
+        zone_sink_extra(t->sink, &extra);
+    }
+    if (*depth)
+        lanes[*depth - 1].child += lane->end - lane->start;
+}
+
+static void flush_track(struct device_track *t)
+{
+    struct lane lanes[64];
+    uint32_t depth = 0;
+    qsort(t->rows, t->count, sizeof *t->rows, by_start);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct device_row *row = &t->rows[i];
+        while (depth && lanes[depth - 1].end <= row->start)
+            pop_lane(t, lanes, &depth);
+        if (depth == sizeof lanes / sizeof lanes[0])
+            pop_lane(t, lanes, &depth);
+        uint64_t end = row->start + row->duration;
+        lanes[depth++] =
+            (struct lane){row->start, end >= row->start ? end : row->start, 0, row->call, row->name};
+    }
+    while (depth)
+        pop_lane(t, lanes, &depth);
+    t->count = 0;
+}
+
+void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row)
+{
+    size_t index = find_track(s, definition, process_id);
+    if (index == SIZE_MAX)
+        return;
+    struct device_track *t = &s->device_tracks[index];
+    if (t->count >= SORT_ROWS)
+        flush_track(t);
+    if (!array_reserve(&t->rows, &t->capacity, t->count + 1, sizeof *t->rows))
+        return;
+    if (t->count == 0)
+        t->oldest_ns = clock_raw_ns();
+    t->rows[t->count++] = *row;
+}
+
+void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run)
+{
+    size_t index = find_track(s, definition, process_id);
+    if (index == SIZE_MAX)
+        return;
+    run->track = s->device_tracks[index].trace_id;
+    trace_writer_run(s->collector->writer, run);
+    device_zone(s, process_id, definition,
+                &(struct device_row){run->start, run->duration, run->call, run->name});
+}
+
+void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,
+                 uint64_t uncertainty_ns)
+{
+    struct device *device = find_device(s, definition);
+    if (!device)
+        return;
+    struct trace_clock_point point = {
+        .clock = device->clock, .ticks = device_ticks, .host_ns = host_ns, .uncertainty_ns = uncertainty_ns};
+    trace_writer_clock_point(s->collector->writer, &point);
+}
+
+void device_flush(struct source *s, uint64_t now_ns, bool is_final)
+{
+    for (size_t i = 0; i < s->device_track_count; i++) {
+        struct device_track *t = &s->device_tracks[i];
+        if (t->count && (is_final || now_ns - t->oldest_ns > SORT_WINDOW_NS))
+            flush_track(t);
+        if (is_final && t->sink) {
+            trace_writer_close_sink(s->collector->writer, t->sink);
+            t->sink = NULL;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the collector's files share. A source is one segment with everything known about it; a track is one thread
+ * in it. */
+#ifndef OPSCOPE_COLLECT_INTERNAL_H
+#define OPSCOPE_COLLECT_INTERNAL_H
+
+#include "base/bytes.h"
+#include "collect/clock_map.h"
+#include "collect/collector.h"
+#include "session/segment.h"
+
+#define MAX_PENDING_TEXTS 16u /* texts in pieces, nested by signal handlers */
+#define MAX_OP_PARTS 256u
+#define MAX_TRACKS_PER_SOURCE (1u << 20)
+#define MAX_DEVICE_TRACKS (1u << 16)
+#define MAX_DEAD_OPEN_ZONES (1u << 20)
+
+struct open_zone {
+    uint64_t start;
+    uint64_t child;
+    uint32_t name;
+    uint32_t is_op;
+};
+
+struct pending_extra { /* text, value, colour or call of a zone that is still open */
+    uint32_t depth;
+    uint32_t kind;
+    uint64_t value;
+    char *text;
+    uint32_t text_length;
+};
+
+struct pending_text { /* a text whose pieces are still coming */
+    uint32_t kind, total, received;
+    uint64_t time;
+    char *data;
+};
+
+struct open_op {
+    uint64_t call, start;
+    uint32_t depth, name, type, device;
+    uint32_t part_count, part_capacity;
+    struct op_part {
+        uint32_t role, id;
+    } * parts;
+};
+
+struct track {
+    uint32_t number;     /* in its segment */
+    uint32_t trace_id;   /* in the trace */
+    uint32_t process;    /* slot in its segment */
+    uint32_t process_id; /* in the trace */
+    uint64_t next_sequence;
+    uint64_t last_ns;
+    struct zone_sink *sink;
+    struct open_zone *stack;
+    uint32_t depth;
+    size_t stack_capacity;
+    uint32_t too_deep; /* open zones beyond TRACE_MAX_DEPTH: not recorded */
+    uint64_t zones_begun;
+    uint32_t lost_zones, lost_records; /* last figures of its descriptor */
+    struct trace_loss pending_loss;    /* becomes a record when its end is known */
+    struct pending_extra *extras;
+    uint32_t extra_count;
+    size_t extra_capacity;
+    struct pending_text texts[MAX_PENDING_TEXTS];
+    uint32_t text_count;
+    struct open_op *ops;
+    uint32_t op_count;
+    size_t op_capacity;
+};
+
+struct source_process {
+    uint32_t trace_id; /* TRACE_NONE: not seen yet */
+    bool is_dead;
+    uint64_t lost_zones, lost_records; /* last figures */
+    uint32_t track_count;              /* live ones */
+};
+
+struct device_row {
+    uint64_t start, duration, call;
+    uint32_t name;
+};
+
+struct device_track {
+    uint32_t definition; /* name id in the segment */
+    uint32_t trace_id;
+    uint32_t process_id;
+    struct zone_sink *sink;
+    struct device_row *rows; /* waiting to be sorted */
+    size_t count, capacity;
+    uint64_t oldest_ns; /* when the first of them came */
+};
+
+struct device {
+    uint32_t definition;
+    uint32_t trace_id; /* of the device's own track */
+    uint32_t clock;
+    uint32_t number;
+};
+
+struct source {
+    struct collector *collector;
+    struct session_segment *segment;
+    bool is_local;   /* same PID namespace: deaths can be seen */
+    bool is_closed;  /* its last writer has left */
+    uint32_t *names; /* segment name id -> trace name id + 1 */
+    size_t name_capacity;
+    struct source_process *processes;
+    size_t process_count, process_capacity;
+    struct track **tracks; /* open addressing by number */
+    size_t track_slots, track_count;
+    struct device_track *device_tracks;
+    size_t device_track_count, device_track_capacity;
+    struct device *devices;
+    size_t device_count, device_capacity;
+};
+
+struct collector {
+    struct session_folder *folder;
+    struct trace_writer *writer;
+    unsigned flags;
+    struct clock_map clock;
+    uint32_t clock_id;
+    struct source **sources;
+    size_t source_count, source_capacity;
+    struct trace_open_zone *dead_open; /* stacks of tracks that ended inside zones */
+    size_t dead_open_count, dead_open_capacity;
+    uint64_t next_liveness_ns;
+    uint64_t own_namespace;
+    uint32_t root_id;
+    int64_t root_pid;
+    uint32_t process_rows; /* in the trace */
+    uint64_t next_peek_ns; /* at unsealed chunks */
+    char host[256];
+    struct bytes scratch;
+    struct collector_stats stats;
+};
+
+/* collector.c */
+uint32_t collector_define_process(struct collector *c, const struct trace_process *process);
+
+/* source.c: what a segment's numbers mean in the trace */
+struct source *source_new(struct collector *c, struct session_segment *segment);
+void source_free(struct source *s);
+uint32_t source_name(struct source *s, uint32_t id);
+struct track *source_track(struct source *s, const struct chunk_descriptor *d);
+void source_forget_track(struct source *s, struct track *t);
+uint32_t source_process_id(struct source *s, uint32_t slot);
+
+/* track.c: the hot loop */
+void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk);
+void track_note_loss(struct source *s, struct track *t, const struct chunk_descriptor *d);
+void track_flush_loss(struct source *s, struct track *t, uint64_t until_ns);
+void track_end_zone(struct source *s, struct track *t, uint64_t end_ns);
+bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op);
+void track_finish(struct source *s, struct track *t, uint64_t now_ns); /* its thread is gone; frees it */
+
+/* records.c: everything that is not a zone. Returns the slots used. */
+uint32_t record_take(struct source *s, struct track *t, const struct slot *slots, uint32_t available,
+                     uint64_t time_kind, uint64_t word, uint64_t ns);
+void record_zone_extras(struct source *s, struct track *t, uint32_t depth);
+void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t end_ns);
+void record_free(struct track *t);
+
+/* devices.c */
+void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row);
+void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run);
+void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,
+                 uint64_t uncertainty_ns);
+void device_flush(struct source *s, uint64_t now_ns, bool is_final);
+
+static inline uint64_t collector_ns(const struct collector *c, uint64_t ticks)
+{
+    return clock_map_ns(&c->clock, ticks);
+}
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records that are not zones: texts in pieces, values, counters, memory events, ops and what the device feed sends.
+ * Every length is checked against the slots that are there; a record that makes no sense is counted and skipped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/internal.h"
+
+_Static_assert((int)PART_INPUT == (int)TRACE_PART_INPUT && (int)PART_OUTPUT == (int)TRACE_PART_OUTPUT &&
+                   (int)PART_ATTRIBUTE == (int)TRACE_PART_ATTRIBUTE &&
+                   (int)PART_KERNEL == (int)TRACE_PART_KERNEL,
+               "the recorder's part roles are the trace's");
+
+static struct slot load_slot(const struct slot *at)
+{
+    return (struct slot){__atomic_load_n(&at->time_kind, __ATOMIC_RELAXED),
+                         __atomic_load_n(&at->word, __ATOMIC_RELAXED)};
+}
+
+static void damaged(struct source *s, struct track *t, uint64_t ns)
+{
+    struct trace_loss loss = {.process = t->process_id,
+                              .track = t->trace_id,
+                              .reason = TRACE_LOSS_DAMAGED,
+                              .from_ns = ns,
+                              .to_ns = ns,
+                              .records = 1};
+    trace_writer_loss(s->collector->writer, &loss);
+    s->collector->stats.lost_records++;
+}
+
+/* --- what belongs to an open zone --- */
+
+static struct pending_extra *add_extra(struct track *t, uint32_t kind, uint64_t value)
+{
+    if (t->depth == 0 ||
+        !array_reserve(&t->extras, &t->extra_capacity, (size_t)t->extra_count + 1, sizeof *t->extras))
+        return NULL;
+    struct pending_extra *extra = &t->extras[t->extra_count++];
+    *extra = (struct pending_extra){.depth = t->depth - 1, .kind = kind, .value = value};
+    return extra;
+}
+
+void record_zone_extras(struct source *s, struct track *t, uint32_t depth)
+{
+    (void)s;
+    uint32_t first = t->extra_count;
+    while (first > 0 && t->extras[first - 1].depth >= depth)
+        first--;
+    for (uint32_t i = first; i < t->extra_count; i++) {
+        struct pending_extra *e = &t->extras[i];
+        struct trace_extra extra = {
+            .kind = e->kind, .value = e->value, .text = e->text, .text_length = e->text_length};
+        zone_sink_extra(t->sink, &extra);
+        free(e->text);
+    }
+    t->extra_count = first;
+}
+
+/* --- texts --- */
+
+static void finish_text(struct source *s, struct track *t, struct pending_text *text)
+{
+    struct trace_writer *w = s->collector->writer;
+    if (text->kind == RECORD_ZONE_TEXT) {
+        struct pending_extra *extra = add_extra(t, TRACE_EXTRA_TEXT, 0);
+        if (!extra)
+            return;
+        extra->text = text->data;
+        extra->text_length = text->total;
+        text->data = NULL; /* handed over */
+        return;
+    }
+    struct trace_point point = {.track = t->trace_id,
+                                .time = text->time,
+                                .kind = TRACE_POINT_MESSAGE,
+                                .header = "",
+                                .text = text->data,
+                                .text_length = text->total};
+    if (text->kind == RECORD_SIGNPOST) {
+        size_t header = strnlen(text->data, text->total);
+        size_t skip = header < text->total ? header + 1 : header;
+        point.kind = TRACE_POINT_SIGNPOST;
+        point.header = text->data;
+        point.text = text->data + skip;
+        point.text_length = text->total - (uint32_t)skip;
+    }
+    trace_writer_point(w, &point);
+    s->collector->stats.other++;
+}
+
+static void drop_text(struct track *t)
+{
+    free(t->texts[--t->text_count].data);
+}
+
+/* One piece. A signal handler's whole text may stand between two pieces of another, hence the stack. */
+static void take_text(struct source *s, struct track *t, const struct slot *slots, uint32_t more,
+                      uint32_t kind, uint64_t word, uint64_t ns)
+{
+    uint32_t total = (uint32_t)word, offset = (uint32_t)(word >> 32) & 0xffffff;
+    if (total > TRACE_MAX_TEXT || offset > total) {
+        damaged(s, t, ns);
+        return;
+    }
+    if (offset == 0) {
+        if (t->text_count == MAX_PENDING_TEXTS) {
+            damaged(s, t, ns);
+            drop_text(t);
+        }
+        char *data = malloc((size_t)total + 1);
+        if (!data) {
+            damaged(s, t, ns);
+            return;
+        }
+        t->texts[t->text_count++] =
+            (struct pending_text){.kind = kind, .total = total, .time = ns, .data = data};
+    }
+    struct pending_text *text = t->text_count ? &t->texts[t->text_count - 1] : NULL;
+    while (text && (text->kind != kind || text->total != total || text->received != offset)) {
+        drop_text(t); /* its other pieces were lost, which the recorder has counted */
+        text = t->text_count ? &t->texts[t->text_count - 1] : NULL;
+    }
+    if (!text)
+        return;
+    size_t bytes = total - offset;
+    if (bytes > (size_t)more * sizeof *slots)
+        bytes = (size_t)more * sizeof *slots;
+    memcpy(text->data + offset, slots + 1, bytes);
+    text->received += (uint32_t)bytes;
+    if (text->received == total) {
+        text->data[total] = '\0';
+        finish_text(s, t, text);
+        drop_text(t);
+    }
+}
+
+/* --- ops --- */
+
+static void begin_op(struct source *s, struct track *t, uint64_t word, struct slot second, uint64_t ns)
+{
+    uint32_t name = source_name(s, (uint32_t)word);
+    t->zones_begun++;
+    if (!array_reserve(&t->ops, &t->op_capacity, (size_t)t->op_count + 1, sizeof *t->ops) ||
+        !track_push(t, ns, name, 1)) {
+        damaged(s, t, ns);
+        t->too_deep++;
+        return;
+    }
+    t->ops[t->op_count++] = (struct open_op){
+        .call = second.time_kind,
+        .start = ns,
+        .depth = t->depth - 1,
+        .name = name,
+        .type = (uint32_t)(word >> 32) & 0xff,
+        .device = (uint32_t)second.word,
+    };
+    add_extra(t, TRACE_EXTRA_CALL, second.time_kind);
+}
+
+static void add_part(struct track *t, uint64_t word)
+{
+    struct open_op *op = t->op_count ? &t->ops[t->op_count - 1] : NULL;
+    size_t capacity = op ? op->part_capacity : 0;
+    if (!op || op->part_count >= MAX_OP_PARTS ||
+        !array_reserve(&op->parts, &capacity, (size_t)op->part_count + 1, sizeof *op->parts))
+        return;
+    op->part_capacity = (uint32_t)capacity;
+    op->parts[op->part_count].role = (uint32_t)(word >> 32) & 0xff;
+    op->parts[op->part_count++].id = (uint32_t)word;
+}
+
+/* The interned list of an op's parts, as texts of the trace. */
+static uint32_t describe(struct source *s, const struct open_op *op)
+{
+    struct trace_part parts[MAX_OP_PARTS];
+    size_t starts[MAX_OP_PARTS];
+    struct bytes *text = &s->collector->scratch;
+    if (!op->part_count)
+        return TRACE_NONE;
+    bytes_clear(text);
+    for (uint32_t i = 0; i < op->part_count; i++) {
+        struct segment_name ignored;
+        starts[i] = text->length;
+        session_segment_definition(s->segment, op->parts[i].id, &ignored, text);
+        if (op->parts[i].role == PART_ATTRIBUTE) { /* key NUL value */
+            char *nul =
+                text->length > starts[i] ? memchr(text->data + starts[i], 0, text->length - starts[i]) : NULL;
+            if (nul)
+                *nul = '=';
+        }
+        bytes_append_u8(text, 0);
+    }
+    if (text->failed)
+        return TRACE_NONE;
+    for (uint32_t i = 0; i < op->part_count; i++)
+        parts[i] = (struct trace_part){op->parts[i].role, (const char *)text->data + starts[i]};
+    return trace_writer_description(s->collector->writer, parts, op->part_count);
+}
+
+void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t end_ns)
+{
+    struct open_op *op = t->op_count ? &t->ops[t->op_count - 1] : NULL;
+    if (!op || op->depth != depth)
+        return;
+    struct trace_op row = {.call = op->call,
+                           .process = t->process_id,
+                           .track = t->trace_id,
+                           .name = op->name,
+                           .type = op->type,
+                           .device = op->device,
+                           .description = describe(s, op),
+                           .start_ns = op->start,
+                           .end_ns = end_ns};
+    trace_writer_op(s->collector->writer, &row);
+    s->collector->stats.ops++;
+    free(op->parts);
+    t->op_count--;
+}
+
+/* --- the rest --- */
+
+static void take_run(struct source *s, struct track *t, const struct slot *slots, uint32_t more,
+                     uint64_t start, uint64_t word)
+{
+    struct trace_run_part parts[SESSION_PIECE_SLOTS];
+    struct slot first = load_slot(&slots[1]), second = load_slot(&slots[2]);
+    uint32_t count = more - 2;
+    for (uint32_t i = 0; i < count; i++) {
+        struct slot part = load_slot(&slots[3 + i]);
+        parts[i] = (struct trace_run_part){source_name(s, (uint32_t)part.time_kind), part.word};
+    }
+    struct trace_run run = {
+        .call = first.word,
+        .process = t->process_id,
+        .name = source_name(s, (uint32_t)word),
+        .session = (uint32_t)(second.time_kind >> 32),
+        .cores = (uint32_t)second.time_kind,
+        .part_count = count,
+        .start = start,
+        .duration = first.time_kind,
+        .parts = parts,
+    };
+    device_run(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &run);
+}
+
+static void take_counter(struct source *s, struct track *t, uint64_t word, uint64_t bits, uint64_t ns)
+{
+    struct trace_counter counter = {.track = t->trace_id, .name = source_name(s, (uint32_t)word), .time = ns};
+    memcpy(&counter.value, &bits, sizeof bits);
+    trace_writer_counter(s->collector->writer, &counter);
+}
+
+static void take_memory(struct source *s, struct track *t, uint64_t word, struct slot second, uint64_t ns)
+{
+    struct trace_memory memory = {.track = t->trace_id,
+                                  .time = ns,
+                                  .address = second.time_kind,
+                                  .size = second.word,
+                                  .is_release = (word >> 32) & 1};
+    memory.pool = (uint32_t)word ? source_name(s, (uint32_t)word) : TRACE_NONE;
+    trace_writer_memory(s->collector->writer, &memory);
+}
+
+static void take_thread_name(struct source *s, struct track *t, uint32_t id)
+{
+    const struct trace_track *known = trace_writer_get_track(s->collector->writer, t->trace_id);
+    struct bytes *text = &s->collector->scratch;
+    struct segment_name ignored;
+    bytes_clear(text);
+    if (!known || !session_segment_definition(s->segment, id, &ignored, text))
+        return;
+    bytes_append_u8(text, 0);
+    struct trace_track track = *known;
+    track.name = (const char *)text->data;
+    if (!text->failed)
+        trace_writer_track(s->collector->writer, &track);
+}
+
+static void take_frame(struct source *s, struct track *t, uint32_t id, uint64_t ns)
+{
+    struct bytes *text = &s->collector->scratch;
+    struct segment_name ignored;
+    bytes_clear(text);
+    if (!session_segment_definition(s->segment, id, &ignored, text))
+        return;
+    bytes_append_u8(text, 0); /* a site's text begins with its name and a NUL */
+    struct trace_point point = {.track = t->trace_id,
+                                .kind = TRACE_POINT_FRAME,
+                                .time = ns,
+                                .header = (const char *)text->data,
+                                .text = ""};
+    if (!text->failed)
+        trace_writer_point(s->collector->writer, &point);
+}
+
+/* Records of one slot. */
+static void take_short(struct source *s, struct track *t, unsigned kind, uint64_t word, uint64_t ns)
+{
+    switch (kind) {
+    case RECORD_FRAME:
+        take_frame(s, t, (uint32_t)word, ns);
+        break;
+    case RECORD_ZONE_COLOUR:
+        add_extra(t, TRACE_EXTRA_COLOUR, (word >> 32) & 0xffffff);
+        break;
+    case RECORD_OP_PART:
+        add_part(t, word);
+        return;
+    case RECORD_THREAD_NAME:
+        take_thread_name(s, t, (uint32_t)word);
+        return;
+    case RECORD_LATE_ENDS: {
+        struct trace_loss loss = {.process = t->process_id,
+                                  .track = t->trace_id,
+                                  .reason = TRACE_LOSS_LATE_ENDS,
+                                  .from_ns = t->last_ns,
+                                  .to_ns = ns,
+                                  .zones = (uint32_t)word};
+        trace_writer_loss(s->collector->writer, &loss);
+        for (uint32_t i = 0; i < (uint32_t)word && (t->depth || t->too_deep); i++)
+            track_end_zone(s, t, ns);
+        return;
+    }
+    default:
+        damaged(s, t, ns);
+        return;
+    }
+    s->collector->stats.other++;
+}
+
+uint32_t record_take(struct source *s, struct track *t, const struct slot *slots, uint32_t available,
+                     uint64_t time_kind, uint64_t word, uint64_t ns)
+{
+    unsigned kind = (unsigned)(time_kind & 0xff);
+    if (kind < 128) {
+        take_short(s, t, kind, word, ns);
+        return 1;
+    }
+    uint32_t more = (uint32_t)(word >> 56);
+    if (more >= available) { /* says it is longer than what was published: nothing behind it can be trusted */
+        damaged(s, t, ns);
+        return available;
+    }
+    struct slot second = more ? load_slot(&slots[1]) : (struct slot){0, 0};
+    bool is_text = kind == RECORD_ZONE_TEXT || kind == RECORD_MESSAGE || kind == RECORD_SIGNPOST;
+    if (is_text) {
+        take_text(s, t, slots, more, kind, word, ns);
+        return 1 + more;
+    }
+    uint32_t least = kind == RECORD_DEVICE_RUN ? 2 : 1;
+    if (more < least) {
+        damaged(s, t, ns);
+        return 1 + more;
+    }
+    uint64_t device_ticks = time_kind >> 8;
+    switch (kind) {
+    case RECORD_COUNTER:
+        take_counter(s, t, word, second.time_kind, ns);
+        break;
+    case RECORD_ZONE_VALUE:
+        add_extra(t, TRACE_EXTRA_VALUE, second.time_kind);
+        break;
+    case RECORD_MEMORY:
+        take_memory(s, t, word, second, ns);
+        break;
+    case RECORD_OP_BEGIN:
+        begin_op(s, t, word, second, ns);
+        return 1 + more;
+    case RECORD_DEVICE_ZONE: {
+        struct device_row row = {device_ticks, second.time_kind, second.word, source_name(s, (uint32_t)word)};
+        device_zone(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &row);
+        break;
+    }
+    case RECORD_DEVICE_RUN:
+        take_run(s, t, slots, more, device_ticks, word);
+        break;
+    case RECORD_CLOCK_SYNC:
+        device_sync(s, (uint32_t)word, ns, second.time_kind, second.word);
+        break;
+    default:
+        break; /* from a newer recorder: skipped by its length */
+    }
+    s->collector->stats.other++;
+    return 1 + more;
+}
+
+void record_free(struct track *t)
+{
+    while (t->text_count)
+        drop_text(t);
+    for (uint32_t i = 0; i < t->extra_count; i++)
+        free(t->extras[i].text);
+    for (uint32_t i = 0; i < t->op_count; i++)
+        free(t->ops[i].parts);
+    free(t->extras);
+    free(t->ops);
+}

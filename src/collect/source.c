@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A segment's numbers and what they are in the trace: names, processes, threads. All are looked up on first sight
+ * and kept; what a hostile segment can make us keep is bounded. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "collect/internal.h"
+
+struct source *source_new(struct collector *c, struct session_segment *segment)
+{
+    struct source *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->collector = c;
+    s->segment = segment;
+    s->is_local = c->own_namespace && session_segment_header(segment)->pid_namespace == c->own_namespace;
+    return s;
+}
+
+void source_free(struct source *s)
+{
+    if (!s)
+        return;
+    session_segment_close(s->segment);
+    for (size_t i = 0; i < s->track_slots; i++) {
+        if (s->tracks[i]) {
+            record_free(s->tracks[i]);
+            free(s->tracks[i]->stack);
+            free(s->tracks[i]);
+        }
+    }
+    for (size_t i = 0; i < s->device_track_count; i++)
+        free(s->device_tracks[i].rows);
+    free(s->names);
+    free(s->processes);
+    free(s->tracks);
+    free(s->device_tracks);
+    free(s->devices);
+    free(s);
+}
+
+/* --- names --- */
+
+static uint32_t define_name(struct source *s, uint32_t id)
+{
+    struct trace_writer *w = s->collector->writer;
+    struct bytes *text = &s->collector->scratch;
+    struct segment_name name;
+    bytes_clear(text);
+    if (!session_segment_definition(s->segment, id, &name, text))
+        return trace_writer_name(w, "(unknown)", "", "", 0, 0);
+    bytes_append(text, "\0\0\0", 3); /* three texts, whatever is inside */
+    if (text->failed)
+        return trace_writer_name(w, "(unknown)", "", "", 0, 0);
+    const char *first = (const char *)text->data;
+    if (name.kind != NAME_SITE)
+        return trace_writer_name(w, first, "", "", 0, 0);
+    const char *function = first + strlen(first) + 1;
+    const char *file = function + strlen(function) + 1;
+    return trace_writer_name(w, first, function, file, name.aux, (uint32_t)name.value & 0xffffff);
+}
+
+uint32_t source_name(struct source *s, uint32_t id)
+{
+    if (id < s->name_capacity && s->names[id])
+        return s->names[id] - 1;
+    uint32_t trace_id = define_name(s, id);
+    size_t had = s->name_capacity;
+    if (id <= SESSION_MAX_NAMES &&
+        array_reserve(&s->names, &s->name_capacity, (size_t)id + 1, sizeof *s->names)) {
+        memset(s->names + had, 0, (s->name_capacity - had) * sizeof *s->names);
+        s->names[id] = trace_id + 1;
+    }
+    return trace_id;
+}
+
+/* --- processes --- */
+
+static uint64_t key_of(const struct source *s, uint64_t kind, uint64_t number)
+{
+    return hash_mix(session_segment_header(s->segment)->segment_id ^ kind << 60, number * 2 + 1) | 1;
+}
+
+/* The command line with spaces for NULs. */
+static void command_text(const struct segment_header *h, char *out, size_t size)
+{
+    size_t n = h->command_length < size - 1 ? h->command_length : size - 1;
+    memcpy(out, h->command, n);
+    while (n > 0 && out[n - 1] == '\0')
+        n--;
+    out[n] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (out[i] == '\0')
+            out[i] = ' ';
+    }
+}
+
+/* The newest process of that pid: pids are used again. */
+static uint32_t find_by_pid(const struct collector *c, uint32_t pid)
+{
+    for (uint32_t id = c->process_rows; id-- > 0;) {
+        const struct trace_process *p = trace_writer_get_process(c->writer, id);
+        if (p && p->pid == (int64_t)pid)
+            return id;
+    }
+    return TRACE_NONE;
+}
+
+static uint32_t define_process(struct source *s, uint32_t slot, const struct session_process *from)
+{
+    struct collector *c = s->collector;
+    const struct segment_header *h = session_segment_header(s->segment);
+    uint64_t key = key_of(s, 1, slot);
+    uint32_t known = trace_writer_find_process(c->writer, key);
+    if (known != TRACE_NONE)
+        return known;
+    char command[sizeof h->command + 1];
+    command_text(h, command, sizeof command);
+    if (!command[0])
+        snprintf(command, sizeof command, "%.16s", from->comm);
+    struct trace_process process = {
+        .id = TRACE_NONE,
+        .parent = TRACE_NONE,
+        .pid = from->pid,
+        .start_ns = from->start_raw_ns,
+        .exit_status = TRACE_STATUS_UNKNOWN,
+        .key = key,
+        .command = command,
+        .host = c->host,
+    };
+    if (from->pid != h->pid)
+        process.flags |= TRACE_PROCESS_FORKED;
+    if (s->is_local && c->root_id != TRACE_NONE && (int64_t)from->pid == c->root_pid) {
+        const struct trace_process *root = trace_writer_get_process(c->writer, c->root_id);
+        if (root && !root->key) { /* the command itself: it has a row already */
+            process.id = c->root_id;
+            process.flags |= root->flags;
+            process.start_ns = root->start_ns;
+            process.exit_status = root->exit_status;
+        }
+    }
+    process.parent = find_by_pid(c, from->parent_pid);
+    return collector_define_process(c, &process);
+}
+
+uint32_t source_process_id(struct source *s, uint32_t slot)
+{
+    struct session_process from;
+    if (slot < s->process_count && s->processes[slot].trace_id != TRACE_NONE)
+        return s->processes[slot].trace_id;
+    if (!session_segment_process(s->segment, slot, &from) ||
+        !array_reserve(&s->processes, &s->process_capacity, (size_t)slot + 1, sizeof *s->processes))
+        return TRACE_NONE;
+    while (s->process_count <= slot)
+        s->processes[s->process_count++] = (struct source_process){.trace_id = TRACE_NONE};
+    s->processes[slot].trace_id = define_process(s, slot, &from);
+    return s->processes[slot].trace_id;
+}
+
+/* --- tracks --- */
+
+static size_t track_place(const struct source *s, uint32_t number)
+{
+    size_t at = (size_t)(number * UINT32_C(2654435761)) & (s->track_slots - 1);
+    while (s->tracks[at] && s->tracks[at]->number != number)
+        at = (at + 1) & (s->track_slots - 1);
+    return at;
+}
+
+static bool grow_tracks(struct source *s)
+{
+    struct source old = *s;
+    s->track_slots = old.track_slots ? old.track_slots * 2 : 64;
+    s->tracks = calloc(s->track_slots, sizeof(struct track *));
+    if (!s->tracks) {
+        *s = old;
+        return false;
+    }
+    for (size_t i = 0; i < old.track_slots; i++) {
+        if (old.tracks[i])
+            s->tracks[track_place(s, old.tracks[i]->number)] = old.tracks[i];
+    }
+    free(old.tracks);
+    return true;
+}
+
+static struct track *new_track(struct source *s, const struct chunk_descriptor *d)
+{
+    struct collector *c = s->collector;
+    struct track *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->number = d->track;
+    t->process = d->process;
+    t->process_id = source_process_id(s, d->process);
+    uint64_t key = key_of(s, 2, d->track);
+    t->trace_id = trace_writer_find_track(c->writer, key);
+    if (t->trace_id == TRACE_NONE) {
+        struct trace_track track = {.id = TRACE_NONE,
+                                    .process = t->process_id,
+                                    .parent = TRACE_NONE,
+                                    .kind = TRACE_TRACK_THREAD,
+                                    .clock = TRACE_HOST_CLOCK,
+                                    .number = d->thread_id,
+                                    .key = key,
+                                    .name = ""};
+        t->trace_id = trace_writer_track(c->writer, &track);
+        c->stats.threads++;
+    }
+    t->sink = t->trace_id != TRACE_NONE ? trace_writer_sink(c->writer, t->trace_id) : NULL;
+    if (!t->sink) {
+        free(t);
+        return NULL;
+    }
+    if (d->sequence > 0 && (c->flags & COLLECTOR_RECOVER)) {
+        /* An earlier collector took the chunks before this one; what it had not yet written is lost. */
+        uint64_t have = trace_writer_track_zones(c->writer, t->trace_id) + d->depth_at_start;
+        struct trace_loss loss = {.process = t->process_id,
+                                  .track = t->trace_id,
+                                  .reason = TRACE_LOSS_COLLECTOR,
+                                  .from_ns = collector_ns(c, d->base_ticks),
+                                  .to_ns = collector_ns(c, d->base_ticks),
+                                  .zones = d->zones_before > have ? d->zones_before - have : 0};
+        if (loss.zones)
+            trace_writer_loss(c->writer, &loss);
+        c->stats.lost_zones += loss.zones;
+        t->next_sequence = d->sequence;
+        t->lost_zones = d->lost_zones;
+        t->lost_records = d->lost_records;
+        t->zones_begun = d->zones_before;
+        t->last_ns = collector_ns(c, d->base_ticks);
+    }
+    return t;
+}
+
+struct track *source_track(struct source *s, const struct chunk_descriptor *d)
+{
+    if (s->track_count * 2 >= s->track_slots && !grow_tracks(s))
+        return NULL;
+    size_t at = track_place(s, d->track);
+    if (!s->tracks[at]) {
+        if (s->track_count >= MAX_TRACKS_PER_SOURCE)
+            return NULL;
+        s->tracks[at] = new_track(s, d);
+        s->track_count += s->tracks[at] != NULL;
+    }
+    return s->tracks[at];
+}
+
+void source_forget_track(struct source *s, struct track *t)
+{
+    size_t hole = track_place(s, t->number);
+    s->tracks[hole] = NULL;
+    s->track_count--;
+    /* Close the gap: an entry that probed past the hole must be found without it. */
+    for (size_t at = (hole + 1) & (s->track_slots - 1); s->tracks[at]; at = (at + 1) & (s->track_slots - 1)) {
+        struct track *moved = s->tracks[at];
+        s->tracks[at] = NULL;
+        s->tracks[track_place(s, moved->number)] = moved;
+    }
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread's records in order: begins are pushed, ends pop and give a zone. This loop and the writer's columns are
+ * what must run at 40 M zones a second, so: one pass, no copy of the slots, each word of shared memory loaded once
+ * (its owner may be hostile), the clock's piece looked up only when a tick falls outside it.
+ *
+ * Times are clamped to non-decreasing within the track: a signal handler's record can be a few ns older than the one
+ * it interrupted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/internal.h"
+
+#define TICK_BITS 56
+
+bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
+{
+    if (__builtin_expect(t->depth >= t->stack_capacity, 0)) {
+        if (t->depth > TRACE_MAX_DEPTH ||
+            !array_reserve(&t->stack, &t->stack_capacity, (size_t)t->depth + 1, sizeof *t->stack))
+            return false;
+    }
+    t->stack[t->depth++] = (struct open_zone){start, 0, name, is_op};
+    return true;
+}
+
+static void push_too_deep(struct source *s, struct track *t, uint64_t ns)
+{
+    struct trace_loss loss = {.process = t->process_id,
+                              .track = t->trace_id,
+                              .reason = TRACE_LOSS_TOO_DEEP,
+                              .from_ns = ns,
+                              .to_ns = ns,
+                              .zones = 1};
+    t->too_deep++;
+    trace_writer_loss(s->collector->writer, &loss);
+    s->collector->stats.lost_zones++;
+}
+
+static void note_unmatched(struct source *s, struct track *t, uint64_t ns, uint64_t count, uint32_t reason)
+{
+    struct trace_loss loss = {.process = t->process_id,
+                              .track = t->trace_id,
+                              .reason = reason,
+                              .from_ns = t->last_ns,
+                              .to_ns = ns,
+                              .zones = count};
+    trace_writer_loss(s->collector->writer, &loss);
+}
+
+void track_end_zone(struct source *s, struct track *t, uint64_t end_ns)
+{
+    if (t->too_deep) {
+        t->too_deep--;
+        return;
+    }
+    if (t->depth == 0) { /* begun in data that was lost with an earlier collector */
+        note_unmatched(s, t, end_ns, 1, TRACE_LOSS_UNMATCHED);
+        return;
+    }
+    struct open_zone *zone = &t->stack[--t->depth];
+    if (t->depth)
+        t->stack[t->depth - 1].child += end_ns - zone->start;
+    zone_sink_add(t->sink, t->depth, zone->start, end_ns, zone->child, zone->name);
+    if (t->extra_count || zone->is_op) {
+        record_zone_extras(s, t, t->depth);
+        if (zone->is_op)
+            record_end_op(s, t, t->depth, end_ns);
+    }
+}
+
+/* Losses that the descriptor tells of, since we last looked. They happened after the records before them. */
+void track_note_loss(struct source *s, struct track *t, const struct chunk_descriptor *d)
+{
+    uint32_t zones = d->lost_zones - t->lost_zones, records = d->lost_records - t->lost_records;
+    if (!zones && !records)
+        return;
+    t->lost_zones = d->lost_zones;
+    t->lost_records = d->lost_records;
+    struct trace_loss *loss = &t->pending_loss;
+    if (!loss->zones && !loss->records) {
+        *loss = (struct trace_loss){.process = t->process_id, .track = t->trace_id, .from_ns = t->last_ns};
+        loss->reason = !(d->flags & CHUNK_LOST_FULL) && (d->flags & CHUNK_LOST_NESTED) ? TRACE_LOSS_NESTED
+                       : session_segment_growth_failures(s->segment)                   ? TRACE_LOSS_NO_MEMORY
+                                                                     : TRACE_LOSS_BUFFER_FULL;
+    }
+    loss->zones += zones;
+    loss->records += records;
+    s->collector->stats.lost_zones += zones;
+    s->collector->stats.lost_records += records;
+}
+
+void track_flush_loss(struct source *s, struct track *t, uint64_t until_ns)
+{
+    if (!t->pending_loss.zones && !t->pending_loss.records)
+        return;
+    t->pending_loss.to_ns = until_ns > t->pending_loss.from_ns ? until_ns : t->pending_loss.from_ns;
+    trace_writer_loss(s->collector->writer, &t->pending_loss);
+    t->pending_loss = (struct trace_loss){0};
+}
+
+/* The clock's piece for a tick; the common case is that it is the one we have. */
+struct tick_clock {
+    const struct clock_map *map;
+    struct clock_piece piece;
+    uint64_t base; /* the chunk's full tick count: records have its low 56 bits */
+};
+
+static inline uint64_t tick_ns(struct tick_clock *clock, uint64_t ticks56)
+{
+    int64_t delta = (int64_t)((ticks56 - clock->base) << (64 - TICK_BITS)) >> (64 - TICK_BITS);
+    uint64_t ticks = clock->base + (uint64_t)delta;
+    if (__builtin_expect(ticks - clock->piece.ticks >= clock->piece.end_ticks - clock->piece.ticks, 0)) {
+        const struct clock_piece *piece = clock_map_find(clock->map, ticks);
+        if (!piece)
+            return ticks;
+        clock->piece = *piece;
+    }
+    return clock_piece_ns(&clock->piece, ticks);
+}
+
+static inline uint64_t load_word(const uint64_t *at)
+{
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk)
+{
+    struct tick_clock clock = {.map = &s->collector->clock, .base = chunk->d.base_ticks};
+    const struct clock_piece *piece = clock_map_find(clock.map, clock.base);
+    if (piece)
+        clock.piece = *piece;
+    const struct slot *slots = chunk->slots;
+    const uint32_t *names = s->names;
+    size_t name_count = s->name_capacity;
+    uint32_t i = chunk->consumed, end = chunk->d.published;
+    uint64_t last = t->last_ns;
+    while (i < end) {
+        uint64_t time_kind = load_word(&slots[i].time_kind), word = load_word(&slots[i].word);
+        unsigned kind = (unsigned)(time_kind & 0xff);
+        uint64_t ns = tick_ns(&clock, time_kind >> 8);
+        if (kind == RECORD_ZONE_BEGIN) {
+            ns = ns > last ? ns : last;
+            last = ns;
+            uint32_t id = (uint32_t)word;
+            uint32_t name = id < name_count && names[id] ? names[id] - 1 : source_name(s, id);
+            names = s->names; /* may have grown */
+            name_count = s->name_capacity;
+            t->zones_begun++;
+            if (__builtin_expect(!track_push(t, ns, name, 0), 0))
+                push_too_deep(s, t, ns);
+            i++;
+        } else if (kind == RECORD_ZONE_END) {
+            ns = ns > last ? ns : last;
+            last = ns;
+            track_end_zone(s, t, ns);
+            i++;
+        } else {
+            /* these carry times that are not this thread's now */
+            bool is_device =
+                kind == RECORD_DEVICE_ZONE || kind == RECORD_DEVICE_RUN || kind == RECORD_CLOCK_SYNC;
+            t->last_ns = last;
+            if (!is_device) {
+                ns = ns > last ? ns : last;
+                last = ns;
+            }
+            i += record_take(s, t, slots + i, end - i, time_kind, word, ns);
+            names = s->names;
+            name_count = s->name_capacity;
+        }
+    }
+    t->last_ns = last;
+}
+
+/* The thread is gone. What it had open stays open for good. */
+void track_finish(struct source *s, struct track *t, uint64_t now_ns)
+{
+    struct collector *c = s->collector;
+    track_flush_loss(s, t, now_ns > t->last_ns ? now_ns : t->last_ns);
+    for (uint32_t i = 0; i < t->depth && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {
+        if (!array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1,
+                           sizeof *c->dead_open))
+            break;
+        c->dead_open[c->dead_open_count++] =
+            (struct trace_open_zone){t->trace_id, i, t->stack[i].start, t->stack[i].name};
+    }
+    while (t->op_count) /* ops that never ended are rows all the same */
+        record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);
+    trace_writer_close_sink(c->writer, t->sink);
+    source_forget_track(s, t);
+    record_free(t);
+    free(t->stack);
+    free(t);
+}
