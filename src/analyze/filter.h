@@ -31,6 +31,7 @@ struct trace_filter_options {
 };
 
 struct trace_filter {
+    bool is_everything;   /* nothing was asked for: all of the trace */
     bool has_processes;   /* a process was asked for */
     bool has_tracks;      /* a process or a thread was asked for */
     bool *process_wanted; /* by process id */
