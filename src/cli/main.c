@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 #include "cli/command.h"
-#include "cli/version.h"
 #include "opscope/opscope.h"
+#include "trace/format.h"
 
 #define MOST_COMMANDS 64u
 
@@ -15,8 +15,8 @@ static int print_version(void)
 {
     printf("opscope %s\n"
            "recorder ABI %d\n"
-           "trace format %d\n",
-           OPSCOPE_VERSION, OPSCOPE_ABI, VERSION_TRACE_FORMAT);
+           "trace format %u\n",
+           OPSCOPE_VERSION, OPSCOPE_ABI, TRACE_FORMAT_VERSION);
     return EXIT_OK;
 }
 
