@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/labels.h"
+#include "analyze/losses.h"
+#include "present/format.h"
+
+#define NAMED_OPEN_ZONES 3u
+
+const struct command_argument view_arguments[] = {
+    {.name = "FILE",
+     .kind = ARGUMENT_TRACE,
+     .help =
+         "The trace: a finished .opscope file, a .partial one that is still being written, or - for standard "
+         "input."},
+    {0},
+};
+
+const struct command_exit view_exits[] = {
+    {EXIT_OK, "the trace was read (also when it tells of losses)"},
+    {EXIT_USAGE, "the trace cannot be read, or bad usage"},
+    {0, NULL},
+};
+
+static int read_all(int descriptor, struct bytes *data, struct error *err)
+{
+    for (;;) {
+        if (!bytes_reserve(data, (size_t)1 << 20))
+            return error_set_errno(err, ENOMEM, "standard input");
+        ssize_t n = read(descriptor, data->data + data->length, (size_t)1 << 20);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set_errno(err, errno, "standard input");
+        if (n == 0)
+            return 0;
+        data->length += (size_t)n;
+    }
+}
+
+int view_open_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,
+                    struct error *err)
+{
+    unsigned flags = salvage ? TRACE_OPEN_SALVAGE : 0;
+    if (strcmp(path, "-") != 0)
+        return trace_open(trace, path, flags, err);
+    int result = read_all(STDIN_FILENO, stdin_data, err);
+    if (result == 0) {
+        result = trace_open_memory(trace, stdin_data->data, stdin_data->length, flags, err);
+        if (result != 0)
+            error_prefix(err, "standard input");
+    }
+    return result;
+}
+
+static void release(struct view *view)
+{
+    report_free(&view->report);
+    trace_filter_free(&view->filter);
+    trace_close(view->trace);
+    bytes_free(&view->stdin_data);
+}
+
+int view_open(struct view *view, const struct command *command, const char *path,
+              const struct trace_filter_options *filter, const struct output_options *output,
+              const char *table)
+{
+    struct error err = {0};
+    *view = (struct view){.command = command, .path = path};
+    if (output->json && output->csv)
+        return command_usage_error(command, "--json and --csv exclude each other");
+    int result = view_open_trace(&view->trace, &view->stdin_data, path, filter->salvage, &err);
+    if (result == 0)
+        result = trace_filter_resolve(&view->filter, view->trace, filter, &err);
+    if (result == 0)
+        result = output_open(&view->output, output, &err);
+    if (result != 0) {
+        release(view);
+        return command_fail(command, &err);
+    }
+    view->origin_ns = trace_get_info(view->trace)->start_ns;
+    report_begin(&view->report, &view->output, table);
+    report_text(&view->report, "file", NULL, path);
+    return COMMAND_CONTINUE;
+}
+
+int view_close(struct view *view, int status)
+{
+    struct error err = {0};
+    if (status != EXIT_OK && status != EXIT_NEGATIVE) {
+        output_abandon(&view->output);
+        release(view);
+        return status;
+    }
+    bool is_csv = view->output.format == OUTPUT_CSV;
+    int result = report_finish(&view->report, &err);
+    if (result == 0)
+        result = output_finish(&view->output, &err);
+    else
+        output_abandon(&view->output);
+    /* CSV has no place for notes: they go where errors go, so that the file stays a table. */
+    if (result == 0 && is_csv && view->report.notes.length > 0)
+        fprintf(stderr, "%.*s", (int)view->report.notes.length, (const char *)view->report.notes.data);
+    release(view);
+    return result == 0 ? status : command_fail(view->command, &err);
+}
+
+int view_fail(struct view *view, const struct error *err)
+{
+    return view_close(view, command_fail(view->command, err));
+}
+
+uint64_t view_since_start(const struct view *view, uint64_t ns)
+{
+    return ns > view->origin_ns ? ns - view->origin_ns : 0;
+}
+
+const struct trace_process *view_process_of(const struct view *view, uint32_t track)
+{
+    const struct trace_track *t = track == TRACE_NONE ? NULL : trace_get_track(view->trace, track);
+    return t && t->process != TRACE_NONE ? trace_get_process(view->trace, t->process) : NULL;
+}
+
+void view_set_process(struct view *view, struct table *table, size_t column, uint32_t process)
+{
+    const struct trace_process *p = process == TRACE_NONE ? NULL : trace_get_process(view->trace, process);
+    char program[64];
+    if (p)
+        table_set_format(table, column, "%" PRId64 " %s", p->pid, label_program(p, program, sizeof program));
+}
+
+void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track)
+{
+    char label[64];
+    if (track != TRACE_NONE)
+        table_set_text(table, column, label_track(view->trace, track, label, sizeof label));
+}
+
+uint64_t view_open_zone_ns(const struct view *view, const struct trace_open_zone *zone, uint64_t *start_ns)
+{
+    const struct trace_track *track = trace_get_track(view->trace, zone->track);
+    const struct trace_process *process = view_process_of(view, zone->track);
+    uint64_t end_ns = trace_get_info(view->trace)->end_ns;
+    *start_ns = trace_host_ns(view->trace, track ? track->clock : TRACE_HOST_CLOCK, zone->start);
+    if (process && process->end_ns && process->end_ns < end_ns)
+        end_ns = process->end_ns;
+    return end_ns > *start_ns ? end_ns - *start_ns : 0;
+}
+
+/* "1,234 zones and 5 other records" */
+static const char *amount(const struct loss_sum *sum, char *buffer, size_t size)
+{
+    struct number_text zones, records;
+    format_count(&zones, sum->zones);
+    format_count(&records, sum->records);
+    if (sum->zones && sum->records)
+        snprintf(buffer, size, "%s zone%s and %s other record%s", zones.text, sum->zones == 1 ? "" : "s",
+                 records.text, sum->records == 1 ? "" : "s");
+    else if (sum->zones)
+        snprintf(buffer, size, "%s zone%s", zones.text, sum->zones == 1 ? "" : "s");
+    else if (sum->records)
+        snprintf(buffer, size, "%s record%s", records.text, sum->records == 1 ? "" : "s");
+    else
+        snprintf(buffer, size, "an unknown number of records");
+    return buffer;
+}
+
+static void note_losses(struct view *view, const struct loss_sums *sums)
+{
+    char lost[120], part[120];
+    struct bytes reasons = {0};
+    for (uint32_t i = 0; i < TRACE_LOSS_REASONS; i++) {
+        if (sums->by_reason[i].events == 0 || i == TRACE_LOSS_LATE_ENDS || i == TRACE_LOSS_DROPPED_OLD)
+            continue;
+        bytes_append_format(&reasons, "%s%s: %s", reasons.length ? "; " : "", trace_loss_reason_text(i),
+                            amount(&sums->by_reason[i], part, sizeof part));
+    }
+    if (sums->lost.events)
+        report_note(&view->report, TABLE_BAD, "lost: %s (%.*s); see opscope info %s",
+                    amount(&sums->lost, lost, sizeof lost), (int)reasons.length, (const char *)reasons.data,
+                    view->path);
+    if (sums->late_ends.events)
+        report_note(&view->report, TABLE_WARN, "late: %s closed later than they ended; see opscope info %s",
+                    amount(&sums->late_ends, lost, sizeof lost), view->path);
+    if (sums->old.events)
+        report_note(&view->report, TABLE_WARN, "dropped: %s older than the size limit (--max-size) holds",
+                    amount(&sums->old, lost, sizeof lost));
+    bytes_free(&reasons);
+}
+
+static void json_losses(struct json *json, const struct loss_sums *sums)
+{
+    json_key(json, "losses");
+    json_array(json, JSON_LINES);
+    for (uint32_t i = 0; i < TRACE_LOSS_REASONS; i++) {
+        if (sums->by_reason[i].events == 0)
+            continue;
+        json_object(json, JSON_INLINE);
+        json_member_text(json, "reason", trace_loss_reason_text(i));
+        json_member_unsigned(json, "zones", sums->by_reason[i].zones);
+        json_member_unsigned(json, "records", sums->by_reason[i].records);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void json_open_zone(struct view *view, struct json *json, const struct trace_open_zone *zone)
+{
+    char label[64];
+    uint64_t start_ns, running_ns = view_open_zone_ns(view, zone, &start_ns);
+    const struct trace_process *process = view_process_of(view, zone->track);
+    json_object(json, JSON_INLINE);
+    json_member_text(json, "name", trace_get_name(view->trace, zone->name)->name);
+    json_key(json, "pid");
+    if (process)
+        json_integer(json, process->pid);
+    else
+        json_null(json);
+    json_member_text(json, "thread", label_track(view->trace, zone->track, label, sizeof label));
+    json_member_unsigned(json, "depth", zone->depth);
+    json_member_unsigned(json, "start_ns", view_since_start(view, start_ns));
+    json_member_unsigned(json, "running_ns", running_ns);
+    json_end(json);
+}
+
+static void add_open_zones(struct view *view)
+{
+    size_t count = 0, wanted = 0;
+    const struct trace_open_zone *zones = trace_get_open_zones(view->trace, &count);
+    struct bytes names = {0};
+    bool is_json = report_is_json(&view->report);
+    if (is_json) {
+        json_key(&view->report.json, "open_zones");
+        json_array(&view->report.json, JSON_LINES);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!trace_filter_wants_track(&view->filter, zones[i].track) ||
+            !trace_filter_wants_name(&view->filter, zones[i].name))
+            continue;
+        uint64_t start_ns, running_ns = view_open_zone_ns(view, &zones[i], &start_ns);
+        struct number_text time;
+        if (start_ns > view->filter.until_ns)
+            continue;
+        if (is_json)
+            json_open_zone(view, &view->report.json, &zones[i]);
+        if (wanted++ < NAMED_OPEN_ZONES)
+            bytes_append_format(&names, "%s%.60s (%s)", wanted > 1 ? ", " : "",
+                                trace_get_name(view->trace, zones[i].name)->name,
+                                format_time(&time, running_ns));
+    }
+    if (is_json)
+        json_end(&view->report.json);
+    if (wanted)
+        report_note(&view->report, TABLE_WARN, "open: %zu zone%s had not ended: %.*s%s", wanted,
+                    wanted == 1 ? "" : "s", (int)names.length, (const char *)names.data,
+                    wanted > NAMED_OPEN_ZONES ? " ..." : "");
+    bytes_free(&names);
+}
+
+void view_add_state(struct view *view)
+{
+    const struct trace_info *info = trace_get_info(view->trace);
+    struct loss_sums sums;
+    loss_sums_make(&sums, view->trace, &view->filter);
+    if (report_is_json(&view->report)) {
+        report_bool(&view->report, "is_complete", NULL, info->is_complete);
+        report_bool(&view->report, "is_salvaged", NULL, info->is_salvaged);
+        json_losses(&view->report.json, &sums);
+    }
+    add_open_zones(view);
+    note_losses(view, &sums);
+    if (info->damaged_blocks)
+        report_note(&view->report, TABLE_BAD,
+                    "damaged: %" PRIu64 " blocks could not be read and are left out", info->damaged_blocks);
+    if (!info->is_complete)
+        report_note(
+            &view->report, TABLE_WARN,
+            "unfinished: this trace is still being written, or its collector died (see opscope recover)");
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every command that reads a trace does before and after its own work: open the file (or stdin), resolve
+ * the filters, open the output, and say at the end what the trace does not hold. */
+#ifndef OPSCOPE_CLI_VIEW_H
+#define OPSCOPE_CLI_VIEW_H
+
+#include "base/bytes.h"
+#include "cli/command.h"
+#include "present/report.h"
+#include "trace/reader.h"
+
+struct view {
+    const struct command *command;
+    const char *path; /* as given; "-" is stdin */
+    struct trace *trace;
+    struct bytes stdin_data;
+    struct trace_filter filter;
+    struct output output;
+    struct report report;
+    uint64_t origin_ns; /* times are shown since then: the start of the trace */
+};
+
+/* Opens a trace; "-" reads it from stdin into *stdin_data, which must live as long as the trace. */
+int view_open_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,
+                    struct error *err);
+
+/* COMMAND_CONTINUE, or the exit status after the error was printed. */
+int view_open(struct view *view, const struct command *command, const char *path,
+              const struct trace_filter_options *filter, const struct output_options *output,
+              const char *table);
+
+/* Losses, unfinished and damaged traces, zones still open: notes for people, members in JSON. */
+void view_add_state(struct view *view);
+
+/* Writes the output unless `status` says that something failed, frees everything, returns the exit status. */
+int view_close(struct view *view, int status);
+/* Prints the error and closes. */
+int view_fail(struct view *view, const struct error *err);
+
+/* Time since the start of the trace; 0 for what was before. */
+uint64_t view_since_start(const struct view *view, uint64_t ns);
+/* "4711 loader": pid and program. */
+void view_set_process(struct view *view, struct table *table, size_t column, uint32_t process);
+void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track);
+/* The process of a track; NULL when the trace does not have it. */
+const struct trace_process *view_process_of(const struct view *view, uint32_t track);
+/* How long an open zone has run: until its process ended, or the trace did. */
+uint64_t view_open_zone_ns(const struct view *view, const struct trace_open_zone *zone, uint64_t *start_ns);
+
+extern const struct command_argument view_arguments[]; /* FILE */
+extern const struct command_exit view_exits[];
+
+#endif
