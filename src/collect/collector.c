@@ -120,10 +120,8 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
         .name = folder->control.clock_source == CLOCK_SOURCE_COUNTER ? "CPU counter" : "CLOCK_MONOTONIC_RAW"};
     c->clock_id = trace_writer_clock(writer, &clock);
     trace_writer_set_open_zones(writer, list_open_zones, c);
-    if (!(flags & COLLECTOR_RECOVER)) {
+    if (!(flags & COLLECTOR_RECOVER))
         sample_clock(c);
-        c->folder->control.start_ticks = c->clock.recent[0].ticks;
-    }
     collector_scan_folder(c);
     if (flags & COLLECTOR_RECOVER)
         recover_clock(c);
@@ -260,6 +258,8 @@ static uint64_t drain(struct source *s, bool include_owned, bool is_final)
 {
     size_t count;
     uint64_t taken = 0;
+    if (s->collector->clock.sample_count < 2) /* one sample has no slope */
+        sample_clock(s->collector);
     const struct segment_chunk *list = session_segment_scan(s->segment, include_owned || is_final, &count);
     for (size_t i = 0; i < count; i++)
         taken += take_chunk(s, &list[i], is_final);
@@ -493,7 +493,7 @@ void collector_scan_folder(struct collector *c)
 uint64_t collector_poll(struct collector *c, struct error *err)
 {
     uint64_t now = clock_raw_ns(), taken = 0;
-    if (c->source_count && (clock_map_is_due(&c->clock, now) || c->clock.sample_count < 2))
+    if (c->source_count && clock_map_is_due(&c->clock, now))
         sample_clock(c);
     for (size_t i = 0; i < c->source_count; i++) {
         session_segment_beat(c->sources[i]->segment, now);

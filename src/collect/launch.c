@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop around the collector. Signals arrive through a descriptor, so no handler of ours runs anywhere; the
+ * command gets the signal mask we were started with and stays in our process group, so that the terminal's signals
+ * reach it by themselves. What somebody sends to us alone is passed on.
+ *
+ * The run ends when the command does: its exit status must not wait for what it left behind. */
+#include "collect/launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/clock_map.h"
+
+#define BUSY_MS 1
+#define IDLE_MS 20
+#define PROGRESS_NS UINT64_C(500000000)
+#define RESCAN_NS UINT64_C(10000000) /* without inotify */
+
+extern char **environ;
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+struct run {
+    const struct launch_options *options;
+    struct launch_result *result;
+    struct session_folder folder;
+    struct trace_writer *writer;
+    struct collector *collector; /* NULL once recording is over */
+    sigset_t original_mask;
+    int signal_fd, inotify_fd;
+    pid_t child;
+    bool has_exited;
+    uint64_t start_ns, next_progress_ns, next_rescan_ns;
+    int idle_ms;
+};
+
+static void notice(const struct run *r, const char *text)
+{
+    if (r->options->notice)
+        r->options->notice(r->options->context, text);
+}
+
+/* --- set-up --- */
+
+static int make_session(struct run *r, struct error *err)
+{
+    const struct launch_options *o = r->options;
+    struct session_control *control = &r->folder.control;
+    struct clock_map map;
+    struct clock_sample first;
+    *control = (struct session_control){.clock_source = clock_map_choose_source(),
+                                        .on_full = o->on_full,
+                                        .buffer_bytes = o->buffer_bytes,
+                                        .max_size_bytes = o->max_size_bytes};
+    clock_map_init(&map, control->clock_source);
+    clock_map_sample(&map, &first);
+    clock_map_free(&map);
+    control->start_ticks = first.ticks;
+    control->start_raw_ns = first.raw_ns;
+    control->session_id =
+        first.ticks * UINT64_C(0x9e3779b97f4a7c15) ^ first.realtime_ns ^ (uint64_t)getpid() << 40;
+    char *absolute = o->output[0] == '/' ? NULL : getcwd(NULL, 0);
+    snprintf(r->folder.output, sizeof r->folder.output, "%s%s%s", absolute ? absolute : "",
+             absolute ? "/" : "", o->output);
+    free(absolute);
+    snprintf(r->folder.command, sizeof r->folder.command, "%s", o->command);
+    return session_folder_create(&r->folder, err);
+}
+
+static int open_signals(struct run *r)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
+        sigaddset(&set, passed_on[i]);
+    sigprocmask(SIG_BLOCK, &set, &r->original_mask);
+    r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return r->signal_fd < 0 ? errno : 0;
+}
+
+/* The environment with OPSCOPE_SESSION set; the caller frees the array and the first entry. */
+static char **make_environment(const struct run *r)
+{
+    size_t count = 0, n = 1;
+    while (environ[count])
+        count++;
+    char **list = calloc(count + 2, sizeof *list);
+    size_t size = sizeof r->folder.path + 64;
+    char *variable = malloc(size);
+    if (!list || !variable) {
+        free(list);
+        free(variable);
+        return NULL;
+    }
+    size_t prefix = strlen(SESSION_VARIABLE "=");
+    memcpy(variable, SESSION_VARIABLE "=", prefix);
+    session_folder_variable(&r->folder, variable + prefix, size - prefix);
+    list[0] = variable;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environ[i], SESSION_VARIABLE "=", prefix) != 0)
+            list[n++] = environ[i];
+    }
+    return list;
+}
+
+static int start_command(struct run *r)
+{
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGXFSZ);
+    posix_spawnattr_setsigmask(&attributes, &r->original_mask);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    char **environment = r->collector ? make_environment(r) : NULL;
+    int failed = posix_spawnp(&r->child, r->options->argv[0], NULL, &attributes, r->options->argv,
+                              environment ? environment : environ);
+    if (environment)
+        free(environment[0]);
+    free(environment);
+    posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+/* --- the loop --- */
+
+static void read_signals(struct run *r)
+{
+    struct signalfd_siginfo info;
+    while (read(r->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        /* ssi_code > 0: from the kernel, i.e. the terminal, which told the command as well. */
+        if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0 && !r->has_exited)
+            kill(r->child, (int)info.ssi_signo);
+    }
+    int status;
+    if (!r->has_exited && waitpid(r->child, &status, WNOHANG) == r->child) {
+        r->has_exited = true;
+        r->result->wait_status = status;
+        if (r->collector)
+            collector_root_exited(r->collector, status);
+    }
+}
+
+static void read_folder_events(struct run *r)
+{
+    char buffer[16 * 1024] __attribute__((aligned(8)));
+    ssize_t n;
+    while (r->inotify_fd >= 0 && (n = read(r->inotify_fd, buffer, sizeof buffer)) > 0) {
+        for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= n;) {
+            const struct inotify_event *event = (const struct inotify_event *)(void *)(buffer + at);
+            if (event->mask & IN_Q_OVERFLOW)
+                collector_scan_folder(r->collector);
+            else if (event->len && event->mask & IN_CLOSE_WRITE)
+                collector_file_closed(r->collector, event->name);
+            else if (event->len)
+                collector_file_appeared(r->collector, event->name);
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    }
+}
+
+static void collect(struct run *r)
+{
+    struct error err = {0};
+    uint64_t now = clock_raw_ns();
+    read_folder_events(r);
+    if (r->inotify_fd < 0 && now >= r->next_rescan_ns) {
+        collector_scan_folder(r->collector);
+        r->next_rescan_ns = now + RESCAN_NS;
+    }
+    uint64_t taken = collector_poll(r->collector, &err);
+    if (err.code && !r->result->trace_error.code) {
+        r->result->trace_error = err;
+        char text[600];
+        snprintf(text, sizeof text, "%s; the program goes on, further zones are counted as lost",
+                 err.message);
+        notice(r, text);
+    }
+    r->idle_ms = taken ? BUSY_MS : (r->idle_ms * 2 < IDLE_MS ? r->idle_ms * 2 : IDLE_MS);
+    if (r->options->progress && now >= r->next_progress_ns) {
+        struct launch_progress p = {now - r->start_ns, trace_writer_size_bytes(r->writer),
+                                    *collector_get_stats(r->collector)};
+        r->options->progress(r->options->context, &p);
+        r->next_progress_ns = now + PROGRESS_NS;
+    }
+}
+
+static void stop_recording(struct run *r)
+{
+    struct error err = {0};
+    if (!r->collector)
+        return;
+    read_folder_events(r);
+    collector_finish(r->collector);
+    trace_writer_set_open_zones(r->writer, NULL, NULL);
+    r->result->stats = *collector_get_stats(r->collector);
+    r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
+    r->result->size_bytes = trace_writer_size_bytes(r->writer);
+    int status = trace_writer_finish(r->writer, &err);
+    r->result->has_trace = status == 0 || err.code == ENOSPC || err.code == EDQUOT || err.code == EFBIG;
+    if (status && !r->result->trace_error.code)
+        r->result->trace_error = err;
+    collector_free(r->collector);
+    r->collector = NULL;
+    r->writer = NULL;
+    if (!r->options->keep_session)
+        session_folder_remove(r->folder.path, NULL);
+    session_folder_close(&r->folder);
+}
+
+static bool is_over(const struct run *r)
+{
+    if (!r->has_exited)
+        return false;
+    return !r->collector || !r->options->wait_all || collector_is_idle(r->collector);
+}
+
+static void loop(struct run *r)
+{
+    uint64_t deadline = r->options->duration_ns ? r->start_ns + r->options->duration_ns : 0;
+    while (!is_over(r)) {
+        struct pollfd fds[2] = {{.fd = r->signal_fd, .events = POLLIN},
+                                {.fd = r->inotify_fd, .events = POLLIN}};
+        int timeout = r->collector ? r->idle_ms : -1;
+        if (poll(fds, r->collector ? 2 : 1, timeout) < 0 && errno != EINTR)
+            break;
+        read_signals(r);
+        if (r->collector)
+            collect(r);
+        if (r->collector && deadline && clock_raw_ns() >= deadline)
+            stop_recording(r);
+    }
+}
+
+static void set_up_collection(struct run *r, struct error *err)
+{
+    int status = make_session(r, err);
+    if (!status)
+        status = collector_create(&r->collector, &r->folder, r->writer, 0, err);
+    if (status) {
+        char text[600];
+        snprintf(text, sizeof text, "%s; running the program without recording", err->message);
+        notice(r, text);
+        r->collector = NULL;
+        return;
+    }
+    snprintf(r->result->session_path, sizeof r->result->session_path, "%s", r->folder.path);
+    r->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (r->inotify_fd >= 0 &&
+        inotify_add_watch(r->inotify_fd, r->folder.path, IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE) < 0) {
+        close(r->inotify_fd);
+        r->inotify_fd = -1;
+    }
+}
+
+int launch_run(const struct launch_options *options, struct launch_result *result, struct error *err)
+{
+    struct run r = {.options = options,
+                    .result = result,
+                    .signal_fd = -1,
+                    .inotify_fd = -1,
+                    .idle_ms = BUSY_MS,
+                    .folder = {.fd = -1, .control_fd = -1}};
+    *result = (struct launch_result){0};
+    struct trace_writer_options writer_options = {
+        .max_size_bytes = options->max_size_bytes, .program = options->program, .command = options->command};
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    writer_options.host = host;
+    signal(SIGXFSZ, SIG_IGN); /* a trace over the file size limit is an error, not our death */
+    int status = trace_writer_open(&r.writer, options->output, &writer_options, err);
+    if (status)
+        return status;
+    struct error session_error = {0};
+    set_up_collection(&r, &session_error);
+    if (open_signals(&r) != 0)
+        notice(&r, "cannot watch signals: they will not be passed on");
+    r.start_ns = clock_raw_ns();
+    r.next_progress_ns = r.start_ns + 2 * PROGRESS_NS;
+    result->exec_error = start_command(&r);
+    result->was_started = result->exec_error == 0;
+    if (result->was_started) {
+        if (r.collector)
+            collector_set_root(r.collector, r.child, options->command);
+        setpriority(PRIO_PROCESS, 0, -5); /* after the start: the command must not inherit it */
+        loop(&r);
+        stop_recording(&r);
+    } else if (r.collector) {
+        collector_free(r.collector);
+        session_folder_remove(r.folder.path, NULL);
+        session_folder_close(&r.folder);
+    }
+    if (r.writer) { /* nothing was recorded: leave nothing behind */
+        char partial[4200];
+        trace_writer_abandon(r.writer);
+        snprintf(partial, sizeof partial, "%s.partial", options->output);
+        unlink(partial);
+    }
+    if (r.signal_fd >= 0)
+        close(r.signal_fd);
+    if (r.inotify_fd >= 0)
+        close(r.inotify_fd);
+    sigprocmask(SIG_SETMASK, &r.original_mask, NULL);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `opscope run`: starts a command inside a new session, collects until it ends, finishes the trace. One process, no
+ * daemon: the whole of it adds about 2 ms to a short command. */
+#ifndef OPSCOPE_COLLECT_LAUNCH_H
+#define OPSCOPE_COLLECT_LAUNCH_H
+
+#include "base/error.h"
+#include "collect/collector.h"
+
+struct launch_progress {
+    uint64_t elapsed_ns;
+    uint64_t size_bytes;
+    struct collector_stats stats;
+};
+
+struct launch_options {
+    char *const *argv;   /* what to run, searched for on the PATH */
+    const char *command; /* the same as one text, for the trace */
+    const char *output;  /* path of the trace */
+    const char *program; /* "opscope 0.1.0" */
+    uint64_t buffer_bytes;
+    uint64_t max_size_bytes;
+    uint64_t duration_ns; /* stop recording, not the program, after this; 0 = never */
+    uint32_t on_full;     /* enum session_on_full */
+    bool keep_session;
+    bool wait_all;
+    void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
+    void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
+    void *context;
+};
+
+struct launch_result {
+    bool was_started;
+    int exec_error;           /* errno when it could not be started */
+    int wait_status;          /* as from waitpid */
+    bool has_trace;           /* output was written */
+    struct error trace_error; /* what went wrong with writing it; code 0 = nothing */
+    char session_path[3072];
+    uint64_t elapsed_ns;
+    uint64_t size_bytes;
+    struct collector_stats stats;
+};
+
+/* Fails only when nothing was started: the output cannot be made. A session that cannot be made is a notice; the
+ * command then runs unrecorded. */
+int launch_run(const struct launch_options *options, struct launch_result *result, struct error *err);
+
+#endif
