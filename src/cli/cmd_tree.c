@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope tree: the call tree. */
+#include <math.h>
+
+#include "analyze/calltree.h"
+#include "analyze/labels.h"
+#include "cli/view.h"
+#include "present/format.h"
+
+#define TERMINAL_MIN_PERCENT 0.5
+
+struct tree_options {
+    struct trace_filter_options filter;
+    struct output_options output;
+    unsigned by;
+    bool merge;
+    uint64_t max_depth;
+    double min_percent; /* below 0: not given */
+};
+
+enum {
+    COLUMN_PID,
+    COLUMN_PROGRAM,
+    COLUMN_THREAD,
+    COLUMN_NODE,
+    COLUMN_PARENT,
+    COLUMN_DEPTH,
+    COLUMN_TOTAL,
+    COLUMN_SHARE,
+    COLUMN_SELF,
+    COLUMN_COUNT,
+    COLUMN_MEAN,
+    COLUMN_OPEN,
+    COLUMN_NAME,
+    COLUMNS
+};
+
+static const struct table_column columns[COLUMNS] = {
+    [COLUMN_PID] = {.key = "pid", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [COLUMN_PROGRAM] = {.key = "program", .shown = TABLE_DATA_ONLY},
+    [COLUMN_THREAD] = {.key = "thread", .shown = TABLE_DATA_ONLY},
+    [COLUMN_NODE] = {.key = "node", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [COLUMN_PARENT] = {.key = "parent", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [COLUMN_DEPTH] = {.key = "depth", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [COLUMN_TOTAL] = {.key = "total", .title = "total", .type = TABLE_TIME},
+    [COLUMN_SHARE] = {.key = "share", .title = "share", .type = TABLE_PERCENT, .decimals = 1},
+    [COLUMN_SELF] = {.key = "self", .title = "self", .type = TABLE_TIME, .drop = 1},
+    [COLUMN_COUNT] = {.key = "count", .title = "count", .type = TABLE_INTEGER, .drop = 2},
+    [COLUMN_MEAN] = {.key = "mean", .title = "mean", .type = TABLE_TIME, .drop = 3},
+    [COLUMN_OPEN] = {.key = "open", .type = TABLE_INTEGER, .shown = TABLE_DATA_ONLY},
+    [COLUMN_NAME] = {.key = "name", .title = "zone", .shrink = 30},
+};
+
+struct shown_tree {
+    struct view *view;
+    const struct call_tree *tree;
+    struct table table;
+    const struct tree_options *options;
+    double min_percent;
+    size_t hidden; /* nodes below min_percent */
+    size_t deeper; /* nodes below max_depth */
+};
+
+static void add_root(struct shown_tree *s, const struct call_tree_root *root)
+{
+    struct table *table = &s->table;
+    const struct call_node *node = &s->tree->nodes.nodes[root->node];
+    const struct trace_process *process =
+        root->process == TRACE_NONE ? NULL : trace_get_process(s->view->trace, root->process);
+    char program[64], label[64];
+    if (s->view->output.format !=
+        OUTPUT_TERMINAL) /* a heading for people; the rows below say it themselves */
+        return;
+    table_add_row(table);
+    table_set_unsigned(table, COLUMN_TOTAL, node->total_ns);
+    label_program(process, program, sizeof program);
+    if (!process)
+        table_set_text(table, COLUMN_NAME, "all processes and threads");
+    else if (root->track == TRACE_NONE)
+        table_set_format(table, COLUMN_NAME, "%lld %s", (long long)process->pid, program);
+    else
+        table_set_format(table, COLUMN_NAME, "%lld %s, %s", (long long)process->pid, program,
+                         label_track(s->view->trace, root->track, label, sizeof label));
+    for (size_t c = COLUMN_TOTAL; c < COLUMNS; c++)
+        table_set_style(table, c, TABLE_BOLD);
+}
+
+static void add_node(struct shown_tree *s, const struct call_tree_root *root, uint32_t id, unsigned depth,
+                     double share)
+{
+    const struct call_node *node = &s->tree->nodes.nodes[id];
+    const char *name = call_tree_name(s->tree, s->view->trace, node->group);
+    struct table *table = &s->table;
+    char program[64];
+    table_add_row(table);
+    if (root->process != TRACE_NONE) {
+        const struct trace_process *process = trace_get_process(s->view->trace, root->process);
+        table_set_integer(table, COLUMN_PID, process ? process->pid : -1);
+        table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+    }
+    view_set_track(s->view, table, COLUMN_THREAD, root->track);
+    table_set_unsigned(table, COLUMN_NODE, id);
+    if (node->parent != root->node)
+        table_set_unsigned(table, COLUMN_PARENT, node->parent);
+    table_set_unsigned(table, COLUMN_DEPTH, depth - 1);
+    table_set_unsigned(table, COLUMN_TOTAL, node->total_ns);
+    table_set_real(table, COLUMN_SHARE, share);
+    table_set_unsigned(table, COLUMN_SELF,
+                       node->total_ns > node->child_ns ? node->total_ns - node->child_ns : 0);
+    table_set_unsigned(table, COLUMN_COUNT, node->count + node->open_count);
+    uint64_t count = node->count + node->open_count;
+    table_set_real(table, COLUMN_MEAN, count ? (double)node->total_ns / (double)count : NAN);
+    table_set_unsigned(table, COLUMN_OPEN, node->open_count);
+    if (node->open_count && s->view->output.format == OUTPUT_TERMINAL)
+        table_set_format(table, COLUMN_NAME, "%s (%u not ended)", name, node->open_count);
+    else
+        table_set_text(table, COLUMN_NAME, name);
+    table_set_indent(table, COLUMN_NAME, depth);
+    if (node->open_count)
+        table_set_style(table, COLUMN_NAME, TABLE_WARN);
+    else if (node->group == CALL_GROUP_NOT_RECORDED)
+        table_set_style(table, COLUMN_NAME, TABLE_DIM);
+}
+
+/* The next node that is not below this one. */
+static uint32_t skip_subtree(const struct call_nodes *nodes, uint32_t root, uint32_t node, unsigned *depth)
+{
+    while (node != root && nodes->nodes[node].next_sibling == CALL_NODE_NONE) {
+        node = nodes->nodes[node].parent;
+        --*depth;
+    }
+    return node == root ? CALL_NODE_NONE : nodes->nodes[node].next_sibling;
+}
+
+static size_t subtree_size(const struct call_nodes *nodes, uint32_t root)
+{
+    size_t count = 0;
+    unsigned depth = 0;
+    for (uint32_t node = root; node != CALL_NODE_NONE; node = call_node_next(nodes, root, node, &depth))
+        count++;
+    return count;
+}
+
+static void add_tree(struct shown_tree *s, const struct call_tree_root *root)
+{
+    const struct call_nodes *nodes = &s->tree->nodes;
+    uint64_t whole_ns = nodes->nodes[root->node].total_ns;
+    unsigned depth = 0;
+    uint32_t id = call_node_next(nodes, root->node, root->node, &depth);
+    add_root(s, root);
+    while (id != CALL_NODE_NONE) {
+        double share = whole_ns ? 100.0 * (double)nodes->nodes[id].total_ns / (double)whole_ns : NAN;
+        bool is_deeper = s->options->max_depth && depth > s->options->max_depth;
+        bool is_small = share < s->min_percent;
+        if (!nodes->nodes[id].is_kept || is_deeper || is_small) {
+            size_t left_out = nodes->nodes[id].is_kept ? subtree_size(nodes, id) : 0;
+            s->deeper += is_deeper ? left_out : 0;
+            s->hidden += is_deeper ? 0 : left_out;
+            id = skip_subtree(nodes, root->node, id, &depth);
+            continue;
+        }
+        add_node(s, root, id, depth, share);
+        id = call_node_next(nodes, root->node, id, &depth);
+    }
+}
+
+static void show(struct view *view, const struct tree_options *options, const struct call_tree *tree)
+{
+    struct shown_tree s = {
+        .view = view, .tree = tree, .options = options, .min_percent = options->min_percent};
+    struct number_text number;
+    if (s.min_percent < 0)
+        s.min_percent = view->output.format == OUTPUT_TERMINAL ? TERMINAL_MIN_PERCENT : 0;
+    table_init(&s.table, "tree", columns, COLUMNS);
+    for (size_t r = 0; r < tree->root_count; r++) {
+        if (tree->nodes.nodes[tree->roots[r].node].is_kept)
+            add_tree(&s, &tree->roots[r]);
+    }
+    report_number(&view->report, "wall", NULL, TABLE_TIME, tree->wall_ns);
+    report_table(&view->report, "rows", &s.table);
+    if (s.table.row_count == 0 && view->output.format == OUTPUT_TERMINAL)
+        report_note(&view->report, TABLE_NORMAL, "no zones%s",
+                    view->filter.is_everything ? " in this trace" : " match the filters");
+    if (s.hidden)
+        report_note(&view->report, TABLE_DIM, "%s more below %g %%; --min-percent 0 shows them",
+                    format_count(&number, s.hidden), s.min_percent);
+    if (s.deeper)
+        report_note(&view->report, TABLE_DIM, "%s more below depth %llu", format_count(&number, s.deeper),
+                    (unsigned long long)options->max_depth);
+    view_add_state(view);
+    table_free(&s.table);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct tree_options options = {.min_percent = -1};
+    struct command_line line;
+    struct view view;
+    struct call_tree tree;
+    struct error err = {0};
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status == COMMAND_CONTINUE)
+        status = view_open(&view, command, line.values[0], &options.filter, &options.output, "tree");
+    if (status != COMMAND_CONTINUE)
+        return status;
+    enum call_tree_by by = options.merge ? CALL_TREE_MERGED : (enum call_tree_by)options.by;
+    if (call_tree_make(&tree, view.trace, &view.filter, by, &err) != 0)
+        return view_fail(&view, &err);
+    if (call_tree_keep(&tree, view.trace, &view.filter, &err) != 0) {
+        call_tree_free(&tree);
+        return view_fail(&view, &err);
+    }
+    show(&view, &options, &tree);
+    call_tree_free(&tree);
+    return view_close(&view, EXIT_OK);
+}
+
+/* In the order of enum call_tree_by. */
+static const char *const by_choices[] = {"thread", "process", NULL};
+
+static const struct command_option tree_options[] = {
+    {.name = "by",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .offset = OPTION_FIELD(struct tree_options, by),
+     .choices = by_choices,
+     .help = "A tree for each thread (the default) or for each process."},
+    {.name = "merge",
+     .letter = 'm',
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct tree_options, merge),
+     .help = "One tree for everything: all threads of all processes added up."},
+    {.name = "max-depth",
+     .letter = 'd',
+     .type = OPTION_NUMBER,
+     .argument = "N",
+     .offset = OPTION_FIELD(struct tree_options, max_depth),
+     .min = 1,
+     .help = "Only so many levels."},
+    {.name = "min-percent",
+     .letter = 'p',
+     .type = OPTION_PERCENT,
+     .argument = "P",
+     .offset = OPTION_FIELD(struct tree_options, min_percent),
+     .help = "Leave out what took less than this share of its tree. The default is 0.5 on a terminal and in "
+             "text, 0 "
+             "(everything) in CSV and JSON."},
+    {0},
+};
+
+static const struct option_table tree_table = {"Options", tree_options};
+
+static const struct command_example examples[] = {
+    {"opscope tree t.opscope", "The call tree of each thread."},
+    {"opscope tree t.opscope --merge --max-depth 3", "The upper levels of everything together."},
+    {"opscope tree t.opscope --name 'matmul*'", "Who calls matmul, and what it calls."},
+    {0},
+};
+
+const struct command command_tree = {
+    .name = "tree",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Show the call tree of the zones with total and self times",
+    .usage = (const char *const[]){"[options] FILE", NULL},
+    .description = "Zones inside zones, added up by name: the time with (total) and without (self) what is "
+                   "below, its share of "
+                   "the thread's recorded time, how often it ran. What took longest comes first. --name "
+                   "keeps the zones that "
+                   "match, what is above and what is below them.\n\n"
+                   "Zones that had not ended are in the tree with the time they ran until their process or "
+                   "the recording ended, "
+                   "and are marked. (not recorded) stands for an outer zone that the trace does not hold.\n\n"
+                   "In CSV and JSON each row has the number of its node and of its parent; the rows of one "
+                   "tree follow each "
+                   "other, parents before children.",
+    .options = {{&tree_table, 0},
+                {&filter_option_table, OPTION_FIELD(struct tree_options, filter)},
+                {&output_option_table, OPTION_FIELD(struct tree_options, output)}},
+    .arguments = view_arguments,
+    .exits = view_exits,
+    .examples = examples,
+    .see_also = (const char *const[]){"zones", "export", NULL},
+    .run = run,
+};
