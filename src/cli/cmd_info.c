@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope info: what is in a trace, what is not, and how good its clocks are. The tables are in info_tables.c. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/clockquality.h"
+#include "cli/info_tables.h"
+#include "present/format.h"
+
+struct info_options {
+    struct trace_filter_options filter;
+    struct output_options output;
+    unsigned show;
+};
+
+enum { SHOW_ALL, SHOW_PROCESSES, SHOW_TRACKS, SHOW_LOSSES, SHOW_CLOCKS, SHOW_OPEN };
+
+static const char *const show_choices[] = {"all", "processes", "tracks", "losses", "clocks", "open", NULL};
+
+static const char *state_text(const struct trace_info *info)
+{
+    if (info->is_salvaged)
+        return "salvaged: whole blocks found by a scan";
+    if (!info->is_complete)
+        return "unfinished: still being written, or its collector died (see opscope recover)";
+    return info->is_recovered ? "complete, finished by opscope recover" : "complete";
+}
+
+static void add_started(struct view *view, const struct trace_info *info)
+{
+    uint64_t realtime_ns = info->end_ns ? clock_quality_realtime(view->trace, info->start_ns) : 0;
+    time_t seconds = (time_t)(realtime_ns / UINT64_C(1000000000));
+    struct tm parts;
+    char text[64] = "";
+    if (realtime_ns == 0)
+        return;
+    if (localtime_r(&seconds, &parts))
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &parts);
+    report_number(&view->report, "start_realtime", NULL, TABLE_TIME, realtime_ns);
+    if (!report_is_json(&view->report))
+        report_text(&view->report, "started", "started", text);
+}
+
+static void add_counts(struct view *view, const struct trace_info *info)
+{
+    const struct {
+        const char *key, *word;
+        uint64_t value;
+    } counts[] = {
+        {"points", "messages", info->points},
+        {"counters", "counter values", info->counters},
+        {"memory_events", "memory events", info->memory_events},
+        {"ops", "ops", info->ops},
+        {"runs", "device runs", info->runs},
+        {"samples", "samples", info->samples},
+    };
+    struct bytes text = {0};
+    struct number_text number;
+    report_number(&view->report, "zones", "zones", TABLE_INTEGER, info->zones);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        report_number(&view->report, counts[i].key, NULL, TABLE_INTEGER, counts[i].value);
+        if (counts[i].value)
+            bytes_append_format(&text, "%s%s %s", text.length ? ", " : "",
+                                format_count(&number, counts[i].value), counts[i].word);
+    }
+    if (text.length && !report_is_json(&view->report)) {
+        bytes_append_u8(&text, 0);
+        report_text(&view->report, "others", "others", (const char *)text.data);
+    }
+    bytes_free(&text);
+}
+
+static void add_lost(struct view *view)
+{
+    const struct trace_info *info = trace_get_info(view->trace);
+    struct number_text zones, records;
+    char text[120];
+    snprintf(text, sizeof text, "%s zones and %s other records", format_count(&zones, info->lost_zones),
+             format_count(&records, info->lost_records));
+    report_text(&view->report, "lost", "lost", info->lost_zones || info->lost_records ? text : "nothing");
+}
+
+static void add_facts(struct view *view)
+{
+    const struct trace_info *info = trace_get_info(view->trace);
+    struct report *report = &view->report;
+    struct number_text number;
+    char size[80];
+    if (!report_is_json(report))
+        report_text(report, "file", "trace", view->path);
+    report_text(report, "state", "state", state_text(info));
+    report_bool(report, "is_complete", NULL, info->is_complete);
+    report_bool(report, "is_recovered", NULL, info->is_recovered);
+    report_bool(report, "is_salvaged", NULL, info->is_salvaged);
+    report_number(report, "damaged_blocks", info->damaged_blocks ? "damaged" : NULL, TABLE_INTEGER,
+                  info->damaged_blocks);
+    report_text(report, "command", "command", info->command);
+    report_text(report, "host", "host", info->host);
+    report_text(report, "program", "written by", info->program);
+    report_number(report, "format_version", NULL, TABLE_IDENTIFIER, info->format_version);
+    report_number(report, "segments", info->segment_count > 1 ? "segments" : NULL, TABLE_INTEGER,
+                  info->segment_count);
+    add_started(view, info);
+    report_number(report, "length", "length", TABLE_TIME, info->end_ns - info->start_ns);
+    if (report_is_json(report)) {
+        report_number(report, "size", NULL, TABLE_BYTES, info->size_bytes);
+        report_number(report, "zone_size", NULL, TABLE_BYTES, info->zone_bytes);
+        report_number(report, "names", NULL, TABLE_INTEGER, trace_name_count(view->trace));
+    } else {
+        int length = snprintf(size, sizeof size, "%s", format_bytes(&number, info->size_bytes));
+        if (info->zones)
+            snprintf(size + length, sizeof size - (size_t)length, " (zones: %.2f bytes each)",
+                     (double)info->zone_bytes / (double)info->zones);
+        report_text(report, "size", "size", size);
+    }
+    add_counts(view, info);
+    if (!report_is_json(report))
+        add_lost(view);
+    report_number(report, "lost_zones", NULL, TABLE_INTEGER, info->lost_zones);
+    report_number(report, "lost_records", NULL, TABLE_INTEGER, info->lost_records);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct info_options options = {0};
+    struct command_line line;
+    struct view view;
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status == COMMAND_CONTINUE && options.output.csv && options.show == SHOW_ALL)
+        return command_usage_error(command, "--csv writes one table: choose it with --show");
+    if (status == COMMAND_CONTINUE)
+        status = view_open(&view, command, line.values[0], &options.filter, &options.output, "info");
+    if (status != COMMAND_CONTINUE)
+        return status;
+    bool is_all = options.show == SHOW_ALL;
+    if (is_all)
+        add_facts(&view);
+    if (is_all || options.show == SHOW_PROCESSES)
+        info_add_processes(&view, !is_all);
+    if (is_all || options.show == SHOW_TRACKS)
+        info_add_tracks(&view, !is_all);
+    if (is_all || options.show == SHOW_CLOCKS)
+        info_add_clocks(&view, !is_all);
+    if (is_all || options.show == SHOW_OPEN)
+        info_add_open_zones(&view, !is_all);
+    if (is_all || options.show == SHOW_LOSSES)
+        info_add_losses(&view, !is_all);
+    return view_close(&view, EXIT_OK);
+}
+
+static const struct command_option info_options[] = {
+    {.name = "show",
+     .type = OPTION_CHOICE,
+     .argument = "TABLE",
+     .offset = OPTION_FIELD(struct info_options, show),
+     .choices = show_choices,
+     .help = "Only this table, whole."},
+    {0},
+};
+
+static const struct option_table info_table = {"Options", info_options};
+
+static const struct command_example examples[] = {
+    {"opscope info t.opscope", "An overview."},
+    {"opscope info t.opscope --show losses --csv", "Every loss with its thread, times and reason."},
+    {"opscope info damaged.opscope --salvage", "What can still be read of a damaged trace."},
+    {0},
+};
+
+const struct command command_info = {
+    .name = "info",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Show what a trace holds: processes, threads, losses, clocks",
+    .usage = (const char *const[]){"[options] FILE", NULL},
+    .description =
+        "Tells whether the trace is complete, what was run and on which host, how many records of each kind there "
+        "are; lists the processes with their exit status, the threads and device tracks, the zones that had not ended "
+        "and every loss: which thread, between which times, why and how much.\n\n"
+        "For each clock it tells how many sync points there are, the largest uncertainty they state, and the largest "
+        "residual: how far a point lies from the line through its neighbours.\n\n"
+        "--process, --thread and --name restrict the tables; the counts above them are those of the whole trace.",
+    .options = {{&info_table, 0},
+                {&filter_option_table, OPTION_FIELD(struct info_options, filter)},
+                {&output_option_table, OPTION_FIELD(struct info_options, output)}},
+    .arguments = view_arguments,
+    .exits = view_exits,
+    .examples = examples,
+    .see_also = (const char *const[]){"zones", "messages", "recover", "doctor", NULL},
+    .run = run,
+};
