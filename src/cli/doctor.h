@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checks of `opscope doctor`. Each adds rows: what was looked at, how it stands, what was found, and what to
+ * do or what it means. */
+#ifndef OPSCOPE_CLI_DOCTOR_H
+#define OPSCOPE_CLI_DOCTOR_H
+
+#include "present/table.h"
+
+enum doctor_status {
+    DOCTOR_OK,
+    DOCTOR_INFO, /* neither good nor bad */
+    DOCTOR_WARN, /* works, but slower, smaller or with something missing */
+    DOCTOR_FAIL, /* opscope cannot record or read here */
+};
+
+struct doctor {
+    struct table table;
+    unsigned warnings, failures;
+};
+
+void doctor_add(struct doctor *doctor, const char *check, enum doctor_status status, const char *advice,
+                const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+void doctor_check_build(struct doctor *doctor);    /* versions, libraries, the recorder library */
+void doctor_check_sessions(struct doctor *doctor); /* folders, free space, sessions left behind */
+void doctor_check_kernel(struct doctor *doctor);   /* madvise, inotify, limits, priority */
+void doctor_check_clock(struct doctor *doctor);
+void doctor_check_memory(struct doctor *doctor); /* cgroup */
+
+#endif
