@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front of all sources of op rows: columns by name, selection of cells, notices, and which source a path
+ * is. */
+#include "import/op_rows.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/intern.h"
+#include "import/ops_csv.h"
+
+#define NOTICES_MAX 64u
+
+struct op_rows {
+    const struct op_rows_source *source;
+    void *state;
+    char *path;
+    char **columns; /* names, NUL-terminated; NUL bytes inside a name end it */
+    size_t column_count, column_capacity;
+    struct intern names;     /* id i is the first column of that name ... */
+    uint32_t *first_columns; /* ... and this is which */
+    size_t first_capacity;
+    size_t *selected; /* column of each selected name, SIZE_MAX for none */
+    size_t selected_count;
+    bool is_selected, is_prepared;
+    struct op_cell *row_cells, *selected_cells;
+    uint64_t row_count;
+    struct op_notice notices[NOTICES_MAX];
+    size_t notice_count;
+};
+
+/* --- which source --- */
+
+/* Asked in turn; the first that says yes opens. The CSV is what is left. */
+static const struct source_kind {
+    bool (*is_it)(const char *path);
+    int (*open)(struct op_rows **rows, const char *path, struct error *err);
+} source_kinds[] = {
+    {NULL, ops_csv_open},
+};
+
+int op_rows_open(struct op_rows **rows, const char *path, struct error *err)
+{
+    size_t count = sizeof source_kinds / sizeof source_kinds[0];
+    *rows = NULL;
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (source_kinds[i].is_it(path))
+            return source_kinds[i].open(rows, path, err);
+    }
+    return source_kinds[count - 1].open(rows, path, err);
+}
+
+int op_rows_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
+                        struct error *err)
+{
+    *rows = NULL;
+    return ops_csv_open_memory(rows, path, data, length, err);
+}
+
+/* --- making one --- */
+
+struct op_rows *op_rows_new(const struct op_rows_source *source, void *state, const char *path)
+{
+    struct op_rows *rows = calloc(1, sizeof *rows);
+    if (rows)
+        rows->path = strdup(path);
+    if (!rows || !rows->path) {
+        free(rows);
+        source->close(state);
+        return NULL;
+    }
+    rows->source = source;
+    rows->state = state;
+    return rows;
+}
+
+void op_rows_close(struct op_rows *rows)
+{
+    if (!rows)
+        return;
+    rows->source->close(rows->state);
+    for (size_t i = 0; i < rows->column_count; i++)
+        free(rows->columns[i]);
+    for (size_t i = 0; i < rows->notice_count; i++)
+        free((char *)(uintptr_t)rows->notices[i].text);
+    free(rows->columns);
+    intern_free(&rows->names);
+    free(rows->first_columns);
+    free(rows->selected);
+    free(rows->row_cells);
+    free(rows->selected_cells);
+    free(rows->path);
+    free(rows);
+}
+
+int op_rows_add_column(struct op_rows *rows, const char *name, size_t length, struct error *err)
+{
+    size_t known = rows->names.count;
+    char *copy = malloc(length + 1);
+    if (copy) {
+        memcpy(copy, name, length);
+        copy[length] = 0;
+        uint32_t id = intern_add(&rows->names, copy, strlen(copy));
+        if (id != INTERN_NONE && array_reserve(&rows->columns, &rows->column_capacity, rows->column_count + 1,
+                                               sizeof *rows->columns)) {
+            if (id == known) {
+                if (!array_reserve(&rows->first_columns, &rows->first_capacity, known + 1,
+                                   sizeof *rows->first_columns))
+                    goto no_memory;
+                rows->first_columns[id] = (uint32_t)rows->column_count;
+            }
+            rows->columns[rows->column_count++] = copy;
+            return 0;
+        }
+    }
+no_memory:
+    free(copy);
+    return error_set(err, ENOMEM, "%s: no memory for %zu columns", rows->path, rows->column_count);
+}
+
+void op_rows_add_notice(struct op_rows *rows, const void *kind, uint64_t line, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    for (size_t i = 0; i < rows->notice_count; i++) {
+        if (rows->notices[i].kind == kind) {
+            rows->notices[i].count++;
+            return;
+        }
+    }
+    if (rows->notice_count == NOTICES_MAX)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    char *copy = strdup(text);
+    if (copy)
+        rows->notices[rows->notice_count++] =
+            (struct op_notice){.text = copy, .count = 1, .first_line = line, .kind = kind};
+}
+
+/* --- asking it --- */
+
+const char *op_rows_path(const struct op_rows *rows)
+{
+    return rows->path;
+}
+
+const char *op_rows_kind(const struct op_rows *rows)
+{
+    return rows->source->kind;
+}
+
+size_t op_rows_column_count(const struct op_rows *rows)
+{
+    return rows->column_count;
+}
+
+const char *op_rows_column_name(const struct op_rows *rows, size_t column)
+{
+    return column < rows->column_count ? rows->columns[column] : "";
+}
+
+size_t op_rows_find_column(const struct op_rows *rows, const char *name)
+{
+    uint32_t id = intern_find(&rows->names, name, strlen(name));
+    return id == INTERN_NONE ? SIZE_MAX : rows->first_columns[id];
+}
+
+size_t op_rows_notice_count(const struct op_rows *rows)
+{
+    return rows->notice_count;
+}
+
+const struct op_notice *op_rows_notice(const struct op_rows *rows, size_t i)
+{
+    return i < rows->notice_count ? &rows->notices[i] : NULL;
+}
+
+/* --- reading --- */
+
+int op_rows_select(struct op_rows *rows, const char *const *names, size_t count, struct error *err)
+{
+    size_t *selected = calloc(count ? count : 1, sizeof *selected);
+    struct op_cell *cells = calloc(count ? count : 1, sizeof *cells);
+    if (!selected || !cells) {
+        free(selected);
+        free(cells);
+        return error_set(err, ENOMEM, "%s: no memory for %zu cells", rows->path, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        selected[i] = op_rows_find_column(rows, names[i]);
+    free(rows->selected);
+    free(rows->selected_cells);
+    rows->selected = selected;
+    rows->selected_cells = cells;
+    rows->selected_count = count;
+    rows->is_selected = true;
+    return 0;
+}
+
+static int prepare(struct op_rows *rows, struct error *err)
+{
+    size_t count = rows->column_count ? rows->column_count : 1;
+    int status = 0;
+    rows->is_prepared = true;
+    rows->row_cells = calloc(count, sizeof *rows->row_cells);
+    if (!rows->row_cells)
+        return error_set(err, ENOMEM, "%s: no memory for %zu cells", rows->path, count);
+    if (rows->source->prepare) {
+        bool *is_wanted = calloc(count, sizeof *is_wanted);
+        if (!is_wanted)
+            return error_set(err, ENOMEM, "%s: no memory for %zu columns", rows->path, count);
+        for (size_t i = 0; i < count; i++)
+            is_wanted[i] = !rows->is_selected;
+        for (size_t i = 0; i < rows->selected_count; i++) {
+            if (rows->selected[i] != SIZE_MAX)
+                is_wanted[rows->selected[i]] = true;
+        }
+        status = rows->source->prepare(rows->state, is_wanted, rows->column_count, err);
+        free(is_wanted);
+    }
+    return status;
+}
+
+int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err)
+{
+    int status = rows->is_prepared ? 0 : prepare(rows, err);
+    if (status < 0)
+        return status;
+    uint64_t line = 0;
+    memset(rows->row_cells, 0, rows->column_count * sizeof *rows->row_cells);
+    status = rows->source->next(rows->state, rows, rows->row_cells, &line, err);
+    if (status <= 0)
+        return status;
+    *row = (struct op_row){rows->row_cells, rows->column_count, rows->row_count++, line};
+    if (rows->is_selected) {
+        for (size_t i = 0; i < rows->selected_count; i++) {
+            size_t column = rows->selected[i];
+            rows->selected_cells[i] = column == SIZE_MAX ? (struct op_cell){0} : rows->row_cells[column];
+        }
+        row->cells = rows->selected_cells;
+        row->cell_count = rows->selected_count;
+    }
+    return 1;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/ops_csv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/csv.h"
+
+struct ops_csv {
+    struct csv_reader reader;
+    size_t column_count;
+};
+
+static const char kind_extra_cells[] = "extra cells", kind_short_rows[] = "short rows";
+static const char kind_cut[] = "cut", kind_unclosed[] = "unclosed quote";
+
+static void note_row(struct ops_csv *csv, struct op_rows *rows, size_t cell_count)
+{
+    const struct csv_reader *r = &csv->reader;
+    size_t columns = csv->column_count;
+    if (cell_count > columns)
+        op_rows_add_notice(
+            rows, kind_extra_cells, r->line,
+            "line %llu: %zu cells under %zu columns; the cells behind the last column are left out",
+            (unsigned long long)r->line, cell_count, columns);
+    else if (cell_count < columns && r->is_cut)
+        op_rows_add_notice(
+            rows, kind_cut, r->line,
+            "line %llu: the file ends inside this row, in column '%s'; that cell and those behind "
+            "it are missing",
+            (unsigned long long)r->line, op_rows_column_name(rows, cell_count - 1));
+    else if (cell_count < columns)
+        op_rows_add_notice(
+            rows, kind_short_rows, r->line,
+            "line %llu: %zu cells under %zu columns; the cells from column '%s' on are missing",
+            (unsigned long long)r->line, cell_count, columns, op_rows_column_name(rows, cell_count));
+}
+
+static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64_t *line, struct error *err)
+{
+    struct ops_csv *csv = state;
+    int status = csv_next(&csv->reader, err);
+    if (status <= 0) {
+        if (status == 0 && csv->reader.unclosed_line)
+            op_rows_add_notice(
+                rows, kind_unclosed, csv->reader.unclosed_line,
+                "line %llu: a quoted cell of this row is not closed before the end of the file; the "
+                "row is left out",
+                (unsigned long long)csv->reader.unclosed_line);
+        return status;
+    }
+    size_t count = csv->reader.cell_count;
+    if (__builtin_expect(count != csv->column_count, 0)) {
+        note_row(csv, rows, count);
+        if (count < csv->column_count && csv->reader.is_cut)
+            count--; /* half a number is a wrong number */
+        if (count > csv->column_count)
+            count = csv->column_count;
+    }
+    memcpy(cells, csv->reader.cells, count * sizeof *cells);
+    *line = csv->reader.line;
+    return 1;
+}
+
+static void close_state(void *state)
+{
+    struct ops_csv *csv = state;
+    csv_close(&csv->reader);
+    free(csv);
+}
+
+static const struct op_rows_source source = {.kind = "ops CSV", .next = next, .close = close_state};
+
+/* The two columns without which no row means anything. */
+static int check_header(const struct op_rows *rows, struct error *err)
+{
+    const char *path = op_rows_path(rows);
+    if (op_rows_column_count(rows) == 1 && strstr(op_rows_column_name(rows, 0), "OP CODE;"))
+        return error_set(err, EINVAL, "%s:1: the columns are separated by ';', not by ','", path);
+    if (op_rows_find_column(rows, "OP CODE") == SIZE_MAX)
+        return error_set(err, EINVAL, "%s:1: this is not an ops CSV: its first line has no column 'OP CODE'",
+                         path);
+    return 0;
+}
+
+static int read_header(struct op_rows **out, struct ops_csv *csv, const char *path, struct error *err)
+{
+    int status = csv_next(&csv->reader, err);
+    if (status <= 0) {
+        if (status == 0)
+            status = csv->reader.unclosed_line
+                         ? error_set(err, EINVAL, "%s:%llu: a quoted column name is not closed", path,
+                                     (unsigned long long)csv->reader.unclosed_line)
+                         : error_set(err, EINVAL, "%s:1: the file is empty: no header, no rows", path);
+        close_state(csv);
+        return status;
+    }
+    struct op_rows *rows = op_rows_new(&source, csv, path);
+    if (!rows)
+        return error_set(err, ENOMEM, "no memory to read %s", path);
+    csv->column_count = csv->reader.cell_count;
+    for (size_t i = 0; i < csv->column_count && status >= 0; i++)
+        status = op_rows_add_column(rows, csv->reader.cells[i].data, csv->reader.cells[i].length, err);
+    if (status >= 0)
+        status = check_header(rows, err);
+    if (status < 0)
+        op_rows_close(rows);
+    else
+        *out = rows;
+    return status < 0 ? status : 0;
+}
+
+int ops_csv_open(struct op_rows **rows, const char *path, struct error *err)
+{
+    struct ops_csv *csv = calloc(1, sizeof *csv);
+    if (!csv)
+        return error_set(err, ENOMEM, "no memory to read %s", path);
+    int status = csv_open(&csv->reader, path, err);
+    if (status) {
+        free(csv);
+        return status;
+    }
+    return read_header(rows, csv, csv->reader.path, err);
+}
+
+int ops_csv_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
+                        struct error *err)
+{
+    struct ops_csv *csv = calloc(1, sizeof *csv);
+    if (!csv)
+        return error_set(err, ENOMEM, "no memory to read %s", path);
+    int status = csv_open_memory(&csv->reader, path, data, length, err);
+    if (status) {
+        free(csv);
+        return status;
+    }
+    return read_header(rows, csv, path, err);
+}
