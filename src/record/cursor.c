@@ -45,23 +45,37 @@ static struct session_process *own_process(const struct thread_cursor *c)
            c->process;
 }
 
-/* The counts are in shared memory at once, so that a SIGKILL does not lose them. */
+/* The counts are in shared memory at once, so that a SIGKILL does not lose them. The loops are for a handler that
+ * counts in between: the last store is never older than the count. */
+static void share_losses(struct thread_cursor *c)
+{
+    uint32_t zones, records;
+    do {
+        zones = c->lost_zones;
+        records = c->lost_records;
+        __atomic_store_n(&c->descriptor->lost_zones, zones, __ATOMIC_RELAXED);
+        __atomic_store_n(&c->descriptor->lost_records, records, __ATOMIC_RELAXED);
+    } while (zones != c->lost_zones || records != c->lost_records);
+}
+
 void cursor_lose_zone(struct thread_cursor *c)
 {
-    c->lost_zones++;
-    if (c->descriptor)
-        __atomic_store_n(&c->descriptor->lost_zones, c->lost_zones, __ATOMIC_RELAXED);
-    else
+    if (!c->descriptor) { /* no chunk yet: nothing of our own to count in */
         __atomic_fetch_add(&own_process(c)->lost_zones, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    cursor_advance(&c->lost_zones, 1);
+    share_losses(c);
 }
 
 void cursor_lose_record(struct thread_cursor *c)
 {
-    c->lost_records++;
-    if (c->descriptor)
-        __atomic_store_n(&c->descriptor->lost_records, c->lost_records, __ATOMIC_RELAXED);
-    else
+    if (!c->descriptor) {
         __atomic_fetch_add(&own_process(c)->lost_records, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    cursor_advance(&c->lost_records, 1);
+    share_losses(c);
 }
 
 static void note_reason(struct thread_cursor *c, uint16_t flag)
@@ -72,9 +86,8 @@ static void note_reason(struct thread_cursor *c, uint16_t flag)
 
 /* --- chunks --- */
 
-static void seal(struct thread_cursor *c, uint32_t used, uint16_t flags)
+static void seal(struct chunk_descriptor *d, uint32_t used, uint16_t flags)
 {
-    struct chunk_descriptor *d = c->descriptor;
     if (!d)
         return;
     __atomic_store_n(&d->published, used < CHUNK_SLOTS ? used : CHUNK_SLOTS, __ATOMIC_RELEASE);
@@ -85,13 +98,10 @@ static void seal(struct thread_cursor *c, uint32_t used, uint16_t flags)
 static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
 {
     struct chunk_descriptor *d = segment_descriptor(chunk);
-    /* What a thread without a chunk lost is in its process's count already. */
-    if (!c->descriptor)
-        c->lost_zones = c->lost_records = 0;
     d->published = 0;
     d->process = c->process;
     d->track = c->track;
-    d->sequence = c->sequence++;
+    d->sequence = c->sequence;
     d->base_ticks = clock_ticks(c->clock_source);
     d->base_raw_ns = clock_raw_ns();
     d->zones_before = c->zones;
@@ -101,7 +111,9 @@ static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
     d->lost_zones = c->lost_zones;
     d->lost_records = c->lost_records;
     c->descriptor = d;
+    share_losses(c);
     __atomic_store_n(&d->state, CHUNK_OWNED, __ATOMIC_RELEASE);
+    c->sequence++; /* last: a siglongjmp out of here may repeat a number, never leave one out */
 }
 
 /* Only the outermost call gets here. On success index is behind the caller's slots, which begin at *first. */
@@ -116,11 +128,14 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
         c->retry = LOST_RETRY;
         return false;
     }
+    c->nest = 1;
+    c->nested_failures = 0;
     c->is_switching = 1;
+    struct chunk_descriptor *old = c->descriptor;
     uint32_t used = __atomic_exchange_n(&c->index, CHUNK_SLOTS + 1, __ATOMIC_RELAXED);
     c->limit = 0; /* nothing may be written until the new chunk is in place */
-    seal(c, used, 0);
     describe_chunk(c, (uint32_t)chunk);
+    seal(old, used, 0); /* from here on it may belong to another thread: handlers must count in the new one */
     c->base = (struct slot *)(void *)(recorder_segment.memory + recorder_segment.layout.chunks +
                                       (size_t)chunk * CHUNK_BYTES);
     c->published = &c->descriptor->published;
@@ -136,6 +151,14 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
     c->is_switching = 0;
     c->index = *first + slots;
     return true;
+}
+
+/* Did a handler that interrupted the recorder leave by siglongjmp? See CURSOR_STUCK. */
+static bool is_stuck(struct thread_cursor *c)
+{
+    if (c->limit && !c->is_switching && c->index - *c->published > CURSOR_STUCK)
+        return true;
+    return ++c->nested_failures > (c->is_switching ? CURSOR_STUCK_SWITCHING : CURSOR_STUCK);
 }
 
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end)
@@ -155,8 +178,10 @@ struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, 
     if (index + slots + room <= c->limit)
         return c->base + index; /* a stack deeper than the ends we keep room for */
     c->index = index;
-    if (c->nest > 1 && !c->is_switching && c->index - *c->published > CURSOR_STUCK && c->limit)
-        c->nest = 1; /* a handler that interrupted us never came back: siglongjmp */
+    if (c->nest > 1 && is_stuck(c)) {
+        c->nest = 1;
+        c->is_switching = 0;
+    }
     uint32_t first;
     if (c->nest > 1) {
         c->nest--;
@@ -185,7 +210,7 @@ static void thread_ends(void *unused)
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     recorder_cursor = NULL;
     if (c->magic == CURSOR_MAGIC) { /* else: forked, and never recorded in this process */
-        seal(c, c->index, CHUNK_LAST);
+        seal(c->descriptor, c->index, CHUNK_LAST);
         memset(c, 0, sizeof *c);
         lock_state(state);
         c->next_free = state->free_cursors;

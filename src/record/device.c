@@ -61,7 +61,7 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
         return 0;
     }
     c->depth++;
-    c->zones++;
+    cursor_count(&c->zones);
     slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN);
     slot->word = word_of(id, (uint32_t)type & 0xff, 1);
     slot[1] = (struct slot){call, device};

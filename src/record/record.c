@@ -32,7 +32,7 @@ static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
         return 1;
     }
     c->depth++;
-    c->zones++;
+    cursor_count(&c->zones);
     slot->time_kind = now_kind(c, RECORD_ZONE_BEGIN);
     slot->word = id_payload(id, colour);
     cursor_publish(c);
@@ -81,7 +81,7 @@ OPSCOPE_API void opscope_zone_end_(void)
         slot = cursor_reserve_slow(&c, index, 1, true);
         if (!slot) {
             c->depth--;
-            c->late_ends++;
+            cursor_advance(&c->late_ends, 1);
             return;
         }
     }

@@ -12,7 +12,8 @@
  *      handler in between either saw nest = 1 (the loop publishes its record) or nest = 0 (it did so itself).
  *   3. Only the outermost switches chunks. It takes the new chunk first; then swaps index for a value beyond the
  *      end, so that nested calls fail (and are counted) until the new chunk is in place.
- * All other cursor fields are restored by a handler before it returns, so plain loads and stores do.
+ * Counts that a handler adds to for good are advanced by one instruction, too. All other cursor fields are restored by
+ * a handler before it returns, so plain loads and stores do.
  *
  * ## Why fork is safe
  *
@@ -39,8 +40,12 @@
 #define CURSOR_MAGIC 0x43555253u
 #define CURSOR_RESERVED_ENDS 512u /* ends that always have room */
 #define CURSOR_SLACK 4u
-#define CURSOR_STUCK 256u /* unpublished slots that show a handler left by siglongjmp */
-#define LOST_RETRY 64u    /* look for a chunk again after so many lost events */
+/* A handler that interrupted the recorder and left by siglongjmp leaves nest at 1 for good. It shows in this many
+ * unpublished slots, or lost nested events; more of them while a chunk is being switched, where a handler that is
+ * merely busy must not be taken for one that never returned. */
+#define CURSOR_STUCK 256u
+#define CURSOR_STUCK_SWITCHING 4096u
+#define LOST_RETRY 64u /* look for a chunk again after so many lost events */
 
 struct thread_cursor {
     struct slot *base;
@@ -62,12 +67,13 @@ struct thread_cursor {
     uint32_t process;
     uint32_t track;
     uint32_t thread_id;
-    uint32_t lost_zones;
-    uint32_t lost_records;
-    uint32_t late_ends;
+    volatile uint32_t lost_zones; /* counted from the first chunk on */
+    volatile uint32_t lost_records;
+    volatile uint32_t late_ends;
     uint32_t retry;
     uint32_t no_chunk;
-    uint32_t reserved[2];
+    uint32_t nested_failures; /* in a row */
+    uint32_t reserved;
 };
 _Static_assert(sizeof(struct thread_cursor) == 128, "two cache lines");
 
@@ -103,6 +109,16 @@ static inline uint32_t cursor_advance(volatile uint32_t *index, uint32_t slots)
     return slots;
 #else
     return __atomic_fetch_add(index, slots, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Adds 1 so that a handler's own addition is not lost in between: one instruction. */
+static inline void cursor_count(volatile uint64_t *counter)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("incq %0" : "+m"(*counter) : : "cc");
+#else
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 #endif
 }
 

@@ -339,7 +339,9 @@ static int32_t take_free(void)
 }
 
 /* Commits the next step of chunks and takes the first of them. Populating twice is harmless, so threads that
- * race here need no lock: one of them moves the count, the others look at the free map again. */
+ * race here need no lock: one of them moves the count, the others look at the free map again (TRY_AGAIN). */
+#define TRY_AGAIN (-2)
+
 static int32_t grow(void)
 {
     struct segment_header *h = recorder_segment.header;
@@ -364,7 +366,7 @@ static int32_t grow(void)
     }
     if (!__atomic_compare_exchange_n(&h->chunks_committed, &have, have + step, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        return take_free();
+        return TRY_AGAIN;
     uint64_t *map = (uint64_t *)(void *)(recorder_segment.memory + l->free_map);
     for (uint32_t chunk = have + 1; chunk < have + step; chunk++)
         __atomic_fetch_or(&map[chunk / 64], UINT64_C(1) << (chunk % 64), __ATOMIC_RELEASE);
@@ -382,6 +384,8 @@ int32_t segment_take_chunk(bool may_wait)
         int32_t chunk = take_free();
         if (chunk < 0)
             chunk = grow();
+        if (chunk == TRY_AGAIN)
+            continue; /* each time the segment has grown, so this ends */
         if (chunk >= 0 || !may_wait || h->on_full != SESSION_ON_FULL_WAIT)
             return chunk;
         uint64_t beat = __atomic_load_n(&h->heartbeat_ns, __ATOMIC_RELAXED);
