@@ -11,6 +11,7 @@
 
 #define GAP 2u
 #define NARROWEST_TEXT 4u
+#define LEAST_NAME 12u /* columns for an indented text */
 
 struct layout {
     size_t *width;  /* of each column as it will be printed; */
@@ -29,9 +30,11 @@ static void measure(const struct table *table, struct layout *layout)
     struct bytes text = {0};
     for (size_t c = 0; c < table->column_count; c++) {
         const struct table_column *column = &table->columns[c];
-        size_t widest = utf8_width(column->title, strlen(column->title));
         layout->is_shown[c] = column->shown != TABLE_DATA_ONLY;
-        for (size_t r = 0; layout->is_shown[c] && r < table->row_count; r++) {
+        if (!layout->is_shown[c])
+            continue;
+        size_t widest = utf8_width(column->title, strlen(column->title));
+        for (size_t r = 0; r < table->row_count; r++) {
             const struct table_cell *cell = table_cell(table, r, c);
             size_t width;
             if (cell->kind == TABLE_CELL_TEXT) {
@@ -131,10 +134,10 @@ static void append_header(const struct table *table, const struct layout *layout
         bytes_append_text(out, table_style_begin(TABLE_BOLD));
     for (size_t c = 0; c <= last; c++) {
         const struct table_column *column = &table->columns[c];
-        size_t length = strlen(column->title);
-        size_t width = utf8_width(column->title, length);
         if (!layout->is_shown[c])
             continue;
+        size_t length = strlen(column->title);
+        size_t width = utf8_width(column->title, length);
         if (!is_first)
             pad(out, GAP);
         is_first = false;
@@ -157,8 +160,12 @@ static void append_text_cell(const struct table *table, const struct table_cell 
                              bool is_last, const struct table_look *look, struct bytes *out)
 {
     size_t indent = 2u * cell->indent;
-    if (indent + 8 > width) /* deep in a tree: keep some room for the name */
-        indent = width > 8 ? width - 8 : 0;
+    size_t wanted = utf8_width(table_cell_text(table, cell), cell->text_length);
+    if (indent + wanted > width) { /* deep in a tree: the name needs room more than the indentation */
+        size_t least = wanted < LEAST_NAME ? wanted : LEAST_NAME;
+        if (indent + least > width)
+            indent = width > least ? width - least : 0;
+    }
     pad(out, indent);
     size_t used = indent + utf8_append_shortened(out, table_cell_text(table, cell), cell->text_length,
                                                  width - indent, look->is_utf8 ? "\xe2\x80\xa6" : "..");
