@@ -105,15 +105,13 @@ int value_parse_duration(const char *text, uint64_t *ns, struct error *err)
 
 int value_parse_percent(const char *text, double *percent, struct error *err)
 {
+    size_t length = strspn(text, "0123456789."); /* nothing else that strtod would take */
     char *end = NULL;
-    if (isdigit((unsigned char)text[0]) || text[0] == '.') {
-        double value = strtod(text, &end);
-        if (*end == '%')
-            end++;
-        if (*end == '\0' && value >= 0 && value <= 100) {
-            *percent = value;
-            return 0;
-        }
+    double value = strtod(text, &end);
+    if (length > 0 && end == text + length && (*end == '\0' || strcmp(end, "%") == 0) && value >= 0 &&
+        value <= 100) {
+        *percent = value;
+        return 0;
     }
     return error_set(err, EINVAL, "'%s' is not a percentage between 0 and 100", text);
 }
