@@ -28,11 +28,11 @@ struct trace_process {
     uint32_t parent; /* process id in this trace, or TRACE_NONE */
     int64_t pid;
     uint64_t start_ns;
-    uint64_t end_ns;      /* 0 = not known to have ended */
-    int32_t exit_status;  /* as from wait(); TRACE_STATUS_UNKNOWN when we are not the parent */
-    uint32_t flags;       /* enum trace_process_flag */
-    uint64_t key;         /* the writer's own handle to find it again (recover) */
-    const char *command;  /* argv joined by spaces */
+    uint64_t end_ns;     /* 0 = not known to have ended */
+    int32_t exit_status; /* as from wait(); TRACE_STATUS_UNKNOWN when we are not the parent */
+    uint32_t flags;      /* enum trace_process_flag */
+    uint64_t key;        /* the writer's own handle to find it again (recover) */
+    const char *command; /* argv joined by spaces */
     const char *host;
 };
 
@@ -94,7 +94,12 @@ struct trace_zone {
     uint32_t depth;
 };
 
-enum trace_extra_kind { TRACE_EXTRA_TEXT = 1, TRACE_EXTRA_VALUE = 2, TRACE_EXTRA_COLOUR = 3, TRACE_EXTRA_CALL = 4 };
+enum trace_extra_kind {
+    TRACE_EXTRA_TEXT = 1,
+    TRACE_EXTRA_VALUE = 2,
+    TRACE_EXTRA_COLOUR = 3,
+    TRACE_EXTRA_CALL = 4
+};
 
 /* What a few zones carry beside their times. */
 struct trace_extra {
@@ -156,7 +161,7 @@ struct trace_part {
 };
 
 struct trace_op {
-    uint64_t call;        /* unique in its process */
+    uint64_t call; /* unique in its process */
     uint32_t process;
     uint32_t track;
     uint32_t name;
@@ -193,9 +198,9 @@ enum trace_loss_reason {
     TRACE_LOSS_DISK_FULL = 5,
     TRACE_LOSS_DAMAGED = 6, /* session or trace data that could not be read */
     TRACE_LOSS_TOO_DEEP = 7,
-    TRACE_LOSS_LATE_ENDS = 8, /* zones kept, but closed later than they ended */
+    TRACE_LOSS_LATE_ENDS = 8,   /* zones kept, but closed later than they ended */
     TRACE_LOSS_DROPPED_OLD = 9, /* flight recorder: older than --max-size holds */
-    TRACE_LOSS_UNMATCHED = 10, /* ends whose begin was not seen */
+    TRACE_LOSS_UNMATCHED = 10,  /* ends whose begin was not seen */
     TRACE_LOSS_CLOCK = 11,
     TRACE_LOSS_REASONS /* one past the last */
 };

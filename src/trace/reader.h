@@ -22,9 +22,9 @@ void trace_close(struct trace *t);
 struct trace_info {
     uint32_t format_version;
     uint32_t segment_count;
-    bool is_complete;   /* finished by its writer */
-    bool is_salvaged;   /* index rebuilt by a scan */
-    bool is_recovered;  /* a part was written by `opscope recover` */
+    bool is_complete;  /* finished by its writer */
+    bool is_salvaged;  /* index rebuilt by a scan */
+    bool is_recovered; /* a part was written by `opscope recover` */
     uint64_t damaged_blocks;
     uint64_t size_bytes;
     uint64_t start_ns, end_ns; /* host times of all rows; 0, 0 when there are none */
@@ -44,7 +44,8 @@ const struct trace_track *trace_get_track(const struct trace *t, uint32_t id);
 uint64_t trace_track_zone_count(const struct trace *t, uint32_t track);
 uint32_t trace_track_depth_count(const struct trace *t, uint32_t track); /* deepest zone + 1 */
 size_t trace_name_count(const struct trace *t);
-const struct trace_name *trace_get_name(const struct trace *t, uint32_t id); /* never NULL: "?" for a bad id */
+const struct trace_name *trace_get_name(const struct trace *t,
+                                        uint32_t id); /* never NULL: "?" for a bad id */
 size_t trace_clock_count(const struct trace *t);
 const struct trace_clock *trace_get_clock(const struct trace *t, uint32_t id);
 const struct trace_clock_point *trace_get_clock_points(const struct trace *t, size_t *count);
@@ -80,9 +81,9 @@ struct trace_block { /* an entry of the index */
     uint64_t min_start;       /* earliest start among its zones, carried ones included */
 };
 
-struct trace_block_filter { /* zero-initialised: every block */
-    uint32_t type;          /* 0 = any */
-    uint32_t track_plus_1;  /* 0 = any; blocks of several tracks always match */
+struct trace_block_filter {      /* zero-initialised: every block */
+    uint32_t type;               /* 0 = any */
+    uint32_t track_plus_1;       /* 0 = any; blocks of several tracks always match */
     uint64_t since_ns, until_ns; /* host times; until 0 = no limit */
 };
 
@@ -116,8 +117,8 @@ struct zone_rows { /* zero-initialise once, reuse for many blocks, free at the e
     struct zone_rows_memory *memory;
 };
 
-int trace_decode_zones(struct trace *t, const struct trace_block *block, unsigned columns, struct zone_rows *rows,
-                       struct error *err);
+int trace_decode_zones(struct trace *t, const struct trace_block *block, unsigned columns,
+                       struct zone_rows *rows, struct error *err);
 void zone_rows_free(struct zone_rows *rows);
 
 /* The other row types: an array of structs, valid until the next decode with the same rows. */
@@ -131,7 +132,8 @@ struct trace_rows { /* zero-initialise once, reuse, free at the end */
     const struct trace_sample *samples;
     struct trace_rows_memory *storage;
 };
-int trace_decode_rows(struct trace *t, const struct trace_block *block, struct trace_rows *rows, struct error *err);
+int trace_decode_rows(struct trace *t, const struct trace_block *block, struct trace_rows *rows,
+                      struct error *err);
 void trace_rows_free(struct trace_rows *rows);
 
 /* --- level of detail --- */

@@ -29,8 +29,9 @@ int trace_writer_resume(struct trace_writer **out, const char *path, struct erro
 /* Definitions. A process or track is defined again to update it (exit status, name). */
 uint32_t trace_writer_name(struct trace_writer *w, const char *name, const char *function, const char *file,
                            uint32_t line, uint32_t colour);
-uint32_t trace_writer_process(struct trace_writer *w, const struct trace_process *process); /* id TRACE_NONE = new */
-uint32_t trace_writer_track(struct trace_writer *w, const struct trace_track *track);       /* likewise */
+uint32_t trace_writer_process(struct trace_writer *w,
+                              const struct trace_process *process); /* id TRACE_NONE = new */
+uint32_t trace_writer_track(struct trace_writer *w, const struct trace_track *track); /* likewise */
 uint32_t trace_writer_clock(struct trace_writer *w, const struct trace_clock *clock);
 void trace_writer_clock_point(struct trace_writer *w, const struct trace_clock_point *point);
 uint32_t trace_writer_description(struct trace_writer *w, const struct trace_part *parts, size_t count);

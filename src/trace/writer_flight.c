@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flight recorder (a size limit): segments of an eighth of the limit in files PATH.partial.NNN, each whole
+ * by itself; the oldest are deleted as new ones come. At the end the files are joined into one.
+ *
+ * What is dropped is counted, and told in a loss record of the segment written then; when that segment is
+ * dropped in turn its loss records are told again, so the sums stay right. */
+#include "writer_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_BYTES ((size_t)1 << 20)
+#define TAIL_BYTES 16384u /* losses, checkpoint and trailer beside 100 bytes an index entry */
+#define ENTRY_BYTES 100u
+
+char *flight_segment_path(const struct trace_writer *w, uint32_t number)
+{
+    char *path;
+    return asprintf(&path, "%s.partial.%03u", w->path, (unsigned)number) < 0 ? NULL : path;
+}
+
+static uint64_t finished_bytes(const struct trace_writer *w)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < w->finished_count; i++)
+        sum += w->finished[i].size;
+    return sum;
+}
+
+static void drop_first(struct trace_writer *w)
+{
+    struct segment_file *oldest = &w->finished[0];
+    char *path = flight_segment_path(w, oldest->number);
+    if (path)
+        unlink(path);
+    free(path);
+    w->dropped_zones += oldest->zones;
+    w->dropped_records += oldest->records;
+    if (!w->dropped_from_ns || (oldest->first_ns && oldest->first_ns < w->dropped_from_ns))
+        w->dropped_from_ns = oldest->first_ns;
+    if (oldest->last_ns > w->dropped_to_ns)
+        w->dropped_to_ns = oldest->last_ns;
+    for (size_t i = 0; i < oldest->loss_count; i++) {
+        const struct trace_loss *loss = &oldest->losses[i];
+        if (loss->reason == TRACE_LOSS_DROPPED_OLD) {
+            w->dropped_zones += loss->zones;
+            w->dropped_records += loss->records;
+            if (loss->from_ns && (!w->dropped_from_ns || loss->from_ns < w->dropped_from_ns))
+                w->dropped_from_ns = loss->from_ns;
+        } else {
+            trace_writer_loss(w, loss);
+        }
+    }
+    free(oldest->losses);
+    memmove(w->finished, w->finished + 1, --w->finished_count * sizeof *w->finished);
+}
+
+/* Deletes the oldest segments until the rest and `room` bytes are within the limit. */
+void flight_drop_oldest(struct trace_writer *w, uint64_t room)
+{
+    while (w->finished_count && finished_bytes(w) + room > w->max_size_bytes)
+        drop_first(w);
+}
+
+void flight_tell_losses(struct trace_writer *w)
+{
+    if (!w->dropped_zones && !w->dropped_records)
+        return;
+    struct trace_loss loss = {.process = TRACE_NONE,
+                              .track = TRACE_NONE,
+                              .reason = TRACE_LOSS_DROPPED_OLD,
+                              .from_ns = w->dropped_from_ns,
+                              .to_ns = w->dropped_to_ns,
+                              .zones = w->dropped_zones,
+                              .records = w->dropped_records};
+    trace_writer_loss(w, &loss);
+    w->dropped_zones = w->dropped_records = w->dropped_from_ns = w->dropped_to_ns = 0;
+}
+
+/* First and last host time of the segment's rows. */
+static void segment_times(const struct trace_writer *w, struct segment_file *file)
+{
+    for (size_t i = 0; i < w->entry_count; i++) {
+        const struct index_entry *entry = &w->entries[i];
+        bool has_times = entry->type != TRACE_BLOCK_DEFINITIONS && entry->type != TRACE_BLOCK_LOSSES;
+        if (!has_times || entry->clock != TRACE_HOST_CLOCK)
+            continue;
+        if (!file->first_ns || entry->min_start < file->first_ns)
+            file->first_ns = entry->min_start;
+        if (entry->t_last > file->last_ns)
+            file->last_ns = entry->t_last;
+    }
+}
+
+/* Ends the segment and puts it on the list of finished ones. */
+static int end_segment(struct trace_writer *w, struct error *err)
+{
+    if (!array_reserve(&w->finished, &w->finished_capacity, w->finished_count + 1, sizeof *w->finished))
+        return error_set_errno(err, ENOMEM, "%s", w->path);
+    int status = file_end_segment(w, err);
+    if (status)
+        return status;
+    struct segment_file *file = &w->finished[w->finished_count++];
+    *file = (struct segment_file){.number = w->segment_number,
+                                  .size = w->end,
+                                  .zones = w->segment_zones,
+                                  .records = w->segment_records,
+                                  .losses = w->segment_losses,
+                                  .loss_count = w->segment_loss_count};
+    segment_times(w, file);
+    w->segment_losses = NULL;
+    w->segment_loss_count = w->segment_loss_capacity = 0;
+    for (size_t i = 0; i < w->definitions.track_count; i++)
+        w->definitions.tracks[i].segment_zones = w->definitions.tracks[i].checkpoint_zones = 0;
+    file_close(w);
+    return 0;
+}
+
+int flight_rotate(struct trace_writer *w, struct error *err)
+{
+    int status = end_segment(w, err);
+    if (status)
+        return status;
+    flight_drop_oldest(w, w->max_size_bytes / 8);
+    w->segment_number++;
+    char *path = flight_segment_path(w, w->segment_number);
+    if (!path)
+        return error_set_errno(err, ENOMEM, "%s", w->path);
+    status = file_create(w, path, err);
+    free(path);
+    if (!status)
+        status = file_begin_segment(w, 0, err);
+    if (!status) {
+        definitions_new_segment(w);
+        flight_tell_losses(w);
+    }
+    return status;
+}
+
+/* --- the end: join the files --- */
+
+static int copy_plain(int from, int to, uint64_t size)
+{
+    uint8_t *buffer = malloc(COPY_BYTES);
+    int status = buffer ? 0 : -ENOMEM;
+    while (size && !status) {
+        ssize_t got = read(from, buffer, size < COPY_BYTES ? size : COPY_BYTES);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            status = got < 0 ? -errno : -EIO;
+        for (ssize_t done = 0; done < got && !status;) {
+            ssize_t put = write(to, buffer + done, (size_t)(got - done));
+            if (put < 0 && errno != EINTR)
+                status = -errno;
+            done += put > 0 ? put : 0;
+        }
+        size -= got > 0 ? (uint64_t)got : 0;
+    }
+    free(buffer);
+    return status;
+}
+
+/* Appends a whole file; in the kernel where that works, which shares the blocks on some file systems. */
+static int append_file(int to, const char *path, uint64_t size)
+{
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return -errno;
+    while (size) {
+        ssize_t copied = copy_file_range(from, NULL, to, NULL, size, 0);
+        if (copied <= 0)
+            break;
+        size -= (uint64_t)copied;
+    }
+    int status = copy_plain(from, to, size);
+    close(from);
+    return status;
+}
+
+static int join_segments(struct trace_writer *w, struct error *err)
+{
+    char *joined = NULL, *first = flight_segment_path(w, w->finished[0].number);
+    int status = 0, fd = -1;
+    if (!first || asprintf(&joined, "%s.partial", w->path) < 0) {
+        free(first);
+        return error_set_errno(err, ENOMEM, "%s", w->path);
+    }
+    if (rename(first, joined) != 0 || (fd = open(joined, O_WRONLY | O_CLOEXEC)) < 0 ||
+        lseek(fd, 0, SEEK_END) < 0)
+        status = error_set_errno(err, errno, "%s: cannot be written", joined);
+    for (size_t i = 1; i < w->finished_count && !status; i++) {
+        char *path = flight_segment_path(w, w->finished[i].number);
+        int copied = path ? append_file(fd, path, w->finished[i].size) : -ENOMEM;
+        if (copied)
+            status = error_set_errno(err, -copied, "%s: cannot be appended to %s", path ? path : "?", joined);
+        else
+            unlink(path);
+        free(path);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (!status && rename(joined, w->path) != 0)
+        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", joined, w->path);
+    free(first);
+    free(joined);
+    return status;
+}
+
+int flight_finish(struct trace_writer *w, struct error *err)
+{
+    lod_flush(w);
+    uint64_t tail = TAIL_BYTES + ENTRY_BYTES * (w->entry_count + w->definitions.track_count) +
+                    64 * (w->loss_count + w->open_zone_count);
+    flight_drop_oldest(w, w->end + tail);
+    flight_tell_losses(w);
+    int status = end_segment(w, err);
+    return status ? status : join_segments(w, err);
+}
