@@ -134,7 +134,7 @@ void collector_free(struct collector *c)
     if (!c)
         return;
     for (size_t i = 0; i < c->source_count; i++)
-        source_free(c->sources[i]);
+        source_close(c->sources[i]);
     free(c->sources);
     free(c->dead_open);
     clock_map_free(&c->clock);
@@ -154,12 +154,12 @@ uint32_t collector_define_process(struct collector *c, const struct trace_proces
     return id;
 }
 
-void collector_set_root(struct collector *c, int64_t pid, const char *command)
+void collector_set_root(struct collector *c, int64_t pid, const char *command, uint64_t start_ns)
 {
     struct trace_process root = {.id = TRACE_NONE,
                                  .parent = TRACE_NONE,
                                  .pid = pid,
-                                 .start_ns = clock_raw_ns(),
+                                 .start_ns = start_ns,
                                  .exit_status = TRACE_STATUS_UNKNOWN,
                                  .flags = TRACE_PROCESS_ROOT,
                                  .command = command,
@@ -451,7 +451,7 @@ void collector_file_appeared(struct collector *c, const char *name)
     struct source *s = source_new(c, segment);
     if (!s ||
         !array_reserve(&c->sources, &c->source_capacity, c->source_count + 1, sizeof(struct source *))) {
-        source_free(s);
+        source_close(s);
         c->stats.broken_segments++;
         return;
     }
@@ -470,7 +470,7 @@ void collector_file_closed(struct collector *c, const char *name)
     c->sources[index] = c->sources[--c->source_count];
     char file[256];
     snprintf(file, sizeof file, "%s", name);
-    source_free(s);
+    source_close(s);
     unlinkat(c->folder->fd, file, 0); /* its memory back at once, not at the end of the run */
 }
 
@@ -532,7 +532,7 @@ void collector_finish(struct collector *c)
         session_segment_set_closed(c->sources[i]->segment);
     for (size_t i = 0; i < c->source_count; i++) {
         finish_source(c->sources[i], true);
-        source_free(c->sources[i]);
+        source_close(c->sources[i]);
     }
     c->source_count = 0;
 }

@@ -33,7 +33,7 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
 void collector_free(struct collector *c);
 
 /* The command that was started, so that its process row has an exit status even if it recorded nothing. */
-void collector_set_root(struct collector *c, int64_t pid, const char *command);
+void collector_set_root(struct collector *c, int64_t pid, const char *command, uint64_t start_ns);
 void collector_root_exited(struct collector *c, int status);
 
 /* A file appeared in, or its last writer left, the session folder. */

@@ -142,7 +142,7 @@ uint32_t collector_define_process(struct collector *c, const struct trace_proces
 
 /* source.c: what a segment's numbers mean in the trace */
 struct source *source_new(struct collector *c, struct session_segment *segment);
-void source_free(struct source *s);
+void source_close(struct source *s);
 uint32_t source_name(struct source *s, uint32_t id);
 struct track *source_track(struct source *s, const struct chunk_descriptor *d);
 void source_forget_track(struct source *s, struct track *t);

@@ -16,6 +16,7 @@
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -201,6 +202,7 @@ static void collect(struct run *r)
 static void stop_recording(struct run *r)
 {
     struct error err = {0};
+    struct stat st;
     if (!r->collector)
         return;
     read_folder_events(r);
@@ -208,8 +210,8 @@ static void stop_recording(struct run *r)
     trace_writer_set_open_zones(r->writer, NULL, NULL);
     r->result->stats = *collector_get_stats(r->collector);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
-    r->result->size_bytes = trace_writer_size_bytes(r->writer);
     int status = trace_writer_finish(r->writer, &err);
+    r->result->size_bytes = stat(r->options->output, &st) == 0 ? (uint64_t)st.st_size : 0;
     r->result->has_trace = status == 0 || err.code == ENOSPC || err.code == EDQUOT || err.code == EFBIG;
     if (status && !r->result->trace_error.code)
         r->result->trace_error = err;
@@ -294,7 +296,7 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
     result->was_started = result->exec_error == 0;
     if (result->was_started) {
         if (r.collector)
-            collector_set_root(r.collector, r.child, options->command);
+            collector_set_root(r.collector, r.child, options->command, r.start_ns);
         setpriority(PRIO_PROCESS, 0, -5); /* after the start: the command must not inherit it */
         loop(&r);
         stop_recording(&r);

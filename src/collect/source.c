@@ -19,7 +19,7 @@ struct source *source_new(struct collector *c, struct session_segment *segment)
     return s;
 }
 
-void source_free(struct source *s)
+void source_close(struct source *s)
 {
     if (!s)
         return;

@@ -12,7 +12,7 @@
 
 #define TICK_BITS 56
 
-bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
+static inline bool push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
 {
     if (__builtin_expect(t->depth >= t->stack_capacity, 0)) {
         if (t->depth > TRACE_MAX_DEPTH ||
@@ -21,6 +21,11 @@ bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
     }
     t->stack[t->depth++] = (struct open_zone){start, 0, name, is_op};
     return true;
+}
+
+bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
+{
+    return push(t, start, name, is_op);
 }
 
 static void push_too_deep(struct source *s, struct track *t, uint64_t ns)
@@ -47,13 +52,13 @@ static void note_unmatched(struct source *s, struct track *t, uint64_t ns, uint6
     trace_writer_loss(s->collector->writer, &loss);
 }
 
-void track_end_zone(struct source *s, struct track *t, uint64_t end_ns)
+__attribute__((always_inline)) static inline void end_zone(struct source *s, struct track *t, uint64_t end_ns)
 {
-    if (t->too_deep) {
+    if (__builtin_expect(t->too_deep != 0, 0)) {
         t->too_deep--;
         return;
     }
-    if (t->depth == 0) { /* begun in data that was lost with an earlier collector */
+    if (__builtin_expect(t->depth == 0, 0)) { /* begun in data that was lost with an earlier collector */
         note_unmatched(s, t, end_ns, 1, TRACE_LOSS_UNMATCHED);
         return;
     }
@@ -61,11 +66,16 @@ void track_end_zone(struct source *s, struct track *t, uint64_t end_ns)
     if (t->depth)
         t->stack[t->depth - 1].child += end_ns - zone->start;
     zone_sink_add(t->sink, t->depth, zone->start, end_ns, zone->child, zone->name);
-    if (t->extra_count || zone->is_op) {
+    if (__builtin_expect(t->extra_count || zone->is_op, 0)) {
         record_zone_extras(s, t, t->depth);
         if (zone->is_op)
             record_end_op(s, t, t->depth, end_ns);
     }
+}
+
+void track_end_zone(struct source *s, struct track *t, uint64_t end_ns)
+{
+    end_zone(s, t, end_ns);
 }
 
 /* Losses that the descriptor tells of, since we last looked. They happened after the records before them. */
@@ -146,13 +156,13 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
             names = s->names; /* may have grown */
             name_count = s->name_capacity;
             t->zones_begun++;
-            if (__builtin_expect(!track_push(t, ns, name, 0), 0))
+            if (__builtin_expect(!push(t, ns, name, 0), 0))
                 push_too_deep(s, t, ns);
             i++;
         } else if (kind == RECORD_ZONE_END) {
             ns = ns > last ? ns : last;
             last = ns;
-            track_end_zone(s, t, ns);
+            end_zone(s, t, ns);
             i++;
         } else {
             /* these carry times that are not this thread's now */

@@ -174,7 +174,10 @@ int trace_writer_tick(struct trace_writer *w, uint64_t now_ns, struct error *err
 
 uint64_t trace_writer_zone_count(const struct trace_writer *w)
 {
-    return w->zone_count;
+    uint64_t count = w->zone_count;
+    for (const struct sink *sink = w->sinks; sink; sink = sink->next)
+        count += sink->zones.count; /* waiting to be written */
+    return count;
 }
 
 uint64_t trace_writer_size_bytes(const struct trace_writer *w)
