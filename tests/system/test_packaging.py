@@ -154,7 +154,7 @@ class Installation(harness.TestCase):
         self.assertEqual(len(info.json()["processes"]), processes, info)
         done = self.run_command([opscope, "zones", "--json", trace])
         self.assert_status(done)
-        return sum(row["count"] for row in done.json()["zones"] if row["name"] == "work")
+        return sum(row["count"] for row in done.json()["rows"] if row["name"] == "work")
 
     def test_files(self):
         self.install()
