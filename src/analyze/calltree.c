@@ -21,9 +21,11 @@ struct track_levels {
     size_t count, capacity;
 };
 
-/* Rows of one depth in the block at hand: the ordinary ones and the carried ones, each sorted. */
+/* Rows of one depth in the block at hand: the ordinary ones and the carried ones, each sorted. Both may come in
+ * several groups (a new one begins where a gap does not fit 32 bits), which follow each other in time. */
 struct row_range {
-    size_t at[2], end[2];
+    size_t at[2], end[2];     /* in the group at hand */
+    size_t next[2], after[2]; /* the groups that follow */
 };
 
 enum phase { PHASE_NEXT, PHASE_BEFORE, PHASE_INSIDE };
@@ -132,6 +134,16 @@ static size_t peek_row(const struct builder *b, size_t depth, unsigned *range)
     return r->at[*range];
 }
 
+/* Goes to the next group that has rows, when the one at hand is used up. */
+static void refill(const struct builder *b, struct row_range *range, unsigned which)
+{
+    while (range->at[which] == range->end[which] && range->next[which] < range->after[which]) {
+        const struct zone_rows_group *group = &b->rows.groups[range->next[which]++];
+        range->at[which] = group->first;
+        range->end[which] = (size_t)group->first + group->count;
+    }
+}
+
 static uint64_t row_end(const struct builder *b, size_t row)
 {
     return b->rows.start[row] + b->rows.duration[row];
@@ -169,6 +181,7 @@ static bool take_rows(struct builder *b, struct track_levels *track, size_t base
                 continue;
             }
             b->ranges[depth].at[range]++;
+            refill(b, &b->ranges[depth], range);
             state->row = row;
             state->phase = PHASE_BEFORE;
             limit_start = b->rows.start[row];
@@ -216,12 +229,18 @@ static void cut_window(struct builder *b)
     }
 }
 
-static int compare_groups(const void *left, const void *right)
+static int compare_groups(const void *left, const void *right, void *starts_pointer)
 {
     const struct zone_rows_group *a = left, *b = right;
+    const uint64_t *starts = starts_pointer;
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
-    return (a->depth > b->depth) - (a->depth < b->depth);
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->is_carried != b->is_carried)
+        return a->is_carried ? 1 : -1;
+    uint64_t x = a->count ? starts[a->first] : 0, y = b->count ? starts[b->first] : 0;
+    return (x > y) - (x < y);
 }
 
 /* The groups [first, last) of one track. */
@@ -238,10 +257,13 @@ static bool take_track(struct builder *b, size_t first, size_t last)
     for (size_t g = first; g < last; g++) {
         struct row_range *range = &b->ranges[groups[g].depth];
         unsigned which = groups[g].is_carried ? 1 : 0;
-        if (range->at[which] != range->end[which]) /* a second group of the kind: not as the format says */
-            continue;
-        range->at[which] = groups[g].first;
-        range->end[which] = (size_t)groups[g].first + groups[g].count;
+        if (range->after[which] == 0)
+            range->next[which] = g;
+        range->after[which] = g + 1;
+    }
+    for (size_t depth = 0; depth < b->depth_count; depth++) {
+        refill(b, &b->ranges[depth], 0);
+        refill(b, &b->ranges[depth], 1);
     }
     for (size_t depth = 0; depth < b->depth_count; depth++) {
         if (!take_rows(b, track, depth))
@@ -255,7 +277,7 @@ static bool take_block(struct builder *b)
     struct zone_rows_group *groups = b->rows.groups;
     if (b->filter->has_window)
         cut_window(b);
-    qsort(groups, b->rows.group_count, sizeof groups[0], compare_groups);
+    qsort_r(groups, b->rows.group_count, sizeof groups[0], compare_groups, b->rows.start);
     for (size_t first = 0, last; first < b->rows.group_count; first = last) {
         uint32_t track = groups[first].track;
         for (last = first + 1; last < b->rows.group_count && groups[last].track == track;)

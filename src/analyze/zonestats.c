@@ -108,9 +108,9 @@ static int count_rows(struct counting *c, const struct zone_rows *rows, size_t f
         uint64_t duration = rows->duration[i];
         uint32_t name = rows->name[i];
         uint32_t group = group_of[name < last_name ? name : last_name];
+        if (group == NAME_GROUP_UNWANTED)
+            continue;
         if (__builtin_expect(group != group_of_a, 0)) {
-            if (group == NAME_GROUP_UNWANTED)
-                continue;
             a = find_accumulator(c, scope, group);
             if (!a)
                 return -ENOMEM;
