@@ -77,6 +77,7 @@ static int run(const struct command *command, int argc, char **argv)
     doctor_check_clock(&doctor);
     doctor_check_memory(&doctor);
 
+    output.width = 0; /* paths and sentences are better broken by the terminal than cut */
     report_begin(&report, &output, "doctor");
     report_bool(&report, "is_usable", NULL, doctor.failures == 0);
     report_number(&report, "warnings", NULL, TABLE_INTEGER, doctor.warnings);

@@ -28,10 +28,10 @@ enum {
 static const struct table_column columns[COLUMNS] = {
     [COLUMN_TIME] = {.key = "time", .title = "time", .type = TABLE_INSTANT},
     [COLUMN_PROCESS] =
-        {.key = "process", .title = "process", .shown = TABLE_TERMINAL_ONLY, .shrink = 8, .drop = 2},
+        {.key = "process", .title = "process", .shown = TABLE_TERMINAL_ONLY, .shrink = 12, .drop = 2},
     [COLUMN_PID] = {.key = "pid", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [COLUMN_PROGRAM] = {.key = "program", .shown = TABLE_DATA_ONLY},
-    [COLUMN_THREAD] = {.key = "thread", .title = "thread", .shrink = 8, .drop = 1},
+    [COLUMN_THREAD] = {.key = "thread", .title = "thread", .shrink = 14, .drop = 1},
     [COLUMN_TID] = {.key = "tid", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [COLUMN_KIND] = {.key = "kind", .title = "kind", .drop = 3},
     [COLUMN_HEADER] = {.key = "header", .title = "header", .shrink = 12},

@@ -67,22 +67,25 @@ static void add_root(struct shown_tree *s, const struct call_tree_root *root)
     const struct call_node *node = &s->tree->nodes.nodes[root->node];
     const struct trace_process *process =
         root->process == TRACE_NONE ? NULL : trace_get_process(s->view->trace, root->process);
-    char program[64], label[64];
+    char program[64], label[160];
     if (s->view->output.format !=
         OUTPUT_TERMINAL) /* a heading for people; the rows below say it themselves */
         return;
     table_add_row(table);
-    table_set_unsigned(table, COLUMN_TOTAL, node->total_ns);
     label_program(process, program, sizeof program);
+    for (size_t c = COLUMN_TOTAL; c < COLUMN_NAME; c++) {
+        table_set_text(table, c, "");
+        table_set_style(table, c, TABLE_BOLD);
+    }
+    table_set_unsigned(table, COLUMN_TOTAL, node->total_ns);
     if (!process)
         table_set_text(table, COLUMN_NAME, "all processes and threads");
     else if (root->track == TRACE_NONE)
         table_set_format(table, COLUMN_NAME, "%lld %s", (long long)process->pid, program);
     else
         table_set_format(table, COLUMN_NAME, "%lld %s, %s", (long long)process->pid, program,
-                         label_track(s->view->trace, root->track, label, sizeof label));
-    for (size_t c = COLUMN_TOTAL; c < COLUMNS; c++)
-        table_set_style(table, c, TABLE_BOLD);
+                         view_track_name(s->view, root->track, label, sizeof label));
+    table_set_style(table, COLUMN_NAME, TABLE_BOLD);
 }
 
 static void add_node(struct shown_tree *s, const struct call_tree_root *root, uint32_t id, unsigned depth,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope zones: statistics per zone. */
+#include <limits.h>
 #include <string.h>
 
 #include "analyze/labels.h"
@@ -50,7 +51,7 @@ static const struct table_column all_columns[COLUMNS] = {
     [COLUMN_PROCESS] = {.key = "process", .title = "process", .shown = TABLE_TERMINAL_ONLY, .shrink = 12},
     [COLUMN_PID] = {.key = "pid", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [COLUMN_PROGRAM] = {.key = "program", .shown = TABLE_DATA_ONLY},
-    [COLUMN_THREAD] = {.key = "thread", .title = "thread", .shrink = 10},
+    [COLUMN_THREAD] = {.key = "thread", .title = "thread", .shrink = 14},
     [COLUMN_TID] = {.key = "tid", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [COLUMN_COUNT] = {.key = "count", .title = "count", .type = TABLE_INTEGER},
     [COLUMN_TOTAL] = {.key = "total", .title = "total", .type = TABLE_TIME},
@@ -91,14 +92,17 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
                     const struct zone_stats_row *row)
 {
     const struct trace_name *name = trace_get_name(view->trace, row->name);
-    char text[512];
+    char text[PATH_MAX + 16];
     table_add_row(table);
     table_set_text(table, at[COLUMN_NAME], name->name);
     if (at[COLUMN_LOCATION] != SIZE_MAX) {
-        table_set_text(table, at[COLUMN_LOCATION], label_location(name, text, sizeof text));
+        const char *place = label_location(name, text, sizeof text), *slash = strrchr(place, '/');
+        if (*place) /* the folder is in CSV and JSON */
+            table_set_text(table, at[COLUMN_LOCATION], slash ? slash + 1 : place);
         table_set_text(table, at[COLUMN_FUNCTION], name->function);
         table_set_text(table, at[COLUMN_FILE], name->file);
-        table_set_unsigned(table, at[COLUMN_LINE], name->line);
+        if (name->line)
+            table_set_unsigned(table, at[COLUMN_LINE], name->line);
     }
     const struct trace_process *process =
         row->process == TRACE_NONE ? NULL : trace_get_process(view->trace, row->process);

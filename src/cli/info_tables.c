@@ -230,6 +230,8 @@ void info_add_clocks(struct view *view, bool is_alone)
         if (!clock)
             continue;
         clock_quality_make(&quality, view->trace, i);
+        if (i == TRACE_HOST_CLOCK && quality.points == 0) /* the others are measured against it */
+            continue;
         table_add_row(&table);
         table_set_text(&table, CLOCK_NAME, clock->name);
         table_set_text(&table, CLOCK_DEVICE, clock->is_device ? "device" : "host");

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/labels.h"
 #include "analyze/losses.h"
+#include "base/intern.h"
 #include "present/format.h"
 
 #define NAMED_OPEN_ZONES 3u
@@ -65,6 +67,7 @@ static void release(struct view *view)
     trace_filter_free(&view->filter);
     trace_close(view->trace);
     bytes_free(&view->stdin_data);
+    free(view->has_shared_name);
 }
 
 int view_open(struct view *view, const struct command *command, const char *path,
@@ -135,11 +138,52 @@ void view_set_process(struct view *view, struct table *table, size_t column, uin
         table_set_format(table, column, "%" PRId64 " %s", p->pid, label_program(p, program, sizeof program));
 }
 
+/* Marks the tracks that share their name with another one of their process. */
+static bool *find_shared_names(const struct trace *trace)
+{
+    size_t count = trace_track_count(trace);
+    bool *is_shared = calloc(count + 1, sizeof *is_shared);
+    uint32_t *first = malloc((count + 1) * sizeof *first); /* track by id in `names` */
+    struct intern names = {0};
+    struct bytes key = {0};
+    for (uint32_t i = 0; is_shared && first && i < count; i++) {
+        const struct trace_track *track = trace_get_track(trace, i);
+        if (!track->name || !*track->name)
+            continue;
+        bytes_clear(&key);
+        bytes_append_u32(&key, track->process);
+        bytes_append_text(&key, track->name);
+        size_t known = names.count;
+        uint32_t id = key.failed ? INTERN_NONE : intern_add(&names, key.data, key.length);
+        if (id == INTERN_NONE)
+            break; /* without memory the names stay bare */
+        if (id == known)
+            first[id] = i;
+        else
+            is_shared[i] = is_shared[first[id]] = true;
+    }
+    intern_free(&names);
+    bytes_free(&key);
+    free(first);
+    return is_shared;
+}
+
+const char *view_track_name(struct view *view, uint32_t track, char *buffer, size_t size)
+{
+    const struct trace_track *t = track == TRACE_NONE ? NULL : trace_get_track(view->trace, track);
+    if (!view->has_shared_name && view->output.format == OUTPUT_TERMINAL)
+        view->has_shared_name = find_shared_names(view->trace);
+    if (!t || !view->has_shared_name || !view->has_shared_name[track])
+        return label_track(view->trace, track, buffer, size);
+    snprintf(buffer, size, "%s %" PRIu64, t->name, t->number);
+    return buffer;
+}
+
 void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track)
 {
-    char label[64];
+    char label[160];
     if (track != TRACE_NONE)
-        table_set_text(table, column, label_track(view->trace, track, label, sizeof label));
+        table_set_text(table, column, view_track_name(view, track, label, sizeof label));
 }
 
 uint64_t view_open_zone_ns(const struct view *view, const struct trace_open_zone *zone, uint64_t *start_ns)

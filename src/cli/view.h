@@ -17,7 +17,8 @@ struct view {
     struct trace_filter filter;
     struct output output;
     struct report report;
-    uint64_t origin_ns; /* times are shown since then: the start of the trace */
+    uint64_t origin_ns;    /* times are shown since then: the start of the trace */
+    bool *has_shared_name; /* by track: another track of the process has its name; made when first needed */
 };
 
 /* Opens a trace; "-" reads it from stdin into *stdin_data, which must live as long as the trace. */
@@ -41,6 +42,8 @@ int view_fail(struct view *view, const struct error *err);
 uint64_t view_since_start(const struct view *view, uint64_t ns);
 /* "4711 loader": pid and program. */
 void view_set_process(struct view *view, struct table *table, size_t column, uint32_t process);
+/* "main"; "worker 4711" where several tracks of the process are called so. In CSV and JSON the name alone. */
+const char *view_track_name(struct view *view, uint32_t track, char *buffer, size_t size);
 void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track);
 /* The process of a track; NULL when the trace does not have it. */
 const struct trace_process *view_process_of(const struct view *view, uint32_t track);
