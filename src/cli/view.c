@@ -320,9 +320,11 @@ void view_add_state(struct view *view)
     add_open_zones(view);
     note_losses(view, &sums);
     if (info->damaged_blocks)
-        report_note(&view->report, TABLE_BAD,
-                    "damaged: %" PRIu64 " blocks could not be read and are left out", info->damaged_blocks);
-    if (!info->is_complete)
+        report_note(&view->report, TABLE_BAD, "damaged: %" PRIu64 " block%s could not be read",
+                    info->damaged_blocks, info->damaged_blocks == 1 ? "" : "s");
+    if (info->is_salvaged)
+        report_note(&view->report, TABLE_WARN, "salvaged: only what was found whole by a scan of the file");
+    else if (!info->is_complete)
         report_note(
             &view->report, TABLE_WARN,
             "unfinished: this trace is still being written, or its collector died (see opscope recover)");
