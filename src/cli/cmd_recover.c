@@ -161,7 +161,7 @@ static const char *const see_also[] = {"run", "info", NULL};
 const struct command command_recover = {
     .name = "recover",
     .group = COMMAND_GROUP_RECORD,
-    .summary = "finish the trace of a run that was killed",
+    .summary = "Finish the trace of a run that was killed",
     .usage = usage,
     .description =
         "When opscope run itself is killed, what it had written is in FILE.partial, and what the programs "

@@ -319,6 +319,18 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
     return pass_on_status(result.wait_status);
 }
 
+/* A standard descriptor that is closed would become the trace's, and our messages would go into it. The command
+ * still finds it closed. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER};
@@ -330,6 +342,7 @@ static int run(const struct command *command, int argc, char **argv)
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
     const char *output = o.output;
+    fill_standard_descriptors();
     session_folder_each(name_left_behind, NULL);
     if (o.port)
         fprintf(stderr, "opscope: --port is noted; the live page comes with a later release\n");
@@ -381,7 +394,7 @@ static const char *const see_also[] = {"info", "zones", "recover", "doctor", NUL
 const struct command command_run = {
     .name = "run",
     .group = COMMAND_GROUP_RECORD,
-    .summary = "record a program and all its descendants",
+    .summary = "Record a program and all its descendants",
     .usage = usage,
     .description = "Runs COMMAND in a new session and collects what it and its descendants record into one "
                    "trace with one clock. "
