@@ -18,10 +18,10 @@ static uint8_t *area(size_t offset)
 /* Makes sure that [0, need) of an area has memory; *committed says how much of it has. */
 static bool area_commit_u64(uint64_t *committed, size_t area_offset, uint64_t need, uint64_t area_bytes)
 {
-    const uint64_t step = 64 * 1024;
     uint64_t have = __atomic_load_n(committed, __ATOMIC_ACQUIRE);
     if (need <= have)
         return true;
+    uint64_t step = have < 64 * 1024 ? have : 64 * 1024; /* doubling from one page */
     uint64_t want = (need + step - 1) / step * step;
     if (want > area_bytes)
         want = area_bytes;

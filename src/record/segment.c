@@ -27,7 +27,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define FIRST_CHUNKS 4u
+#define FIRST_CHUNKS 2u /* a page costs 4 us: start small */
+#define MIN_STEP_CHUNKS 4u
 #define MAX_STEP_CHUNKS 64u
 #define FIXED_CHUNKS 256u /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
 #define RETRY_GROWTH_NS UINT64_C(100000000)
@@ -169,7 +170,7 @@ static int commit_first(int fd, bool *can_grow)
     const struct segment_layout *l = &recorder_segment.layout;
     struct segment_header *h = recorder_segment.header;
     uint32_t chunks = FIRST_CHUNKS;
-    size_t ids = SESSION_PAGE, names = 4 * SESSION_PAGE, processes = SESSION_PAGE;
+    size_t ids = SESSION_PAGE, names = SESSION_PAGE, processes = SESSION_PAGE;
     *can_grow = madvise(recorder_segment.memory, l->processes, MADV_POPULATE_WRITE) == 0;
     if (!*can_grow && errno != EINVAL)
         return errno == EFAULT ? ENOSPC : errno;
@@ -235,7 +236,7 @@ static int build_segment(int fd, const struct session_place *place, uint64_t id)
     int failed = map_segment(fd, chunks);
     if (failed)
         return failed;
-    if (!cgroup_has_room((size_t)32 * SESSION_PAGE))
+    if (!cgroup_has_room((size_t)16 * SESSION_PAGE))
         return ENOMEM;
     bool can_grow = false;
     failed = commit_first(fd, &can_grow);
@@ -352,7 +353,7 @@ static int32_t grow(void)
         return -1;
     if (state->grow_not_before_ns && clock_raw_ns() < state->grow_not_before_ns)
         return -1;
-    uint32_t step = have < FIRST_CHUNKS ? FIRST_CHUNKS : have > MAX_STEP_CHUNKS ? MAX_STEP_CHUNKS : have;
+    uint32_t step = have < MIN_STEP_CHUNKS ? MIN_STEP_CHUNKS : have > MAX_STEP_CHUNKS ? MAX_STEP_CHUNKS : have;
     if (step > l->chunk_count - have)
         step = l->chunk_count - have;
     size_t bytes = step * CHUNK_BYTES;

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the speed table: what was measured, the floor or peer of the same run beside it, and the budget.
+
+    bench/run.py [--build BUILD] [--only WORD] [--quick] [--write docs/benchmarks.md]
+
+Each bench/suite_*.py has a function rows(bench) that yields Row objects; it may raise Skip with a reason. Nothing here
+is a test: a missed budget is shown, and the status stays 0 (--strict makes it 1). Run it on a quiet machine."""
+
+import argparse
+import glob
+import importlib.util
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Skip(Exception):
+    """Raised by a suite or a measurement that cannot be made here; the text says why."""
+
+
+class Row:
+    """One line of the table. limit and value are compared with `<=`, or `>=` when at_least is set."""
+
+    def __init__(self, what, value, unit, floor=None, floor_name="", limit=None, limit_text="", at_least=False):
+        self.what, self.value, self.unit = what, value, unit
+        self.floor, self.floor_name = floor, floor_name
+        self.limit, self.limit_text, self.at_least = limit, limit_text, at_least
+
+    @property
+    def ratio(self):
+        return self.value / self.floor if self.floor else None
+
+    @property
+    def verdict(self):
+        if self.limit is None:
+            return ""
+        met = self.value >= self.limit if self.at_least else self.value <= self.limit
+        return "met" if met else "MISSED"
+
+
+class Bench:
+    """What a suite needs: paths, a scratch folder, commands whose output is NAME VALUE UNIT lines."""
+
+    def __init__(self, build, folder, quick):
+        self.build, self.folder, self.quick = os.path.abspath(build), folder, quick
+        self.opscope = os.path.join(self.build, "opscope")
+
+    def program(self, name):
+        path = os.path.join(self.build, "bench", name)
+        if not os.path.exists(path):
+            raise Skip(f"{name} was not built")
+        return path
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, command, env=None):
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, check=False
+        )
+        if done.returncode != 0:
+            raise Skip(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.decode()[-200:]}")
+        return done.stdout.decode()
+
+    def figures(self, command, env=None):
+        figures = {}
+        for line in self.run(command, env).splitlines():
+            words = line.split()
+            if len(words) >= 2:
+                try:
+                    figures[words[0]] = float(words[1])
+                except ValueError:
+                    pass
+        return figures
+
+    def timed(self, command):
+        """CPU seconds, wall seconds and peak MiB of one command itself (not of its children)."""
+        begin = time.monotonic()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise Skip(f"{' '.join(command)} ended with {process.returncode}")
+        return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024
+
+
+def suites(only):
+    for path in sorted(glob.glob(os.path.join(HERE, "suite_*.py"))):
+        name = os.path.basename(path)[len("suite_") : -len(".py")]
+        if only and only not in name:
+            continue
+        spec = importlib.util.spec_from_file_location("suite_" + name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault("run", sys.modules[__name__])
+        spec.loader.exec_module(module)
+        yield name, module
+
+
+def number(value):
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) < 100 else f"{value:.1f}"
+
+
+def cells(row):
+    floor = f"{number(row.floor)} {row.unit} ({row.floor_name})" if row.floor else row.floor_name
+    ratio = f"{row.ratio:.2f} x" if row.ratio else ""
+    return [row.what, f"{number(row.value)} {row.unit}", floor, ratio, row.limit_text, row.verdict]
+
+
+HEADER = ["what", "measured", "floor or peer, same run", "ratio", "budget", ""]
+
+
+def print_table(lines):
+    widths = [max(len(line[i]) for line in [HEADER] + lines) for i in range(len(HEADER))]
+    for line in [HEADER] + lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+
+
+def machine_text():
+    model = ""
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} x {model or platform.machine()}, {memory:.0f} GiB, Linux {platform.release()}"
+
+
+def write_markdown(path, lines, skipped):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# Benchmarks\n\nMade by `make bench` (`bench/run.py --write docs/benchmarks.md`) on one machine: ")
+        file.write(machine_text() + ".\nMachines differ; the ratios to a floor measured in the same run are what to compare.\n\n")
+        for line in [HEADER, ["---"] * len(HEADER)] + lines:
+            file.write("| " + " | ".join(line) + " |\n")
+        for text in skipped:
+            file.write(f"\nNot measured: {text}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data: for trying the suites")
+    parser.add_argument("--write", metavar="FILE")
+    parser.add_argument("--strict", action="store_true", help="status 1 when a budget is missed")
+    options = parser.parse_args()
+    lines, skipped, missed = [], [], 0
+    with tempfile.TemporaryDirectory(prefix="opscope-bench-") as folder:
+        bench = Bench(options.build, folder, options.quick)
+        for name, module in suites(options.only):
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            try:
+                for row in module.rows(bench):
+                    lines.append(cells(row))
+                    missed += row.verdict == "MISSED"
+                    print("  " + "  ".join(cell for cell in lines[-1] if cell), file=sys.stderr, flush=True)
+            except Skip as reason:
+                skipped.append(f"{name}: {reason}")
+    print(machine_text() + f", load {os.getloadavg()[0]:.1f}")
+    print_table(lines)
+    for text in skipped:
+        print(f"not measured: {text}")
+    if options.write:
+        write_markdown(options.write, lines, skipped)
+    return 1 if options.strict and missed else 0
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.exit(main())

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The spine: what recording costs, how fast it is collected, how large and how quick to read a trace is."""
+
+import json
+import os
+
+from run import Row, Skip
+
+
+def zone_cost(bench):
+    """Zone pairs with and without a session, beside two clock reads and two 16-byte stores in a loop."""
+    for threads in (1, 2):
+        f = bench.figures([bench.opscope, "run", "-q", "-o", bench.path("z.opscope"), bench.program("bench_record"), str(threads)])
+        floor = f[f"floor_{threads}t_min"]
+        row = Row(f"zone pair, {threads} thread{'s' * (threads > 1)}", f[f"zone_{threads}t_min"], "ns", floor,
+                  "2 clock reads + 2 stores", 1.10 * floor, "<= 1.10 x")
+        yield row
+    f = bench.figures([bench.program("bench_record"), "1"])
+    yield Row("zone pair, no session", f["zone_without_session_1t_min"], "ns", limit=1, limit_text="<= 1 ns")
+
+
+def start_up(bench):
+    program = bench.program("bench_startup")
+    out = bench.path("s.opscope")
+    first = min(bench.figures([bench.opscope, "run", "-q", "-o", out, program])["first_zone"] for _ in range(20))
+    yield Row("start-up: joining a session", first / 1000, "ms", limit=0.2, limit_text="<= 0.2 ms")
+    rounds = "50" if bench.quick else "300"
+    f = bench.figures([bench.program("bench_spawn"), rounds, "true", "--", bench.opscope, "run", "-q", "-o", out, "true"])
+    yield Row("opscope run true, over true", f["command_2_median"] - f["command_1_median"], "ms", limit=5,
+              limit_text="<= 5 ms", floor_name=f"true alone: {f['command_1_median']:.2f} ms")
+
+
+def end_to_end(bench):
+    millions = 6 if bench.quick else 60
+    out = bench.path("paced.opscope")
+    f = bench.figures([bench.opscope, "run", "-q", "-o", out, bench.program("bench_rate"), str(millions), "30"])
+    info = json.loads(bench.run([bench.opscope, "info", "--json", out]))
+    yield Row("paced producer: rate reached", f["rate"], "M zones/s", limit=29.5, limit_text="30 M zones/s", at_least=True)
+    yield Row("paced producer: zones lost", info_lost(info), "zones", limit=0, limit_text="0",
+              floor_name=f"of {int(f['zones']):,}")
+    millions = 10 if bench.quick else 100
+    out = bench.path("full.opscope")
+    command = [bench.opscope, "run", "-q", "--on-full=wait", "-o", out, bench.program("bench_rate"), str(millions)]
+    f, rss = figures_and_rss(bench, command)
+    info = json.loads(bench.run([bench.opscope, "info", "--json", out]))
+    yield Row("back to back, --on-full=wait: rate", f["rate"], "M zones/s", limit=30, limit_text=">= 30 M zones/s", at_least=True)
+    yield Row("back to back, --on-full=wait: lost", info_lost(info), "zones", limit=0, limit_text="0",
+              floor_name=f"of {int(f['zones']):,}")
+    yield Row(f"collector memory at {millions} M zones", rss, "MiB", limit=256, limit_text="<= 256 MiB")
+    yield Row(f"program's growth at {millions} M zones", f["growth"], "MiB", limit=32, limit_text="<= 32 MiB")
+
+
+def info_lost(info):
+    return info["lost_zones"]
+
+
+def figures_and_rss(bench, command):
+    """The program's own lines (on stdout), and the peak memory of opscope itself."""
+    import subprocess
+
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    text = process.stdout.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise Skip(f"{' '.join(command)} ended with {process.returncode}")
+    figures = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if len(line.split()) >= 2}
+    return figures, usage.ru_maxrss / 1024
+
+
+def collector(bench):
+    for kind, rounds, limit in (("uniform", 50, 0.5), ("random", 5, 4.0)):
+        out = bench.path(f"{kind}.opscope")
+        count = max(1, rounds // (10 if bench.quick else 1))
+        f = bench.figures([bench.program("bench_collect"), out, kind, str(count)])
+        if kind == "uniform":
+            yield Row("collector, prepared session", f["collected"], "M zones/s", limit=40, limit_text=">= 40 M zones/s",
+                      at_least=True)
+        yield Row(f"trace size, {kind}", f["bytes_per_zone"], "B/zone", limit=limit, limit_text=f"<= {limit} B")
+
+
+def reading(bench):
+    """On the 50 M-zone uniform trace that the collector wrote."""
+    trace = bench.path("uniform.opscope")
+    for name, limit in (("zones", 2.0), ("info", 0.05)):
+        best = min(bench.timed([bench.opscope, name, trace])[1] for _ in range(3))
+        yield Row(f"opscope {name}, 50 M zones", best * 1000, "ms", limit=limit * 1000, limit_text=f"<= {limit * 1000:.0f} ms")
+
+
+def windows(bench):
+    f = bench.figures([bench.program("bench_trace"), bench.path("lod.opscope"), "5" if bench.quick else "50"])
+    worst = max((value for name, value in f.items() if name.startswith("window")), default=None)
+    if worst is None:
+        raise Skip("bench_trace printed no windows")
+    yield Row("window of 2,000 px x 64 tracks, any zoom", worst, "ms", limit=16, limit_text="<= 16 ms")
+
+
+def rows(bench):
+    for part in (zone_cost, start_up, end_to_end, collector, reading, windows):
+        yield from part(bench)
