@@ -2,7 +2,8 @@
 /* Chrome trace events as JSON: what chrome://tracing, Perfetto, speedscope and the PyTorch tools read.
  *
  * One line an event. Times are microseconds since the start of the trace with three decimals, so that no digit
- * is lost where a reader parses them as double. Zones are complete events ("X"), written when they end.
+ * is lost where a reader parses them as double. Zones are complete events ("X") in the order of their begins:
+ * a reader that keeps the order of the file for equal times must meet the parent first.
  *
  * Rows are (pid, tid) pairs. Real numbers are kept where they are unique; a reused pid or tid, a device track
  * and a second lane get made-up numbers above 1,000,000,000, which no Linux has (2^22 is the limit there).
@@ -282,15 +283,7 @@ static void put_colour(struct chrome *chrome, uint64_t colour)
     put_text(chrome, "colour", words, (size_t)length);
 }
 
-static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane)
-{
-    (void)context;
-    (void)zone;
-    (void)lane;
-    return 0;
-}
-
-static int zone_end(void *context, const struct export_zone *zone, uint32_t lane,
+static int put_zone(void *context, const struct export_zone *zone, uint32_t lane,
                     const struct export_zone_rest *rest)
 {
     struct chrome *chrome = context;
@@ -507,7 +500,7 @@ int export_write_chrome(struct export_job *job)
     struct chrome chrome = {.job = job, .out = &job->out};
     const struct export_events events = {
         .context = &chrome,
-        .zones = {.context = &chrome, .begin = zone_begin, .end = zone_end, .wants_extras = true},
+        .zones = {.context = &chrome, .begin = put_zone, .extras = EXPORT_EXTRAS_AT_BEGIN},
         .point = put_point,
         .counter = put_counter,
         .memory = put_memory,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collapsed stacks for flame graphs: "program (pid);thread;outer;inner 1234", one line for each stack, with the
- * self time of all its occurrences. Sorted bytewise, so that two exports can be compared.
+ * self time of all its occurrences, sorted frame by frame, so that two exports can be compared.
  *
  * Stacks are nodes of a tree in a hash table: memory grows with the number of different stacks, not of zones.
  * A window cuts zones at its borders. Zones that the filter leaves out are left out of the stacks: their time
@@ -132,8 +132,10 @@ static uint32_t thread_node(struct collapsed *c, uint32_t track)
 
 /* --- zones --- */
 
-static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane)
+static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane,
+                      const struct export_zone_rest *rest)
 {
+    (void)rest;
     struct collapsed *c = context;
     struct track_paths *track = &c->tracks[zone->track];
     if (lane >= track->count) {
@@ -170,86 +172,101 @@ static int zone_end(void *context, const struct export_zone *zone, uint32_t lane
 
 /* --- lines --- */
 
-static void append_stack(struct collapsed *c, uint32_t node, struct bytes *line)
+/* Orders nodes by parent and, below one parent, by the text of the frame. */
+static int compare_nodes(const void *a, const void *b, void *context)
 {
-    uint32_t way[64], *up = way, *larger = NULL;
-    size_t count = 0, capacity = sizeof way / sizeof way[0];
-    for (; node != NO_NODE; node = c->nodes[node].parent) {
-        if (count == capacity) {
-            uint32_t *grown = realloc(larger, 2 * capacity * sizeof *grown);
-            if (!grown) {
-                line->failed = true;
-                break;
-            }
-            if (!larger)
-                memcpy(grown, way, sizeof way);
-            up = larger = grown;
-            capacity *= 2;
-        }
-        up[count++] = c->nodes[node].frame;
-    }
-    while (count) {
-        const struct intern_entry *frame = &c->frames.entries[up[--count]];
-        bytes_append(line, frame->data, frame->length);
-        if (count)
-            bytes_append(line, ";", 1);
-    }
-    free(larger);
+    const struct collapsed *c = context;
+    const struct node *left = &c->nodes[*(const uint32_t *)a], *right = &c->nodes[*(const uint32_t *)b];
+    if (left->parent != right->parent)
+        return left->parent < right->parent ? -1 : 1;
+    return strcmp(intern_text(&c->frames, left->frame), intern_text(&c->frames, right->frame));
 }
 
-struct line {
-    const char *text;
-    uint64_t weight;
+struct level {            /* of the walk: the children of one node that are still to come */
+    size_t next, end;     /* in the order of compare_nodes */
+    size_t parent_length; /* of the line without this level */
 };
 
-static int compare_lines(const void *a, const void *b)
-{
-    return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
-}
+struct walk {
+    struct collapsed *c;
+    uint32_t *order;
+    struct level *levels;
+    size_t level_count, level_capacity;
+    struct bytes stack; /* the frames down to the current node */
+};
 
-/* All stacks with a weight, as texts, sorted. The texts are in `texts`. */
-static int make_lines(struct collapsed *c, struct line **lines, size_t *count, struct intern *texts)
+static size_t first_child(const struct walk *walk, uint32_t parent)
 {
-    struct bytes stack = {0};
-    uint64_t divisor = c->job->options->in_microseconds ? 1000 : 1;
-    int result = 0;
-    *count = 0;
-    *lines = calloc(c->node_count + 1, sizeof **lines);
-    if (!*lines)
-        return export_no_memory(c->job);
-    for (uint32_t n = 0; n < c->node_count && result == 0; n++) {
-        uint64_t weight = c->nodes[n].self_ns / divisor;
-        if (weight == 0)
-            continue;
-        bytes_clear(&stack);
-        append_stack(c, n, &stack);
-        uint32_t text = stack.failed ? INTERN_NONE : intern_add(texts, stack.data, stack.length);
-        if (text == INTERN_NONE)
-            result = export_no_memory(c->job);
+    size_t low = 0, high = walk->c->node_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (walk->c->nodes[walk->order[middle]].parent < parent)
+            low = middle + 1;
         else
-            (*lines)[(*count)++] = (struct line){.text = intern_text(texts, text), .weight = weight};
+            high = middle;
     }
-    bytes_free(&stack);
-    if (*count)
-        qsort(*lines, *count, sizeof **lines, compare_lines);
-    return result;
+    return low;
 }
 
+static bool descend(struct walk *walk, uint32_t parent)
+{
+    struct level level = {.next = first_child(walk, parent), .parent_length = walk->stack.length};
+    level.end = level.next;
+    while (level.end < walk->c->node_count && walk->c->nodes[walk->order[level.end]].parent == parent)
+        level.end++;
+    if (level.next == level.end)
+        return true;
+    if (!array_reserve(&walk->levels, &walk->level_capacity, walk->level_count + 1, sizeof *walk->levels))
+        return false;
+    walk->levels[walk->level_count++] = level;
+    return true;
+}
+
+static int put_line(struct walk *walk, const struct node *node)
+{
+    struct export_job *job = walk->c->job;
+    uint64_t weight = job->options->in_microseconds ? node->self_ns / 1000 : node->self_ns;
+    if (walk->stack.failed)
+        return export_no_memory(job);
+    if (weight == 0)
+        return 0;
+    bytes_append(&job->out, walk->stack.data, walk->stack.length);
+    bytes_append(&job->out, " ", 1);
+    export_append_unsigned(&job->out, weight);
+    bytes_append(&job->out, "\n", 1);
+    return export_flush(job, false);
+}
+
+/* Depth first, a stack before those below it; no line but the current one is in memory. */
 static int put_lines(struct collapsed *c)
 {
-    struct intern texts = {0};
-    struct line *lines = NULL;
-    size_t count = 0;
-    int result = make_lines(c, &lines, &count, &texts);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        bytes_append_text(&c->job->out, lines[i].text);
-        bytes_append(&c->job->out, " ", 1);
-        export_append_unsigned(&c->job->out, lines[i].weight);
-        bytes_append(&c->job->out, "\n", 1);
-        result = export_flush(c->job, false);
+    struct walk walk = {.c = c, .order = calloc(c->node_count + 1, sizeof(uint32_t))};
+    int result = 0;
+    for (uint32_t i = 0; walk.order && i < c->node_count; i++)
+        walk.order[i] = i;
+    if (walk.order)
+        qsort_r(walk.order, c->node_count, sizeof *walk.order, compare_nodes, c);
+    if (!walk.order || !descend(&walk, NO_NODE))
+        result = export_no_memory(c->job);
+    while (result == 0 && walk.level_count) {
+        struct level *level = &walk.levels[walk.level_count - 1];
+        walk.stack.length = level->parent_length;
+        if (level->next == level->end) {
+            walk.level_count--;
+            continue;
+        }
+        uint32_t number = walk.order[level->next++];
+        const struct intern_entry *frame = &c->frames.entries[c->nodes[number].frame];
+        if (walk.stack.length)
+            bytes_append(&walk.stack, ";", 1);
+        bytes_append(&walk.stack, frame->data, frame->length);
+        result = put_line(&walk, &c->nodes[number]);
+        if (result == 0 && !descend(&walk, number))
+            result = export_no_memory(c->job);
     }
-    free(lines);
-    intern_free(&texts);
+    free(walk.order);
+    free(walk.levels);
+    bytes_free(&walk.stack);
     return result;
 }
 

@@ -25,7 +25,7 @@ int export_flush(struct export_job *job, bool is_last)
     if (out->length < FLUSH_BYTES && !is_last)
         return 0;
     errno = 0;
-    if (fwrite(out->data, 1, out->length, job->stream) != out->length ||
+    if ((out->length && fwrite(out->data, 1, out->length, job->stream) != out->length) ||
         (is_last && fflush(job->stream) != 0)) {
         int code = errno ? errno : EIO;
         return error_set_errno(job->err, code, "cannot write the export");

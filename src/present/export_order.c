@@ -140,7 +140,7 @@ static int decode(struct order *order, uint32_t block, unsigned columns)
 static unsigned row_columns(const struct order *order)
 {
     unsigned columns = TRACE_COLUMN_START | TRACE_COLUMN_DURATION | TRACE_COLUMN_NAME;
-    return order->visitor->wants_extras ? columns | TRACE_COLUMN_EXTRA : columns;
+    return order->visitor->extras ? columns | TRACE_COLUMN_EXTRA : columns;
 }
 
 static uint64_t row_end(const struct zone_rows *rows, uint32_t row)
@@ -355,7 +355,7 @@ static struct export_zone clipped_zone(const struct order *order, const struct e
 
 static int load_extras(struct order *order, const struct export_zone *zone, struct export_zone_rest *rest)
 {
-    if (!order->visitor->wants_extras || zone->block == EXPORT_NO_BLOCK)
+    if (zone->block == EXPORT_NO_BLOCK)
         return 0;
     if (zone->block == order->rows_block) {
         rest->extra_count = find_extras(&order->rows, zone->row, &rest->extras);
@@ -363,7 +363,7 @@ static int load_extras(struct order *order, const struct export_zone *zone, stru
     }
     if (!zone->has_extras)
         return 0;
-    if (zone->block != order->other_block) { /* a row that was delivered late */
+    if (zone->block != order->other_block) {
         order->other_block = EXPORT_NO_BLOCK;
         int result = trace_decode_zones(order->job->trace, order->blocks[zone->block], TRACE_COLUMN_EXTRA,
                                         &order->other, order->job->err);
@@ -384,8 +384,10 @@ static int close_top(struct order *order, struct track_state *state, uint32_t la
     if (lane->count)
         lane->open[lane->count - 1].child_ns += zone.end_ns - zone.start_ns;
     lane->last_ns = top->zone.end_ns;
-    int result = load_extras(order, &top->zone, &rest);
-    if (result == 0)
+    int result = 0;
+    if (order->visitor->extras == EXPORT_EXTRAS_AT_END)
+        result = load_extras(order, &top->zone, &rest);
+    if (result == 0 && order->visitor->end)
         result = order->visitor->end(order->visitor->context, &zone, lane_number, &rest);
     return result == 0 ? export_flush(order->job, false) : result;
 }
@@ -430,6 +432,20 @@ static int lane_accepts(struct order *order, struct track_state *state, uint32_t
     return 0;
 }
 
+static int tell_begin(struct order *order, const struct export_zone *zone, uint32_t lane)
+{
+    struct export_zone cut = clipped_zone(order, zone);
+    struct export_zone_rest rest = {0};
+    int result = 0;
+    if (!order->visitor->begin)
+        return 0;
+    if (order->visitor->extras == EXPORT_EXTRAS_AT_BEGIN)
+        result = load_extras(order, zone, &rest);
+    if (result == 0)
+        result = order->visitor->begin(order->visitor->context, &cut, lane, &rest);
+    return result == 0 ? export_flush(order->job, false) : result;
+}
+
 static int begin_zone(struct order *order, struct track_state *state, const struct export_zone *zone)
 {
     bool accepts = false;
@@ -456,8 +472,7 @@ static int begin_zone(struct order *order, struct track_state *state, const stru
         order->job->counts->open_zones++;
     else
         order->job->counts->zones++;
-    struct export_zone cut = clipped_zone(order, zone);
-    return order->visitor->begin(order->visitor->context, &cut, number);
+    return tell_begin(order, zone, number);
 }
 
 /* Loads the source's next wanted row; false when it has no more. */

@@ -39,22 +39,29 @@ struct export_zone {
     bool has_extras;
 };
 
-struct export_zone_rest { /* what is known when a zone ends */
-    uint64_t child_ns;    /* in zones that were exported directly inside it */
-    const struct trace_extra *extras;
+struct export_zone_rest {
+    const struct trace_extra *extras; /* as the visitor wants them: at the begin or at the end */
     size_t extra_count;
+    uint64_t child_ns; /* at the end: in zones that were exported directly inside it */
+};
+
+enum export_extras_when {
+    EXPORT_EXTRAS_NEVER = 0,
+    EXPORT_EXTRAS_AT_BEGIN, /* a zone that ends in another block costs a decoding of that block's extras */
+    EXPORT_EXTRAS_AT_END,
 };
 
 struct export_visitor {
     void *context;
-    int (*begin)(void *context, const struct export_zone *zone, uint32_t lane);
+    int (*begin)(void *context, const struct export_zone *zone, uint32_t lane,
+                 const struct export_zone_rest *rest);
     int (*end)(void *context, const struct export_zone *zone, uint32_t lane,
                const struct export_zone_rest *rest);
-    bool wants_extras;
+    enum export_extras_when extras;
     bool is_clipped; /* cut zones at the borders of the window that was asked for */
 };
 
-/* Calls the visitor for every zone that passes the filter; tracks are interleaved. Counts them. */
+/* Either function may be NULL. Calls the visitor for every zone that passes the filter; tracks are interleaved. Counts them. */
 int export_order_zones(struct export_job *job, const struct export_visitor *visitor);
 
 /* How often each zone block is decoded or looked at, for the progress. */

@@ -370,8 +370,10 @@ static uint64_t counter_uuid(struct perfetto *perfetto, enum row_kind kind, uint
 
 /* --- events --- */
 
-static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane)
+static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane,
+                      const struct export_zone_rest *rest)
 {
+    (void)rest;
     struct perfetto *perfetto = context;
     begin_event(perfetto, SLICE_BEGIN, zones_uuid(perfetto, zone->track, lane));
     put_category(perfetto, ZONE);
@@ -618,7 +620,7 @@ int export_write_perfetto(struct export_job *job)
     struct perfetto perfetto = {.job = job};
     const struct export_events events = {
         .context = &perfetto,
-        .zones = {.context = &perfetto, .begin = zone_begin, .end = zone_end, .wants_extras = true},
+        .zones = {.context = &perfetto, .begin = zone_begin, .end = zone_end, .extras = EXPORT_EXTRAS_AT_END},
         .point = put_point,
         .counter = put_counter,
         .memory = put_memory,

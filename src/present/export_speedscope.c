@@ -74,8 +74,10 @@ static int put_event(struct speedscope *s, const struct export_zone *zone, uint3
     return export_sheaf_append(&s->sheaf, number, s->scratch.data, s->scratch.length, s->job->err);
 }
 
-static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane)
+static int zone_begin(void *context, const struct export_zone *zone, uint32_t lane,
+                      const struct export_zone_rest *rest)
 {
+    (void)rest;
     return put_event(context, zone, lane, true, zone->start_ns);
 }
 

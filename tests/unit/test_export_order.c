@@ -26,6 +26,7 @@ struct fixture {
     uint32_t process, names[4];
     struct trace_open_zone open[8];
     size_t open_count;
+    enum export_extras_when extras;
 };
 
 static void list_open_zones(void *context, struct trace_writer *writer)
@@ -38,7 +39,7 @@ static void list_open_zones(void *context, struct trace_writer *writer)
 static void begin(struct fixture *f)
 {
     struct error err = {0};
-    *f = (struct fixture){.path = "/tmp/opscope-export-XXXXXX"};
+    *f = (struct fixture){.path = "/tmp/opscope-export-XXXXXX", .extras = EXPORT_EXTRAS_AT_END};
     int file = mkstemp(f->path);
     assert_true(file >= 0);
     close(file);
@@ -109,12 +110,22 @@ static void add_event(struct events *events, struct event event)
     events->events[events->count++] = event;
 }
 
-static int on_begin(void *context, const struct export_zone *zone, uint32_t lane)
+static void hear_extras(struct listener *l, const struct export_zone_rest *rest)
+{
+    for (size_t i = 0; i < rest->extra_count; i++) {
+        l->extra_count++;
+        l->extra_sum += rest->extras[i].value;
+    }
+}
+
+static int on_begin(void *context, const struct export_zone *zone, uint32_t lane,
+                    const struct export_zone_rest *rest)
 {
     struct listener *l = context;
     assert_true(lane < l->lanes);
     add_event(&l->tracks[zone->track * l->lanes + lane],
               (struct event){zone->start_ns, zone->name, zone->depth, true});
+    hear_extras(l, rest);
     return 0;
 }
 
@@ -125,10 +136,7 @@ static int on_end(void *context, const struct export_zone *zone, uint32_t lane,
     add_event(&l->tracks[zone->track * l->lanes + lane],
               (struct event){zone->end_ns, zone->name, zone->depth, false});
     l->child_ns += rest->child_ns;
-    for (size_t i = 0; i < rest->extra_count; i++) {
-        l->extra_count++;
-        l->extra_sum += rest->extras[i].value;
-    }
+    hear_extras(l, rest);
     return 0;
 }
 
@@ -144,7 +152,7 @@ static void listen(struct fixture *f, struct listener *l, uint32_t lanes, bool i
                              .err = &err,
                              .stream = stderr};
     struct export_visitor visitor = {
-        .context = l, .begin = on_begin, .end = on_end, .wants_extras = true, .is_clipped = is_clipped};
+        .context = l, .begin = on_begin, .end = on_end, .extras = f->extras, .is_clipped = is_clipped};
     *l = (struct listener){.lanes = lanes};
     *counts = (struct export_counts){0};
     l->tracks = calloc(trace_track_count(f->trace) * lanes, sizeof *l->tracks);
@@ -286,18 +294,20 @@ static void test_order_is_the_programs(void **state)
 
     struct listener l;
     struct export_counts counts;
-    listen(&f, &l, 1, false, &counts);
-    assert_int_equal(counts.zones, zones);
-    assert_int_equal(counts.open_zones, 0);
-    assert_int_equal(l.child_ns, child_ns);
-    assert_int_equal(l.extra_count, extra_count);
-    assert_int_equal(l.extra_sum, extra_sum);
     assert_true(extra_count > 50);
-    for (unsigned t = 0; t < THREADS; t++) {
-        assert_same_events(&l.tracks[t], &programs[t].did);
-        free(programs[t].did.events);
+    for (f.extras = EXPORT_EXTRAS_AT_BEGIN; f.extras <= EXPORT_EXTRAS_AT_END; f.extras++) {
+        listen(&f, &l, 1, false, &counts);
+        assert_int_equal(counts.zones, zones);
+        assert_int_equal(counts.open_zones, 0);
+        assert_int_equal(l.child_ns, child_ns);
+        assert_int_equal(l.extra_count, extra_count);
+        assert_int_equal(l.extra_sum, extra_sum);
+        for (unsigned t = 0; t < THREADS; t++)
+            assert_same_events(&l.tracks[t], &programs[t].did);
+        forget(&f, &l);
     }
-    forget(&f, &l);
+    for (unsigned t = 0; t < THREADS; t++)
+        free(programs[t].did.events);
     free(programs);
     end(&f);
 }
@@ -326,7 +336,8 @@ static void test_equal_times_nest(void **state)
     struct export_counts counts;
     begin(&f);
     uint32_t same = add_track(&f, TRACE_TRACK_THREAD, 1), empty = add_track(&f, TRACE_TRACK_THREAD, 2),
-             border = add_track(&f, TRACE_TRACK_THREAD, 3), all = add_track(&f, TRACE_TRACK_THREAD, 4);
+             border = add_track(&f, TRACE_TRACK_THREAD, 3), all = add_track(&f, TRACE_TRACK_THREAD, 4),
+             late = add_track(&f, TRACE_TRACK_QUEUE, 5);
     /* child begins with its parent and ends with it */
     ADD_ROWS(&f, same, {1, 1, 10, 20}, {0, 0, 10, 20}, {0, 2, 20, 30});
     /* an empty zone, then one that begins at the same time, on the same level */
@@ -335,8 +346,11 @@ static void test_equal_times_nest(void **state)
     ADD_ROWS(&f, border, {0, 0, 10, 20}, {1, 3, 20, 20}, {0, 1, 20, 30});
     /* everything at one moment */
     ADD_ROWS(&f, all, {2, 2, 10, 10}, {1, 1, 10, 10}, {0, 0, 10, 10});
+    /* an empty zone that was delivered after the one that follows it */
+    ADD_ROWS(&f, late, {0, 1, 10, 20}, {0, 0, 10, 10});
     reopen(&f);
     listen(&f, &l, 1, false, &counts);
+    assert_events(&l.tracks[late], "a10 /a10 b10 /b20");
     assert_events(&l.tracks[same], "a10 b10 /b20 /a20 c20 /c30");
     assert_events(&l.tracks[empty], "a10 /a10 b10 /b20 c20 /c20");
     assert_events(&l.tracks[border], "a10 /a20 b20 d20 /d20 /b30");

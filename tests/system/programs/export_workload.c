@@ -13,7 +13,7 @@
 
 #include <opscope/opscope.h>
 
-enum { STEPS = 3000, DEPTH = 12, ALLOCATIONS = 50, OPS = 20, CHILD_ZONES = 100 };
+enum { STEPS = 1500, DEPTH = 12, ALLOCATIONS = 50, OPS = 20, CHILD_ZONES = 100 };
 
 static char memory[ALLOCATIONS];
 
