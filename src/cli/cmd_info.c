@@ -61,8 +61,9 @@ static void add_counts(struct view *view, const struct trace_info *info)
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         report_number(&view->report, counts[i].key, NULL, TABLE_INTEGER, counts[i].value);
         if (counts[i].value)
-            bytes_append_format(&text, "%s%s %s", text.length ? ", " : "",
-                                format_count(&number, counts[i].value), counts[i].word);
+            bytes_append_format(&text, "%s%s %.*s", text.length ? ", " : "",
+                                format_count(&number, counts[i].value),
+                                (int)strlen(counts[i].word) - (counts[i].value == 1), counts[i].word);
     }
     if (text.length && !report_is_json(&view->report)) {
         bytes_append_u8(&text, 0);

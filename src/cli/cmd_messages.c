@@ -39,6 +39,7 @@ static const struct table_column columns[COLUMNS] = {
 };
 
 static const char *const kind_choices[] = {"all", "signpost", "message", "frame", NULL};
+static const char *const kind_plurals[] = {"messages", "signposts", "messages", "frames"};
 
 static void add_row(struct view *view, struct table *table, const struct point_list *list,
                     const struct point_entry *entry)
@@ -73,11 +74,8 @@ static void show(struct view *view, const struct messages_options *options, cons
     table_init(&table, "messages", columns, COLUMNS);
     for (size_t i = 0; i < shown; i++)
         add_row(view, &table, list, &list->entries[i]);
-    report_table(&view->report, "rows", &table);
-    if (list->count == 0 && view->output.format == OUTPUT_TERMINAL)
-        report_note(&view->report, TABLE_NORMAL, "no messages%s",
-                    view->filter.is_everything && !options->kind ? " in this trace" : " match the filters");
-    else if (shown < list->count)
+    view_add_table(view, &table, kind_plurals[options->kind]);
+    if (shown < list->count)
         report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown,
                     format_count(&number, list->count));
     view_add_state(view);

@@ -112,10 +112,7 @@ static void show(struct view *view, const struct ops_options *options, const str
     report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->count);
     report_number(&view->report, "runs", NULL, TABLE_INTEGER, ops->run_count);
     report_number(&view->report, "unmatched_runs", NULL, TABLE_INTEGER, ops->unmatched_run_count);
-    report_table(&view->report, "rows", &table);
-    if (ops->count == 0 && view->output.format == OUTPUT_TERMINAL)
-        report_note(&view->report, TABLE_NORMAL, "no ops%s",
-                    view->filter.is_everything ? " in this trace" : " match the filters");
+    view_add_table(view, &table, "ops");
     if (shown < ops->count)
         report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown,
                     format_count(&number, ops->count));

@@ -180,16 +180,14 @@ static void show(struct view *view, const struct tree_options *options, const st
             add_tree(&s, &tree->roots[r]);
     }
     report_number(&view->report, "wall", NULL, TABLE_TIME, tree->wall_ns);
-    report_table(&view->report, "rows", &s.table);
-    if (s.table.row_count == 0 && view->output.format == OUTPUT_TERMINAL)
-        report_note(&view->report, TABLE_NORMAL, "no zones%s",
-                    view->filter.is_everything ? " in this trace" : " match the filters");
+    view_add_table(view, &s.table, "zones");
     if (s.hidden)
         report_note(&view->report, TABLE_DIM, "%s more below %g %%; --min-percent 0 shows them",
                     format_count(&number, s.hidden), s.min_percent);
     if (s.deeper)
         report_note(&view->report, TABLE_DIM, "%s more below depth %llu", format_count(&number, s.deeper),
                     (unsigned long long)options->max_depth);
+    view_add_open_zones(view);
     view_add_state(view);
     table_free(&s.table);
 }

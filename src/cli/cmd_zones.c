@@ -143,20 +143,18 @@ static void show(struct view *view, const struct zones_options *options, const s
         table_truncate(&table, options->top);
     report_number(&view->report, "zones", NULL, TABLE_INTEGER, stats->zone_count);
     report_number(&view->report, "wall", NULL, TABLE_TIME, stats->wall_ns);
-    report_table(&view->report, "rows", &table);
-    if (view->output.format == OUTPUT_TERMINAL) {
+    view_add_table(view, &table, "zones");
+    if (view->output.format == OUTPUT_TERMINAL && stats->row_count > 0) {
         format_count(&zones, stats->zone_count);
-        format_count(&rows, stats->row_count);
-        if (stats->row_count == 0)
-            report_note(&view->report, TABLE_NORMAL, "no zones%s",
-                        view->filter.is_everything ? " in this trace" : " match the filters");
-        else if (table.row_count < stats->row_count)
+        format_time(&wall, stats->wall_ns);
+        if (table.row_count < stats->row_count)
             report_note(&view->report, TABLE_DIM, "%zu of %s rows; %s zones in %s", table.row_count,
-                        rows.text, zones.text, format_time(&wall, stats->wall_ns));
+                        format_count(&rows, stats->row_count), zones.text, wall.text);
         else
-            report_note(&view->report, TABLE_DIM, "%s zones in %s", zones.text,
-                        format_time(&wall, stats->wall_ns));
+            report_note(&view->report, TABLE_DIM, "%s zone%s in %s", zones.text,
+                        stats->zone_count == 1 ? "" : "s", wall.text);
     }
+    view_add_open_zones(view);
     view_add_state(view);
     table_free(&table);
 }

@@ -51,7 +51,7 @@ enum {
 static const struct table_column process_columns[PROCESS_COLUMNS] = {
     [PROCESS_PID] = {.key = "pid", .title = "pid", .type = TABLE_IDENTIFIER},
     [PROCESS_PARENT] = {.key = "parent", .title = "parent", .type = TABLE_IDENTIFIER, .drop = 4},
-    [PROCESS_STATUS] = {.key = "status", .title = "status", .shrink = 14},
+    [PROCESS_STATUS] = {.key = "status", .title = "status", .shrink = 16},
     [PROCESS_EXIT] = {.key = "exit_status", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [PROCESS_START] = {.key = "start", .title = "start", .type = TABLE_INSTANT, .drop = 2},
     [PROCESS_LENGTH] = {.key = "length", .title = "length", .type = TABLE_TIME, .drop = 1},
@@ -60,6 +60,16 @@ static const struct table_column process_columns[PROCESS_COLUMNS] = {
     [PROCESS_HOST] = {.key = "host", .shown = TABLE_DATA_ONLY},
     [PROCESS_COMMAND] = {.key = "command", .title = "command", .shrink = 20},
 };
+
+static const char *signal_name(int number)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+    const char *name = sigabbrev_np(number);
+    return name ? name : "?";
+#else
+    return strsignal(number);
+#endif
+}
 
 static void set_status(struct table *table, const struct trace_process *process)
 {
@@ -77,7 +87,7 @@ static void set_status(struct table *table, const struct trace_process *process)
             style = WEXITSTATUS(status) ? TABLE_WARN : TABLE_GOOD;
         } else if (WIFSIGNALED(status)) {
             table_set_format(table, PROCESS_STATUS, "signal %d (%s)", WTERMSIG(status),
-                             strsignal(WTERMSIG(status)));
+                             signal_name(WTERMSIG(status)));
             style = TABLE_BAD;
         } else {
             table_set_format(table, PROCESS_STATUS, "status %d", status);

@@ -12,8 +12,10 @@
 #include "analyze/losses.h"
 #include "base/intern.h"
 #include "present/format.h"
+#include "present/utf8.h"
 
 #define NAMED_OPEN_ZONES 3u
+#define NAME_COLUMNS 40u /* of a name in a sentence */
 
 const struct command_argument view_arguments[] = {
     {.name = "FILE",
@@ -273,7 +275,7 @@ static void json_open_zone(struct view *view, struct json *json, const struct tr
     json_end(json);
 }
 
-static void add_open_zones(struct view *view)
+void view_add_open_zones(struct view *view)
 {
     size_t count = 0, wanted = 0;
     const struct trace_open_zone *zones = trace_get_open_zones(view->trace, &count);
@@ -293,10 +295,12 @@ static void add_open_zones(struct view *view)
             continue;
         if (is_json)
             json_open_zone(view, &view->report.json, &zones[i]);
-        if (wanted++ < NAMED_OPEN_ZONES)
-            bytes_append_format(&names, "%s%.60s (%s)", wanted > 1 ? ", " : "",
-                                trace_get_name(view->trace, zones[i].name)->name,
-                                format_time(&time, running_ns));
+        if (wanted++ < NAMED_OPEN_ZONES) {
+            const char *name = trace_get_name(view->trace, zones[i].name)->name;
+            bytes_append_text(&names, wanted > 1 ? ", " : "");
+            utf8_append_shortened(&names, name, strlen(name), NAME_COLUMNS, "..");
+            bytes_append_format(&names, " (%s)", format_time(&time, running_ns));
+        }
     }
     if (is_json)
         json_end(&view->report.json);
@@ -305,6 +309,15 @@ static void add_open_zones(struct view *view)
                     wanted == 1 ? "" : "s", (int)names.length, (const char *)names.data,
                     wanted > NAMED_OPEN_ZONES ? " ..." : "");
     bytes_free(&names);
+}
+
+void view_add_table(struct view *view, const struct table *table, const char *what)
+{
+    if (table->row_count == 0 && view->output.format == OUTPUT_TERMINAL)
+        report_note(&view->report, TABLE_NORMAL, "no %s%s", what,
+                    view->filter.is_everything ? " in this trace" : " match the filters");
+    else
+        report_table(&view->report, "rows", table);
 }
 
 void view_add_state(struct view *view)
@@ -317,7 +330,6 @@ void view_add_state(struct view *view)
         report_bool(&view->report, "is_salvaged", NULL, info->is_salvaged);
         json_losses(&view->report.json, &sums);
     }
-    add_open_zones(view);
     note_losses(view, &sums);
     if (info->damaged_blocks)
         report_note(&view->report, TABLE_BAD, "damaged: %" PRIu64 " block%s could not be read",

@@ -30,7 +30,11 @@ int view_open(struct view *view, const struct command *command, const char *path
               const struct trace_filter_options *filter, const struct output_options *output,
               const char *table);
 
-/* Losses, unfinished and damaged traces, zones still open: notes for people, members in JSON. */
+/* The table of a command; for people a line instead of an empty one: "no zones in this trace". */
+void view_add_table(struct view *view, const struct table *table, const char *what);
+/* Zones still open: a note for people, a member in JSON. */
+void view_add_open_zones(struct view *view);
+/* Losses, unfinished and damaged traces: likewise. */
 void view_add_state(struct view *view);
 
 /* Writes the output unless `status` says that something failed, frees everything, returns the exit status. */
