@@ -187,6 +187,8 @@ void collector_root_exited(struct collector *c, int status)
     end_process(c, c->root_id, status, 0);
 }
 
+/* A process whose first thread has ended is a zombie to look at, however busy its other threads are: the number of
+ * threads tells. */
 static bool is_zombie(uint32_t pid)
 {
     char path[64], text[512];
@@ -198,7 +200,12 @@ static bool is_zombie(uint32_t pid)
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     const char *after = strrchr(text, ')');
-    return after && (after[1] == ' ') && (after[2] == 'Z' || after[2] == 'X');
+    char state = 0;
+    long threads = 0;
+    if (!after || sscanf(after + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+                         &state, &threads) != 2)
+        return false;
+    return (state == 'Z' || state == 'X') && threads <= 1;
 }
 
 static bool process_is_gone(uint32_t pid)
@@ -268,13 +275,13 @@ static uint64_t drain(struct source *s, bool include_owned, bool is_final)
 
 static void finish_tracks(struct source *s, uint32_t process_slot, bool every_process, uint64_t now_ns)
 {
-    /* track_finish moves entries within the table: start again after each. */
-    for (size_t i = 0; i < s->track_slots; i++) {
+    /* track_finish closes the gap with entries from behind it, so the same place is looked at again. */
+    for (size_t i = 0; i < s->track_slots;) {
         struct track *t = s->tracks[i];
-        if (t && (every_process || t->process == process_slot)) {
+        if (t && (every_process || t->process == process_slot))
             track_finish(s, t, now_ns);
-            i = (size_t)-1;
-        }
+        else
+            i++;
     }
 }
 

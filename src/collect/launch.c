@@ -116,6 +116,43 @@ static char **make_environment(const struct run *r)
     return list;
 }
 
+/* Where execvp would find it. */
+static bool find_on_path(const char *name, char *out, size_t size)
+{
+    const char *list = getenv("PATH");
+    if (strchr(name, '/') || !list)
+        return (size_t)snprintf(out, size, "%s", name) < size;
+    for (;; list++) {
+        size_t length = strcspn(list, ":");
+        if ((size_t)snprintf(out, size, "%.*s%s%s", (int)length, list, length ? "/" : "", name) < size &&
+            access(out, X_OK) == 0)
+            return true;
+        list += length;
+        if (!*list)
+            return false;
+    }
+}
+
+/* A script without an interpreter line: the shell runs it, as with execvp. */
+static int start_as_script(struct run *r, const posix_spawnattr_t *attributes, char **environment)
+{
+    char path[4096], shell[] = "/bin/sh";
+    size_t count = 0;
+    while (r->options->argv[count])
+        count++;
+    char **argv = calloc(count + 2, sizeof *argv);
+    if (!argv || !find_on_path(r->options->argv[0], path, sizeof path)) {
+        free(argv);
+        return ENOEXEC;
+    }
+    argv[0] = shell;
+    argv[1] = path;
+    memcpy(argv + 2, r->options->argv + 1, (count - 1) * sizeof *argv);
+    int failed = posix_spawn(&r->child, shell, NULL, attributes, argv, environment);
+    free(argv);
+    return failed;
+}
+
 static int start_command(struct run *r)
 {
     posix_spawnattr_t attributes;
@@ -129,6 +166,8 @@ static int start_command(struct run *r)
     char **environment = r->collector ? make_environment(r) : NULL;
     int failed = posix_spawnp(&r->child, r->options->argv[0], NULL, &attributes, r->options->argv,
                               environment ? environment : environ);
+    if (failed == ENOEXEC)
+        failed = start_as_script(r, &attributes, environment ? environment : environ);
     if (environment)
         free(environment[0]);
     free(environment);
@@ -207,7 +246,6 @@ static void stop_recording(struct run *r)
         return;
     read_folder_events(r);
     collector_finish(r->collector);
-    trace_writer_set_open_zones(r->writer, NULL, NULL);
     r->result->stats = *collector_get_stats(r->collector);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
     int status = trace_writer_finish(r->writer, &err);
@@ -283,6 +321,7 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
     gethostname(host, sizeof host - 1);
     writer_options.host = host;
     signal(SIGXFSZ, SIG_IGN); /* a trace over the file size limit is an error, not our death */
+    signal(SIGCHLD, SIG_DFL); /* ignored, as some callers leave it, the command's status would be lost */
     int status = trace_writer_open(&r.writer, options->output, &writer_options, err);
     if (status)
         return status;
@@ -308,7 +347,8 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
     if (r.writer) { /* nothing was recorded: leave nothing behind */
         char partial[4200];
         trace_writer_abandon(r.writer);
-        snprintf(partial, sizeof partial, "%s.partial", options->output);
+        snprintf(partial, sizeof partial, "%s.partial%s", options->output,
+                 options->max_size_bytes ? ".000" : "");
         unlink(partial);
     }
     if (r.signal_fd >= 0)
