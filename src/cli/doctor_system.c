@@ -106,7 +106,7 @@ static void check_limit(struct doctor *doctor, const char *check, int resource, 
 {
     struct rlimit limit;
     struct number_text number;
-    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         doctor_add(doctor, check, DOCTOR_OK, NULL, "unlimited");
     else
         doctor_add(doctor, check, limit.rlim_cur < SMALL_FILE_LIMIT ? DOCTOR_WARN : DOCTOR_OK, advice, "%s",
