@@ -156,6 +156,17 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
             names = s->names; /* may have grown */
             name_count = s->name_capacity;
             t->zones_begun++;
+            uint64_t next = i + 1 < end ? load_word(&slots[i + 1].time_kind) : RECORD_NONE;
+            if ((next & 0xff) == RECORD_ZONE_END && !t->too_deep && t->depth <= TRACE_MAX_DEPTH) {
+                /* Most zones have nothing inside them: no need to push what is popped at once. */
+                last = tick_ns(&clock, next >> 8);
+                last = last > ns ? last : ns;
+                if (t->depth)
+                    t->stack[t->depth - 1].child += last - ns;
+                zone_sink_add(t->sink, t->depth, ns, last, 0, name);
+                i += 2;
+                continue;
+            }
             if (__builtin_expect(!push(t, ns, name, 0), 0))
                 push_too_deep(s, t, ns);
             i++;
