@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/intern.h"
 #include "import/ops_csv.h"
+#include "import/tenstorrent.h"
 
 #define NOTICES_MAX 64u
 
@@ -40,6 +41,7 @@ static const struct source_kind {
     bool (*is_it)(const char *path);
     int (*open)(struct op_rows **rows, const char *path, struct error *err);
 } source_kinds[] = {
+    {tt_is_source, tt_rows_open},
     {NULL, ops_csv_open},
 };
 

@@ -138,7 +138,7 @@ static inline bool digits(struct op_cell cell, uint64_t *value)
 
 static inline bool digits32(struct op_cell cell, uint32_t *value)
 {
-    uint64_t wide;
+    uint64_t wide = 0;
     if (!digits(cell, &wide) || wide >= UINT32_MAX)
         return false;
     *value = (uint32_t)wide;
@@ -187,7 +187,7 @@ static bool split(const struct tt_log_reader *reader, const char *at, const char
 static bool parse(const struct tt_log_reader *reader, struct op_cell line, struct tt_marker *marker)
 {
     struct op_cell fields[FIELDS_MAX];
-    uint64_t number;
+    uint64_t number = 0;
     if (!split(reader, line.data, line.data + line.length, fields, &marker->rest))
         return false;
     if (!digits32(field_of(reader, fields, FIELD_DEVICE), &marker->device) ||

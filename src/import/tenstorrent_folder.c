@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files a folder has, and the way from them to a model with rows. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "import/file_map.h"
+#include "import/tenstorrent.h"
+#include "import/tenstorrent_host.h"
+#include "import/tenstorrent_join.h"
+#include "import/tenstorrent_messages.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void find_file(struct bytes *out, const char *folder, const char *name)
+{
+    bytes_clear(out);
+    bytes_append_format(out, "%s/%s", folder, name);
+    bytes_append_u8(out, 0);
+    if (out->failed || access((const char *)out->data, R_OK) != 0)
+        bytes_clear(out);
+}
+
+static bool find_in(struct tt_files *files, const char *folder)
+{
+    find_file(&files->messages, folder, "tracy_ops_data.csv");
+    find_file(&files->times, folder, "tracy_ops_times.csv");
+    find_file(&files->report, folder, "cpp_device_perf_report.csv");
+    find_file(&files->log, folder, "profile_log_device.csv");
+    return files->messages.length || files->times.length || files->report.length || files->log.length;
+}
+
+static bool find_anywhere(struct tt_files *files, const char *path)
+{
+    struct bytes inner = {0};
+    bytes_append_format(&inner, "%s/.logs", path);
+    bytes_append_u8(&inner, 0);
+    bool is_found = find_in(files, path) || (!inner.failed && find_in(files, (const char *)inner.data));
+    bytes_free(&inner);
+    return is_found;
+}
+
+static bool is_device_log(const char *path)
+{
+    char begin[64];
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t n = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    return tt_log_is_log(begin, n);
+}
+
+bool tt_is_source(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return false;
+    return is_folder(path) || is_device_log(path);
+}
+
+int tt_files_find(struct tt_files *files, const char *path, struct error *err)
+{
+    *files = (struct tt_files){0};
+    if (!is_folder(path)) {
+        if (!is_device_log(path))
+            return error_set(err, EINVAL, "%s: neither a folder of logs nor a device log", path);
+        bytes_append_text(&files->log, path);
+        bytes_append_u8(&files->log, 0);
+        return files->log.failed ? error_set_errno(err, ENOMEM, "%s", path) : 0;
+    }
+    if (find_anywhere(files, path))
+        return 0;
+    tt_files_free(files);
+    return error_set(
+        err, ENOENT,
+        "%s: no Tenstorrent logs: looked here and in .logs for tracy_ops_data.csv, tracy_ops_times.csv, "
+        "cpp_device_perf_report.csv and profile_log_device.csv",
+        path);
+}
+
+void tt_files_free(struct tt_files *files)
+{
+    bytes_free(&files->messages);
+    bytes_free(&files->times);
+    bytes_free(&files->report);
+    bytes_free(&files->log);
+}
+
+static int load_messages(struct tt_model *model, const struct tt_files *files, struct error *err)
+{
+    struct file_map map;
+    int result = file_map_open(&map, (const char *)files->messages.data, err);
+    if (result == 0)
+        result = tt_messages_read(model, map.data, map.length, err);
+    file_map_close(&map);
+    return result;
+}
+
+static int load_csv(struct tt_model *model, const struct bytes *path, bool is_times, struct error *err)
+{
+    static const char cut[] = "unclosed";
+    struct csv_reader csv;
+    int result = csv_open(&csv, (const char *)path->data, err);
+    if (result != 0)
+        return result;
+    result = is_times ? tt_times_read(model, &csv, err) : tt_report_read(model, &csv, err);
+    if (csv.unclosed_line)
+        tt_note(model, cut, csv.unclosed_line, "%s, line %llu: quotes are open to the end of the file",
+                is_times ? "tracy_ops_times.csv" : "cpp_device_perf_report.csv",
+                (unsigned long long)csv.unclosed_line);
+    csv_close(&csv);
+    return result;
+}
+
+static int load_log(struct tt_model *model, const struct tt_files *files, bool only_sub_devices,
+                    struct error *err)
+{
+    struct file_map map;
+    struct tt_log log = {0};
+    int result = file_map_open(&map, (const char *)files->log.data, err);
+    if (result != 0)
+        return result;
+    if (only_sub_devices) {
+        result = tt_log_read_sub_devices(&log, model, map.data, map.length, err);
+        if (result == 0)
+            tt_runs_add_sub_devices(model, &log);
+    } else {
+        result = tt_log_read(&log, model, map.data, map.length, err);
+        if (result == 0)
+            result = tt_runs_from_log(model, &log, err);
+    }
+    tt_log_free(&log);
+    file_map_close(&map);
+    return result;
+}
+
+/* The host's files: what was dispatched. */
+static int load_host(struct tt_model *model, const struct tt_files *files, struct error *err)
+{
+    int result = 0;
+    if (files->messages.length)
+        result = load_messages(model, files, err);
+    if (result == 0 && files->times.length)
+        result = load_csv(model, &files->times, true, err);
+    return result;
+}
+
+int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
+            struct error *err)
+{
+    static const char no_device[] = "no device files", no_host[] = "no host ops", lacks[] = "lacks";
+    bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
+    int result = options->is_device_only ? 0 : load_host(model, files, err);
+    if (result != 0)
+        return result;
+    model->is_device_only = model->op_count == 0 && (model->signpost_count == 0 || has_report || has_log);
+    if (model->is_device_only && !options->is_device_only && (files->messages.length || files->times.length))
+        tt_note(model, no_host, 0, "the host's files hold no ops: this is what the devices recorded");
+    if (options->source == TT_SOURCE_AUTO)
+        use_report = has_report && !(model->is_device_only && has_log);
+    else
+        use_report = options->source == TT_SOURCE_REPORT;
+    if (use_report ? !has_report : options->source == TT_SOURCE_LOG && !has_log) {
+        tt_note(model, lacks, 0, "%s is not there: no device data",
+                use_report ? "cpp_device_perf_report.csv" : "profile_log_device.csv");
+        has_report = has_log = false;
+    } else if (use_report) {
+        result = load_csv(model, &files->report, false, err);
+        if (result == 0 && has_log)
+            result = load_log(model, files, true, err);
+    } else if (has_log) {
+        result = load_log(model, files, false, err);
+    } else {
+        tt_note(model, no_device, 0,
+                "neither cpp_device_perf_report.csv nor profile_log_device.csv is there: no device data");
+    }
+    if (result == 0 && !model->is_device_only)
+        tt_join_runs(model, !use_report);
+    if (result == 0)
+        result = tt_rows_make(model, has_report || has_log, err);
+    return result;
+}
+
+int tt_rows_open_with(struct op_rows **rows, const char *path, const struct tt_options *options,
+                      struct error *err)
+{
+    struct tt_files files;
+    struct tt_model model;
+    int result = tt_files_find(&files, path, err);
+    *rows = NULL;
+    if (result != 0)
+        return result;
+    tt_model_init(&model);
+    result = tt_load(&model, &files, options, err);
+    tt_files_free(&files);
+    if (result != 0) {
+        tt_model_free(&model);
+        return result;
+    }
+    return tt_rows_open_model(rows, path, "log folder", &model, err);
+}
+
+int tt_rows_open(struct op_rows **rows, const char *path, struct error *err)
+{
+    return tt_rows_open_with(rows, path, &(struct tt_options){0}, err);
+}
