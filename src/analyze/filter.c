@@ -164,6 +164,8 @@ static int resolve_window(struct trace_filter *filter, const struct trace *trace
         return error_set(err, EINVAL,
                          "the window is empty: --since must be before --until (the trace is %.6f s long)",
                          length_s);
+    if (filter->until_ns > info->end_ns)
+        filter->until_ns = info->end_ns;
     return 0;
 }
 

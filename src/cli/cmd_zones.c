@@ -135,9 +135,12 @@ static void show(struct view *view, const struct zones_options *options, const s
     struct table table;
     struct number_text zones, rows, wall;
     table_init(&table, "zones", columns, choose_columns(options->by, columns, index));
-    for (size_t i = 0; i < stats->row_count; i++)
-        add_row(view, &table, index, &stats->rows[i]);
     const char *key = sort_choices[options->sort];
+    size_t row_count = stats->row_count; /* they come in order of total: the rest is not needed */
+    if (options->top && options->top < row_count && strcmp(key, "total") == 0 && !options->reverse)
+        row_count = options->top;
+    for (size_t i = 0; i < row_count; i++)
+        add_row(view, &table, index, &stats->rows[i]);
     table_sort(&table, table_find_column(&table, key), (strcmp(key, "name") != 0) != options->reverse);
     if (options->top)
         table_truncate(&table, options->top);
