@@ -8,6 +8,7 @@
  * Rows are (pid, tid) pairs. Real numbers are kept where they are unique; a reused pid or tid, a device track
  * and a second lane get made-up numbers above 1,000,000,000, which no Linux has (2^22 is the limit there).
  * Device tracks are processes of their own, one for each topmost track. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,12 +30,26 @@ struct row_key { /* of a lane that got a number */
     uint32_t kind, track, lane;
 };
 
+struct moment {        /* as readers compute it, in microseconds: see put_span */
+    double plain_us;   /* since the start of the trace */
+    double rebased_us; /* since the first event of the row */
+};
+
+struct row {
+    uint64_t pid, tid;
+    bool has_events;
+    double first_us;
+    struct moment last;
+};
+
 struct chrome {
     struct export_job *job;
     struct bytes *out;
     bool has_events;
     uint64_t *process_pids; /* by process id */
-    uint64_t *track_pids, *track_tids;
+    struct row *rows;       /* by track id; one for what has no track; then the lanes */
+    size_t row_count, row_capacity;
+    bool is_recording_named;
     struct intern lanes; /* struct row_key */
     struct intern taken; /* pids, and (pid, tid) pairs */
     struct bytes *names; /* by name id, made on first use: "name":"...","args":{"at":"..." */
@@ -86,11 +101,74 @@ static void put_time(struct chrome *chrome, uint64_t host_ns)
     microseconds(chrome, export_relative_ns(chrome->job, host_ns));
 }
 
-static void put_span(struct chrome *chrome, uint64_t start_ns, uint64_t end_ns)
+static struct moment end_moment(const struct row *row, double start_us, double duration_us)
 {
-    put_time(chrome, start_ns);
+    return (struct moment){start_us + duration_us, (start_us - row->first_us) + duration_us};
+}
+
+/* The start, not before what was written last. */
+static double corrected_start(const struct row *row, double start_us)
+{
+    if (start_us < row->last.plain_us)
+        start_us = row->last.plain_us;
+    if (start_us - row->first_us < row->last.rebased_us)
+        start_us = row->first_us + row->last.rebased_us;
+    while (start_us - row->first_us < row->last.rebased_us)
+        start_us = nextafter(start_us, INFINITY);
+    return start_us;
+}
+
+/* The duration, not beyond the end of the event around it. */
+static double corrected_duration(const struct row *row, double start_us, double duration_us,
+                                 const struct moment *limit)
+{
+    struct moment end = end_moment(row, start_us, duration_us);
+    if (end.plain_us > limit->plain_us)
+        duration_us = limit->plain_us - start_us;
+    if (end.rebased_us > limit->rebased_us)
+        duration_us = fmin(duration_us, limit->rebased_us - (start_us - row->first_us));
+    duration_us = fmax(duration_us, 0);
+    for (end = end_moment(row, start_us, duration_us);
+         duration_us > 0 && (end.plain_us > limit->plain_us || end.rebased_us > limit->rebased_us);
+         end = end_moment(row, start_us, duration_us))
+        duration_us = nextafter(duration_us, 0);
+    return duration_us;
+}
+
+/* Writes start and duration of an event of this row and returns its end. `limit` is the end of the event around
+ * it where both end in the same nanosecond, else NULL.
+ *
+ * Readers take both for doubles of microseconds and add them. Neither is exact in binary, so that a zone that
+ * ends in the very nanosecond in which the zone around it does, or in which the next one begins, may seem to
+ * overlap it by the last bit, and that is enough to confuse them: speedscope 1.25, which also subtracts the
+ * first start of the row from all others, gives up on the rest of the thread. Where nanoseconds are equal, and
+ * only there, the last bits are put right for both ways of reckoning: 0.1 becomes 0.10000000000000002. */
+static struct moment put_span(struct chrome *chrome, struct row *row, uint64_t start_ns, uint64_t end_ns,
+                              const struct moment *limit)
+{
+    uint64_t since_ns = export_relative_ns(chrome->job, start_ns);
+    double exact_start_us = (double)since_ns / 1000.0,
+           exact_duration_us = (double)(end_ns - start_ns) / 1000.0;
+    if (!row->has_events) {
+        row->has_events = true;
+        row->first_us = exact_start_us;
+        row->last = (struct moment){exact_start_us, 0};
+    }
+    double start_us = corrected_start(row, exact_start_us), duration_us = exact_duration_us;
+    if (limit)
+        duration_us = corrected_duration(row, start_us, duration_us, limit);
+    text(chrome, ",\"ts\":");
+    if (start_us == exact_start_us)
+        microseconds(chrome, since_ns);
+    else
+        json_append_real(chrome->out, start_us);
     text(chrome, ",\"dur\":");
-    microseconds(chrome, end_ns - start_ns);
+    if (duration_us == exact_duration_us)
+        microseconds(chrome, end_ns - start_ns);
+    else
+        json_append_real(chrome->out, duration_us);
+    row->last = end_moment(row, start_us, 0);
+    return end_moment(row, start_us, duration_us);
 }
 
 /* --- rows --- */
@@ -160,8 +238,8 @@ static void describe_track(struct chrome *chrome, uint32_t id)
     uint64_t pid = MADE_UP_DEVICE + root;
     if (is_host)
         pid = track->process < job->process_count ? chrome->process_pids[track->process] : RECORDING_PID;
-    chrome->track_pids[id] = pid;
-    chrome->track_tids[id] = unique(chrome, pid, is_host ? track->number : 0, MADE_UP_THREAD + id);
+    uint64_t tid = unique(chrome, pid, is_host ? track->number : 0, MADE_UP_THREAD + id);
+    chrome->rows[id] = (struct row){.pid = pid, .tid = tid};
     if (!is_wanted)
         return;
     if (!is_host && unique(chrome, UINT64_MAX - 1, root + UINT64_C(1), 0)) {
@@ -174,49 +252,57 @@ static void describe_track(struct chrome *chrome, uint32_t id)
                  chrome->scratch.failed ? device : (const char *)chrome->scratch.data);
         sort_row(chrome, "process_sort_index", pid, 0, job->process_count + root);
     }
-    name_row(chrome, "thread_name", pid, chrome->track_tids[id], label);
-    sort_row(chrome, "thread_sort_index", pid, chrome->track_tids[id], id);
+    name_row(chrome, "thread_name", pid, tid, label);
+    sort_row(chrome, "thread_sort_index", pid, tid, id);
 }
 
-/* The tid of a row beside the track's own: its ops, its runs, what overlaps. Named when first used. */
-static uint64_t lane_tid(struct chrome *chrome, enum row_kind kind, uint32_t track, uint32_t lane)
+/* The row of a track, or of what lies beside it: its ops, its runs, what overlaps. Named when first used. */
+static size_t find_row(struct chrome *chrome, enum row_kind kind, uint32_t track, uint32_t lane)
 {
     struct export_job *job = chrome->job;
     static const char *const words[] = {"", " ops", " runs"};
     if (track >= job->track_count)
-        return 0;
+        return job->track_count;
     if (lane == 0 &&
         (kind == ROW_ZONES || (kind == ROW_RUNS && trace_track_zone_count(job->trace, track) == 0)))
-        return chrome->track_tids[track];
+        return track;
     struct row_key key = {.kind = kind, .track = track, .lane = lane};
-    size_t before = chrome->lanes.count;
-    uint32_t number_of_lane = intern_add(&chrome->lanes, &key, sizeof key);
-    if (number_of_lane == INTERN_NONE) {
+    uint32_t lane_number = intern_add(&chrome->lanes, &key, sizeof key);
+    size_t row = job->track_count + 1 + lane_number;
+    if (lane_number == INTERN_NONE ||
+        !array_reserve(&chrome->rows, &chrome->row_capacity, row + 1, sizeof *chrome->rows)) {
         chrome->out->failed = true;
-        return 0;
+        return job->track_count;
     }
-    uint64_t tid = MADE_UP_LANE + number_of_lane;
-    if (number_of_lane == before) {
+    if (row == chrome->row_count) {
+        uint64_t pid = chrome->rows[track].pid, tid = MADE_UP_LANE + lane_number;
+        chrome->rows[chrome->row_count++] = (struct row){.pid = pid, .tid = tid};
         bytes_clear(&chrome->scratch);
         bytes_append_format(&chrome->scratch, "%s%s", export_track_label(job, track), words[kind]);
         if (lane)
             bytes_append_format(&chrome->scratch, " (%u)", lane + 1);
         bytes_append_u8(&chrome->scratch, 0);
-        name_row(chrome, "thread_name", chrome->track_pids[track], tid,
+        name_row(chrome, "thread_name", pid, tid,
                  chrome->scratch.failed ? "" : (const char *)chrome->scratch.data);
-        sort_row(chrome, "thread_sort_index", chrome->track_pids[track], tid, track);
+        sort_row(chrome, "thread_sort_index", pid, tid, track);
     }
-    return tid;
+    return row;
 }
 
-static uint64_t track_pid(const struct chrome *chrome, uint32_t track)
+static uint64_t process_pid(struct chrome *chrome, uint32_t process)
 {
-    return track < chrome->job->track_count ? chrome->track_pids[track] : RECORDING_PID;
+    if (process < chrome->job->process_count)
+        return chrome->process_pids[process];
+    if (!chrome->is_recording_named) {
+        chrome->is_recording_named = true;
+        name_row(chrome, "process_name", RECORDING_PID, 0, "recording");
+    }
+    return RECORDING_PID;
 }
 
-static uint64_t process_pid(const struct chrome *chrome, uint32_t process)
+static void put_row_of(struct chrome *chrome, size_t row)
 {
-    return process < chrome->job->process_count ? chrome->process_pids[process] : RECORDING_PID;
+    put_row(chrome, chrome->rows[row].pid, chrome->rows[row].tid);
 }
 
 /* --- zones --- */
@@ -287,11 +373,17 @@ static int put_zone(void *context, const struct export_zone *zone, uint32_t lane
                     const struct export_zone_rest *rest)
 {
     struct chrome *chrome = context;
-    uint64_t tid = lane_tid(chrome, ROW_ZONES, zone->track, lane);
+    size_t row = find_row(chrome, ROW_ZONES, zone->track, lane);
+    struct moment limit;
+    bool has_limit = rest->parent_tag && rest->parent_end_ns == zone->end_ns;
+    if (has_limit)
+        limit = (struct moment){rest->parent_tag->values[0], rest->parent_tag->values[1]};
     begin_event(chrome, "X");
     text(chrome, ",\"cat\":\"zone\"");
-    put_row(chrome, chrome->track_pids[zone->track], tid);
-    put_span(chrome, zone->start_ns, zone->end_ns);
+    put_row_of(chrome, row);
+    struct moment end =
+        put_span(chrome, &chrome->rows[row], zone->start_ns, zone->end_ns, has_limit ? &limit : NULL);
+    *rest->tag = (struct export_tag){{end.plain_us, end.rebased_us}};
     put_name(chrome, zone->name);
     for (size_t i = 0; i < rest->extra_count; i++) {
         const struct trace_extra *extra = &rest->extras[i];
@@ -307,6 +399,15 @@ static int put_zone(void *context, const struct export_zone *zone, uint32_t lane
     if (zone->is_open)
         text(chrome, "\"open\":true,");
     end_args(chrome);
+    return 0;
+}
+
+static int end_zone(void *context, const struct export_zone *zone, uint32_t lane,
+                    const struct export_zone_rest *rest)
+{
+    struct chrome *chrome = context;
+    struct row *row = &chrome->rows[find_row(chrome, ROW_ZONES, zone->track, lane)];
+    row->last = (struct moment){rest->tag->values[0], rest->tag->values[1]};
     return 0;
 }
 
@@ -328,12 +429,12 @@ static void put_point_name(struct chrome *chrome, const struct trace_point *poin
 static int put_point(void *context, const struct trace_point *point, uint64_t ns)
 {
     struct chrome *chrome = context;
-    uint64_t tid = lane_tid(chrome, ROW_ZONES, point->track, 0);
+    size_t row = find_row(chrome, ROW_ZONES, point->track, 0);
     begin_event(chrome, "i");
     text(chrome, ",\"cat\":");
     quoted(chrome, trace_point_kind_text(point->kind));
     text(chrome, point->kind == TRACE_POINT_FRAME ? ",\"s\":\"p\"" : ",\"s\":\"t\"");
-    put_row(chrome, track_pid(chrome, point->track), tid);
+    put_row_of(chrome, row);
     put_time(chrome, ns);
     put_point_name(chrome, point);
     text(chrome, ",\"args\":{");
@@ -345,10 +446,11 @@ static int put_point(void *context, const struct trace_point *point, uint64_t ns
 
 static void begin_counter(struct chrome *chrome, uint32_t process, const char *name, uint64_t ns)
 {
+    uint64_t pid = process_pid(chrome, process);
     begin_event(chrome, "C");
     text(chrome, ",\"name\":");
     quoted(chrome, name);
-    put_row(chrome, process_pid(chrome, process), 0);
+    put_row(chrome, pid, 0);
     put_time(chrome, ns);
 }
 
@@ -401,11 +503,11 @@ static int put_op(void *context, const struct trace_op *op, const struct export_
     const struct trace_part *parts = op->description == TRACE_NONE
                                          ? NULL
                                          : trace_get_description(chrome->job->trace, op->description, &count);
-    uint64_t tid = lane_tid(chrome, ROW_OPS, op->track, span->lane);
+    size_t row = find_row(chrome, ROW_OPS, op->track, span->lane);
     begin_event(chrome, "X");
     text(chrome, ",\"cat\":\"op\"");
-    put_row(chrome, track_pid(chrome, op->track), tid);
-    put_span(chrome, span->start_ns, span->end_ns);
+    put_row_of(chrome, row);
+    chrome->rows[row].last = put_span(chrome, &chrome->rows[row], span->start_ns, span->end_ns, NULL);
     put_name(chrome, op->name);
     put_unsigned(chrome, "call", op->call);
     const char *type = trace_op_type_text(op->type);
@@ -426,11 +528,11 @@ static int put_op(void *context, const struct trace_op *op, const struct export_
 static int put_run(void *context, const struct trace_run *run, const struct export_span *span)
 {
     struct chrome *chrome = context;
-    uint64_t tid = lane_tid(chrome, ROW_RUNS, run->track, span->lane);
+    size_t row = find_row(chrome, ROW_RUNS, run->track, span->lane);
     begin_event(chrome, "X");
     text(chrome, ",\"cat\":\"run\"");
-    put_row(chrome, track_pid(chrome, run->track), tid);
-    put_span(chrome, span->start_ns, span->end_ns);
+    put_row_of(chrome, row);
+    chrome->rows[row].last = put_span(chrome, &chrome->rows[row], span->start_ns, span->end_ns, NULL);
     put_name(chrome, run->name);
     if (run->call)
         put_unsigned(chrome, "call", run->call);
@@ -457,14 +559,15 @@ static int put_loss(void *context, const struct trace_loss *loss)
     char words[96];
     bool has_track = loss->track < chrome->job->track_count;
     const char *reason = trace_loss_reason_text(loss->reason);
+    uint64_t pid = has_track ? 0 : process_pid(chrome, loss->process);
     export_loss_text(loss, words, sizeof words);
     begin_event(chrome, "i");
     text(chrome, ",\"cat\":\"loss\",\"s\":");
     text(chrome, has_track ? "\"t\"" : loss->process == TRACE_NONE ? "\"g\"" : "\"p\"");
     if (has_track)
-        put_row(chrome, chrome->track_pids[loss->track], chrome->track_tids[loss->track]);
+        put_row_of(chrome, loss->track);
     else
-        put_row(chrome, process_pid(chrome, loss->process), 0);
+        put_row(chrome, pid, 0);
     put_time(chrome, export_loss_ns(chrome->job, loss));
     text(chrome, ",\"name\":");
     quoted(chrome, words);
@@ -500,7 +603,7 @@ int export_write_chrome(struct export_job *job)
     struct chrome chrome = {.job = job, .out = &job->out};
     const struct export_events events = {
         .context = &chrome,
-        .zones = {.context = &chrome, .begin = put_zone, .extras = EXPORT_EXTRAS_AT_BEGIN},
+        .zones = {.context = &chrome, .begin = put_zone, .end = end_zone, .extras = EXPORT_EXTRAS_AT_BEGIN},
         .point = put_point,
         .counter = put_counter,
         .memory = put_memory,
@@ -511,13 +614,13 @@ int export_write_chrome(struct export_job *job)
     chrome.name_count = trace_name_count(job->trace);
     chrome.names = calloc(chrome.name_count + 1, sizeof *chrome.names);
     chrome.process_pids = calloc(job->process_count + 1, sizeof *chrome.process_pids);
-    chrome.track_pids = calloc(job->track_count + 1, sizeof *chrome.track_pids);
-    chrome.track_tids = calloc(job->track_count + 1, sizeof *chrome.track_tids);
-    int result = chrome.names && chrome.process_pids && chrome.track_pids && chrome.track_tids
-                     ? 0
-                     : export_no_memory(job);
-    if (result == 0)
+    chrome.row_count = chrome.row_capacity = job->track_count + 1;
+    chrome.rows = calloc(chrome.row_count, sizeof *chrome.rows);
+    int result = chrome.names && chrome.process_pids && chrome.rows ? 0 : export_no_memory(job);
+    if (result == 0) {
+        chrome.rows[job->track_count].pid = RECORDING_PID;
         put_head(&chrome);
+    }
     for (uint32_t i = 0; i < job->process_count && result == 0; i++) {
         describe_process(&chrome, i);
         result = export_flush(job, false);
@@ -533,8 +636,7 @@ int export_write_chrome(struct export_job *job)
         bytes_free(&chrome.names[i]);
     free(chrome.names);
     free(chrome.process_pids);
-    free(chrome.track_pids);
-    free(chrome.track_tids);
+    free(chrome.rows);
     intern_free(&chrome.lanes);
     intern_free(&chrome.taken);
     bytes_free(&chrome.scratch);

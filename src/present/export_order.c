@@ -21,6 +21,7 @@ struct zone_list {
 struct open_zone {
     struct export_zone zone;
     uint64_t child_ns;
+    struct export_tag tag; /* the visitor's */
 };
 
 struct lane {
@@ -380,7 +381,7 @@ static int close_top(struct order *order, struct track_state *state, uint32_t la
     struct lane *lane = &state->lanes[lane_number];
     struct open_zone *top = &lane->open[--lane->count];
     struct export_zone zone = clipped_zone(order, &top->zone);
-    struct export_zone_rest rest = {.child_ns = top->child_ns};
+    struct export_zone_rest rest = {.child_ns = top->child_ns, .tag = &top->tag};
     if (lane->count)
         lane->open[lane->count - 1].child_ns += zone.end_ns - zone.start_ns;
     lane->last_ns = top->zone.end_ns;
@@ -432,17 +433,21 @@ static int lane_accepts(struct order *order, struct track_state *state, uint32_t
     return 0;
 }
 
-static int tell_begin(struct order *order, const struct export_zone *zone, uint32_t lane)
+/* Of the zone that lies on top of its lane. */
+static int tell_begin(struct order *order, struct lane *lane, uint32_t lane_number)
 {
-    struct export_zone cut = clipped_zone(order, zone);
-    struct export_zone_rest rest = {0};
+    struct open_zone *top = &lane->open[lane->count - 1], *outer = lane->count > 1 ? top - 1 : NULL;
+    struct export_zone cut = clipped_zone(order, &top->zone);
+    struct export_zone_rest rest = {.tag = &top->tag, .parent_tag = outer ? &outer->tag : NULL};
     int result = 0;
     if (!order->visitor->begin)
         return 0;
+    if (outer)
+        rest.parent_end_ns = clipped(order, outer->zone.end_ns);
     if (order->visitor->extras == EXPORT_EXTRAS_AT_BEGIN)
-        result = load_extras(order, zone, &rest);
+        result = load_extras(order, &top->zone, &rest);
     if (result == 0)
-        result = order->visitor->begin(order->visitor->context, &cut, lane, &rest);
+        result = order->visitor->begin(order->visitor->context, &cut, lane_number, &rest);
     return result == 0 ? export_flush(order->job, false) : result;
 }
 
@@ -472,7 +477,7 @@ static int begin_zone(struct order *order, struct track_state *state, const stru
         order->job->counts->open_zones++;
     else
         order->job->counts->zones++;
-    return tell_begin(order, zone, number);
+    return tell_begin(order, lane, number);
 }
 
 /* Loads the source's next wanted row; false when it has no more. */

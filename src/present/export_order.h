@@ -39,10 +39,17 @@ struct export_zone {
     bool has_extras;
 };
 
+struct export_tag {
+    double values[2];
+};
+
 struct export_zone_rest {
     const struct trace_extra *extras; /* as the visitor wants them: at the begin or at the end */
     size_t extra_count;
-    uint64_t child_ns; /* at the end: in zones that were exported directly inside it */
+    uint64_t child_ns;                   /* at the end: in zones that were exported directly inside it */
+    struct export_tag *tag;              /* the visitor's own, kept with the zone while it is open */
+    const struct export_tag *parent_tag; /* at the begin: of the zone around it; NULL when there is none */
+    uint64_t parent_end_ns;
 };
 
 enum export_extras_when {

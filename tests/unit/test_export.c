@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each export format on a small trace whose rows are known, and the sums of memory in use. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -272,6 +273,71 @@ static void test_chrome_zones(void **state)
                      "\"args\":{\"text\":\"1,\\u0001\xef\xbf\xbd\",\"value\":\"18446744073709551615\"}}");
     assert_has(text, "\"ts\":0.000,\"dur\":1002.500,\"name\":\"step\","
                      "\"args\":{\"at\":\"a b.c:7\",\"function\":\"run\"}}");
+    free(text);
+    end(&f);
+}
+
+/* Reads times as doubles, subtracts the base from the starts, adds the durations, and counts the events of a
+ * trace with one row; fails when one overlaps another by as much as the last bit. */
+static unsigned doubles_that_nest(const char *text, double base)
+{
+    double ends[8] = {0}, last_start = -INFINITY;
+    unsigned depth = 0, seen = 0;
+    static const char row[] = "\"tid\":100,\"ts\":";
+    for (const char *at = text; (at = strstr(at, row)); seen++) {
+        double start = strtod(at + strlen(row), NULL) - base;
+        at = strstr(at, "\"dur\":");
+        double end_us = start + strtod(at + 6, NULL);
+        while (depth && ends[depth - 1] <= start && !(ends[depth - 1] == start && end_us == start))
+            depth--;
+        assert_true(start >= last_start);
+        assert_true(depth == 0 || end_us <= ends[depth - 1]);
+        assert_true(depth < 8);
+        ends[depth++] = end_us;
+        last_start = start;
+    }
+    return seen;
+}
+
+/* What a reader with doubles sees of zones that touch: no overlap. */
+static void test_chrome_ties_in_doubles(void **state)
+{
+    (void)state;
+    enum { NESTS = 2000 };
+    struct fixture f;
+    begin(&f);
+    struct zone_sink *sink = trace_writer_sink(f.writer, f.thread);
+    uint32_t outer = name(&f, "outer"), inner = name(&f, "inner"), empty = name(&f, "empty");
+    uint64_t ns = 1123, random = 12345;
+    f.second = add_track(&f, (struct trace_track){.process = f.process,
+                                                  .parent = TRACE_NONE,
+                                                  .kind = TRACE_TRACK_THREAD,
+                                                  .number = 101,
+                                                  .name = "second"});
+    struct trace_counter first = {
+        .track = f.second, .name = outer, .time = 1000}; /* the start of the trace */
+    trace_writer_counter(f.writer, &first);
+    for (unsigned i = 0; i < NESTS;
+         i++) { /* each begins where the one before ended, all inner ones end together */
+        uint64_t begin_ns = ns;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        ns += 1 + (random >> 33) % 1000;
+        uint64_t middle_ns = ns;
+        ns += 1 + (random >> 45) % 1000;
+        zone_sink_add(sink, 3, ns, ns, 0, empty);
+        zone_sink_add(sink, 2, middle_ns, ns, 0, inner);
+        zone_sink_add(sink, 1, begin_ns, ns, ns - middle_ns, inner);
+        zone_sink_add(sink, 0, begin_ns, ns, ns - begin_ns, outer);
+    }
+    reopen(&f);
+    struct export_counts counts;
+    char *text = export_text(&f, (struct export_options){.format = EXPORT_CHROME}, &counts);
+    assert_int_equal(doubles_that_nest(text, 0), 4 * NESTS);
+    assert_int_equal(doubles_that_nest(text, 0.123), 4 * NESTS); /* the first start */
+    unsigned corrected = 0;
+    for (const char *at = text; (at = strstr(at, "\"dur\":")); at++)
+        corrected += strcspn(at, ",") > strlen("\"dur\":1.000") + 2;
+    assert_true(corrected > 0 && corrected < 2 * NESTS);
     free(text);
     end(&f);
 }
@@ -590,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_collapsed_merges),
         cmocka_unit_test(test_speedscope),
         cmocka_unit_test(test_chrome_zones),
+        cmocka_unit_test(test_chrome_ties_in_doubles),
         cmocka_unit_test(test_chrome_everything),
         cmocka_unit_test(test_csv_everything),
         cmocka_unit_test(test_memory_in_order_of_time),
