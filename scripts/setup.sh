@@ -27,6 +27,7 @@ test|python3|/usr/bin/python3 python3|required|running the tests
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests
 test|g++|g++|optional|tests of the C++ header
 test|pkgconf|pkg-config|optional|the test of the installed pkg-config file
+test|man-db|man|optional|checking the man pages
 test|clang|clang|optional|the clang build and the fuzz targets
 test|libclang-rt-14-dev|/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|optional|the fuzz targets
 test|python3-protobuf|/usr/lib/python3/dist-packages/google/protobuf|optional|a foreign reader of the Perfetto export

@@ -244,9 +244,13 @@ def step_fuzz(step, context):
     if problem:
         step.skipped("build", problem)
         return
+    names = fuzz.target_names(context)
+    if not names:
+        step.failed("targets", "no fuzz target found")
+        return
     folder = context.folder("fuzz")
-    if build.build(step, context, folder, ["-DCMAKE_C_COMPILER=clang", "-DOPSCOPE_FUZZ=ON"]):
-        fuzz.run_fuzz(step, context, folder, context.fuzz_seconds)
+    if build.build(step, context, folder, ["-DCMAKE_C_COMPILER=clang", "-DOPSCOPE_FUZZ=ON"], names):
+        fuzz.run_fuzz(step, context, folder, names, context.fuzz_seconds)
 
 
 STEPS = {

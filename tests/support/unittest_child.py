@@ -20,7 +20,7 @@ class Recorder(unittest.TestResult):
         self.begin = time.monotonic()
 
     def write(self, test, status, detail="", text=""):
-        name = test.id().split(".", 1)[-1] if "." in test.id() else test.id()
+        name = short_name(test.id())
         seconds = time.monotonic() - self.begin
         record = {"name": name, "status": status, "detail": detail, "seconds": seconds, "text": text}
         self.file.write(json.dumps(record) + "\n")
@@ -59,6 +59,14 @@ class Recorder(unittest.TestResult):
     def addSubTest(self, test, subtest, err):
         if err is not None:
             self.fail(subtest, err)
+
+
+def short_name(identity):
+    """"test_file.Class.test" without the file; "setUpClass (test_file.Class)" stands for a whole class."""
+    if " (" in identity and identity.startswith(("setUp", "tearDown")):
+        what, _, where = identity.rstrip(")").partition(" (")
+        return f"{where.split('.', 1)[-1]}.{what}"
+    return identity.split(".", 1)[-1]
 
 
 def main():

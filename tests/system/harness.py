@@ -350,7 +350,7 @@ def npm_package(name, version):
     options = ["--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=30000"]
     done = run(["npm", "install", *options, "--prefix", root, f"{name}@{version}"], cwd=root)
     if done.status != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+        lines = [line for line in done.stderr.splitlines() if "err" in line.lower()]
         raise unittest.SkipTest(f"npm cannot install {name} {version}: {lines[0] if lines else done.status}")
     return folder
 
