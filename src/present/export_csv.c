@@ -6,6 +6,7 @@
  * duration of a zone that never ended, the pid of an unknown process. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -18,6 +19,10 @@ struct csv {
     bool is_row_begun;
     struct bytes scratch;
     struct zone_rows rows;
+    /* Of zones, most of a row depends on the name and on the track only: those parts are made once. */
+    struct bytes *name_parts,
+        *track_parts; /* by name id, by track id; one more each for what is not defined */
+    size_t name_count;
 };
 
 /* --- fields --- */
@@ -111,7 +116,7 @@ static void put_track(struct csv *csv, uint32_t id)
 
 /* --- zones --- */
 
-static void put_zone_head(struct csv *csv, uint32_t name_id, uint32_t track)
+static void put_name(struct csv *csv, uint32_t name_id)
 {
     const struct trace_name *name = trace_get_name(csv->job->trace, name_id);
     put_text(csv, name->name);
@@ -121,7 +126,28 @@ static void put_zone_head(struct csv *csv, uint32_t name_id, uint32_t track)
     else
         put_nothing(csv);
     put_text(csv, name->function);
-    put_track(csv, track);
+}
+
+/* Fields that were made before, or are made now; `make` writes them to csv->out. */
+static void put_part(struct csv *csv, struct bytes *part, void (*make)(struct csv *csv, uint32_t id),
+                     uint32_t id)
+{
+    if (part->length) {
+        separate(csv);
+        bytes_append(csv->out, part->data, part->length);
+        return;
+    }
+    size_t begin = csv->out->length + (csv->is_row_begun ? 1 : 0); /* behind the comma */
+    make(csv, id);
+    if (!csv->out->failed)
+        bytes_append(part, csv->out->data + begin, csv->out->length - begin);
+}
+
+static void put_zone_head(struct csv *csv, uint32_t name, uint32_t track)
+{
+    size_t track_count = csv->job->track_count;
+    put_part(csv, &csv->name_parts[name < csv->name_count ? name : csv->name_count], put_name, name);
+    put_part(csv, &csv->track_parts[track < track_count ? track : track_count], put_track, track);
 }
 
 static void put_extras(struct csv *csv, const struct trace_extra *extras, size_t count)
@@ -205,6 +231,11 @@ static int put_zones(struct csv *csv)
     const struct trace_block *block;
     size_t position = 0;
     int result = 0;
+    csv->name_count = trace_name_count(job->trace);
+    csv->name_parts = calloc(csv->name_count + 1, sizeof *csv->name_parts);
+    csv->track_parts = calloc(job->track_count + 1, sizeof *csv->track_parts);
+    if (!csv->name_parts || !csv->track_parts)
+        return export_no_memory(job);
     if (job->filter->has_window) {
         filter.since_ns = job->filter->since_ns;
         filter.until_ns = job->filter->until_ns;
@@ -441,6 +472,12 @@ int export_write_csv(struct export_job *job)
         result = put_losses(&csv);
     else
         result = export_each_rows(job, kinds[rows].block_type, kinds[rows].visit, &csv);
+    for (size_t i = 0; csv.name_parts && i <= csv.name_count; i++)
+        bytes_free(&csv.name_parts[i]);
+    for (size_t i = 0; csv.track_parts && i <= job->track_count; i++)
+        bytes_free(&csv.track_parts[i]);
+    free(csv.name_parts);
+    free(csv.track_parts);
     zone_rows_free(&csv.rows);
     bytes_free(&csv.scratch);
     return result;
