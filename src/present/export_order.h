@@ -68,7 +68,8 @@ struct export_visitor {
     bool is_clipped; /* cut zones at the borders of the window that was asked for */
 };
 
-/* Either function may be NULL. Calls the visitor for every zone that passes the filter; tracks are interleaved. Counts them. */
+/* Calls the visitor for every zone that passes the filter, and counts them; tracks are interleaved. Either of
+ * its functions may be NULL. */
 int export_order_zones(struct export_job *job, const struct export_visitor *visitor);
 
 /* How often each zone block is decoded or looked at, for the progress. */

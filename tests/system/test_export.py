@@ -118,7 +118,8 @@ class Perfetto:
                 raise AssertionError(f"an end without a begin: {event}")
             else:
                 begin = stack.pop()
-                slices.append(Slice(event.track, begin.name, begin.category, begin.ns, event.ns, len(stack), begin, event))
+                times = (begin.ns, event.ns)
+                slices.append(Slice(event.track, begin.name, begin.category, *times, len(stack), begin, event))
         still_open = [stack for stack in stacks.values() if stack]
         if still_open:
             raise AssertionError(f"begins without an end: {still_open}")

@@ -342,6 +342,40 @@ static void test_chrome_ties_in_doubles(void **state)
     end(&f);
 }
 
+/* An op of 200 ns on the thread, and its run of 50 ticks. */
+static void add_op_and_run(struct fixture *f, uint32_t queue)
+{
+    const struct trace_part parts[] = {
+        {TRACE_PART_INPUT, "shape=1x32;dtype=BF16"},
+        {TRACE_PART_INPUT, "shape=32"},
+        {TRACE_PART_OUTPUT, "shape=1"},
+        {TRACE_PART_ATTRIBUTE, "axis=1"},
+        {TRACE_PART_KERNEL, "reader.cpp"},
+    };
+    struct trace_op op = {.call = 7,
+                          .process = f->process,
+                          .track = f->thread,
+                          .name = name(f, "matmul"),
+                          .type = TRACE_OP_DEVICE,
+                          .device = 0,
+                          .description = trace_writer_description(f->writer, parts, 5),
+                          .start_ns = 1500,
+                          .end_ns = 1700};
+    trace_writer_op(f->writer, &op);
+    struct trace_run_part times[] = {{name(f, "BRISC"), 20}, {name(f, "NCRISC"), 30}};
+    struct trace_run run = {.call = 7,
+                            .process = f->process,
+                            .track = queue,
+                            .name = op.name,
+                            .session = 2,
+                            .cores = 64,
+                            .part_count = 2,
+                            .start = 300,
+                            .duration = 50,
+                            .parts = times};
+    trace_writer_run(f->writer, &run);
+}
+
 /* One row of everything else; the device's clock runs at half the host's speed and began at 1000 ns. */
 static void add_everything(struct fixture *f)
 {
@@ -389,35 +423,7 @@ static void add_everything(struct fixture *f)
     struct trace_counter counter = {
         .track = f->thread, .name = name(f, "queue length"), .time = 1400, .value = 0.1};
     trace_writer_counter(f->writer, &counter);
-    const struct trace_part parts[] = {
-        {TRACE_PART_INPUT, "shape=1x32;dtype=BF16"},
-        {TRACE_PART_INPUT, "shape=32"},
-        {TRACE_PART_OUTPUT, "shape=1"},
-        {TRACE_PART_ATTRIBUTE, "axis=1"},
-        {TRACE_PART_KERNEL, "reader.cpp"},
-    };
-    struct trace_op op = {.call = 7,
-                          .process = f->process,
-                          .track = f->thread,
-                          .name = name(f, "matmul"),
-                          .type = TRACE_OP_DEVICE,
-                          .device = 0,
-                          .description = trace_writer_description(f->writer, parts, 5),
-                          .start_ns = 1500,
-                          .end_ns = 1700};
-    trace_writer_op(f->writer, &op);
-    struct trace_run_part times[] = {{name(f, "BRISC"), 20}, {name(f, "NCRISC"), 30}};
-    struct trace_run run = {.call = 7,
-                            .process = f->process,
-                            .track = queue,
-                            .name = op.name,
-                            .session = 2,
-                            .cores = 64,
-                            .part_count = 2,
-                            .start = 300,
-                            .duration = 50,
-                            .parts = times};
-    trace_writer_run(f->writer, &run);
+    add_op_and_run(f, queue);
     struct trace_loss loss = {.process = f->process,
                               .track = TRACE_NONE,
                               .reason = TRACE_LOSS_BUFFER_FULL,
