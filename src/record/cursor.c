@@ -116,6 +116,21 @@ static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
     c->sequence++; /* last: a siglongjmp out of here may repeat a number, never leave one out */
 }
 
+/* Gives the full chunk away before waiting for another: if every thread kept one while it waits, none would ever
+ * come free. Ends that are owed and find no chunk later on are told late. */
+static void let_go(struct thread_cursor *c)
+{
+    c->is_switching = 1;
+    struct chunk_descriptor *old = c->descriptor;
+    uint32_t used = __atomic_exchange_n(&c->index, CHUNK_SLOTS + 1, __ATOMIC_RELAXED);
+    c->limit = 0;
+    c->published = &c->no_chunk;
+    c->descriptor = NULL; /* from here on handlers count in the process's row */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    seal(old, used, 0);
+    c->is_switching = 0;
+}
+
 /* Only the outermost call gets here. On success index is behind the caller's slots, which begin at *first. */
 static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
 {
@@ -123,8 +138,13 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
         c->retry--;
         return false;
     }
-    int32_t chunk = segment_take_chunk(true);
+    int32_t chunk = segment_take_chunk(false);
+    if (chunk < 0 && segment_may_wait()) {
+        let_go(c);
+        chunk = segment_take_chunk(true);
+    }
     if (chunk < 0) {
+        c->nest = 1; /* a handler that took us for stuck may have cleared it */
         c->retry = LOST_RETRY;
         return false;
     }
@@ -148,8 +168,8 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     c->limit = CHUNK_SLOTS;
-    c->is_switching = 0;
     c->index = *first + slots;
+    c->is_switching = 0; /* last: an index beyond the end with it clear would look stuck to a handler */
     return true;
 }
 

@@ -84,6 +84,7 @@ struct process_state { /* wiped by fork */
     uint32_t reserved;
     uint64_t next_call;
     uint64_t grow_not_before_ns; /* after a failed growth step */
+    uint64_t hopeless_taken;     /* header's chunks_taken + 1 when waiting for a chunk was given up */
     struct thread_cursor *free_cursors;
     struct thread_cursor *block; /* cursors not handed out yet */
     uint32_t block_left;
@@ -159,6 +160,10 @@ static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_
 bool segment_attach(void);                         /* makes this process's segment; once */
 bool segment_commit(size_t offset, size_t length); /* false: no memory */
 int32_t segment_take_chunk(bool may_wait);         /* chunk index; -1: none */
+static inline bool segment_may_wait(void)
+{
+    return recorder_segment.header->on_full == SESSION_ON_FULL_WAIT;
+}
 struct process_state *process_state_get(void);     /* NULL: no memory */
 bool process_register(struct process_state *state);
 void recorder_switch_off(void);

@@ -353,7 +353,9 @@ static int32_t grow(void)
         return -1;
     if (state->grow_not_before_ns && clock_raw_ns() < state->grow_not_before_ns)
         return -1;
-    uint32_t step = have < MIN_STEP_CHUNKS ? MIN_STEP_CHUNKS : have > MAX_STEP_CHUNKS ? MAX_STEP_CHUNKS : have;
+    uint32_t step = have < MIN_STEP_CHUNKS   ? MIN_STEP_CHUNKS
+                    : have > MAX_STEP_CHUNKS ? MAX_STEP_CHUNKS
+                                             : have;
     if (step > l->chunk_count - have)
         step = l->chunk_count - have;
     size_t bytes = step * CHUNK_BYTES;
@@ -374,9 +376,33 @@ static int32_t grow(void)
     return (int32_t)have;
 }
 
+/* While we wait for a chunk: is it time to give up? Without a collector nobody gives chunks back; and when all of
+ * them belong to threads that sleep, nobody does so either, though the collector lives. Then no thread takes one any
+ * more, and waiting again is of no use until one does. */
+struct wait {
+    uint64_t taken, since_ns;
+};
+
+static bool wait_is_hopeless(struct wait *wait)
+{
+    struct segment_header *h = recorder_segment.header;
+    struct process_state *state = process_state_get();
+    uint64_t taken = __atomic_load_n(&h->chunks_taken, __ATOMIC_RELAXED);
+    uint64_t beat = __atomic_load_n(&h->heartbeat_ns, __ATOMIC_RELAXED), now = clock_raw_ns();
+    if (!state || (now > beat && now - beat > SESSION_STALE_NS))
+        return true;
+    if (!wait->since_ns || wait->taken != taken)
+        *wait = (struct wait){taken, now};
+    if (state->hopeless_taken != taken + 1 && now - wait->since_ns <= SESSION_STALE_NS)
+        return false;
+    state->hopeless_taken = taken + 1;
+    return true;
+}
+
 int32_t segment_take_chunk(bool may_wait)
 {
     struct segment_header *h = recorder_segment.header;
+    struct wait wait = {0, 0};
     for (;;) {
         if (__atomic_load_n(&h->state, __ATOMIC_RELAXED) == SEGMENT_CLOSED) {
             recorder_switch_off();
@@ -387,11 +413,10 @@ int32_t segment_take_chunk(bool may_wait)
             chunk = grow();
         if (chunk == TRY_AGAIN)
             continue; /* each time the segment has grown, so this ends */
-        if (chunk >= 0 || !may_wait || h->on_full != SESSION_ON_FULL_WAIT)
+        if (chunk >= 0)
+            __atomic_fetch_add(&h->chunks_taken, 1, __ATOMIC_RELAXED);
+        if (chunk >= 0 || !may_wait || wait_is_hopeless(&wait))
             return chunk;
-        uint64_t beat = __atomic_load_n(&h->heartbeat_ns, __ATOMIC_RELAXED);
-        if (clock_raw_ns() - beat > SESSION_STALE_NS)
-            return -1; /* the collector is stopped or gone: do not hang the program */
         int saved = errno;
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         errno = saved;
