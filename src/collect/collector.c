@@ -324,10 +324,11 @@ static void process_died(struct source *s, uint32_t slot)
     end_process(s->collector, s->processes[slot].trace_id, TRACE_STATUS_UNKNOWN, 0);
 }
 
-/* A thread that ended without our hearing of it (raw clone, or no free pthread key). */
+/* Threads that ended without our hearing of it (raw clone, or no free pthread key). What they wrote is looked at
+ * again once they are known to be dead: until then they may have gone on, also into further chunks. */
 static void reclaim_dead_threads(struct source *s)
 {
-    size_t count;
+    size_t count, dead = 0;
     const struct segment_chunk *list = session_segment_scan(s->segment, true, &count);
     for (size_t i = 0; i < count; i++) {
         struct session_process p;
@@ -335,12 +336,24 @@ static void reclaim_dead_threads(struct source *s)
             syscall(SYS_tgkill, (pid_t)p.pid, (pid_t)list[i].d.thread_id, 0) == 0 || errno != ESRCH)
             continue;
         struct track *t = source_track(s, &list[i].d);
-        uint64_t sequence = list[i].d.sequence;
-        if (!t || t->next_sequence != sequence)
-            continue;
-        take_chunk(s, &list[i], true);
-        if (!(list[i].d.flags & CHUNK_LAST))
+        dead += t && !t->is_dead;
+        if (t)
+            t->is_dead = true;
+    }
+    if (!dead)
+        return;
+    list = session_segment_scan(s->segment, true, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct track *t = source_track(s, &list[i].d);
+        if (t && t->is_dead)
+            take_chunk(s, &list[i], true);
+    }
+    for (size_t i = 0; i < s->track_slots;) {
+        struct track *t = s->tracks[i];
+        if (t && t->is_dead)
             track_finish(s, t, t->last_ns);
+        else
+            i++;
     }
 }
 

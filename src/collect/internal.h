@@ -68,6 +68,7 @@ struct track {
     struct open_op *ops;
     uint32_t op_count;
     size_t op_capacity;
+    bool is_dead; /* its thread is gone: what it left is final */
 };
 
 struct source_process {

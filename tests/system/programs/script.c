@@ -157,6 +157,29 @@ static void threads(struct pair p, bool at_once)
     free(list);
 }
 
+static pthread_barrier_t all_slept;
+
+static void *sleeper(void *argument)
+{
+    make_zones((long)(intptr_t)argument);
+    pthread_barrier_wait(&all_slept);
+    while (pause() != 0)
+        ;
+    return NULL;
+}
+
+/* Threads that record a little and then sleep for as long as the process lives. */
+static void sleepers(struct pair p)
+{
+    pthread_t thread;
+    pthread_barrier_init(&all_slept, NULL, (unsigned)p.count + 1);
+    for (long i = 0; i < p.count; i++) {
+        if ((errno = pthread_create(&thread, NULL, sleeper, (void *)(intptr_t)p.zones)) != 0)
+            fail("pthread_create");
+    }
+    pthread_barrier_wait(&all_slept);
+}
+
 struct after_main {
     struct steps steps;
 };
@@ -370,6 +393,8 @@ static bool record_step(const char *verb, const char *value)
         make_other_things(number(value));
     else if (strcmp(verb, "threads") == 0)
         threads(pair_of(value), true);
+    else if (strcmp(verb, "sleepers") == 0)
+        sleepers(pair_of(value));
     else if (strcmp(verb, "short-threads") == 0)
         threads(pair_of(value), false);
     else
