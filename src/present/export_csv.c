@@ -196,7 +196,7 @@ static int put_zone_group(struct csv *csv, const struct zone_rows_group *group, 
         put_unsigned(csv,
                      rows->duration[row] > rows->child[row] ? rows->duration[row] - rows->child[row] : 0);
         put_unsigned(csv, group->depth);
-        put_extras(csv, rows->extras + *position, extra_count);
+        put_extras(csv, extra_count ? rows->extras + *position : NULL, extra_count);
         csv->job->counts->zones++;
         result = end_row(csv);
     }
