@@ -181,8 +181,10 @@ static void read_signals(struct run *r)
 {
     struct signalfd_siginfo info;
     while (read(r->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        /* ssi_code > 0: from the kernel, i.e. the terminal, which told the command as well. */
-        if (info.ssi_signo != SIGCHLD && info.ssi_code <= 0 && !r->has_exited)
+        /* ssi_code > 0: from the kernel, i.e. the terminal, which told the command as well; but that it was closed it
+         * tells the leader of the session alone. */
+        bool is_ours = info.ssi_code <= 0 || (info.ssi_signo == SIGHUP && getsid(0) == getpid());
+        if (info.ssi_signo != SIGCHLD && is_ours && !r->has_exited)
             kill(r->child, (int)info.ssi_signo);
     }
     int status;
