@@ -31,6 +31,7 @@
 #define MIN_STEP_CHUNKS 4u
 #define MAX_STEP_CHUNKS 64u
 #define FIXED_CHUNKS 256u /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
+#define RESERVED_CHUNKS 32u /* 512 KiB beside the chunks */
 #define RETRY_GROWTH_NS UINT64_C(100000000)
 
 struct segment recorder_segment;
@@ -122,6 +123,8 @@ static uint64_t random_id(void)
 static uint32_t wanted_chunks(const struct session_control *control)
 {
     uint64_t chunks = control->buffer_bytes / CHUNK_BYTES;
+    if (chunks >= 8 * RESERVED_CHUNKS)
+        chunks -= RESERVED_CHUNKS; /* the whole segment stays within what was asked for, header and names included */
     chunks = chunks < FIRST_CHUNKS ? FIRST_CHUNKS : chunks > SESSION_MAX_CHUNKS ? SESSION_MAX_CHUNKS : chunks;
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
