@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+static const struct {
+    const char *key;
+    size_t offset;
+    bool is_required;
+} fields[] = {
+    {"worker_cores", offsetof(struct machine, worker_cores), true},
+    {"dram_sharded_cores", offsetof(struct machine, dram_sharded_cores), false},
+    {"dram_gb_s", offsetof(struct machine, dram_gb_s), true},
+    {"tflops_per_core_lofi", offsetof(struct machine, tflops_per_core[MACHINE_LOFI]), true},
+    {"tflops_per_core_hifi2", offsetof(struct machine, tflops_per_core[MACHINE_HIFI2]), true},
+    {"tflops_per_core_hifi3", offsetof(struct machine, tflops_per_core[MACHINE_HIFI3]), true},
+    {"tflops_per_core_hifi4", offsetof(struct machine, tflops_per_core[MACHINE_HIFI4]), true},
+    {"vector_tflops_per_core", offsetof(struct machine, vector_tflops_per_core), true},
+    {"link_gb_s", offsetof(struct machine, link_gb_s), false},
+    {"link_count", offsetof(struct machine, link_count), false},
+    {"target_percent", offsetof(struct machine, target_percent), false},
+    {"gap_mark_us", offsetof(struct machine, gap_mark_us), false},
+    {"gap_floor_us", offsetof(struct machine, gap_floor_us), false},
+    {"few_cores", offsetof(struct machine, few_cores), false},
+};
+
+static double *field_at(struct machine *machine, size_t i)
+{
+    return (double *)(void *)((char *)machine + fields[i].offset);
+}
+
+bool machine_take(struct machine *machine, const char *key, double value)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (strcmp(fields[i].key, key) == 0) {
+            *field_at(machine, i) = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *machine_missing(const struct machine *machine)
+{
+    struct machine copy = *machine;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].is_required && !(*field_at(&copy, i) > 0))
+            return fields[i].key;
+    }
+    return NULL;
+}
+
+void machine_defaults(struct machine *machine)
+{
+    *machine = (struct machine){
+        .target_percent = 65, .gap_mark_us = 6.5, .gap_floor_us = 6, .few_cores = 10, .link_count = 1};
+}
+
+static char folded(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c == '-' || c == ' ' ? '_' : c;
+}
+
+static bool is_name(const char *name, const char *typed, size_t length)
+{
+    if (strlen(name) != length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (folded(name[i]) != folded(typed[i]))
+            return false;
+    }
+    return true;
+}
+
+const struct machine *machine_find(const struct machine_set *set, const char *name, size_t length)
+{
+    for (size_t i = 0; set && i < set->count; i++) {
+        const struct machine *machine = &set->machines[i];
+        if (is_name(machine->name, name, length))
+            return machine;
+        for (size_t k = 0; k < machine->alias_count; k++) {
+            if (is_name(machine->aliases[k], name, length))
+                return machine;
+        }
+    }
+    return NULL;
+}
+
+bool machine_add(struct machine_set *set, const struct machine *machine)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->machines[i].name, machine->name) == 0) {
+            set->machines[i] = *machine;
+            return true;
+        }
+    }
+    if (!array_reserve(&set->machines, &set->capacity, set->count + 1, sizeof *set->machines))
+        return false;
+    set->machines[set->count++] = *machine;
+    return true;
+}
+
+void machine_set_free(struct machine_set *set)
+{
+    free(set->machines);
+    *set = (struct machine_set){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files of the performance report. */
+#ifndef OPSCOPE_ANALYZE_PERF_INTERNAL_H
+#define OPSCOPE_ANALYZE_PERF_INTERNAL_H
+
+#include "analyze/perf.h"
+#include "analyze/perf_cell.h"
+
+struct perf_tensor {
+    bool is_present; /* any of its cells has something */
+    bool has_shape;  /* all four sizes are usable */
+    double w, z, y, x;
+    struct perf_cell type, memory; /* length 0: missing */
+};
+
+/* A row's cells, as far as the models look at them. */
+struct perf_source {
+    const struct perf_cell *cells;
+    struct perf_cell op_code, attributes, fidelity; /* length 0: missing */
+    struct perf_tensor tensors[PERF_TENSORS];       /* inputs, then outputs */
+};
+
+#define PERF_IN(i) (i)
+#define PERF_OUT(i) (PERF_INPUTS + (i))
+
+uint32_t perf_intern(struct perf *perf, const void *data, size_t length); /* sets failed */
+static inline uint32_t perf_intern_cell(struct perf *perf, struct perf_cell cell)
+{
+    return cell.length ? perf_intern(perf, cell.data, cell.length) : PERF_NO_TEXT;
+}
+
+/* What the row says of its work, taken while its cells are there. */
+void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
+void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
+/* "3136 x 576 x 64 [ABH=5|7 ADB]" and the like, appended to the scratch text. */
+void perf_append_conv_marks(struct perf *perf, struct perf_cell attributes);
+void perf_append_halo(struct perf *perf, struct perf_cell attributes);
+bool perf_conv_window(struct perf_cell attributes, double *height, double *width);
+/* What an op's name and data types are shown as, when no model has its own form. */
+uint32_t perf_types_text(struct perf *perf, const struct perf_source *source);
+uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_source *source);
+void perf_take_program_config(struct perf_row *row, struct perf_cell attributes);
+
+/* perf_window.c: which rows, in which order. */
+int perf_sort_rows(struct perf *perf, struct error *err);
+int perf_apply_signposts(struct perf *perf, struct error *err);
+int perf_merge_devices(struct perf *perf, struct error *err);
+int perf_apply_id_range(struct perf *perf, struct error *err);
+void perf_drop_host_ops(struct perf *perf);
+
+/* Figures. */
+int perf_compat_figures(struct perf *perf, struct error *err);
+int perf_model_figures(struct perf *perf, struct error *err);
+int perf_make_groups(struct perf *perf, struct error *err);
+int perf_make_advice(struct perf *perf, struct error *err);
+
+/* What the row could do at most on so many cores, and how many it may use. */
+double perf_peak_tflops(const struct perf *perf, const struct perf_row *row, double cores);
+double perf_core_budget(const struct perf *perf, const struct perf_row *row);
+
+enum perf_category perf_category_of(struct perf *perf, uint32_t op_code, unsigned class_);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/machine_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "import/json_read.h"
+
+/* A description of a chip is a few kilobytes. */
+#define FILE_BYTES_MAX ((size_t)1 << 20)
+
+static void take_text(const struct json_document *json, const struct json_node *object, const char *key,
+                      char *out, size_t size)
+{
+    const struct json_node *node = json_find(json, object, key);
+    if (node && node->kind == JSON_STRING)
+        snprintf(out, size, "%.*s", (int)(node->length < size ? node->length : size - 1), node->text);
+}
+
+static bool take_number(const struct json_node *node, double *value)
+{
+    char text[64];
+    char *end;
+    if (!node || node->kind != JSON_NUMBER || node->length >= sizeof text)
+        return false;
+    memcpy(text, node->text, node->length);
+    text[node->length] = 0;
+    *value = strtod(text, &end);
+    return *end == 0 && isfinite(*value) && *value >= 0;
+}
+
+static int take_figure(struct machine *machine, const char *path, const struct json_document *json,
+                       const struct json_node *node, struct error *err)
+{
+    struct machine_figure figure = {0};
+    snprintf(figure.key, sizeof figure.key, "%.*s", (int)(node->key_length < 31 ? node->key_length : 31),
+             node->key);
+    const struct json_node *value = node->kind == JSON_OBJECT ? json_find(json, node, "value") : node;
+    if (!take_number(value, &figure.value))
+        return error_set(err, EINVAL, "%s: figure '%s' has no number that is 0 or more as its value", path,
+                         figure.key);
+    take_text(json, node, "unit", figure.unit, sizeof figure.unit);
+    take_text(json, node, "source", figure.source, sizeof figure.source);
+    if (!machine_take(machine, figure.key, figure.value))
+        return error_set(err, EINVAL,
+                         "%s: there is no figure '%s' (opscope machine show wormhole lists them)", path,
+                         figure.key);
+    if (machine->figure_count < MACHINE_FIGURES)
+        machine->figures[machine->figure_count++] = figure;
+    return 0;
+}
+
+int machine_file_parse(struct machine_set *set, const char *path, const char *text, size_t length,
+                       struct error *err)
+{
+    struct json_document json = {0};
+    struct machine machine;
+    int status = json_read(&json, text, length, err);
+    machine_defaults(&machine);
+    if (status) {
+        error_prefix(err, "%s", path);
+        goto out;
+    }
+    const struct json_node *root = json_root(&json), *aliases = json_find(&json, root, "aliases");
+    const struct json_node *figures = json_find(&json, root, "figures");
+    take_text(&json, root, "name", machine.name, sizeof machine.name);
+    take_text(&json, root, "title", machine.title, sizeof machine.title);
+    snprintf(machine.path, sizeof machine.path, "%s", path);
+    for (const struct json_node *n = json_first(&json, aliases); n && machine.alias_count < MACHINE_ALIASES;
+         n = json_next(&json, aliases, n)) {
+        if (n->kind == JSON_STRING && n->length < sizeof machine.aliases[0])
+            memcpy(machine.aliases[machine.alias_count++], n->text, n->length);
+    }
+    for (const struct json_node *n = json_first(&json, figures); n && !status;
+         n = json_next(&json, figures, n))
+        status = take_figure(&machine, path, &json, n, err);
+    if (status)
+        goto out;
+    const char *missing = machine.name[0] ? machine_missing(&machine) : "name";
+    if (missing)
+        status = error_set(err, EINVAL, "%s: '%s' is missing or 0", path, missing);
+    else if (!machine_add(set, &machine))
+        status = error_set(err, ENOMEM, "%s: no memory", path);
+out:
+    json_document_free(&json);
+    return status;
+}
+
+static int read_file(struct machine_set *set, const char *path, struct error *err)
+{
+    struct bytes text = {0};
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return error_set_errno(err, errno, "cannot read the machine file %s", path);
+    while (!feof(file) && !ferror(file) && text.length <= FILE_BYTES_MAX && bytes_reserve(&text, 65536))
+        text.length += fread(text.data + text.length, 1, 65536, file);
+    bool failed = ferror(file) || text.failed;
+    fclose(file);
+    int status;
+    if (failed)
+        status = error_set(err, EIO, "cannot read the machine file %s", path);
+    else if (text.length > FILE_BYTES_MAX)
+        status = error_set(err, EFBIG, "%s is too large to describe a machine", path);
+    else
+        status = machine_file_parse(set, path, (const char *)text.data, text.length, err);
+    bytes_free(&text);
+    return status;
+}
+
+static bool is_machine_file(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
+
+/* Every .json of a folder, by name; a folder that is not there is none. */
+static int read_folder(struct machine_set *set, const char *folder, struct error *err)
+{
+    struct dirent **entries = NULL;
+    int status = 0, count = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (is_machine_file(entries[i]->d_name) && !status) {
+            char path[4200];
+            snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+            status = read_file(set, path, err);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+int machine_files_read(struct machine_set *set, const char *named, struct error *err)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME"), *own = getenv("OPSCOPE_MACHINES");
+    char folder[4096];
+    int status = 0;
+    for (size_t i = 0; i < machine_builtin_count && !status; i++)
+        status = machine_file_parse(set, "built in", machine_builtin_files[i].text,
+                                    machine_builtin_files[i].length, err);
+    if (!status && config && *config) {
+        snprintf(folder, sizeof folder, "%s/opscope/machines", config);
+        status = read_folder(set, folder, err);
+    } else if (!status && home && *home) {
+        snprintf(folder, sizeof folder, "%s/.config/opscope/machines", home);
+        status = read_folder(set, folder, err);
+    }
+    if (!status && own && *own)
+        status = read_folder(set, own, err);
+    if (!status && named && (strchr(named, '/') || is_machine_file(named)))
+        status = read_file(set, named, err);
+    return status;
+}

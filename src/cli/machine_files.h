@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machine files: the ones that are built in, those in the user's folders, and one named by its path.
+ *
+ * Later ones replace earlier ones of the same name: built in, $XDG_CONFIG_HOME/opscope/machines (or
+ * ~/.config/...), $OPSCOPE_MACHINES, the file that was named. docs/roofline.md describes the format. */
+#ifndef OPSCOPE_CLI_MACHINE_FILES_H
+#define OPSCOPE_CLI_MACHINE_FILES_H
+
+#include "analyze/machine.h"
+#include "base/error.h"
+
+/* `named` may be NULL, a machine's name, or the path of a file (it has a "/" or ends in ".json"). */
+int machine_files_read(struct machine_set *set, const char *named, struct error *err);
+
+/* One file's text; `path` is for messages and is kept as where it comes from. */
+int machine_file_parse(struct machine_set *set, const char *path, const char *text, size_t length,
+                       struct error *err);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_load.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "import/op_rows.h"
+
+/* 2024's headers call a size INPUT_0_W; newer ones INPUT_0_W_PAD[LOGICAL]. */
+static bool has_padded_sizes(const struct op_rows *rows)
+{
+    for (size_t i = 0; i < op_rows_column_count(rows); i++) {
+        if (strstr(op_rows_column_name(rows, i), "_PAD[LOGICAL]"))
+            return true;
+    }
+    return false;
+}
+
+static int select_columns(struct op_rows *rows, struct perf *perf, const char *path, struct error *err)
+{
+    static char buffers[PERF_COLUMNS][40];
+    const char *names[PERF_COLUMNS];
+    bool has[PERF_COLUMNS];
+    bool is_padded = has_padded_sizes(rows);
+    for (size_t i = 0; i < PERF_COLUMNS; i++) {
+        names[i] = perf_column_name(i, !is_padded, buffers[i], sizeof buffers[i]);
+        has[i] = op_rows_find_column(rows, names[i]) != SIZE_MAX;
+    }
+    int status = perf_begin_file(perf, path, has, !is_padded, is_padded, err);
+    return status ? status : op_rows_select(rows, names, PERF_COLUMNS, err);
+}
+
+static void take_notices(struct perf *perf, const struct op_rows *rows)
+{
+    const struct op_notice *notice;
+    for (size_t i = 0; (notice = op_rows_notice(rows, i)); i++) {
+        if (notice->count > 1)
+            perf_note(perf, PERF_NOTE_WARN, NULL, "%s: %s (%llu times in all)", op_rows_path(rows),
+                      notice->text, (unsigned long long)notice->count);
+        else
+            perf_note(perf, PERF_NOTE_WARN, NULL, "%s: %s", op_rows_path(rows), notice->text);
+    }
+}
+
+static int read_rows(struct perf *perf, struct op_rows *rows, struct error *err)
+{
+    struct perf_cell cells[PERF_COLUMNS];
+    struct op_row row;
+    int status;
+    while ((status = op_rows_next(rows, &row, err)) > 0) {
+        for (size_t i = 0; i < PERF_COLUMNS; i++)
+            cells[i] = (struct perf_cell){row.cells[i].data, row.cells[i].length};
+        status = perf_add_row(perf, cells, row.line, err);
+        if (status)
+            break;
+    }
+    return status;
+}
+
+int report_load(struct perf *perf, const char *path, struct error *err)
+{
+    struct op_rows *rows;
+    int status = op_rows_open(&rows, path, err);
+    if (status)
+        return status;
+    status = select_columns(rows, perf, path, err);
+    if (!status)
+        status = read_rows(perf, rows, err);
+    if (!status)
+        status = perf_end_file(perf, err);
+    take_notices(perf, rows);
+    op_rows_close(rows);
+    return status;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope report: what goes to the terminal, as JSON, as CSV and as a page. */
+#include "cli/report_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/perf_advice.h"
+#include "cli/report_files.h"
+#include "present/format.h"
+#include "present/output.h"
+#include "present/perf_html.h"
+#include "present/perf_compat.h"
+#include "present/perf_table.h"
+#include "present/report.h"
+
+#define ADVICE_LINES 15u
+#define PAGE_ROWS_MAX 5000u
+
+static int write_ops_csv(const struct perf *perf, const struct report_options *options, FILE *out,
+                         struct error *err)
+{
+    return perf_write_csv(perf, !options->no_advice, options->raw_op_codes, out, err);
+}
+
+static int write_groups_csv(const struct perf *perf, const struct report_options *options, FILE *out,
+                            struct error *err)
+{
+    (void)options;
+    return perf_compat_write_groups_csv(perf, out, err);
+}
+
+static int write_html(const struct perf *perf, const struct report_options *options, FILE *out,
+                      struct error *err)
+{
+    struct perf_selection selection;
+    uint64_t top = options->top ? options->top : PAGE_ROWS_MAX;
+    const char *path = perf->file_count ? perf_text(perf, perf->paths[0]) : "";
+    char title[300];
+    double least = options->top || perf->count <= PAGE_ROWS_MAX ? 0 : options->min_percentage;
+    int status = perf_select(perf, top < perf->count ? top : 0, least, &selection, err);
+    if (status)
+        return status;
+    snprintf(title, sizeof title, "Performance report: %.200s%s", path,
+             perf->file_count > 1 ? " and others" : "");
+    struct perf_html html = {
+        .title = title,
+        .has_advice = !options->no_advice,
+        .has_groups = report_has_groups(options),
+        .is_classic = options->classic_colors,
+        .selection = &selection,
+    };
+    status = perf_html_write(perf, &html, out, err);
+    perf_selection_free(&selection);
+    return status;
+}
+
+/* --- terminal and JSON --- */
+
+static void add_totals(const struct perf *perf, struct report *report)
+{
+    struct number_text device, host, signposts;
+    double gap_share = perf->total_us > 0 ? perf->total_gap_us / perf->total_us * 100 : 0;
+    report_note(report, TABLE_BOLD,
+                "%s device ops, %s host ops, %s signposts; device time %.1f us, gaps %.1f us (%.1f %%)",
+                format_count(&device, perf->device_op_count), format_count(&host, perf->host_op_count),
+                format_count(&signposts, perf->signpost_count), perf->total_time_us, perf->total_gap_us,
+                gap_share);
+    if (perf->has_sub_devices && perf->overlap_us > 0)
+        report_note(report, TABLE_NORMAL,
+                    "busy %.1f us: the ops' times less %.1f us in which sub-devices overlapped",
+                    perf->busy_us, perf->overlap_us);
+    if (perf->busy_us > 0 && perf->total_dram_bytes > 0) {
+        double gb_s = perf->total_dram_bytes / (perf->busy_us * 1e-6) / 1e9;
+        report_note(report, TABLE_NORMAL,
+                    "DRAM while busy: %.0f GB/s, %.1f %% of %.0f GB/s (ops whose traffic is "
+                    "modelled)",
+                    gb_s, gb_s / perf->machine->dram_gb_s * 100, perf->machine->dram_gb_s);
+    }
+    if (gap_share >= 30)
+        report_note(report, TABLE_BAD, "host-bound: the device waits for %.1f %% of the time%s", gap_share,
+                    perf->host_op_count ? "; host ops lie in between" : "");
+}
+
+static int add_ops(const struct perf *perf, const struct report_options *options, struct report *report,
+                   struct error *err)
+{
+    struct perf_selection selection = {0};
+    struct table table;
+    bool is_all = report_is_json(report);
+    int status = is_all && !options->top
+                     ? 0
+                     : perf_select(perf, options->top < perf->count ? options->top : 0,
+                                   is_all || options->top ? 0 : options->min_percentage, &selection, err);
+    if (status)
+        return status;
+    perf_make_ops_table(perf, selection.is_shown ? &selection : NULL, &table);
+    report_table(report, "rows", &table);
+    if (selection.folded_count)
+        report_note(report, TABLE_DIM, "and %zu ops%s: %.1f us, %.1f %% of the run", selection.folded_count,
+                    options->top ? " more" : " below the least share", selection.folded_us,
+                    selection.folded_percent);
+    table_free(&table);
+    perf_selection_free(&selection);
+    return 0;
+}
+
+static void add_groups(const struct perf *perf, const struct report_options *options, struct report *report)
+{
+    struct table table;
+    perf_make_groups_table(perf, report_is_json(report) ? 0 : options->top, &table);
+    report_heading(report, "Time by %s", perf_group_by_text(options->group_by));
+    report_table(report, "groups", &table);
+    if (table.row_count < perf->group_count)
+        report_note(report, TABLE_DIM, "the first %zu of %zu groups", table.row_count, perf->group_count);
+    table_free(&table);
+}
+
+/* On a terminal advice is sentences: a table would cut them. */
+static void add_advice_lines(const struct perf *perf, const struct report_options *options,
+                             struct report *report)
+{
+    size_t lines = options->top ? (size_t)options->top : ADVICE_LINES;
+    for (size_t i = 0; i < perf->advice_count && i < lines; i++) {
+        const struct perf_advice *advice = &perf->advice[i];
+        const char *name = perf_text(perf, advice->shown);
+        unsigned long long id = perf_at(perf, advice->first_row)->id;
+        if (advice->count > 1 && perf_advice_is_shared(advice))
+            report_note(report, TABLE_BOLD,
+                        "%2zu. saves %.1f us (%.1f %%): gaps before %u ops, the longest before %s", i + 1,
+                        advice->gain_us, advice->gain_percent, advice->count, name);
+        else if (advice->count > 1)
+            report_note(report, TABLE_BOLD, "%2zu. saves %.1f us (%.1f %%): %u x %s, the first id %llu",
+                        i + 1, advice->gain_us, advice->gain_percent, advice->count, name, id);
+        else
+            report_note(report, TABLE_BOLD, "%2zu. saves %.1f us (%.1f %%): %s, id %llu", i + 1,
+                        advice->gain_us, advice->gain_percent, name,
+                        (unsigned long long)perf_at(perf, advice->first_row)->id);
+        report_note(report, TABLE_NORMAL, "    %s", advice->trigger);
+        report_note(report, TABLE_NORMAL, "    %s", advice->action);
+    }
+    if (lines < perf->advice_count)
+        report_note(report, TABLE_DIM, "and %zu lines more (--top N)", perf->advice_count - lines);
+}
+
+static void add_advice(const struct perf *perf, const struct report_options *options, struct report *report)
+{
+    if (report_is_json(report)) {
+        struct table table;
+        perf_make_advice_table(perf, 0, &table);
+        report_table(report, "advice", &table);
+        table_free(&table);
+        json_member_real(&report->json, "advice_gain_us", perf->advice_gain_us);
+        return;
+    }
+    report_heading(report, "Advice, by what it would save up to %.0f %% of each roofline",
+                   perf->options.target_percent);
+    if (perf->advice_count == 0) {
+        report_note(report, TABLE_GOOD, "nothing: every op reaches the target");
+        return;
+    }
+    add_advice_lines(perf, options, report);
+    report_note(report, TABLE_BOLD, "If all of it were done: %.1f us, %.1f %% of the run.",
+                perf->advice_gain_us, perf->total_us > 0 ? perf->advice_gain_us / perf->total_us * 100 : 0);
+}
+
+static void add_json_facts(const struct perf *perf, struct report *report)
+{
+    struct json *json = &report->json;
+    json_key(json, "files");
+    json_array(json, JSON_INLINE);
+    for (size_t i = 0; i < perf->file_count; i++)
+        json_text(json, perf_text(perf, perf->paths[i]));
+    json_end(json);
+    json_member_text(json, "machine", perf->machine->name);
+    json_member_real(json, "worker_cores", perf->worker_cores);
+    json_member_real(json, "target_percent", perf->options.target_percent);
+    json_member_unsigned(json, "device_ops", perf->device_op_count);
+    json_member_unsigned(json, "host_ops", perf->host_op_count);
+    json_member_unsigned(json, "signposts", perf->signpost_count);
+    json_member_unsigned(json, "invalid_durations", perf->invalid_count);
+    json_member_real(json, "device_time_us", perf->total_time_us);
+    json_member_real(json, "gap_us", perf->total_gap_us);
+    json_member_real(json, "busy_us", perf->busy_us);
+    json_member_real(json, "overlap_us", perf->overlap_us);
+    json_member_real(json, "dram_bytes", perf->total_dram_bytes);
+    json_member_real(json, "flops", perf->total_flops);
+    json_member_text(json, "group_by", perf_group_by_text(perf->options.group_by));
+}
+
+static int fill_report(const struct perf *perf, const struct report_options *options, struct report *report,
+                       struct error *err)
+{
+    if (report_is_json(report)) {
+        add_json_facts(perf, report);
+    } else {
+        report_heading(report, "Performance report: %s, %.0f cores, %.0f GB/s", perf->machine->title,
+                       perf->worker_cores, perf->machine->dram_gb_s);
+    }
+    if (!options->csv) {
+        int status = add_ops(perf, options, report, err);
+        if (status)
+            return status;
+    }
+    if (!report_is_json(report))
+        add_totals(perf, report);
+    if (report_has_groups(options))
+        add_groups(perf, options, report);
+    if (!options->no_advice)
+        add_advice(perf, options, report);
+    for (size_t i = 0; i < perf->note_count && report_is_json(report); i++)
+        report_note(report, TABLE_WARN, "%s", perf->notes[i].text);
+    return 0;
+}
+
+static int show_text(const struct perf *perf, const struct report_options *options, struct error *err)
+{
+    struct output output;
+    struct report report;
+    struct output_options wanted = {
+        .output = options->output,
+        .json = options->json,
+        .wide = options->wide,
+        .color = options->no_color ? OUTPUT_COLOR_NEVER
+                 : options->color  ? OUTPUT_COLOR_ALWAYS
+                                   : OUTPUT_COLOR_AUTO,
+    };
+    int status = output_open(&output, &wanted, err);
+    if (status)
+        return status;
+    report_begin(&report, &output, "report");
+    status = fill_report(perf, options, &report, err);
+    if (!status)
+        status = report_finish(&report, err);
+    report_free(&report);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+int report_show(const struct perf *perf, const struct report_options *options, struct error *err)
+{
+    int status = 0;
+    if (options->csv)
+        status = report_write_file(options->csv, write_ops_csv, perf, options, err);
+    if (!status && options->html)
+        status = report_write_file(options->html, write_html, perf, options, err);
+    if (!status && perf->group_count)
+        status = report_write_groups(perf, options, write_groups_csv, err);
+    if (status)
+        return status;
+    if (perf->count == 0 && !options->json) {
+        fprintf(stderr, "opscope report: no ops are left to show\n");
+        return 0;
+    }
+    return options->csv ? 0 : show_text(perf, options, err);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `opscope report` was asked for, and the writing of it. */
+#ifndef OPSCOPE_CLI_REPORT_VIEW_H
+#define OPSCOPE_CLI_REPORT_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/perf.h"
+#include "base/error.h"
+
+struct report_options {
+    const char *start_signpost, *end_signpost, *signpost, *id_range;
+    bool ignore_signposts, print_signposts, no_host_ops, no_merge_devices, tracing_mode;
+    unsigned ids; /* 0 table, 1 line */
+    const char *machine, *arch, *compat;
+    uint64_t active_experts;
+    double target;
+    unsigned group_by; /* enum perf_group_by */
+    uint64_t top;
+    double min_percentage;
+    bool no_advice, no_summary, no_stacked_report, no_stack_by_in0, raw_op_codes, wide, color, no_color, json;
+    bool classic_colors;
+    const char *csv, *html, *output, *summary_file, *stacked_csv;
+};
+
+int report_show(const struct perf *perf, const struct report_options *options, struct error *err);
+int report_show_compat(const struct perf *perf, const struct report_options *options, struct error *err);
+
+#endif
