@@ -16,7 +16,8 @@ struct error {
 int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same with ": <strerror(code)>" behind the sentence. */
-int error_set_errno(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int error_set_errno(struct error *err, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Puts "text: " in front of a message that is already there. */
 void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -102,7 +102,7 @@ static void check_priority(struct doctor *doctor)
     }
 }
 
-static void check_limit(struct doctor *doctor, const char *check, int resource, const char *advice)
+static void check_limit(struct doctor *doctor, const char *check, unsigned resource, const char *advice)
 {
     struct rlimit limit;
     struct number_text number;
