@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope ops: calls of accelerator operations with what ran on the device for them. */
+/* opscope ops: calls of accelerator operations with what ran on the device for them. Traces of opscope's own
+ * recorder are shown here; what has a vendor's columns in ops_rows.c. */
+#include <string.h>
+
 #include "analyze/labels.h"
 #include "analyze/opstable.h"
+#include "cli/ops_rows.h"
 #include "cli/view.h"
+#include "import/op_rows.h"
+#include "import/tenstorrent_trace.h"
 #include "present/format.h"
-
-struct ops_options {
-    struct trace_filter_options filter;
-    struct output_options output;
-    uint64_t limit;
-};
 
 enum {
     COLUMN_CALL,
@@ -124,24 +124,83 @@ static void show(struct view *view, const struct ops_options *options, const str
     table_free(&table);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_trace(const struct command *command, const char *path, const struct ops_options *options)
 {
-    struct ops_options options = {0};
-    struct command_line line;
     struct view view;
     struct op_table ops;
     struct error err = {0};
-    int status = command_parse(command, argc, argv, &options, &line);
-    if (status == COMMAND_CONTINUE)
-        status = view_open(&view, command, line.values[0], &options.filter, &options.output, "ops");
+    int status = view_open(&view, command, path, &options->filter, &options->output, "ops");
     if (status != COMMAND_CONTINUE)
         return status;
     if (op_table_make(&ops, view.trace, &view.filter, &err) != 0)
         return view_fail(&view, &err);
-    show(&view, &options, &ops);
+    show(&view, options, &ops);
     op_table_free(&ops);
     return view_close(&view, EXIT_OK);
 }
+
+/* `--csv OUT` is `--csv -o OUT`: of two arguments, the one right behind --csv is the output. */
+static const char *find_csv_output(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--csv") == 0 && (argv[i + 1][0] != '-' || argv[i + 1][1] == 0))
+            return argv[i + 1];
+    }
+    return NULL;
+}
+
+static int take_output(const struct command *command, struct ops_options *options,
+                       const struct command_line *line, const char *csv_output, const char **path)
+{
+    *path = line->values[0];
+    if (line->count < 2)
+        return COMMAND_CONTINUE;
+    if (!csv_output || options->output.output || line->count > 2)
+        return command_usage_error(command, "one FILE is expected, not %d arguments", line->count);
+    *path = line->values[0] == csv_output ? line->values[1] : line->values[0];
+    options->output.output = csv_output;
+    return COMMAND_CONTINUE;
+}
+
+/* Filters that need a trace's processes, threads and times. */
+static bool has_trace_filters(const struct trace_filter_options *filter)
+{
+    return filter->processes.count || filter->threads.count || filter->since.kind != TRACE_TIME_UNSET ||
+           filter->until.kind != TRACE_TIME_UNSET;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct ops_options options = {0};
+    struct command_line line;
+    const char *path, *csv_output = find_csv_output(argc, argv);
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status == COMMAND_CONTINUE)
+        status = take_output(command, &options, &line, csv_output, &path);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (options.output.csv && options.output.json)
+        return command_usage_error(command, "--json and --csv exclude each other");
+    bool is_source = ops_rows_is_source(path);
+    bool is_vendor_trace = !is_source && strcmp(path, "-") != 0 && tt_trace_is_imported(path);
+    if (options.per_core)
+        return ops_per_core_run(command, path, &options);
+    if (!is_source && !is_vendor_trace) {
+        if (options.columns || options.device_only || options.device_source != OPS_SOURCE_AUTO)
+            return command_usage_error(
+                command,
+                "%s has no vendor's columns: --columns, --device-only and "
+                "--device-source are for log folders, ops CSVs and what was made of them",
+                path);
+        return run_trace(command, path, &options);
+    }
+    if (has_trace_filters(&options.filter))
+        return command_usage_error(command, "--process, --thread, --since and --until need a recorded trace");
+    return ops_rows_run(command, path, &options);
+}
+
+static const char *const column_sets[] = {"tt", "v1", "compact", "all", NULL};
+static const char *const device_sources[] = {"auto", "report", "log", NULL};
 
 static const struct command_option ops_options[] = {
     {.name = "limit",
@@ -150,14 +209,48 @@ static const struct command_option ops_options[] = {
      .offset = OPTION_FIELD(struct ops_options, limit),
      .min = 1,
      .help = "Only the first N."},
+    {.name = "columns",
+     .type = OPTION_TEXT,
+     .argument = "SET|NAME,...",
+     .offset = OPTION_FIELD(struct ops_options, columns),
+     .choices = column_sets,
+     .help =
+         "Which columns of a vendor's table: tt (its own, as its tool writes them), v1 (the header of 2024: "
+         "INPUT_0_W, BRISC MAX KERNEL SIZE [B], no architecture), compact (the terminal's), all (tt and what "
+         "opscope adds: NOTE), or names with commas between. CSV and JSON have all unless told otherwise."},
+    {.name = "per-core",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct ops_options, per_core),
+     .help = "Times between ops core by core, from a device log: cycles less the recorder's own 1,500."},
+    {.name = "device-source",
+     .type = OPTION_CHOICE,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct ops_options, device_source),
+     .choices = device_sources,
+     .help = "Where a log folder's device times come from: report (cpp_device_perf_report.csv), log "
+             "(profile_log_device.csv), auto (the report where there is one)."},
+    {.name = "device-only",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct ops_options, device_only),
+     .help = "What the devices of a log folder recorded, without the host's ops."},
     {0},
 };
 
 static const struct option_table ops_table = {"Options", ops_options};
 
+static const struct command_argument ops_arguments[] = {
+    {.name = "FILE",
+     .kind = ARGUMENT_TRACE,
+     .help = "A trace, a folder of logs, a device log, or an ops CSV; - is a trace on standard input."},
+    {.name = "OUT", .kind = ARGUMENT_FILE, .is_optional = true, .help = "Behind --csv: the file to write."},
+    {0},
+};
+
 static const struct command_example examples[] = {
     {"opscope ops t.opscope", "Every op with its host and device time."},
     {"opscope ops t.opscope --name 'matmul*' --csv -o ops.csv", "The matrix multiplications, as a file."},
+    {"opscope ops generated/profiler --csv ops.csv",
+     "The op table of a Tenstorrent run, as its own tool writes it."},
     {0},
 };
 
@@ -165,16 +258,20 @@ const struct command command_ops = {
     .name = "ops",
     .group = COMMAND_GROUP_LOOK,
     .summary = "List accelerator ops with their host and device times",
-    .usage = (const char *const[]){"[options] FILE", NULL},
+    .usage = (const char *const[]){"[options] FILE", "[options] FILE --csv OUT", NULL},
     .description =
         "One row for each call of an accelerator operation, in the order of their host start: the time the "
         "call took on the host, how often it ran on a device (none, one, or many with replay or several "
         "devices), the sum of those times, the most cores that any run used, and its tensors. Attributes, "
-        "kernels and the place in the source are in CSV and JSON.",
+        "kernels and the place in the source are in CSV and JSON.\n\n"
+        "FILE may also be a folder of Tenstorrent logs (or the one above its .logs), a device log, an ops CSV of "
+        "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
+        "is byte for byte what the vendor's tool writes. What does not fit together (an op without device data, a "
+        "cut message, a replay nobody recorded) is kept, told on stderr and marked in a column NOTE.",
     .options = {{&ops_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct ops_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct ops_options, output)}},
-    .arguments = view_arguments,
+    .arguments = ops_arguments,
     .exits = view_exits,
     .examples = examples,
     .see_also = (const char *const[]){"zones", "info", NULL},

@@ -6,6 +6,7 @@
 
 extern const struct command command_run;
 extern const struct command command_recover;
+extern const struct command command_import;
 extern const struct command command_export;
 extern const struct command command_info;
 extern const struct command command_zones;
@@ -19,9 +20,9 @@ extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,      &command_recover, &command_info,       &command_zones,   &command_tree,
-    &command_messages, &command_ops,     &command_report,     &command_machine, &command_export,
-    &command_doctor,   &command_help,    &command_completion,
+    &command_run,    &command_recover,  &command_import, &command_info,       &command_zones,
+    &command_tree,   &command_messages, &command_ops,    &command_report,     &command_machine,
+    &command_export, &command_doctor,   &command_help,   &command_completion,
 };
 
 const struct command *command_at(size_t i)

@@ -13,6 +13,7 @@
 #include "base/intern.h"
 #include "import/ops_csv.h"
 #include "import/tenstorrent.h"
+#include "import/tenstorrent_trace.h"
 
 #define NOTICES_MAX 64u
 
@@ -42,6 +43,7 @@ static const struct source_kind {
     int (*open)(struct op_rows **rows, const char *path, struct error *err);
 } source_kinds[] = {
     {tt_is_source, tt_rows_open},
+    {tt_trace_is_imported, tt_trace_rows_open},
     {NULL, ops_csv_open},
 };
 

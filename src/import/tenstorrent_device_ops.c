@@ -70,7 +70,7 @@ static uint16_t signature_of(struct reading *reading, const struct tt_marker *ma
 
 static uint32_t core_of(struct reading *reading, const struct tt_marker *marker)
 {
-    static const char many[] = "cores";
+    static const char many[] = "damaged: cores";
     struct tt_log *log = reading->log;
     if (reading->core < log->core_count) {
         const struct tt_core *last = &log->cores[reading->core];
@@ -152,7 +152,7 @@ static uint32_t key_of(struct reading *reading, const struct tt_marker *marker)
 
 static void note_sub_device(struct tt_log *log, uint32_t key, const struct tt_marker *marker, uint64_t line)
 {
-    static const char conflict[] = "sub-device";
+    static const char conflict[] = "told: sub-device";
     struct op_cell value, meta;
     if (marker->rest.length == 0 || marker->rest.data[marker->rest.length - 1] != '}')
         return;
@@ -186,7 +186,7 @@ static void add_total(struct tt_log *log, uint32_t key, const struct tt_marker *
 
 static void add_sample(struct tt_log *log, uint32_t key, uint32_t core, const struct tt_marker *marker)
 {
-    static const char unknown[] = "counter";
+    static const char unknown[] = "damaged counter";
     struct op_cell meta = tt_marker_rest(marker).meta, type, value, reference;
     if (!tt_meta_value(meta, "counter type", &type))
         return;
@@ -212,7 +212,7 @@ static void add_sample(struct tt_log *log, uint32_t key, uint32_t core, const st
 
 static void read_marker(struct reading *reading, const struct tt_marker *marker, uint64_t line)
 {
-    static const char big[] = "run id";
+    static const char big[] = "damaged run id";
     struct tt_log *log = reading->log;
     if (marker->run == 0 || marker->timer == 0 || marker->processor.length == 0)
         return;
@@ -248,8 +248,8 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
 
 static void note_header(struct tt_log *log, const struct tt_log_reader *reader)
 {
-    static const char no_header[] = "log header", no_columns[] = "log columns", bad[] = "log lines",
-                      no_frequency[] = "frequency";
+    static const char no_header[] = "damaged log header", no_columns[] = "damaged log columns", bad[] = "damaged log line",
+                      no_frequency[] = "told: frequency";
     log->header = reader->header;
     log->header.arch = cell_of(tt_keep(log->notes, reader->header.arch.length ? reader->header.arch.data : "",
                                        reader->header.arch.length),
@@ -407,7 +407,7 @@ static bool follow_master(struct walk *walk, const struct tt_mark *mark, uint32_
 static void walk_group(struct walk *walk, const struct tt_group *group, uint32_t group_stamp,
                        const struct tt_mark *marks, size_t count)
 {
-    static const char restarted[] = "restarted", unfinished[] = "unfinished";
+    static const char restarted[] = "told: restarted", unfinished[] = "told: unfinished";
     struct tt_log *log = walk->log;
     walk->core_count = 0;
     for (size_t i = 0; i < count; i++) {

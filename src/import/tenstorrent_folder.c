@@ -47,33 +47,41 @@ static bool find_anywhere(struct tt_files *files, const char *path)
     return is_found;
 }
 
-static bool is_device_log(const char *path)
+enum file_kind { FILE_OTHER, FILE_LOG, FILE_REPORT };
+
+/* One of the folder's files by itself. */
+static enum file_kind kind_of(const char *path)
 {
-    char begin[64];
+    static const char report[] = "GLOBAL CALL COUNT,METAL TRACE ID,METAL TRACE REPLAY SESSION ID,DEVICE ID";
+    char begin[sizeof report];
     FILE *file = fopen(path, "re");
     if (!file)
-        return false;
+        return FILE_OTHER;
     size_t n = fread(begin, 1, sizeof begin, file);
     fclose(file);
-    return tt_log_is_log(begin, n);
+    if (n == sizeof begin && memcmp(begin, report, sizeof report - 1) == 0)
+        return FILE_REPORT;
+    return tt_log_is_log(begin, n) ? FILE_LOG : FILE_OTHER;
 }
 
 bool tt_is_source(const char *path)
 {
     if (strcmp(path, "-") == 0)
         return false;
-    return is_folder(path) || is_device_log(path);
+    return is_folder(path) || kind_of(path) != FILE_OTHER;
 }
 
 int tt_files_find(struct tt_files *files, const char *path, struct error *err)
 {
     *files = (struct tt_files){0};
     if (!is_folder(path)) {
-        if (!is_device_log(path))
+        enum file_kind kind = kind_of(path);
+        struct bytes *place = kind == FILE_REPORT ? &files->report : &files->log;
+        if (kind == FILE_OTHER)
             return error_set(err, EINVAL, "%s: neither a folder of logs nor a device log", path);
-        bytes_append_text(&files->log, path);
-        bytes_append_u8(&files->log, 0);
-        return files->log.failed ? error_set_errno(err, ENOMEM, "%s", path) : 0;
+        bytes_append_text(place, path);
+        bytes_append_u8(place, 0);
+        return place->failed ? error_set_errno(err, ENOMEM, "%s", path) : 0;
     }
     if (find_anywhere(files, path))
         return 0;
@@ -105,7 +113,7 @@ static int load_messages(struct tt_model *model, const struct tt_files *files, s
 
 static int load_csv(struct tt_model *model, const struct bytes *path, bool is_times, struct error *err)
 {
-    static const char cut[] = "unclosed";
+    static const char cut[] = "damaged: unclosed";
     struct csv_reader csv;
     int result = csv_open(&csv, (const char *)path->data, err);
     if (result != 0)
@@ -155,7 +163,7 @@ static int load_host(struct tt_model *model, const struct tt_files *files, struc
 int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
             struct error *err)
 {
-    static const char no_device[] = "no device files", no_host[] = "no host ops", lacks[] = "lacks";
+    static const char no_device[] = "told: no device files", no_host[] = "told: no host ops", lacks[] = "told: lacks";
     bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
     int result = options->is_device_only ? 0 : load_host(model, files, err);
     if (result != 0)

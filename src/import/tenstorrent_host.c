@@ -39,7 +39,7 @@ static bool id_behind_colon(struct op_cell text, uint64_t *id)
 static void set_times(struct tt_model *model, uint64_t id, struct op_cell name, uint64_t start,
                       uint64_t duration, uint32_t thread, uint64_t line)
 {
-    static const char no_message[] = "no message";
+    static const char no_message[] = "unmatched times";
     uint32_t index = tt_map_get(&model->op_of_id, id);
     struct tt_op *op = index == TT_NONE ? tt_op_add(model, id) : &model->ops[index];
     if (!op)
@@ -92,7 +92,7 @@ static void add_child(struct tt_model *model, struct tt_op *op, struct op_cell n
 static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
                            const struct times_columns *at)
 {
-    static const char bad[] = "bad times";
+    static const char bad[] = "damaged times";
     struct op_cell name = cell_at(csv, at->name), text = cell_at(csv, at->text),
                    parent = cell_at(csv, at->parent);
     bool is_op = cell_contains(name, "TT_DNN") || cell_contains(name, "TT_METAL");
@@ -120,7 +120,7 @@ static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
 
 int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *err)
 {
-    static const char no_header[] = "times header";
+    static const char no_header[] = "damaged times header";
     int status = csv_next(csv, err);
     if (status <= 0)
         return status;
@@ -273,7 +273,7 @@ static void fill_run(struct report_reader *r, struct tt_run *run)
 
 static void read_report_row(struct report_reader *r)
 {
-    static const char bad[] = "bad report row";
+    static const char bad[] = "damaged report row";
     uint64_t id, fw_ns;
     uint32_t device;
     if (!cell_unsigned(cell_at(r->csv, r->at.id), &id) ||
@@ -309,7 +309,7 @@ static void read_report_row(struct report_reader *r)
 
 int tt_report_read(struct tt_model *model, struct csv_reader *csv, struct error *err)
 {
-    static const char no_header[] = "report header";
+    static const char no_header[] = "damaged report header";
     struct report_reader reader = {.model = model, .csv = csv};
     int status = csv_next(csv, err);
     if (status <= 0)

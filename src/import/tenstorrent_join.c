@@ -22,7 +22,7 @@ struct join {
 
 static void claim(struct tt_model *model, uint32_t run_index)
 {
-    static const char again[] = "run again";
+    static const char again[] = "unmatched: run again";
     struct tt_run *run = &model->runs[run_index];
     struct tt_op *op = &model->ops[run->op];
     if (run->session > 0) {
@@ -48,7 +48,7 @@ static void claim(struct tt_model *model, uint32_t run_index)
  * comes again begins the next replay. */
 static void find_session(struct join *join, struct tt_run *run, const struct tt_op *op)
 {
-    static const char missing[] = "replay message";
+    static const char missing[] = "unmatched replay";
     struct tt_model *model = join->model;
     struct tt_replay *replay = tt_replay_find(model, run->device, op->trace, false);
     if (join->may_count && run->session == 0 && replay && op->trace != TT_NO_TRACE) {
@@ -164,7 +164,7 @@ static int compare_replays(const void *left, const void *right)
 
 static void add_replays(struct tt_model *model)
 {
-    static const char twice[] = "replay twice";
+    static const char twice[] = "told: replay twice";
     struct replay_order *order = calloc(model->run_count + 1, sizeof order[0]);
     size_t count = 0;
     if (!order) {
@@ -190,8 +190,8 @@ static void add_replays(struct tt_model *model)
 
 static void flag_op(struct tt_model *model, struct tt_op *op)
 {
-    static const char no_device[] = "no device data", not_replayed[] = "not replayed",
-                      no_times[] = "no times";
+    static const char no_device[] = "unmatched op", not_replayed[] = "unmatched captured op",
+                      no_times[] = "unmatched: no times";
     if ((op->flags & TT_OP_NO_TIMES) && !(op->flags & TT_OP_NO_MESSAGE))
         tt_note(model, no_times, 0, "op %llu has no host times in tracy_ops_times.csv",
                 (unsigned long long)op->id);
@@ -243,15 +243,38 @@ static void sort_rows(struct tt_model *model)
     model->row_capacity = model->row_count + 1;
 }
 
+static int make_rows(struct tt_model *model, struct error *err)
+{
+    model->row_count = 0;
+    for (size_t i = 0; i < model->run_count && model->is_device_only; i++)
+        add_row(model, 0, TT_NONE, (uint32_t)i, TT_NONE);
+    if (model->is_device_only)
+        return tt_model_check(model, err);
+    for (size_t i = 0; i < model->op_count; i++) {
+        const struct tt_op *op = &model->ops[i];
+        add_row(model, op->flags & TT_OP_NO_TIMES ? op->message_ns : op->start_ns, (uint32_t)i, op->run,
+                TT_NONE);
+    }
+    if (!model->is_table)
+        add_replays(model);
+    for (size_t i = 0; i < model->signpost_count; i++)
+        add_row(model, model->signposts[i].time_ns, TT_NONE, TT_NONE, (uint32_t)i);
+    if (!model->failed && !model->is_table)
+        sort_rows(model);
+    return tt_model_check(model, err);
+}
+
+int tt_rows_from_trace(struct tt_model *model, struct error *err)
+{
+    return make_rows(model, err);
+}
+
 int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err)
 {
-    static const char no_op[] = "no op", incomplete[] = "incomplete";
-    model->row_count = 0;
+    static const char no_op[] = "unmatched run", incomplete[] = "dropped markers";
     for (size_t i = 0; i < model->run_count; i++) {
         const struct tt_run *run = &model->runs[i];
-        if (model->is_device_only)
-            add_row(model, 0, TT_NONE, (uint32_t)i, TT_NONE);
-        else if (run->op == TT_NONE)
+        if (!model->is_device_only && run->op == TT_NONE)
             tt_note(model, no_op, 0,
                     "device %u ran op %llu, which the host's messages do not have: not in the table",
                     (unsigned)run->device, (unsigned long long)run->id);
@@ -260,19 +283,7 @@ int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err
                     "op %llu on device %u: its times are those of the markers that were kept",
                     (unsigned long long)run->id, (unsigned)run->device);
     }
-    if (model->is_device_only)
-        return tt_model_check(model, err);
-    for (size_t i = 0; i < model->op_count; i++) {
-        struct tt_op *op = &model->ops[i];
-        add_row(model, op->flags & TT_OP_NO_TIMES ? op->message_ns : op->start_ns, (uint32_t)i, op->run,
-                TT_NONE);
-        if (has_device_data)
-            flag_op(model, op);
-    }
-    add_replays(model);
-    for (size_t i = 0; i < model->signpost_count; i++)
-        add_row(model, model->signposts[i].time_ns, TT_NONE, TT_NONE, (uint32_t)i);
-    if (!model->failed)
-        sort_rows(model);
-    return tt_model_check(model, err);
+    for (size_t i = 0; i < model->op_count && has_device_data; i++)
+        flag_op(model, &model->ops[i]);
+    return make_rows(model, err);
 }

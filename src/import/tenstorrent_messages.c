@@ -184,7 +184,7 @@ static struct op_cell keep(struct reader *r, struct op_cell text)
 /* The op's program, told in this message. */
 static void read_program(struct reader *r, struct tt_op *op, struct op_cell json)
 {
-    static const char damaged[] = "damaged";
+    static const char damaged[] = "damaged message";
     struct error err = {0};
     if (json_read(&r->document, json.data, json.length, &err) != 0) {
         op->flags |= TT_OP_CUT;
@@ -207,7 +207,7 @@ static void read_program(struct reader *r, struct tt_op *op, struct op_cell json
 
 static struct tt_op *add_op(struct reader *r, const struct header *header, const struct message *message)
 {
-    static const char repeated[] = "repeated";
+    static const char repeated[] = "unmatched: id again";
     struct tt_op *op = tt_op_add(r->model, header->id);
     if (!op)
         return NULL;
@@ -230,10 +230,17 @@ static struct tt_op *add_op(struct reader *r, const struct header *header, const
     return op;
 }
 
+static void note_cut(struct reader *r)
+{
+    static const char cut[] = "damaged: cut";
+    tt_note(r->model, cut, r->message_line, "tracy_ops_data.csv, line %llu: a message was cut before its end",
+            (unsigned long long)r->message_line);
+}
+
 static void read_device_op(struct reader *r, const struct message *message, struct op_cell head,
                            struct op_cell json)
 {
-    static const char bad_header[] = "header", unknown[] = "unknown program";
+    static const char bad_header[] = "damaged header", unknown[] = "unmatched program";
     struct header header;
     if (!parse_header(head, &header)) {
         tt_note(
@@ -251,6 +258,7 @@ static void read_device_op(struct reader *r, const struct message *message, stru
     }
     if (message->is_cut) {
         op->flags |= TT_OP_CUT;
+        note_cut(r);
         return;
     }
     uint32_t *slot = record_slot(r, op->device, header.hash);
@@ -269,7 +277,7 @@ static void read_device_op(struct reader *r, const struct message *message, stru
 static void read_host_op(struct reader *r, const struct message *message, struct op_cell head,
                          struct op_cell json)
 {
-    static const char damaged[] = "host op";
+    static const char damaged[] = "damaged host op";
     struct header header = {.device = TT_NONE, .cache_hit = -1};
     struct error err = {0};
     const char *colon = memchr(head.data, ':', head.length);
@@ -311,7 +319,7 @@ static void read_op(struct reader *r, const struct message *message)
 
 static void read_trace(struct reader *r, const struct message *message)
 {
-    static const char bad[] = "trace", crossed[] = "trace end";
+    static const char bad[] = "damaged trace message", crossed[] = "unmatched trace end";
     struct op_cell text = message->text, field;
     uint32_t device, trace;
     const char *colon = memchr(text.data, ':', text.length);
@@ -395,7 +403,6 @@ static void read_compiler(struct reader *r, const struct message *message)
 
 static void read_message(struct reader *r, const struct message *message)
 {
-    static const char cut[] = "cut";
     struct op_cell text = message->text;
     if (cell_begins(text, "TT_SIGNPOST"))
         read_signpost(r, message);
@@ -405,10 +412,8 @@ static void read_message(struct reader *r, const struct message *message)
         read_trace(r, message);
     else if ((cell_begins(text, "TT_DNN") || cell_begins(text, "TT_METAL")) && cell_contains(text, "OP"))
         read_op(r, message);
-    if (message->is_cut)
-        tt_note(r->model, cut, r->message_line,
-                "tracy_ops_data.csv, line %llu: a message was cut before its end",
-                (unsigned long long)r->message_line);
+    else if (message->is_cut)
+        note_cut(r);
 }
 
 int tt_messages_read(struct tt_model *model, const char *data, size_t length, struct error *err)

@@ -105,6 +105,7 @@ void tt_model_free(struct tt_model *model)
     free(model->rows);
     free(model->notes);
     free(model->devices);
+    free(model->table_columns);
     *model = (struct tt_model){0};
 }
 
@@ -166,7 +167,7 @@ uint32_t tt_column(struct tt_model *model, const char *name, size_t length)
     return id;
 }
 
-void tt_note(struct tt_model *model, const void *kind, uint64_t line, const char *format, ...)
+void tt_note(struct tt_model *model, const char *kind, uint64_t line, const char *format, ...)
 {
     for (size_t i = 0; i < model->note_count; i++) {
         if (model->notes[i].kind == kind) {
@@ -259,7 +260,7 @@ struct tt_run *tt_run_add(struct tt_model *model)
 
 struct tt_device *tt_device_get(struct tt_model *model, uint32_t id)
 {
-    static const char many[] = "devices";
+    static const char many[] = "damaged: devices";
     for (size_t i = 0; i < model->device_count; i++) {
         if (model->devices[i].id == id)
             return &model->devices[i];

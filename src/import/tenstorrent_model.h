@@ -55,6 +55,7 @@ enum tt_op_flag {
     TT_OP_NO_DEVICE = 32, /* a device op of which no device recorded anything */
     TT_OP_NOT_REPLAYED = 64,
     TT_OP_HAS_REPLAYS = 128,
+    TT_OP_NO_RECORD_AT_ALL = 256, /* in a trace: no program was told, for whatever reason */
 };
 
 struct tt_child { /* a host function under an op, summed */
@@ -117,7 +118,8 @@ struct tt_row { /* a line of the table; TT_NONE where it has no such part */
 };
 
 struct tt_note {
-    const void *kind; /* a format, or any address that stands for it */
+    const char *kind; /* notes of one address are the same; its first word says what it costs: damaged (could
+                       * not be read), unmatched (could not be joined), dropped (was not recorded), told (nothing) */
     uint64_t count;
     uint64_t line;
     char *text;
@@ -163,6 +165,9 @@ struct tt_model {
     size_t note_count, note_capacity;
     struct tt_device *devices;
     size_t device_count, device_capacity;
+    uint32_t *table_columns; /* is_table: its columns, in order */
+    size_t table_column_count, table_column_capacity;
+    bool is_table;       /* rows are ops whose records have all their cells: an ops CSV */
     bool is_device_only; /* no host ops: the table of what devices recorded */
     bool has_locations;  /* messages of a compiler told where ops come from */
     bool is_quasar;
@@ -176,7 +181,7 @@ int tt_model_check(const struct tt_model *model, struct error *err); /* -ENOMEM 
 void *tt_alloc(struct tt_model *model, size_t size); /* lives as long as the model; NULL: no memory */
 const char *tt_keep(struct tt_model *model, const char *data, size_t length);
 uint32_t tt_column(struct tt_model *model, const char *name, size_t length);
-void tt_note(struct tt_model *model, const void *kind, uint64_t line, const char *format, ...)
+void tt_note(struct tt_model *model, const char *kind, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* A list of cells being made; tt_cells_finish moves it into the model. */

@@ -254,7 +254,7 @@ static void add_tensors(struct builder *b, const struct json_node *root)
         const char *key;
         bool is_output;
     } lists[] = {{"input_tensors", false}, {"optional_input_tensors", false}, {"output_tensors", true}};
-    static const char too_many[] = "tensors";
+    static const char too_many[] = "damaged: tensors";
     uint32_t counts[2] = {0};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         const struct json_node *list = json_find(b->document, root, lists[i].key);

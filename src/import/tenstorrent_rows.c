@@ -68,6 +68,23 @@ static void find_used(struct state *s, bool *is_used)
     }
 }
 
+/* An ops CSV's own columns, in its order. */
+static int declare_table_columns(struct op_rows *rows, struct state *s, struct error *err)
+{
+    const struct tt_model *model = &s->model;
+    int result = 0;
+    s->place_of_column = malloc(model->columns.count * sizeof s->place_of_column[0]);
+    if (!s->place_of_column)
+        return error_set_errno(err, ENOMEM, "%zu columns", model->columns.count);
+    memset(s->place_of_column, 0xff, model->columns.count * sizeof s->place_of_column[0]);
+    for (size_t i = 0; i < model->table_column_count && result == 0; i++) {
+        const struct intern_entry *name = &model->columns.entries[model->table_columns[i]];
+        s->place_of_column[model->table_columns[i]] = (uint32_t)i;
+        result = op_rows_add_column(rows, name->data, name->length, err);
+    }
+    return result;
+}
+
 static int declare_columns(struct op_rows *rows, struct state *s, struct error *err)
 {
     const struct intern *names = &s->model.columns;
@@ -148,6 +165,8 @@ static void set_op(struct state *s, const struct tt_op *op)
 {
     if (op->record != TT_NONE) {
         set_cells(s, &s->model.records[op->record].cells, true);
+        if (s->model.is_table)
+            return;
     } else {
         set_text(s, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
         set_cell(s, OP_COLUMN_ID_OP_TYPE, "tt_dnn_device", op->device != TT_NONE ? 13 : 0);
@@ -268,7 +287,7 @@ static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64
         set_op(s, op);
     if (row->run != TT_NONE)
         set_run(s, &s->model.runs[row->run], op);
-    if (s->place_of_column[OP_COLUMN_ID_NOTE] != TT_NONE) {
+    if (!s->model.is_table && s->place_of_column[OP_COLUMN_ID_NOTE] != TT_NONE) {
         size_t from = s->scratch.length;
         struct bytes note = {0};
         tt_row_note(&s->model, row, &note);
@@ -305,7 +324,7 @@ int tt_rows_open_model(struct op_rows **rows, const char *path, const char *kind
     *rows = op_rows_new(strcmp(kind, "trace") == 0 ? &trace_source : &folder_source, s, path);
     if (!*rows)
         return error_set_errno(err, ENOMEM, "%s", path);
-    int result = declare_columns(*rows, s, err);
+    int result = s->model.is_table ? declare_table_columns(*rows, s, err) : declare_columns(*rows, s, err);
     for (size_t i = 0; i < s->model.note_count && result == 0; i++) {
         const struct tt_note *note = &s->model.notes[i];
         for (uint64_t k = 0; k < note->count; k++)

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CSV is written row by row as the vendor's tool writes it: CRLF, quotes only where they must be, cells as they
+ * are. The terminal and JSON get a table of typed cells. */
+#include "cli/ops_rows.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/bytes.h"
+#include "import/op_columns.h"
+#include "import/op_rows.h"
+#include "import/tenstorrent.h"
+#include "present/format.h"
+#include "present/report.h"
+
+#define WRITE_SIZE ((size_t)256 << 10)
+
+struct chosen {
+    char *header;        /* what the column is called in the output */
+    char *name;          /* in the source */
+    bool is_padded_only; /* "64[50]" is written as 64 */
+};
+
+struct ops_output {
+    const struct command *command;
+    const struct ops_options *options;
+    struct op_rows *rows;
+    struct chosen *columns;
+    size_t column_count, column_capacity;
+    size_t code; /* which of the selected cells is the op's name */
+    struct output output;
+    uint64_t shown, matched;
+};
+
+static char *copy_text(const char *text, size_t length)
+{
+    return strndup(text, length);
+}
+
+static bool choose(struct ops_output *o, const char *name, const char *header, size_t header_length,
+                   bool is_padded_only)
+{
+    if (!array_reserve(&o->columns, &o->column_capacity, o->column_count + 1, sizeof o->columns[0]))
+        return false;
+    struct chosen *chosen = &o->columns[o->column_count];
+    *chosen = (struct chosen){copy_text(header, header_length), strdup(name), is_padded_only};
+    o->column_count++;
+    return chosen->header && chosen->name;
+}
+
+enum column_set { SET_ALL, SET_TT, SET_V1, SET_COMPACT };
+
+static bool choose_set(struct ops_output *o, enum column_set set)
+{
+    struct bytes header = {0};
+    bool is_fine = true;
+    for (size_t i = 0; is_fine && i < op_rows_column_count(o->rows); i++) {
+        const char *name = op_rows_column_name(o->rows, i);
+        size_t length = strlen(name);
+        bool is_padded_only = false, is_in = true;
+        bytes_clear(&header);
+        if (set == SET_V1)
+            is_in = op_column_v1_name(name, length, &header, &is_padded_only);
+        else
+            bytes_append(&header, name, length);
+        if (set == SET_TT)
+            is_in = op_column_find(name, length) != OP_COLUMN_ID_NOTE;
+        if (set == SET_COMPACT)
+            is_in = op_column_is_compact(name, length);
+        is_fine = !header.failed &&
+                  (!is_in || choose(o, name, (const char *)header.data, header.length, is_padded_only));
+    }
+    bytes_free(&header);
+    return is_fine;
+}
+
+/* Names with commas between. The nearest name is offered for one that the source does not have. */
+static int choose_names(struct ops_output *o, const char *list, struct error *err)
+{
+    size_t count = op_rows_column_count(o->rows);
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ",");
+        char *name = copy_text(at, length);
+        if (!name)
+            return error_set_errno(err, ENOMEM, "--columns");
+        if (op_rows_find_column(o->rows, name) == SIZE_MAX) {
+            const char **words = calloc(count + 1, sizeof words[0]);
+            for (size_t i = 0; words && i < count; i++)
+                words[i] = op_rows_column_name(o->rows, i);
+            const char *near = words ? suggest_word(name, words, count) : NULL;
+            error_set(err, EINVAL, "--columns: %s has no column '%s'%s%s%s", op_rows_path(o->rows), name,
+                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            free(words);
+            free(name);
+            return -EINVAL;
+        }
+        bool is_fine = choose(o, name, name, length, false);
+        free(name);
+        if (!is_fine)
+            return error_set_errno(err, ENOMEM, "--columns");
+        at += length + (at[length] == ',');
+    }
+    return o->column_count ? 0 : error_set(err, EINVAL, "--columns: no names");
+}
+
+static int choose_columns(struct ops_output *o, struct error *err)
+{
+    static const struct {
+        const char *word;
+        enum column_set set;
+    } sets[] = {{"all", SET_ALL}, {"tt", SET_TT}, {"v1", SET_V1}, {"compact", SET_COMPACT}};
+    const char *asked = o->options->columns;
+    if (!asked)
+        asked = o->output.format == OUTPUT_TERMINAL ? "compact" : "all";
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        if (strcmp(asked, sets[i].word) == 0)
+            return choose_set(o, sets[i].set) ? 0 : error_set_errno(err, ENOMEM, "--columns");
+    }
+    return choose_names(o, asked, err);
+}
+
+/* The rows give the chosen cells, and the op's name behind them for --name. */
+static int select_columns(struct ops_output *o, struct error *err)
+{
+    const char **names = calloc(o->column_count + 1, sizeof names[0]);
+    if (!names)
+        return error_set_errno(err, ENOMEM, "%zu columns", o->column_count);
+    for (size_t i = 0; i < o->column_count; i++)
+        names[i] = o->columns[i].name;
+    names[o->column_count] = "OP CODE";
+    o->code = o->column_count;
+    int result = op_rows_select(o->rows, names, o->column_count + 1, err);
+    free(names);
+    return result;
+}
+
+static bool wants(const struct ops_output *o, const struct op_cell *code)
+{
+    const struct text_list *names = &o->options->filter.names;
+    char text[512];
+    if (names->count == 0)
+        return true;
+    size_t length = code->length < sizeof text - 1 ? code->length : sizeof text - 1;
+    if (length)
+        memcpy(text, code->data, length);
+    text[length] = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        if (fnmatch(names->items[i], text, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The next row that is wanted: 1, 0 at the end, negative when reading failed. */
+static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
+{
+    int status;
+    while ((status = op_rows_next(o->rows, row, err)) > 0) {
+        if (!wants(o, &row->cells[o->code]))
+            continue;
+        o->matched++;
+        if (o->options->limit && o->shown >= o->options->limit)
+            continue;
+        o->shown++;
+        return 1;
+    }
+    return status;
+}
+
+static struct op_cell shown_cell(const struct ops_output *o, const struct op_row *row, size_t i)
+{
+    struct op_cell cell = row->cells[i];
+    const char *bracket =
+        o->columns[i].is_padded_only && cell.length ? memchr(cell.data, '[', cell.length) : NULL;
+    if (bracket)
+        cell.length = (size_t)(bracket - cell.data);
+    return cell;
+}
+
+static void append_csv(struct bytes *out, const char *data, size_t length)
+{
+    bool is_quoted = false;
+    for (size_t i = 0; i < length && !is_quoted; i++)
+        is_quoted = data[i] == '"' || data[i] == ',' || data[i] == '\r' || data[i] == '\n';
+    if (!is_quoted) {
+        bytes_append(out, data, length);
+        return;
+    }
+    bytes_append_u8(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        if (data[i] == '"')
+            bytes_append_u8(out, '"');
+        bytes_append(out, data + i, 1);
+    }
+    bytes_append_u8(out, '"');
+}
+
+static int flush(struct bytes *text, FILE *stream, struct error *err)
+{
+    bool is_fine = !text->failed && fwrite(text->data, 1, text->length, stream) == text->length;
+    int code = text->failed ? ENOMEM : errno;
+    bytes_clear(text);
+    if (is_fine || (stream == stdout && code == EPIPE))
+        return is_fine ? 0 : 1;
+    return error_set_errno(err, code ? code : EIO, "cannot write the table");
+}
+
+static int write_csv(struct ops_output *o, struct error *err)
+{
+    struct bytes text = {0};
+    struct op_row row;
+    int status = 0, written = 0;
+    for (size_t i = 0; i < o->column_count; i++) {
+        if (i)
+            bytes_append_u8(&text, ',');
+        append_csv(&text, o->columns[i].header, strlen(o->columns[i].header));
+    }
+    bytes_append_text(&text, "\r\n");
+    while (written == 0 && (status = next_row(o, &row, err)) > 0) {
+        for (size_t i = 0; i < o->column_count; i++) {
+            struct op_cell cell = shown_cell(o, &row, i);
+            if (i)
+                bytes_append_u8(&text, ',');
+            append_csv(&text, cell.data, cell.length);
+        }
+        bytes_append_text(&text, "\r\n");
+        if (text.length >= WRITE_SIZE)
+            written = flush(&text, o->output.stream, err);
+    }
+    if (status >= 0 && written == 0)
+        written = flush(&text, o->output.stream, err);
+    bytes_free(&text);
+    return status < 0 ? status : written < 0 ? written : 0;
+}
+
+static enum table_type type_of(const char *name, size_t length)
+{
+    enum op_column_kind kind = op_column_kind_of(name, length);
+    enum op_fixed_column fixed = op_column_find(name, length);
+    if (kind == OP_COLUMN_TEXT)
+        return TABLE_TEXT;
+    if (length > 5 && strcmp(name + length - 5, " [ns]") == 0)
+        return TABLE_TIME;
+    if (kind == OP_COLUMN_REAL)
+        return TABLE_REAL;
+    return fixed == OP_COLUMN_ID_CORE_COUNT || fixed == OP_FIXED_COLUMN_COUNT ? TABLE_INTEGER
+                                                                              : TABLE_IDENTIFIER;
+}
+
+/* Titles for the terminal; other columns are shown under their names. */
+static const struct {
+    enum op_fixed_column column;
+    const char *title;
+    unsigned drop;
+} titles[] = {
+    {OP_COLUMN_ID_OP_CODE, "op", 0},           {OP_COLUMN_ID_CALL, "call", 6},
+    {OP_COLUMN_ID_DEVICE_ID, "device", 5},     {OP_COLUMN_ID_MATH_FIDELITY, "fidelity", 8},
+    {OP_COLUMN_ID_CORE_COUNT, "cores", 2},     {OP_COLUMN_ID_HOST_DURATION, "host", 4},
+    {OP_COLUMN_ID_OP_TO_OP, "gap", 1},         {OP_COLUMN_ID_FW, "firmware", 9},
+    {OP_COLUMN_ID_KERNEL, "kernel", 0},        {OP_COLUMN_ID_TRACE_ID, "trace", 10},
+    {OP_COLUMN_ID_TRACE_SESSION, "replay", 7}, {OP_COLUMN_ID_PM_IDEAL, "model", 11},
+    {OP_COLUMN_ID_PM_FPU_UTIL, "fpu %", 12},   {OP_COLUMN_ID_NOTE, "note", 3},
+};
+
+static void describe_column(const struct chosen *chosen, struct table_column *column)
+{
+    size_t length = strlen(chosen->name);
+    enum op_fixed_column fixed = op_column_find(chosen->name, length);
+    *column = (struct table_column){
+        .key = chosen->header, .title = chosen->header, .type = type_of(chosen->name, length), .decimals = 3};
+    column->shrink = column->type == TABLE_TEXT ? 16 : 0;
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        if (titles[i].column == fixed) {
+            column->title = titles[i].title;
+            column->drop = titles[i].drop;
+        }
+    }
+}
+
+/* A number where the column has numbers and the cell is one; else the text. Empty cells are missing. */
+static void set_cell(struct table *table, size_t column, enum table_type type, struct op_cell cell)
+{
+    char buffer[48], *end = NULL;
+    if (cell.length == 0)
+        return;
+    if (type == TABLE_TEXT || cell.length >= sizeof buffer) {
+        table_set_text_length(table, column, cell.data, cell.length);
+        return;
+    }
+    memcpy(buffer, cell.data, cell.length);
+    buffer[cell.length] = 0;
+    bool is_negative = buffer[0] == '-';
+    errno = 0;
+    if (type == TABLE_REAL) {
+        double value = strtod(buffer, &end);
+        if (end != buffer && *end == 0)
+            table_set_real(table, column, value);
+    } else if (is_negative) {
+        long long value = strtoll(buffer, &end, 10);
+        if (end != buffer && *end == 0 && errno == 0)
+            table_set_integer(table, column, value);
+    } else {
+        unsigned long long value = strtoull(buffer, &end, 10);
+        if (end != buffer && *end == 0 && errno == 0)
+            table_set_unsigned(table, column, value);
+    }
+    if (end == buffer || *end != 0 || errno != 0)
+        table_set_text_length(table, column, cell.data, cell.length);
+}
+
+static void add_notices(struct ops_output *o, struct report *report)
+{
+    struct number_text number;
+    for (size_t i = 0; i < op_rows_notice_count(o->rows); i++) {
+        const struct op_notice *notice = op_rows_notice(o->rows, i);
+        const char *times = notice->count > 1 ? format_count(&number, notice->count) : NULL;
+        if (report)
+            report_note(report, TABLE_WARN, "%s%s%s%s", notice->text, times ? " (" : "", times ? times : "",
+                        times ? " times)" : "");
+        else
+            fprintf(stderr, "opscope ops: %s: %s%s%s%s\n", op_rows_path(o->rows), notice->text,
+                    times ? " (" : "", times ? times : "", times ? " times)" : "");
+    }
+}
+
+static int write_table(struct ops_output *o, struct error *err)
+{
+    struct table_column *columns = calloc(o->column_count ? o->column_count : 1, sizeof columns[0]);
+    struct table table;
+    struct report report;
+    struct op_row row;
+    struct number_text shown, matched;
+    int status;
+    if (!columns)
+        return error_set_errno(err, ENOMEM, "%zu columns", o->column_count);
+    for (size_t i = 0; i < o->column_count; i++)
+        describe_column(&o->columns[i], &columns[i]);
+    table_init(&table, "ops", columns, o->column_count);
+    while ((status = next_row(o, &row, err)) > 0) {
+        table_add_row(&table);
+        for (size_t i = 0; i < o->column_count; i++)
+            set_cell(&table, i, columns[i].type, shown_cell(o, &row, i));
+    }
+    report_begin(&report, &o->output, "ops");
+    report_text(&report, "file", NULL, op_rows_path(o->rows));
+    report_text(&report, "source", NULL, op_rows_kind(o->rows));
+    report_number(&report, "ops", NULL, TABLE_INTEGER, o->matched);
+    report_table(&report, "rows", &table);
+    if (o->shown < o->matched)
+        report_note(&report, TABLE_DIM, "the first %s of %s", format_count(&shown, o->shown),
+                    format_count(&matched, o->matched));
+    add_notices(o, &report);
+    int result = status < 0 ? status : report_finish(&report, err);
+    report_free(&report);
+    table_free(&table);
+    free(columns);
+    return result;
+}
+
+bool ops_rows_is_source(const char *path)
+{
+    char begin[8192];
+    size_t length = strlen(path);
+    if (strcmp(path, "-") == 0)
+        return false;
+    if (tt_is_source(path))
+        return true;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false; /* the trace reader says why */
+    size_t n = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    if (n >= 8 && memcmp(begin, "OPSCOPE\n", 8) == 0)
+        return false;
+    return (length > 4 && strcasecmp(path + length - 4, ".csv") == 0) || memmem(begin, n, "OP CODE", 7) ||
+           memmem(begin, n, "GLOBAL CALL COUNT", 17);
+}
+
+static int open_rows(struct ops_output *o, const char *path, struct error *err)
+{
+    struct tt_options options = {.source = (enum tt_device_source)o->options->device_source,
+                                 .is_device_only = o->options->device_only};
+    return tt_is_source(path) ? tt_rows_open_with(&o->rows, path, &options, err)
+                              : op_rows_open(&o->rows, path, err);
+}
+
+int ops_rows_run(const struct command *command, const char *path, const struct ops_options *options)
+{
+    struct ops_output o = {.command = command, .options = options};
+    struct error err = {0};
+    int result = open_rows(&o, path, &err);
+    if (result == 0)
+        result = output_open(&o.output, &options->output, &err);
+    if (result == 0)
+        result = choose_columns(&o, &err);
+    if (result == 0)
+        result = select_columns(&o, &err);
+    bool is_csv = o.output.format == OUTPUT_CSV;
+    if (result == 0)
+        result = is_csv ? write_csv(&o, &err) : write_table(&o, &err);
+    if (result == 0)
+        result = output_finish(&o.output, &err);
+    else if (o.output.stream)
+        output_abandon(&o.output);
+    if (result == 0 && is_csv)
+        add_notices(&o, NULL);
+    for (size_t i = 0; i < o.column_count; i++) {
+        free(o.columns[i].header);
+        free(o.columns[i].name);
+    }
+    free(o.columns);
+    op_rows_close(o.rows);
+    return result == 0 ? EXIT_OK : command_fail(command, &err);
+}
