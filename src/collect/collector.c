@@ -380,6 +380,22 @@ static bool is_short_of_chunks(const struct source *s)
 
 /* --- segments --- */
 
+/* Losses of processes that are not in the table. Said once, at the end. */
+static void note_unplaced_losses(struct source *s, uint64_t now)
+{
+    struct trace_loss loss = {.process = session_segment_process_count(s->segment) ? source_process_id(s, 0)
+                                                                                   : TRACE_NONE,
+                              .track = TRACE_NONE,
+                              .reason = TRACE_LOSS_NO_MEMORY,
+                              .to_ns = now};
+    session_segment_unplaced_losses(s->segment, &loss.zones, &loss.records);
+    if (!loss.zones && !loss.records)
+        return;
+    trace_writer_loss(s->collector->writer, &loss);
+    s->collector->stats.lost_zones += loss.zones;
+    s->collector->stats.lost_records += loss.records;
+}
+
 /* Everything of a segment whose writers are gone (or whose time is up): takes it all, ends its tracks. */
 static void finish_source(struct source *s, bool is_end_of_run)
 {
@@ -399,6 +415,7 @@ static void finish_source(struct source *s, bool is_end_of_run)
         c->stats.still_running += is_running;
         end_process(c, id, TRACE_STATUS_UNKNOWN, is_running ? TRACE_PROCESS_RUNNING_AT_END : 0);
     }
+    note_unplaced_losses(s, now);
     device_flush(s, now, true);
     if (session_segment_is_dead(s->segment)) {
         struct trace_loss loss = {.process = count ? source_process_id(s, 0) : TRACE_NONE,

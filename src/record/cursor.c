@@ -58,8 +58,19 @@ static void share_losses(struct thread_cursor *c)
     } while (zones != c->lost_zones || records != c->lost_records);
 }
 
+/* No cursor, though there is a segment: neither a track nor a process to count for. */
+static void lose_without_cursor(uint64_t *count)
+{
+    if (recorder_segment.is_ready)
+        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+}
+
 void cursor_lose_zone(struct thread_cursor *c)
 {
+    if (!c) {
+        lose_without_cursor(&recorder_segment.header->lost_zones);
+        return;
+    }
     if (!c->descriptor) { /* no chunk yet: nothing of our own to count in */
         __atomic_fetch_add(&own_process(c)->lost_zones, 1, __ATOMIC_RELAXED);
         return;
@@ -70,6 +81,10 @@ void cursor_lose_zone(struct thread_cursor *c)
 
 void cursor_lose_record(struct thread_cursor *c)
 {
+    if (!c) {
+        lose_without_cursor(&recorder_segment.header->lost_records);
+        return;
+    }
     if (!c->descriptor) {
         __atomic_fetch_add(&own_process(c)->lost_records, 1, __ATOMIC_RELAXED);
         return;

@@ -20,8 +20,7 @@ static bool emit_at(uint64_t ticks, unsigned kind, uint64_t word, const struct s
     struct thread_cursor *c = cursor_of_thread();
     struct slot *slot = c ? cursor_reserve(&c, 1 + count) : NULL;
     if (!slot) {
-        if (c)
-            cursor_lose_record(c);
+        cursor_lose_record(c);
         return false;
     }
     slot->time_kind = slot_time_kind(ticks, kind);
@@ -43,8 +42,10 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
 {
     struct thread_cursor *c = cursor_of_thread();
     struct process_state *state = process_state_get();
-    if (!c || !state)
+    if (!c || !state) {
+        cursor_lose_zone(NULL);
         return 0;
+    }
     if (c->skip) {
         c->skip++;
         cursor_lose_zone(c);
@@ -54,10 +55,9 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
     uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
     struct slot *slot = cursor_reserve(&c, 2);
     if (!slot) {
-        if (c) {
+        cursor_lose_zone(c);
+        if (c)
             c->skip = 1;
-            cursor_lose_zone(c);
-        }
         return 0;
     }
     c->depth++;

@@ -25,10 +25,10 @@ static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
     }
     struct slot *slot = cursor_reserve(&c, 1);
     if (UNLIKELY(!slot)) {
+        cursor_lose_zone(c);
         if (!c)
             return 0;
         c->skip = 1;
-        cursor_lose_zone(c);
         return 1;
     }
     c->depth++;
@@ -42,8 +42,10 @@ static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
 __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
 {
     struct thread_cursor *c = cursor_of_thread();
-    if (!c)
+    if (!c) {
+        cursor_lose_zone(NULL);
         return 0;
+    }
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     return zone_begin(c, id ? id : names_site(site), 0);
 }
@@ -60,6 +62,8 @@ OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour)
 {
     struct thread_cursor *c = cursor_of_thread();
+    if (!c)
+        cursor_lose_zone(NULL);
     return c ? zone_begin(c, names_text(name, length), colour) : 0;
 }
 
@@ -95,12 +99,9 @@ OPSCOPE_API void opscope_zone_end_(void)
 static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
 {
     struct thread_cursor *c = cursor_of_thread();
-    if (!c)
-        return;
-    struct slot *slot = cursor_reserve(&c, 1 + count);
+    struct slot *slot = c ? cursor_reserve(&c, 1 + count) : NULL;
     if (!slot) {
-        if (c)
-            cursor_lose_record(c);
+        cursor_lose_record(c);
         return;
     }
     slot->time_kind = now_kind(c, kind);
@@ -115,8 +116,10 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
                       size_t tail_length)
 {
     struct thread_cursor *c = cursor_of_thread();
-    if (!c)
+    if (!c) {
+        cursor_lose_record(NULL);
         return;
+    }
     const size_t most = (size_t)1 << 20, piece_bytes = SESSION_PIECE_SLOTS * sizeof(struct slot);
     if (head_length > most || tail_length > most - head_length) { /* what is cut off is counted */
         cursor_lose_record(c);
@@ -129,8 +132,7 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
         uint32_t slots = (uint32_t)((bytes + sizeof(struct slot) - 1) / sizeof(struct slot));
         struct slot *slot = cursor_reserve(&c, 1 + slots);
         if (!slot) {
-            if (c)
-                cursor_lose_record(c);
+            cursor_lose_record(c);
             return;
         }
         slot->time_kind = now_kind(c, kind);

@@ -80,8 +80,8 @@ _Static_assert(sizeof(struct thread_cursor) == 128, "two cache lines");
 struct process_state { /* wiped by fork */
     uint32_t lock;
     uint32_t is_registered;
-    uint32_t slot; /* in the segment's process table */
-    uint32_t reserved;
+    uint32_t slot;    /* in the segment's process table */
+    uint32_t claimed; /* the same + 1, from before there was memory for it */
     uint64_t next_call;
     uint64_t grow_not_before_ns; /* after a failed growth step */
     uint64_t hopeless_taken;     /* header's chunks_taken + 1 when waiting for a chunk was given up */
@@ -142,7 +142,7 @@ static inline void cursor_publish(struct thread_cursor *c)
  * NULL when there is no room; nest is then given back, and the caller counts the loss. */
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end);
 struct thread_cursor *cursor_of_thread(void); /* sets the thread up; NULL when nothing is recorded */
-void cursor_lose_zone(struct thread_cursor *c);
+void cursor_lose_zone(struct thread_cursor *c); /* NULL: a thread that could not be set up */
 void cursor_lose_record(struct thread_cursor *c);
 
 /* Room for `slots` slots beside the ends that are owed. Followed by cursor_publish. */

@@ -30,7 +30,7 @@
 #define FIRST_CHUNKS 2u /* a page costs 4 us: start small */
 #define MIN_STEP_CHUNKS 4u
 #define MAX_STEP_CHUNKS 64u
-#define FIXED_CHUNKS 256u /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
+#define FIXED_CHUNKS 256u   /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
 #define RESERVED_CHUNKS 32u /* 512 KiB beside the chunks */
 #define RETRY_GROWTH_NS UINT64_C(100000000)
 
@@ -124,7 +124,8 @@ static uint32_t wanted_chunks(const struct session_control *control)
 {
     uint64_t chunks = control->buffer_bytes / CHUNK_BYTES;
     if (chunks >= 8 * RESERVED_CHUNKS)
-        chunks -= RESERVED_CHUNKS; /* the whole segment stays within what was asked for, header and names included */
+        chunks -=
+            RESERVED_CHUNKS; /* the whole segment stays within what was asked for, header and names included */
     chunks = chunks < FIRST_CHUNKS ? FIRST_CHUNKS : chunks > SESSION_MAX_CHUNKS ? SESSION_MAX_CHUNKS : chunks;
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -294,15 +295,21 @@ bool segment_attach(void)
 bool process_register(struct process_state *state)
 {
     struct segment_header *h = recorder_segment.header;
-    uint32_t slot = __atomic_fetch_add(&h->process_count, 1, __ATOMIC_RELAXED);
-    if (slot >= SESSION_MAX_PROCESSES)
+    if (!state->claimed)
+        state->claimed = __atomic_fetch_add(&h->process_count, 1, __ATOMIC_RELAXED) + 1;
+    uint32_t slot = state->claimed - 1;
+    if (slot >= SESSION_MAX_PROCESSES ||
+        (state->grow_not_before_ns && clock_raw_ns() < state->grow_not_before_ns))
         return false;
     uint32_t have = __atomic_load_n(&h->processes_committed, __ATOMIC_ACQUIRE);
     if (slot >= have) {
         uint32_t now = slot / 64 * 64 + 64;
         size_t at = recorder_segment.layout.processes + (size_t)have * sizeof(struct session_process);
-        if (!segment_commit(at, (size_t)(now - have) * sizeof(struct session_process)))
+        if (!segment_commit(at, (size_t)(now - have) * sizeof(struct session_process))) {
+            __atomic_fetch_add(&h->growth_failures, 1, __ATOMIC_RELAXED);
+            state->grow_not_before_ns = clock_raw_ns() + RETRY_GROWTH_NS;
             return false;
+        }
         while (have < now && !__atomic_compare_exchange_n(&h->processes_committed, &have, now, false,
                                                           __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
             ;

@@ -155,6 +155,12 @@ uint32_t session_segment_growth_failures(const struct session_segment *s)
     return __atomic_load_n(&live(s)->growth_failures, __ATOMIC_RELAXED);
 }
 
+void session_segment_unplaced_losses(const struct session_segment *s, uint64_t *zones, uint64_t *records)
+{
+    *zones = __atomic_load_n(&live(s)->lost_zones, __ATOMIC_RELAXED);
+    *records = __atomic_load_n(&live(s)->lost_records, __ATOMIC_RELAXED);
+}
+
 uint32_t session_segment_process_count(const struct session_segment *s)
 {
     uint32_t count = __atomic_load_n(&live(s)->process_count, __ATOMIC_ACQUIRE);

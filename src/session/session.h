@@ -107,8 +107,9 @@ struct segment_header {
     uint32_t processes_committed;
     uint32_t growth_failures; /* steps that found no memory */
     uint64_t chunks_taken;    /* by all threads together: does it still change? */
-    uint64_t reserved4[1];
-    uint64_t reserved5[8];
+    uint64_t lost_zones;      /* of processes that found no row in the table, or no memory for a thread */
+    uint64_t lost_records;
+    uint64_t reserved4[7];
     char command[2048]; /* /proc/self/cmdline as it was, NULs between the arguments */
     uint32_t command_length;
 };

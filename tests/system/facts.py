@@ -163,6 +163,22 @@ def said(done):
     return "".join(line for line in lines if "left a session behind" not in line)
 
 
+def wait_for_polls(session):
+    """Waits until the collector has been round twice: at each poll it beats the heart of every segment."""
+
+    def beats():
+        found = []
+        for name in sorted(os.listdir(session)):
+            if name.endswith(".seg") and not name.startswith("."):
+                with open(os.path.join(session, name), "rb") as file:
+                    found.append(os.pread(file.fileno(), 8, 128))  # heartbeat_ns in session.h
+        return found
+
+    for _ in range(2):
+        before = beats()
+        harness.wait_until(lambda: beats() != before, "the collector to poll")
+
+
 def session_folders(folder):
     """Session folders below OPSCOPE_DIR=folder."""
     return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("opscope-"))
