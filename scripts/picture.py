@@ -53,7 +53,7 @@ def main():
             for column, piece, style in spans(line):
                 attributes = "".join(f' {key}="{value}"' for key, value in style.items())
                 length = len(piece) * CELL
-                file.write(f'<text x="{MARGIN + column * CELL:.1f}" y="{y:.1f}" textLength="{length:.1f}"{attributes}>{html.escape(piece)}</text>')
+                file.write(f'<text x="{MARGIN + column * CELL:.1f}" y="{y:.1f}" textLength="{length:.1f}"{attributes}>{html.escape(piece).replace(" ", "&#160;")}</text>')
             file.write("\n")
         file.write("</g></svg>\n")
 
