@@ -379,7 +379,7 @@ static void work_jump(void)
         for (;;)
             nested(1);
     }
-    for (int i = 0; i < 3000; i++) /* and it still records */
+    for (int i = 0; i < 20000; i++) /* and it still records */
         opscope_message("after");
 }
 
@@ -394,8 +394,8 @@ static void test_siglongjmp_out_of_a_handler(void **state)
     may_repeat_chunks = true;
     record(work_jump, 64 << 20, SESSION_ON_FULL_DROP, &seen);
     may_repeat_chunks = false;
-    assert_int_equal(seen.messages + seen.lost_records, 3000);
-    assert_true(seen.messages > 1000);
+    assert_int_equal(seen.messages + seen.lost_records, 20000);
+    assert_true(seen.messages > 10000); /* a jump out of a chunk switch is noticed after 4,096 failures */
 }
 
 static void work_forks(void)
