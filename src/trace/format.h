@@ -40,10 +40,10 @@ enum segment_state { SEGMENT_OPEN = 1, SEGMENT_FINISHED = 2 };
 #define BLOCK_FLUSH_TEXT (8u << 20) /* the writer closes a block that has this much text */
 #define LOD_BLOCK_NODES 4096u
 
-/* Level of detail: a node of level L sums up the zones that begin in one interval of 4^L ticks. A zone longer
- * than that interval stands alone at that level. Level 0 means "no nodes". */
-#define LOD_MAX_LEVEL 30u
-#define LOD_LEVEL_SHIFT(level) (2u * (level))
+/* Level of detail: a node of level L sums up the zones that begin in one interval of 2^L ticks. A zone longer
+ * than that interval stands alone at that level. The zones of a block whose own nodes are of level L are in the
+ * LOD blocks of levels L + 2, L + 4, ... Level 0 means "no nodes". */
+#define LOD_MAX_LEVEL 60u
 
 enum zone_column {
     ZONE_NAMES = 1, /* name ids that this block uses; the other columns hold indexes into it */

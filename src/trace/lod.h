@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level-of-detail nodes, as the writer makes them and the reader merges them further.
  *
- * A node of level L sums up the zones of one track and depth that begin in the same interval of 4^L ticks; a
+ * A node of level L sums up the zones of one track and depth that begin in the same interval of 2^L ticks; a
  * zone longer than the interval stays alone. So a node is at most two intervals long unless it is one zone,
  * whatever the density: the number of nodes in a window depends on the window, not on the zones in it. */
 #ifndef OPSCOPE_TRACE_LOD_H
@@ -20,17 +20,17 @@ struct node {
     uint32_t count;
 };
 
-static inline bool node_is_long(const struct node *node, unsigned shift)
+static inline bool node_is_long(const struct node *node, unsigned level)
 {
-    return (node->end - node->start) >> shift != 0;
+    return (node->end - node->start) >> level != 0;
 }
 
-/* Whether a zone or a node of a lower level belongs to the same node of the level with this shift. The items
+/* Whether a zone or a node of a lower level belongs to the same node of this level. The items
  * come in order of start. */
-static inline bool node_takes(const struct node *node, const struct node *next, unsigned shift)
+static inline bool node_takes(const struct node *node, const struct node *next, unsigned level)
 {
-    return node->start >> shift == next->start >> shift && !(node->count == 1 && node_is_long(node, shift)) &&
-           !(next->count == 1 && node_is_long(next, shift));
+    return node->start >> level == next->start >> level && !(node->count == 1 && node_is_long(node, level)) &&
+           !(next->count == 1 && node_is_long(next, level));
 }
 
 static inline void node_add(struct node *node, const struct node *next)

@@ -6,7 +6,7 @@
  *   reader_definitions.c  tables of definitions, ids of several sources made one
  *   reader_clock.c        device ticks to host times
  *   reader_zones.c        zone blocks;  reader_rows.c  the other rows
- *   reader_lod.c          what to draw;  reader_cache.c  decoded blocks kept for it */
+ *   reader_lod.c          what to draw;  lod_index.c  where it is;  reader_cache.c  decoded blocks kept for it */
 #ifndef OPSCOPE_TRACE_READER_INTERNAL_H
 #define OPSCOPE_TRACE_READER_INTERNAL_H
 
@@ -26,7 +26,7 @@ struct entry {                /* a block in the index */
     uint32_t stored_track, stored_clock; /* ids of the source */
     uint8_t lod_level;
     bool is_duplicate;
-    struct cached *cached; /* reader_cache.c */
+    struct cached *cached[2]; /* by enum cache_kind */
 };
 
 /* From the ids of a source to those of the trace. */
@@ -76,7 +76,8 @@ struct clock_map {
     size_t count, capacity;
 };
 
-struct lod_index; /* reader_lod.c */
+struct cache;
+struct lod_index;
 
 struct trace {
     char *path;
@@ -112,8 +113,7 @@ struct trace {
     struct description *descriptions;
     size_t description_count;
 
-    struct cached *newest, *oldest; /* cache, in order of use */
-    size_t cache_bytes;
+    struct cache *cache;
     struct lod_index *lod;
 
     /* Where the file ends as far as it is whole; for trace_writer_resume. */
@@ -177,10 +177,87 @@ void groups_free(struct groups *groups);
 int names_decode(struct trace *t, const struct entry *entry, const struct block_view *view,
                  struct bytes *memory, size_t *count);
 
-/* reader_cache.c */
+/* reader_cache.c: decoded blocks, kept for the next drawing */
+enum cache_kind {
+    CACHE_NODES = 0, /* level-of-detail nodes of a zone block or a LOD block */
+    CACHE_ZONES = 1,
+};
+#define ANCHOR_ROWS 64u /* every so many rows of a group the start is kept; between them gaps are summed */
+struct cached_group {
+    uint32_t track, depth;
+    uint32_t first, count; /* of the nodes, or of the rows */
+    uint32_t first_anchor;
+    bool has_nodes;
+};
+struct cached {
+    struct cached *newer, *older; /* of the same size class */
+    struct entry *entry;
+    enum cache_kind kind;
+    unsigned size_class;
+    size_t group_count, node_count;
+    struct cached_group *groups;
+    struct node *nodes; /* in order of start within a group; names are indexes */
+    uint64_t *reach;    /* largest end among the nodes of the group so far */
+    uint64_t *anchors;  /* starts of rows */
+    uint32_t *gap, *duration;
+    uint16_t *row_name;
+    uint32_t *names; /* what the indexes stand for */
+    size_t name_count;
+};
+#define CACHE_CLASSES 9u /* 4 KiB to 1 MiB */
+struct cache {
+    struct {
+        struct cached *newest, *oldest;
+        struct cached *free; /* linked by `older` */
+        size_t count;
+    } classes[CACHE_CLASSES];
+    size_t bytes;
+    size_t credit;                    /* by how much it may grow now */
+    struct bytes wide, narrow, names; /* scratch */
+    struct groups groups;
+};
+/* Valid until the next call. */
+int cache_get(struct trace *t, struct entry *entry, enum cache_kind kind, const struct cached **out,
+              struct error *err);
+void cache_grant(struct trace *t); /* a new drawing begins */
 void cache_free(struct trace *t);
 
-/* reader_lod.c */
+/* lod_index.c: which LOD blocks stand for which zone blocks */
+struct lod_part { /* a LOD block */
+    struct entry *entry;
+    uint64_t from, to; /* sequence numbers of the blocks it stands for: [from, to) */
+    uint32_t source, level, number, part_count;
+    size_t first_group, group_count; /* in lod_index.groups */
+};
+struct lod_group {
+    uint32_t track, depth;
+};
+struct lod_stretch { /* blocks [from, to) of a source, with the LOD blocks that stand for them */
+    uint32_t source;
+    uint64_t from, to;
+    uint64_t levels;                                                /* bit L: level L is whole */
+    size_t first_part[LOD_MAX_LEVEL + 1], parts[LOD_MAX_LEVEL + 1]; /* of each level */
+    uint64_t min_ns, max_ns;                                        /* times of its zones */
+    uint64_t zone_levels;                                           /* bit L: has zone blocks of level L */
+    size_t first_packed, packed_count;                              /* in lod_index.packed */
+};
+struct lod_index {
+    struct lod_part *parts;
+    size_t part_count, part_capacity;
+    struct lod_group *groups;
+    size_t group_count, group_capacity;
+    struct lod_stretch *stretches; /* the last one: blocks that no LOD block stands for */
+    size_t stretch_count, stretch_capacity;
+    struct zone_ref {
+        struct entry *entry;
+        uint32_t stretch;
+    } * zones, *packed;  /* of one track: by track and time; packed: by stretch */
+    size_t *track_first; /* in zones; one more than there are tracks */
+    size_t zone_count, packed_count;
+    struct lod_row *merged; /* scratch */
+    size_t merged_capacity;
+};
+int lod_index_get(struct trace *t, struct lod_index **out, struct error *err);
 void lod_index_free(struct trace *t);
 
 #endif

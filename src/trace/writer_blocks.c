@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODE_ROWS 48u           /* zones a node at least, in a block of its own */
+#define NODE_ROWS 64u           /* zones a node at least, in a block of its own */
 #define PACKED_NODE_ROWS 8u     /* in small blocks, which a view should not have to open */
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes inside: reading the rows is as cheap */
 
@@ -28,7 +28,8 @@ struct placed_extra {
 };
 
 struct block_scratch {
-    uint32_t *gap, *duration, *child, *name; /* ZONE_BLOCK_ROWS each, one allocation */
+    uint32_t *memory;                        /* four arrays of ZONE_BLOCK_ROWS */
+    uint32_t *gap, *duration, *child, *name; /* the rows: there, or in the one group that holds them all */
     struct directory normal, carried;
     uint64_t *carried_start, *carried_duration, *carried_child;
     uint32_t *carried_name;
@@ -62,7 +63,7 @@ void block_scratch_free(struct block_scratch *b)
 {
     if (!b)
         return;
-    free(b->gap);
+    free(b->memory);
     free_directory(&b->normal);
     free_directory(&b->carried);
     free(b->carried_start);
@@ -81,15 +82,12 @@ static struct block_scratch *new_scratch(void)
     if (!b)
         return NULL;
     size_t rows = ZONE_BLOCK_ROWS;
-    b->gap = malloc(rows * 4 * sizeof *b->gap);
+    b->memory = malloc(rows * 4 * sizeof *b->memory);
     b->carried_start = malloc(rows * (3 * sizeof(uint64_t) + 2 * sizeof(uint32_t)));
-    if (!b->gap || !b->carried_start) {
+    if (!b->memory || !b->carried_start) {
         block_scratch_free(b);
         return NULL;
     }
-    b->duration = b->gap + rows;
-    b->child = b->duration + rows;
-    b->name = b->child + rows;
     b->carried_duration = b->carried_start + rows;
     b->carried_child = b->carried_duration + rows;
     b->carried_name = (uint32_t *)(b->carried_child + rows);
@@ -162,9 +160,11 @@ static void copy_run(struct trace_writer *w, struct block_scratch *b, const stru
     size_t bytes = count * sizeof *b->gap;
     if (!add_group(b, &b->normal, s->zones.track, depth, count, start))
         return;
-    memcpy(b->gap + at, group->gap + from, bytes);
-    memcpy(b->duration + at, group->duration + from, bytes);
-    memcpy(b->child + at, group->child + from, bytes);
+    if (b->gap != group->gap) {
+        memcpy(b->gap + at, group->gap + from, bytes);
+        memcpy(b->duration + at, group->duration + from, bytes);
+        memcpy(b->child + at, group->child + from, bytes);
+    }
     b->gap[at] = count > 1 ? b->gap[at + 1] : 0; /* the start is in the directory; do not widen the column */
     index_names(w, b, group->name + from, count, b->name + at);
     b->row_count += count;
@@ -282,22 +282,22 @@ static void put_extras(struct trace_writer *w, struct block_scratch *b)
 
 /* --- level of detail inside the block --- */
 
-/* The finest level at which the nodes are few against the rows. */
-static unsigned choose_level(const struct block_scratch *b, const uint64_t *spans, size_t group_count,
-                             size_t target)
+/* The finest level at which the densest group has one node for `node_rows` zones, or somewhat fewer: what a view
+ * shows of other depths then has the same resolution, and at least as few nodes. */
+static unsigned choose_level(const struct block_scratch *b, const uint64_t *spans, size_t node_rows)
 {
-    unsigned level = 1;
-    for (; level < LOD_MAX_LEVEL; level++) {
-        uint64_t nodes = 0;
-        for (size_t i = 0; i < group_count; i++) {
-            uint64_t by_time = (spans[i] >> LOD_LEVEL_SHIFT(level)) + 1;
-            uint32_t rows =
-                i < b->normal.group_count ? b->normal.count[i] : b->carried.count[i - b->normal.group_count];
-            nodes += by_time < rows ? by_time : rows;
+    size_t densest = 0, normal = b->normal.group_count, groups = normal + b->carried.group_count;
+    uint32_t most = 0;
+    for (size_t i = 0; i < groups; i++) {
+        uint32_t rows = i < normal ? b->normal.count[i] : b->carried.count[i - normal];
+        if (rows > most) {
+            most = rows;
+            densest = i;
         }
-        if (nodes <= target)
-            break;
     }
+    unsigned level = 1;
+    while (level < LOD_MAX_LEVEL && spans[densest] >> level > most / node_rows)
+        level++;
     return level;
 }
 
@@ -320,21 +320,23 @@ static bool reserve_nodes(struct block_scratch *b, size_t rows)
 
 /* Nodes of a group whose zones follow each other. Written for speed: it sees every zone. */
 static size_t nodes_of_run(const uint32_t *gap, const uint32_t *duration, const uint32_t *name, size_t count,
-                           uint64_t base, unsigned shift, struct node *nodes)
+                           uint64_t base, unsigned level, struct node *nodes)
 {
+    const uint32_t long_duration = level < 32 ? UINT32_C(1) << level : UINT32_MAX;
     size_t made = 0, i = 0;
     uint64_t start = base;
     while (i < count) {
-        uint64_t limit = ((start >> shift) + 1) << shift, end = start + duration[i];
+        uint64_t limit = ((start >> level) + 1) << level, end = start + duration[i];
         uint64_t busy = duration[i];
         uint32_t longest = duration[i];
         size_t first = i, longest_at = i;
-        bool is_long = (busy >> shift) != 0;
+        if (longest >= long_duration) /* it stays alone */
+            limit = 0;
         nodes[made].start = start;
         for (i++; i < count; i++) {
             uint32_t length = duration[i];
             start = end + gap[i];
-            if (start >= limit || is_long || (uint64_t)length >> shift != 0)
+            if (start >= limit || length >= long_duration)
                 break;
             end = start + length;
             busy += length;
@@ -352,7 +354,7 @@ static size_t nodes_of_run(const uint32_t *gap, const uint32_t *duration, const 
     return made;
 }
 
-static size_t nodes_of_carried(const struct block_scratch *b, size_t first, size_t count, unsigned shift,
+static size_t nodes_of_carried(const struct block_scratch *b, size_t first, size_t count, unsigned level,
                                struct node *nodes)
 {
     size_t made = 0;
@@ -364,7 +366,7 @@ static size_t nodes_of_carried(const struct block_scratch *b, size_t first, size
                             .longest = duration,
                             .name = b->carried_name[i],
                             .count = 1};
-        if (made && node_takes(&nodes[made - 1], &zone, shift))
+        if (made && node_takes(&nodes[made - 1], &zone, level))
             node_add(&nodes[made - 1], &zone);
         else
             nodes[made++] = zone;
@@ -375,7 +377,7 @@ static size_t nodes_of_carried(const struct block_scratch *b, size_t first, size
 /* Makes the nodes of all groups and returns their level. */
 static unsigned make_nodes(struct block_scratch *b, bool is_packed)
 {
-    size_t rows = b->row_count + b->carried_count, groups = b->normal.group_count + b->carried.group_count;
+    size_t rows = b->row_count + b->carried_count;
     bool is_small = is_packed || rows < NODES_INSIDE_ROWS;
     uint64_t *spans = b->values;
     size_t at = 0;
@@ -390,14 +392,12 @@ static unsigned make_nodes(struct block_scratch *b, bool is_packed)
         spans[b->normal.group_count + i] = b->carried_start[at + count - 1] - b->carried_start[at];
         at += count;
     }
-    unsigned level =
-        choose_level(b, spans, groups, rows / (is_small ? PACKED_NODE_ROWS : NODE_ROWS) + groups);
-    unsigned shift = LOD_LEVEL_SHIFT(level);
+    unsigned level = choose_level(b, spans, is_small ? PACKED_NODE_ROWS : NODE_ROWS);
     b->node_count = at = 0;
     for (size_t i = 0; i < b->normal.group_count; i++) {
         uint32_t count = b->normal.count[i];
         size_t made = nodes_of_run(b->gap + at, b->duration + at, b->name + at, count, b->normal.base[i],
-                                   shift, b->nodes + b->node_count);
+                                   level, b->nodes + b->node_count);
         b->group_nodes[i] = (uint32_t)made;
         b->node_count += made;
         at += count;
@@ -405,7 +405,7 @@ static unsigned make_nodes(struct block_scratch *b, bool is_packed)
     at = 0;
     for (size_t i = 0; i < b->carried.group_count; i++) {
         uint32_t count = b->carried.count[i];
-        size_t made = nodes_of_carried(b, at, count, shift, b->nodes + b->node_count);
+        size_t made = nodes_of_carried(b, at, count, level, b->nodes + b->node_count);
         b->group_nodes[b->normal.group_count + i] = (uint32_t)made;
         b->node_count += made;
         at += count;
@@ -422,7 +422,7 @@ static void feed_levels(struct trace_writer *w, struct block_scratch *b, unsigne
     for (size_t i = 0; i < b->normal.group_count + b->carried.group_count; i++) {
         const struct directory *d = i < b->normal.group_count ? &b->normal : &b->carried;
         size_t group = i < b->normal.group_count ? i : i - b->normal.group_count;
-        lod_add(w, d->track[group], d->depth[group], level + 1, nodes, b->group_nodes[i]);
+        lod_add(w, d->track[group], d->depth[group], level + 2, nodes, b->group_nodes[i]);
         nodes += b->group_nodes[i];
     }
 }
@@ -450,9 +450,11 @@ static void put_columns(struct trace_writer *w, struct block_scratch *b, bool ha
         block_add_u64(builder, ZONE_CARRIED_CHILD, b->carried_child, b->carried_count);
         block_add_u32(builder, ZONE_CARRIED_NAME, b->carried_name, b->carried_count);
     }
-    if (has_nodes)
+    if (has_nodes) {
+        lod_put_groups(builder, b->group_nodes, n->group_count + c->group_count);
         lod_put_nodes(builder, b->nodes, b->group_nodes, n->group_count + c->group_count, b->min_start,
                       b->values);
+    }
     block_mark_prefix(builder);
     block_add_u32(builder, ZONE_GAP, b->gap, b->row_count);
     block_add_u32(builder, ZONE_DURATION, b->duration, b->row_count);
@@ -461,12 +463,32 @@ static void put_columns(struct trace_writer *w, struct block_scratch *b, bool ha
     put_extras(w, b);
 }
 
+/* Rows of one group need not be copied: they are gone once the block is written. */
+static void choose_rows(struct block_scratch *b, struct sink *const *sinks, size_t count)
+{
+    b->gap = b->memory;
+    b->duration = b->gap + ZONE_BLOCK_ROWS;
+    b->child = b->duration + ZONE_BLOCK_ROWS;
+    b->name = b->child + ZONE_BLOCK_ROWS;
+    const struct sink *s = sinks[0];
+    for (uint32_t depth = 0; count == 1 && depth < s->zones.group_count; depth++) {
+        struct zone_group *group = &s->zones.groups[depth];
+        if (group->count && group->count + s->carried_count == s->zones.count) {
+            b->gap = group->gap;
+            b->duration = group->duration;
+            b->child = group->child;
+            b->name = group->name;
+        }
+    }
+}
+
 static void gather(struct trace_writer *w, struct block_scratch *b, struct sink *const *sinks, size_t count)
 {
     b->normal.group_count = b->carried.group_count = 0;
     b->row_count = b->carried_count = b->depth_count = 0;
     b->extra_count = 0;
     b->failed = !name_list_begin(w, &b->names);
+    choose_rows(b, sinks, count);
     b->t_first = b->min_start = UINT64_MAX;
     b->t_last = 0;
     for (size_t i = 0; i < count && !b->failed; i++) {

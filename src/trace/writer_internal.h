@@ -297,10 +297,11 @@ int zones_write_block(struct trace_writer *w, struct sink *const *sinks, size_t 
 void block_scratch_free(struct block_scratch *scratch);
 
 /* writer_lod.c */
-/* Nodes of one track and depth, in order of start, made at level - 1, to be merged into nodes of `level`. */
+/* Nodes of one track and depth, in order of start, to be merged into nodes of `level`. */
 void lod_add(struct trace_writer *w, uint32_t track, uint32_t depth, unsigned level, const struct node *nodes,
              size_t count);
 /* The nodes of `count` columns of a LOD section; name is an index into the block's list. */
+void lod_put_groups(struct block_builder *builder, const uint32_t *group_nodes, size_t group_count);
 void lod_put_nodes(struct block_builder *builder, const struct node *nodes, const uint32_t *group_nodes,
                    size_t group_count, uint64_t min_start, uint64_t *values);
 int lod_flush(struct trace_writer *w);

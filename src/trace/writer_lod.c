@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels of detail above the block. Each zone block hands over its nodes, already merged one level up; they
- * wait in memory (4 of them for 1,000 zones or so) until there are half a million or the segment ends. Then
+/* Levels of detail above the block. Each zone block hands over its nodes, already merged two levels up; they
+ * wait in memory (3 of them for 1,000 zones or so) until there are half a million or the segment ends. Then
  * they are sorted by track, depth and start, and one pass a level merges them and writes LOD blocks, which say
  * for which blocks they stand. So a level is whole or absent for a stretch of the file, and a reader that
- * misses one falls back to the blocks themselves. */
+ * misses one falls back to the blocks themselves.
+ *
+ * Levels are a factor of 2 apart but a zone is in every second one only: a block whose own nodes are of level L
+ * is in the levels L + 2, L + 4 and so on, so that each level of its row has a quarter of the nodes of the one
+ * below. */
 #include "writer_internal.h"
 
 #include <errno.h>
@@ -21,7 +25,6 @@ void lod_add(struct trace_writer *w, uint32_t track, uint32_t depth, unsigned le
              size_t count)
 {
     struct writer_lod *lod = &w->lod;
-    unsigned shift = LOD_LEVEL_SHIFT(level);
     if (level > LOD_MAX_LEVEL ||
         !array_reserve(&lod->nodes, &lod->capacity, lod->count + count, sizeof *lod->nodes)) {
         if (level <= LOD_MAX_LEVEL)
@@ -30,7 +33,7 @@ void lod_add(struct trace_writer *w, uint32_t track, uint32_t depth, unsigned le
     }
     struct lod_node *last = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (last && node_takes(&last->node, &nodes[i], shift)) {
+        if (last && node_takes(&last->node, &nodes[i], level)) {
             node_add(&last->node, &nodes[i]);
             continue;
         }
@@ -50,27 +53,31 @@ static int compare_nodes(const void *left, const void *right)
     return a->node.start < b->node.start ? -1 : a->node.start > b->node.start;
 }
 
+static bool lod_is_in_level(const struct lod_node *node, unsigned level)
+{
+    return node->level <= level && (node->level ^ level) % 2 == 0;
+}
+
 static bool same_row(const struct lod_node *a, const struct lod_node *b)
 {
     return a->track == b->track && a->depth == b->depth;
 }
 
-/* Merges the nodes of this level and below; those of higher levels stay where they are until their turn.
+/* Merges the nodes of this level and of every second one below; the others stay as they are until their turn.
  * Returns how many nodes the level has, and in *joined whether blocks enter with it. */
 static size_t merge_level(struct writer_lod *lod, unsigned level, bool *joined)
 {
-    unsigned shift = LOD_LEVEL_SHIFT(level);
     size_t kept = 0, count = 0, open = SIZE_MAX;
     *joined = false;
     for (size_t i = 0; i < lod->count; i++) {
         struct lod_node *next = &lod->nodes[i];
         *joined |= next->level == level;
-        if (next->level > level) {
+        if (!lod_is_in_level(next, level)) {
             lod->nodes[kept++] = *next;
             continue;
         }
         if (open != SIZE_MAX && same_row(&lod->nodes[open], next) &&
-            node_takes(&lod->nodes[open].node, &next->node, shift)) {
+            node_takes(&lod->nodes[open].node, &next->node, level)) {
             node_add(&lod->nodes[open].node, &next->node);
             continue;
         }
@@ -84,6 +91,11 @@ static size_t merge_level(struct writer_lod *lod, unsigned level, bool *joined)
 
 /* --- LOD blocks --- */
 
+void lod_put_groups(struct block_builder *builder, const uint32_t *group_nodes, size_t group_count)
+{
+    block_add_u32(builder, ZONE_LOD_GROUP, group_nodes, group_count);
+}
+
 void lod_put_nodes(struct block_builder *builder, const struct node *nodes, const uint32_t *group_nodes,
                    size_t group_count, uint64_t min_start, uint64_t *values)
 {
@@ -95,7 +107,6 @@ void lod_put_nodes(struct block_builder *builder, const struct node *nodes, cons
             before = nodes[count].start;
         }
     }
-    block_add_u32(builder, ZONE_LOD_GROUP, group_nodes, group_count);
     block_add_u64(builder, ZONE_LOD_START, values, count);
     for (at = 0; at < count; at++)
         values[at] = nodes[at].end - nodes[at].start;
@@ -168,10 +179,12 @@ static int write_part(struct trace_writer *w, struct part *part, const uint64_t 
     block_begin(&w->builder);
     w->builder.keep_zeros = true;
     block_add_u64(&w->builder, LOD_INFO, info, LOD_INFO_VALUES);
-    block_add_u32(&w->builder, ZONE_NAMES, names->names, names->count);
-    w->builder.keep_zeros = false;
     block_add_u32(&w->builder, ZONE_GROUP_TRACK, part->tracks, part->group_count);
     block_add_u32(&w->builder, ZONE_GROUP_DEPTH, part->depths, part->group_count);
+    lod_put_groups(&w->builder, part->counts, part->group_count);
+    block_mark_prefix(&w->builder);
+    block_add_u32(&w->builder, ZONE_NAMES, names->names, names->count);
+    w->builder.keep_zeros = false;
     lod_put_nodes(&w->builder, part->nodes, part->counts, part->group_count, first, part->values);
     bool is_one_track = part->tracks[0] == part->tracks[part->group_count - 1];
     struct block_header header = {.type = TRACE_BLOCK_LOD,
@@ -195,7 +208,7 @@ static int walk_level(struct trace_writer *w, struct part *part, uint64_t *info,
     part->node_count = part->group_count = 0;
     for (size_t i = 0; i <= w->lod.count && !status; i++) {
         const struct lod_node *node = i < w->lod.count ? &w->lod.nodes[i] : NULL;
-        if (node && node->level > info[LOD_INFO_LEVEL])
+        if (node && !lod_is_in_level(node, (unsigned)info[LOD_INFO_LEVEL]))
             continue;
         if (part->node_count && (!node || part_ends(w, part, node))) {
             info[LOD_INFO_PART] = parts++;
@@ -233,15 +246,15 @@ int lod_flush(struct trace_writer *w)
         lowest = lod->nodes[i].level < lowest ? lod->nodes[i].level : lowest;
         highest = lod->nodes[i].level > highest ? lod->nodes[i].level : highest;
     }
-    size_t stored = SIZE_MAX;
+    size_t stored[2] = {0, 0}; /* nodes of the last level written, of the even and the odd ones */
     for (unsigned level = lowest; level <= LOD_MAX_LEVEL && !status; level++) {
         bool joined;
-        size_t count = merge_level(lod, level, &joined);
-        if (!joined && count > stored / 8 * 5)
+        size_t count = merge_level(lod, level, &joined), *below = &stored[level % 2];
+        if (count == 0 || (!joined && count > *below / 8 * 5))
             continue; /* hardly fewer than the level below: not worth its bytes */
         status = write_level(w, part, level, to_sequence);
-        stored = count;
-        if (level >= highest && count < 16)
+        *below = count;
+        if (level > highest && stored[0] < 16 && stored[1] < 16)
             break;
     }
     if (status)
