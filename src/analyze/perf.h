@@ -209,6 +209,21 @@ struct perf_advice {
     char *action;
 };
 
+/* What follows from an op's name alone. */
+struct perf_name {
+    bool is_known;
+    uint8_t class_, category;
+    uint16_t parts; /* perf_internal.h: enum perf_part */
+};
+
+/* Texts that were made from the same few numbers before: what comes again and again need not be formatted again. */
+#define PERF_MADE_TEXTS 512u
+struct perf_made_text {
+    uint64_t key[6];
+    uint32_t text;
+    bool is_used;
+};
+
 struct perf {
     struct perf_options options;
     struct intern texts;
@@ -240,6 +255,9 @@ struct perf {
     double advice_gain_us;
     struct perf_note *notes;
     size_t note_count, note_capacity;
+    struct perf_name *names; /* by id of the text: what its ops are; filled when first asked */
+    size_t name_capacity;
+    struct perf_made_text made_texts[PERF_MADE_TEXTS];
     struct bytes scratch;
     bool failed; /* no memory */
 };

@@ -141,9 +141,8 @@ static enum perf_category category_of_class(unsigned class_)
     }
 }
 
-enum perf_category perf_category_of(struct perf *perf, uint32_t op_code, unsigned class_)
+enum perf_category perf_category_of(const struct perf *perf, const char *word, unsigned class_)
 {
-    const char *word = perf_text(perf, op_code);
     bool is_compat = perf->options.compat;
     size_t length = strcspn(word, " \t\n\r\f\v");
     if (is_compat ? length == 7 && memcmp(word, "(torch)", 7) == 0 : strstr(word, "(torch)") != NULL)

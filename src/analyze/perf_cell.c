@@ -13,8 +13,7 @@ bool cell_is_missing(struct perf_cell cell)
                                         "#N/A N/A", "#NA",  "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"};
     if (cell.length == 0)
         return true;
-    if (cell.length > 8 || (cell.data[0] >= '2' && cell.data[0] <= '9') ||
-        (cell.data[0] == 'D' || cell.data[0] == '0'))
+    if (cell.length > 8 || !strchr("nN<#1-", cell.data[0]) || cell.data[0] == 0)
         return false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (cell_is(cell, words[i]))

@@ -81,23 +81,60 @@ static const struct {
     {"upsample", PERF_CLASS_MOVE},
 };
 
-static bool has_part(struct perf_cell cell, const char *part)
-{
-    size_t length = strlen(part);
-    for (size_t i = 0; i + length <= cell.length; i++) {
-        if (strncasecmp(cell.data + i, part, length) == 0)
-            return true;
-    }
-    return false;
-}
+static const struct {
+    const char *part;
+    uint16_t flag;
+} part_names[] = {
+    {"decode", PERF_PART_DECODE},
+    {"paged", PERF_PART_DECODE},
+    {"chunked", PERF_PART_DECODE},
+    {"joint", PERF_PART_JOINT},
+    {"ring", PERF_PART_JOINT},
+    {"rms", PERF_PART_RMS},
+    {"rotary", PERF_PART_ROTARY},
+    {"allgather", PERF_PART_ALL_GATHER},
+    {"reducescatter", PERF_PART_REDUCE_SCATTER},
+    {"allreduce", PERF_PART_ALL_REDUCE},
+    {"combine", PERF_PART_COMBINE},
+    {"slice", PERF_PART_SLICE},
+    {"split", PERF_PART_SLICE},
+    {"updatecache", PERF_PART_CACHE},
+    {"updatekvcache", PERF_PART_CACHE},
+    {"fillcache", PERF_PART_CACHE},
+    {"halodeviceoperation", PERF_PART_HALO},
+};
 
-static enum perf_class class_of(struct perf_cell name)
+static enum perf_class class_of(const char *name)
 {
     for (size_t i = 0; i < sizeof class_names / sizeof class_names[0]; i++) {
-        if (has_part(name, class_names[i].part))
+        if (strcasestr(name, class_names[i].part))
             return (enum perf_class)class_names[i].class_;
     }
     return PERF_CLASS_OTHER;
+}
+
+struct perf_name perf_name_of(struct perf *perf, uint32_t op_code)
+{
+    if (op_code >= perf->name_capacity) {
+        size_t before = perf->name_capacity;
+        if (op_code == PERF_NO_TEXT ||
+            !array_reserve(&perf->names, &perf->name_capacity, (size_t)op_code + 1, sizeof *perf->names)) {
+            perf->failed = true;
+            return (struct perf_name){.category = PERF_OTHER};
+        }
+        memset(perf->names + before, 0, (perf->name_capacity - before) * sizeof *perf->names);
+    }
+    struct perf_name *known = &perf->names[op_code];
+    if (!known->is_known) {
+        const char *name = perf_text(perf, op_code);
+        *known = (struct perf_name){.is_known = true, .class_ = (uint8_t)class_of(name)};
+        known->category = (uint8_t)perf_category_of(perf, name, known->class_);
+        for (size_t i = 0; i < sizeof part_names / sizeof part_names[0]; i++) {
+            if (strcasestr(name, part_names[i].part))
+                known->parts |= part_names[i].flag;
+        }
+    }
+    return *known;
 }
 
 /* --- amounts --- */
@@ -151,16 +188,30 @@ static void take_written_bytes(struct perf_row *row, const struct perf_source *s
 
 /* --- classes --- */
 
-static void show_shape(struct perf *perf, struct perf_row *row, const struct perf_source *source,
-                       const char *format, double batch, double m, double k, double n)
+static uint64_t bits_of(double value)
 {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* "NAME b={4} x 32 x 64 x 128", without the batch where it is 1. */
+static void show_shape(struct perf *perf, struct perf_row *row, const struct perf_source *source,
+                       double batch, double m, double k, double n)
+{
+    const uint64_t key[6] = {3, row->op_code, bits_of(batch), bits_of(m), bits_of(k), bits_of(n)};
+    struct perf_made_text *made = perf_find_made(perf, key);
     struct bytes *text = &perf->scratch;
-    bytes_clear(text);
-    bytes_append(text, source->op_code.data, source->op_code.length);
-    if (batch > 1)
-        bytes_append_format(text, format, batch);
-    bytes_append_format(text, " %s%.0f x %.0f x %.0f", batch > 1 ? "x " : "", m, k, n);
-    row->shown = perf_intern(perf, text->data, text->length);
+    if (!made->is_used) {
+        bytes_clear(text);
+        bytes_append(text, source->op_code.data, source->op_code.length);
+        if (batch > 1)
+            bytes_append_format(text, " b={%.0f} x", batch);
+        bytes_append_format(text, " %.0f x %.0f x %.0f", m, k, n);
+        made->text = perf_intern(perf, text->data, text->length);
+        made->is_used = true;
+    }
+    row->shown = made->text;
 }
 
 static void show_unknown_shape(struct perf *perf, struct perf_row *row, const struct perf_source *source)
@@ -179,7 +230,7 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
     row->is_matmul = true;
     row->is_dram_sharded =
         cell_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
-    row->fidelity_text = perf_matmul_types_text(perf, source);
+    row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
     if (!row->has_shape) {
         show_unknown_shape(perf, row, source);
@@ -188,7 +239,7 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
     double w = fmax(in0->w, in1->w), z = fmax(in0->z, in1->z);
     row->dram_bytes = dram_part(row, in0) + dram_part(row, in1) + dram_part(row, out);
     row->flops = 2 * in0->y * in0->x * in1->x * w * z;
-    show_shape(perf, row, source, " b={%.0f}", w * z, in0->y, in0->x, in1->x);
+    show_shape(perf, row, source, w * z, in0->y, in0->x, in1->x);
 }
 
 /* A numeric attribute: 'nnz': '12' or nnz=12; NaN when there is none. */
@@ -228,7 +279,7 @@ static void take_sparse_matmul(struct perf *perf, struct perf_row *row, const st
                              *out = &source->tensors[PERF_OUT(0)];
     struct bytes *text = &perf->scratch;
     row->is_matmul = true;
-    row->fidelity_text = perf_matmul_types_text(perf, source);
+    row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
     if (!row->has_shape) {
         show_unknown_shape(perf, row, source);
@@ -268,7 +319,7 @@ static void take_conv(struct perf *perf, struct perf_row *row, const struct perf
                              *out = &source->tensors[PERF_OUT(0)];
     double height, width;
     row->is_conv = true;
-    row->fidelity_text = perf_matmul_types_text(perf, source);
+    row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape &&
                      perf_conv_window(source->attributes, &height, &width);
     take_all_bytes(row, source);
@@ -283,7 +334,7 @@ static void take_conv(struct perf *perf, struct perf_row *row, const struct perf
         row->flops /= groups;
         row->model_flags |= PERF_FLOPS_AT_LEAST;
     }
-    show_shape(perf, row, source, "", 0, m, k, n);
+    show_shape(perf, row, source, 1, m, k, n);
     bytes_clear(&perf->scratch);
     bytes_append_text(&perf->scratch, perf_text(perf, row->shown));
     perf_append_conv_marks(perf, source->attributes);
@@ -291,7 +342,7 @@ static void take_conv(struct perf *perf, struct perf_row *row, const struct perf
 }
 
 /* Scores and their product with the values: 4 FLOPs for each element of Q and each position of K. */
-static void take_attention(struct perf_row *row, const struct perf_source *source)
+static void take_attention(struct perf_row *row, const struct perf_source *source, unsigned parts)
 {
     const struct perf_tensor *q = &source->tensors[PERF_IN(0)], *k = &source->tensors[PERF_IN(1)];
     take_all_bytes(row, source);
@@ -300,13 +351,11 @@ static void take_attention(struct perf_row *row, const struct perf_source *sourc
         return;
     row->has_shape = true;
     row->flops = 4 * elements(q) * k->y;
-    if (attribute_is_true(source->attributes, "is_causal")) {
+    if (attribute_is_true(source->attributes, "is_causal"))
         row->flops /= 2;
-    }
-    if (has_part(source->op_code, "decode") || has_part(source->op_code, "paged") ||
-        has_part(source->op_code, "chunked"))
+    if (parts & PERF_PART_DECODE)
         row->model_flags |= PERF_FLOPS_AT_MOST;
-    if (has_part(source->op_code, "joint") || has_part(source->op_code, "ring"))
+    if (parts & PERF_PART_JOINT)
         row->model_flags |= PERF_FLOPS_AT_LEAST; /* the other devices' keys come in over links */
 }
 
@@ -340,9 +389,8 @@ static void take_pool(struct perf_row *row, const struct perf_source *source)
 
 /* Collectives list buffers for what is under way among their outputs. The result of a reduce-scatter is the smallest of
  * them, that of the others the largest. */
-static double result_bytes(const struct perf_source *source)
+static double result_bytes(const struct perf_source *source, bool is_smallest)
 {
-    bool is_smallest = has_part(source->op_code, "reducescatter");
     double result = NAN;
     for (size_t i = 0; i < PERF_OUTPUTS; i++) {
         double bytes = tensor_bytes(&source->tensors[PERF_OUT(i)]);
@@ -353,12 +401,11 @@ static double result_bytes(const struct perf_source *source)
 }
 
 /* What a device sends in a ring: everything but its own share. */
-static void take_collective(struct perf_row *row, const struct perf_source *source)
+static void take_collective(struct perf_row *row, const struct perf_source *source, unsigned parts)
 {
     const struct perf_tensor *in = &source->tensors[PERF_IN(0)], *out = &source->tensors[PERF_OUT(0)];
-    double in_bytes = tensor_bytes(in), out_bytes = result_bytes(source);
+    double in_bytes = tensor_bytes(in), out_bytes = result_bytes(source, parts & PERF_PART_REDUCE_SCATTER);
     bool is_linear = cell_has(source->attributes, "Topology::Linear");
-    struct perf_cell name = source->op_code;
     take_all_bytes(row, source);
     row->link_count = attribute_number(source->attributes, "num_links");
     if (isnan(row->link_count))
@@ -368,17 +415,17 @@ static void take_collective(struct perf_row *row, const struct perf_source *sour
     double routed = attribute_number(source->attributes, "num_routed_experts");
     if (isnan(in_bytes) || isnan(out_bytes))
         return;
-    if (has_part(name, "allgather") && in_bytes > 0) {
+    if ((parts & PERF_PART_ALL_GATHER) && in_bytes > 0) {
         double ring = floor(out_bytes / in_bytes);
         row->link_bytes = ring > 1 ? out_bytes * (ring - 1) / ring * (is_linear ? 2 : 1) : NAN;
-    } else if (has_part(name, "reducescatter") && out_bytes > 0) {
+    } else if ((parts & PERF_PART_REDUCE_SCATTER) && out_bytes > 0) {
         double ring = floor(in_bytes / out_bytes);
         row->link_bytes = ring > 1 ? in_bytes * (ring - 1) / ring * (is_linear ? 2 : 1) : NAN;
-    } else if (has_part(name, "allreduce")) {
+    } else if (parts & PERF_PART_ALL_REDUCE) {
         row->link_bytes = 2 * in_bytes * (is_linear ? 2 : 1); /* (n - 1) / n of it, n unknown */
         row->model_flags |= PERF_LINK_ASSUMED;
     } else if (group > 0 && experts > 0) {
-        double total = has_part(name, "combine") ? out_bytes / out->y : in_bytes;
+        double total = parts & PERF_PART_COMBINE ? out_bytes / out->y : in_bytes;
         total *= group * experts / (isnan(routed) ? 256 : routed);
         row->link_bytes = total * group * group / (is_linear ? 4 : 8);
     } else {
@@ -387,13 +434,11 @@ static void take_collective(struct perf_row *row, const struct perf_source *sour
     }
 }
 
-static void take_move(struct perf_row *row, const struct perf_source *source)
+static void take_move(struct perf_row *row, const struct perf_source *source, unsigned parts)
 {
-    struct perf_cell name = source->op_code;
-    bool is_part = has_part(name, "slice") || has_part(name, "split");
-    if (has_part(name, "updatecache") || has_part(name, "updatekvcache") || has_part(name, "fillcache"))
+    if (parts & PERF_PART_CACHE)
         take_written_bytes(row, source, PERF_IN(1)); /* the cache is written in place, where the input says */
-    else if (is_part)
+    else if (parts & PERF_PART_SLICE)
         take_written_bytes(row, source, PERF_OUT(0));
     else
         take_all_bytes(row, source);
@@ -413,8 +458,9 @@ void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_
 {
     if (row->kind == PERF_SIGNPOST)
         return;
-    row->class_ = (uint8_t)class_of(source->op_code);
-    row->fidelity_text = perf_types_text(perf, source);
+    struct perf_name name = perf_name_of(perf, row->op_code);
+    row->class_ = name.class_;
+    row->fidelity_text = perf_types_text(perf, row, source);
     perf_take_program_config(row, source->attributes);
     if (row->kind == PERF_HOST_OP)
         return;
@@ -429,17 +475,17 @@ void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_
         take_conv(perf, row, source);
         break;
     case PERF_CLASS_ATTENTION:
-        take_attention(row, source);
+        take_attention(row, source, name.parts);
         break;
     case PERF_CLASS_NORM:
-        take_per_element(row, source, PERF_IN(0), has_part(source->op_code, "rms") ? 4 : 7);
+        take_per_element(row, source, PERF_IN(0), name.parts & PERF_PART_RMS ? 4 : 7);
         row->model_flags |= PERF_FLOPS_AT_MOST;
         break;
     case PERF_CLASS_SOFTMAX:
         take_per_element(row, source, PERF_IN(0), 5);
         break;
     case PERF_CLASS_ELEMENTWISE:
-        take_per_element(row, source, PERF_OUT(0), has_part(source->op_code, "rotary") ? 3 : 1);
+        take_per_element(row, source, PERF_OUT(0), name.parts & PERF_PART_ROTARY ? 3 : 1);
         row->model_flags |= PERF_FLOPS_AT_LEAST;
         break;
     case PERF_CLASS_REDUCTION:
@@ -450,14 +496,14 @@ void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_
         take_pool(row, source);
         break;
     case PERF_CLASS_COLLECTIVE:
-        take_collective(row, source);
+        take_collective(row, source, name.parts);
         break;
     case PERF_CLASS_EMBEDDING:
         take_embedding(row, source);
         break;
     case PERF_CLASS_MOVE:
-        take_move(row, source);
-        if (cell_has(source->op_code, "HaloDeviceOperation")) {
+        take_move(row, source, name.parts);
+        if (name.parts & PERF_PART_HALO) {
             bytes_clear(&perf->scratch);
             bytes_append(&perf->scratch, source->op_code.data, source->op_code.length);
             perf_append_halo(perf, source->attributes);

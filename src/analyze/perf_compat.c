@@ -90,7 +90,7 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
     perf_take_program_config(row, source->attributes);
     row->is_dram_sharded =
         cell_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
-    row->fidelity_text = perf_matmul_types_text(perf, source);
+    row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape && in0->type.length &&
                      in1->type.length && out->type.length && in0->memory.length && in1->memory.length &&
                      out->memory.length;
@@ -116,7 +116,7 @@ static void take_conv(struct perf *perf, struct perf_row *row, const struct perf
     double height, width;
     row->is_conv = true;
     perf_take_program_config(row, source->attributes);
-    row->fidelity_text = perf_matmul_types_text(perf, source);
+    row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape &&
                      perf_conv_window(source->attributes, &height, &width);
     if (!row->has_shape)
@@ -134,7 +134,7 @@ void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf
 {
     if (row->kind == PERF_SIGNPOST)
         return;
-    row->fidelity_text = perf_types_text(perf, source);
+    row->fidelity_text = perf_types_text(perf, row, source);
     if (cell_has(source->op_code, "Matmul")) {
         take_matmul(perf, row, source);
     } else if (cell_has(source->op_code, "OptimizedConvNew") || cell_has(source->op_code, "Conv2d")) {
@@ -249,7 +249,7 @@ static void fill_rows(struct perf *perf, const struct architecture *architecture
         else if (row->is_conv)
             fill_conv(row, architecture, perf->worker_cores);
         fill_bound(row, 65);
-        row->category = (uint8_t)perf_category_of(perf, row->op_code, PERF_CLASS_OTHER);
+        row->category = perf_name_of(perf, row->op_code).category;
         const char *name = perf_text(perf, row->op_code);
         if (strstr(name, "(torch)"))
             perf->host_op_count++;

@@ -68,25 +68,46 @@ static uint32_t key_of(struct perf *perf, const struct perf_row *row, uint32_t s
     case PERF_BY_MEMORY:
         break;
     }
-    bytes_clear(text);
-    bytes_append(text, name, strcspn(name, " \t\n\r\f\v"));
-    if (perf->options.group_by == PERF_BY_MEMORY && row->in0_memory != PERF_NO_TEXT)
-        append_memory(text, perf_text(perf, row->in0_memory));
-    return perf_intern(perf, text->data, text->length);
+    uint32_t memory = perf->options.group_by == PERF_BY_MEMORY ? row->in0_memory : PERF_NO_TEXT;
+    struct perf_made_text *made = perf_find_made(perf, (const uint64_t[6]){4, row->op_code, memory, 0, 0, 0});
+    if (!made->is_used) {
+        bytes_clear(text);
+        bytes_append(text, name, strcspn(name, " \t\n\r\f\v"));
+        if (memory != PERF_NO_TEXT)
+            append_memory(text, perf_text(perf, memory));
+        made->text = perf_intern(perf, text->data, text->length);
+        made->is_used = true;
+    }
+    return made->text;
 }
 
-static int compare_members(const void *a, const void *b, void *context)
+static int compare_devices(const void *a, const void *b)
 {
-    const struct perf *perf = context;
     const struct member *left = a, *right = b;
-    if (left->key != right->key) {
-        int order = strcmp(perf_text(perf, left->key), perf_text(perf, right->key));
-        if (order)
-            return order;
-    }
     if (left->device != right->device)
         return left->device < right->device ? -1 : 1;
     return left->row < right->row ? -1 : left->row > right->row;
+}
+
+/* Members of one key behind each other, rows in order: a counting sort by the key's id. */
+static struct member *sorted_members(const struct perf *perf, const struct member *members, size_t count)
+{
+    size_t ids = perf->texts.count;
+    struct member *sorted = malloc((count ? count : 1) * sizeof *sorted);
+    size_t *places = calloc(ids + 1, sizeof *places);
+    if (sorted && places) {
+        for (size_t i = 0; i < count; i++)
+            places[members[i].key + 1]++;
+        for (size_t i = 1; i <= ids; i++)
+            places[i] += places[i - 1];
+        for (size_t i = 0; i < count; i++)
+            sorted[places[members[i].key]++] = members[i];
+    } else {
+        free(sorted);
+        sorted = NULL;
+    }
+    free(places);
+    return sorted;
 }
 
 /* Mean, deviation and the rest over the rows of a group that have a FLOPs figure. */
@@ -198,12 +219,14 @@ static size_t collect_members(struct perf *perf, struct member *members, bool is
     return count;
 }
 
-static bool cut_into_groups(struct perf *perf, const struct member *members, size_t count)
+static bool cut_into_groups(struct perf *perf, struct member *members, size_t count)
 {
     for (size_t i = 0; i < count;) {
         size_t all = i, first_group = perf->group_count;
         while (all < count && members[all].key == members[i].key)
             all++;
+        if (perf->options.no_merge_devices)
+            qsort(members + i, all - i, sizeof *members, compare_devices);
         double weighted = weighted_flops(perf, members + i, all - i);
         for (size_t end = i; i < all; i = end) {
             while (end < all && members[end].device == members[i].device)
@@ -226,9 +249,10 @@ int perf_make_groups(struct perf *perf, struct error *err)
     if (!members)
         return error_set(err, ENOMEM, "no memory to group %zu ops", perf->count);
     size_t count = collect_members(perf, members, is_by_device);
-    qsort_r(members, count, sizeof *members, compare_members, perf);
-    bool is_done = !perf->failed && cut_into_groups(perf, members, count);
+    struct member *sorted = perf->failed ? NULL : sorted_members(perf, members, count);
+    bool is_done = sorted && cut_into_groups(perf, sorted, count);
     free(members);
+    free(sorted);
     if (!is_done)
         return error_set(err, ENOMEM, "no memory to group %zu ops", perf->count);
     qsort_r(perf->groups, perf->group_count, sizeof *perf->groups, compare_time, perf);

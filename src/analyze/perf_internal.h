@@ -20,6 +20,24 @@ struct perf_source {
     struct perf_tensor tensors[PERF_TENSORS];       /* inputs, then outputs */
 };
 
+/* Words in an op's name that change its model. */
+enum perf_part {
+    PERF_PART_DECODE = 1, /* or paged, chunked: a cache that need not be full */
+    PERF_PART_JOINT = 2,  /* or ring: other devices' data comes in */
+    PERF_PART_RMS = 4,
+    PERF_PART_ROTARY = 8,
+    PERF_PART_ALL_GATHER = 16,
+    PERF_PART_REDUCE_SCATTER = 32,
+    PERF_PART_ALL_REDUCE = 64,
+    PERF_PART_COMBINE = 128,
+    PERF_PART_SLICE = 256, /* or split */
+    PERF_PART_CACHE = 512, /* writes into a cache in place */
+    PERF_PART_HALO = 1024,
+};
+
+/* What the name of an op says; an unknown name where there is no memory. */
+struct perf_name perf_name_of(struct perf *perf, uint32_t op_code);
+
 #define PERF_IN(i) (i)
 #define PERF_OUT(i) (PERF_INPUTS + (i))
 
@@ -29,6 +47,10 @@ static inline uint32_t perf_intern_cell(struct perf *perf, struct perf_cell cell
     return cell.length ? perf_intern(perf, cell.data, cell.length) : PERF_NO_TEXT;
 }
 
+/* The place for the text made from these six numbers: is_used where it is there, else the caller makes it and fills
+ * `text` and is_used in. */
+struct perf_made_text *perf_find_made(struct perf *perf, const uint64_t key[6]);
+
 /* What the row says of its work, taken while its cells are there. */
 void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
 void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
@@ -37,8 +59,9 @@ void perf_append_conv_marks(struct perf *perf, struct perf_cell attributes);
 void perf_append_halo(struct perf *perf, struct perf_cell attributes);
 bool perf_conv_window(struct perf_cell attributes, double *height, double *width);
 /* What an op's name and data types are shown as, when no model has its own form. */
-uint32_t perf_types_text(struct perf *perf, const struct perf_source *source);
-uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_source *source);
+uint32_t perf_types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source);
+uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_row *row,
+                                const struct perf_source *source);
 void perf_take_program_config(struct perf_row *row, struct perf_cell attributes);
 
 /* perf_window.c: which rows, in which order. */
@@ -58,6 +81,6 @@ int perf_make_advice(struct perf *perf, struct error *err);
 double perf_peak_tflops(const struct perf *perf, const struct perf_row *row, double cores);
 double perf_core_budget(const struct perf *perf, const struct perf_row *row);
 
-enum perf_category perf_category_of(struct perf *perf, uint32_t op_code, unsigned class_);
+enum perf_category perf_category_of(const struct perf *perf, const char *name, unsigned class_);
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 static const char *const fixed_names[PERF_TENSOR] = {
     [PERF_OP_CODE] = "OP CODE",
     [PERF_OP_TYPE] = "OP TYPE",
@@ -52,6 +54,16 @@ uint32_t perf_intern(struct perf *perf, const void *data, size_t length)
     if (id == INTERN_NONE)
         perf->failed = true;
     return id;
+}
+
+struct perf_made_text *perf_find_made(struct perf *perf, const uint64_t key[6])
+{
+    uint64_t hash = hash_bytes(key, 6 * sizeof *key, 1);
+    struct perf_made_text *made = &perf->made_texts[hash % PERF_MADE_TEXTS];
+    if (made->is_used && memcmp(made->key, key, sizeof made->key) != 0)
+        made->is_used = false;
+    memcpy(made->key, key, sizeof made->key);
+    return made;
 }
 
 const char *perf_text(const struct perf *perf, uint32_t id)
@@ -103,6 +115,7 @@ void perf_free(struct perf *perf)
     for (size_t i = 0; i < perf->note_count; i++)
         free(perf->notes[i].text);
     free(perf->notes);
+    free(perf->names);
     bytes_free(&perf->scratch);
     *perf = (struct perf){0};
 }

@@ -105,8 +105,7 @@ static void fill_times(struct perf *perf)
         else
             perf->device_op_count++;
         row->category =
-            (uint8_t)(row->kind == PERF_HOST_OP ? PERF_HOST
-                                                : perf_category_of(perf, row->op_code, row->class_));
+            row->kind == PERF_HOST_OP ? (uint8_t)PERF_HOST : perf_name_of(perf, row->op_code).category;
     }
     if (perf->invalid_count)
         perf_note(perf, PERF_NOTE_WARN, NULL,

@@ -11,14 +11,12 @@ static void append_cell(struct bytes *out, struct perf_cell cell)
     bytes_append(out, cell.data, cell.length);
 }
 
-uint32_t perf_types_text(struct perf *perf, const struct perf_source *source)
+enum { MADE_TYPES = 1, MADE_MATMUL_TYPES };
+
+static void append_types(struct bytes *text, const struct perf_source *source)
 {
     struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
                      out = source->tensors[PERF_OUT(0)].type;
-    struct bytes *text = &perf->scratch;
-    if (!in0.length && !in1.length && !out.length)
-        return PERF_NO_TEXT;
-    bytes_clear(text);
     if (in0.length)
         append_cell(text, cell_short_type(in0));
     if (in1.length) {
@@ -30,16 +28,13 @@ uint32_t perf_types_text(struct perf *perf, const struct perf_source *source)
         bytes_append_text(text, text->length ? " => " : "=> ");
         append_cell(text, cell_short_type(out));
     }
-    return perf_intern(perf, text->data, text->length);
 }
 
-uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_source *source)
+static void append_matmul_types(struct bytes *text, const struct perf_source *source)
 {
     static const struct perf_cell none = {"nan", 3};
     struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
                      out = source->tensors[PERF_OUT(0)].type;
-    struct bytes *text = &perf->scratch;
-    bytes_clear(text);
     append_cell(text, source->fidelity.length ? source->fidelity : none);
     bytes_append_text(text, " ");
     append_cell(text, in0.length ? cell_short_type(in0) : none);
@@ -47,7 +42,39 @@ uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_source *sou
     append_cell(text, in1.length ? cell_short_type(in1) : none);
     bytes_append_text(text, " => ");
     append_cell(text, out.length ? cell_short_type(out) : none);
-    return perf_intern(perf, text->data, text->length);
+}
+
+static uint32_t types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source,
+                           uint64_t kind)
+{
+    /* The types are known by their ids; an unknown fidelity is a text of its own. */
+    const uint64_t key[6] = {
+        kind,          row->types[0], row->types[1],
+        row->types[2], row->fidelity, row->fidelity == PERF_FIDELITY_UNKNOWN ? source->fidelity.length : 0};
+    struct perf_made_text *made = perf_find_made(perf, key);
+    bool is_own = row->fidelity == PERF_FIDELITY_UNKNOWN && source->fidelity.length;
+    if (made->is_used && !is_own)
+        return made->text;
+    bytes_clear(&perf->scratch);
+    if (kind == MADE_TYPES)
+        append_types(&perf->scratch, source);
+    else
+        append_matmul_types(&perf->scratch, source);
+    made->text =
+        perf->scratch.length ? perf_intern(perf, perf->scratch.data, perf->scratch.length) : PERF_NO_TEXT;
+    made->is_used = true;
+    return made->text;
+}
+
+uint32_t perf_types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source)
+{
+    return types_text(perf, row, source, MADE_TYPES);
+}
+
+uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_row *row,
+                                const struct perf_source *source)
+{
+    return types_text(perf, row, source, MADE_MATMUL_TYPES);
 }
 
 void perf_take_program_config(struct perf_row *row, struct perf_cell attributes)

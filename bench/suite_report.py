@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope report: time and memory for 10 k, 100 k and 1 M ops of 98 columns, beside tt-perf-report where it is there."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from run import Row, Skip
+
+PEER = "tt-perf-report==1.2.4"
+
+
+def ops_csv(bench, rows):
+    path = bench.path(f"ops-{rows}.csv")
+    with open(path, "wb") as out:
+        subprocess.run([bench.program("bench_ops_csv"), str(rows)], stdout=out, check=True)
+    return path
+
+
+def peer(bench):
+    """The original's program: on the path, or from pip into the scratch folder; None where it cannot be had."""
+    found = shutil.which("tt-perf-report")
+    if found:
+        return found
+    if os.environ.get("OPSCOPE_NO_INSTALL", "0") not in ("", "0"):
+        return None
+    folder = bench.path("peer")
+    steps = ([sys.executable, "-m", "venv", folder], [os.path.join(folder, "bin", "pip"), "install", "-q", PEER])
+    for step in steps:
+        if subprocess.run(step, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            return None
+    program = os.path.join(folder, "bin", "tt-perf-report")
+    return program if os.path.exists(program) else None
+
+
+def best(bench, command, times):
+    """The least CPU seconds of some runs, and the most memory."""
+    runs = [bench.timed(command) for _ in range(times)]
+    return min(run[0] for run in runs), max(run[2] for run in runs)
+
+
+def rows(bench):
+    sizes = (10_000, 100_000) if bench.quick else (10_000, 100_000, 1_000_000)
+    other = peer(bench)
+    for count in sizes:
+        path = ops_csv(bench, count)
+        size = os.path.getsize(path) / 1e9
+        seconds, memory = best(bench, [bench.opscope, "report", path], 3)
+        floor, floor_name = None, "no tt-perf-report here"
+        if other and count <= 10_000:
+            floor, _ = best(bench, [other, path, "--no-color"], 1)
+            floor_name = "tt-perf-report 1.2.4"
+        elif other:
+            floor_name = "tt-perf-report: see 10,000 ops"
+        is_full = count == 1_000_000
+        yield Row(f"report of {count:,} ops, {size:.2f} GB: CPU", seconds, "s", floor, floor_name,
+                  2 if is_full else None, "<= 2 s" if is_full else "")
+        yield Row(f"report of {count:,} ops: memory", memory, "MiB", limit=512 if is_full else None,
+                  limit_text="<= 512 MiB" if is_full else "")
+        os.unlink(path)
+    small = ops_csv(bench, 10)
+    seconds, _ = best(bench, [bench.opscope, "report", small], 20)
+    yield Row("report of 10 ops: CPU, start to end", seconds * 1000, "ms", limit=10, limit_text="<= 10 ms")
+    if not other:
+        raise Skip("tt-perf-report 1.2.4 is not installed and pip cannot get it")
