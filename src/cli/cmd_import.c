@@ -40,9 +40,9 @@ static int run(const struct command *command, int argc, char **argv)
     fprintf(stderr, "opscope import: %s: %s ops, %s device runs, %s zones, %s signposts\n", options.output,
             format_count(&ops, counts.ops), format_count(&runs, counts.runs),
             format_count(&zones, counts.zones), format_count(&signposts, counts.signposts));
-    if (counts.notes)
+    if (counts.faults)
         fprintf(stderr, "opscope import: %s things could not be read or joined; see opscope info %s\n",
-                format_count(&lost, counts.lost), options.output);
+                format_count(&lost, counts.faults), options.output);
     return EXIT_OK;
 }
 

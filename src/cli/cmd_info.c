@@ -147,6 +147,8 @@ static int run(const struct command *command, int argc, char **argv)
         info_add_open_zones(&view, !is_all);
     if (is_all || options.show == SHOW_LOSSES)
         info_add_losses(&view, !is_all);
+    if (is_all)
+        info_add_import_notes(&view);
     return view_close(&view, EXIT_OK);
 }
 

@@ -13,6 +13,7 @@ extern const struct command command_zones;
 extern const struct command command_tree;
 extern const struct command command_messages;
 extern const struct command command_ops;
+extern const struct command command_device_stats;
 extern const struct command command_report;
 extern const struct command command_machine;
 extern const struct command command_doctor;
@@ -20,9 +21,9 @@ extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,    &command_recover,  &command_import, &command_info,       &command_zones,
-    &command_tree,   &command_messages, &command_ops,    &command_report,     &command_machine,
-    &command_export, &command_doctor,   &command_help,   &command_completion,
+    &command_run,     &command_recover,  &command_import, &command_info,         &command_zones,
+    &command_tree,    &command_messages, &command_ops,    &command_device_stats, &command_report,
+    &command_machine, &command_export,   &command_doctor, &command_help,         &command_completion,
 };
 
 const struct command *command_at(size_t i)

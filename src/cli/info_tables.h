@@ -10,5 +10,7 @@ void info_add_tracks(struct view *view, bool is_alone);
 void info_add_clocks(struct view *view, bool is_alone);
 void info_add_open_zones(struct view *view, bool is_alone);
 void info_add_losses(struct view *view, bool is_alone);
+/* What an import could not read or join; nothing for a trace that was recorded. */
+void info_add_import_notes(struct view *view);
 
 #endif

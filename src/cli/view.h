@@ -25,6 +25,10 @@ struct view {
 int view_open_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,
                     struct error *err);
 
+/* Folders of logs and ops CSVs, which are imported on the way: view_open_trace does it by itself. */
+bool view_is_import(const char *path);
+int view_open_import(struct trace **trace, const char *path, struct error *err);
+
 /* COMMAND_CONTINUE, or the exit status after the error was printed. */
 int view_open(struct view *view, const struct command *command, const char *path,
               const struct trace_filter_options *filter, const struct output_options *output,

@@ -28,12 +28,17 @@
 #define TT_PART_ORDER "order"
 
 struct tt_import_counts {
-    uint64_t ops, runs, zones, signposts, notes, lost;
+    uint64_t ops, runs, zones, signposts, notes;
+    uint64_t faults; /* things that could not be read or joined */
 };
 
 /* Makes `output` of a folder, a device log or an ops CSV. */
 int tt_import(const char *path, const char *output, const struct tt_options *options,
               struct tt_import_counts *counts, struct error *err);
+
+/* Calls back with each note of an imported trace: what could not be read or joined. */
+int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *text), void *context,
+                   struct error *err);
 
 /* True when the file is a trace that tt_import made. */
 bool tt_trace_is_imported(const char *path);

@@ -38,6 +38,27 @@ bool tt_trace_is_imported(const char *path)
     return is_it;
 }
 
+int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *text), void *context,
+                   struct error *err)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_POINTS};
+    const struct trace_track *track = import_track(trace);
+    struct trace_rows rows = {0};
+    const struct trace_block *block;
+    size_t position = 0;
+    int result = 0;
+    while (track && result == 0 && (block = trace_next_block(trace, &filter, &position))) {
+        result = trace_decode_rows(trace, block, &rows, err);
+        for (size_t i = 0; result == 0 && i < rows.count; i++) {
+            if (rows.points[i].track == track->id && rows.points[i].kind == TRACE_POINT_MESSAGE &&
+                strcmp(rows.points[i].header, "import") == 0)
+                note(context, rows.points[i].text);
+        }
+    }
+    trace_rows_free(&rows);
+    return result;
+}
+
 /* --- ops --- */
 
 struct reader {

@@ -453,12 +453,12 @@ static void write_runs(struct tt_trace_writer *w)
 
 /* --- signposts, notes, losses --- */
 
+/* What could not be joined is still there: it is told, but not lost. */
 static uint32_t loss_reason(const char *kind)
 {
-    return strncmp(kind, "damaged", 7) == 0     ? TRACE_LOSS_DAMAGED
-           : strncmp(kind, "unmatched", 9) == 0 ? TRACE_LOSS_UNMATCHED
-           : strncmp(kind, "dropped", 7) == 0   ? TRACE_LOSS_BUFFER_FULL
-                                                : 0;
+    return strncmp(kind, "damaged", 7) == 0   ? TRACE_LOSS_DAMAGED
+           : strncmp(kind, "dropped", 7) == 0 ? TRACE_LOSS_BUFFER_FULL
+                                              : 0;
 }
 
 static void write_notes(struct tt_trace_writer *w)
@@ -475,9 +475,10 @@ static void write_notes(struct tt_trace_writer *w)
         write_point(w, TRACE_POINT_MESSAGE, 0, cell_of("import", 6),
                     cell_of((const char *)text.data, text.length));
         w->counts->notes++;
+        if (strncmp(note->kind, "told", 4) != 0)
+            w->counts->faults += note->count;
         if (reason == 0)
             continue;
-        w->counts->lost += note->count;
         trace_writer_loss(w->writer, &(struct trace_loss){.process = w->process,
                                                           .track = w->import_track,
                                                           .reason = reason,

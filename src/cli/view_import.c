@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs and tables of other tools, opened as if they were traces: they are imported into a file that has no name
+ * any more once it is open, so that nothing is left behind however the command ends. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/ops_rows.h"
+#include "cli/view.h"
+#include "import/tenstorrent_trace.h"
+
+bool view_is_import(const char *path)
+{
+    return ops_rows_is_source(path);
+}
+
+int view_open_import(struct trace **trace, const char *path, struct error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct bytes folder = {0}, file = {0};
+    struct tt_import_counts counts;
+    bytes_append_format(&folder, "%s/opscope-import-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    bytes_append_u8(&folder, 0);
+    if (folder.failed)
+        return error_set_errno(err, ENOMEM, "%s", path);
+    if (!mkdtemp((char *)folder.data)) {
+        int code = errno;
+        bytes_free(&folder);
+        return error_set_errno(err, code, "%s: no temporary folder", path);
+    }
+    bytes_append_format(&file, "%s/trace.opscope", (const char *)folder.data);
+    bytes_append_u8(&file, 0);
+    int result = file.failed
+                     ? error_set_errno(err, ENOMEM, "%s", path)
+                     : tt_import(path, (const char *)file.data, &(struct tt_options){0}, &counts, err);
+    if (result == 0)
+        result = trace_open(trace, (const char *)file.data, 0, err);
+    if (!file.failed)
+        unlink((const char *)file.data);
+    rmdir((const char *)folder.data);
+    bytes_free(&file);
+    bytes_free(&folder);
+    return result;
+}
