@@ -115,7 +115,6 @@ static void ops(void)
     opscope_device_zone(core, "outer kernel", 1000000, 400);
     opscope_device_zone(core, "inner kernel", 1000100, 100);
     opscope_device_zone(0, "nowhere", 1, 1);
-    opscope_device_sync(device, opscope_now(), 2000000, 10);
 }
 
 int main(void)
