@@ -102,6 +102,8 @@ static const struct {
     {"updatekvcache", PERF_PART_CACHE},
     {"fillcache", PERF_PART_CACHE},
     {"halodeviceoperation", PERF_PART_HALO},
+    {"copy", PERF_PART_COPY},
+    {"move", PERF_PART_COPY},
 };
 
 static enum perf_class class_of(const char *name)
@@ -438,6 +440,9 @@ static void take_move(struct perf_row *row, const struct perf_source *source, un
 {
     if (parts & PERF_PART_CACHE)
         take_written_bytes(row, source, PERF_IN(1)); /* the cache is written in place, where the input says */
+    else if (parts & PERF_PART_COPY)
+        row->dram_bytes =
+            dram_part(row, &source->tensors[PERF_IN(0)]) + dram_part(row, &source->tensors[PERF_OUT(0)]);
     else if (parts & PERF_PART_SLICE)
         take_written_bytes(row, source, PERF_OUT(0));
     else

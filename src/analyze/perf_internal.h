@@ -33,6 +33,7 @@ enum perf_part {
     PERF_PART_SLICE = 256, /* or split */
     PERF_PART_CACHE = 512, /* writes into a cache in place */
     PERF_PART_HALO = 1024,
+    PERF_PART_COPY = 2048, /* into a tensor that is listed among the inputs, too */
 };
 
 /* What the name of an op says; an unknown name where there is no memory. */

@@ -22,7 +22,7 @@ static const char page_style[] =
     ".wide{overflow-x:auto;border:1px solid var(--line);border-radius:8px}\n"
     "table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:4px 9px;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}\n"
-    "td.text{white-space:normal;overflow-wrap:anywhere;min-width:180px}\n"
+    "td.text{white-space:normal;overflow-wrap:break-word;min-width:270px;max-width:460px}\n"
     "th{background:var(--soft);position:sticky;top:0;cursor:pointer;user-select:none}\n"
     "td.n,th.n{text-align:right}tr:last-child td{border-bottom:0}tbody tr:hover{background:var(--soft)}\n"
     "th[aria-sort]::after{content:' \\2193'}th[aria-sort=ascending]::after{content:' \\2191'}\n"

@@ -271,8 +271,16 @@ static void append_grid(const struct axes *axes, struct bytes *out)
 
 /* A roof: up the DRAM slope to the peak, then level. */
 static void append_roof(const struct perf *perf, const struct axes *axes, double peak, const char *name,
-                        const char *colour, struct bytes *out)
+                        const char *colour, unsigned nth, struct bytes *out)
 {
+    double legend_y = PLOT_TOP + 16 + 16 * nth;
+    bytes_append_format(
+        out,
+        "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke=\"%s\" stroke-width=\"2\"/>"
+        "<text x=\"%.0f\" y=\"%.0f\" font-size=\"11\" fill=\"currentColor\">%s %.1f "
+        "TFLOP/s</text>\n",
+        PLOT_LEFT + 10, legend_y - 4, PLOT_LEFT + 28, legend_y - 4, colour, PLOT_LEFT + 34, legend_y, name,
+        peak);
     double slope = perf->machine->dram_gb_s / 1e3; /* TFLOP/s for each FLOP per byte */
     double from = fmax(pow(10, axes->x_from), pow(10, axes->y_from) / slope), ridge = peak / slope;
     double to = pow(10, axes->x_to);
@@ -281,14 +289,9 @@ static void append_roof(const struct perf *perf, const struct axes *axes, double
     bytes_append_format(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"", colour);
     if (ridge > from)
         bytes_append_format(out, "%.1f,%.1f ", at_x(axes, from), at_y(axes, from * slope));
-    bytes_append_format(out, "%.1f,%.1f %.1f,%.1f\"/>", at_x(axes, fmax(from, fmin(ridge, to))),
-                        at_y(axes, fmin(peak, fmax(from, fmin(ridge, to)) * slope)), PLOT_RIGHT,
-                        at_y(axes, fmin(peak, to * slope)));
-    bytes_append_format(
-        out,
-        "<text x=\"%.0f\" y=\"%.1f\" font-size=\"11\" text-anchor=\"end\" fill=\"%s\">%s %.1f "
-        "TFLOP/s</text>\n",
-        PLOT_RIGHT - 4, at_y(axes, fmin(peak, to * slope)) - 4, colour, name, peak);
+    double bend = fmax(from, fmin(ridge, to));
+    bytes_append_format(out, "%.1f,%.1f %.1f,%.1f\"/>\n", at_x(axes, bend),
+                        at_y(axes, fmin(peak, bend * slope)), PLOT_RIGHT, at_y(axes, fmin(peak, to * slope)));
 }
 
 static void append_point(const struct perf *perf, const struct perf_row *row, const struct axes *axes,
@@ -316,9 +319,9 @@ void perf_svg_append_roofline(const struct perf *perf, struct bytes *out)
                            "font-family=\"system-ui, sans-serif\" role=\"img\" aria-label=\"Roofline\">\n");
     append_grid(&axes, out);
     for (unsigned i = 0; i < 4; i++)
-        append_roof(perf, &axes, peaks[i] * perf->worker_cores, names[i], colours[i], out);
+        append_roof(perf, &axes, peaks[i] * perf->worker_cores, names[i], colours[i], i, out);
     append_roof(perf, &axes, perf->machine->vector_tflops_per_core * perf->worker_cores, "vector", "#5577aa",
-                out);
+                4, out);
     for (size_t i = 0; i < perf->count && drawn < POINTS_MAX; i++) {
         const struct perf_row *row = perf_at(perf, i);
         if (is_on_plot(row)) {
