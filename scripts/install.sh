@@ -53,7 +53,8 @@ DESTDIR=$scratch cmake --install "$build" --prefix "$prefix" >/dev/null
     fi
 done
 # Folders that only we fill go when they are empty; shared ones (bin, lib, man1) are left alone.
-(cd "$scratch" && find . -depth -type d -name opscope | sed 's/^\.//') | while IFS= read -r folder; do
-    rmdir "$destdir$folder" 2>/dev/null || true
-done
+(cd "$scratch$prefix" && find . -depth -type d \( -path '*/opscope' -o -path '*/opscope/*' \)) |
+    while IFS= read -r folder; do
+        rmdir "$destdir$prefix/$folder" 2>/dev/null || true
+    done
 refresh_loader_cache

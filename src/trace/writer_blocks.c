@@ -206,7 +206,8 @@ static void copy_carried(struct trace_writer *w, struct block_scratch *b, struct
 {
     struct directory *d = &b->carried;
     uint32_t first = b->carried_count;
-    qsort(s->carried, s->carried_count, sizeof *s->carried, compare_carried);
+    if (s->carried_count) /* qsort takes no null pointer, not even for nothing */
+        qsort(s->carried, s->carried_count, sizeof *s->carried, compare_carried);
     for (size_t i = 0; i < s->carried_count; i++) {
         const struct carried_row *row = &s->carried[i];
         uint32_t at = b->carried_count++;

@@ -116,9 +116,10 @@ static uint32_t intern_name(struct writer_definitions *d, const char *name, cons
     return key->failed ? INTERN_NONE : intern_add(&d->name_keys, key->data, key->length);
 }
 
+/* The id is one that intern_name has just given, so its key has all three texts. */
 static void fill_name(struct writer_definitions *d, uint32_t id, uint32_t line, uint32_t colour)
 {
-    const char *name = intern_text(&d->name_keys, id);
+    const char *name = d->name_keys.entries[id].data;
     const char *function = name + strlen(name) + 1;
     d->names[id] = (struct writer_name){.name = name,
                                         .function = function,
