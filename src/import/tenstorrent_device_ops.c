@@ -248,8 +248,8 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
 
 static void note_header(struct tt_log *log, const struct tt_log_reader *reader)
 {
-    static const char no_header[] = "damaged log header", no_columns[] = "damaged log columns", bad[] = "damaged log line",
-                      no_frequency[] = "told: frequency";
+    static const char no_header[] = "damaged log header", no_columns[] = "damaged log columns",
+                      bad[] = "damaged log line", no_frequency[] = "told: frequency";
     log->header = reader->header;
     log->header.arch = cell_of(tt_keep(log->notes, reader->header.arch.length ? reader->header.arch.data : "",
                                        reader->header.arch.length),
@@ -284,7 +284,8 @@ struct walk {
     size_t touched_count;
     uint64_t *durations;
     struct tt_device_op op;
-    bool is_open; /* the op has marks */
+    bool is_open;     /* the op has marks */
+    bool has_started; /* a core's firmware began: what has no start is the rest of the op before */
     uint32_t stamp;
     size_t core_count, done_count;
 };
@@ -292,7 +293,7 @@ struct walk {
 static void begin_op(struct walk *walk, const struct tt_group *group)
 {
     walk->op = (struct tt_device_op){.id = group->id, .device = group->device, .key = TT_NONE};
-    walk->is_open = false;
+    walk->is_open = walk->has_started = false;
     walk->touched_count = 0;
     walk->done_count = 0;
     walk->stamp++;
@@ -395,9 +396,10 @@ static void count_mark(struct walk *walk, const struct tt_mark *mark, uint32_t c
 static bool follow_master(struct walk *walk, const struct tt_mark *mark, uint32_t class)
 {
     struct core_state *core = &walk->cores[mark->core];
-    if (class & TT_CLASS_START)
+    if (class & TT_CLASS_START) {
         core->is_running = true;
-    else if (core->is_running && !core->is_done) {
+        walk->has_started = true;
+    } else if (core->is_running && !core->is_done) {
         core->is_done = true;
         walk->done_count++;
     }
