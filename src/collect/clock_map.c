@@ -110,7 +110,11 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
     const struct clock_sample *oldest = &map->recent[0];
     if (sample->ticks <= map->recent[map->recent_count - 1].ticks || sample->raw_ns <= oldest->raw_ns)
         return true; /* nothing to learn */
+    if (sample->ticks <= oldest->ticks)
+        return true;
     uint64_t true_slope = slope(oldest, sample);
+    if (!true_slope)
+        return true; /* pairs that no clock of ours has made */
     struct clock_piece *last = &map->pieces[map->piece_count - 1];
     if (map->recent_count == 1 && map->piece_count == 1 && last->multiplier == 0) {
         last->multiplier = true_slope; /* the second sample of all: the first piece gets its slope */
