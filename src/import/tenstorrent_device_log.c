@@ -57,7 +57,7 @@ bool tt_log_is_log(const char *data, size_t length)
 /* "KEY: VALUE" among items separated by commas. */
 static struct op_cell header_item(struct op_cell line, const char *key)
 {
-    const char *at = line.data, *end = line.data + line.length;
+    const char *at = line.data, *end = line.length ? line.data + line.length : line.data;
     while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         struct op_cell item = cell_trim(cell_of(at, (size_t)((comma ? comma : end) - at)));
@@ -86,7 +86,7 @@ static void read_first_line(struct tt_log_reader *reader, struct op_cell line)
 
 static void read_columns(struct tt_log_reader *reader, struct op_cell line)
 {
-    const char *at = line.data, *end = line.data + line.length;
+    const char *at = line.data, *end = line.length ? line.data + line.length : line.data;
     unsigned best[FIELDS];
     memset(reader->positions, ABSENT, sizeof reader->positions);
     for (unsigned f = 0; f < FIELDS; f++)
@@ -112,7 +112,7 @@ static void read_columns(struct tt_log_reader *reader, struct op_cell line)
 
 void tt_log_reader_init(struct tt_log_reader *reader, const char *data, size_t length)
 {
-    *reader = (struct tt_log_reader){.at = data, .end = data + length};
+    *reader = (struct tt_log_reader){.at = data, .end = length ? data + length : data};
     memset(reader->positions, ABSENT, sizeof reader->positions);
     if (length == 0)
         return;
@@ -252,7 +252,7 @@ struct tt_marker_rest tt_marker_rest(const struct tt_marker *marker)
 bool tt_meta_value(struct op_cell meta, const char *key, struct op_cell *value)
 {
     size_t length = strlen(key);
-    const char *at = meta.data, *end = meta.data + meta.length;
+    const char *at = meta.data, *end = meta.length ? meta.data + meta.length : meta.data;
     while (meta.length > 0 && (at = memmem(at, (size_t)(end - at), key, length))) {
         const char *before = at - 1, *behind = at + length;
         at = behind;

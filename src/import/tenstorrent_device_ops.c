@@ -621,7 +621,7 @@ int tt_log_read_sub_devices(struct tt_log *log, struct tt_model *notes, const ch
     struct reading *reading = calloc(1, sizeof *reading);
     struct tt_log_reader reader;
     struct tt_marker marker;
-    const char *end = data + length;
+    const char *end = length ? data + length : data;
     *log = (struct tt_log){.notes = notes};
     if (!reading)
         return error_set_errno(err, ENOMEM, "profile_log_device.csv");

@@ -106,7 +106,7 @@ static int load_names(struct definition_block *b)
 {
     static const uint16_t ids[] = {NAME_ID, NAME_LINE, NAME_COLOUR};
     int status = begin_kind(b, ids, 3, NAME_LENGTH, 3, NAME_TEXT);
-    const uint64_t *v = b->values, *lengths = v + 3 * b->count;
+    const uint64_t *v = b->values, *lengths = b->count ? v + 3 * b->count : v;
     for (size_t i = 0; i < b->count && !status; i++) {
         struct trace_name name = {.id = (uint32_t)v[i],
                                   .line = (uint32_t)v[b->count + i],
@@ -129,7 +129,7 @@ static int load_processes(struct definition_block *b)
                                    PROCESS_END, PROCESS_STATUS, PROCESS_FLAGS, PROCESS_KEY};
     int status = begin_kind(b, ids, 8, PROCESS_LENGTH, 2, PROCESS_TEXT);
     size_t n = b->count;
-    const uint64_t *v = b->values, *lengths = v + 8 * n;
+    const uint64_t *v = b->values, *lengths = n ? v + 8 * n : v;
     for (size_t i = 0; i < n && !status; i++) {
         struct trace_process process = {.id = (uint32_t)v[i],
                                         .parent = (uint32_t)v[n + i],
@@ -251,7 +251,7 @@ static int load_descriptions(struct definition_block *b)
     static const uint16_t ids[] = {DESCRIPTION_ID, DESCRIPTION_PARTS};
     int status = begin_kind(b, ids, 2, 0, 0, DESCRIPTION_TEXT);
     size_t first = b->t->part_count;
-    const uint64_t *counts = b->values + b->count;
+    const uint64_t *counts = b->count ? b->values + b->count : b->values;
     if (!status && b->count)
         status = load_parts(b, counts);
     for (size_t i = 0; i < b->count && !status; i++) {

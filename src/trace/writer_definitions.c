@@ -477,7 +477,8 @@ static long put_one_block(struct trace_writer *w, struct flush_progress *done, u
     bytes_clear(text);
     if (clocks)
         put_clocks(d, d->new_clocks.ids + done->clocks, clocks, values, text);
-    put_clock_points(d, d->points + done->points, points, values);
+    if (points)
+        put_clock_points(d, d->points + done->points, points, values);
     bytes_clear(text);
     size_t descriptions = take_of(&d->new_descriptions, done->descriptions, MAX_ROWS_A_BLOCK);
     if (descriptions)
