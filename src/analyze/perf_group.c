@@ -255,7 +255,8 @@ int perf_make_groups(struct perf *perf, struct error *err)
     free(sorted);
     if (!is_done)
         return error_set(err, ENOMEM, "no memory to group %zu ops", perf->count);
-    qsort_r(perf->groups, perf->group_count, sizeof *perf->groups, compare_time, perf);
+    if (perf->group_count)
+        qsort_r(perf->groups, perf->group_count, sizeof *perf->groups, compare_time, perf);
     fill_percent(perf, is_by_device);
     return 0;
 }

@@ -212,7 +212,8 @@ static double take_number(struct perf *perf, const struct perf_cell *cells, size
 static double take_count(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line)
 {
     double value = take_number(perf, cells, column, line);
-    if (!perf->options.compat && !isnan(value) && (value < 0 || value > 1048576 || floor(value) != value)) {
+    bool is_too_low = value < 0 || (value == 0 && column == PERF_CORES);
+    if (!perf->options.compat && !isnan(value) && (is_too_low || value > 1048576 || floor(value) != value)) {
         note_bad_cell(perf, column, cells[column], line, "a count");
         return NAN;
     }

@@ -49,13 +49,11 @@ static struct perf_options perf_options_of(const struct report_options *options,
 }
 
 /* What the report has to say beside the table: for people, on stderr. */
-static void print_notes(const struct perf *perf, bool is_quiet)
+static void print_notes(const struct perf *perf)
 {
     struct bytes text = {0};
     for (size_t i = 0; i < perf->note_count; i++) {
         const struct perf_note *note = &perf->notes[i];
-        if (is_quiet && note->level == PERF_NOTE_INFO)
-            continue;
         bytes_append_text(&text,
                           note->level == PERF_NOTE_WARN ? "opscope report: warning: " : "opscope report: ");
         utf8_append_visible(&text, note->text, strlen(note->text));
@@ -96,7 +94,7 @@ static int run(const struct command *command, int argc, char **argv)
     status = perf_begin(&perf, &wanted, &err);
     if (!status)
         status = make_report(&perf, &line, &err);
-    print_notes(&perf, false);
+    print_notes(&perf);
     if (!status)
         status =
             options.compat ? report_show_compat(&perf, &options, &err) : report_show(&perf, &options, &err);

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small ops CSV of our own for tests: two devices' worth of columns, one of each kind of op, easy to damage."""
+
+import csv
+import io
+
+TENSORS = ("INPUT_0", "INPUT_1", "OUTPUT_0")
+COLUMNS = [
+    "OP CODE",
+    "OP TYPE",
+    "GLOBAL CALL COUNT",
+    "DEVICE ID",
+    "DEVICE ARCH",
+    "ATTRIBUTES",
+    "MATH FIDELITY",
+    "CORE COUNT",
+    "AVAILABLE WORKER CORE COUNT",
+    "HOST START TS",
+    "HOST DURATION [ns]",
+    "OP TO OP LATENCY [ns]",
+    "DEVICE FW DURATION [ns]",
+    "DEVICE KERNEL DURATION [ns]",
+]
+for tensor in TENSORS:
+    COLUMNS += [f"{tensor}_{side}_PAD[LOGICAL]" for side in "WZYX"]
+    COLUMNS += [f"{tensor}_LAYOUT", f"{tensor}_DATATYPE", f"{tensor}_MEMORY"]
+
+
+def tensor_cells(name, shape, kind="BFLOAT16", memory="DEV_0_DRAM_INTERLEAVED"):
+    cells = {f"{name}_{side}_PAD[LOGICAL]": f"{size}[{size}]" for side, size in zip("WZYX", shape)}
+    cells.update({f"{name}_LAYOUT": "TILE", f"{name}_DATATYPE": kind, f"{name}_MEMORY": memory})
+    return cells
+
+
+def device_op(name, number, duration, **cells):
+    row = {
+        "OP CODE": name,
+        "OP TYPE": "tt_dnn_device",
+        "GLOBAL CALL COUNT": str(1024 * number),
+        "DEVICE ID": "0",
+        "DEVICE ARCH": "wormhole_b0",
+        "CORE COUNT": "64",
+        "AVAILABLE WORKER CORE COUNT": "64",
+        "HOST START TS": str(1000000 + 1000 * number),
+        "HOST DURATION [ns]": "500",
+        "OP TO OP LATENCY [ns]": "700",
+        "DEVICE FW DURATION [ns]": str(duration + 300),
+        "DEVICE KERNEL DURATION [ns]": str(duration),
+    }
+    row.update(cells)
+    return row
+
+
+EMBEDDING, MATMUL, CONV, NORM, FALLBACK, LAST = range(6)
+
+
+def good_rows():
+    """Embedding, matmul, convolution, norm, a host op, an elementwise op."""
+    return [
+        device_op(
+            "EmbeddingsDeviceOperation",
+            1,
+            5000,
+            **tensor_cells("INPUT_0", (1, 1, 32, 32), "UINT32"),
+            **tensor_cells("OUTPUT_0", (1, 1, 32, 4096)),
+        ),
+        device_op(
+            "MatmulDeviceOperation",
+            2,
+            100000,
+            **{"MATH FIDELITY": "HiFi2", "ATTRIBUTES": "{'bcast_batch': '1'}"},
+            **tensor_cells("INPUT_0", (1, 1, 32, 4096)),
+            **tensor_cells("INPUT_1", (1, 1, 4096, 4096), "BFLOAT8_B"),
+            **tensor_cells("OUTPUT_0", (1, 1, 32, 4096)),
+        ),
+        device_op(
+            "Conv2dDeviceOperation",
+            3,
+            50000,
+            **{"MATH FIDELITY": "LoFi", "ATTRIBUTES": "{'sliding_window': 'SlidingWindow(window_hw=(3;3); stride_hw=(1;1))'}"},
+            **tensor_cells("INPUT_0", (1, 1, 3136, 64), memory="DEV_0_L1_HEIGHT_SHARDED"),
+            **tensor_cells("INPUT_1", (1, 1, 576, 64), "BFLOAT8_B"),
+            **tensor_cells("OUTPUT_0", (1, 1, 3136, 64), memory="DEV_0_L1_HEIGHT_SHARDED"),
+        ),
+        device_op(
+            "LayerNormDeviceOperation",
+            4,
+            9000,
+            **tensor_cells("INPUT_0", (1, 1, 32, 4096)),
+            **tensor_cells("OUTPUT_0", (1, 1, 32, 4096)),
+        ),
+        {
+            "OP CODE": "(torch) aten.add",
+            "OP TYPE": "python_fallback",
+            "GLOBAL CALL COUNT": "5120",
+            "HOST START TS": "1005000",
+            "HOST DURATION [ns]": "80000",
+        },
+        device_op(
+            "BinaryNgDeviceOperation",
+            6,
+            3000,
+            **tensor_cells("INPUT_0", (1, 1, 32, 4096)),
+            **tensor_cells("INPUT_1", (1, 1, 32, 4096)),
+            **tensor_cells("OUTPUT_0", (1, 1, 32, 4096)),
+        ),
+    ]
+
+
+def text_of(rows, columns=None, line_end="\n"):
+    columns = columns or COLUMNS
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator=line_end)
+    writer.writerow(columns)
+    writer.writerows([row.get(column, "") for column in columns] for row in rows)
+    return out.getvalue()
