@@ -673,6 +673,11 @@ static int decode_plain_u64(struct column_codec *codec, const struct column *col
     return 0;
 }
 
+void column_rehash(struct column *column, const uint8_t *stored)
+{
+    column->hash = hash_stored(stored, column->size);
+}
+
 bool column_is_intact(const struct column *column, const uint8_t *stored)
 {
     return column->width <= 8 && hash_stored(stored, column->size) == column->hash;

@@ -64,6 +64,7 @@ int column_encode_bytes(struct column_codec *codec, const void *data, size_t len
 
 /* True when the stored bytes have the hash that the column table says. */
 bool column_is_intact(const struct column *column, const uint8_t *stored);
+void column_rehash(struct column *column, const uint8_t *stored); /* for tests that change the bytes */
 
 /* Decode column->count values from column->size bytes into `out`, after checking the hash. The caller has
  * bounded the count. Values that do not fit 32 bits are cut. Return 0, -EINVAL (damaged) or -ENOMEM. */

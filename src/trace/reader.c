@@ -137,14 +137,32 @@ static int compare_sequence(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* Zones by track once more, from the blocks that are left. */
+static int recount_totals(struct trace *t, struct error *err)
+{
+    struct block_view view;
+    for (size_t i = 0; i < t->source_count; i++)
+        t->sources[i].totals.count = 0;
+    for (size_t i = 0; i < t->entry_count; i++) {
+        if (t->entries[i].block.type != TRACE_BLOCK_ZONES)
+            continue;
+        int status = reader_open_block(t, &t->entries[i], false, &view, err);
+        if (!status)
+            status = reader_decode_error(t, &t->entries[i], index_add_totals_of_block(t, &view), err);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
 /* The same segment twice in a concatenation counts once. */
-static int drop_duplicates(struct trace *t)
+static int drop_duplicates(struct trace *t, struct error *err)
 {
     if (t->info.segment_count < 2 && !t->info.is_salvaged)
         return 0;
     struct entry **order = malloc((t->entry_count + 1) * sizeof(struct entry *));
     if (!order)
-        return -ENOMEM;
+        return error_set_errno(err, ENOMEM, "%s", t->path);
     for (size_t i = 0; i < t->entry_count; i++)
         order[i] = &t->entries[i];
     qsort(order, t->entry_count, sizeof *order, compare_sequence);
@@ -156,8 +174,9 @@ static int drop_duplicates(struct trace *t)
     for (size_t i = 0; i < t->entry_count; i++)
         if (!t->entries[i].is_duplicate)
             t->entries[kept++] = t->entries[i];
+    bool had_any = kept < t->entry_count;
     t->entry_count = kept;
-    return 0;
+    return had_any ? recount_totals(t, err) : 0;
 }
 
 static bool has_times(uint32_t type)
@@ -237,8 +256,8 @@ static int load(struct trace *t, struct error *err)
 {
     struct error local = {0};
     int status = t->flags & TRACE_OPEN_SALVAGE ? salvage_index(t, &local) : index_load(t, &local);
-    if (!status && drop_duplicates(t))
-        status = error_set_errno(&local, ENOMEM, "%s", t->path);
+    if (!status)
+        status = drop_duplicates(t, &local);
     if (!status)
         status = definitions_load(t, &local);
     if (!status)

@@ -133,6 +133,8 @@ int index_load_open_zones(struct trace *t, const struct block_view *view)
         return -ENOMEM;
     struct source *source = &t->sources[index];
     size_t count = block_count(view, CHECKPOINT_OPEN_TRACK);
+    if (view->header.sequence > source->last_sequence)
+        source->last_sequence = view->header.sequence;
     if (source->has_checkpoint && source->checkpoint_sequence > view->header.sequence)
         return 0;
     if (count > BLOCK_MAX_ROWS)
@@ -263,8 +265,6 @@ static int load_checkpoint(struct trace *t, uint64_t start, uint64_t length, uin
         status = load_totals(t, &t->sources[source], &view);
     if (!status)
         status = index_load_open_zones(t, &view);
-    if (view.header.sequence > t->sources[source].last_sequence)
-        t->sources[source].last_sequence = view.header.sequence;
     if (status == -ENOMEM)
         return error_set_errno(err, ENOMEM, "%s", t->path);
     if (status)

@@ -91,12 +91,12 @@ int salvage_index(struct trace *t, struct error *err)
             return error_set_errno(err, ENOMEM, "%s", t->path);
         if (size) {
             offset += size;
+            t->whole_length = offset;
             continue;
         }
         t->info.damaged_blocks++;
         offset = find_magic(t, offset + 1);
     }
-    t->whole_length = t->size;
     if (t->entry_count == 0 && t->info.segment_count == 0)
         return error_set(err, EINVAL, "%s: no block of an opscope trace in it", t->path);
     if (t->info.format_version == 0)

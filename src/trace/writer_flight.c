@@ -23,6 +23,12 @@ char *flight_segment_path(const struct trace_writer *w, uint32_t number)
     return asprintf(&path, "%s.partial.%03u", w->path, (unsigned)number) < 0 ? NULL : path;
 }
 
+char *flight_joined_path(const struct trace_writer *w)
+{
+    char *path;
+    return asprintf(&path, "%s.partial.join", w->path) < 0 ? NULL : path;
+}
+
 static uint64_t finished_bytes(const struct trace_writer *w)
 {
     uint64_t sum = 0;
@@ -96,14 +102,11 @@ static void segment_times(const struct trace_writer *w, struct segment_file *fil
     }
 }
 
-/* Ends the segment and puts it on the list of finished ones. */
-static int end_segment(struct trace_writer *w, struct error *err)
+/* Puts the segment, which is finished, on the list. */
+int flight_keep_segment(struct trace_writer *w, struct error *err)
 {
     if (!array_reserve(&w->finished, &w->finished_capacity, w->finished_count + 1, sizeof *w->finished))
         return error_set_errno(err, ENOMEM, "%s", w->path);
-    int status = file_end_segment(w, err);
-    if (status)
-        return status;
     struct segment_file *file = &w->finished[w->finished_count++];
     *file = (struct segment_file){.number = w->segment_number,
                                   .size = w->end,
@@ -120,25 +123,35 @@ static int end_segment(struct trace_writer *w, struct error *err)
     return 0;
 }
 
-int flight_rotate(struct trace_writer *w, struct error *err)
+int flight_end_segment(struct trace_writer *w, struct error *err)
 {
-    int status = end_segment(w, err);
-    if (status)
-        return status;
+    int status = file_end_segment(w, err);
+    return status ? status : flight_keep_segment(w, err);
+}
+
+/* The next segment file. */
+int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err)
+{
     flight_drop_oldest(w, w->max_size_bytes / 8);
     w->segment_number++;
     char *path = flight_segment_path(w, w->segment_number);
     if (!path)
         return error_set_errno(err, ENOMEM, "%s", w->path);
-    status = file_create(w, path, err);
+    int status = file_create(w, path, err);
     free(path);
     if (!status)
-        status = file_begin_segment(w, 0, err);
+        status = file_begin_segment(w, flags, err);
     if (!status) {
         definitions_new_segment(w);
         flight_tell_losses(w);
     }
     return status;
+}
+
+int flight_rotate(struct trace_writer *w, struct error *err)
+{
+    int status = flight_end_segment(w, err);
+    return status ? status : flight_begin_segment(w, 0, err);
 }
 
 /* --- the end: join the files --- */
@@ -182,31 +195,41 @@ static int append_file(int to, const char *path, uint64_t size)
     return status;
 }
 
-static int join_segments(struct trace_writer *w, struct error *err)
+static int join_into(const struct trace_writer *w, const char *joined, struct error *err)
 {
-    char *joined = NULL, *first = flight_segment_path(w, w->finished[0].number);
-    int status = 0, fd = -1;
-    if (!first || asprintf(&joined, "%s.partial", w->path) < 0) {
-        free(first);
-        return error_set_errno(err, ENOMEM, "%s", w->path);
-    }
-    if (rename(first, joined) != 0 || (fd = open(joined, O_WRONLY | O_CLOEXEC)) < 0 ||
-        lseek(fd, 0, SEEK_END) < 0)
-        status = error_set_errno(err, errno, "%s: cannot be written", joined);
-    for (size_t i = 1; i < w->finished_count && !status; i++) {
+    int fd = open(joined, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666), status = 0;
+    if (fd < 0)
+        return error_set_errno(err, errno, "%s: cannot be written", joined);
+    for (size_t i = 0; i < w->finished_count && !status; i++) {
         char *path = flight_segment_path(w, w->finished[i].number);
         int copied = path ? append_file(fd, path, w->finished[i].size) : -ENOMEM;
         if (copied)
             status = error_set_errno(err, -copied, "%s: cannot be appended to %s", path ? path : "?", joined);
-        else
+        free(path);
+    }
+    if (close(fd) != 0 && !status)
+        status = error_set_errno(err, errno, "%s: cannot be written", joined);
+    return status;
+}
+
+/* The segments stay until the whole file is in place, so that nothing is lost when we are killed meanwhile, or
+ * when the disk has no room for a second copy: `opscope recover` does it again then. */
+static int join_segments(struct trace_writer *w, struct error *err)
+{
+    char *joined = flight_joined_path(w);
+    if (!joined)
+        return error_set_errno(err, ENOMEM, "%s", w->path);
+    int status = join_into(w, joined, err);
+    if (!status && rename(joined, w->path) != 0)
+        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", joined, w->path);
+    if (status)
+        unlink(joined);
+    for (size_t i = 0; i < w->finished_count && !status; i++) {
+        char *path = flight_segment_path(w, w->finished[i].number);
+        if (path)
             unlink(path);
         free(path);
     }
-    if (fd >= 0)
-        close(fd);
-    if (!status && rename(joined, w->path) != 0)
-        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", joined, w->path);
-    free(first);
     free(joined);
     return status;
 }
@@ -218,6 +241,6 @@ int flight_finish(struct trace_writer *w, struct error *err)
                     64 * (w->loss_count + w->open_zone_count);
     flight_drop_oldest(w, w->end + tail);
     flight_tell_losses(w);
-    int status = end_segment(w, err);
+    int status = flight_end_segment(w, err);
     return status ? status : join_segments(w, err);
 }

@@ -171,7 +171,6 @@ struct segment_file { /* flight recorder: a finished segment */
     uint32_t number;
     uint64_t size, zones, records;
     uint64_t first_ns, last_ns;
-    uint64_t dropped_zones, dropped_records; /* told by its own loss record */
     struct trace_loss *losses;
     size_t loss_count;
 };
@@ -229,14 +228,13 @@ struct trace_writer {
     uint64_t dropped_zones, dropped_records; /* not yet told */
     uint64_t dropped_from_ns, dropped_to_ns;
     uint64_t segment_zones, segment_records;
-    uint64_t segment_dropped_zones, segment_dropped_records;
 };
 
 /* writer.c */
 void writer_fail(struct trace_writer *w, int status, const struct error *err);
 void writer_free(struct trace_writer *w);
 struct trace_writer *writer_new(const char *path);
-int writer_flush_all(struct trace_writer *w);
+void writer_set_max_size(struct trace_writer *w, uint64_t max_size_bytes);
 
 /* writer_file.c */
 int file_create(struct trace_writer *w, const char *path, struct error *err);
@@ -253,6 +251,10 @@ void file_update_slot(struct trace_writer *w, uint32_t state, struct error *err)
 
 /* writer_flight.c */
 int flight_rotate(struct trace_writer *w, struct error *err);
+int flight_keep_segment(struct trace_writer *w, struct error *err);
+int flight_end_segment(struct trace_writer *w, struct error *err);
+int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err);
+char *flight_joined_path(const struct trace_writer *w);
 int flight_finish(struct trace_writer *w, struct error *err);
 char *flight_segment_path(const struct trace_writer *w, uint32_t number);
 void flight_drop_oldest(struct trace_writer *w, uint64_t room);
