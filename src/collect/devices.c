@@ -10,6 +10,7 @@
 
 #define SORT_WINDOW_NS UINT64_C(256000000)
 #define SORT_ROWS 65536u
+#define PARENT_LEVELS 16u
 
 /* Appends the definition's text, NUL-terminated, to the scratch buffer. */
 static bool read_definition(struct source *s, uint32_t id, uint32_t kind, struct segment_name *out)
@@ -55,8 +56,9 @@ static struct device *find_device(struct source *s, uint32_t definition)
     return &s->devices[s->device_count++];
 }
 
-/* Index of the track, or SIZE_MAX. The depth of the parent chain is bounded: parents are older definitions. */
-static size_t find_track(struct source *s, uint32_t definition, uint32_t process_id)
+/* Index of the track, or SIZE_MAX. Parents are older definitions, so the chain ends; but a hostile one may be of any
+ * length: beyond some levels a track belongs to the device itself. */
+static size_t find_track(struct source *s, uint32_t definition, uint32_t process_id, unsigned levels_left)
 {
     for (size_t i = 0; i < s->device_track_count; i++) {
         if (s->device_tracks[i].definition == definition)
@@ -67,8 +69,8 @@ static size_t find_track(struct source *s, uint32_t definition, uint32_t process
         !read_definition(s, definition, NAME_DEVICE_TRACK, &name))
         return SIZE_MAX;
     uint32_t parent_id = TRACE_NONE;
-    if (name.parent && name.parent < definition) {
-        size_t parent = find_track(s, name.parent, process_id);
+    if (name.parent && name.parent < definition && levels_left) {
+        size_t parent = find_track(s, name.parent, process_id, levels_left - 1);
         parent_id = parent != SIZE_MAX ? s->device_tracks[parent].trace_id : TRACE_NONE;
     }
     struct device *device = find_device(s, name.owner);
@@ -141,7 +143,7 @@ static void flush_track(struct device_track *t)
 
 void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row)
 {
-    size_t index = find_track(s, definition, process_id);
+    size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
     if (index == SIZE_MAX)
         return;
     struct device_track *t = &s->device_tracks[index];
@@ -156,7 +158,7 @@ void device_zone(struct source *s, uint32_t process_id, uint32_t definition, con
 
 void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run)
 {
-    size_t index = find_track(s, definition, process_id);
+    size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
     if (index == SIZE_MAX)
         return;
     run->track = s->device_tracks[index].trace_id;

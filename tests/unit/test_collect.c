@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector over segments made by hand: records in, rows of a trace out. What a recorder writes comes out as it
+ * was meant; what no recorder writes is counted as damaged, bounded, and harms nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "collect_image.h"
+#include "trace/reader.h"
+
+enum { CHUNKS = 80 };
+
+static char base[64];
+static struct image image;
+static struct collection collection;
+static struct collector_stats stats;
+static struct trace *trace;
+
+/* Every zone of the trace, in the order of the file. */
+struct row {
+    uint64_t start, end, child;
+    const char *name;
+    uint32_t track, depth;
+};
+static struct row *rows;
+static size_t row_count;
+
+static int set_up_group(void **state)
+{
+    (void)state;
+    snprintf(base, sizeof base, "/tmp/opscope-test-collect-XXXXXX");
+    return mkdtemp(base) ? 0 : -1;
+}
+
+static int tear_down_group(void **state)
+{
+    (void)state;
+    return rmdir(base);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    size_t total = segment_layout(CHUNKS).total;
+    uint8_t *memory =
+        mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    image_init(&image, memory, CHUNKS);
+    trace = NULL;
+    rows = NULL;
+    row_count = 0;
+    return collection_open(&collection, base, 0) || !collection_add(&collection, memory, total);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    trace_close(trace);
+    free(rows);
+    munmap(image.memory, image.layout.total);
+    return unlink(collection.path);
+}
+
+static void read_rows(void)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    struct zone_rows decoded = {0};
+    struct error err = {0};
+    const struct trace_block *block;
+    size_t position = 0, capacity = 0;
+    while ((block = trace_next_block(trace, &filter, &position))) {
+        assert_int_equal(trace_decode_zones(trace, block, TRACE_COLUMN_ALL, &decoded, &err), 0);
+        assert_true(array_reserve(&rows, &capacity, row_count + decoded.count, sizeof *rows));
+        for (size_t g = 0; g < decoded.group_count; g++) {
+            const struct zone_rows_group *group = &decoded.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++)
+                rows[row_count++] =
+                    (struct row){decoded.start[i], decoded.start[i] + decoded.duration[i],
+                                 decoded.child[i], trace_get_name(trace, decoded.name[i])->name,
+                                 group->track,     group->depth};
+        }
+    }
+    zone_rows_free(&decoded);
+}
+
+/* Ends the collection and opens the trace it wrote. */
+static const struct trace_info *finish(void)
+{
+    struct error err = {0};
+    assert_int_equal(collection_finish(&collection, &stats), 0);
+    assert_int_equal(trace_open(&trace, collection.path, 0, &err), 0);
+    read_rows();
+    const struct trace_info *info = trace_get_info(trace);
+    assert_true(info->is_complete);
+    assert_int_equal(info->zones, row_count);
+    assert_int_equal(info->zones, stats.zones);
+    return info;
+}
+
+static const struct row *find_row(const char *name)
+{
+    for (size_t i = 0; i < row_count; i++) {
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+static uint64_t lost(uint32_t reason, bool is_zones)
+{
+    size_t count;
+    uint64_t sum = 0;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    for (size_t i = 0; i < count; i++)
+        sum += losses[i].reason == reason ? (is_zones ? losses[i].zones : losses[i].records) : 0;
+    return sum;
+}
+
+static void assert_row(const char *name, uint64_t start, uint64_t end, uint64_t child, uint32_t depth)
+{
+    const struct row *row = find_row(name);
+    assert_non_null(row);
+    assert_int_equal(row->start - IMAGE_BASE_TICKS, start);
+    assert_int_equal(row->end - IMAGE_BASE_TICKS, end);
+    assert_int_equal(row->child, child);
+    assert_int_equal(row->depth, depth);
+}
+
+/* --- zones --- */
+
+static void test_pairing(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), b = image_name(&image, "b"), c = image_name(&image, "c");
+    image_chunk(&image, 3, 0, 0, CHUNK_SEALED);
+    image_record(&image, 3, 10, RECORD_ZONE_BEGIN, a, 0);
+    image_zone(&image, 3, 20, 25, b);
+    image_record(&image, 3, 30, RECORD_ZONE_BEGIN, c, 0); /* goes on in the next chunk */
+    image_chunk(&image, 1, 0, 1, CHUNK_OWNED)->depth_at_start = 2;
+    image_record(&image, 1, 50, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 1, 70, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 1, 80, RECORD_ZONE_BEGIN, a, 0); /* and is never ended */
+    finish();
+    assert_int_equal(row_count, 3);
+    assert_row("b", 20, 25, 0, 1);
+    assert_row("c", 30, 50, 0, 1);
+    assert_row("a", 10, 70, 25, 0);
+    size_t count;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(open[0].start - IMAGE_BASE_TICKS, 80);
+    assert_int_equal(stats.open_zones, 1);
+    const struct trace_process *process = trace_get_process(trace, 0);
+    assert_int_equal(process->pid, 100);
+    assert_string_equal(process->command, "made by hand");
+}
+
+static void test_polls_see_a_chunk_grow(void **state)
+{
+    struct error err = {0};
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    image_zone(&image, 0, 1, 2, a);
+    assert_int_equal(collector_poll(collection.collector, &err), 2);
+    assert_int_equal(collector_poll(collection.collector, &err), 0);
+    image_zone(&image, 0, 3, 4, a);
+    image_descriptor(&image, 0)->state = CHUNK_SEALED;
+    assert_int_equal(collector_poll(collection.collector, &err), 2); /* only what is new */
+    assert_int_equal(image_descriptor(&image, 0)->state, CHUNK_FREE);
+    image_chunk(&image, 0, 0, 1, CHUNK_SEALED); /* the same chunk again */
+    image_zone(&image, 0, 5, 6, a);
+    assert_int_equal(collector_poll(collection.collector, &err), 2);
+    assert_int_equal(finish()->zones, 3);
+    assert_int_equal(stats.lost_zones, 0);
+}
+
+static void test_a_chunk_waits_for_the_one_before_it(void **state)
+{
+    struct error err = {0};
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 5, 0, 1, CHUNK_SEALED);
+    image_zone(&image, 5, 20, 21, a);
+    assert_int_equal(collector_poll(collection.collector, &err), 0);
+    assert_int_equal(image_descriptor(&image, 5)->state, CHUNK_SEALED);
+    image_chunk(&image, 9, 0, 0, CHUNK_SEALED);
+    image_zone(&image, 9, 10, 11, a);
+    assert_int_equal(collector_poll(collection.collector, &err), 4);
+    assert_int_equal(finish()->zones, 2);
+    assert_int_equal(rows[0].start - IMAGE_BASE_TICKS, 10);
+}
+
+static void test_times_never_run_backwards(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), b = image_name(&image, "b");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 100, RECORD_ZONE_BEGIN, a, 0);
+    image_record(&image, 0, 90, RECORD_ZONE_BEGIN, b, 0); /* a handler's, a little older */
+    image_record(&image, 0, 95, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 0, 110, RECORD_ZONE_END, 0, 0);
+    finish();
+    assert_row("b", 100, 100, 0, 1);
+    assert_row("a", 100, 110, 0, 0);
+}
+
+static void test_ends_without_a_begin(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 1, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 0, 2, RECORD_ZONE_END, 0, 0);
+    image_zone(&image, 0, 3, 4, a);
+    assert_int_equal(finish()->zones, 1);
+    assert_int_equal(lost(TRACE_LOSS_UNMATCHED, true), 2);
+}
+
+static void test_late_ends(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    for (uint64_t i = 0; i < 5; i++)
+        image_record(&image, 0, i, RECORD_ZONE_BEGIN, a, 0);
+    image_record(&image, 0, 50, RECORD_LATE_ENDS, 3, 0);
+    image_record(&image, 0, 60, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 0, 70, RECORD_LATE_ENDS, UINT32_MAX, 0); /* more than are open */
+    assert_int_equal(finish()->zones, 5);
+    assert_true(lost(TRACE_LOSS_LATE_ENDS, true) >= 4);
+    assert_int_equal(trace_get_info(trace)->lost_zones, 0); /* closed late is not lost */
+}
+
+static void test_too_deep(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), begun = 0, chunk = 0;
+    const uint32_t depth = TRACE_MAX_DEPTH + 5000;
+    for (; begun < depth; chunk++) {
+        image_chunk(&image, chunk, 0, chunk, CHUNK_SEALED)->zones_before = begun;
+        for (uint32_t i = 0; i < CHUNK_SLOTS && begun < depth; i++, begun++)
+            image_record(&image, chunk, begun, RECORD_ZONE_BEGIN, a, 0);
+    }
+    image_chunk(&image, chunk, 0, chunk, CHUNK_SEALED);
+    for (uint32_t i = 0; i < 1000; i++)
+        image_record(&image, chunk, begun + i, RECORD_ZONE_END, 0, 0);
+    finish();
+    /* The ends belong to the innermost, which are those that were not kept. */
+    assert_int_equal(row_count, 0);
+    size_t open;
+    trace_get_open_zones(trace, &open);
+    assert_int_equal(open + lost(TRACE_LOSS_TOO_DEEP, true), depth);
+    assert_true(lost(TRACE_LOSS_TOO_DEEP, true) > 4000);
+}
+
+/* --- losses --- */
+
+static void test_losses_are_differences(void **state)
+{
+    struct error err = {0};
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_zone(&image, 0, 1, 2, a);
+    image_descriptor(&image, 0)->lost_zones = UINT32_MAX - 1; /* about to wrap */
+    image_descriptor(&image, 0)->flags = CHUNK_LOST_FULL;
+    collector_poll(collection.collector, &err);
+    image_chunk(&image, 1, 0, 1, CHUNK_SEALED)->base_ticks = IMAGE_BASE_TICKS + 1000;
+    image_zone(&image, 1, 1001, 1002, a);
+    image_descriptor(&image, 1)->lost_zones = 3;
+    image_descriptor(&image, 1)->lost_records = 7;
+    image_descriptor(&image, 1)->flags = CHUNK_LOST_NESTED;
+    collector_poll(collection.collector, &err);
+    finish();
+    assert_true(lost(TRACE_LOSS_BUFFER_FULL, true) == UINT32_MAX - 1);
+    assert_int_equal(lost(TRACE_LOSS_NESTED, true), 5);
+    assert_int_equal(lost(TRACE_LOSS_NESTED, false), 7);
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(losses[0].from_ns - IMAGE_BASE_TICKS, 2);  /* after the last record before it ... */
+    assert_int_equal(losses[0].to_ns - IMAGE_BASE_TICKS, 1000); /* ... and before the first one after it */
+}
+
+static void test_losses_without_a_chunk(void **state)
+{
+    (void)state;
+    image_process(&image, 0)->lost_zones = 11;
+    image_process(&image, 0)->lost_records = 12;
+    image.header->growth_failures = 1;
+    image.header->lost_zones = 100;
+    image.header->lost_records = 200;
+    finish();
+    assert_int_equal(lost(TRACE_LOSS_NO_MEMORY, true), 111);
+    assert_int_equal(lost(TRACE_LOSS_NO_MEMORY, false), 212);
+    assert_int_equal(stats.lost_zones, 111);
+}
+
+/* --- texts --- */
+
+static void add_text(uint32_t chunk, unsigned kind, uint32_t total, uint32_t offset, const char *text,
+                     uint32_t slots)
+{
+    struct slot more[SESSION_PIECE_SLOTS] = {{0, 0}};
+    memcpy(more, text, strlen(text));
+    image_long_record(&image, chunk, 1, kind, total, offset, more, slots);
+}
+
+static const struct trace_point *points(struct trace_rows *decoded)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_POINTS};
+    struct error err = {0};
+    size_t position = 0;
+    const struct trace_block *block = trace_next_block(trace, &filter, &position);
+    if (!block)
+        return NULL;
+    assert_int_equal(trace_decode_rows(trace, block, decoded, &err), 0);
+    return decoded->points;
+}
+
+static void test_texts_in_pieces(void **state)
+{
+    struct trace_rows decoded = {0};
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_text(0, RECORD_MESSAGE, 40, 0, "0123456789abcdef0123456789abcdef", 2);
+    add_text(0, RECORD_MESSAGE, 5, 0, "inner", 1); /* a handler's, whole, between the two pieces */
+    add_text(0, RECORD_MESSAGE, 40, 32, "the last", 1);
+    add_text(0, RECORD_SIGNPOST, 9, 0, "head", 1); /* header NUL message */
+    add_text(0, RECORD_SIGNPOST, 3, 0, "all", 1);  /* a header alone */
+    add_text(0, RECORD_MESSAGE, 100, 64, "a piece whose beginning was lost", 2);
+    add_text(0, RECORD_MESSAGE, 100, 0, "a beginning whose rest never comes", 3);
+    add_text(0, RECORD_MESSAGE, 2, 0, "ok", 1);
+    finish();
+    const struct trace_point *p = points(&decoded);
+    assert_int_equal(decoded.count, 5);
+    assert_string_equal(p[0].text, "inner");
+    assert_string_equal(p[1].text, "0123456789abcdef0123456789abcdefthe last");
+    assert_string_equal(p[2].header, "head");
+    assert_int_equal(p[2].text_length, 4);
+    assert_string_equal(p[3].header, "all");
+    assert_int_equal(p[3].text_length, 0);
+    assert_string_equal(p[4].text, "ok");
+    trace_rows_free(&decoded);
+}
+
+static void test_texts_that_make_no_sense(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_text(0, RECORD_MESSAGE, UINT32_MAX, 0, "too long", 1);
+    add_text(0, RECORD_MESSAGE, 10, 0xffff, "beyond its end", 1);
+    for (uint32_t i = 0; i < 100; i++) /* begun and never finished */
+        add_text(0, i % 2 ? RECORD_MESSAGE : RECORD_ZONE_TEXT, 1 << 20, 0, "begun", 1);
+    image_zone(&image, 0, 5, 6, a);
+    assert_int_equal(finish()->zones, 1);
+    assert_true(lost(TRACE_LOSS_DAMAGED, false) >= 2);
+}
+
+/* --- everything else --- */
+
+static void test_records_that_make_no_sense(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    for (unsigned kind = 8; kind < 128; kind++)
+        image_record(&image, 0, 1, kind, 0, 0);
+    image_record(&image, 0, 1, RECORD_NONE, 0, 0);
+    struct slot more[3] = {{1, 1}, {2, 2}, {3, 3}};
+    for (unsigned kind = 138; kind < 256; kind++) /* from a newer recorder: skipped by its length */
+        image_long_record(&image, 0, 2, kind, 7, 0, more, 3);
+    image_record(&image, 0, 3, RECORD_COUNTER, a, 0);    /* without its value */
+    image_record(&image, 0, 3, RECORD_DEVICE_RUN, a, 0); /* without anything */
+    image_zone(&image, 0, 5, 6, a);
+    image_record(&image, 0, 7, RECORD_COUNTER, a, 200u << 24); /* longer than what was published */
+    assert_int_equal(finish()->zones, 1);
+    assert_int_equal(lost(TRACE_LOSS_DAMAGED, false), 121 + 2 + 1);
+}
+
+static void test_numbers_that_make_no_sense(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, UINT32_MAX, 0, CHUNK_SEALED)->process = UINT32_MAX;
+    image_zone(&image, 0, 1, 2, UINT32_MAX); /* no such name */
+    image_zone(&image, 0, 3, 4, 0);
+    image_chunk(&image, 1, 5, UINT64_MAX, CHUNK_SEALED)->zones_before = UINT64_MAX;
+    image_zone(&image, 1, 1, 2, 1);
+    image_chunk(&image, 2, 6, 0, CHUNK_SEALED)->base_ticks = UINT64_MAX;
+    image_zone(&image, 2, 1, 2, 1);
+    image_chunk(&image, 4, 6, 0, CHUNK_SEALED); /* claims to be the same one */
+    image_zone(&image, 4, 1, 2, 1);
+    finish();
+    assert_true(row_count >= 4);
+    assert_non_null(find_row("(unknown)"));
+}
+
+static uint32_t define(uint32_t kind, uint32_t aux, uint64_t value, uint32_t owner, uint32_t parent,
+                       const char *text)
+{
+    struct name_entry entry = {.length = (uint32_t)strlen(text),
+                               .kind = kind,
+                               .aux = aux,
+                               .value = value,
+                               .owner = owner,
+                               .parent = parent};
+    uint32_t id = image_define(&image, &entry, text);
+    assert_true(id > 0);
+    return id;
+}
+
+static uint32_t define_device(void)
+{
+    double hz = 1e9;
+    uint64_t bits;
+    memcpy(&bits, &hz, sizeof bits);
+    return define(NAME_DEVICE, 3, bits, 0, 0, "chip");
+}
+
+static void device_zone_record(uint32_t chunk, uint32_t track, uint64_t start, uint64_t length, uint32_t name)
+{
+    struct slot more = {length, 0};
+    struct chunk_descriptor *d = image_descriptor(&image, chunk);
+    image_long_record(&image, chunk, 0, RECORD_DEVICE_ZONE, name, track, &more, 1);
+    image_slots(&image, chunk)[d->published - 2].time_kind = slot_time_kind(start, RECORD_DEVICE_ZONE);
+}
+
+static void test_device_zones_are_sorted_and_nested(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "outer"), b = image_name(&image, "inner"),
+             c = image_name(&image, "after");
+    uint32_t device = define_device();
+    uint32_t queue = define(NAME_DEVICE_TRACK, TRACE_TRACK_QUEUE, 0, device, 0, "queue");
+    uint32_t core = define(NAME_DEVICE_TRACK, TRACE_TRACK_CORE, 1, device, queue, "core");
+    struct slot sync = {1000, 10};
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_long_record(&image, 0, 0, RECORD_CLOCK_SYNC, device, 0, &sync, 1);
+    device_zone_record(0, core, 1500, 10, c);
+    device_zone_record(0, core, 1100, 50, b);
+    device_zone_record(0, core, 1000, 400, a);
+    device_zone_record(0, 77, 1000, 400, a);     /* no such track */
+    device_zone_record(0, device, 1000, 400, a); /* a definition of another kind */
+    finish();
+    assert_int_equal(row_count, 3);
+    assert_row("outer", 0, 400, 50, 0);
+    assert_row("inner", 100, 150, 0, 1);
+    assert_row("after", 500, 510, 0, 0);
+    const struct trace_track *track = trace_get_track(trace, find_row("outer")->track);
+    assert_string_equal(track->name, "core");
+    assert_string_equal(trace_get_track(trace, track->parent)->name, "queue");
+}
+
+/* Parents of parents of parents: the chain is followed without using up the stack. */
+static void test_a_long_chain_of_device_tracks(void **state)
+{
+    enum { CHAIN = 200000 };
+    (void)state;
+    uint32_t a = image_name(&image, "a"), device = define_device(), parent = 0;
+    image.header->ids_committed = CHAIN + 100;
+    image.header->names_committed = SESSION_NAMES_BYTES;
+    for (uint32_t i = 0; i < CHAIN; i++)
+        parent = define(NAME_DEVICE_TRACK, TRACE_TRACK_CORE, i, device, parent, "core");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    device_zone_record(0, parent, 10, 5, a);
+    finish();
+    assert_true(row_count <= 1);
+}
+
+static void test_ops(void **state)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_OPS};
+    struct trace_rows decoded = {0};
+    struct error err = {0};
+    size_t position = 0, count;
+    (void)state;
+    uint32_t matmul = image_name(&image, "matmul"), in = image_name(&image, "shape=1x2;dtype=F32");
+    struct name_entry attribute = {.length = 9, .kind = NAME_TEXT};
+    uint32_t pair = image_define(&image, &attribute, "key\0value");
+    struct slot begin = {7, 3};
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 1, RECORD_OP_PART, in, PART_INPUT); /* belongs to no op: ignored */
+    image_long_record(&image, 0, 10, RECORD_OP_BEGIN, matmul, 1, &begin, 1);
+    image_record(&image, 0, 11, RECORD_OP_PART, in, PART_INPUT);
+    image_record(&image, 0, 12, RECORD_OP_PART, pair, PART_ATTRIBUTE);
+    image_record(&image, 0, 20, RECORD_ZONE_END, 0, 0);
+    begin.time_kind = 8;
+    image_long_record(&image, 0, 30, RECORD_OP_BEGIN, matmul, 0, &begin, 1);
+    for (int i = 0; i < 400; i++) /* more parts than an op may have */
+        image_record(&image, 0, 31, RECORD_OP_PART, in, PART_INPUT);
+    finish();
+    const struct trace_block *block = trace_next_block(trace, &filter, &position);
+    assert_non_null(block);
+    assert_int_equal(trace_decode_rows(trace, block, &decoded, &err), 0);
+    assert_int_equal(decoded.count, 2);
+    assert_int_equal(decoded.ops[0].call, 7);
+    assert_int_equal(decoded.ops[0].device, 3);
+    assert_int_equal(decoded.ops[0].type, TRACE_OP_HOST);
+    assert_int_equal(decoded.ops[0].end_ns - IMAGE_BASE_TICKS, 20);
+    const struct trace_part *parts = trace_get_description(trace, decoded.ops[0].description, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(parts[0].text, "shape=1x2;dtype=F32");
+    assert_string_equal(parts[1].text, "key=value");
+    assert_int_equal(decoded.ops[1].end_ns, 0); /* still open */
+    trace_rows_free(&decoded);
+}
+
+static void test_threads_that_end_are_forgotten(void **state)
+{
+    struct error err = {0};
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    for (uint32_t track = 0; track < 500; track++) {
+        image_chunk(&image, 0, track, 0, CHUNK_SEALED)->flags = CHUNK_LAST;
+        image_zone(&image, 0, track, track + 1, a);
+        assert_int_equal(collector_poll(collection.collector, &err), 2);
+        assert_int_equal(collection.collector->sources[0]->track_count, 0);
+    }
+    assert_int_equal(finish()->zones, 500);
+    assert_int_equal(stats.threads, 500);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(test_pairing),
+        CASE(test_polls_see_a_chunk_grow),
+        CASE(test_a_chunk_waits_for_the_one_before_it),
+        CASE(test_times_never_run_backwards),
+        CASE(test_ends_without_a_begin),
+        CASE(test_late_ends),
+        CASE(test_too_deep),
+        CASE(test_losses_are_differences),
+        CASE(test_losses_without_a_chunk),
+        CASE(test_texts_in_pieces),
+        CASE(test_texts_that_make_no_sense),
+        CASE(test_records_that_make_no_sense),
+        CASE(test_numbers_that_make_no_sense),
+        CASE(test_device_zones_are_sorted_and_nested),
+        CASE(test_a_long_chain_of_device_tracks),
+        CASE(test_ops),
+        CASE(test_threads_that_end_are_forgotten),
+    };
+    return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
+}
