@@ -245,7 +245,8 @@ static void place_extras(struct block_scratch *b, const struct sink *s, const ui
     }
     for (size_t i = 0; i < s->extra_count; i++) {
         const struct extra_row *extra = &s->extras[i];
-        struct placed_extra placed = {.extra = extra, .text = s->text.data + extra->text_offset};
+        struct placed_extra placed = {.extra = extra,
+                                      .text = s->text.data ? s->text.data + extra->text_offset : NULL};
         placed.row = extra->is_carried ? ZONE_BLOCK_ROWS + b->carried_row[first_carried + extra->row]
                                        : first_row[extra->depth] + extra->row;
         b->extras[b->extra_count++] = placed;
