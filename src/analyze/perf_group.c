@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/perf_order.h"
+
 struct member {
     uint32_t key;
     int32_t device;
@@ -173,14 +175,45 @@ static bool add_group(struct perf *perf, const struct member *members, size_t co
     return true;
 }
 
-static int compare_time(const void *a, const void *b, void *context)
+static int compare_keys(const void *a, const void *b, void *context)
 {
     const struct perf *perf = context;
     const struct perf_group *left = a, *right = b;
-    if (left->time_us != right->time_us)
-        return left->time_us > right->time_us ? -1 : 1;
     int order = strcmp(perf_text(perf, left->key), perf_text(perf, right->key));
     return order ? order : left->device < right->device ? -1 : left->device > right->device;
+}
+
+static int compare_time(const void *a, const void *b, void *context)
+{
+    const struct perf_group *left = a, *right = b;
+    if (left->time_us != right->time_us)
+        return left->time_us > right->time_us ? -1 : 1;
+    return compare_keys(a, b, context);
+}
+
+/* By time, the longest first; equal ones in the original's order, which sorts the reversed list upwards. */
+static bool sort_as_original(struct perf *perf)
+{
+    size_t count = perf->group_count;
+    int64_t *keys = malloc(count * sizeof *keys);
+    uint32_t *order = malloc(count * sizeof *order);
+    struct perf_group *sorted = malloc(count * sizeof *sorted);
+    bool is_done = keys && order && sorted;
+    if (is_done) {
+        qsort_r(perf->groups, count, sizeof *perf->groups, compare_keys, perf);
+        for (size_t i = 0; i < count; i++) {
+            keys[i] = perf_order_key(perf->groups[count - 1 - i].time_us);
+            order[i] = (uint32_t)i;
+        }
+        perf_order_sort(keys, order, count);
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = perf->groups[count - 1 - order[count - 1 - i]];
+        memcpy(perf->groups, sorted, count * sizeof *sorted);
+    }
+    free(keys);
+    free(order);
+    free(sorted);
+    return is_done;
 }
 
 /* Shares of the whole, or of each device's own time. */
@@ -255,8 +288,12 @@ int perf_make_groups(struct perf *perf, struct error *err)
     free(sorted);
     if (!is_done)
         return error_set(err, ENOMEM, "no memory to group %zu ops", perf->count);
-    if (perf->group_count)
+    if (perf->group_count && perf->options.compat) {
+        if (!sort_as_original(perf))
+            return error_set(err, ENOMEM, "no memory to sort %zu groups", perf->group_count);
+    } else if (perf->group_count) {
         qsort_r(perf->groups, perf->group_count, sizeof *perf->groups, compare_time, perf);
+    }
     fill_percent(perf, is_by_device);
     return 0;
 }

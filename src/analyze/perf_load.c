@@ -50,7 +50,7 @@ const char *perf_column_name(size_t column, bool is_old_header, char *buffer, si
 
 uint32_t perf_intern(struct perf *perf, const void *data, size_t length)
 {
-    uint32_t id = intern_add(&perf->texts, data, length);
+    uint32_t id = intern_add(&perf->texts, length ? data : "", length);
     if (id == INTERN_NONE)
         perf->failed = true;
     return id;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/perf_order.h"
+
 /* Beyond this many, device numbers are nonsense, and walking them side by side would take for ever. */
 #define DEVICES_MAX 4096u
 
@@ -21,6 +23,38 @@ static int compare_start(const void *a, const void *b, void *context)
     if (first != second)
         return first < second ? -1 : 1;
     return left < right ? -1 : left > right;
+}
+
+static bool has_equal_starts(const struct perf *perf)
+{
+    for (size_t i = 1; i < perf->count; i++) {
+        int64_t start = perf_at(perf, i)->host_start_ns;
+        if (start != INT64_MAX && start == perf_at(perf, i - 1)->host_start_ns)
+            return true;
+    }
+    return false;
+}
+
+/* Rows that start at the same time, in the original's order; those without a start stay last. */
+static int order_equal_starts(struct perf *perf, struct error *err)
+{
+    size_t count = 0, missing = 0;
+    int64_t *keys = malloc((perf->row_count ? perf->row_count : 1) * sizeof *keys);
+    if (!keys)
+        return error_set(err, ENOMEM, "no memory to sort %zu ops", perf->row_count);
+    for (size_t i = 0; i < perf->row_count; i++) {
+        keys[i] = perf->rows[i].host_start_ns;
+        missing += keys[i] == INT64_MAX;
+        if (keys[i] != INT64_MAX)
+            perf->order[count++] = (uint32_t)i;
+    }
+    perf_order_sort(keys, perf->order, count);
+    for (size_t i = 0; i < perf->row_count && missing; i++) {
+        if (keys[i] == INT64_MAX)
+            perf->order[count++] = (uint32_t)i;
+    }
+    free(keys);
+    return 0;
 }
 
 int perf_sort_rows(struct perf *perf, struct error *err)
@@ -39,8 +73,12 @@ int perf_sort_rows(struct perf *perf, struct error *err)
         perf_note(perf, PERF_NOTE_WARN, NULL, "no column 'HOST START TS': ops stay in the order of the file");
     else if (perf->options.tracing_mode)
         perf_note(perf, PERF_NOTE_INFO, NULL, "tracing mode: ops stay in the order of the file");
-    else if (!is_sorted)
-        qsort_r(perf->order, perf->count, sizeof *perf->order, compare_start, perf);
+    else {
+        if (!is_sorted)
+            qsort_r(perf->order, perf->count, sizeof *perf->order, compare_start, perf);
+        if (perf->options.compat && has_equal_starts(perf))
+            return order_equal_starts(perf, err);
+    }
     return 0;
 }
 

@@ -13,7 +13,8 @@
 
 static const char page_style[] =
     ":root{color-scheme:light dark;--line:#d5d7dd;--soft:#f4f5f8;--good:#1d7f45;--warn:#a86500;--bad:#bb2d2d}\n"
-    "@media(prefers-color-scheme:dark){:root{--line:#3a3d46;--soft:#23252c;--good:#5fd08c;--warn:#f0b350;--bad:#ff7a70}}\n"
+    "@media(prefers-color-scheme:dark){:root{--line:#3a3d46;--soft:#23252c;"
+    "--good:#5fd08c;--warn:#f0b350;--bad:#ff7a70}}\n"
     "body{font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1280px;padding:20px 24px 60px}\n"
     "h1{font-size:22px;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:17px;margin:34px 0 8px}\n"
     "p{margin:4px 0 10px}.dim{opacity:.7}\n"
@@ -41,7 +42,8 @@ static const char page_script[] =
     "  const empty=row=>row.cells[column].textContent==='';\n"
     "  const rows=first.slice().sort((a,b)=>{\n"
     "   if(empty(a)||empty(b))return empty(a)-empty(b);\n"
-    "   const x=key(a),y=key(b),order=typeof x==='number'&&typeof y==='number'?x-y:String(x).localeCompare(String(y));\n"
+    "   const x=key(a),y=key(b),both=typeof x==='number'&&typeof y==='number';\n"
+    "   const order=both?x-y:String(x).localeCompare(String(y));\n"
     "   return down?-order:order});\n"
     "  body.append(...rows)}));\n"
     "}\n"

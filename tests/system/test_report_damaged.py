@@ -177,7 +177,7 @@ class Damaged(harness.TestCase):
                 self.assertNotIn("\x1b", done.stdout, name)
 
     def test_files_that_are_none(self):
-        for path, says in (("/nonexistent.csv", "cannot open /nonexistent.csv"), (self.folder, "folder")):
+        for path, says in (("/nonexistent.csv", "cannot open /nonexistent.csv"), (self.folder, self.folder)):
             done = self.opscope("report", path)
             self.assertEqual(done.status, 2, done)
             self.assertIn(says, done.stderr)

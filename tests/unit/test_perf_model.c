@@ -14,6 +14,7 @@
 
 #include "analyze/perf.h"
 #include "analyze/perf_advice.h"
+#include "analyze/perf_order.h"
 
 /* A machine with round numbers: 100 GB/s, 10 cores, HiFi4 1 TFLOP/s a core, LoFi 4, vector 0.1, links of 10 GB/s. */
 static struct machine_set test_machines(void)
@@ -457,6 +458,37 @@ static void test_groups(void **state)
     perf_free(&perf);
 }
 
+/* Sorted by key whatever the size, every index once; with up to 256 keys equal ones stay where a network that never
+ * swaps equals leaves them: for 8 equal keys that is their own order. */
+static void test_order(void **state)
+{
+    static int64_t keys[3000];
+    static uint32_t order[3000];
+    (void)state;
+    for (size_t count = 1; count <= 3000; count = count * 3 / 2 + 1) {
+        bool seen[3000] = {false};
+        for (size_t i = 0; i < count; i++) {
+            keys[i] = (int64_t)(i * 7919 % (count / 2 + 1)) - 5;
+            order[i] = (uint32_t)i;
+        }
+        perf_order_sort(keys, order, count);
+        for (size_t i = 0; i < count; i++) {
+            assert_false(seen[order[i]]);
+            seen[order[i]] = true;
+            assert_true(i == 0 || keys[order[i - 1]] <= keys[order[i]]);
+        }
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        keys[i] = 1;
+        order[i] = i;
+    }
+    perf_order_sort(keys, order, 8);
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(order[i], i);
+    assert_true(perf_order_key(-2.5) < perf_order_key(-1) && perf_order_key(-1) < perf_order_key(0));
+    assert_true(perf_order_key(-0.0) == perf_order_key(0) && perf_order_key(0) < perf_order_key(1e-300));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_bounds),        cmocka_unit_test(test_times_that_cannot_be),
         cmocka_unit_test(test_devices_merge), cmocka_unit_test(test_signposts),
         cmocka_unit_test(test_advice),        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
