@@ -185,17 +185,11 @@ static int run(const struct command *command, int argc, char **argv)
     bool is_vendor_trace = !is_source && strcmp(path, "-") != 0 && tt_trace_is_imported(path);
     if (options.per_core)
         return ops_per_core_run(command, path, &options);
-    if (!is_source && !is_vendor_trace) {
-        if (options.columns || options.device_only || options.device_source != OPS_SOURCE_AUTO)
-            return command_usage_error(
-                command,
-                "%s has no vendor's columns: --columns, --device-only and "
-                "--device-source are for log folders, ops CSVs and what was made of them",
-                path);
+    if (!is_source && !is_vendor_trace && !options.columns)
         return run_trace(command, path, &options);
-    }
     if (has_trace_filters(&options.filter))
-        return command_usage_error(command, "--process, --thread, --since and --until need a recorded trace");
+        return command_usage_error(
+            command, "--process, --thread, --since and --until are for recorded traces without --columns");
     return ops_rows_run(command, path, &options);
 }
 

@@ -43,7 +43,7 @@ static const struct source_kind {
     int (*open)(struct op_rows **rows, const char *path, struct error *err);
 } source_kinds[] = {
     {tt_is_source, tt_rows_open},
-    {tt_trace_is_imported, tt_trace_rows_open},
+    {tt_is_trace, tt_trace_rows_open},
     {NULL, ops_csv_open},
 };
 

@@ -73,15 +73,16 @@ static void add_child(struct tt_model *model, struct tt_op *op, struct op_cell n
     }
     uint32_t column = tt_column(model, (const char *)column_name.data, column_name.length);
     bytes_free(&column_name);
-    for (uint32_t i = op->children; i != TT_NONE; i = model->children[i].next) {
-        if (model->children[i].column == column) {
-            model->children[i].sum_ns += duration;
-            return;
-        }
+    uint64_t key = (uint64_t)(op - model->ops) << 32 | column;
+    uint32_t known = tt_map_get(&model->child_of_key, key);
+    if (known != TT_NONE) {
+        model->children[known].sum_ns += duration;
+        return;
     }
     if (model->child_count >= TT_NONE - 1 ||
         !array_reserve(&model->children, &model->child_capacity, model->child_count + 1,
-                       sizeof model->children[0])) {
+                       sizeof model->children[0]) ||
+        !tt_map_put(&model->child_of_key, key, (uint32_t)model->child_count)) {
         model->failed = true;
         return;
     }

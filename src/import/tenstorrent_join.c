@@ -173,14 +173,14 @@ static void add_replays(struct tt_model *model)
     }
     for (size_t i = 0; i < model->run_count; i++) {
         const struct tt_run *run = &model->runs[i];
-        if (run->op != TT_NONE && run->session > 0)
+        if (run->op != TT_NONE && (run->session > 0 || (run->flags & TT_RUN_ANOTHER)))
             order[count++] = (struct replay_order){run->device, run->session, (uint32_t)i, run->id};
     }
     qsort(order, count, sizeof order[0], compare_replays);
     for (size_t i = 0; i < count; i++) {
         struct tt_run *run = &model->runs[order[i].run];
-        if (i > 0 && order[i - 1].device == order[i].device && order[i - 1].id == order[i].id &&
-            order[i - 1].session == order[i].session)
+        if (i > 0 && run->session > 0 && order[i - 1].device == order[i].device &&
+            order[i - 1].id == order[i].id && order[i - 1].session == order[i].session)
             tt_note(model, twice, 0, "op %llu ran twice in replay %u on device %u: both runs are shown",
                     (unsigned long long)run->id, (unsigned)run->session, (unsigned)run->device);
         add_row(model, run->replay_ns, run->op, order[i].run, TT_NONE);

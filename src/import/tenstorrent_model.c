@@ -96,6 +96,7 @@ void tt_model_free(struct tt_model *model)
     intern_free(&model->texts);
     tt_map_free(&model->op_of_id);
     tt_map_free(&model->replay_of_key);
+    tt_map_free(&model->child_of_key);
     free(model->records);
     free(model->ops);
     free(model->children);

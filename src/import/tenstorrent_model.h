@@ -82,6 +82,7 @@ struct tt_op {
 
 enum tt_run_flag {
     TT_RUN_INCOMPLETE = 1, /* some core's end was not recorded */
+    TT_RUN_ANOTHER = 4,    /* its op has a run before it and is no replay: a row of its own */
     TT_RUN_NO_REPLAY = 2,  /* the message of its replay is missing */
 };
 
@@ -152,6 +153,7 @@ struct tt_model {
     struct tt_map op_of_id;
     struct tt_child *children;
     size_t child_count, child_capacity;
+    struct tt_map child_of_key; /* op and column */
     struct tt_run *runs;
     size_t run_count, run_capacity;
     struct tt_signpost *signposts;
@@ -167,9 +169,10 @@ struct tt_model {
     size_t device_count, device_capacity;
     uint32_t *table_columns; /* is_table: its columns, in order */
     size_t table_column_count, table_column_capacity;
-    bool is_table;       /* rows are ops whose records have all their cells: an ops CSV */
-    bool is_device_only; /* no host ops: the table of what devices recorded */
-    bool has_locations;  /* messages of a compiler told where ops come from */
+    bool is_table;        /* rows are ops whose records have all their cells: an ops CSV */
+    bool shows_used_only; /* columns that no row fills are left out */
+    bool is_device_only;  /* no host ops: the table of what devices recorded */
+    bool has_locations;   /* messages of a compiler told where ops come from */
     bool is_quasar;
     bool failed; /* no memory somewhere: checked at the end of each step */
 };

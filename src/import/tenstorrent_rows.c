@@ -44,14 +44,35 @@ static void mark_cells(bool *is_used, const struct tt_cells *cells)
         is_used[cells->items[i].column] = true;
 }
 
-/* The full table has every fixed column, the device-only one those that some row fills. */
+/* What rows fill beside their cells. */
+static void mark_ops(const struct tt_model *model, bool *is_used)
+{
+    for (size_t i = 0; i < model->op_count; i++) {
+        const struct tt_op *op = &model->ops[i];
+        if (op->record != TT_NONE)
+            mark_cells(is_used, &model->records[op->record].cells);
+        if (!(op->flags & TT_OP_NO_TIMES))
+            is_used[OP_COLUMN_ID_HOST_START] = is_used[OP_COLUMN_ID_HOST_END] =
+                is_used[OP_COLUMN_ID_HOST_DURATION] = true;
+    }
+    for (size_t i = 0; i < model->run_count; i++)
+        is_used[OP_COLUMN_ID_TRACE_SESSION] |= model->runs[i].session > 0 && !model->is_device_only;
+    if (model->signpost_count && !model->is_device_only)
+        is_used[OP_COLUMN_ID_OP_CODE] = is_used[OP_COLUMN_ID_OP_TYPE] = is_used[OP_COLUMN_ID_ATTRIBUTES] =
+            is_used[OP_COLUMN_ID_HOST_START] = true;
+}
+
+/* The full table has every fixed column, the others those that some row fills. */
 static void find_used(struct state *s, bool *is_used)
 {
     const struct tt_model *model = &s->model;
-    for (size_t i = 0; i < model->run_count && model->is_device_only; i++)
+    bool is_full = !model->is_device_only && !model->shows_used_only;
+    for (size_t i = 0; i < model->run_count && !is_full; i++)
         mark_cells(is_used, &model->runs[i].cells);
+    if (model->shows_used_only)
+        mark_ops(model, is_used);
     is_used[OP_COLUMN_ID_CALL] = true;
-    for (size_t i = 0; i < model->columns.count && !model->is_device_only; i++) {
+    for (size_t i = 0; i < model->columns.count && is_full; i++) {
         unsigned flags = i < OP_FIXED_COLUMN_COUNT ? op_fixed_columns[i].flags : 0;
         is_used[i] = !(flags & OP_COLUMN_OWN);
     }
@@ -59,8 +80,9 @@ static void find_used(struct state *s, bool *is_used)
         if (op_fixed_columns[i].flags & (model->is_quasar ? OP_COLUMN_NOT_QUASAR : OP_COLUMN_QUASAR))
             is_used[i] = false;
     }
-    is_used[OP_COLUMN_ID_LOC] = is_used[OP_COLUMN_ID_CONST_EVAL] = is_used[OP_COLUMN_ID_PROGRAM_METADATA] =
-        model->has_locations;
+    if (model->has_locations)
+        is_used[OP_COLUMN_ID_LOC] = is_used[OP_COLUMN_ID_CONST_EVAL] =
+            is_used[OP_COLUMN_ID_PROGRAM_METADATA] = true;
     for (size_t i = 0; i < model->row_count && !is_used[OP_COLUMN_ID_NOTE]; i++) {
         bytes_clear(&s->scratch);
         tt_row_note(model, &model->rows[i], &s->scratch);

@@ -59,6 +59,17 @@ int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *
     return result;
 }
 
+bool tt_is_trace(const char *path)
+{
+    char begin[8];
+    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
+    if (!file)
+        return false;
+    size_t n = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    return n == sizeof begin && memcmp(begin, "OPSCOPE\n", sizeof begin) == 0;
+}
+
 /* --- ops --- */
 
 struct reader {
@@ -421,7 +432,8 @@ int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *er
     if (result != 0)
         return result;
     tt_model_init(&model);
-    result = tt_model_from_trace(&model, trace, err);
+    result = tt_trace_has_table(trace) ? tt_model_from_trace(&model, trace, err)
+                                       : tt_model_from_recorded(&model, trace, err);
     trace_close(trace);
     if (result != 0) {
         tt_model_free(&model);

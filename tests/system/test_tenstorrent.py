@@ -271,6 +271,26 @@ class Table(harness.TestCase):
             self.assertGreaterEqual(int(of_run["start_ns"]), int(op["start_ns"]))
 
 
+class Recorded(harness.TestCase):
+    """Ops that opscope recorded, under the same column names."""
+
+    def test_columns_that_are_filled(self):
+        trace = self.path("t.opscope")
+        self.assert_status(self.opscope("run", "-o", trace, "--", harness.program("everything")))
+        done = self.opscope("ops", trace, "--columns", "all", "--csv")
+        self.assert_status(done)
+        rows = {row["OP CODE"]: row for row in rows_of(done.stdout)}
+        matmul = rows["matmul"]
+        self.assertEqual((matmul["OP TYPE"], matmul["DEVICE ID"], matmul["CORE COUNT"]), ("tt_dnn_device", "3", "64"))
+        self.assertEqual(matmul["INPUT_0_X_PAD[LOGICAL]"], "128[64]")
+        self.assertEqual(matmul["DEVICE KERNEL DURATION [ns]"], "500")
+        self.assertEqual(matmul["MATH FIDELITY"], "HiFi4")
+        self.assertEqual(rows["gelu"]["OP TYPE"], "python_fallback")
+        self.assertEqual(rows["start of training"]["OP TYPE"], "signpost")
+        self.assertNotIn("DEVICE ERISC KERNEL DURATION [ns]", matmul)
+        self.assertIn("matmul", self.opscope("ops", trace).stdout)
+
+
 class Damaged(harness.TestCase):
     """Nothing that is wrong with the logs ends the report: it is kept, counted, told and marked."""
 
