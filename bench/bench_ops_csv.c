@@ -18,8 +18,9 @@ static const struct op ops[] = {
     {"LayerNormDeviceOperation", "HiFi4", "{'eps': '1e-05'; 'norm_type': 'LayerNormType::RMSNORM'}", 32, 4096,
      0, 32, 21000},
     {"MatmulDeviceOperation", "HiFi2",
-     "{'bcast_batch': '1'; 'program_config': 'MatmulMultiCoreReuseMultiCast1DProgramConfig(compute_with_storage_"
-     "grid_size=(x=8;y=8);in0_block_w=4;out_subblock_h=1;out_subblock_w=4;per_core_M=1;per_core_N=6;fuse_batch=1;mcast_in0=1)'}",
+     "{'bcast_batch': '1'; 'program_config': 'MatmulMultiCoreReuseMultiCast1DProgramConfig("
+     "compute_with_storage_grid_size=(x=8;y=8);in0_block_w=4;out_subblock_h=1;out_subblock_w=4;"
+     "per_core_M=1;per_core_N=6;fuse_batch=1;mcast_in0=1)'}",
      32, 4096, 12288, 64, 190000},
     {"NlpCreateHeadsDeviceOperation", "", "{'num_q_heads': '32'; 'num_kv_heads': '8'}", 32, 6144, 0, 32,
      4000},

@@ -96,11 +96,13 @@ bool machine_add(struct machine_set *set, const struct machine *machine)
     for (size_t i = 0; i < set->count; i++) {
         if (strcmp(set->machines[i].name, machine->name) == 0) {
             set->machines[i] = *machine;
+            set->newest = i;
             return true;
         }
     }
     if (!array_reserve(&set->machines, &set->capacity, set->count + 1, sizeof *set->machines))
         return false;
+    set->newest = set->count;
     set->machines[set->count++] = *machine;
     return true;
 }

@@ -48,6 +48,7 @@ struct machine {
 struct machine_set {
     struct machine *machines;
     size_t count, capacity;
+    size_t newest; /* that machine_add put there */
 };
 
 /* The files of machines/, put into the program when it was built. */

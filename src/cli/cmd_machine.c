@@ -141,8 +141,8 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (is_show) {
         const char *name = line.values[1];
-        machine = strchr(name, '/') && set.count ? &set.machines[set.count - 1]
-                                                 : machine_find(&set, name, strlen(name));
+        machine =
+            machine_file_is_path(name) ? &set.machines[set.newest] : machine_find(&set, name, strlen(name));
         if (!machine) {
             machine_set_free(&set);
             error_set(&err, 2, "there is no machine '%s' (opscope machine list)", name);

@@ -28,6 +28,9 @@ static int check_options(const struct command *command, const struct report_opti
 static struct perf_options perf_options_of(const struct report_options *options,
                                            const struct machine_set *machines)
 {
+    const char *machine = options->machine;
+    if (machine && machine_file_is_path(machine) && machines->count)
+        machine = machines->machines[machines->newest].name;
     return (struct perf_options){
         .compat = options->compat != NULL,
         .start_signpost = options->start_signpost ? options->start_signpost : options->signpost,
@@ -35,7 +38,7 @@ static struct perf_options perf_options_of(const struct report_options *options,
         .ignore_signposts = options->ignore_signposts,
         .print_signposts = options->print_signposts,
         .id_range = options->id_range,
-        .arch = options->machine ? options->machine : options->arch,
+        .arch = machine ? machine : options->arch,
         .machines = machines,
         .tracing_mode = options->tracing_mode,
         .no_host_ops = options->no_host_ops,
@@ -337,8 +340,8 @@ const struct command command_report = {
         "than it worked on it. Figures with ~ are bounds, not counts: docs/roofline.md has the formula of each "
         "kind of op.\n"
         "\n"
-        "On a narrow terminal columns are left out in this order: call, model, overlap, link, FLOPs, DRAM, device, "
-        "math; --wide shows all.\n"
+        "On a narrow terminal columns are left out in this order: call, model, ideal time, overlap, sub-device, link, "
+        "TFLOPs, GB/s, device, math, available cores, cores, FLOPs, DRAM; --wide shows all.\n"
         "\n"
         "Cells that hold no usable number count as missing; what was missing is said on standard error.",
     .options = {{&window_table, 0}, {&model_table, 0}, {&show_table, 0}, {&file_table, 0}},

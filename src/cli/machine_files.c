@@ -135,6 +135,11 @@ static int read_folder(struct machine_set *set, const char *folder, struct error
     return status;
 }
 
+bool machine_file_is_path(const char *named)
+{
+    return strchr(named, '/') || is_machine_file(named);
+}
+
 int machine_files_read(struct machine_set *set, const char *named, struct error *err)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME"), *own = getenv("OPSCOPE_MACHINES");
@@ -152,7 +157,7 @@ int machine_files_read(struct machine_set *set, const char *named, struct error 
     }
     if (!status && own && *own)
         status = read_folder(set, own, err);
-    if (!status && named && (strchr(named, '/') || is_machine_file(named)))
+    if (!status && named && machine_file_is_path(named))
         status = read_file(set, named, err);
     return status;
 }

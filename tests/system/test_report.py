@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope report as people use it: windows, groups, several hosts, machines, and every form of output."""
+
+import csv
+import html.parser
+import json
+import os
+import unittest
+import xml.etree.ElementTree
+
+import harness
+import ops_csv
+from ops_csv import CONV, FALLBACK, LAST, MATMUL, device_op, tensor_cells
+
+
+class Page(html.parser.HTMLParser):
+    """The page's tables, and whatever it would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables, self.fetched, self.svgs = {}, [], 0
+        self.table = None
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        for name in ("src", "href"):
+            if name in attributes:
+                self.fetched.append(attributes[name])
+        if tag == "link":
+            self.fetched.append(tag)
+        self.svgs += tag == "svg"
+        if tag == "table":
+            self.table = self.tables.setdefault(attributes.get("id"), [])
+        elif tag == "tr" and self.table is not None:
+            self.table.append([])
+        elif tag in ("td", "th") and self.table:
+            self.table[-1].append("")
+
+    def handle_endtag(self, tag):
+        if tag == "table":
+            self.table = None
+
+    def handle_data(self, data):
+        if self.table and self.table[-1]:
+            self.table[-1][-1] += data
+
+
+class Report(harness.TestCase):
+    def write(self, name, rows, columns=None):
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            file.write(ops_csv.text_of(rows, columns))
+        return name
+
+    def setUp(self):
+        super().setUp()
+        self.write("t.csv", ops_csv.good_rows())
+
+    def report(self, *arguments):
+        done = self.opscope("report", *arguments)
+        self.assertEqual(done.status, 0, done)
+        return done
+
+    def json(self, *arguments):
+        return self.opscope_json("report", *arguments)
+
+    # --- figures ---
+
+    def test_figures_of_every_op(self):
+        report = self.json("t.csv")
+        rows = report["rows"]
+        self.assertEqual([row["id"] for row in rows], [1, 2, 3, 4, 5, 6])
+        matmul = rows[MATMUL]
+        # 2 * 32 * 4096 * 4096 FLOPs in 100 us on 64 cores of 148/72 TFLOP/s
+        self.assertAlmostEqual(matmul["tflops"], 10.73741824)
+        self.assertAlmostEqual(matmul["flops_percent"], 10.73741824 / (64 * 148 / 72) * 100)
+        # 32 * 4096 * 2 read, 4096 * 4096 read, 32 * 4096 * 2 written
+        self.assertAlmostEqual(matmul["dram_gb_s"], (2 * 262144 + 16777216) / 100e-6 / 1e9)
+        self.assertEqual(rows[CONV]["op"], "Conv2dDeviceOperation 3136 x 576 x 64 [ABH=x|x ADB SR]")
+        self.assertEqual(rows[FALLBACK]["bound"], "HOST")
+        for i, row in enumerate(rows):
+            if i != FALLBACK:
+                self.assertIn(row["bound"], ("DRAM", "FLOP", "BOTH", "SLOW", "LINK", "GAP"), row)
+        self.assertAlmostEqual(sum(row["total_percent"] for row in rows if row["total_percent"]), 100)
+        self.assertEqual(report["machine"], "wormhole")
+
+    def test_advice_is_ranked_and_adds_up(self):
+        report = self.json("t.csv")
+        gains = [line["gain_us"] for line in report["advice"]]
+        self.assertTrue(gains)
+        self.assertEqual(gains, sorted(gains, reverse=True))
+        self.assertAlmostEqual(sum(gains), report["advice_gain_us"])
+        for line in report["advice"]:
+            self.assertTrue(line["because"] and line["do"] and line["condition"], line)
+            self.assertLessEqual(line["gain_us"], report["device_time_us"] + report["gap_us"])
+        loose = self.json("t.csv", "--target", "20")
+        self.assertLess(loose["advice_gain_us"], report["advice_gain_us"])
+
+    def test_sub_devices_overlap(self):
+        columns = ops_csv.COLUMNS + ["SUB DEVICE ID", "DEVICE FW START CYCLE", "DEVICE FW END CYCLE"]
+        rows = []
+        for i, end in enumerate((100000, 150000)):  # cycles of 1 ns; both ran 100 us, 50 us of them together
+            extra = {
+                "SUB DEVICE ID": str(i),
+                "AVAILABLE WORKER CORE COUNT": "32",
+                "DEVICE FW START CYCLE": str(1000000 + end - 100300),
+                "DEVICE FW END CYCLE": str(1000000 + end),
+            }
+            rows.append(device_op("CopyDeviceOperation", i + 1, 100000, **extra))
+        self.write("s.csv", rows, columns)
+        report = self.json("s.csv")
+        self.assertAlmostEqual(report["overlap_us"], 50)
+        self.assertAlmostEqual(report["busy_us"], 150)
+        self.assertEqual([row["sub_device"] for row in report["rows"]], ["0", "1"])
+        self.assertIn("busy 150.0 us", self.report("s.csv").stdout)
+
+    # --- which ops ---
+
+    def test_windows(self):
+        def signpost(name, start):
+            return {"OP CODE": name, "OP TYPE": "signpost", "HOST START TS": str(start)}
+
+        rows = ops_csv.good_rows()
+        rows.insert(4, signpost("second", 1004500))
+        rows.insert(1, signpost("first", 1001500))
+        self.write("w.csv", rows)
+        names = lambda *arguments: [row["op_code"] for row in self.json("w.csv", *arguments)["rows"]]
+        self.assertEqual(names(), ["(torch) aten.add", "BinaryNgDeviceOperation"])
+        self.assertEqual(len(names("--ignore-signposts")), 8)
+        for flag in ("--start-signpost", "--signpost"):
+            self.assertEqual(names(flag, "first")[0], "MatmulDeviceOperation")
+        self.assertEqual(len(names("--start-signpost", "first", "--end-signpost", "second")), 3)
+        self.assertEqual(names("--start-signpost", "first", "--print-signposts").count("second"), 1)
+        self.assertNotIn("(torch) aten.add", names("--no-host-ops"))
+        self.assertEqual(len(names("--ignore-signposts", "--id-range", "2-4")), 3)
+        lines = self.json("w.csv", "--ids", "line", "--ignore-signposts")["rows"]
+        self.assertEqual([row["id"] for row in lines], list(range(2, 10)))
+        groups = self.json("w.csv", "--group-by", "signpost", "--ignore-signposts")["groups"]
+        self.assertEqual({group["group"] for group in groups}, {"(before the first signpost)", "first", "second"})
+
+    def test_several_hosts_and_devices(self):
+        report = self.json("t.csv", "t.csv", "--no-merge-devices")
+        self.assertEqual({row["device"] for row in report["rows"]}, {0, 1, None})
+        merged = self.json("t.csv", "t.csv")
+        self.assertEqual(merged["device_ops"], 5)
+        rows = ops_csv.good_rows()
+        rows[LAST]["DEVICE ID"] = "3"
+        self.write("other.csv", rows)
+        done = self.opscope("report", "t.csv", "other.csv")
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("other.csv has 4 devices (largest DEVICE ID 3), but t.csv has 1", done.stderr)
+
+    def test_small_ops_are_folded(self):
+        rows = [device_op("CopyDeviceOperation", i + 1, 1000, **{"OP TO OP LATENCY [ns]": "0"}) for i in range(300)]
+        rows[7] = device_op("BigDeviceOperation", 8, 900000)
+        self.write("f.csv", rows)
+        text = self.report("f.csv").stdout
+        self.assertIn("and 299 ops below the least share: 299.0 us, 24.9 % of the run", text)
+        self.assertIn("and 298 ops more", self.report("f.csv", "--top", "2").stdout)
+        self.assertEqual(self.report("f.csv", "--min-percentage", "0", "--no-summary", "--no-advice").stdout.count("Copy"), 299)
+
+    # --- forms ---
+
+    def test_fits_the_terminal(self):
+        for columns in (60, 80, 120):
+            done = self.opscope("report", "t.csv", "--no-advice", env={"COLUMNS": str(columns)})
+            table = done.stdout.split("\n\n")[0].splitlines()[1:]
+            self.assertIn("bound", table[0])
+            self.assertTrue(all(len(line) <= columns for line in table if not line.startswith(("5 device", "DRAM", "("))), done)
+        wide = self.opscope("report", "t.csv", "--wide", env={"COLUMNS": "60"})
+        self.assertIn("model", wide.stdout)
+
+    def test_colours(self):
+        self.assertIn("\x1b[", self.report("t.csv", "--color").stdout)
+        self.assertNotIn("\x1b[", self.report("t.csv", "--color", "--no-color").stdout)
+
+    def test_csv_and_drawing(self):
+        self.report("t.csv", "--csv", "out.csv")
+        with open(self.path("out.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(list(rows[0])[:4], ["ID", "Total %", "Bound", "OP Code"])
+        self.assertEqual(rows[MATMUL]["Bound Analysis"], "full")
+        self.assertEqual(rows[MATMUL]["Op Category"], "Compute")
+        self.assertAlmostEqual(float(rows[MATMUL]["FLOPs"]), 10.73741824)
+        self.assertTrue(os.path.exists(self.path("out_stacked.csv")))
+        drawing = xml.etree.ElementTree.parse(self.path("out_stacked.svg")).getroot()
+        self.assertTrue(drawing.tag.endswith("svg"))
+        self.report("t.csv", "--summary-file", "sum", "--group-by", "category")
+        with open(self.path("sum.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.readline(), "Total % [%],Op Code,Device Time Sum [\u03bcs],Op Count\n")
+        xml.etree.ElementTree.parse(self.path("sum.svg"))
+
+    def test_page_is_whole_and_fetches_nothing(self):
+        self.report("t.csv", "--html", "out.html")
+        with open(self.path("out.html"), encoding="utf-8") as file:
+            text = file.read()
+        page = Page()
+        page.feed(text)
+        self.assertEqual(page.fetched, [])
+        self.assertNotIn("http://", text.replace("http://www.w3.org/2000/svg", ""))
+        self.assertEqual(page.svgs, 2)
+        self.assertEqual(len(page.tables["ops"]), 7)
+        self.assertIn("MatmulDeviceOperation 32 x 4096 x 4096", page.tables["ops"][2])
+        self.assertTrue(page.tables["advice"] and page.tables["groups"])
+
+    # --- machines ---
+
+    def test_machines(self):
+        names = {row["name"] for row in self.opscope_json("machine", "list")["rows"]}
+        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200"})
+        for name in names:
+            shown = self.opscope_json("machine", "show", name)
+            self.assertTrue(all(row["source"] for row in shown["rows"]), shown)
+        p150, p100 = (self.json("t.csv", "--arch", arch)["rows"][MATMUL]["dram_percent"] for arch in ("P150", "p100"))
+        self.assertAlmostEqual(p100 / p150, 512 / 448)
+
+    def test_a_machine_of_ones_own(self):
+        figures = {
+            "worker_cores": 64,
+            "dram_gb_s": {"value": 1000, "unit": "GB/s", "source": "measured"},
+            "tflops_per_core_lofi": 4,
+            "tflops_per_core_hifi2": 2,
+            "tflops_per_core_hifi3": 1.5,
+            "tflops_per_core_hifi4": 1,
+            "vector_tflops_per_core": 0.1,
+        }
+        machine = {"name": "mine", "title": "my card", "figures": figures}
+        os.mkdir(self.path("machines"))
+        with open(self.path("machines", "mine.json"), "w", encoding="utf-8") as file:
+            json.dump(machine, file)
+        by_file = self.json("t.csv", "--machine", "machines/mine.json")
+        self.assertEqual(by_file["machine"], "mine")
+        done = self.opscope("report", "t.csv", "--machine", "mine", "--json", env={"OPSCOPE_MACHINES": self.path("machines")})
+        self.assertEqual(done.json()["rows"], by_file["rows"])
+        self.assertAlmostEqual(by_file["rows"][MATMUL]["dram_percent"], by_file["rows"][MATMUL]["dram_gb_s"] / 10)
+        for damage, says in (
+            ({"figures": {**figures, "dram_gb_s": 0}}, "'dram_gb_s' is missing or 0"),
+            ({"figures": {**figures, "speed": 1}}, "there is no figure 'speed'"),
+            ({"figures": {**figures, "dram_gb_s": "fast"}}, "figure 'dram_gb_s' has no number"),
+            ({"name": ""}, "'name' is missing"),
+        ):
+            with open(self.path("bad.json"), "w", encoding="utf-8") as file:
+                json.dump({**machine, **damage}, file)
+            done = self.opscope("report", "t.csv", "--machine", "./bad.json")
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(says, done.stderr)
+        with open(self.path("bad.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        self.assertIn("bad.json", self.opscope("machine", "show", "./bad.json").stderr)
+
+    # --- other sources ---
+
+    def test_old_header(self):
+        columns = [name.replace("_PAD[LOGICAL]", "") for name in ops_csv.COLUMNS if name not in ("DEVICE ARCH", "AVAILABLE WORKER CORE COUNT")]
+        rows = [
+            {name.replace("_PAD[LOGICAL]", ""): value.split("[")[0] if "_PAD[" in name else value for name, value in row.items()}
+            for row in ops_csv.good_rows()
+        ]
+        self.write("old.csv", rows, columns)
+        old, new = self.json("old.csv")["rows"], self.json("t.csv")["rows"]
+        self.assertEqual(old[MATMUL]["tflops"], new[MATMUL]["tflops"])
+        self.assertEqual(old[MATMUL]["op"], new[MATMUL]["op"])
+
+    def test_log_folder_gives_what_its_csv_gives(self):
+        folder = harness.reference_data("tenstorrent", "pairs")
+        for name in sorted(os.listdir(folder)):
+            pair = os.path.join(folder, name)
+            from_csv = self.json(os.path.join(pair, "golden.csv"))
+            from_logs = self.json(pair)
+            for row in from_csv["rows"] + from_logs["rows"]:
+                row.pop("line", None)
+            self.assertEqual(from_csv["rows"], from_logs["rows"], name)
+
+
+if __name__ == "__main__":
+    unittest.main()
