@@ -163,7 +163,8 @@ static int load_host(struct tt_model *model, const struct tt_files *files, struc
 int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
             struct error *err)
 {
-    static const char no_device[] = "told: no device files", no_host[] = "told: no host ops", lacks[] = "told: lacks";
+    static const char no_device[] = "told: no device files", no_host[] = "told: no host ops",
+                      lacks[] = "told: lacks";
     bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
     int result = options->is_device_only ? 0 : load_host(model, files, err);
     if (result != 0)
