@@ -53,7 +53,8 @@ int view_open_trace(struct trace **trace, struct bytes *stdin_data, const char *
 {
     unsigned flags = salvage ? TRACE_OPEN_SALVAGE : 0;
     if (strcmp(path, "-") != 0)
-        return view_is_import(path) ? view_open_import(trace, path, err) : trace_open(trace, path, flags, err);
+        return view_is_import(path) ? view_open_import(trace, path, err)
+                                    : trace_open(trace, path, flags, err);
     int result = read_all(STDIN_FILENO, stdin_data, err);
     if (result == 0) {
         result = trace_open_memory(trace, stdin_data->data, stdin_data->length, flags, err);
