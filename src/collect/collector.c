@@ -250,6 +250,7 @@ static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, 
         track_flush_loss(s, t, collector_ns(s->collector, chunk->d.base_ticks));
     uint64_t taken = chunk->d.published > chunk->consumed ? chunk->d.published - chunk->consumed : 0;
     track_drain(s, t, chunk);
+    track_flush_losses(s, t);
     session_segment_consumed(s->segment, chunk, chunk->d.published);
     track_note_loss(s, t, &chunk->d);
     if (!is_done)

@@ -45,6 +45,9 @@ struct open_op {
     } * parts;
 };
 
+/* Damaged, unmatched, too deep, ended late: one row a chunk and reason, however often a hostile program repeats it. */
+#define TRACK_LOSS_REASONS 4u
+
 struct track {
     uint32_t number;     /* in its segment */
     uint32_t trace_id;   /* in the trace */
@@ -58,8 +61,9 @@ struct track {
     size_t stack_capacity;
     uint32_t too_deep; /* open zones beyond TRACE_MAX_DEPTH: not recorded */
     uint64_t zones_begun;
-    uint32_t lost_zones, lost_records; /* last figures of its descriptor */
-    struct trace_loss pending_loss;    /* becomes a record when its end is known */
+    uint32_t lost_zones, lost_records;            /* last figures of its descriptor */
+    struct trace_loss pending_loss;               /* becomes a record when its end is known */
+    struct trace_loss losses[TRACK_LOSS_REASONS]; /* what was wrong with records of this chunk, by reason */
     struct pending_extra *extras;
     uint32_t extra_count;
     size_t extra_capacity;
@@ -153,6 +157,9 @@ uint32_t source_process_id(struct source *s, uint32_t slot);
 void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk);
 void track_note_loss(struct source *s, struct track *t, const struct chunk_descriptor *d);
 void track_flush_loss(struct source *s, struct track *t, uint64_t until_ns);
+void track_lose(struct track *t, uint32_t reason, uint64_t from_ns, uint64_t to_ns, uint64_t zones,
+                uint64_t records);
+void track_flush_losses(struct source *s, struct track *t); /* what track_lose has put together */
 void track_end_zone(struct source *s, struct track *t, uint64_t end_ns);
 bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op);
 void track_finish(struct source *s, struct track *t, uint64_t now_ns); /* its thread is gone; frees it */

@@ -19,13 +19,7 @@ static struct slot load_slot(const struct slot *at)
 
 static void damaged(struct source *s, struct track *t, uint64_t ns)
 {
-    struct trace_loss loss = {.process = t->process_id,
-                              .track = t->trace_id,
-                              .reason = TRACE_LOSS_DAMAGED,
-                              .from_ns = ns,
-                              .to_ns = ns,
-                              .records = 1};
-    trace_writer_loss(s->collector->writer, &loss);
+    track_lose(t, TRACE_LOSS_DAMAGED, ns, ns, 0, 1);
     s->collector->stats.lost_records++;
 }
 
@@ -310,18 +304,11 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
     case RECORD_THREAD_NAME:
         take_thread_name(s, t, (uint32_t)word);
         return;
-    case RECORD_LATE_ENDS: {
-        struct trace_loss loss = {.process = t->process_id,
-                                  .track = t->trace_id,
-                                  .reason = TRACE_LOSS_LATE_ENDS,
-                                  .from_ns = t->last_ns,
-                                  .to_ns = ns,
-                                  .zones = (uint32_t)word};
-        trace_writer_loss(s->collector->writer, &loss);
+    case RECORD_LATE_ENDS:
+        track_lose(t, TRACE_LOSS_LATE_ENDS, t->last_ns, ns, (uint32_t)word, 0);
         for (uint32_t i = 0; i < (uint32_t)word && (t->depth || t->too_deep); i++)
             track_end_zone(s, t, ns);
         return;
-    }
     default:
         damaged(s, t, ns);
         return;

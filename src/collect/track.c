@@ -28,28 +28,35 @@ bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
     return push(t, start, name, is_op);
 }
 
-static void push_too_deep(struct source *s, struct track *t, uint64_t ns)
+void track_lose(struct track *t, uint32_t reason, uint64_t from_ns, uint64_t to_ns, uint64_t zones,
+                uint64_t records)
 {
-    struct trace_loss loss = {.process = t->process_id,
-                              .track = t->trace_id,
-                              .reason = TRACE_LOSS_TOO_DEEP,
-                              .from_ns = ns,
-                              .to_ns = ns,
-                              .zones = 1};
-    t->too_deep++;
-    trace_writer_loss(s->collector->writer, &loss);
-    s->collector->stats.lost_zones++;
+    struct trace_loss *loss = NULL;
+    for (size_t i = 0; i < TRACK_LOSS_REASONS; i++) {
+        loss = &t->losses[i];
+        if (!loss->reason)
+            *loss = (struct trace_loss){t->process_id, t->trace_id, reason, from_ns, to_ns, 0, 0};
+        if (loss->reason == reason)
+            break;
+    }
+    loss->to_ns = to_ns > loss->to_ns ? to_ns : loss->to_ns;
+    loss->zones += zones;
+    loss->records += records;
 }
 
-static void note_unmatched(struct source *s, struct track *t, uint64_t ns, uint64_t count, uint32_t reason)
+void track_flush_losses(struct source *s, struct track *t)
 {
-    struct trace_loss loss = {.process = t->process_id,
-                              .track = t->trace_id,
-                              .reason = reason,
-                              .from_ns = t->last_ns,
-                              .to_ns = ns,
-                              .zones = count};
-    trace_writer_loss(s->collector->writer, &loss);
+    for (size_t i = 0; i < TRACK_LOSS_REASONS && t->losses[i].reason; i++) {
+        trace_writer_loss(s->collector->writer, &t->losses[i]);
+        t->losses[i].reason = 0;
+    }
+}
+
+static void push_too_deep(struct source *s, struct track *t, uint64_t ns)
+{
+    t->too_deep++;
+    track_lose(t, TRACE_LOSS_TOO_DEEP, ns, ns, 1, 0);
+    s->collector->stats.lost_zones++;
 }
 
 __attribute__((always_inline)) static inline void end_zone(struct source *s, struct track *t, uint64_t end_ns)
@@ -59,7 +66,7 @@ __attribute__((always_inline)) static inline void end_zone(struct source *s, str
         return;
     }
     if (__builtin_expect(t->depth == 0, 0)) { /* begun in data that was lost with an earlier collector */
-        note_unmatched(s, t, end_ns, 1, TRACE_LOSS_UNMATCHED);
+        track_lose(t, TRACE_LOSS_UNMATCHED, t->last_ns, end_ns, 1, 0);
         return;
     }
     struct open_zone *zone = &t->stack[--t->depth];
@@ -196,6 +203,7 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
 void track_finish(struct source *s, struct track *t, uint64_t now_ns)
 {
     struct collector *c = s->collector;
+    track_flush_losses(s, t);
     track_flush_loss(s, t, now_ns > t->last_ns ? now_ns : t->last_ns);
     for (uint32_t i = 0; i < t->depth && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {
         if (!array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1,
