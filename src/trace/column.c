@@ -270,7 +270,7 @@ static int finish_column(struct column *column, struct bytes *out, size_t start)
     if (out->failed || out->length - start > UINT32_MAX)
         return -ENOMEM;
     column->size = (uint32_t)(out->length - start);
-    column->hash = hash_stored(out->data + start, column->size);
+    column->hash = hash_stored(column->size ? out->data + start : (const uint8_t *)"", column->size);
     return 0;
 }
 

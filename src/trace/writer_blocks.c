@@ -593,7 +593,7 @@ static int build_and_write(struct trace_writer *w, struct sink *const *sinks, si
 
 int zones_write_block(struct trace_writer *w, struct sink *const *sinks, size_t count)
 {
-    int status = file_accepts_rows(w) ? build_and_write(w, sinks, count) : -ENOSPC;
+    int status = file_accepts_rows(w) ? build_and_write(w, sinks, count) : w->full_status;
     if (status)
         count_as_lost(w, sinks, count, status);
     return status;

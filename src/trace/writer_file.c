@@ -114,6 +114,7 @@ static int set_full(struct trace_writer *w, int status)
         struct error err;
         error_set_errno(&err, -status, "%s: no more zones can be written", w->partial_path);
         w->is_full = true;
+        w->full_status = status;
         free_reserve_file(w);
         writer_fail(w, status, &err);
     }
@@ -124,7 +125,7 @@ static int append(struct trace_writer *w, const void *data, size_t length, bool 
 {
     int status = 0;
     if (is_rows)
-        status = w->is_full ? -ENOSPC : hold_space(w, length);
+        status = w->is_full ? w->full_status : hold_space(w, length);
     if (!status) {
         status = write_at(w->fd, data, length, w->end);
         if (status && ftruncate(w->fd, (off_t)w->end) != 0) /* what is there of it is no block */

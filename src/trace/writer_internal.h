@@ -193,7 +193,8 @@ struct trace_writer {
     uint64_t size_limit;     /* RLIMIT_FSIZE */
     uint64_t reserve_bytes;
     bool can_allocate;
-    bool is_full; /* of the disk: no more rows are written */
+    bool is_full;    /* of the disk: no more rows are written */
+    int full_status; /* why */
     uint64_t slot_sequence;
     uint64_t last_checkpoint, last_checkpoint_size; /* offset in the segment; 0 = none */
     uint64_t checkpoint_at_ns, checkpoint_at_bytes;

@@ -278,7 +278,7 @@ static int write_buffer(struct trace_writer *w, struct row_buffer *b)
 {
     if (b->count == 0)
         return 0;
-    int status = file_accepts_rows(w) ? put_block(w, b) : -ENOSPC;
+    int status = file_accepts_rows(w) ? put_block(w, b) : w->full_status;
     if (status) {
         struct trace_loss loss = {.process = TRACE_NONE,
                                   .track = TRACE_NONE,
@@ -315,7 +315,7 @@ int rows_flush(struct trace_writer *w, bool only_aged)
 /* In the flight recorder a segment's losses are kept: they are told again when the segment is dropped. */
 static void remember_losses(struct trace_writer *w)
 {
-    if (!w->max_size_bytes)
+    if (!w->max_size_bytes || w->loss_count == 0)
         return;
     if (!array_reserve(&w->segment_losses, &w->segment_loss_capacity, w->segment_loss_count + w->loss_count,
                        sizeof *w->losses)) {

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Definitions and every row type other than zones, through the writer and back. */
+#include "test_trace_support.h"
+
+static struct trace *finish_and_open(struct trace_writer *w, const char *path)
+{
+    assert_ok(trace_writer_finish(w, ERR));
+    return open_trace(path, 0);
+}
+
+/* The next block of a type, decoded; false at the end. */
+static bool next_rows(struct trace *t, uint32_t type, size_t *position, struct trace_rows *rows)
+{
+    struct trace_block_filter filter = {.type = type};
+    const struct trace_block *block = trace_next_block(t, &filter, position);
+    if (!block)
+        return false;
+    assert_ok(trace_decode_rows(t, block, rows, ERR));
+    assert_int_equal(rows->count, block->count);
+    return true;
+}
+
+static void test_definitions(void **state)
+{
+    const char *path = test_path("definitions.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    (void)state;
+    struct trace_process parent = {.id = TRACE_NONE,
+                                   .parent = TRACE_NONE,
+                                   .pid = 100,
+                                   .start_ns = 1,
+                                   .flags = TRACE_PROCESS_ROOT,
+                                   .exit_status = TRACE_STATUS_UNKNOWN,
+                                   .key = 11,
+                                   .command = "make all",
+                                   .host = "box"};
+    uint32_t p = trace_writer_process(w, &parent);
+    struct trace_process child = {.id = TRACE_NONE,
+                                  .parent = p,
+                                  .pid = -5,
+                                  .flags = TRACE_PROCESS_FORKED,
+                                  .exit_status = TRACE_STATUS_UNKNOWN,
+                                  .key = 12,
+                                  .command = "",
+                                  .host = NULL};
+    uint32_t c = trace_writer_process(w, &child);
+    assert_int_equal(trace_writer_find_process(w, 12), c);
+    assert_int_equal(trace_writer_find_process(w, 99), TRACE_NONE);
+    uint32_t queue = add_track(w, p, "queue", 0);
+    struct trace_track core = {.id = TRACE_NONE,
+                               .process = c,
+                               .parent = queue,
+                               .kind = TRACE_TRACK_DMA,
+                               .number = UINT64_MAX,
+                               .key = 5,
+                               .name = "dma \xc3\xa9"};
+    uint32_t d = trace_writer_track(w, &core);
+    assert_int_equal(trace_writer_find_track(w, 5), d);
+    assert_string_equal(trace_writer_get_track(w, d)->name, "dma \xc3\xa9");
+    uint32_t a = trace_writer_name(w, "zone", "f", "x.c", 3, 0xff8000);
+    uint32_t b = trace_writer_name(w, "zone", "f", "x.c", 4, 0xff8000);
+    uint32_t e = trace_writer_name(w, "", NULL, NULL, 0, 0);
+    assert_int_equal(trace_writer_name(w, "zone", "f", "x.c", 3, 0xff8000), a);
+    assert_true(a != b && b != e);
+    struct trace_part parts[] = {
+        {TRACE_PART_INPUT, "shape=1x2"}, {TRACE_PART_OUTPUT, ""}, {7, "unknown role"}};
+    uint32_t one = trace_writer_description(w, parts, 3), none = trace_writer_description(w, parts, 0);
+    assert_int_equal(trace_writer_description(w, parts, 3), one);
+    assert_true(one != none);
+    parent.id = p; /* it ended meanwhile */
+    parent.end_ns = 900;
+    parent.exit_status = 7 << 8;
+    assert_int_equal(trace_writer_process(w, &parent), p);
+
+    struct trace *t = finish_and_open(w, path);
+    const struct trace_info *info = trace_get_info(t);
+    assert_string_equal(info->program, "test 1.0");
+    assert_string_equal(info->command, "sh -c true");
+    assert_string_equal(info->host, "box");
+    assert_int_equal(info->format_version, 1);
+    assert_int_equal(info->start_ns | info->end_ns | info->zones, 0);
+    assert_int_equal(trace_process_count(t), 2);
+    const struct trace_process *process = trace_get_process(t, p);
+    assert_int_equal(process->end_ns, 900);
+    assert_int_equal(process->exit_status, 7 << 8);
+    assert_int_equal(process->flags, TRACE_PROCESS_ROOT);
+    assert_string_equal(process->command, "make all");
+    assert_int_equal(trace_get_process(t, c)->parent, p);
+    assert_int_equal(trace_get_process(t, c)->pid, -5);
+    assert_int_equal(trace_get_process(t, c)->exit_status, TRACE_STATUS_UNKNOWN);
+    assert_null(trace_get_process(t, 2));
+    assert_int_equal(trace_track_count(t), 2);
+    assert_int_equal(trace_get_track(t, d)->parent, queue);
+    assert_int_equal(trace_get_track(t, d)->process, c);
+    assert_int_equal(trace_get_track(t, d)->number, UINT64_MAX);
+    assert_string_equal(trace_get_track(t, d)->name, "dma \xc3\xa9");
+    assert_int_equal(trace_name_count(t), 3);
+    assert_int_equal(trace_get_name(t, b)->line, 4);
+    assert_int_equal(trace_get_name(t, b)->colour, 0xff8000);
+    assert_string_equal(trace_get_name(t, e)->name, "");
+    assert_string_equal(trace_get_name(t, 77)->name, "?");
+    assert_string_equal(trace_get_clock(t, TRACE_HOST_CLOCK)->name, "host");
+    size_t count;
+    const struct trace_part *read = trace_get_description(t, one, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(read[0].text, "shape=1x2");
+    assert_string_equal(read[1].text, "");
+    assert_int_equal(read[2].role, 7);
+    trace_get_description(t, none, &count);
+    assert_int_equal(count, 0);
+    trace_get_description(t, 50, &count);
+    assert_int_equal(count, 0);
+    trace_close(t);
+}
+
+/* 200,000 names, each found again by its text, over several blocks of definitions. */
+static void test_many_names(void **state)
+{
+    const char *path = test_path("names.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    (void)state;
+    for (uint32_t i = 0; i < 200000; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "name number %u", i);
+        assert_int_equal(trace_writer_name(w, text, "", "", i, 0), i);
+    }
+    assert_int_equal(trace_writer_name(w, "name number 4711", "", "", 4711, 0), 4711);
+    struct trace *t = finish_and_open(w, path);
+    assert_int_equal(trace_name_count(t), 200000);
+    for (uint32_t i = 0; i < 200000; i += 1234) {
+        char text[32];
+        snprintf(text, sizeof text, "name number %u", i);
+        assert_string_equal(trace_get_name(t, i)->name, text);
+    }
+    trace_close(t);
+}
+
+static void test_points(void **state)
+{
+    const char *path = test_path("points.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t process = add_process(w, 1), track = add_track(w, process, "t", 0);
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 40000; i++) {
+        char text[64];
+        int length = snprintf(text, sizeof text, "message %llu", (unsigned long long)i);
+        struct trace_point point = {.track = track,
+                                    .kind = 1 + (uint32_t)(i % 3),
+                                    .time = 1000 + i * 10 - i % 7,
+                                    .header = i % 2 ? "header" : "",
+                                    .text = i % 5 ? text : NULL,
+                                    .text_length = i % 5 ? (uint32_t)length : 0};
+        trace_writer_point(w, &point);
+    }
+    char *large = malloc(TRACE_MAX_TEXT);
+    assert_non_null(large);
+    memset(large, 0, TRACE_MAX_TEXT); /* a text may hold anything */
+    struct trace_point point = {
+        .track = track, .kind = TRACE_POINT_MESSAGE, .time = 5, .text = large, .text_length = TRACE_MAX_TEXT};
+    trace_writer_point(w, &point);
+    free(large);
+    struct trace *t = finish_and_open(w, path);
+    assert_int_equal(trace_get_info(t)->points, 40001);
+    assert_int_equal(trace_get_info(t)->start_ns, 5);
+    while (next_rows(t, TRACE_BLOCK_POINTS, &position, &rows))
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_point *p = &rows.points[i];
+            char text[64];
+            assert_int_equal(p->track, track);
+            if (seen == 40000) {
+                assert_int_equal(p->text_length, TRACE_MAX_TEXT);
+                assert_int_equal(p->time, 5);
+                continue;
+            }
+            assert_int_equal(p->kind, 1 + seen % 3);
+            assert_int_equal(p->time, 1000 + seen * 10 - seen % 7);
+            assert_string_equal(p->header, seen % 2 ? "header" : "");
+            snprintf(text, sizeof text, "message %zu", seen);
+            assert_string_equal(p->text, seen % 5 ? text : "");
+            assert_int_equal(p->text_length, strlen(p->text));
+        }
+    assert_int_equal(seen, 40001);
+    trace_rows_free(&rows);
+    trace_close(t);
+}
+
+static void test_counters_and_memory(void **state)
+{
+    const char *path = test_path("counters.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t process = add_process(w, 1), track = add_track(w, process, "t", 0);
+    uint32_t name = add_name(w, "queue length"), pool = add_name(w, "pool");
+    static const double values[] = {0.0, -1.5, 1e300, 3.0};
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct trace_counter counter = {.track = track, .name = name, .time = i * 7, .value = values[i % 4]};
+        trace_writer_counter(w, &counter);
+        struct trace_memory memory = {.track = track,
+                                      .pool = i % 2 ? pool : TRACE_NONE,
+                                      .time = i * 9,
+                                      .address = UINT64_MAX - i,
+                                      .size = i % 3 ? i << 30 : 0,
+                                      .is_release = i % 3 == 0};
+        trace_writer_memory(w, &memory);
+    }
+    struct trace *t = finish_and_open(w, path);
+    assert_int_equal(trace_get_info(t)->counters, 20000);
+    assert_int_equal(trace_get_info(t)->memory_events, 20000);
+    for (; next_rows(t, TRACE_BLOCK_COUNTERS, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            assert_int_equal(rows.counters[i].name, name);
+            assert_int_equal(rows.counters[i].time, seen * 7);
+            assert_true(rows.counters[i].value == values[seen % 4]);
+        }
+    assert_int_equal(seen, 20000);
+    position = seen = 0;
+    for (; next_rows(t, TRACE_BLOCK_MEMORY, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_memory *m = &rows.memory[i];
+            assert_int_equal(m->pool, seen % 2 ? pool : TRACE_NONE);
+            assert_int_equal(m->time, seen * 9);
+            assert_true(m->address == UINT64_MAX - seen);
+            assert_int_equal(m->size, seen % 3 ? seen << 30 : 0);
+            assert_int_equal(m->is_release, seen % 3 == 0);
+        }
+    assert_int_equal(seen, 20000);
+    trace_rows_free(&rows);
+    trace_close(t);
+}
+
+/* Ops, their runs on a device (in ticks) with parts, and samples with frames. */
+static void test_ops_runs_samples(void **state)
+{
+    const char *path = test_path("ops.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    struct trace_clock clock = {.id = TRACE_NONE, .is_device = true, .ticks_per_second = 5e8, .name = "chip"};
+    uint32_t process = add_process(w, 1), host = add_track(w, process, "t", 0);
+    uint32_t device = add_track(w, process, "core", trace_writer_clock(w, &clock));
+    uint32_t name = add_name(w, "matmul"), brisc = add_name(w, "BRISC"), trisc = add_name(w, "TRISC");
+    struct trace_clock_point point = {.clock = 1, .ticks = 0, .host_ns = 1000};
+    struct trace_part part = {TRACE_PART_INPUT, "shape=32x32"};
+    uint32_t description = trace_writer_description(w, &part, 1);
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    (void)state;
+    trace_writer_clock_point(w, &point);
+    for (uint64_t i = 0; i < 5000; i++) {
+        struct trace_op op = {.call = i + 1,
+                              .process = process,
+                              .track = host,
+                              .name = name,
+                              .type = (uint32_t)(i % 3),
+                              .device = i % 2 ? 4 : TRACE_NONE,
+                              .description = i % 2 ? description : TRACE_NONE,
+                              .start_ns = 10000 + i * 100,
+                              .end_ns = i % 10 ? 10000 + i * 100 + 60 : 0};
+        trace_writer_op(w, &op);
+        struct trace_run_part parts[3] = {{brisc, i}, {trisc, i * 2}, {brisc, UINT64_MAX}};
+        struct trace_run run = {.call = i + 1,
+                                .process = process,
+                                .track = device,
+                                .name = name,
+                                .session = (uint32_t)(i % 4),
+                                .cores = 64,
+                                .part_count = (uint32_t)(i % 4),
+                                .start = 500 + i * 50,
+                                .duration = 20,
+                                .parts = parts};
+        trace_writer_run(w, &run);
+        uint32_t frames[5] = {brisc, trisc, name, brisc, trisc};
+        struct trace_sample sample = {
+            .track = host, .time = i * 13, .frame_count = (uint32_t)(i % 6), .frames = frames};
+        trace_writer_sample(w, &sample);
+    }
+    struct trace *t = finish_and_open(w, path);
+    for (; next_rows(t, TRACE_BLOCK_OPS, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_op *op = &rows.ops[i];
+            assert_int_equal(op->call, seen + 1);
+            assert_int_equal(op->type, seen % 3);
+            assert_int_equal(op->device, seen % 2 ? 4 : TRACE_NONE);
+            assert_int_equal(op->description, seen % 2 ? description : TRACE_NONE);
+            assert_int_equal(op->start_ns, 10000 + seen * 100);
+            assert_int_equal(op->end_ns, seen % 10 ? 10060 + seen * 100 : 0);
+        }
+    assert_int_equal(seen, 5000);
+    position = seen = 0;
+    for (; next_rows(t, TRACE_BLOCK_RUNS, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_run *run = &rows.runs[i];
+            assert_int_equal(run->call, seen + 1);
+            assert_int_equal(run->session, seen % 4);
+            assert_int_equal(run->cores, 64);
+            assert_int_equal(run->start, 500 + seen * 50); /* ticks */
+            assert_int_equal(run->part_count, seen % 4);
+            if (seen % 4 == 3) {
+                assert_int_equal(run->parts[0].name, brisc);
+                assert_int_equal(run->parts[1].ticks, seen * 2);
+                assert_true(run->parts[2].ticks == UINT64_MAX);
+            }
+        }
+    assert_int_equal(seen, 5000);
+    position = seen = 0;
+    for (; next_rows(t, TRACE_BLOCK_SAMPLES, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            assert_int_equal(rows.samples[i].time, seen * 13);
+            assert_int_equal(rows.samples[i].frame_count, seen % 6);
+            if (seen % 6 > 2)
+                assert_int_equal(rows.samples[i].frames[2], name);
+        }
+    assert_int_equal(seen, 5000);
+    assert_int_equal(trace_get_info(t)->ops, 5000);
+    assert_int_equal(trace_get_info(t)->runs, 5000);
+    assert_int_equal(trace_get_info(t)->samples, 5000);
+    trace_rows_free(&rows);
+    trace_close(t);
+}
+
+static void test_losses_and_open_zones(void **state)
+{
+    const char *path = test_path("losses.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t process = add_process(w, 1), track = add_track(w, process, "t", 0);
+    size_t count;
+    (void)state;
+    for (uint32_t i = 1; i < TRACE_LOSS_REASONS; i++) {
+        struct trace_loss loss = {.process = i % 2 ? process : TRACE_NONE,
+                                  .track = i % 3 ? track : TRACE_NONE,
+                                  .reason = i,
+                                  .from_ns = i,
+                                  .to_ns = i * 2,
+                                  .zones = i * 100,
+                                  .records = i * 10};
+        trace_writer_loss(w, &loss);
+        assert_string_not_equal(trace_loss_reason_text(i), "unknown");
+    }
+    struct trace *t = finish_and_open(w, path);
+    const struct trace_loss *losses = trace_get_losses(t, &count);
+    uint64_t zones = 0, records = 0;
+    assert_int_equal(count, TRACE_LOSS_REASONS - 1);
+    for (uint32_t i = 1; i < TRACE_LOSS_REASONS; i++) {
+        assert_int_equal(losses[i - 1].process, i % 2 ? process : TRACE_NONE);
+        assert_int_equal(losses[i - 1].track, i % 3 ? track : TRACE_NONE);
+        assert_int_equal(losses[i - 1].reason, i);
+        assert_int_equal(losses[i - 1].from_ns, i);
+        assert_int_equal(losses[i - 1].to_ns, i * 2);
+        assert_int_equal(losses[i - 1].zones, i * 100);
+        assert_int_equal(losses[i - 1].records, i * 10);
+        if (i != TRACE_LOSS_LATE_ENDS && i != TRACE_LOSS_DROPPED_OLD) {
+            zones += i * 100;
+            records += i * 10;
+        }
+    }
+    assert_int_equal(trace_get_info(t)->lost_zones, zones);
+    assert_int_equal(trace_get_info(t)->lost_records, records);
+    trace_get_open_zones(t, &count);
+    assert_int_equal(count, 0);
+    trace_close(t);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    assert_string_equal(trace_track_kind_text(TRACE_TRACK_DMA), "DMA");
+    assert_string_equal(trace_track_kind_text(99), "unknown");
+    assert_string_equal(trace_point_kind_text(TRACE_POINT_SIGNPOST), "signpost");
+    assert_string_equal(trace_point_kind_text(0), "unknown");
+    assert_string_equal(trace_op_type_text(TRACE_OP_FALLBACK), "fallback");
+    assert_string_equal(trace_part_role_text(TRACE_PART_KERNEL), "kernel");
+    assert_string_equal(trace_loss_reason_text(0), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_counters_and_memory),
+        cmocka_unit_test(test_ops_runs_samples),
+        cmocka_unit_test(test_losses_and_open_zones),
+        cmocka_unit_test(test_words),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
