@@ -209,6 +209,12 @@ struct perf_advice {
     char *action;
 };
 
+/* A zone of the host that filled gaps (perf_host.h). */
+struct perf_host_zone {
+    uint32_t name, thread; /* interned */
+    double covered_us, percent;
+};
+
 /* What follows from an op's name alone. */
 struct perf_name {
     bool is_known;
@@ -253,6 +259,8 @@ struct perf {
     struct perf_advice *advice;
     size_t advice_count, advice_capacity;
     double advice_gain_us;
+    struct perf_host_zone *host_zones;
+    size_t host_zone_count, host_zone_capacity;
     struct perf_note *notes;
     size_t note_count, note_capacity;
     struct perf_name *names; /* by id of the text: what its ops are; filled when first asked */
@@ -266,6 +274,8 @@ int perf_begin(struct perf *perf, const struct perf_options *options, struct err
 /* `has` says which of the PERF_COLUMNS the source has. */
 int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool is_old_header,
                     bool is_padded_header, struct error *err);
+/* For tables that should have them all: notes each column that is not there. */
+void perf_note_missing_columns(struct perf *perf, const char *path, const bool *has);
 /* `cells` has PERF_COLUMNS elements. -ENOMEM. */
 int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line, struct error *err);
 int perf_end_file(struct perf *perf, struct error *err);

@@ -116,6 +116,7 @@ void perf_free(struct perf *perf)
         free(perf->notes[i].text);
     free(perf->notes);
     free(perf->names);
+    free(perf->host_zones);
     bytes_free(&perf->scratch);
     *perf = (struct perf){0};
 }
@@ -123,7 +124,7 @@ void perf_free(struct perf *perf)
 /* --- files --- */
 
 /* Columns without which figures are missing everywhere: said once. */
-static void note_missing_columns(struct perf *perf, const char *path, const bool *has)
+void perf_note_missing_columns(struct perf *perf, const char *path, const bool *has)
 {
     static const enum perf_column wanted[] = {PERF_OP_TYPE, PERF_DEVICE,     PERF_DURATION, PERF_GAP,
                                               PERF_CORES,   PERF_ATTRIBUTES, PERF_FIDELITY, PERF_CALL};
@@ -134,14 +135,20 @@ static void note_missing_columns(struct perf *perf, const char *path, const bool
                       perf_column_name(wanted[i], false, name, sizeof name));
     }
     static const size_t tensors[] = {PERF_IN(0), PERF_IN(1), PERF_OUT(0)};
+    static const char *const tensor_names[] = {"INPUT_0", "INPUT_1", "OUTPUT_0"};
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
-        for (size_t k = 0; k < PERF_TENSOR_CELLS; k++) {
-            size_t column = PERF_TENSOR + tensors[i] * PERF_TENSOR_CELLS + k;
-            if (!has[column])
+        size_t first = PERF_TENSOR + tensors[i] * PERF_TENSOR_CELLS, missing = 0;
+        for (size_t k = 0; k < PERF_TENSOR_CELLS; k++)
+            missing += !has[first + k];
+        for (size_t k = 0; k < PERF_TENSOR_CELLS && missing < PERF_TENSOR_CELLS; k++) {
+            if (!has[first + k])
                 perf_note(perf, PERF_NOTE_WARN, NULL,
                           "%s:1: no column '%s'; ops that need it have no figures", path,
-                          perf_column_name(column, perf->has_old_header, name, sizeof name));
+                          perf_column_name(first + k, perf->has_old_header, name, sizeof name));
         }
+        if (missing == PERF_TENSOR_CELLS)
+            perf_note(perf, PERF_NOTE_WARN, NULL, "%s:1: no columns of %s; ops that need it have no figures",
+                      path, tensor_names[i]);
     }
 }
 
@@ -158,7 +165,6 @@ int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool i
     perf->file_device_max = -1;
     if (perf->options.compat && !has[PERF_DEVICE])
         return error_set(err, EINVAL, "%s:1: there is no column 'DEVICE ID'", path);
-    note_missing_columns(perf, path, has);
     return 0;
 }
 

@@ -74,7 +74,11 @@ static int make_report(struct perf *perf, const struct command_line *line, struc
     int status = 0;
     for (int i = 0; i < line->count && !status; i++)
         status = report_load(perf, line->values[i], err);
-    return status ? status : perf_finish(perf, err);
+    if (!status)
+        status = perf_finish(perf, err);
+    if (!status && !perf->options.compat && line->count == 1)
+        status = report_find_host_zones(perf, line->values[0], err);
+    return status;
 }
 
 static int run(const struct command *command, int argc, char **argv)

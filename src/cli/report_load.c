@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analyze/perf_host.h"
 #include "import/op_rows.h"
+#include "import/tenstorrent_trace.h"
 
 /* 2024's headers call a size INPUT_0_W; newer ones INPUT_0_W_PAD[LOGICAL]. */
 static bool has_padded_sizes(const struct op_rows *rows)
@@ -27,7 +29,11 @@ static int select_columns(struct op_rows *rows, struct perf *perf, const char *p
         has[i] = op_rows_find_column(rows, names[i]) != SIZE_MAX;
     }
     int status = perf_begin_file(perf, path, has, !is_padded, is_padded, err);
-    return status ? status : op_rows_select(rows, names, PERF_COLUMNS, err);
+    if (status)
+        return status;
+    if (strcmp(op_rows_kind(rows), "ops CSV") == 0) /* other sources have the columns that they fill */
+        perf_note_missing_columns(perf, path, has);
+    return op_rows_select(rows, names, PERF_COLUMNS, err);
 }
 
 static void take_notices(struct perf *perf, const struct op_rows *rows)
@@ -70,5 +76,15 @@ int report_load(struct perf *perf, const char *path, struct error *err)
         status = perf_end_file(perf, err);
     take_notices(perf, rows);
     op_rows_close(rows);
+    return status;
+}
+
+int report_find_host_zones(struct perf *perf, const char *path, struct error *err)
+{
+    struct trace *trace;
+    if (!tt_is_trace(path) || trace_open(&trace, path, 0, NULL) != 0)
+        return 0;
+    int status = perf_find_host_zones(perf, trace, err);
+    trace_close(trace);
     return status;
 }

@@ -7,5 +7,7 @@
 #include "base/error.h"
 
 int report_load(struct perf *perf, const char *path, struct error *err);
+/* For a trace, behind perf_finish: which zones of the host fill the gaps. Nothing for other files. */
+int report_find_host_zones(struct perf *perf, const char *path, struct error *err);
 
 #endif

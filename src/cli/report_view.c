@@ -83,6 +83,31 @@ static void add_totals(const struct perf *perf, struct report *report)
                     perf->host_op_count ? "; host ops lie in between" : "");
 }
 
+#define HOST_ZONES 5u
+
+/* Which zones of the host the device waited for. */
+static void add_host_zones(const struct perf *perf, struct report *report)
+{
+    for (size_t i = 0; i < perf->host_zone_count && i < HOST_ZONES && !report_is_json(report); i++) {
+        const struct perf_host_zone *zone = &perf->host_zones[i];
+        report_note(report, TABLE_NORMAL, "  %5.1f %% of the gaps: the host was in %s (%s)", zone->percent,
+                    perf_text(perf, zone->name), perf_text(perf, zone->thread));
+    }
+    if (!report_is_json(report))
+        return;
+    json_key(&report->json, "host_zones");
+    json_array(&report->json, JSON_LINES);
+    for (size_t i = 0; i < perf->host_zone_count; i++) {
+        json_object(&report->json, JSON_INLINE);
+        json_member_text(&report->json, "zone", perf_text(perf, perf->host_zones[i].name));
+        json_member_text(&report->json, "thread", perf_text(perf, perf->host_zones[i].thread));
+        json_member_real(&report->json, "covered_us", perf->host_zones[i].covered_us);
+        json_member_real(&report->json, "percent", perf->host_zones[i].percent);
+        json_end(&report->json);
+    }
+    json_end(&report->json);
+}
+
 static int add_ops(const struct perf *perf, const struct report_options *options, struct report *report,
                    struct error *err)
 {
@@ -205,6 +230,7 @@ static int fill_report(const struct perf *perf, const struct report_options *opt
     }
     if (!report_is_json(report))
         add_totals(perf, report);
+    add_host_zones(perf, report);
     if (report_has_groups(options))
         add_groups(perf, options, report);
     if (!options->no_advice)

@@ -261,6 +261,14 @@ class Report(harness.TestCase):
         self.assertEqual(old[MATMUL]["tflops"], new[MATMUL]["tflops"])
         self.assertEqual(old[MATMUL]["op"], new[MATMUL]["op"])
 
+    def test_zones_that_fill_the_gaps(self):
+        trace = self.record([harness.program("op_gaps")])
+        report = self.json(trace)
+        self.assertEqual([row["gap_us"] for row in report["rows"]], [None, 2000, 2000, 2000])
+        self.assertEqual([row["bound"] for row in report["rows"]], ["SLOW", "GAP", "GAP", "GAP"])
+        self.assertIn("load", [zone["zone"] for zone in report["host_zones"]])
+        self.assertIn("host-bound", self.report(trace).stdout)
+
     def test_log_folder_gives_what_its_csv_gives(self):
         folder = harness.reference_data("tenstorrent", "pairs")
         for name in sorted(os.listdir(folder)):
