@@ -218,14 +218,24 @@ static bool is_matrix_class(unsigned class_)
            class_ == PERF_CLASS_ATTENTION;
 }
 
+/* Machines without math fidelity (GPUs): the data type says which of the peaks it is. */
+static unsigned fidelity_by_type(const char *type)
+{
+    double size = cell_type_bytes((struct perf_cell){type, strlen(type)});
+    if (*type == 0)
+        return PERF_FIDELITY_UNKNOWN;
+    return size <= 1 ? PERF_LOFI : size <= 2 ? PERF_HIFI2 : PERF_HIFI4;
+}
+
 double perf_peak_tflops(const struct perf *perf, const struct perf_row *row, double cores)
 {
     const struct machine *machine = perf->machine;
     if (!is_matrix_class(row->class_))
         return machine->vector_tflops_per_core * cores;
-    if (row->fidelity == PERF_FIDELITY_UNKNOWN)
-        return NAN;
-    return machine->tflops_per_core[row->fidelity] * cores;
+    unsigned fidelity = row->fidelity;
+    if (fidelity == PERF_FIDELITY_UNKNOWN && machine->dram_sharded_cores == 0)
+        fidelity = fidelity_by_type(perf_text(perf, row->types[0]));
+    return fidelity == PERF_FIDELITY_UNKNOWN ? NAN : machine->tflops_per_core[fidelity] * cores;
 }
 
 double perf_core_budget(const struct perf *perf, const struct perf_row *row)
