@@ -49,8 +49,16 @@ void op_counter_column(enum op_counter_metric metric, enum op_counter_statistic 
 
 void op_tensor_column(bool is_output, uint32_t index, enum op_tensor_field field, struct bytes *out)
 {
-    bytes_append_format(out, "%s_%u_%s", is_output ? "OUTPUT" : "INPUT", (unsigned)index,
-                        tensor_fields[field]);
+    char digits[12];
+    size_t at = sizeof digits;
+    do { /* without printf: this is asked for each tensor of each op */
+        digits[--at] = (char)('0' + index % 10);
+        index /= 10;
+    } while (index);
+    bytes_append_text(out, is_output ? "OUTPUT_" : "INPUT_");
+    bytes_append(out, digits + at, sizeof digits - at);
+    bytes_append_u8(out, '_');
+    bytes_append_text(out, tensor_fields[field]);
 }
 
 static bool equals(const char *name, size_t length, const char *text)

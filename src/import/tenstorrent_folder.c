@@ -149,14 +149,25 @@ static int load_log(struct tt_model *model, const struct tt_files *files, bool o
     return result;
 }
 
+/* A file that cannot be read costs what it would have told, not the report. Lack of memory ends it. */
+static int go_on_without(struct tt_model *model, int result, const char *kind, struct error *err)
+{
+    if (result == 0 || result == -ENOMEM)
+        return result;
+    tt_note(model, kind, 0, "%s; the report goes on without it", err->message);
+    *err = (struct error){0};
+    return 0;
+}
+
 /* The host's files: what was dispatched. */
 static int load_host(struct tt_model *model, const struct tt_files *files, struct error *err)
 {
+    static const char no_messages[] = "damaged: messages", no_times[] = "damaged: times";
     int result = 0;
     if (files->messages.length)
-        result = load_messages(model, files, err);
+        result = go_on_without(model, load_messages(model, files, err), no_messages, err);
     if (result == 0 && files->times.length)
-        result = load_csv(model, &files->times, true, err);
+        result = go_on_without(model, load_csv(model, &files->times, true, err), no_times, err);
     return result;
 }
 
@@ -164,7 +175,7 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct t
             struct error *err)
 {
     static const char no_device[] = "told: no device files", no_host[] = "told: no host ops",
-                      lacks[] = "told: lacks";
+                      lacks[] = "told: lacks", no_report[] = "damaged: report", no_log[] = "damaged: log";
     bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
     int result = options->is_device_only ? 0 : load_host(model, files, err);
     if (result != 0)
@@ -181,11 +192,11 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct t
                 use_report ? "cpp_device_perf_report.csv" : "profile_log_device.csv");
         has_report = has_log = false;
     } else if (use_report) {
-        result = load_csv(model, &files->report, false, err);
+        result = go_on_without(model, load_csv(model, &files->report, false, err), no_report, err);
         if (result == 0 && has_log)
-            result = load_log(model, files, true, err);
+            result = go_on_without(model, load_log(model, files, true, err), no_log, err);
     } else if (has_log) {
-        result = load_log(model, files, false, err);
+        result = go_on_without(model, load_log(model, files, false, err), no_log, err);
     } else {
         tt_note(model, no_device, 0,
                 "neither cpp_device_perf_report.csv nor profile_log_device.csv is there: no device data");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model as op rows: which columns its table has, and the cells of each row. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,9 +157,13 @@ static void set_text(struct state *s, uint32_t column, const char *text, size_t 
 
 static void set_number(struct state *s, uint32_t column, uint64_t value)
 {
-    char text[24];
-    int n = snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    set_text(s, column, text, (size_t)n);
+    char digits[24];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    set_text(s, column, digits + at, sizeof digits - at);
 }
 
 static void set_cells(struct state *s, const struct tt_cells *cells, bool may_replace)

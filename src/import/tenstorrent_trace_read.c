@@ -72,7 +72,15 @@ bool tt_is_trace(const char *path)
 
 /* --- ops --- */
 
+struct part_name {
+    bool is_known;
+    enum op_column_kind kind;
+    uint32_t column;
+};
+
 struct reader {
+    struct part_name *part_names; /* by name id */
+    size_t part_capacity;
     struct tt_model *model;
     struct trace *trace;
     struct tt_cell_builder cells;
@@ -246,16 +254,39 @@ static void read_op(struct reader *r, const struct trace_op *row)
 
 /* --- runs --- */
 
-static void add_run_cell(struct reader *r, const char *name, uint64_t value)
+/* What a part's name says, found once for each. */
+static const struct part_name *part_name_of(struct reader *r, uint32_t id, const char *name)
+{
+    size_t had = r->part_capacity;
+    if (!array_reserve(&r->part_names, &r->part_capacity, (size_t)id + 1, sizeof r->part_names[0])) {
+        r->model->failed = true;
+        return NULL;
+    }
+    if (r->part_capacity > had)
+        memset(r->part_names + had, 0, (r->part_capacity - had) * sizeof r->part_names[0]);
+    struct part_name *part = &r->part_names[id];
+    if (!part->is_known) {
+        const char *equals = strchr(name, '=');
+        size_t length = equals ? (size_t)(equals - name) : strlen(name);
+        *part = (struct part_name){.is_known = true,
+                                   .column = tt_column(r->model, name, length),
+                                   .kind = op_column_kind_of(name, length)};
+    }
+    return part;
+}
+
+static void add_run_cell(struct reader *r, uint32_t id, const char *name, uint64_t value)
 {
     const char *equals = strchr(name, '=');
-    size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    uint32_t column = tt_column(r->model, name, length);
+    const struct part_name *part = part_name_of(r, id, name);
     double real;
+    if (!part)
+        return;
+    uint32_t column = part->column;
     bytes_clear(&r->text);
     if (equals) {
         bytes_append_text(&r->text, equals + 1);
-    } else if (op_column_kind_of(name, length) == OP_COLUMN_REAL) {
+    } else if (part->kind == OP_COLUMN_REAL) {
         memcpy(&real, &value, sizeof real);
         python_append_float(&r->text, real);
     } else {
@@ -298,7 +329,7 @@ static void read_run(struct reader *r, const struct trace_run *row, uint64_t *or
         else if (strcmp(name, TT_PART_ORDER) == 0)
             *order = value;
         else
-            add_run_cell(r, name, value);
+            add_run_cell(r, row->parts[i].name, name, value);
     }
     run->cells = tt_cells_finish(model, &r->cells);
     if (run->op == TT_NONE || model->is_table)
@@ -417,6 +448,7 @@ int tt_model_from_trace(struct tt_model *model, struct trace *trace, struct erro
     if (result == 0 && !model->failed)
         result = tt_rows_from_trace(model, err);
     free(orders);
+    free(reader.part_names);
     free(reader.cells.items);
     bytes_free(&reader.text);
     bytes_free(&reader.name);

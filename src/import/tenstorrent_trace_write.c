@@ -194,7 +194,7 @@ static bool add_tensor(struct tt_trace_writer *w, struct parts *parts, const str
 static bool is_tensor_at(const struct tt_model *model, const struct tt_cells *cells, uint32_t at,
                          bool is_output, uint32_t index, struct bytes *scratch)
 {
-    if (cells->count - at < OP_TENSOR_FIELDS)
+    if (cells->count - at < OP_TENSOR_FIELDS || cells->items[at].column < OP_FIXED_COLUMN_COUNT)
         return false;
     for (unsigned i = 0; i < OP_TENSOR_FIELDS; i++) {
         const struct intern_entry *name = &model->columns.entries[cells->items[at + i].column];
@@ -346,20 +346,52 @@ static void write_ops(struct tt_trace_writer *w)
 
 /* --- runs --- */
 
+struct run_column { /* what is asked of a column again and again */
+    uint32_t name;
+    enum op_column_kind kind;
+};
+
 struct run_parts {
     struct trace_run_part *items;
     size_t count, capacity;
     struct bytes text;
+    struct run_column *columns; /* by column of the model */
 };
 
-static void add_run_part(struct tt_trace_writer *w, struct run_parts *parts, const char *name, uint64_t value)
+static void add_named_part(struct tt_trace_writer *w, struct run_parts *parts, uint32_t name, uint64_t value)
 {
     if (!array_reserve(&parts->items, &parts->capacity, parts->count + 1, sizeof parts->items[0])) {
         w->failed = true;
         return;
     }
-    parts->items[parts->count++] =
-        (struct trace_run_part){trace_writer_name(w->writer, name, "", "", 0, 0), value};
+    parts->items[parts->count++] = (struct trace_run_part){name, value};
+}
+
+static void add_run_part(struct tt_trace_writer *w, struct run_parts *parts, const char *name, uint64_t value)
+{
+    add_named_part(w, parts, trace_writer_name(w->writer, name, "", "", 0, 0), value);
+}
+
+/* Kinds, and names for those columns whose values are numbers. */
+static bool find_run_columns(struct tt_trace_writer *w, struct run_parts *parts)
+{
+    const struct intern *names = &w->model->columns;
+    bool *is_used = calloc(names->count + 1, sizeof is_used[0]);
+    parts->columns = calloc(names->count + 1, sizeof parts->columns[0]);
+    for (size_t i = 0; i < w->model->run_count && is_used; i++) {
+        for (uint32_t k = 0; k < w->model->runs[i].cells.count; k++)
+            is_used[w->model->runs[i].cells.items[k].column] = true;
+    }
+    for (size_t i = 0; i < names->count && is_used && parts->columns; i++) {
+        if (!is_used[i])
+            continue;
+        parts->columns[i].kind = op_column_kind_of(names->entries[i].data, names->entries[i].length);
+        if (parts->columns[i].kind != OP_COLUMN_TEXT)
+            parts->columns[i].name = trace_writer_name(w->writer, names->entries[i].data, "", "", 0, 0);
+    }
+    bool is_fine = is_used && parts->columns;
+    free(is_used);
+    return is_fine;
 }
 
 /* True when the cell is exactly what the double prints as. */
@@ -387,12 +419,12 @@ static void add_cell(struct tt_trace_writer *w, struct run_parts *parts, const s
     const struct intern_entry *column = &w->model->columns.entries[cell->column];
     uint64_t whole;
     double real;
-    enum op_column_kind kind = op_column_kind_of(column->data, column->length);
+    enum op_column_kind kind = parts->columns[cell->column].kind;
     if (kind == OP_COLUMN_INTEGER && is_whole(cell, &whole)) {
-        add_run_part(w, parts, column->data, whole);
+        add_named_part(w, parts, parts->columns[cell->column].name, whole);
     } else if (kind == OP_COLUMN_REAL && is_real(cell, &parts->text, &real)) {
         memcpy(&whole, &real, sizeof whole);
-        add_run_part(w, parts, column->data, whole);
+        add_named_part(w, parts, parts->columns[cell->column].name, whole);
     } else {
         bytes_clear(&parts->text);
         bytes_append(&parts->text, column->data, column->length);
@@ -410,6 +442,8 @@ static void write_runs(struct tt_trace_writer *w)
 {
     struct tt_model *model = w->model;
     struct run_parts parts = {0};
+    if (!find_run_columns(w, &parts))
+        w->failed = true;
     for (size_t i = 0; i < model->run_count && !w->failed; i++) {
         const struct tt_run *run = &model->runs[i];
         const struct tt_op *op = run->op == TT_NONE ? NULL : &model->ops[run->op];
@@ -447,6 +481,7 @@ static void write_runs(struct tt_trace_writer *w)
                                         .parts = parts.items});
         w->counts->runs++;
     }
+    free(parts.columns);
     free(parts.items);
     bytes_free(&parts.text);
 }

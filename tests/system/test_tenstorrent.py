@@ -440,6 +440,17 @@ class Damaged(harness.TestCase):
         self.assert_status(done, 2)
         self.assertIn("no Tenstorrent logs", done.stderr)
 
+    def test_file_that_cannot_be_read(self):
+        run = Run()
+        run.op("Matmul", 11)
+        folder = run.write(self.path("run"), log=False)
+        os.makedirs(os.path.join(folder, ".logs", "profile_log_device.csv"))
+        done = self.opscope("ops", folder, "--csv")
+        self.assert_status(done)
+        self.assertIn("the report goes on without it", done.stderr)
+        self.assertEqual([row["OP CODE"] for row in rows_of(done.stdout)], ["Matmul"])
+        self.assert_status(self.opscope("import", "tenstorrent", folder, "-o", self.path("t.opscope")))
+
     def test_files_cut_anywhere(self):
         run = Run()
         run.signpost("start", "now")
