@@ -25,7 +25,7 @@ static struct machine_set machines_for_test(void)
     machine_take(&machine, "vector_tflops_per_core", 0.1);
     for (unsigned i = 0; i < MACHINE_FIDELITIES; i++)
         machine.tflops_per_core[i] = 4.0 / (i + 1);
-    return (struct machine_set){&machine, 1, 1};
+    return (struct machine_set){.machines = &machine, .count = 1, .capacity = 1};
 }
 
 static void load(struct perf *perf, struct op_rows *rows)

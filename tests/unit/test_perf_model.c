@@ -32,7 +32,7 @@ static struct machine_set test_machines(void)
     machine_take(&machine, "vector_tflops_per_core", 0.1);
     machine_take(&machine, "link_gb_s", 10);
     assert_null(machine_missing(&machine));
-    return (struct machine_set){&machine, 1, 1};
+    return (struct machine_set){.machines = &machine, .count = 1, .capacity = 1};
 }
 
 struct op {
