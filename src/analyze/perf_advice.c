@@ -235,6 +235,18 @@ static char *matmul_action(const struct perf *perf, const struct perf_row *row)
     return made;
 }
 
+static const char *slow_action(const struct perf *perf, const struct perf_row *row)
+{
+    double dram_us = row->dram_bytes > 0 ? row->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    if (dram_us >= row->ideal_us)
+        return "keep its tensors in L1 between ops, or fuse it with the op that makes or uses them";
+    if (row->class_ == PERF_CLASS_CONV)
+        return "give each core larger blocks (act_block_h), double-buffer activations and weights, or lower the fidelity";
+    if (row->class_ == PERF_CLASS_ATTENTION)
+        return "use larger chunks of queries and keys for each core, or lower the fidelity";
+    return "it is too small for its cores: fuse it with the op before or behind it";
+}
+
 static char *action_of(const struct perf *perf, const struct perf_advice *advice)
 {
     const struct perf_row *row = perf_at(perf, advice->first_row);
@@ -251,7 +263,8 @@ static char *action_of(const struct perf *perf, const struct perf_advice *advice
         return words("%s", text ? text : "lower the math fidelity");
     case RULE_DRAM:
         return words(
-            "a DRAM-sharded program config reads DRAM faster; smaller weights (BFP8, BFP4) are less to read");
+            "read DRAM faster: a DRAM-sharded program config where there are few rows, else larger blocks "
+            "with input 0 in L1; smaller weights (BFP8, BFP4) are less to read");
     case RULE_CORES:
         return words(
             "spread the work over more cores: a larger grid, or a shape that divides into more blocks");
@@ -262,9 +275,12 @@ static char *action_of(const struct perf *perf, const struct perf_advice *advice
                    ? words("use more links (num_links) or a ring where the devices form one")
                    : words("use more links than %.0f, or a ring where the devices form one", row->link_count);
     case RULE_LAYOUT:
+        if (strstr(perf_text(perf, row->op_code), "Halo"))
+            return words(
+                "it copies the edges that the convolution behind it needs: larger shards have fewer edges");
         return words("leave it out: let the op before it write the layout that the op behind it reads");
     default:
-        return words("let its tensors stay in L1, and give each core more work at a time");
+        return words("%s", slow_action(perf, row));
     }
 }
 
