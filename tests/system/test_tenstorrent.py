@@ -101,6 +101,19 @@ class Reference(harness.TestCase):
                     self.assertEqual(direct_bytes, back_bytes)
                     self.assertEqual(source_bytes.replace(b"\r\n", b"\n"), direct_bytes.replace(b"\r\n", b"\n"))
 
+    def test_one_report_from_folder_trace_and_csv(self):
+        folder = harness.reference_data("tenstorrent", "pairs", "winner_linear_attention_ops")
+        trace = self.path("run.opscope")
+        self.assert_status(self.opscope("import", "tenstorrent", folder, "-o", trace))
+        made = []
+        for source in (os.path.join(folder, "golden.csv"), folder, trace):
+            out = self.path("report.csv")
+            self.assert_status(self.opscope("report", source, "--csv", out))
+            with open(out, "rb") as file:
+                made.append(file.read())
+        self.assertEqual(made[0], made[1])
+        self.assertEqual(made[0], made[2])
+
     def per_core(self, folder, golden):
         def cells(text):
             head, *rows = csv.reader(io.StringIO(text, newline=""))
