@@ -244,6 +244,7 @@ struct perf {
     uint32_t *paths; /* interned, one a file */
     size_t file_count, file_capacity;
     uint64_t source_row_count;
+    bool reads_cycles; /* they matter only beside sub-devices */
     bool has_host_start, has_arch_columns, has_old_header, has_padded_header;
     bool call_is_float, cores_is_float; /* as pandas would type the column (compat) */
     uint32_t arch_text;                 /* the rows' own; PERF_NO_TEXT */

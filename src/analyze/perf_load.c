@@ -158,6 +158,7 @@ int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool i
     if (!array_reserve(&perf->paths, &perf->file_capacity, perf->file_count + 1, sizeof *perf->paths))
         return error_set(err, ENOMEM, "no memory to read %s", path);
     perf->paths[perf->file_count++] = perf_intern(perf, path, strlen(path));
+    perf->reads_cycles |= has[PERF_SUB_DEVICE];
     perf->has_host_start |= has[PERF_HOST_START];
     perf->has_arch_columns |= has[PERF_ARCH] || has[PERF_AVAILABLE_CORES];
     perf->has_old_header |= is_old_header;
@@ -321,8 +322,9 @@ static void take_times(struct perf *perf, struct perf_row *row, const struct per
             row->host_start_ns = (int64_t)number;
     }
     row->host_duration_ns = row->fw_start_cycle = row->fw_end_cycle = row->fw_duration_ns = NAN;
-    if (!perf->options.compat) {
+    if (!perf->options.compat)
         row->host_duration_ns = take_number(perf, cells, PERF_HOST_DURATION, row->line);
+    if (perf->reads_cycles && !perf->options.compat) {
         row->fw_start_cycle = take_number(perf, cells, PERF_FW_START, row->line);
         row->fw_end_cycle = take_number(perf, cells, PERF_FW_END, row->line);
         row->fw_duration_ns = take_number(perf, cells, PERF_FW_DURATION, row->line);

@@ -237,7 +237,8 @@ int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err)
     if (status < 0)
         return status;
     uint64_t line = 0;
-    memset(rows->row_cells, 0, rows->column_count * sizeof *rows->row_cells);
+    if (!rows->source->fills_all)
+        memset(rows->row_cells, 0, rows->column_count * sizeof *rows->row_cells);
     status = rows->source->next(rows->state, rows, rows->row_cells, &line, err);
     if (status <= 0)
         return status;

@@ -84,6 +84,7 @@ struct op_rows_source {
      * not make the others). */
     int (*prepare)(void *state, const bool *is_wanted, size_t column_count, struct error *err);
     void (*close)(void *state); /* frees the state */
+    bool fills_all;             /* `next` sets every cell: they need not be made missing before */
 };
 
 /* Takes the state over: closes it when there is no memory (and returns NULL). */

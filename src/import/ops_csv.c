@@ -59,6 +59,8 @@ static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64
             count = csv->column_count;
     }
     memcpy(cells, csv->reader.cells, count * sizeof *cells);
+    if (count < csv->column_count)
+        memset(cells + count, 0, (csv->column_count - count) * sizeof *cells);
     *line = csv->reader.line;
     return 1;
 }
@@ -70,7 +72,8 @@ static void close_state(void *state)
     free(csv);
 }
 
-static const struct op_rows_source source = {.kind = "ops CSV", .next = next, .close = close_state};
+static const struct op_rows_source source = {
+    .kind = "ops CSV", .next = next, .close = close_state, .fills_all = true};
 
 /* The two columns without which no row means anything. */
 static int check_header(const struct op_rows *rows, struct error *err)
