@@ -2,8 +2,9 @@
 /* A tiled matrix multiply with a loader process: what `make demo` profiles.
  *
  * A loader process fills input matrices in shared memory, one step ahead of the workers. For each step a team of
- * threads multiplies tile by tile and then adds up a checksum. All of it is marked up with opscope: zones in every thread
- * and both processes, a counter, a signpost at each phase, a frame a step, and one op a step with its tensors.
+ * threads multiplies tile by tile and then adds up a checksum. All of it is marked up with opscope: zones in
+ * every thread and both processes, a counter, a signpost at each phase, a frame a step, and one op a step with
+ * its tensors.
  *
  * Usage: tiled_matmul [steps] [size] [threads] */
 #include <errno.h>

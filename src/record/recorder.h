@@ -141,7 +141,7 @@ static inline void cursor_publish(struct thread_cursor *c)
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return
  * NULL when there is no room; nest is then given back, and the caller counts the loss. */
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end);
-struct thread_cursor *cursor_of_thread(void); /* sets the thread up; NULL when nothing is recorded */
+struct thread_cursor *cursor_of_thread(void);   /* sets the thread up; NULL when nothing is recorded */
 void cursor_lose_zone(struct thread_cursor *c); /* NULL: a thread that could not be set up */
 void cursor_lose_record(struct thread_cursor *c);
 
@@ -164,7 +164,7 @@ static inline bool segment_may_wait(void)
 {
     return recorder_segment.header->on_full == SESSION_ON_FULL_WAIT;
 }
-struct process_state *process_state_get(void);     /* NULL: no memory */
+struct process_state *process_state_get(void); /* NULL: no memory */
 bool process_register(struct process_state *state);
 void recorder_switch_off(void);
 
