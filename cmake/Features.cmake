@@ -41,6 +41,13 @@ else()
   list(APPEND missing "cmocka (unit tests are not built)")
 endif()
 
+if(OPSCOPE_PYTHON_BUILT)
+  list(JOIN OPSCOPE_PYTHON_BUILT ", " python_versions)
+  list(APPEND features "Python ${python_versions}")
+else()
+  list(APPEND missing "Python extension (${OPSCOPE_PYTHON_LEFT_OUT})")
+endif()
+
 list(JOIN features "; " OPSCOPE_BUILD_FEATURES)
 list(JOIN missing "; " OPSCOPE_BUILD_MISSING)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/build_config.h.in ${CMAKE_BINARY_DIR}/generated/build_config.h @ONLY)

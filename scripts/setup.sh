@@ -22,6 +22,7 @@ build|libc6-dev|/usr/include/stdlib.h|required|compiling anything
 build|cmake|cmake|required|configuring the build
 build|libzstd-dev|/usr/include/zstd.h /usr/local/include/zstd.h|required|storing traces
 build|ninja-build|ninja|optional|a faster build than with make
+build|python3-dev|/usr/include/python3*/Python.h|optional|recording the calls of Python programs
 test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "cli/command.h"
+#include "cli/run_python.h"
 #include "collect/launch.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -24,12 +25,14 @@ struct run_options {
     uint64_t max_size_bytes;
     uint64_t duration_ns;
     unsigned on_full;
+    unsigned python_trace;
     bool keep_session;
     bool wait_all;
     bool is_quiet;
 };
 
 static const char *const on_full_choices[] = {"drop", "wait", NULL};
+static const char *const python_trace_choices[] = {"auto", "off", "lines", NULL};
 
 static const struct command_option options_table[] = {
     {.name = "output",
@@ -74,6 +77,14 @@ static const struct command_option options_table[] = {
      .argument = "TIME",
      .offset = OPTION_FIELD(struct run_options, duration_ns),
      .help = "Stop recording after TIME. The program goes on; its exit status is still passed on."},
+    {.name = "python-trace",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .choices = python_trace_choices,
+     .offset = OPTION_FIELD(struct run_options, python_trace),
+     .help =
+         "Python programs: record their calls (auto, where opscope has an extension for that Python), only "
+         "what they mark up themselves (off), or each line as well (lines)."},
     {.name = "wait-all",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, wait_all),
@@ -343,6 +354,7 @@ static int run(const struct command *command, int argc, char **argv)
     char chosen[4096], csv[4096] = "";
     const char *output = o.output;
     fill_standard_descriptors();
+    run_python_prepare((enum run_python_trace)o.python_trace);
     session_folder_each(name_left_behind, NULL);
     if (o.port)
         fprintf(stderr, "opscope: --port is noted; the live page comes with a later release\n");
@@ -396,21 +408,23 @@ const struct command command_run = {
     .group = COMMAND_GROUP_RECORD,
     .summary = "Record a program and all its descendants",
     .usage = usage,
-    .description = "Runs COMMAND in a new session and collects what it and its descendants record into one "
-                   "trace with one clock. "
-                   "Exit status, signals, standard streams, arguments, working folder and job control pass "
-                   "through; only the "
-                   "variable OPSCOPE_SESSION is added to the environment.\n\n"
-                   "While it grows, the trace is called FILE.partial, and can be read. When the trace holds "
-                   "ops, the op table is "
-                   "written beside it as NAME.ops.csv.\n\n"
-                   "The run ends when COMMAND does. Descendants that live on are listed as still running; "
-                   "what they do later is "
-                   "not recorded (--wait-all waits for them). Two runs at once have nothing to do with each "
-                   "other. A run inside a "
-                   "run makes a session of its own: what it starts is recorded there and not in the outer "
-                   "trace. If no session "
-                   "can be made, COMMAND runs all the same, and a line says that it was not recorded.",
+    .description =
+        "Runs COMMAND in a new session and collects what it and its descendants record into one "
+        "trace with one clock. "
+        "Exit status, signals, standard streams, arguments, working folder and job control pass "
+        "through; only "
+        "OPSCOPE_SESSION is added to the environment, and for Python programs OPSCOPE_PYTHON_TRACE, "
+        "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH.\n\n"
+        "While it grows, the trace is called FILE.partial, and can be read. When the trace holds "
+        "ops, the op table is "
+        "written beside it as NAME.ops.csv.\n\n"
+        "The run ends when COMMAND does. Descendants that live on are listed as still running; "
+        "what they do later is "
+        "not recorded (--wait-all waits for them). Two runs at once have nothing to do with each "
+        "other. A run inside a "
+        "run makes a session of its own: what it starts is recorded there and not in the outer "
+        "trace. If no session "
+        "can be made, COMMAND runs all the same, and a line says that it was not recorded.",
     .options = {{&run_table, 0}},
     .arguments = arguments,
     .exits = exits,

@@ -92,11 +92,15 @@ class Surroundings(harness.TestCase):
         self.assertEqual(len(session), 2, "once before and once after recording")
         self.assertEqual(lines[: len(lines) // 2], lines[len(lines) // 2 + 1 :], "recording left a trace of itself")
 
+        python = ("PYTHON_TRACE=", "PYTHON_RUN=")
+        added = ("environment: OPSCOPE_SESSION=", *("environment: OPSCOPE_" + name for name in python))
+        added += ("environment: PYTHONPATH=", "group:")
+
         def comparable(text):
             return sorted(
                 line
                 for line in text.splitlines()
-                if not line.startswith(("environment: OPSCOPE_SESSION=", "group:"))
+                if not line.startswith(added)
             )
 
         self.assertEqual(comparable(bare.stdout), comparable(done.stdout))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The Python extension, for each interpreter that is found and whose headers are there: `python3` on the PATH, Debian's
+# /usr/bin/python3, and python3.9 to python3.14 (OPSCOPE_PYTHONS names others). Interpreters of the same binary
+# interface share one. The package lies in build/python/opscope as it would be installed, so that
+# `opscope run python3 x.py` and PYTHONPATH=build/python work from the build folder.
+#
+# Sets OPSCOPE_PYTHON_BUILT (a list of versions) and OPSCOPE_PYTHON_LEFT_OUT (why there is none).
+
+set(OPSCOPE_PYTHONS "" CACHE STRING "Interpreters to build the Python extension for (default: those found)")
+set(OPSCOPE_PYTHON_BUILT "")
+set(OPSCOPE_PYTHON_LEFT_OUT "no Python with its headers was found (Debian: python3-dev)")
+set(OPSCOPE_PYTHON_QUERY "import sys, sysconfig, os
+inc = sysconfig.get_paths()['include']
+print(';'.join(['%d.%d' % sys.version_info[:2], sysconfig.get_config_var('EXT_SUFFIX') or '', inc,
+                str(int(os.path.exists(os.path.join(inc, 'Python.h')))), sys.implementation.name, sys.executable]))")
+
+# Finds the interpreters; must come before the list of features is written.
+function(opscope_find_pythons)
+  if(OPSCOPE_MINIMAL OR OPSCOPE_SANITIZE OR OPSCOPE_FUZZ OR CMAKE_CROSSCOMPILING)
+    set(OPSCOPE_PYTHON_LEFT_OUT "not built in minimal, sanitizer, fuzz and cross builds" PARENT_SCOPE)
+    return()
+  endif()
+  set(candidates ${OPSCOPE_PYTHONS})
+  if(NOT candidates)
+    set(candidates python3 /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14)
+  endif()
+  set(suffixes "")
+  set(built "")
+  set(interpreters "")
+  foreach(python ${candidates})
+    execute_process(COMMAND ${python} -c "${OPSCOPE_PYTHON_QUERY}" RESULT_VARIABLE status OUTPUT_VARIABLE answer
+                    ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT status EQUAL 0)
+      continue()
+    endif()
+    list(GET answer 0 version)
+    list(GET answer 1 suffix)
+    list(GET answer 2 include)
+    list(GET answer 3 has_headers)
+    list(GET answer 4 implementation)
+    list(GET answer 5 executable)
+    if(NOT implementation STREQUAL "cpython" OR version VERSION_LESS 3.9)
+      continue()
+    endif()
+    if(has_headers OR suffix IN_LIST suffixes)
+      list(APPEND interpreters ${executable})
+    endif()
+    if(NOT has_headers OR suffix IN_LIST suffixes)
+      continue()
+    endif()
+    list(APPEND suffixes ${suffix})
+    list(APPEND built ${version})
+    set(OPSCOPE_PYTHON_INCLUDE_${suffix} ${include} PARENT_SCOPE)
+  endforeach()
+  list(REMOVE_DUPLICATES interpreters)
+  list(JOIN interpreters "\n" lines)
+  file(WRITE ${CMAKE_BINARY_DIR}/python/interpreters.txt "${lines}\n") # for the tests
+  set(OPSCOPE_PYTHON_SUFFIXES "${suffixes}" PARENT_SCOPE)
+  set(OPSCOPE_PYTHON_BUILT "${built}" PARENT_SCOPE)
+endfunction()
+
+function(opscope_python_extensions)
+  set(folder ${CMAKE_BINARY_DIR}/python/opscope)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/src/*.c)
+  foreach(suffix ${OPSCOPE_PYTHON_SUFFIXES})
+    string(MAKE_C_IDENTIFIER "opscope_python${suffix}" target)
+    add_library(${target} MODULE ${sources})
+    target_include_directories(${target} SYSTEM PRIVATE ${OPSCOPE_PYTHON_INCLUDE_${suffix}})
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-plt -ftls-model=initial-exec)
+    target_link_libraries(${target} PRIVATE opscope_record_shared)
+    # Beside the recorder in a wheel, two folders below it in a build, three in an installation.
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX ${suffix}
+                          LIBRARY_OUTPUT_DIRECTORY ${folder} BUILD_WITH_INSTALL_RPATH ON
+                          INSTALL_RPATH "$ORIGIN;$ORIGIN/../..;$ORIGIN/../../../../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${target} LIBRARY DESTINATION lib/opscope/python/opscope)
+  endforeach()
+  if(OPSCOPE_PYTHON_SUFFIXES)
+    # The Python files as links: an edit in the tree is an edit in the build folder.
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/python/opscope
+         ${CMAKE_SOURCE_DIR}/python/opscope/*.py ${CMAKE_SOURCE_DIR}/python/opscope/py.typed)
+    foreach(file ${files})
+      get_filename_component(parent ${folder}/${file} DIRECTORY)
+      file(MAKE_DIRECTORY ${parent})
+      file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python/opscope/${file} ${folder}/${file} SYMBOLIC)
+      get_filename_component(parent ${file} DIRECTORY)
+      install(FILES ${CMAKE_SOURCE_DIR}/python/opscope/${file} DESTINATION lib/opscope/python/opscope/${parent})
+    endforeach()
+  endif()
+endfunction()

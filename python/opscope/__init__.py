@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope: mark up a Python program so that `opscope run` or `python3 -m opscope` shows where its time goes.
+
+    import opscope
+
+    with opscope.zone("load batch"):
+        ...
+    opscope.counter("queue length", n)
+    opscope.signpost("epoch", "1")
+
+Calls of Python functions are recorded by themselves. Outside a session every function here does nothing. None of
+them changes what the program does."""
+
+import functools
+import threading
+from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
+
+from . import _start
+
+__all__ = ["Profiler", "counter", "frame", "is_recording", "message", "op", "signpost", "thread_name", "zone"]
+
+try:
+    import os as _os
+
+    _native = _start.load_native(_os.path.dirname(__file__))
+except ImportError:  # the recorder cannot be loaded
+    _native = None
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def is_recording() -> bool:
+    """True inside a session."""
+    return _native is not None and _native.is_recording()
+
+
+class zone:
+    """A zone for the time of a `with` block, or of each call of the function that it decorates."""
+
+    __slots__ = ("name", "_open")
+
+    def __init__(self, name: str):
+        self.name = name
+        self._open = []
+
+    def __enter__(self) -> "zone":
+        if _native is not None:
+            self._open.append(_native.zone_begin(self.name))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if _native is not None:
+            _native.scope_end(self._open.pop())
+
+    def text(self, text: str) -> None:
+        """More about the innermost open zone."""
+        if _native is not None:
+            _native.zone_text(text)
+
+    def __call__(self, function: _Function) -> _Function:
+        name = self.name
+
+        @functools.wraps(function)
+        def with_zone(*args: Any, **kwargs: Any) -> Any:
+            if _native is None:
+                return function(*args, **kwargs)
+            number = _native.zone_begin(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _native.scope_end(number)
+
+        return with_zone  # type: ignore[return-value]
+
+
+def message(text: str) -> None:
+    """A line of text at this moment (opscope messages)."""
+    if _native is not None:
+        _native.message(text)
+
+
+def signpost(header: str, message: Optional[str] = None) -> None:
+    """A named moment that reports can start or stop at, and a row of the op table."""
+    if _native is not None:
+        _native.signpost(header, message)
+
+
+def counter(name: str, value: float) -> None:
+    """A value that changes over time."""
+    if _native is not None:
+        _native.counter(name, value)
+
+
+def frame(name: str = "frame") -> None:
+    """The end of one frame, step or iteration of that name."""
+    if _native is not None:
+        _native.frame(name)
+
+
+def thread_name(name: str) -> None:
+    """How this thread's row is called. Threads made with threading.Thread have theirs already."""
+    if _native is not None:
+        _native.thread_name(name)
+
+
+class Profiler:
+    """Records Python calls between enable() and disable(), where the run was started with -p; may be nested. Without
+    -p all calls are recorded anyway, and outside a session none are: then it does nothing.
+
+    Also a context manager and a decorator. Enable it around the call that matters, not inside the called function:
+    a function that is already running when recording starts is not shown itself."""
+
+    _lock = threading.Lock()
+    _depth = 0
+
+    def enable(self) -> None:
+        if not _start.is_partial or _native is None:
+            return
+        with Profiler._lock:
+            Profiler._depth += 1
+            if Profiler._depth == 1:
+                _native.start(_start.flags)
+
+    def disable(self) -> None:
+        if not _start.is_partial or _native is None:
+            return
+        with Profiler._lock:
+            if Profiler._depth == 1:
+                _native.stop()
+            Profiler._depth = max(0, Profiler._depth - 1)
+
+    def __enter__(self) -> "Profiler":
+        self.enable()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.disable()
+
+    def __call__(self, function: _Function) -> _Function:
+        @functools.wraps(function)
+        def with_profiler(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return with_profiler  # type: ignore[return-value]
+
+
+def _shape_of(tensor: Any) -> Tuple[int, ...]:
+    return tuple(int(size) for size in getattr(tensor, "shape", ()))
+
+
+def _dtype_of(tensor: Any) -> Optional[str]:
+    dtype = getattr(tensor, "dtype", None)
+    return None if dtype is None else str(dtype).rsplit(".", 1)[-1].upper()
+
+
+def _device_of(tensor: Any) -> Optional[str]:
+    device = getattr(tensor, "device", None)
+    return None if device is None or callable(device) else str(device)
+
+
+class op:
+    """One call of an accelerator operation, for the time of a `with` block. Tensors are whatever has shape and dtype:
+    arrays of the array API, torch and NumPy alike.
+
+        with opscope.op("matmul", inputs=[a, b], attributes={"fidelity": "HiFi4"}) as call:
+            c = a @ b
+            call.output(c)
+    """
+
+    TYPES = {"device": 0, "host": 1, "fallback": 2}
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Iterable[Any] = (),
+        outputs: Iterable[Any] = (),
+        attributes: Optional[dict] = None,
+        type: str = "host",
+        device: int = 0,
+    ):
+        if type not in self.TYPES:
+            raise ValueError("type of an op is device, host or fallback, not %r" % (type,))
+        self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
+        self.attributes, self.type, self.device = attributes or {}, type, device
+        self.call_id = 0
+        self._number = 0
+
+    def __enter__(self) -> "op":
+        if _native is not None:
+            self._number, self.call_id = _native.op_begin(self.name, self.TYPES[self.type], self.device)
+            if self._number:
+                for tensor in self.inputs:
+                    self._tensor(False, tensor)
+                for key, value in self.attributes.items():
+                    _native.op_attribute(str(key), str(value))
+        return self
+
+    def output(self, tensor: Any) -> None:
+        """A result that is known only inside the block."""
+        if self._number:
+            self._tensor(True, tensor)
+
+    def _tensor(self, is_output: bool, tensor: Any) -> None:
+        _native.op_tensor(is_output, _shape_of(tensor), _dtype_of(tensor), None, _device_of(tensor))
+
+    def __exit__(self, *exception: object) -> None:
+        if self._number:
+            for tensor in self.outputs:
+                self._tensor(True, tensor)
+            _native.scope_end(self._number)
+            self._number = 0

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts recording in a Python process of a session. Imported before the program, so it imports next to nothing.
+
+OPSCOPE_PYTHON_TRACE says what to record: a comma-separated list of calls, lines, c-calls, profile (the profile
+function instead of frame evaluation), partial (only while a Profiler is enabled), or off (only what the
+program marks up)."""
+
+import os
+import sys
+
+import _frozen_importlib
+import _frozen_importlib_external as external
+import _imp
+
+FLAG_OF_WORD = {"calls": "", "lines": "LINES", "c-calls": "C_CALLS", "profile": "PROFILE"}
+
+# What the package's API needs to know.
+native = None
+flags = 0
+is_partial = False
+
+
+def words():
+    return [word for word in os.environ.get("OPSCOPE_PYTHON_TRACE", "").split(",") if word]
+
+
+class Finder:
+    """`import opscope` works in the program without sys.path being touched; so does `import tracy` for programs that
+    are written for it. Comes last, so that modules that are really there go first."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "opscope":
+            return external.spec_from_file_location(
+                name, os.path.join(self.package, "__init__.py"), submodule_search_locations=[self.package]
+            )
+        if name == "tracy":
+            return external.spec_from_file_location(name, os.path.join(self.package, "_tracy.py"))
+        return None
+
+
+def load_native(package):
+    """The extension that fits this interpreter, or None."""
+    if "opscope._native" in sys.modules:
+        return sys.modules["opscope._native"]
+    for suffix in _imp.extension_suffixes():
+        path = os.path.join(package, "_native" + suffix)
+        if os.path.exists(path):
+            loader = external.ExtensionFileLoader("opscope._native", path)
+            spec = external.spec_from_file_location("opscope._native", path, loader=loader)
+            module = _frozen_importlib.module_from_spec(spec)
+            loader.exec_module(module)
+            module.hide(package)
+            sys.modules["opscope._native"] = module
+            return module
+    return None
+
+
+def is_own_command():
+    """python3 -m opscope: only starts another process."""
+    arguments = getattr(sys, "orig_argv", None)
+    if arguments is None:  # 3.9
+        with open("/proc/self/cmdline", "rb") as file:
+            arguments = [os.fsdecode(word) for word in file.read().split(b"\0")]
+    return any(arguments[i : i + 2] == ["-m", "opscope"] for i in range(1, len(arguments)))
+
+
+def note(text):
+    """To the user, once: from the process that `opscope run` started, not from its children."""
+    if os.environ.get("OPSCOPE_PYTHON_RUN") == str(os.getppid()):
+        sys.stderr.write("opscope: " + text + "\n")
+
+
+def start(package):
+    global native, flags, is_partial
+    wanted = words()
+    if not wanted or is_own_command():
+        return
+    sys.meta_path.append(Finder(package))
+    if "off" in wanted:
+        return
+    native = load_native(package)
+    if native is None:
+        note(
+            "Python calls are not recorded: there is no extension for %s %d.%d (opscope doctor lists those that were built)"
+            % (sys.implementation.name, sys.version_info[0], sys.version_info[1])
+        )
+        return
+    for word in wanted:
+        if FLAG_OF_WORD.get(word):
+            flags |= getattr(native, FLAG_OF_WORD[word])
+    is_partial = "partial" in wanted
+    if not is_partial:
+        native.start(flags)

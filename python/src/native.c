@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module opscope._native: starting and stopping the hooks, and the calls behind the package's API. Each of them
+ * does nothing, and costs next to nothing, outside a session. Arguments are checked even then, so that a program
+ * behaves the same with and without a profiler. */
+#include "native.h"
+
+#define FUNCTION(name) static PyObject *name(PyObject *self, PyObject *arguments)
+#define UNUSED_SELF (void)self
+
+FUNCTION(start)
+{
+    UNUSED_SELF;
+    unsigned int flags = 0;
+    if (!PyArg_ParseTuple(arguments, "|I:start", &flags))
+        return NULL;
+    if (!opscope_is_recording())
+        Py_RETURN_FALSE;
+    if (!code_sites_init()) {
+        PyErr_SetString(PyExc_RuntimeError, "opscope: no room for another code object attribute");
+        return NULL;
+    }
+    return hook_start(flags) ? PyBool_FromLong(1) : NULL;
+}
+
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    UNUSED_SELF;
+    hook_stop();
+    Py_RETURN_NONE;
+}
+
+FUNCTION(hide)
+{
+    UNUSED_SELF;
+    const char *folder;
+    if (!PyArg_ParseTuple(arguments, "s:hide", &folder))
+        return NULL;
+    if (!code_sites_hide(folder))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *is_recording(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    UNUSED_SELF;
+    return PyBool_FromLong(opscope_is_recording());
+}
+
+static PyObject *is_active(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    UNUSED_SELF;
+    return PyBool_FromLong(hook_is_active);
+}
+
+static PyObject *hook(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    UNUSED_SELF;
+    return PyUnicode_FromString(hook_name());
+}
+
+/* --- zones: begin gives a number that end takes; 0 = nothing was begun --- */
+
+static PyObject *zone_begin(PyObject *self, PyObject *name)
+{
+    UNUSED_SELF;
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+    if (!text)
+        return NULL;
+    uint64_t serial = 0;
+    if (opscope_is_recording() && opscope_zone_begin_named_(text, (size_t)length, 0)) {
+        serial = stack_push_scope(thread_stack.depth);
+        thread_stack.depth++;
+    }
+    return PyLong_FromUnsignedLongLong(serial);
+}
+
+static PyObject *scope_end(PyObject *self, PyObject *number)
+{
+    UNUSED_SELF;
+    unsigned long long serial = PyLong_AsUnsignedLongLong(number);
+    if (serial == (unsigned long long)-1 && PyErr_Occurred())
+        return NULL;
+    if (serial)
+        stack_end_scope(serial);
+    Py_RETURN_NONE;
+}
+
+static PyObject *zone_text(PyObject *self, PyObject *text)
+{
+    UNUSED_SELF;
+    const char *utf8 = PyUnicode_AsUTF8(text);
+    if (!utf8)
+        return NULL;
+    opscope_zone_text(utf8);
+    Py_RETURN_NONE;
+}
+
+FUNCTION(message)
+{
+    UNUSED_SELF;
+    const char *text;
+    Py_ssize_t length;
+    if (!PyArg_ParseTuple(arguments, "s#:message", &text, &length))
+        return NULL;
+    if (opscope_is_recording())
+        opscope_message_(text, (size_t)length);
+    Py_RETURN_NONE;
+}
+
+FUNCTION(signpost)
+{
+    UNUSED_SELF;
+    const char *header, *text = NULL;
+    if (!PyArg_ParseTuple(arguments, "s|z:signpost", &header, &text))
+        return NULL;
+    opscope_signpost(header, text);
+    Py_RETURN_NONE;
+}
+
+FUNCTION(counter)
+{
+    UNUSED_SELF;
+    const char *name;
+    double value;
+    if (!PyArg_ParseTuple(arguments, "sd:counter", &name, &value))
+        return NULL;
+    opscope_counter(name, value);
+    Py_RETURN_NONE;
+}
+
+FUNCTION(frame)
+{
+    UNUSED_SELF;
+    PyObject *name;
+    if (!PyArg_ParseTuple(arguments, "U:frame", &name))
+        return NULL;
+    if (opscope_is_recording()) {
+        struct opscope_site *site = named_site(name);
+        if (!site)
+            return NULL;
+        opscope_frame_(site);
+    }
+    Py_RETURN_NONE;
+}
+
+FUNCTION(thread_name)
+{
+    UNUSED_SELF;
+    const char *name;
+    if (!PyArg_ParseTuple(arguments, "s:thread_name", &name))
+        return NULL;
+    thread_stack.name_tries = NAME_TRIES;
+    opscope_thread_name(name);
+    Py_RETURN_NONE;
+}
+
+/* --- ops --- */
+
+FUNCTION(op_begin)
+{
+    UNUSED_SELF;
+    const char *name;
+    int type;
+    unsigned int device;
+    if (!PyArg_ParseTuple(arguments, "siI:op_begin", &name, &type, &device))
+        return NULL;
+    uint64_t serial = 0, call = 0;
+    if (opscope_is_recording()) {
+        call = opscope_op_begin_(name, type, device); /* 0 when it is lost; its end is owed all the same */
+        serial = stack_push_scope(thread_stack.depth);
+        thread_stack.depth++;
+    }
+    return Py_BuildValue("KK", (unsigned long long)serial, (unsigned long long)call);
+}
+
+FUNCTION(op_tensor)
+{
+    UNUSED_SELF;
+    int is_output;
+    PyObject *shape;
+    int64_t sizes[16];
+    struct opscope_tensor tensor = {.struct_size = sizeof tensor, .shape = sizes};
+    if (!PyArg_ParseTuple(arguments, "pO!zzz:op_tensor", &is_output, &PyTuple_Type, &shape, &tensor.dtype,
+                          &tensor.layout, &tensor.memory))
+        return NULL;
+    Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+    if (rank > 16) {
+        PyErr_SetString(PyExc_ValueError, "opscope: a tensor of an op has at most 16 dimensions");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < rank; i++) {
+        sizes[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+        if (sizes[i] == -1 && PyErr_Occurred())
+            return NULL;
+    }
+    tensor.rank = (uint32_t)rank;
+    if (opscope_is_recording())
+        opscope_op_tensor_(is_output, &tensor);
+    Py_RETURN_NONE;
+}
+
+FUNCTION(op_attribute)
+{
+    UNUSED_SELF;
+    const char *key, *value;
+    if (!PyArg_ParseTuple(arguments, "ss:op_attribute", &key, &value))
+        return NULL;
+    opscope_op_attribute(key, value);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"start", start, METH_VARARGS, "start(flags): install the hook; False outside a session"},
+    {"stop", stop, METH_NOARGS, "stop(): remove the hook"},
+    {"hide", hide, METH_VARARGS, "hide(folder): do not record code from files there"},
+    {"is_recording", is_recording, METH_NOARGS, "is there a session?"},
+    {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
+    {"hook", hook, METH_NOARGS, "which hook this Python gets"},
+    {"zone_begin", zone_begin, METH_O, "zone_begin(name) -> number for scope_end"},
+    {"scope_end", scope_end, METH_O, "scope_end(number)"},
+    {"zone_text", zone_text, METH_O, "zone_text(text): of the innermost open zone"},
+    {"message", message, METH_VARARGS, "message(text)"},
+    {"signpost", signpost, METH_VARARGS, "signpost(header, message)"},
+    {"counter", counter, METH_VARARGS, "counter(name, value)"},
+    {"frame", frame, METH_VARARGS, "frame(name)"},
+    {"thread_name", thread_name, METH_VARARGS, "thread_name(name)"},
+    {"op_begin", op_begin, METH_VARARGS, "op_begin(name, type, device) -> (number for scope_end, call id)"},
+    {"op_tensor", op_tensor, METH_VARARGS, "op_tensor(is_output, shape, dtype, layout, memory)"},
+    {"op_attribute", op_attribute, METH_VARARGS, "op_attribute(key, value)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "opscope._native",
+    .m_doc = "The recorder of opscope, for Python.",
+    .m_size = -1, /* one recorder a process, hence one module */
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__native(void);
+PyMODINIT_FUNC PyInit__native(void)
+{
+    PyObject *made = PyModule_Create(&module);
+    if (made && (PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
+                 PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) != 0 ||
+                 PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) != 0 ||
+                 PyModule_AddStringConstant(made, "version", opscope_recorder_version()) != 0)) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return made;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Python extension's insides: which Python call becomes which zone.
+ *
+ * The extension uses the shared recorder (libopscope.so.0): a native library of the same process that is linked with
+ * it, too, shares its tracks and its zone stack, so that C++ zones lie inside the Python calls that made them.
+ *
+ * ## Zones stay balanced
+ *
+ * A recorder zone ends innermost first. Python does not: a generator leaves a `with zone(...)` open while it is
+ * suspended, tracing starts and stops in mid-stack. So each thread counts the zones that were begun from Python
+ * (thread_stack.depth), each begin remembers the depth it found, and each end first ends whatever is still open above
+ * that. What was ended by somebody else before is not ended twice.
+ *
+ * ## Names
+ *
+ * Each code object has one site (co_extra), made at its first call and freed with it; the recorder keeps the name's id
+ * in it, so an event carries four bytes for its name. */
+#ifndef OPSCOPE_PYTHON_NATIVE_H
+#define OPSCOPE_PYTHON_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opscope/opscope.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum hook_flags {
+    HOOK_LINES = 1,   /* a zone for each line, inside its function's */
+    HOOK_C_CALLS = 2, /* a zone for each call of a C function */
+    HOOK_PROFILE = 4, /* up to 3.11: the profile function even where frame evaluation would do */
+};
+
+/* --- what a thread has open --- */
+
+struct open_call {   /* of hooks that are told of a return rather than seeing the call return */
+    const void *key; /* code object, method definition or callable: compared, never used */
+    uint32_t depth;
+};
+
+struct open_scope { /* zone(...) and op(...) of a program */
+    uint64_t serial;
+    uint32_t depth;
+};
+
+struct thread_stack {
+    uint32_t depth;
+    uint32_t name_tries; /* how many events have looked for the thread's name */
+    char *stack_limit;   /* hook_frame.c: deeper than this, no C frame a call; NULL = not looked up */
+    struct open_call *calls;
+    uint32_t call_count, call_capacity;
+    struct open_scope *scopes;
+    uint32_t scope_count, scope_capacity;
+};
+extern __thread struct thread_stack thread_stack;
+
+#define NAME_TRIES 32u
+
+void stack_pop_to(uint32_t depth); /* ends zones until only this many are open */
+void stack_push_call(const void *key, uint32_t depth);
+void stack_end_call(const void *key); /* the innermost call of that key, and all above it */
+uint64_t stack_push_scope(uint32_t depth);
+void stack_end_scope(uint64_t serial); /* nothing when a frame's end has already ended it */
+void stack_drop_calls(void);
+void stack_look_for_name(void);
+
+static inline void stack_started(void)
+{
+    if (UNLIKELY(thread_stack.name_tries < NAME_TRIES))
+        stack_look_for_name();
+}
+
+/* --- names --- */
+
+struct code_site {
+    struct opscope_site site;
+    struct opscope_site *lines; /* of firstlineno, firstlineno + 1, ... */
+    uint32_t line_count;
+    bool is_hidden; /* the package's own code */
+};
+
+struct code_extra { /* CPython's, private there, the same from 3.6 to 3.13 */
+    Py_ssize_t size;
+    void *extras[1];
+};
+
+extern Py_ssize_t code_extra_index;
+bool code_sites_init(void);
+bool code_sites_hide(const char *folder); /* code from files in this folder is not recorded */
+struct code_site *code_site_make(PyCodeObject *code);
+int code_site_begin_line(struct code_site *site, uint32_t line);
+int c_call_begin(PyObject *callable);
+struct opscope_site *named_site(PyObject *name); /* for frames; NULL with an exception */
+
+static inline struct code_site *code_site_of(PyCodeObject *code)
+{
+#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
+    const struct code_extra *extra = code->co_extra;
+    if (LIKELY(extra && extra->size > code_extra_index && extra->extras[code_extra_index]))
+        return extra->extras[code_extra_index];
+#endif
+    return code_site_make(code);
+}
+
+/* --- hooks: one of the two files is empty, by version --- */
+
+bool hook_start(unsigned flags); /* false with an exception */
+void hook_stop(void);
+const char *hook_name(void);
+extern unsigned hook_active_flags; /* of the running hook */
+extern bool hook_is_active;
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a thread has open: see native.h. Everything here is the thread's own; nothing runs Python code. */
+#include "native.h"
+
+#include <stdlib.h>
+
+__thread struct thread_stack thread_stack;
+
+static uint64_t last_serial;
+
+static bool grow(void **items, uint32_t *capacity, size_t item_bytes)
+{
+    uint32_t wanted = *capacity ? *capacity * 2 : 64;
+    void *larger = wanted > *capacity ? realloc(*items, wanted * item_bytes) : NULL;
+    if (!larger)
+        return false;
+    *items = larger;
+    *capacity = wanted;
+    return true;
+}
+
+void stack_pop_to(uint32_t depth)
+{
+    struct thread_stack *t = &thread_stack;
+    while (t->depth > depth) {
+        t->depth--;
+        if (t->scope_count && t->scopes[t->scope_count - 1].depth >= t->depth)
+            t->scope_count--;
+        opscope_zone_end(); /* an op's end is the same */
+    }
+}
+
+/* Without memory the call is not remembered: its zone ends with the next one below it. */
+void stack_push_call(const void *key, uint32_t depth)
+{
+    struct thread_stack *t = &thread_stack;
+    if (t->call_count == t->call_capacity && !grow((void **)&t->calls, &t->call_capacity, sizeof *t->calls))
+        return;
+    t->calls[t->call_count++] = (struct open_call){key, depth};
+}
+
+void stack_end_call(const void *key)
+{
+    struct thread_stack *t = &thread_stack;
+    uint32_t i = t->call_count;
+    while (i && t->calls[i - 1].key != key)
+        i--;
+    if (!i) /* begun before the hook */
+        return;
+    t->call_count = i - 1;
+    stack_pop_to(t->calls[i - 1].depth);
+}
+
+/* Hooks that are told of returns will not be told any more: end what they began. */
+void stack_drop_calls(void)
+{
+    struct thread_stack *t = &thread_stack;
+    if (t->call_count)
+        stack_pop_to(t->calls[0].depth);
+    t->call_count = 0;
+}
+
+uint64_t stack_push_scope(uint32_t depth)
+{
+    struct thread_stack *t = &thread_stack;
+    if (t->scope_count == t->scope_capacity &&
+        !grow((void **)&t->scopes, &t->scope_capacity, sizeof *t->scopes))
+        return 0;
+    uint64_t serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+    t->scopes[t->scope_count++] = (struct open_scope){serial, depth};
+    return serial;
+}
+
+void stack_end_scope(uint64_t serial)
+{
+    struct thread_stack *t = &thread_stack;
+    for (uint32_t i = t->scope_count; i > 0; i--)
+        if (t->scopes[i - 1].serial == serial) {
+            stack_pop_to(t->scopes[i - 1].depth);
+            return;
+        }
+}
+
+/* threading's name for this thread, once it is in threading._active: a few calls after the thread's first. Reads
+ * plain dictionaries and attributes; the main thread keeps the program's name. */
+void stack_look_for_name(void)
+{
+    struct thread_stack *t = &thread_stack;
+    t->name_tries++;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
+    PyObject *names = threading && PyModule_Check(threading) ? PyModule_GetDict(threading) : NULL;
+    PyObject *active = names ? PyDict_GetItemString(names, "_active") : NULL;
+    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    PyObject *thread = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
+    PyObject *name = thread ? PyObject_GetAttrString(thread, "_name") : NULL;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text) {
+        t->name_tries = NAME_TRIES;
+        if (strcmp(text, "MainThread") != 0)
+            opscope_thread_name(text);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(ident);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}

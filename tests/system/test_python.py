@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python programs under opscope: every test runs on each interpreter that the build has an extension for."""
+
+import os
+import shutil
+import signal
+import unittest
+
+import harness
+
+SCRIPTS = os.path.join(harness.SOURCE, "tests", "system", "python")
+PACKAGE = os.path.join(harness.BUILD, "python", "opscope")
+
+
+def interpreters():
+    try:
+        with open(os.path.join(harness.BUILD, "python", "interpreters.txt"), encoding="utf-8") as file:
+            return file.read().split()
+    except FileNotFoundError:
+        return []
+
+
+def stderr_of(done):
+    """Without what opscope says about sessions that other runs on this machine have left behind."""
+    lines = done.stderr.splitlines(True)
+    return "".join(line for line in lines if not line.startswith("opscope: an earlier run left a session"))
+
+
+def script(name):
+    return os.path.join(SCRIPTS, name)
+
+
+class Cases:
+    """Mixed into a test case for each interpreter, which is self.python."""
+
+    python = ""
+    version = (0, 0)
+
+    def profile(self, *words, **options):
+        """python3 -m opscope ...; the trace is self.trace."""
+        self.trace = self.path("t.opscope")
+        env = dict(options.pop("env", {}), PYTHONPATH=os.path.dirname(PACKAGE))
+        return self.run_command([self.python, "-m", "opscope", "-q", "-o", self.trace, *words], env=env, **options)
+
+    def counts(self, trace):
+        """{zone name: count}; nothing may be left open or lost."""
+        info = self.opscope_json("info", trace)
+        self.assertEqual(info["open_zones"], [])
+        self.assertEqual((info["lost_zones"], info["lost_records"]), (0, 0))
+        found = {}
+        for row in self.opscope_json("zones", "--by", "location", trace)["rows"]:
+            if not row["file"] or row["file"] == "(C)" or row["file"].startswith(SCRIPTS):
+                name = row["name"].split(".")[-1]
+                found[name] = found.get(name, 0) + row["count"]
+        return found
+
+    def paths(self, trace):
+        """{("outer", "inner"): count}: each node of the call tree with the names above it."""
+        nodes, found = {}, {}
+        for row in self.opscope_json("tree", "--min-percent", "0", trace)["rows"]:
+            nodes[row["node"]] = nodes.get(row["parent"], ()) + (row["name"],)
+            found[nodes[row["node"]]] = found.get(nodes[row["node"]], 0) + row["count"]
+        return found
+
+    # --- what is recorded ---
+
+    def check_calls(self, counts):
+        self.assertEqual(counts["fib"], 177 + 15 + 1)
+        # Resumed three times and once to its end; once, and closed, for which 3.13 need not resume it.
+        self.assertEqual(counts["count_to"], 4 + (1 if self.version >= (3, 13) else 2))
+        self.assertEqual((counts["catches"], counts["raises"]), (5, 25))
+        self.assertEqual(counts["thrown_into"], 3)
+        self.assertEqual((counts["parent"], counts["child"]), (3, 4))
+        self.assertEqual((counts["forward"], counts["in_thread"]), (1, 1))
+
+    def test_calls_of_every_kind_are_counted(self):
+        trace = self.record([self.python, script("calls.py")])
+        self.check_calls(self.counts(trace))
+        rows = self.opscope_json("zones", "--by", "location", "-n", "fib", trace)["rows"]
+        self.assertEqual([(row["file"], row["line"]) for row in rows], [(script("calls.py"), 8)])
+        names = [track["name"] for track in self.opscope_json("info", trace)["tracks"]]
+        self.assertIn("a worker", names)
+
+    def test_c_calls(self):
+        self.assert_status(self.profile("--c-calls", script("calls.py")))
+        counts = self.counts(self.trace)
+        self.check_calls(counts)
+        self.assertEqual(counts["throw"], 1)
+
+    def test_lines(self):
+        trace = self.record([self.python, script("lines.py")], "--python-trace", "lines")
+        counts = self.counts(trace)
+        self.assertEqual(counts["looped"], 1)
+        self.assertEqual(counts["helper"], 5)
+        self.assertEqual([counts["looped:%d" % n] for n in (3, 5, 6)], [1, 5, 1])
+        self.assertEqual(counts["helper:10"], 5)
+        found = {path[-3:]: count for path, count in self.paths(trace).items()}
+        self.assertEqual(found[("looped", "looped:5", "helper")], 5)
+
+    def test_off(self):
+        trace = self.record([self.python, script("calls.py")], "--python-trace", "off")
+        self.assertEqual(self.opscope_json("info", trace)["zones"], 0)
+        trace = self.record([self.python, script("marks.py")], "--python-trace", "off")
+        self.assertEqual(self.counts(trace), {"decorated": 1, "in generator": 2, "plain": 1, "matmul": 1})
+
+    def test_the_api(self):
+        self.assert_status(self.profile(script("marks.py")))
+        counts = self.counts(self.trace)
+        expected = {"outer": 3, "inner": 6 + 1 + 3, "decorated": 1 + 1, "in generator": 2, "plain": 1, "matmul": 1}
+        self.assertEqual({name: counts[name] for name in expected}, expected)
+        rows = self.opscope_json("messages", self.trace)["rows"]
+        told = [(row["kind"], row["header"], row["text"]) for row in rows]
+        self.assertEqual(
+            told,
+            [
+                ("signpost", "end", "of the run"),
+                ("message", None, "a message"),
+                ("frame", "frame", None),
+                ("frame", "step", None),
+            ],
+        )
+        row = self.opscope_json("ops", self.trace)["rows"][0]
+        self.assertEqual((row["name"], row["inputs"]), ("matmul", "2x3 BFLOAT16; 2x3 BFLOAT16"))
+        self.assertIn("fidelity=HiFi4", row["attributes"])
+
+    def test_partial(self):
+        self.assert_status(self.profile("-p", script("marks.py")))
+        counts = self.counts(self.trace)
+        expected = {"outer": 1, "inner": 2 + 1 + 3, "consume": 1, "in generator": 2, "suspended": 4}
+        self.assertEqual({name: counts[name] for name in expected}, expected)
+        self.assertNotIn("<module>", counts)
+        for name in ("enable", "disable", "__exit__", "with_zone"):
+            self.assertNotIn(name, counts)
+        self.assertEqual(self.paths(self.trace)[("consume", "suspended", "in generator")], 2)
+        self.assertEqual(self.paths(self.trace)[("consume", "inner")], 2)
+
+    def test_partial_lines(self):
+        self.assert_status(self.profile("-p", "-l", script("marks.py")))
+        self.assertEqual(self.counts(self.trace)["outer:12"], 1)
+
+    def test_all_processes_are_in_one_trace(self):
+        trace = self.record([self.python, script("processes.py")])
+        info = self.opscope_json("info", trace)
+        rows = self.opscope_json("zones", "--by", "process", trace)["rows"]
+        squares = [row["pid"] for row in rows if row["name"] == "square"]
+        self.assertEqual(len(set(squares)), 5, rows)  # this one, os.fork, fork, spawn, forkserver
+        self.assertEqual(len([row for row in rows if row["name"] == "in_subprocess"]), 1)
+        self.assertEqual(info["lost_zones"], 0)
+
+    def test_programs_for_tracy(self):
+        with open(self.path("t.py"), "w", encoding="utf-8") as file:
+            file.write("from tracy import signpost, Profiler\nsignpost('start')\nwith Profiler(): pass\n")
+        self.assert_status(self.profile("t.py"))
+        self.assertEqual(self.opscope_json("messages", self.trace)["rows"][0]["header"], "start")
+        with open(self.path("tracy.py"), "w", encoding="utf-8") as file:
+            file.write("signpost = Profiler = print\nreal = True\n")
+        done = self.profile("-c", "import tracy; print(tracy.real)")
+        self.assertEqual(done.stdout, "True\n", done)
+
+    # --- what the program sees ---
+
+    def same(self, words, env=None):
+        """Runs it plainly, under opscope run and under python3 -m opscope: everything it prints is the same."""
+        env = dict(env or {}, PYTHONPATH="/somewhere:relative")
+        plain = self.run_command([self.python, *words], env=env)
+        run = self.opscope("run", "-q", "-o", self.path("same.opscope"), "--", self.python, *words, env=env)
+        self.assertEqual((run.status, run.stdout), (plain.status, plain.stdout), run)
+        self.assertEqual(stderr_of(run), plain.stderr)
+        own = dict(env, PYTHONPATH=os.path.dirname(PACKAGE))
+        flags = [words[0]] if words[0].startswith("-X") else []
+        rest = words[len(flags) :]
+        plain = self.run_command([self.python, *words], env=own)
+        command = [self.python, *flags, "-m", "opscope", "-q", "-o", self.path("same2.opscope"), *rest]
+        joined = self.run_command(command, env=own)
+        self.assertEqual((joined.status, joined.stdout), (plain.status, plain.stdout), joined)
+        self.assertEqual(stderr_of(joined), plain.stderr)
+        return plain
+
+    def test_facts_of_a_script(self):
+        shutil.copy(script("facts.py"), self.path("facts.py"))
+        self.assert_status(self.same(["facts.py", "a", "-m", "b c"]))
+        self.assert_status(self.same(["-Xdev", "facts.py"]))
+
+    def test_facts_of_a_module(self):
+        os.mkdir(self.path("pack"))
+        shutil.copy(script("facts.py"), self.path("pack", "__main__.py"))
+        self.assert_status(self.same(["-m", "pack", "--flag", "value with spaces"]))
+        self.assert_status(self.same(["pack", "x"]))
+
+    def test_facts_of_code(self):
+        self.assert_status(self.same(["-c", "import sys; print(sys.argv, sys.path, __name__)", "-x", "y"]))
+
+    def test_ends(self):
+        for code, status in (
+            ("import sys; sys.exit(3)", 3),
+            ("import sys; sys.exit('a text')", 1),
+            ("import os; os._exit(5)", 5),
+            ("def f(): 1 / 0\nf()", 1),
+            ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),
+            ("raise KeyboardInterrupt", -signal.SIGINT),
+            ("def f(", 1),
+        ):
+            with self.subTest(code):
+                self.assert_status(self.same(["-c", code]), status)
+
+    def test_recursion(self):
+        shutil.copy(script("recursion.py"), self.path("recursion.py"))
+        self.assert_status(self.same(["recursion.py"]))
+        if self.version >= (3, 11):
+            rows = self.opscope_json("zones", "-n", "deep", self.path("same.opscope"))["rows"]
+            self.assertEqual(rows[0]["count"], 50001 + 901)
+
+    def test_hooks_of_the_program(self):
+        shutil.copy(script("others.py"), self.path("others.py"))
+        self.assert_status(self.same(["others.py"]))
+
+    def test_module_and_arguments_in_one_string(self):
+        with open(self.path("show.py"), "w", encoding="utf-8") as file:
+            file.write("import sys; print(sys.argv[1:])\n")
+        done = self.profile("-m", "show a::b[(1, 1)] -k 'x and y'".replace("[(1, 1)]", "'[(1, 1)]'"))
+        self.assertEqual(done.stdout, "['a::b[(1, 1)]', '-k', 'x and y']\n", done)
+
+    def test_other_programs(self):
+        done = self.profile("sh", "-c", "exit 4")
+        self.assert_status(done, 4)
+
+    def test_a_sitecustomize_of_the_users(self):
+        os.mkdir(self.path("site"))
+        with open(self.path("site", "sitecustomize.py"), "w", encoding="utf-8") as file:
+            file.write("print('customized')\nmark = 1\n")
+        code = "import sys, sitecustomize; print(sitecustomize.mark, sys.path[1])"
+        env = {"PYTHONPATH": self.path("site")}
+        trace = self.path("t.opscope")
+        done = self.opscope("run", "-q", "-o", trace, "--", self.python, "-c", code, env=env)
+        self.assertEqual(done.stdout, "customized\n1 %s\n" % self.path("site"), done)
+
+    def test_joins_a_run(self):
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        trace = self.path("t.opscope")
+        done = self.opscope(
+            "run", "-q", "-o", trace, "--", self.python, "-m", "opscope", "-p", script("marks.py"), env=env
+        )
+        self.assert_status(done)
+        self.assertEqual(self.counts(trace)["outer"], 1)
+
+    # --- what cannot be recorded ---
+
+    def test_no_extension_fits(self):
+        os.mkdir(self.path("python"))
+        shutil.copytree(PACKAGE, self.path("python", "opscope"), ignore=shutil.ignore_patterns("*.so"))
+        shutil.copy(harness.OPSCOPE, self.path("opscope"))
+        command = [self.path("opscope"), "run", "-q", "-o", "t.opscope", self.python, "-c"]
+        done = self.run_command([*command, "import opscope; opscope.message('x'); print('ran')"])
+        self.assertEqual((done.status, done.stdout), (0, "ran\n"), done)
+        self.assertIn("Python calls are not recorded: there is no extension for cpython", done.stderr)
+
+    def test_no_session(self):
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        done = self.run_command([self.python, script("marks.py")], env=env)
+        self.assertEqual((done.status, done.stdout, done.stderr), (0, "", ""), done)
+
+    def test_device_options_set_the_variables_of_the_runtime(self):
+        code = "import os; print(sorted(k + '=' + v for k, v in os.environ.items() if k.startswith('TT')))"
+        flags = ["--op-support-count", "20", "--sync-host-device", "--profiler-capture-perf-counters=all"]
+        done = self.profile(*flags, "-c", code)
+        self.assert_status(done)
+        variables = [
+            "TT_METAL_DEVICE_PROFILER=1",
+            "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=20",
+            "TT_METAL_PROFILER_SYNC=1",
+            "TT_METAL_PROFILE_PERF_COUNTERS=47",
+        ]
+        self.assertEqual(done.stdout, "%s\n" % sorted(variables))
+        self.assertEqual(self.profile("--no-device", "--no-runtime-analysis", "-c", code).stdout, "[]\n")
+        self.assert_status(self.profile("-r", "--enable-accumulate-profiling", "-c", code), 2)
+        self.assert_status(self.profile("--no-such-option", "-c", code), 2)
+        self.assert_status(self.profile(), 2)
+
+
+def load_tests(loader, tests, pattern):
+    """One class of cases an interpreter; a skipped one when there is none."""
+    suite = unittest.TestSuite()
+    found = interpreters()
+    for path in found:
+        done = harness.run([path, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"])
+        text = done.stdout.strip()
+        version = tuple(int(part) for part in text.split(".")[:2])
+        name = "Python" + text.replace(".", "_")
+        made = type(name, (Cases, harness.TestCase), {"python": path, "version": version})
+        globals()[name] = made
+        suite.addTests(loader.loadTestsFromTestCase(made))
+    if not found:
+        suite.addTests(loader.loadTestsFromTestCase(NoInterpreter))
+    return suite
+
+
+class NoInterpreter(unittest.TestCase):
+    @unittest.skip("the build has no Python extension: no Python 3.9 or later with its headers was found")
+    def test_python(self):
+        pass
+
+
+if __name__ == "__main__":
+    unittest.main()
