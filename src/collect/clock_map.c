@@ -130,7 +130,8 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
     }
     uint64_t ahead =
         (uint64_t)(((__uint128_t)map->interval_ns << 32) / true_slope); /* ticks until the next sample */
-    __int128_t bent = (__int128_t)true_slope + (((__int128_t)error << 32) / (__int128_t)(ahead ? ahead : 1));
+    __int128_t bent =
+        (__int128_t)true_slope + ((__int128_t)error * (INT64_C(1) << 32) / (__int128_t)(ahead ? ahead : 1));
     if (bent < (__int128_t)(true_slope / 2))
         bent = (__int128_t)(true_slope / 2); /* slow down, never back */
     return add_piece(map, sample->ticks, here, (uint64_t)bent);
