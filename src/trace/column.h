@@ -12,7 +12,8 @@
  *
  * Planes decode twice as fast as varints and hug the entropy of noisy columns; the compressor sees one kind of
  * byte at a time. Packing lets it see several values in a byte: the jitter of a tight loop (a few values, an
- * outlier in 50,000) takes 0.10 to 0.17 bytes a value instead of 0.19 to 0.23, at a quarter of the time. Decoders take any input: they fail, never overrun. */
+ * outlier in 50,000) takes 0.10 to 0.17 bytes a value instead of 0.19 to 0.23, at a quarter of the time.
+ * Decoders take any input: they fail, never overrun. */
 #ifndef OPSCOPE_TRACE_COLUMN_H
 #define OPSCOPE_TRACE_COLUMN_H
 
