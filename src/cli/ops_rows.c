@@ -22,6 +22,7 @@
 struct chosen {
     char *header;        /* what the column is called in the output */
     char *name;          /* in the source */
+    size_t column;       /* of the source */
     bool is_padded_only; /* "64[50]" is written as 64 */
 };
 
@@ -31,7 +32,7 @@ struct ops_output {
     struct op_rows *rows;
     struct chosen *columns;
     size_t column_count, column_capacity;
-    size_t code; /* which of the selected cells is the op's name */
+    size_t code; /* which cell is the op's name */
     struct output output;
     uint64_t shown, matched;
 };
@@ -41,13 +42,16 @@ static char *copy_text(const char *text, size_t length)
     return strndup(text, length);
 }
 
-static bool choose(struct ops_output *o, const char *name, const char *header, size_t header_length,
+static bool choose(struct ops_output *o, size_t column, const char *header, size_t header_length,
                    bool is_padded_only)
 {
     if (!array_reserve(&o->columns, &o->column_capacity, o->column_count + 1, sizeof o->columns[0]))
         return false;
     struct chosen *chosen = &o->columns[o->column_count];
-    *chosen = (struct chosen){copy_text(header, header_length), strdup(name), is_padded_only};
+    *chosen = (struct chosen){.header = copy_text(header, header_length),
+                              .name = strdup(op_rows_column_name(o->rows, column)),
+                              .column = column,
+                              .is_padded_only = is_padded_only};
     o->column_count++;
     return chosen->header && chosen->name;
 }
@@ -72,7 +76,7 @@ static bool choose_set(struct ops_output *o, enum column_set set)
         if (set == SET_COMPACT)
             is_in = op_column_is_compact(name, length);
         is_fine = !header.failed &&
-                  (!is_in || choose(o, name, (const char *)header.data, header.length, is_padded_only));
+                  (!is_in || choose(o, i, (const char *)header.data, header.length, is_padded_only));
     }
     bytes_free(&header);
     return is_fine;
@@ -98,7 +102,7 @@ static int choose_names(struct ops_output *o, const char *list, struct error *er
             free(name);
             return -EINVAL;
         }
-        bool is_fine = choose(o, name, name, length, false);
+        bool is_fine = choose(o, op_rows_find_column(o->rows, name), name, length, false);
         free(name);
         if (!is_fine)
             return error_set_errno(err, ENOMEM, "--columns");
@@ -123,30 +127,15 @@ static int choose_columns(struct ops_output *o, struct error *err)
     return choose_names(o, asked, err);
 }
 
-/* The rows give the chosen cells, and the op's name behind them for --name. */
-static int select_columns(struct ops_output *o, struct error *err)
-{
-    const char **names = calloc(o->column_count + 1, sizeof names[0]);
-    if (!names)
-        return error_set_errno(err, ENOMEM, "%zu columns", o->column_count);
-    for (size_t i = 0; i < o->column_count; i++)
-        names[i] = o->columns[i].name;
-    names[o->column_count] = "OP CODE";
-    o->code = o->column_count;
-    int result = op_rows_select(o->rows, names, o->column_count + 1, err);
-    free(names);
-    return result;
-}
-
-static bool wants(const struct ops_output *o, const struct op_cell *code)
+static bool wants(const struct ops_output *o, struct op_cell code)
 {
     const struct text_list *names = &o->options->filter.names;
     char text[512];
     if (names->count == 0)
         return true;
-    size_t length = code->length < sizeof text - 1 ? code->length : sizeof text - 1;
+    size_t length = code.length < sizeof text - 1 ? code.length : sizeof text - 1;
     if (length)
-        memcpy(text, code->data, length);
+        memcpy(text, code.data, length);
     text[length] = 0;
     for (size_t i = 0; i < names->count; i++) {
         if (fnmatch(names->items[i], text, 0) == 0)
@@ -160,7 +149,7 @@ static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
 {
     int status;
     while ((status = op_rows_next(o->rows, row, err)) > 0) {
-        if (!wants(o, &row->cells[o->code]))
+        if (!wants(o, o->code < row->cell_count ? row->cells[o->code] : (struct op_cell){0}))
             continue;
         o->matched++;
         if (o->options->limit && o->shown >= o->options->limit)
@@ -173,7 +162,7 @@ static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
 
 static struct op_cell shown_cell(const struct ops_output *o, const struct op_row *row, size_t i)
 {
-    struct op_cell cell = row->cells[i];
+    struct op_cell cell = row->cells[o->columns[i].column];
     const char *bracket =
         o->columns[i].is_padded_only && cell.length ? memchr(cell.data, '[', cell.length) : NULL;
     if (bracket)
@@ -398,7 +387,7 @@ int ops_rows_run(const struct command *command, const char *path, const struct o
     if (result == 0)
         result = choose_columns(&o, &err);
     if (result == 0)
-        result = select_columns(&o, &err);
+        o.code = op_rows_find_column(o.rows, "OP CODE");
     bool is_csv = o.output.format == OUTPUT_CSV;
     if (result == 0)
         result = is_csv ? write_csv(&o, &err) : write_table(&o, &err);

@@ -25,7 +25,8 @@
 
 #define TT_NONE UINT32_MAX
 #define TT_NO_TRACE (-1)
-#define TT_MAX_DEVICES 4096u /* ids have ten bits; more is damage */
+#define TT_COLUMN_AGAIN '\x01' /* behind the name of a column that an ops CSV has twice; not shown */
+#define TT_MAX_DEVICES 4096u   /* ids have ten bits; more is damage */
 
 /* Columns are numbers: the fixed ones by enum op_fixed_column, the others in order of first sight. */
 struct tt_cell {

@@ -101,7 +101,9 @@ static int declare_table_columns(struct op_rows *rows, struct state *s, struct e
     for (size_t i = 0; i < model->table_column_count && result == 0; i++) {
         const struct intern_entry *name = &model->columns.entries[model->table_columns[i]];
         s->place_of_column[model->table_columns[i]] = (uint32_t)i;
-        result = op_rows_add_column(rows, name->data, name->length, err);
+        const char *again = memchr(name->data, TT_COLUMN_AGAIN, name->length);
+        result =
+            op_rows_add_column(rows, name->data, again ? (size_t)(again - name->data) : name->length, err);
     }
     return result;
 }

@@ -530,6 +530,7 @@ static void add_table_row(struct tt_model *model, const struct op_row *row, cons
 int tt_model_from_rows(struct tt_model *model, struct op_rows *rows, struct error *err)
 {
     struct tt_cell_builder cells = {0};
+    struct bytes unique = {0};
     struct op_row row;
     int status = 0;
     size_t count = op_rows_column_count(rows);
@@ -539,8 +540,17 @@ int tt_model_from_rows(struct tt_model *model, struct op_rows *rows, struct erro
         return error_set_errno(err, ENOMEM, "%zu columns", count);
     for (size_t i = 0; i < count; i++) {
         const char *name = op_rows_column_name(rows, i);
-        model->table_columns[model->table_column_count++] = tt_column(model, name, strlen(name));
+        bytes_clear(&unique);
+        bytes_append_text(&unique, name);
+        if (op_rows_find_column(rows, name) != i) /* a name that comes again is kept apart by its number */
+            bytes_append_format(&unique, "%c%zu", TT_COLUMN_AGAIN, i);
+        if (unique.failed)
+            model->failed = true;
+        else
+            model->table_columns[model->table_column_count++] =
+                tt_column(model, unique.length ? (const char *)unique.data : "", unique.length);
     }
+    bytes_free(&unique);
     struct table_places at = {.device = op_rows_find_column(rows, "DEVICE ID"),
                               .host_start = op_rows_find_column(rows, "HOST START TS"),
                               .host_duration = op_rows_find_column(rows, "HOST DURATION [ns]"),

@@ -10,6 +10,8 @@
 #include "import/tenstorrent_parse.h"
 #include "import/tenstorrent_trace.h"
 
+#define MAX_PARTS 60000u /* of a description: a block holds no more */
+
 /* --- tracks and clocks --- */
 
 uint32_t tt_trace_thread_track(struct tt_trace_writer *w, uint32_t thread)
@@ -114,7 +116,7 @@ static void add_part(struct tt_trace_writer *w, struct parts *parts, uint32_t ro
     }
     parts->offsets[parts->count] = parts->text.length;
     parts->items[parts->count++] = (struct trace_part){.role = role};
-    if (key_length) {
+    if (key) {
         bytes_append(&parts->text, key, key_length);
         bytes_append_u8(&parts->text, '=');
     }
@@ -124,9 +126,15 @@ static void add_part(struct tt_trace_writer *w, struct parts *parts, uint32_t ro
 
 static uint32_t finish_parts(struct tt_trace_writer *w, struct parts *parts)
 {
+    static const char wide[] = "damaged: wide op";
     if (parts->text.failed) {
         w->failed = true;
         return TRACE_NONE;
+    }
+    if (parts->count > MAX_PARTS) {
+        tt_note(w->model, wide, 0, "an op with more than %u cells: a trace holds the first of them",
+                MAX_PARTS);
+        parts->count = MAX_PARTS;
     }
     for (size_t i = 0; i < parts->count; i++)
         parts->items[i].text = (const char *)parts->text.data + parts->offsets[i];
