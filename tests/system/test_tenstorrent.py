@@ -249,6 +249,15 @@ class Table(harness.TestCase):
         self.assert_status(terminal)
         self.assertIn("Matmul", terminal.stdout)
 
+    def test_columns_of_one_name_and_of_none(self):
+        text = "OP CODE,X,X,GLOBAL CALL COUNT,\r\na,1,2,3,4\r\nb,5,6,7,8\r\n"
+        with open(self.path("ops.csv"), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        self.assertEqual(self.opscope("ops", self.path("ops.csv"), "--csv").stdout, text)
+        trace = self.path("t.opscope")
+        self.assert_status(self.opscope("import", "tenstorrent", self.path("ops.csv"), "-o", trace))
+        self.assertEqual(self.opscope("ops", trace, "--csv").stdout, text)
+
     def test_json(self):
         run = Run()
         run.op("Matmul", 11)
