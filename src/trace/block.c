@@ -282,6 +282,25 @@ bool block_is_intact(const struct block_view *view)
     return true;
 }
 
+void block_rehash(uint8_t *data, size_t available)
+{
+    struct block_header h;
+    if (block_read_fixed(data, available, &h) || h.header_size > available || h.header_size > HEADER_ROOM)
+        return;
+    size_t offset = h.header_size;
+    uint8_t *entry = data + h.header_size - h.column_count * BLOCK_COLUMN_BYTES;
+    for (unsigned i = 0; i < h.column_count; i++, entry += BLOCK_COLUMN_BYTES) {
+        struct column column = {.size = get_u32(entry + 8)};
+        if (!range_is_inside(offset, column.size, available))
+            break;
+        column_rehash(&column, data + offset);
+        put_u32(entry + 12, column.hash);
+        offset += column.size;
+    }
+    put_u32(data + AT_HASH, 0);
+    put_u32(data + AT_HASH, hash_fold32(hash_bytes(data, h.header_size, HEADER_HASH_SEED)));
+}
+
 const struct column *block_find(const struct block_view *view, uint16_t id)
 {
     for (unsigned i = 0; i < view->column_count; i++)

@@ -69,6 +69,10 @@ int block_open(struct block_view *view, const uint8_t *data, size_t available);
 /* Checks every column's hash; needs the whole block. */
 bool block_is_intact(const struct block_view *view);
 
+/* Makes the hashes of a block right again after a test or a fuzzer has changed its bytes; nothing happens when it
+ * is not a block any more. */
+void block_rehash(uint8_t *data, size_t available);
+
 const struct column *block_find(const struct block_view *view, uint16_t id);
 /* Number of values of a column; 0 when it is not there. */
 size_t block_count(const struct block_view *view, uint16_t id);

@@ -71,6 +71,8 @@ static uint32_t hash_stored(const uint8_t *data, size_t length)
     const uint64_t k0 = UINT64_C(0x9e3779b97f4a7c15), k1 = UINT64_C(0xd6e8feb86659fd93);
     uint64_t lanes[4] = {k0, k1, k0 ^ k1, k0 + k1};
     size_t at = 0;
+    if (length == 0)
+        data = (const uint8_t *)""; /* a column of zeros may have no bytes at all */
     for (; length - at >= 32; at += 32)
         for (unsigned i = 0; i < 4; i++)
             lanes[i] = hash_mix(lanes[i] ^ load_u64(data + at + 8 * i), k1) + k0;
@@ -270,7 +272,7 @@ static int finish_column(struct column *column, struct bytes *out, size_t start)
     if (out->failed || out->length - start > UINT32_MAX)
         return -ENOMEM;
     column->size = (uint32_t)(out->length - start);
-    column->hash = hash_stored(column->size ? out->data + start : (const uint8_t *)"", column->size);
+    column->hash = hash_stored(out->data ? out->data + start : NULL, column->size);
     return 0;
 }
 

@@ -21,6 +21,8 @@
 #define SEGMENT_SLOT_BYTES 64u
 #define SEGMENT_TEXT_OFFSET 192u
 #define SEGMENT_TRAILER_BYTES 64u
+#define SEGMENT_HASH_SEED UINT64_C(0x6f707363) /* of header, slots and trailer */
+#define SEGMENT_HASH_OFFSET 56u
 enum segment_flag { SEGMENT_RECOVERED = 1 };
 enum segment_state { SEGMENT_OPEN = 1, SEGMENT_FINISHED = 2 };
 

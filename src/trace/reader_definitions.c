@@ -52,19 +52,13 @@ struct definition_block {
     size_t count;
     uint8_t *text;
     size_t text_length, text_at;
+    int text_status; /* why next_text gave NULL */
 };
 
-/* Decodes the columns of one kind of definition: ids[0] is the id column, lengths_each values a row of the
- * length column, and the text. */
-static int begin_kind(struct definition_block *b, const uint16_t *ids, size_t columns, uint16_t length_id,
-                      size_t lengths_each, uint16_t text_id)
+static int decode_kind(struct definition_block *b, const uint16_t *ids, size_t columns, uint16_t length_id,
+                       size_t lengths_each, uint16_t text_id)
 {
     size_t lengths, total;
-    b->count = block_count(b->view, ids[0]);
-    b->text_length = text_id ? block_count(b->view, text_id) : 0;
-    b->text_at = 0;
-    if (b->count == 0)
-        return 0;
     if (b->count > BLOCK_MAX_ROWS || b->text_length > BLOCK_MAX_BLOB)
         return -EINVAL;
     if (!checked_mul_size(b->count, lengths_each, &lengths) ||
@@ -84,6 +78,20 @@ static int begin_kind(struct definition_block *b, const uint16_t *ids, size_t co
     return status;
 }
 
+/* Decodes the columns of one kind of definition: ids[0] is the id column, lengths_each values a row of the
+ * length column, and the text. Leaves a count of 0 when there are none or they cannot be read. */
+static int begin_kind(struct definition_block *b, const uint16_t *ids, size_t columns, uint16_t length_id,
+                      size_t lengths_each, uint16_t text_id)
+{
+    b->count = block_count(b->view, ids[0]);
+    b->text_length = text_id ? block_count(b->view, text_id) : 0;
+    b->text_at = 0;
+    int status = b->count ? decode_kind(b, ids, columns, length_id, lengths_each, text_id) : 0;
+    if (status)
+        b->count = 0;
+    return status;
+}
+
 static void end_kind(struct definition_block *b)
 {
     free(b->values);
@@ -95,11 +103,16 @@ static void end_kind(struct definition_block *b)
 /* The next text of the blob, interned; NULL when it is not there or there is no memory. */
 static const char *next_text(struct definition_block *b, uint64_t length)
 {
-    if (length > b->text_length - b->text_at)
+    if (length > b->text_length - b->text_at) {
+        b->text_status = -EINVAL;
         return NULL;
+    }
     uint32_t id = intern_add(&b->t->texts, b->text + b->text_at, (size_t)length);
     b->text_at += (size_t)length;
-    return id == INTERN_NONE ? NULL : intern_text(&b->t->texts, id);
+    if (id != INTERN_NONE)
+        return intern_text(&b->t->texts, id);
+    b->text_status = -ENOMEM;
+    return NULL;
 }
 
 static int load_names(struct definition_block *b)
@@ -115,7 +128,7 @@ static int load_names(struct definition_block *b)
                                   .function = next_text(b, lengths[3 * i + 1]),
                                   .file = next_text(b, lengths[3 * i + 2])};
         if (!name.name || !name.function || !name.file)
-            status = -EINVAL;
+            status = b->text_status;
         else if (!vector_add(&b->source->new_names, &name, sizeof name))
             status = -ENOMEM;
     }
@@ -142,7 +155,7 @@ static int load_processes(struct definition_block *b)
                                         .command = next_text(b, lengths[2 * i]),
                                         .host = next_text(b, lengths[2 * i + 1])};
         if (!process.command || !process.host)
-            status = -EINVAL;
+            status = b->text_status;
         else if (!vector_add(&b->source->new_processes, &process, sizeof process))
             status = -ENOMEM;
     }
@@ -167,7 +180,7 @@ static int load_tracks(struct definition_block *b)
                                     .key = v[6 * n + i],
                                     .name = next_text(b, v[7 * n + i])};
         if (!track.name)
-            status = -EINVAL;
+            status = b->text_status;
         else if (!vector_add(&b->source->new_tracks, &track, sizeof track))
             status = -ENOMEM;
     }
@@ -186,7 +199,7 @@ static int load_clocks(struct definition_block *b)
             .id = (uint32_t)v[i], .is_device = v[n + i] & 1, .name = next_text(b, v[3 * n + i])};
         memcpy(&clock.ticks_per_second, &v[2 * n + i], sizeof clock.ticks_per_second);
         if (!clock.name)
-            status = -EINVAL;
+            status = b->text_status;
         else if (!vector_add(&b->source->new_clocks, &clock, sizeof clock))
             status = -ENOMEM;
     }
@@ -240,7 +253,7 @@ static int load_parts(struct definition_block *b, const uint64_t *counts)
         if (part.text)
             t->parts[t->part_count++] = part;
         else
-            status = -EINVAL;
+            status = b->text_status;
     }
     free(values);
     return status;

@@ -11,7 +11,6 @@
 #include "base/checked.h"
 #include "base/hash.h"
 
-#define HASH_SEED UINT64_C(0x6f707363)
 #define MAX_SEGMENTS 65536u
 #define WALK_BYTES 4096u /* read at once when walking from header to header */
 
@@ -56,7 +55,7 @@ bool index_read_slots(const uint8_t *header, struct slot *slot)
     bool found = false;
     for (unsigned i = 0; i < 2; i++) {
         const uint8_t *at = header + SEGMENT_SLOT_OFFSET + i * SEGMENT_SLOT_BYTES;
-        if (get_u32(at + 60) != hash_fold32(hash_bytes(at, 60, HASH_SEED)))
+        if (get_u32(at + 60) != hash_fold32(hash_bytes(at, 60, SEGMENT_HASH_SEED)))
             continue;
         if (found && get_u64(at) <= slot->sequence)
             continue;
@@ -70,13 +69,31 @@ bool index_read_slots(const uint8_t *header, struct slot *slot)
     return found;
 }
 
+/* The trailer at the end of the file, in case both slots are broken: it says the same of a finished segment. */
+static bool read_trailer(struct trace *t, uint64_t start, struct slot *slot)
+{
+    if (t->size - start < SEGMENT_HEADER_BYTES + SEGMENT_TRAILER_BYTES)
+        return false;
+    const uint8_t *at = reader_bytes(t, t->size - SEGMENT_TRAILER_BYTES, SEGMENT_TRAILER_BYTES, NULL);
+    if (!at || memcmp(at, TRAILER_MAGIC, MAGIC_BYTES) != 0 ||
+        get_u32(at + 60) != hash_fold32(hash_bytes(at, 60, SEGMENT_HASH_SEED)) ||
+        get_u64(at + 40) != t->size - start)
+        return false;
+    *slot = (struct slot){.checkpoint_offset = get_u64(at + 24),
+                          .checkpoint_size = get_u64(at + 32),
+                          .length = get_u64(at + 40),
+                          .state = SEGMENT_FINISHED};
+    return true;
+}
+
 static bool header_hash_matches(const uint8_t *header)
 {
     uint8_t copy[SEGMENT_HEADER_BYTES];
     memcpy(copy, header, sizeof copy);
     memset(copy + SEGMENT_SLOT_OFFSET, 0, 2 * SEGMENT_SLOT_BYTES);
-    put_u32(copy + 56, 0);
-    return hash_fold32(hash_bytes(copy, sizeof copy, HASH_SEED)) == get_u32(header + 56);
+    put_u32(copy + SEGMENT_HASH_OFFSET, 0);
+    return hash_fold32(hash_bytes(copy, sizeof copy, SEGMENT_HASH_SEED)) ==
+           get_u32(header + SEGMENT_HASH_OFFSET);
 }
 
 static char *take_text(const uint8_t *header, size_t *at)
@@ -379,7 +396,7 @@ static int load_segment(struct trace *t, uint64_t start, uint64_t *end, struct e
     if (status)
         return status;
     uint64_t left = t->size - start;
-    if (!index_read_slots(header, &slot))
+    if (!index_read_slots(header, &slot) && !read_trailer(t, start, &slot))
         return reader_damaged(t, start, "both slots of the segment header are damaged", err);
     if (slot.length < SEGMENT_HEADER_BYTES || slot.length > left)
         return error_set(err, EINVAL,

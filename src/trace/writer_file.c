@@ -21,7 +21,6 @@
 
 #define RESERVE_BYTES ((uint64_t)1 << 20)
 #define MAX_ALLOCATION_STEP ((uint64_t)8 << 20)
-#define HASH_SEED UINT64_C(0x6f707363)
 
 /* --- space --- */
 
@@ -210,7 +209,8 @@ int file_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err
     size_t at = put_text(header, SEGMENT_TEXT_OFFSET, w->program);
     at = put_text(header, at, w->host);
     put_text(header, at, w->command);
-    put_u32(header + 56, hash_fold32(hash_bytes(header, SEGMENT_HEADER_BYTES, HASH_SEED)));
+    put_u32(header + SEGMENT_HASH_OFFSET,
+            hash_fold32(hash_bytes(header, SEGMENT_HEADER_BYTES, SEGMENT_HASH_SEED)));
     w->segment_start = w->end;
     w->entry_count = w->checkpoint_entry = 0;
     w->last_checkpoint = w->last_checkpoint_size = 0;
@@ -235,7 +235,7 @@ void file_update_slot(struct trace_writer *w, uint32_t state, struct error *err)
     put_u64(slot + 16, w->last_checkpoint_size);
     put_u64(slot + 24, w->end - w->segment_start);
     put_u32(slot + 32, state);
-    put_u32(slot + 60, hash_fold32(hash_bytes(slot, 60, HASH_SEED)));
+    put_u32(slot + 60, hash_fold32(hash_bytes(slot, 60, SEGMENT_HASH_SEED)));
     uint64_t at = w->segment_start + SEGMENT_SLOT_OFFSET + (w->slot_sequence & 1) * SEGMENT_SLOT_BYTES;
     int status = write_at(w->fd, slot, sizeof slot, at);
     if (status) {
@@ -256,7 +256,7 @@ int file_end_segment(struct trace_writer *w, struct error *err)
     put_u64(trailer + 24, w->last_checkpoint);
     put_u64(trailer + 32, w->last_checkpoint_size);
     put_u64(trailer + 40, w->end + sizeof trailer - w->segment_start);
-    put_u32(trailer + 60, hash_fold32(hash_bytes(trailer, 60, HASH_SEED)));
+    put_u32(trailer + 60, hash_fold32(hash_bytes(trailer, 60, SEGMENT_HASH_SEED)));
     if (!status)
         status = append(w, trailer, sizeof trailer, false);
     if (status)
