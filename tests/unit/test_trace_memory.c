@@ -25,33 +25,36 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 extern void __libc_free(void *memory);
 
+/* seen by libc and zstd, too, although everything here is hidden by default */
+#define REPLACES_LIBC __attribute__((visibility("default")))
+
 static bool fails_now(void)
 {
     return calls_left >= 0 && calls_left-- == 0;
 }
 
-void *malloc(size_t size)
+REPLACES_LIBC void *malloc(size_t size)
 {
     void *memory = fails_now() ? NULL : __libc_malloc(size);
     live += memory != NULL;
     return memory;
 }
 
-void *calloc(size_t count, size_t size)
+REPLACES_LIBC void *calloc(size_t count, size_t size)
 {
     void *memory = fails_now() ? NULL : __libc_calloc(count, size);
     live += memory != NULL;
     return memory;
 }
 
-void *realloc(void *old, size_t size)
+REPLACES_LIBC void *realloc(void *old, size_t size)
 {
     void *memory = fails_now() ? NULL : __libc_realloc(old, size);
     live += memory != NULL && old == NULL;
     return memory;
 }
 
-void free(void *memory)
+REPLACES_LIBC void free(void *memory)
 {
     live -= memory != NULL;
     __libc_free(memory);
