@@ -241,7 +241,8 @@ static const char *slow_action(const struct perf *perf, const struct perf_row *r
     if (dram_us >= row->ideal_us)
         return "keep its tensors in L1 between ops, or fuse it with the op that makes or uses them";
     if (row->class_ == PERF_CLASS_CONV)
-        return "give each core larger blocks (act_block_h), double-buffer activations and weights, or lower the fidelity";
+        return "give each core larger blocks (act_block_h), double-buffer activations and weights, or lower the "
+               "fidelity";
     if (row->class_ == PERF_CLASS_ATTENTION)
         return "use larger chunks of queries and keys for each core, or lower the fidelity";
     return "it is too small for its cores: fuse it with the op before or behind it";
