@@ -25,6 +25,7 @@ build|ninja-build|ninja|optional|a faster build than with make
 build|python3-dev|/usr/include/python3*/Python.h|optional|recording the calls of Python programs
 test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
+test|python3-venv|/usr/lib/python3*/ensurepip|optional|the test of the Python package
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests
 test|g++|g++|optional|tests of the C++ header
 test|pkgconf|pkg-config|optional|the test of the installed pkg-config file

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job spread over processes: all of them are in one trace.
+
+    opscope run python3 examples/python/workers.py
+    opscope zones --by process -n 'count_primes' python3.opscope
+"""
+
+import multiprocessing
+
+
+def is_prime(n):
+    return n > 1 and all(n % i for i in range(2, int(n**0.5) + 1))
+
+
+def count_primes(bounds):
+    return sum(1 for n in range(*bounds) if is_prime(n))
+
+
+def main():
+    ranges = [(start, start + 1000) for start in range(0, 4000, 1000)]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        print("primes below 4000:", sum(pool.map(count_primes, ranges, chunksize=1)))
+        pool.close()
+        pool.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build back end (PEP 517) of the Python package: standard library alone, no setuptools.
+
+`pip install ./python` builds the program, the recorder and the extension for the running interpreter with CMake and
+packs them into one wheel: opscope/*.py, opscope/_native*.so, opscope/libopscope.so.0, opscope/bin/opscope. Needs what
+the build needs: a C compiler, cmake, zstd's headers and the interpreter's own.
+
+OPSCOPE_WHEEL_BUILD names a build folder to take the parts from instead of building them."""
+
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+
+PYTHON_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCE = os.path.dirname(PYTHON_FOLDER)
+PACKAGE = os.path.join(PYTHON_FOLDER, "opscope")
+STAMP = (2020, 1, 1, 0, 0, 0)  # the same wheel from the same parts
+
+
+def version():
+    with open(os.path.join(SOURCE, "CMakeLists.txt"), encoding="utf-8") as file:
+        return re.search(r"project\(opscope VERSION ([0-9.]+)", file.read()).group(1)
+
+
+def tag():
+    name = "cp%d%d" % sys.version_info[:2]
+    abi = sysconfig.get_config_var("SOABI").split("-")[1]
+    return "%s-cp%s-%s" % (name, abi, re.sub("[^0-9A-Za-z]", "_", sysconfig.get_platform()))
+
+
+def extension_name():
+    return "_native" + sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def run(command):
+    sys.stderr.write("opscope: %s\n" % " ".join(command))
+    try:
+        subprocess.run(command, check=True)
+    except FileNotFoundError:
+        raise SystemExit("opscope: %s is needed to build the package" % command[0])
+
+
+def build(folder):
+    """Only what the wheel holds."""
+    jobs = str(os.cpu_count() or 2)
+    run(["cmake", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DOPSCOPE_PYTHONS=" + sys.executable])
+    extension = "opscope_python" + re.sub("[^0-9A-Za-z]", "_", sysconfig.get_config_var("EXT_SUFFIX"))
+    run(["cmake", "--build", folder, "-j", jobs, "--target", "opscope", extension])
+
+
+def parts(folder):
+    """(path in the wheel, file, is it a program)"""
+    found = []
+    for parent, folders, files in os.walk(PACKAGE):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            path = os.path.join(parent, name)
+            if name.endswith(".py") or name == "py.typed":
+                found.append((os.path.join("opscope", os.path.relpath(path, PACKAGE)), path, False))
+    native = os.path.join(folder, "python", "opscope", extension_name())
+    if not os.path.exists(native):
+        raise SystemExit("opscope: %s was not built: are the headers of this Python installed?" % native)
+    found.append(("opscope/" + extension_name(), native, True))
+    found.append(("opscope/libopscope.so.0", os.path.realpath(os.path.join(folder, "libopscope.so.0")), True))
+    found.append(("opscope/bin/opscope", os.path.join(folder, "opscope"), True))
+    return found
+
+
+def metadata():
+    text = "Metadata-Version: 2.1\nName: opscope\nVersion: %s\n" % version()
+    text += "Summary: Profiler for accelerator workloads: Python calls, ops, devices, in one trace\n"
+    return text + "License: Apache-2.0\nRequires-Python: >=3.9\n"
+
+
+def info_files():
+    wheel = "Wheel-Version: 1.0\nGenerator: opscope\nRoot-Is-Purelib: false\nTag: %s\n" % tag()
+    scripts = "[console_scripts]\nopscope = opscope._program:main\n"
+    return [("METADATA", metadata()), ("WHEEL", wheel), ("entry_points.txt", scripts)]
+
+
+class Wheel:
+    def __init__(self, path):
+        self.zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED)
+        self.record = []
+
+    def add(self, name, data, is_program=False):
+        entry = zipfile.ZipInfo(name, STAMP)
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.external_attr = (0o100755 if is_program else 0o100644) << 16
+        self.zip.writestr(entry, data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        self.record.append("%s,sha256=%s,%d" % (name, digest, len(data)))
+
+    def close(self, info):
+        name = info + "/RECORD"
+        self.record.append(name + ",,")
+        self.zip.writestr(zipfile.ZipInfo(name, STAMP), "\n".join(self.record) + "\n")
+        self.zip.close()
+
+
+def pack(folder, wheel_directory):
+    info = "opscope-%s.dist-info" % version()
+    name = "opscope-%s-%s.whl" % (version(), tag())
+    wheel = Wheel(os.path.join(wheel_directory, name))
+    for path, source, is_program in parts(folder):
+        with open(source, "rb") as file:
+            wheel.add(path, file.read(), is_program)
+    for path, text in info_files():
+        wheel.add(info + "/" + path, text.encode())
+    wheel.close(info)
+    return name
+
+
+# --- what pip calls ---
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    name = "opscope-%s.dist-info" % version()
+    os.makedirs(os.path.join(metadata_directory, name))
+    for path, text in info_files():
+        with open(os.path.join(metadata_directory, name, path), "w", encoding="utf-8") as file:
+            file.write(text)
+    return name
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    ready = os.environ.get("OPSCOPE_WHEEL_BUILD")
+    if ready:
+        return pack(ready, wheel_directory)
+    with tempfile.TemporaryDirectory(prefix="opscope-wheel-") as folder:
+        build(folder)
+        return pack(folder, wheel_directory)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    raise SystemExit("opscope: there is no source package: build from the repository")

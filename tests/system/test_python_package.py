@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package: as a wheel in a virtual environment, installed with the program, beside native code, the
+examples. Each on the first interpreter that the build has an extension for; the wheel on every one."""
+
+import ctypes
+import os
+import shutil
+import unittest
+
+import harness
+from test_python import PACKAGE, interpreters, script, stderr_of
+
+EXAMPLES = os.path.join(harness.SOURCE, "examples", "python")
+
+
+class PythonPackage(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        if not interpreters():
+            self.skipTest("the build has no Python extension: no Python 3.9 or later with its headers was found")
+        self.python = interpreters()[0]
+
+    def zones(self, trace, *filters):
+        rows = self.opscope_json("zones", *filters, trace)["rows"]
+        return {row["name"]: row["count"] for row in rows}
+
+    def test_wheel_in_a_virtual_environment_without_a_network(self):
+        built = 0
+        for number, python in enumerate(interpreters()):
+            folder = self.path("venv%d" % number)
+            if self.run_command([python, "-m", "venv", folder]).status != 0:
+                continue  # Debian's Python without python3-venv
+            built += 1
+            pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--no-index", "--no-cache-dir"]
+            env = {"OPSCOPE_WHEEL_BUILD": harness.BUILD, "PIP_FIND_LINKS": ""}
+            self.assert_status(self.run_command([*pip, os.path.join(harness.SOURCE, "python")], env=env))
+            self.check_installed(os.path.join(folder, "bin"))
+        if not built:
+            self.skipTest("no interpreter can make a virtual environment (Debian: python3-venv)")
+
+    def check_installed(self, folder):
+        program, python = os.path.join(folder, "opscope"), os.path.join(folder, "python")
+        self.assertIn("opscope", self.run_command([program, "--version"]).stdout)
+        for name, command in (
+            ("joined.opscope", [python, "-m", "opscope", "-q", "-o", "joined.opscope"]),
+            ("run.opscope", [program, "run", "-q", "-o", "run.opscope", "--", python]),
+        ):
+            done = self.run_command([*command, script("marks.py")])
+            self.assert_status(done)
+            self.assertEqual(self.zones(self.path(name), "-n", "outer"), {"outer": 3})
+
+    def test_installed_with_the_program(self):
+        prefix = self.path("prefix")
+        self.assert_status(self.run_command(["cmake", "--install", harness.BUILD, "--prefix", prefix]))
+        trace = self.path("t.opscope")
+        program = os.path.join(prefix, "bin", "opscope")
+        self.assert_status(self.run_command([program, "run", "-q", "-o", trace, self.python, script("marks.py")]))
+        self.assertEqual(self.zones(trace, "-n", "outer"), {"outer": 3})
+        used = self.run_command(
+            [program, "run", "-q", "-o", self.path("u.opscope"), self.python, "-c"]
+            + ["print([line.split()[-1] for line in open('/proc/self/maps') if 'libopscope' in line][0])"]
+        )
+        self.assertTrue(used.stdout.startswith(prefix), used)
+
+    def test_native_zones_lie_inside_the_calls_that_made_them(self):
+        plugin = os.path.join(harness.PROGRAMS, "sample_plugin.so")
+        ctypes.CDLL(plugin)  # it is there, and loads without a session
+        code = "import ctypes, sys\nwork = ctypes.CDLL(sys.argv[1]).plugin_work\ndef caller():\n    work(3)\ncaller()\n"
+        with open(self.path("native.py"), "w", encoding="utf-8") as file:
+            file.write(code)
+        trace = self.record([self.python, "native.py", plugin])
+        rows = self.opscope_json("tree", "--min-percent", "0", trace)["rows"]
+        name_of = {row["node"]: row["name"] for row in rows}
+        parents = {row["name"]: name_of.get(row["parent"]) for row in rows}
+        self.assertEqual(parents["plugin_work"], "caller")
+        self.assertEqual(parents["zone of a plug-in"], "plugin_work")
+        self.assertEqual(len(self.opscope_json("info", trace)["tracks"]), 1)
+
+    def test_report_of_what_the_program_recorded(self):
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        command = [self.python, "-m", "opscope", "-r", "-q", "-o", self.path("out"), "-n", "named"]
+        done = self.run_command([*command, os.path.join(EXAMPLES, "train.py")], env=env)
+        self.assert_status(done)
+        self.assertIn("matmul", done.stdout)
+        self.assertTrue(os.path.exists(self.path("out", "train_named.opscope")))
+        done = self.run_command([*command, "-c", "import sys; sys.exit(6)"], env=env)
+        self.assert_status(done, 6)
+        self.assertIn("no op report", done.stderr)
+
+    def test_no_program_is_found(self):
+        shutil.copytree(PACKAGE, self.path("alone", "opscope"))
+        env = {"PYTHONPATH": self.path("alone"), "PATH": "/nowhere"}
+        done = self.run_command([self.python, "-m", "opscope", "-c", "print('ran')"], env=env)
+        self.assertEqual((done.status, done.stdout), (0, "ran\n"), done)
+        self.assertIn("nothing is recorded", done.stderr)
+
+    def test_an_output_that_cannot_be_made_changes_nothing_in_the_program(self):
+        done = self.opscope("run", "-o", "/dev/null/t.opscope", self.python, "-c", "print('ran')")
+        self.assertEqual((done.status, done.stdout), (125, ""), done)
+        done = self.opscope(
+            "run", "-q", "-o", self.path("t.opscope"), self.python, "-c", "print('ran')",
+            env={"OPSCOPE_DIR": "/dev/null"},
+        )  # fmt: skip
+        self.assertEqual((done.status, done.stdout), (0, "ran\n"), done)
+
+    def test_examples(self):
+        plain = self.run_command([self.python, os.path.join(EXAMPLES, "train.py")])
+        self.assert_status(plain)
+        trace = self.path("t.opscope")
+        done = self.opscope("run", "-q", "-o", trace, self.python, os.path.join(EXAMPLES, "train.py"))
+        self.assertEqual((done.stdout, stderr_of(done)), (plain.stdout, ""))
+        self.assertEqual(self.zones(trace, "-n", "train", "-n", "forward"), {"train": 1, "forward": 10})
+        self.assertEqual(len(self.opscope_json("ops", trace)["rows"]), 10)
+        headers = [row["header"] for row in self.opscope_json("messages", "--kind", "signpost", trace)["rows"]]
+        self.assertEqual(headers, ["start", "stop"])
+        trace = self.record([self.python, os.path.join(EXAMPLES, "workers.py")])
+        self.assertEqual(self.zones(trace, "-n", "count_primes"), {"count_primes": 4})
+
+
+if __name__ == "__main__":
+    unittest.main()
