@@ -120,7 +120,9 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
         .name = folder->control.clock_source == CLOCK_SOURCE_COUNTER ? "CPU counter" : "CLOCK_MONOTONIC_RAW"};
     c->clock_id = trace_writer_clock(writer, &clock);
     trace_writer_set_open_zones(writer, list_open_zones, c);
-    if (!(flags & COLLECTOR_RECOVER))
+    if (flags & COLLECTOR_RECOVER)
+        ledger_open(c);
+    else
         sample_clock(c);
     collector_scan_folder(c);
     if (flags & COLLECTOR_RECOVER)
@@ -137,6 +139,7 @@ void collector_free(struct collector *c)
         source_close(c->sources[i]);
     free(c->sources);
     free(c->dead_open);
+    free(c->told);
     clock_map_free(&c->clock);
     bytes_free(&c->scratch);
     free(c);
@@ -234,7 +237,7 @@ static void note_gap(struct source *s, struct track *t, const struct chunk_descr
 /* Takes what one chunk holds; is_final: its owner will write no more. */
 static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, bool is_final)
 {
-    struct track *t = source_track(s, &chunk->d);
+    struct track *t = source_track(s, chunk);
     bool is_done = chunk->is_sealed || is_final;
     if (!t || chunk->d.sequence < t->next_sequence) { /* no memory, or claimed twice */
         if (chunk->is_sealed)
@@ -249,16 +252,24 @@ static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, 
     if (chunk->consumed == 0)
         track_flush_loss(s, t, collector_ns(s->collector, chunk->d.base_ticks));
     uint64_t taken = chunk->d.published > chunk->consumed ? chunk->d.published - chunk->consumed : 0;
-    track_drain(s, t, chunk);
+    struct segment_chunk rest = *chunk;
+    if (s->collector->flags & COLLECTOR_RECOVER)
+        rest.consumed = ledger_replay(s, t, chunk);
+    track_drain(s, t, &rest);
     track_flush_losses(s, t);
     session_segment_consumed(s->segment, chunk, chunk->d.published);
     track_note_loss(s, t, &chunk->d);
     if (!is_done)
         return taken;
     t->next_sequence++;
+    bool is_last = chunk->d.flags & CHUNK_LAST || !chunk->is_sealed;
+    if (is_last)
+        ledger_prepare(s->collector, t);
     if (chunk->d.flags & CHUNK_LAST)
         track_finish(s, t, t->last_ns);
     session_segment_release(s->segment, chunk);
+    if (is_last)
+        ledger_settle(s->collector);
     return taken;
 }
 
@@ -336,7 +347,7 @@ static void reclaim_dead_threads(struct source *s)
         if (list[i].is_sealed || !session_segment_process(s->segment, list[i].d.process, &p) ||
             syscall(SYS_tgkill, (pid_t)p.pid, (pid_t)list[i].d.thread_id, 0) == 0 || errno != ESRCH)
             continue;
-        struct track *t = source_track(s, &list[i].d);
+        struct track *t = source_track(s, &list[i]);
         dead += t && !t->is_dead;
         if (t)
             t->is_dead = true;
@@ -345,7 +356,7 @@ static void reclaim_dead_threads(struct source *s)
         return;
     list = session_segment_scan(s->segment, true, &count);
     for (size_t i = 0; i < count; i++) {
-        struct track *t = source_track(s, &list[i].d);
+        struct track *t = source_track(s, &list[i]);
         if (t && t->is_dead)
             take_chunk(s, &list[i], true);
     }
@@ -573,6 +584,8 @@ void collector_finish(struct collector *c)
         source_close(c->sources[i]);
     }
     c->source_count = 0;
+    if (c->flags & COLLECTOR_RECOVER)
+        ledger_close(c);
 }
 
 const struct collector_stats *collector_get_stats(struct collector *c)

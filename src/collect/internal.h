@@ -49,6 +49,7 @@ struct open_op {
 #define TRACK_LOSS_REASONS 4u
 
 struct track {
+    uint64_t key;        /* in the trace and in the ledger */
     uint32_t number;     /* in its segment */
     uint32_t trace_id;   /* in the trace */
     uint32_t process;    /* slot in its segment */
@@ -60,7 +61,8 @@ struct track {
     uint32_t depth;
     size_t stack_capacity;
     uint32_t too_deep; /* open zones beyond TRACE_MAX_DEPTH: not recorded */
-    uint64_t zones_begun;
+    uint64_t zones_begun, zones_too_deep;
+    uint64_t ends_to_skip;                        /* recover: these zones are in the file already */
     uint32_t lost_zones, lost_records;            /* last figures of its descriptor */
     struct trace_loss pending_loss;               /* becomes a record when its end is known */
     struct trace_loss losses[TRACK_LOSS_REASONS]; /* what was wrong with records of this chunk, by reason */
@@ -72,7 +74,9 @@ struct track {
     struct open_op *ops;
     uint32_t op_count;
     size_t op_capacity;
-    bool is_dead; /* its thread is gone: what it left is final */
+    bool is_dead;    /* its thread is gone: what it left is final */
+    bool is_settled; /* in the ledger */
+    bool is_muted;   /* recover: records that the dead collector took are not told again */
 };
 
 struct source_process {
@@ -137,6 +141,12 @@ struct collector {
     int64_t root_pid;
     uint32_t process_rows; /* in the trace */
     uint64_t next_peek_ns; /* at unsealed chunks */
+    /* recover: */
+    struct told *told; /* what the file tells of losses, in order of key */
+    size_t told_count;
+    uint64_t known_zones;      /* of threads, found or lost, that the file tells of */
+    uint64_t known_live_zones; /* those of threads that have a chunk */
+    bool ending_is_live;       /* the ledger's ending_track has a chunk */
     char host[256];
     struct bytes scratch;
     struct collector_stats stats;
@@ -149,9 +159,18 @@ uint32_t collector_define_process(struct collector *c, const struct trace_proces
 struct source *source_new(struct collector *c, struct session_segment *segment);
 void source_close(struct source *s);
 uint32_t source_name(struct source *s, uint32_t id);
-struct track *source_track(struct source *s, const struct chunk_descriptor *d);
+struct track *source_track(struct source *s, const struct segment_chunk *chunk);
 void source_forget_track(struct source *s, struct track *t);
 uint32_t source_process_id(struct source *s, uint32_t slot);
+
+/* ledger.c: what recover needs to know of a collector that died */
+void ledger_prepare(struct collector *c, struct track *t); /* before its last chunk goes back */
+void ledger_settle(struct collector *c);                   /* after that */
+void ledger_open(struct collector *c);                     /* recover: before the segments are read */
+void ledger_open_track(struct source *s, struct track *t, const struct segment_chunk *chunk); /* likewise */
+void ledger_close(struct collector *c); /* recover: counts what was lost of ended threads */
+void ledger_open_process(struct source *s, uint32_t slot, uint64_t key); /* likewise */
+uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_chunk *chunk);
 
 /* track.c: the hot loop */
 void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk);
@@ -169,6 +188,8 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
                      uint64_t time_kind, uint64_t word, uint64_t ns);
 void record_zone_extras(struct source *s, struct track *t, uint32_t depth);
 void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t end_ns);
+void record_drop_zone(struct track *t, uint32_t depth,
+                      bool is_op); /* what belongs to a zone that is not told */
 void record_free(struct track *t);
 
 /* devices.c */

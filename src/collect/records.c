@@ -56,6 +56,8 @@ void record_zone_extras(struct source *s, struct track *t, uint32_t depth)
 static void finish_text(struct source *s, struct track *t, struct pending_text *text)
 {
     struct trace_writer *w = s->collector->writer;
+    if (t->is_muted && text->kind != RECORD_ZONE_TEXT)
+        return;
     if (text->kind == RECORD_ZONE_TEXT) {
         struct pending_extra *extra = add_extra(t, TRACE_EXTRA_TEXT, 0);
         if (!extra)
@@ -192,6 +194,17 @@ static uint32_t describe(struct source *s, const struct open_op *op)
     return trace_writer_description(s->collector->writer, parts, op->part_count);
 }
 
+void record_drop_zone(struct track *t, uint32_t depth, bool is_op)
+{
+    while (t->extra_count > 0 && t->extras[t->extra_count - 1].depth >= depth)
+        free(t->extras[--t->extra_count].text);
+    struct open_op *op = is_op && t->op_count ? &t->ops[t->op_count - 1] : NULL;
+    if (op && op->depth == depth) {
+        free(op->parts);
+        t->op_count--;
+    }
+}
+
 void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t end_ns)
 {
     struct open_op *op = t->op_count ? &t->ops[t->op_count - 1] : NULL;
@@ -206,8 +219,10 @@ void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t e
                            .description = describe(s, op),
                            .start_ns = op->start,
                            .end_ns = end_ns};
-    trace_writer_op(s->collector->writer, &row);
-    s->collector->stats.ops++;
+    if (!t->is_muted) {
+        trace_writer_op(s->collector->writer, &row);
+        s->collector->stats.ops++;
+    }
     free(op->parts);
     t->op_count--;
 }
@@ -240,6 +255,8 @@ static void take_run(struct source *s, struct track *t, const struct slot *slots
 
 static void take_counter(struct source *s, struct track *t, uint64_t word, uint64_t bits, uint64_t ns)
 {
+    if (t->is_muted)
+        return;
     struct trace_counter counter = {.track = t->trace_id, .name = source_name(s, (uint32_t)word), .time = ns};
     memcpy(&counter.value, &bits, sizeof bits);
     trace_writer_counter(s->collector->writer, &counter);
@@ -247,6 +264,8 @@ static void take_counter(struct source *s, struct track *t, uint64_t word, uint6
 
 static void take_memory(struct source *s, struct track *t, uint64_t word, struct slot second, uint64_t ns)
 {
+    if (t->is_muted)
+        return;
     struct trace_memory memory = {.track = t->trace_id,
                                   .time = ns,
                                   .address = second.time_kind,
@@ -276,7 +295,7 @@ static void take_frame(struct source *s, struct track *t, uint32_t id, uint64_t 
     struct bytes *text = &s->collector->scratch;
     struct segment_name ignored;
     bytes_clear(text);
-    if (!session_segment_definition(s->segment, id, &ignored, text))
+    if (t->is_muted || !session_segment_definition(s->segment, id, &ignored, text))
         return;
     bytes_append_u8(text, 0); /* a site's text begins with its name and a NUL */
     struct trace_point point = {.track = t->trace_id,
@@ -341,6 +360,9 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
         return 1 + more;
     }
     uint64_t device_ticks = time_kind >> 8;
+    bool is_device = kind == RECORD_DEVICE_ZONE || kind == RECORD_DEVICE_RUN || kind == RECORD_CLOCK_SYNC;
+    if (t->is_muted && is_device)
+        return 1 + more;
     switch (kind) {
     case RECORD_COUNTER:
         take_counter(s, t, word, second.time_kind, ns);

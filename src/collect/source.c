@@ -156,6 +156,8 @@ uint32_t source_process_id(struct source *s, uint32_t slot)
     while (s->process_count <= slot)
         s->processes[s->process_count++] = (struct source_process){.trace_id = TRACE_NONE};
     s->processes[slot].trace_id = define_process(s, slot, &from);
+    if (s->collector->flags & COLLECTOR_RECOVER)
+        ledger_open_process(s, slot, key_of(s, 1, slot));
     return s->processes[slot].trace_id;
 }
 
@@ -186,17 +188,18 @@ static bool grow_tracks(struct source *s)
     return true;
 }
 
-static struct track *new_track(struct source *s, const struct chunk_descriptor *d)
+static struct track *new_track(struct source *s, const struct segment_chunk *chunk)
 {
     struct collector *c = s->collector;
+    const struct chunk_descriptor *d = &chunk->d;
     struct track *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->number = d->track;
     t->process = d->process;
     t->process_id = source_process_id(s, d->process);
-    uint64_t key = key_of(s, 2, d->track);
-    t->trace_id = trace_writer_find_track(c->writer, key);
+    t->key = key_of(s, 2, d->track);
+    t->trace_id = trace_writer_find_track(c->writer, t->key);
     if (t->trace_id == TRACE_NONE) {
         struct trace_track track = {.id = TRACE_NONE,
                                     .process = t->process_id,
@@ -204,7 +207,7 @@ static struct track *new_track(struct source *s, const struct chunk_descriptor *
                                     .kind = TRACE_TRACK_THREAD,
                                     .clock = TRACE_HOST_CLOCK,
                                     .number = d->thread_id,
-                                    .key = key,
+                                    .key = t->key,
                                     .name = ""};
         t->trace_id = trace_writer_track(c->writer, &track);
         c->stats.threads++;
@@ -214,36 +217,20 @@ static struct track *new_track(struct source *s, const struct chunk_descriptor *
         free(t);
         return NULL;
     }
-    if (d->sequence > 0 && (c->flags & COLLECTOR_RECOVER)) {
-        /* An earlier collector took the chunks before this one; what it had not yet written is lost. */
-        uint64_t have = trace_writer_track_zones(c->writer, t->trace_id) + d->depth_at_start;
-        struct trace_loss loss = {.process = t->process_id,
-                                  .track = t->trace_id,
-                                  .reason = TRACE_LOSS_COLLECTOR,
-                                  .from_ns = collector_ns(c, d->base_ticks),
-                                  .to_ns = collector_ns(c, d->base_ticks),
-                                  .zones = d->zones_before > have ? d->zones_before - have : 0};
-        if (loss.zones)
-            trace_writer_loss(c->writer, &loss);
-        c->stats.lost_zones += loss.zones;
-        t->next_sequence = d->sequence;
-        t->lost_zones = d->lost_zones;
-        t->lost_records = d->lost_records;
-        t->zones_begun = d->zones_before;
-        t->last_ns = collector_ns(c, d->base_ticks);
-    }
+    if (c->flags & COLLECTOR_RECOVER)
+        ledger_open_track(s, t, chunk);
     return t;
 }
 
-struct track *source_track(struct source *s, const struct chunk_descriptor *d)
+struct track *source_track(struct source *s, const struct segment_chunk *chunk)
 {
     if (s->track_count * 2 >= s->track_slots && !grow_tracks(s))
         return NULL;
-    size_t at = track_place(s, d->track);
+    size_t at = track_place(s, chunk->d.track);
     if (!s->tracks[at]) {
         if (s->track_count >= MAX_TRACKS_PER_SOURCE)
             return NULL;
-        s->tracks[at] = new_track(s, d);
+        s->tracks[at] = new_track(s, chunk);
         s->track_count += s->tracks[at] != NULL;
     }
     return s->tracks[at];

@@ -55,6 +55,7 @@ void track_flush_losses(struct source *s, struct track *t)
 static void push_too_deep(struct source *s, struct track *t, uint64_t ns)
 {
     t->too_deep++;
+    t->zones_too_deep++;
     track_lose(t, TRACE_LOSS_TOO_DEEP, ns, ns, 1, 0);
     s->collector->stats.lost_zones++;
 }
@@ -203,6 +204,10 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
 void track_finish(struct source *s, struct track *t, uint64_t now_ns)
 {
     struct collector *c = s->collector;
+    if (!t->is_settled) {
+        ledger_prepare(c, t);
+        ledger_settle(c);
+    }
     track_flush_losses(s, t);
     track_flush_loss(s, t, now_ns > t->last_ns ? now_ns : t->last_ns);
     for (uint32_t i = 0; i < t->depth && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,12 +71,15 @@ static int write_control(struct session_folder *folder, struct error *err)
     if (write(folder->control_fd, text, length) != (ssize_t)length)
         return error_set_errno(err, errno ? errno : ENOSPC, "%s/" SESSION_CONTROL_FILE, folder->path);
     flock(folder->control_fd, LOCK_EX | LOCK_NB);
+    void *memory = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, folder->control_fd, 0);
+    folder->ledger = memory != MAP_FAILED ? memory : NULL;
     return 0;
 }
 
 int session_folder_create(struct session_folder *folder, struct error *err)
 {
     folder->fd = folder->control_fd = -1;
+    folder->ledger = NULL;
     int status = make_folder(folder->path, sizeof folder->path, err);
     if (status)
         return status;
@@ -134,6 +138,9 @@ int session_folder_open(struct session_folder *folder, const char *path, bool *i
 
 void session_folder_close(struct session_folder *folder)
 {
+    if (folder->ledger)
+        munmap(folder->ledger, sizeof *folder->ledger);
+    folder->ledger = NULL;
     if (folder->control_fd >= 0)
         close(folder->control_fd);
     if (folder->fd >= 0)
@@ -154,7 +161,8 @@ int session_folder_remove(const char *path, struct error *err)
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             unlinkat(fd, entry->d_name, 0) != 0 && errno == EISDIR)
-            unlinkat(fd, entry->d_name, AT_REMOVEDIR); /* not ours, but an empty one shall not keep the rest */
+            unlinkat(fd, entry->d_name,
+                     AT_REMOVEDIR); /* not ours, but an empty one shall not keep the rest */
     }
     closedir(dir);
     return rmdir(path) == 0 || errno == ENOENT ? 0 : error_set_errno(err, errno, "%s", path);

@@ -194,6 +194,11 @@ static struct chunk_descriptor *descriptor(const struct session_segment *s, uint
     return (struct chunk_descriptor *)(void *)(s->memory + s->layout.descriptors) + chunk;
 }
 
+static uint16_t *taken(const struct session_segment *s, uint32_t chunk)
+{
+    return (uint16_t *)(void *)(s->memory + s->layout.taken) + chunk;
+}
+
 static int by_track_and_sequence(const void *a, const void *b)
 {
     const struct segment_chunk *x = a, *y = b;
@@ -227,6 +232,8 @@ const struct segment_chunk *session_segment_scan(struct session_segment *s, bool
         if (!seen->is_known || seen->track != c->d.track || seen->sequence != c->d.sequence)
             *seen = (struct chunk_seen){c->d.sequence, c->d.track, 0, true};
         c->consumed = seen->consumed;
+        c->taken = __atomic_load_n(taken(s, i), __ATOMIC_RELAXED);
+        c->taken = c->taken < c->d.published ? c->taken : c->d.published;
         if (n > 0 && by_track_and_sequence(&s->list[n - 1], c) > 0)
             is_sorted = false;
         n++;
@@ -240,12 +247,14 @@ const struct segment_chunk *session_segment_scan(struct session_segment *s, bool
 void session_segment_consumed(struct session_segment *s, const struct segment_chunk *chunk, uint32_t slots)
 {
     s->seen[chunk->chunk].consumed = slots;
+    __atomic_store_n(taken(s, chunk->chunk), (uint16_t)slots, __ATOMIC_RELAXED);
 }
 
 void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk)
 {
     uint64_t *map = (uint64_t *)(void *)(s->memory + s->layout.free_map);
     s->seen[chunk->chunk].is_known = false;
+    __atomic_store_n(taken(s, chunk->chunk), 0, __ATOMIC_RELAXED);
     __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);
     __atomic_fetch_or(&map[chunk->chunk / 64], UINT64_C(1) << (chunk->chunk % 64), __ATOMIC_RELEASE);
 }

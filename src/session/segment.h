@@ -37,6 +37,7 @@ void session_segment_unplaced_losses(const struct session_segment *s, uint64_t *
 struct segment_chunk {
     uint32_t chunk;
     uint32_t consumed; /* slots [0, consumed) were taken before */
+    uint32_t taken; /* the same of whoever read this segment before us, if it died: in the segment itself */
     bool is_sealed;
     struct chunk_descriptor d; /* a copy; published <= CHUNK_SLOTS */
     const struct slot *slots;  /* shared memory: load each word once */

@@ -4,7 +4,7 @@
  * A session is a folder (mode 0700, on tmpfs where possible) with a control file, written once by the collector,
  * and one segment a process image, made by the recorder on its first event:
  *
- *   header | free map | name table, level 0 | processes | chunk descriptors | name ids | name table, levels 1.. |
+ *   header | free map | taken | name table, level 0 | processes | chunk descriptors | name ids | name table, levels 1.. |
  *   names | chunks
  *
  * The file is sparse and has its full size from the start; nobody ever truncates it. Memory is committed in
@@ -69,7 +69,10 @@ struct session_control { /* the start of the control file; texts follow */
     uint64_t max_size_bytes;            /* of the trace, likewise */
     uint32_t output_length;             /* absolute path of the trace, behind this struct */
     uint32_t command_length;            /* behind the path */
-    uint64_t reserved[3];
+    /* The collector's ledger: how many zones it took that have no chunk any more (of threads that have ended), so that
+     * recover can tell how many of them never reached the file. A thread is added in two steps around the release of
+     * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
+    uint64_t ended_zones, ending_zones, ending_track;
 };
 
 enum segment_state { SEGMENT_OPEN = 0, SEGMENT_CLOSED = 2 };
@@ -212,7 +215,7 @@ _Static_assert(offsetof(struct segment_header, chunks_committed) % 64 == 0, "pro
 /* Where everything is, from the number of chunks alone. */
 struct segment_layout {
     uint32_t chunk_count;
-    size_t free_map, processes, descriptors, name_ids, names, chunks, total;
+    size_t free_map, taken, processes, descriptors, name_ids, names, chunks, total;
     size_t levels[SESSION_NAME_LEVELS];
 };
 
@@ -232,6 +235,8 @@ static inline struct segment_layout segment_layout(uint32_t chunk_count)
     size_t at = SESSION_PAGE;
     l.free_map = at;
     at += segment_page_up(SESSION_MAX_CHUNKS / 8);
+    l.taken = at; /* a uint16_t a chunk: slots that the collector has taken from it before it was sealed */
+    at += segment_page_up((size_t)chunk_count * sizeof(uint16_t));
     l.levels[0] = at;
     at += segment_level_slots(0) * sizeof(uint32_t);
     l.processes = at;

@@ -7,7 +7,8 @@
  *
  *     options: 1 recover (no live clock)   2 poll once, then apply the second half of the pokes (a segment that changes
  *              under the collector)        4 read the trace afterwards             8 the process is one of ours
- *     poke:    u8 area (header, free map, processes, descriptors, name ids, names, chunks), u24 offset, u8 length, bytes
+ *     poke:    u8 area (header, free map, processes, descriptors, name ids, names, chunks,
+ *              taken), u24 offset, u8 length, bytes
  *
  * A real segment is 180 MiB and more, nearly all of it untouched: it is mapped once, and only the areas below are
  * restored for each input. The collector writes to them as well. */
@@ -24,7 +25,7 @@
 #include "../unit/collect_image.h"
 #include "trace/reader.h"
 
-enum { CHUNKS = 6, AREAS = 7 };
+enum { CHUNKS = 6, AREAS = 8 };
 
 static struct area {
     size_t offset, length;
@@ -108,7 +109,8 @@ static void make_image(void)
                                      {l->descriptors, CHUNKS * sizeof(struct chunk_descriptor), NULL},
                                      {l->name_ids, SESSION_PAGE, NULL},
                                      {l->names, 16384, NULL},
-                                     {l->chunks, CHUNKS * CHUNK_BYTES, NULL}};
+                                     {l->chunks, CHUNKS * CHUNK_BYTES, NULL},
+                                     {l->taken, CHUNKS * sizeof(uint16_t), NULL}};
     for (int i = 0; i < AREAS; i++) {
         areas[i] = list[i];
         areas[i].clean = malloc(areas[i].length);

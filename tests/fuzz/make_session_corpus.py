@@ -6,7 +6,7 @@ say in its segment. The format of an input is in fuzz_session.c, the structures 
 import os
 import struct
 
-HEADER, FREE_MAP, PROCESSES, DESCRIPTORS, NAME_IDS, NAMES, CHUNKS = range(7)
+HEADER, FREE_MAP, PROCESSES, DESCRIPTORS, NAME_IDS, NAMES, CHUNKS, TAKEN = range(8)
 RECOVER, CHANGES, READ, LOCAL = 1, 2, 4, 8
 
 # offsets in struct segment_header
@@ -98,6 +98,12 @@ SEEDS = {
     "device-far": (READ, slots(0, 2, record(132, 1, 4, 1, 0), (MAX64, 1), record(132, 1, 4, 1, (1 << 56) - 1), (MAX64, 1))),
     "device-sync": (READ, slots(0, 2, *[part for i in range(8) for part in (record(134, 3, 0, 1, i * 7), (i << 60, MAX64))])),
     "device-run": (READ, slots(0, 2, record(133, 1, 4, 2), (1, 1), (MAX64, 0), record(133, 1, 4, 40), *[(1, 9)] * 40)),
+    "taken": (READ | RECOVER, poke(TAKEN, 0, b"\x0a\0\x02\0\xff\xff\x01\0")),
+    "taken-late-ends": (
+        READ | RECOVER,
+        poke(TAKEN, 0, b"\xff\xff" * 6) + slots(0, 0, record(6, 40), record(2), record(1, 1), record(2), record(2))
+        + descriptor(0, D_DEPTH, b"\x05\0") + descriptor(0, D_BEFORE, u64(90)),
+    ),
     "name-ids": (READ, poke(NAME_IDS, 4, u32(MAX32, 0, 1 << 24, 3, 2, 1))),
     "name-lengths": (READ, poke(NAMES, 0, u32(MAX32)) + poke(NAMES, 40, u32(65536, 0, 2, 7))),
     "name-kinds": (READ, poke(NAMES, 8, u32(3)) + poke(NAMES, 48, u32(4))),

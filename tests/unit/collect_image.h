@@ -29,6 +29,7 @@ static inline int collection_open(struct collection *c, const char *folder, unsi
                                                     .start_raw_ns = 1}}};
     c->folder.fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     snprintf(c->path, sizeof c->path, "%s/t.opscope", folder);
+    snprintf(c->folder.output, sizeof c->folder.output, "%s", c->path);
     int status = trace_writer_open(&c->writer, c->path, &options, NULL);
     if (!status)
         status = collector_create(&c->collector, &c->folder, c->writer, flags, NULL);

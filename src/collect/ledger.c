@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens to the zones that a collector holds in its own memory when it dies.
+ *
+ * The zones of a thread reach the file in the order of their ends, so the file has the first so many of them. For a
+ * thread that still has a chunk in the session, the chunk tells how many had ended before it: what the file has less is
+ * lost, what it has more is in this chunk and must not be told twice. Records other than zones are in the file or lost
+ * if the dead collector had taken them (segment_chunk.taken).
+ *
+ * The same goes for losses: a thread counts its own from its beginning, the file has what was told of them.
+ *
+ * A thread that has ended has no chunk any more. The collector therefore adds up, in the control file, the zones of
+ * every such thread, found and lost; recover compares the sum with what the file tells of threads without chunks. The
+ * sum and the release of the last chunk cannot happen at once, hence the two steps (session.h).
+ *
+ * With --max-size the file drops old zones and does not say whose: then what was taken is not told again, and that
+ * an unknown number was lost is all that can be said. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "collect/internal.h"
+#include "trace/reader.h"
+
+#define BEGUN_BEFORE "(begun before the collector died)"
+
+void ledger_prepare(struct collector *c, struct track *t)
+{
+    struct session_control *ledger = c->folder->ledger;
+    t->is_settled = true;
+    if (!ledger)
+        return;
+    uint64_t not_ended = t->zones_too_deep + t->depth;
+    uint64_t ended = t->zones_begun > not_ended ? t->zones_begun - not_ended : 0;
+    __atomic_store_n(&ledger->ending_zones, ledger->ended_zones + ended + t->lost_zones, __ATOMIC_RELAXED);
+    __atomic_store_n(&ledger->ending_track, t->key, __ATOMIC_RELEASE);
+}
+
+void ledger_settle(struct collector *c)
+{
+    struct session_control *ledger = c->folder->ledger;
+    if (!ledger)
+        return;
+    __atomic_store_n(&ledger->ended_zones, ledger->ending_zones, __ATOMIC_RELEASE);
+    __atomic_store_n(&ledger->ending_track, 0, __ATOMIC_RELEASE);
+}
+
+/* --- recover --- */
+
+static bool counts_are_known(const struct collector *c)
+{
+    return c->folder->control.max_size_bytes == 0;
+}
+
+static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t ns, uint64_t zones)
+{
+    struct trace_loss loss = {.process = process,
+                              .track = track,
+                              .reason = TRACE_LOSS_COLLECTOR,
+                              .from_ns = ns,
+                              .to_ns = ns,
+                              .zones = zones};
+    trace_writer_loss(c->writer, &loss);
+    c->stats.lost_zones += zones;
+}
+
+/* --- what the file tells --- */
+
+struct told { /* of a track, or of a process as a whole */
+    uint64_t key;
+    uint64_t zones, records; /* lost by the program itself */
+    uint64_t on_disk;        /* zones that found no room in the file */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct told *x = a, *y = b;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static uint64_t key_of_loss(const struct trace *trace, const struct trace_loss *loss)
+{
+    if (loss->track != TRACE_NONE) {
+        const struct trace_track *track = trace_get_track(trace, loss->track);
+        return track ? track->key : 0;
+    }
+    const struct trace_process *process =
+        loss->process != TRACE_NONE ? trace_get_process(trace, loss->process) : NULL;
+    return process ? process->key : 0;
+}
+
+/* Sums those of one key; the list is in order. */
+static void merge_told(struct collector *c)
+{
+    size_t last = 0;
+    for (size_t i = 1; i < c->told_count; i++) {
+        if (c->told[last].key != c->told[i].key) {
+            c->told[++last] = c->told[i];
+            continue;
+        }
+        c->told[last].zones += c->told[i].zones;
+        c->told[last].records += c->told[i].records;
+        c->told[last].on_disk += c->told[i].on_disk;
+    }
+    c->told_count = c->told_count ? last + 1 : 0;
+}
+
+static void read_losses(struct collector *c, const struct trace *trace)
+{
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    c->told = calloc(count + 1, sizeof *c->told);
+    for (size_t i = 0; c->told && i < count; i++) {
+        const struct trace_loss *loss = &losses[i];
+        struct told told = {.key = key_of_loss(trace, loss)};
+        if (loss->reason == TRACE_LOSS_BUFFER_FULL || loss->reason == TRACE_LOSS_NO_MEMORY ||
+            loss->reason == TRACE_LOSS_NESTED) {
+            told.zones = loss->zones;
+            told.records = loss->records;
+        } else if (loss->reason == TRACE_LOSS_DISK_FULL) {
+            told.on_disk = loss->zones;
+        }
+        if (told.key && (told.zones || told.records || told.on_disk))
+            c->told[c->told_count++] = told;
+    }
+    if (c->told_count)
+        qsort(c->told, c->told_count, sizeof *c->told, by_key);
+    merge_told(c);
+}
+
+static struct told what_was_told(const struct collector *c, uint64_t key)
+{
+    struct told wanted = {.key = key};
+    const struct told *found =
+        c->told_count ? bsearch(&wanted, c->told, c->told_count, sizeof *c->told, by_key) : NULL;
+    return found ? *found : wanted;
+}
+
+void ledger_open(struct collector *c)
+{
+    const struct trace_track *track;
+    struct trace *trace;
+    char path[sizeof c->folder->output + 16];
+    snprintf(path, sizeof path, "%s.partial", c->folder->output);
+    if (counts_are_known(c) && trace_open(&trace, path, 0, NULL) == 0) {
+        read_losses(c, trace);
+        trace_close(trace);
+    }
+    for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
+        struct told told = what_was_told(c, track->key);
+        if (track->kind == TRACE_TRACK_THREAD)
+            c->known_zones += trace_writer_track_zones(c->writer, id) + told.on_disk + told.zones;
+    }
+}
+
+void ledger_open_process(struct source *s, uint32_t slot, uint64_t key)
+{
+    struct told told = what_was_told(s->collector, key);
+    s->processes[slot].lost_zones = told.zones;
+    s->processes[slot].lost_records = told.records;
+}
+
+/* The first chunk that the session still has of this thread. */
+void ledger_open_track(struct source *s, struct track *t, const struct segment_chunk *chunk)
+{
+    struct collector *c = s->collector;
+    const struct chunk_descriptor *d = &chunk->d;
+    struct told told = what_was_told(c, t->key);
+    uint64_t in_file = trace_writer_track_zones(c->writer, t->trace_id) + told.on_disk,
+             open = d->depth_at_start;
+    uint64_t first = __atomic_load_n(&chunk->slots[0].time_kind, __ATOMIC_RELAXED);
+    if (d->published && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, told in this chunk */
+        open += (uint32_t)__atomic_load_n(&chunk->slots[0].word, __ATOMIC_RELAXED);
+    uint64_t ended = d->zones_before > open ? d->zones_before - open : 0;
+    t->next_sequence = d->sequence;
+    t->zones_begun = d->zones_before;
+    t->last_ns = collector_ns(c, d->base_ticks);
+    t->lost_zones = (uint32_t)told.zones;
+    t->lost_records = (uint32_t)told.records;
+    c->known_live_zones += in_file + told.zones;
+    c->ending_is_live |= t->key == c->folder->control.ending_track;
+    uint32_t name = open ? trace_writer_name(c->writer, BEGUN_BEFORE, "", "", 0, 0) : TRACE_NONE;
+    for (uint64_t i = 0; i < open && i <= TRACE_MAX_DEPTH; i++) {
+        if (!track_push(t, t->last_ns, name, 0))
+            break;
+    }
+    if (!counts_are_known(c))
+        return;
+    t->ends_to_skip = in_file > ended ? in_file - ended : 0;
+    if (ended > in_file)
+        lose(c, t->process_id, t->trace_id, t->last_ns, ended - in_file);
+}
+
+static uint64_t time_of(const struct collector *c, const struct track *t, const struct segment_chunk *chunk,
+                        uint64_t time_kind)
+{
+    uint64_t base = chunk->d.base_ticks;
+    int64_t delta = (int64_t)(((time_kind >> 8) - base) << 8) >> 8; /* records have the low 56 bits */
+    uint64_t ns = collector_ns(c, base + (uint64_t)delta);
+    return ns > t->last_ns ? ns : t->last_ns;
+}
+
+static void end_silently(struct track *t, uint64_t end_ns)
+{
+    if (t->too_deep) {
+        t->too_deep--;
+        return;
+    }
+    if (!t->depth)
+        return;
+    const struct open_zone *zone = &t->stack[--t->depth];
+    if (t->depth)
+        t->stack[t->depth - 1].child += end_ns - zone->start;
+    record_drop_zone(t, t->depth, zone->is_op && t->is_muted);
+}
+
+static void end_zones(struct source *s, struct track *t, uint64_t ns, uint64_t count, bool is_known)
+{
+    t->last_ns = ns;
+    for (; count && (t->depth || t->too_deep || t->ends_to_skip || count == 1); count--) {
+        if (t->ends_to_skip || !is_known)
+            end_silently(t, ns);
+        else
+            track_end_zone(s, t, ns);
+        t->ends_to_skip -= t->ends_to_skip > 0;
+    }
+}
+
+/* Goes over what the dead collector had taken; returns the slot from which on everything is new. */
+uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_chunk *chunk)
+{
+    uint32_t i = chunk->consumed;
+    while (i < chunk->d.published && (t->ends_to_skip || i < chunk->taken)) {
+        const struct slot *slot = &chunk->slots[i];
+        uint64_t time_kind = __atomic_load_n(&slot->time_kind, __ATOMIC_RELAXED);
+        uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED),
+                 ns = time_of(s->collector, t, chunk, time_kind);
+        unsigned kind = (unsigned)(time_kind & 0xff);
+        bool was_taken = i < chunk->taken, is_known = !was_taken || counts_are_known(s->collector);
+        t->is_muted = was_taken;
+        if (kind == RECORD_ZONE_BEGIN) {
+            t->zones_begun++;
+            t->last_ns = ns;
+            if (!track_push(t, ns, source_name(s, (uint32_t)word), 0))
+                t->too_deep++;
+            i++;
+        } else if (kind == RECORD_ZONE_END || kind == RECORD_LATE_ENDS) {
+            end_zones(s, t, ns, kind == RECORD_ZONE_END ? 1 : (uint32_t)word, is_known);
+            i++;
+        } else {
+            i += record_take(s, t, slot, chunk->d.published - i, time_kind, word, ns);
+        }
+    }
+    t->is_muted = false;
+    return i;
+}
+
+void ledger_close(struct collector *c)
+{
+    const struct session_control *control = &c->folder->control;
+    bool is_ending = control->ending_track && !c->ending_is_live;
+    uint64_t ended = is_ending ? control->ending_zones : control->ended_zones;
+    uint64_t known = c->known_zones - c->known_live_zones;
+    if (!counts_are_known(c))
+        lose(c, TRACE_NONE, TRACE_NONE, clock_raw_ns(), 0);
+    else if (ended > known)
+        lose(c, TRACE_NONE, TRACE_NONE, clock_raw_ns(), ended - known);
+}
