@@ -38,7 +38,7 @@ enum segment_state { SEGMENT_OPEN = 1, SEGMENT_FINISHED = 2 };
 #define ZONE_BLOCK_ROWS 16384u      /* zones in a block at most */
 #define ROW_BLOCK_ROWS 65536u       /* points, counters, ... in a block at most */
 #define BLOCK_MAX_ROWS (1u << 20)   /* values in any other column at most */
-#define BLOCK_MAX_BLOB (32u << 20)  /* bytes of text in one block at most */
+#define BLOCK_MAX_BLOB (16u << 20)  /* bytes of text in one block at most */
 #define BLOCK_FLUSH_TEXT (8u << 20) /* the writer closes a block that has this much text */
 #define LOD_BLOCK_NODES 4096u
 

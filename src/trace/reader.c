@@ -39,6 +39,13 @@ int reader_damaged(const struct trace *t, uint64_t offset, const char *what, str
                      t->flags & TRACE_OPEN_SALVAGE ? "" : " (--salvage reads what is whole)");
 }
 
+void reader_update_size(struct trace *t)
+{
+    struct stat status;
+    if (t->fd >= 0 && fstat(t->fd, &status) == 0 && (uint64_t)status.st_size > t->size)
+        t->size = (uint64_t)status.st_size;
+}
+
 const uint8_t *reader_bytes_up_to(struct trace *t, uint64_t offset, size_t *length, struct error *err)
 {
     if (offset >= t->size) {

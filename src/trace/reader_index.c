@@ -228,12 +228,14 @@ static int decode_entries(struct trace *t, const struct block_view *view, size_t
     return 0;
 }
 
-/* Adds the blocks of a checkpoint of the segment [start, start + length) to the index. */
-static int add_listed(struct trace *t, const struct block_view *view, uint64_t start, uint64_t length)
+/* Adds the blocks that a checkpoint lists to the index. They lie between `first` and `end` of the segment that
+ * begins at `start`, one behind the other: so no block is in the index twice, whatever the file says. */
+static int add_listed(struct trace *t, const struct block_view *view, uint64_t start, uint64_t first,
+                      uint64_t end)
 {
     size_t count = view->header.count;
     uint64_t *v;
-    if (count > BLOCK_MAX_ROWS || count > length / BLOCK_FIXED_BYTES)
+    if (count > BLOCK_MAX_ROWS || count > end / BLOCK_FIXED_BYTES)
         return -EINVAL;
     int status = decode_entries(t, view, count, &v);
     for (size_t i = 0; i < count && !status; i++) {
@@ -250,8 +252,9 @@ static int add_listed(struct trace *t, const struct block_view *view, uint64_t s
                                       .lod_level = (uint8_t)v[10 * count + i]};
         header.min_start = header.t_last - v[8 * count + i];
         memcpy(header.source, view->header.source, SOURCE_BYTES);
-        bool is_inside = size >= BLOCK_FIXED_BYTES && size <= BLOCK_MAX_BYTES && offset <= length &&
-                         size <= length - offset && header.prefix_size <= size;
+        bool is_inside = size >= BLOCK_FIXED_BYTES && size <= BLOCK_MAX_BYTES && offset >= first &&
+                         offset <= end && size <= end - offset && header.prefix_size <= size;
+        first = offset + size;
         status = is_inside ? index_add_block(t, start + offset, &header) : -EINVAL;
     }
     free(v);
@@ -276,8 +279,11 @@ static int load_checkpoint(struct trace *t, uint64_t start, uint64_t length, uin
     if (source == UINT32_MAX)
         return error_set_errno(err, ENOMEM, "%s", t->path);
     int status = block_decode_u64(&view, &t->codec, CHECKPOINT_INFO, info, CHECKPOINT_INFO_VALUES);
+    *previous = status || info[CHECKPOINT_IS_FULL] ? 0 : info[CHECKPOINT_PREVIOUS];
+    if (*previous >= offset)
+        return reader_damaged(t, start + offset, "the index points forward", err);
     if (!status)
-        status = add_listed(t, &view, start, length);
+        status = add_listed(t, &view, start, *previous, offset);
     if (!status)
         status = load_totals(t, &t->sources[source], &view);
     if (!status)
@@ -286,9 +292,6 @@ static int load_checkpoint(struct trace *t, uint64_t start, uint64_t length, uin
         return error_set_errno(err, ENOMEM, "%s", t->path);
     if (status)
         return reader_damaged(t, start + offset, "the index cannot be read", err);
-    *previous = info[CHECKPOINT_IS_FULL] ? 0 : info[CHECKPOINT_PREVIOUS];
-    if (*previous >= offset && *previous)
-        return reader_damaged(t, start + offset, "the index points forward", err);
     return 0;
 }
 
@@ -395,10 +398,11 @@ static int load_segment(struct trace *t, uint64_t start, uint64_t *end, struct e
     int status = index_read_segment_header(t, start, header, err);
     if (status)
         return status;
-    uint64_t left = t->size - start;
     if (!index_read_slots(header, &slot) && !read_trailer(t, start, &slot))
         return reader_damaged(t, start, "both slots of the segment header are damaged", err);
-    if (slot.length < SEGMENT_HEADER_BYTES || slot.length > left)
+    if (slot.length > t->size - start) /* it may have grown since it was opened */
+        reader_update_size(t);
+    if (slot.length < SEGMENT_HEADER_BYTES || slot.length > t->size - start)
         return error_set(err, EINVAL,
                          "%s: cut short: %llu bytes of %llu are there (--salvage reads what is whole)",
                          t->path, (unsigned long long)t->size, (unsigned long long)(start + slot.length));

@@ -128,6 +128,7 @@ void *vector_grow(struct vector *vector, size_t more, size_t size); /* room for 
 const uint8_t *reader_bytes(struct trace *t, uint64_t offset, size_t length, struct error *err);
 /* As many of them as the file has, at least one. */
 const uint8_t *reader_bytes_up_to(struct trace *t, uint64_t offset, size_t *length, struct error *err);
+void reader_update_size(struct trace *t);
 /* Reads and checks a block of the index: the whole of it or its prefix. */
 int reader_open_block(struct trace *t, const struct entry *entry, bool whole, struct block_view *view,
                       struct error *err);

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define MAX_ROWS_A_BLOCK 65536u
-#define MAX_PROCESSES_A_BLOCK 128u
+#define MAX_PROCESSES_A_BLOCK 64u
 #define MAX_TRACKS_A_BLOCK 4096u
 #define MAX_NAME_BYTES 65536u /* of a name, function, file, command or host; the rest is cut off */
 #define MAX_TRACK_NAME_BYTES 4096u
+#define MAX_DESCRIPTION_BYTES (4u << 20) /* parts behind this are left out */
 
 /* --- queues --- */
 
@@ -65,6 +66,19 @@ void definitions_need_description(struct trace_writer *w, uint32_t id)
     queue(w, &d->new_descriptions, id);
 }
 
+/* Appends the two newest points of a clock once more, so that the next segment has them. */
+static void repeat_points(struct trace_writer *w, uint32_t clock)
+{
+    struct writer_definitions *d = &w->definitions;
+    struct trace_clock_point newest[2];
+    unsigned found = 0;
+    for (size_t i = d->points_written; i > 0 && found < 2; i--)
+        if (d->points[i - 1].clock == clock)
+            newest[found++] = d->points[i - 1];
+    while (found > 0)
+        trace_writer_clock_point(w, &newest[--found]);
+}
+
 /* A new segment restates what lives: clocks with their newest points, processes that run, tracks that have a
  * sink. The rest follows when a block needs it. */
 void definitions_new_segment(struct trace_writer *w)
@@ -73,9 +87,8 @@ void definitions_new_segment(struct trace_writer *w)
     for (uint32_t i = 0; i < d->clock_count; i++) {
         d->clocks[i].segment = w->segment_number + 1;
         queue(w, &d->new_clocks, i);
+        repeat_points(w, i);
     }
-    size_t restated = 2 * d->clock_count;
-    d->points_written = d->point_count > restated ? d->point_count - restated : 0;
     for (uint32_t i = 0; i < d->process_count; i++)
         if (d->processes[i].process.end_ns == 0 || d->processes[i].process.flags & TRACE_PROCESS_ROOT)
             definitions_need_process(w, i);
@@ -245,7 +258,7 @@ uint32_t trace_writer_description(struct trace_writer *w, const struct trace_par
     struct writer_definitions *d = &w->definitions;
     size_t known = d->descriptions.count;
     bytes_clear(&d->key);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && d->key.length < MAX_DESCRIPTION_BYTES; i++) {
         size_t length = strnlen(parts[i].text, TRACE_MAX_TEXT);
         bytes_append_u32(&d->key, parts[i].role);
         bytes_append_u32(&d->key, (uint32_t)length);

@@ -490,7 +490,16 @@ static void test_max_size(void **state)
         const char *path = test_path("flight.opscope");
         struct recording r;
         begin_recording(&r, path, limits[k]);
+        struct trace_clock clock = {
+            .id = TRACE_NONE, .is_device = true, .ticks_per_second = 1e9, .name = "chip"};
+        uint32_t chip = trace_writer_clock(r.w, &clock);
+        for (uint64_t i = 0; i < 2; i++) { /* sampled at the beginning alone */
+            struct trace_clock_point point = {.clock = chip, .ticks = i * 1000, .host_ns = 500 + i * 2000};
+            trace_writer_clock_point(r.w, &point);
+        }
         for (uint64_t i = 0; i < 200; i++) {
+            struct trace_clock_point point = {.clock = 0, .ticks = i, .host_ns = i, .realtime_ns = i};
+            trace_writer_clock_point(r.w, &point);
             record(&r, k == 2 ? 3000 : 1000);
             assert_ok(trace_writer_tick(r.w, 1 + i * 20000000, ERR));
             assert_true(trace_writer_size_bytes(r.w) <= limits[k] + limits[k] / 4);
@@ -526,6 +535,7 @@ static void test_max_size(void **state)
             assert_true(contains(&r.zones, &got.items[i]));
         assert_true(contains(&got, &newest)); /* the newest data is what is kept */
         assert_string_equal(trace_get_name(t, 4)->name, "zone 4");
+        assert_int_equal(trace_host_ns(t, chip, 2000), 4500); /* its sync points were restated */
         trace_close(t);
         ref_free(&got);
         ref_free(&r.zones);
