@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/tenstorrent_dispatch.h"
 #include "import/tenstorrent_marks.h"
 #include "import/tenstorrent_parse.h"
 
@@ -93,7 +94,8 @@ static uint32_t core_of(struct reading *reading, const struct tt_marker *marker)
             log->failed = true;
             return TT_NONE;
         }
-        log->cores[log->core_count++] = (struct tt_core){marker->device, marker->x, marker->y};
+        log->cores[log->core_count++] =
+            (struct tt_core){.device = marker->device, .x = marker->x, .y = marker->y};
     }
     reading->core = core;
     return core;
@@ -214,7 +216,15 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
 {
     static const char big[] = "damaged run id";
     struct tt_log *log = reading->log;
-    if (marker->run == 0 || marker->timer == 0 || marker->processor.length == 0)
+    if (marker->timer == 0 || marker->processor.length == 0)
+        return;
+    if (marker->device < TT_MAX_DEVICES && tt_dispatch_is_marker(marker)) {
+        uint32_t dispatcher = core_of(reading, marker); /* runs no program: its markers may have no run id */
+        if (dispatcher != TT_NONE)
+            tt_dispatch_add(log, dispatcher, marker);
+        return;
+    }
+    if (marker->run == 0)
         return;
     if (marker->run >= MAX_RUN_ID || marker->device >= TT_MAX_DEVICES) {
         tt_note(log->notes, big, line, "profile_log_device.csv, line %llu: device or run id out of range",
@@ -611,7 +621,12 @@ int tt_log_read(struct tt_log *log, struct tt_model *notes, const char *data, si
     if (log->failed)
         return error_set_errno(err, ENOMEM, "%zu markers", log->mark_count);
     tt_log_finish_counters(log);
-    return find_ops(log, err);
+    tt_dispatch_find(log);
+    int result = find_ops(log, err);
+    if (result == 0)
+        tt_dispatch_attach(log);
+    return result == 0 && log->failed ? error_set_errno(err, ENOMEM, "%zu dispatches", log->dispatch_op_count)
+                                      : result;
 }
 
 int tt_log_read_sub_devices(struct tt_log *log, struct tt_model *notes, const char *data, size_t length,
@@ -671,6 +686,8 @@ void tt_log_free(struct tt_log *log)
     free(log->marks);
     free(log->totals);
     free(log->samples);
+    free(log->dispatch_events);
+    free(log->dispatch_ops);
     free(log->signature_classes);
     free(log->ops);
     intern_free(&log->names);

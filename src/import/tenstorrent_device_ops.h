@@ -33,6 +33,8 @@ enum tt_span {
     TT_SPAN_QUASAR_TRISC,
     TT_SPAN_QUASAR_DM_FW,
     TT_SPAN_QUASAR_TRISC_FW,
+    TT_SPAN_DISPATCH_TOTAL, /* on the core that dispatched it */
+    TT_SPAN_DISPATCH_GO,
     TT_SPANS
 };
 
@@ -78,6 +80,22 @@ struct tt_sample { /* of a hardware counter */
 
 struct tt_core {
     uint32_t device, x, y;
+    bool is_dispatch; /* it hands out ops and runs none */
+};
+
+struct tt_dispatch_event { /* a marker on a dispatch core */
+    uint64_t time, id;
+    uint32_t order;
+    uint16_t core;
+    uint8_t lane, commands;
+    bool is_start, is_end, has_id;
+};
+
+struct tt_dispatch_op { /* the commands of one op */
+    uint64_t id;
+    uint32_t device;
+    bool is_notified; /* its go signal was asked for */
+    struct tt_interval total, go;
 };
 
 struct tt_key { /* device, host id, trace and replay: what a marker belongs to */
@@ -108,6 +126,10 @@ struct tt_log {
     size_t total_count, total_capacity;
     struct tt_sample *samples;
     size_t sample_count, sample_capacity;
+    struct tt_dispatch_event *dispatch_events; /* until dispatch_ops are made of them */
+    size_t dispatch_event_count, dispatch_event_capacity;
+    struct tt_dispatch_op *dispatch_ops; /* by device and id, each id once */
+    size_t dispatch_op_count, dispatch_op_capacity;
     uint32_t *signature_classes; /* bits of what a marker counts for */
     size_t signature_count, signature_capacity;
     struct tt_counter_sums counter_sums;

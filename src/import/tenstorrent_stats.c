@@ -10,7 +10,7 @@
 
 #include "import/tenstorrent_marks.h"
 
-enum analysis_kind { OF_SPAN, OF_SUM, OF_CORES, OF_GAPS, OF_TRACE_GAPS };
+enum analysis_kind { OF_SPAN, OF_SUM, OF_CORES, OF_GAPS, OF_TRACE_GAPS, OF_DISPATCH };
 
 /* In the order of the vendor's list. */
 static const struct {
@@ -36,6 +36,8 @@ static const struct {
     {"device_erisc_kernel_duration", OF_SPAN, TT_SPAN_ERISC},
     {"device_compute_cb_wait_front", OF_SUM, TT_SUM_WAIT_FRONT},
     {"device_compute_cb_reserve_back", OF_SUM, TT_SUM_RESERVE_BACK},
+    {"dispatch_total_cq_cmd_op_time", OF_DISPATCH, TT_SPAN_DISPATCH_TOTAL},
+    {"dispatch_go_send_wait_time", OF_DISPATCH, TT_SPAN_DISPATCH_GO},
 };
 
 struct series { /* what is added up for one device and analysis */
@@ -157,6 +159,17 @@ static void add_ops(struct series *s, const struct tt_log *log, uint32_t device,
     }
 }
 
+/* All that were dispatched, also those of which no core recorded the run. */
+static void add_dispatches(struct series *s, const struct tt_log *log, uint32_t device, unsigned span)
+{
+    for (size_t i = 0; i < log->dispatch_op_count && !s->failed; i++) {
+        const struct tt_dispatch_op *op = &log->dispatch_ops[i];
+        const struct tt_interval *interval = span == TT_SPAN_DISPATCH_GO ? &op->go : &op->total;
+        if (op->device == device && interval->is_set)
+            add_value(s, interval->end - interval->start);
+    }
+}
+
 static bool add_device(struct tt_stats *stats, const struct tt_log *log, uint32_t device,
                        const struct tt_core_gaps *gaps)
 {
@@ -166,6 +179,8 @@ static bool add_device(struct tt_stats *stats, const struct tt_log *log, uint32_
             add_gaps(&s, log, device, gaps);
         else if (analyses[i].kind == OF_TRACE_GAPS)
             add_trace_gaps(&s, log, device, analyses[i].what);
+        else if (analyses[i].kind == OF_DISPATCH)
+            add_dispatches(&s, log, device, analyses[i].what);
         else
             add_ops(&s, log, device, i);
         bool is_fine = !s.failed;
