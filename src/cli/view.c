@@ -195,7 +195,7 @@ uint64_t view_open_zone_ns(const struct view *view, const struct trace_open_zone
     const struct trace_process *process = view_process_of(view, zone->track);
     uint64_t end_ns = trace_get_info(view->trace)->end_ns;
     *start_ns = trace_host_ns(view->trace, track ? track->clock : TRACE_HOST_CLOCK, zone->start);
-    if (process && process->end_ns && process->end_ns < end_ns)
+    if (process && process->end_ns) /* also when nothing was recorded any more until then */
         end_ns = process->end_ns;
     return end_ns > *start_ns ? end_ns - *start_ns : 0;
 }

@@ -58,17 +58,11 @@ static void share_losses(struct thread_cursor *c)
     } while (zones != c->lost_zones || records != c->lost_records);
 }
 
-/* No cursor, though there is a segment: neither a track nor a process to count for. */
-static void lose_without_cursor(uint64_t *count)
-{
-    if (recorder_segment.is_ready)
-        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-}
-
 void cursor_lose_zone(struct thread_cursor *c)
 {
-    if (!c) {
-        lose_without_cursor(&recorder_segment.header->lost_zones);
+    if (!c) { /* neither a track nor a process to count for, though there may be a segment */
+        if (recorder_segment.is_ready)
+            __atomic_fetch_add(&recorder_segment.header->lost_zones, 1, __ATOMIC_RELAXED);
         return;
     }
     if (!c->descriptor) { /* no chunk yet: nothing of our own to count in */
@@ -82,7 +76,8 @@ void cursor_lose_zone(struct thread_cursor *c)
 void cursor_lose_record(struct thread_cursor *c)
 {
     if (!c) {
-        lose_without_cursor(&recorder_segment.header->lost_records);
+        if (recorder_segment.is_ready)
+            __atomic_fetch_add(&recorder_segment.header->lost_records, 1, __ATOMIC_RELAXED);
         return;
     }
     if (!c->descriptor) {

@@ -31,6 +31,9 @@ class Death(harness.TestCase):
         self.assertEqual((trace.zones, trace.lost_zones), (5007, 0))
         self.assertEqual(trace.open_names(), ["outer", "inner"])
         self.assertEqual([zone["depth"] for zone in trace.info["open_zones"]], [0, 1])
+        running = [zone["running_ns"] for zone in trace.info["open_zones"]]
+        self.assertGreater(running[1], 0)
+        self.assertGreater(running[0], running[1], "until the process ended, not until its last record")
         self.assertEqual([row["text"] for row in trace.messages()], ["last"])
         self.check_text_of_commands(trace, "inner")
 
