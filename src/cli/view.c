@@ -292,7 +292,8 @@ void view_add_open_zones(struct view *view)
             continue;
         uint64_t start_ns, running_ns = view_open_zone_ns(view, &zones[i], &start_ns);
         struct number_text time;
-        if (start_ns > view->filter.until_ns)
+        /* The trace ends with its last row; a zone that began after that is open at the end all the same. */
+        if (start_ns > view->filter.until_ns && view->filter.until_ns < trace_get_info(view->trace)->end_ns)
             continue;
         if (is_json)
             json_open_zone(view, &view->report.json, &zones[i]);

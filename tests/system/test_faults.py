@@ -84,6 +84,7 @@ class Death(harness.TestCase):
         done, trace = facts.record_script(self, "zones=100", "open=outer", "_exit=5")
         self.assert_status(done, 5)
         self.assertEqual((trace.zones, trace.open_names()), (100, ["outer"]))
+        self.check_text_of_commands(trace, "outer")  # though it began after the last zone that ended
 
 
 class StoppedCollector(harness.TestCase):
