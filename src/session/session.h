@@ -4,8 +4,8 @@
  * A session is a folder (mode 0700, on tmpfs where possible) with a control file, written once by the collector,
  * and one segment a process image, made by the recorder on its first event:
  *
- *   header | free map | taken | name table, level 0 | processes | chunk descriptors | name ids | name table, levels 1.. |
- *   names | chunks
+ *   header | free map | taken | name table, level 0 | processes | chunk descriptors | name ids |
+ *   name table, levels 1.. | names | chunks
  *
  * The file is sparse and has its full size from the start; nobody ever truncates it. Memory is committed in
  * steps before it is touched, so that a full tmpfs is an error and not a SIGBUS. All offsets follow from
