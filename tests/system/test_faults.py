@@ -150,6 +150,7 @@ class DeletedFolder(harness.TestCase):
         )
         run.expect("ready")
         (session,) = facts.session_folders(self.folder)
+        facts.wait_for_polls(session)
         shutil.rmtree(session)
         run.go_on()
         done = run.finish()

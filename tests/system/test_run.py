@@ -346,10 +346,10 @@ class Descendants(harness.TestCase):
         ready, release = self.path("ready"), self.path("release")
         run = facts.Run(
             self,
-            ["zones=10", f"daemon={ready}", "zones=20", f"touch={ready}", f"await={release}", "zones=40"],
+            ["pid", "zones=10", f"daemon={ready}", "zones=20", f"touch={ready}", f"await={release}", "zones=40"],
             options=["--wait-all"],
         )
-        child = run.child_pid()
+        child = int(run.read_line())
         harness.wait_until(lambda: not harness.process_is_alive(child), "the command to end")
         self.assertIsNone(run.process.poll())
         with open(release, "w", encoding="ascii"):
