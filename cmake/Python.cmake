@@ -13,7 +13,7 @@ set(OPSCOPE_PYTHON_LEFT_OUT "no Python with its headers was found (Debian: pytho
 set(OPSCOPE_PYTHON_QUERY "import sys, sysconfig, os
 inc = sysconfig.get_paths()['include']
 print(';'.join(['%d.%d' % sys.version_info[:2], sysconfig.get_config_var('EXT_SUFFIX') or '', inc,
-                str(int(os.path.exists(os.path.join(inc, 'Python.h')))), sys.implementation.name, sys.executable]))")
+                str(int(os.path.exists(os.path.join(inc, 'Python.h')))), sys.implementation.name, sys.executable, sys.prefix]))")
 
 # Finds the interpreters; must come before the list of features is written.
 function(opscope_find_pythons)
@@ -28,6 +28,7 @@ function(opscope_find_pythons)
   set(suffixes "")
   set(built "")
   set(interpreters "")
+  set(seen "") # python3 and python3.11 of one installation
   foreach(python ${candidates})
     execute_process(COMMAND ${python} -c "${OPSCOPE_PYTHON_QUERY}" RESULT_VARIABLE status OUTPUT_VARIABLE answer
                     ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -40,9 +41,11 @@ function(opscope_find_pythons)
     list(GET answer 3 has_headers)
     list(GET answer 4 implementation)
     list(GET answer 5 executable)
-    if(NOT implementation STREQUAL "cpython" OR version VERSION_LESS 3.9)
+    list(GET answer 6 prefix)
+    if(NOT implementation STREQUAL "cpython" OR version VERSION_LESS 3.9 OR "${prefix} ${version}" IN_LIST seen)
       continue()
     endif()
+    list(APPEND seen "${prefix} ${version}")
     if(has_headers OR suffix IN_LIST suffixes)
       list(APPEND interpreters ${executable})
     endif()
@@ -53,7 +56,6 @@ function(opscope_find_pythons)
     list(APPEND built ${version})
     set(OPSCOPE_PYTHON_INCLUDE_${suffix} ${include} PARENT_SCOPE)
   endforeach()
-  list(REMOVE_DUPLICATES interpreters)
   list(JOIN interpreters "\n" lines)
   file(WRITE ${CMAKE_BINARY_DIR}/python/interpreters.txt "${lines}\n") # for the tests
   set(OPSCOPE_PYTHON_SUFFIXES "${suffixes}" PARENT_SCOPE)
