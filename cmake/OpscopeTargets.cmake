@@ -20,6 +20,7 @@ endfunction()
 function(opscope_recorder)
   set(map ${CMAKE_SOURCE_DIR}/src/record/opscope.map)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/record/*.c)
+  list(APPEND sources ${CMAKE_SOURCE_DIR}/src/session/cgroup.c) # libc alone as well; the collector has it, too
   foreach(kind SHARED STATIC)
     string(TOLOWER ${kind} suffix)
     set(target opscope_record_${suffix})

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "collect/clock_map.h"
+#include "session/cgroup.h"
 
 #define BUSY_MS 1
 #define IDLE_MS 20
@@ -67,6 +68,7 @@ static int make_session(struct run *r, struct error *err)
     clock_map_init(&map, control->clock_source);
     clock_map_sample(&map, &first);
     clock_map_free(&map);
+    control->cgroup_signature = cgroup_unlimited_signature();
     control->start_ticks = first.ticks;
     control->start_raw_ns = first.raw_ns;
     control->session_id =

@@ -35,6 +35,7 @@
 
 #include "base/clock.h"
 #include "opscope/opscope.h"
+#include "session/cgroup.h"
 #include "session/session.h"
 
 #define CURSOR_MAGIC 0x43555253u
@@ -174,9 +175,6 @@ static inline struct chunk_descriptor *segment_descriptor(uint32_t chunk)
                                                recorder_segment.layout.descriptors) +
            chunk;
 }
-
-/* cgroup.c */
-bool cgroup_has_room(size_t step_bytes); /* false: growing by this much could bring the OOM killer */
 
 /* names.c */
 struct name_piece {

@@ -27,7 +27,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define FIRST_CHUNKS 2u /* a page costs 4 us: start small */
+#define FIRST_CHUNKS 1u /* a page costs 4 us: start small */
 #define MIN_STEP_CHUNKS 4u
 #define MAX_STEP_CHUNKS 64u
 #define FIXED_CHUNKS 256u   /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
@@ -240,6 +240,7 @@ static int build_segment(int fd, const struct session_place *place, uint64_t id)
     int failed = map_segment(fd, chunks);
     if (failed)
         return failed;
+    cgroup_trust(place->control.cgroup_signature);
     if (!cgroup_has_room((size_t)16 * SESSION_PAGE))
         return ENOMEM;
     bool can_grow = false;

@@ -73,6 +73,7 @@ struct session_control { /* the start of the control file; texts follow */
      * recover can tell how many of them never reached the file. A thread is added in two steps around the release of
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
     uint64_t ended_zones, ending_zones, ending_track;
+    uint64_t cgroup_signature; /* of the collector, if its memory is not limited; see cgroup.h */
 };
 
 enum segment_state { SEGMENT_OPEN = 0, SEGMENT_CLOSED = 2 };
