@@ -237,41 +237,41 @@ static double draw(struct trace *t, uint32_t depth, uint64_t since, uint64_t unt
     return spent * 1e3;
 }
 
-/* Every power of two of the whole length, each drawn by a reader that has nothing in its cache, then again. */
+/* Windows from the whole length down, each a sixth shorter than the one before, each drawn by a reader that has
+ * nothing in its cache, then again, moved by a hundredth. */
 static void draw_windows(const char *path, const char *set, uint32_t depth, bool verbose)
 {
     struct error err;
-    double worst = 0, worst_warm = 0;
-    unsigned worst_zoom = 0;
-    for (unsigned zoom = 0; zoom < 24; zoom++) {
+    double worst = 0, worst_again = 0, worst_zoom = 1;
+    for (double zoom = 1; zoom < 1e6; zoom *= 1.2) {
         struct trace *t;
         if (trace_open(&t, path, 0, &err))
             fail(&err);
         const struct trace_info *info = trace_get_info(t);
-        uint64_t length = (info->end_ns - info->start_ns) >> zoom, rows, zones, rows2, zones2;
-        uint64_t since = info->start_ns + (info->end_ns - info->start_ns) / 3;
+        uint64_t whole = info->end_ns - info->start_ns, length = (uint64_t)((double)whole / zoom);
+        uint64_t since = info->start_ns + whole / 3, rows, zones, rows_again, zones_again;
         if (length < PIXELS) {
             trace_close(t);
             break;
         }
         if (since + length > info->end_ns)
             since = info->end_ns - length;
-        double cold = draw(t, depth, since, since + length, &rows, &zones);
-        double warm = draw(t, depth, since + length / 100, since + length / 100 + length, &rows2, &zones2);
+        double first = draw(t, depth, since, since + length, &rows, &zones);
+        double again =
+            draw(t, depth, since + length / 100, since + length / 100 + length, &rows_again, &zones_again);
         if (verbose)
-            printf(
-                "  %s depth %u zoom 1/%-8u %7.2f ms cold %7.2f ms warm %8llu rows %10llu zones %.1f zones/px\n",
-                set, depth, 1u << zoom, cold, warm, (unsigned long long)rows, (unsigned long long)zones,
-                (double)zones / TRACKS / PIXELS);
-        if (cold > worst) {
-            worst = cold;
+            printf("  %s depth %u, 1/%.1f: %.2f ms, again %.2f ms, %llu rows, %llu zones, %.1f a pixel\n",
+                   set, depth, zoom, first, again, (unsigned long long)rows, (unsigned long long)zones,
+                   (double)zones / TRACKS / PIXELS);
+        if (first > worst) {
+            worst = first;
             worst_zoom = zoom;
         }
-        worst_warm = warm > worst_warm ? warm : worst_warm;
+        worst_again = again > worst_again ? again : worst_again;
         trace_close(t);
     }
-    printf("window_%s_depth%u %.2f ms cold (worst, at 1/%u), %.2f ms warm (worst)\n", set, depth, worst,
-           1u << worst_zoom, worst_warm);
+    printf("window_%s_depth%u %.2f ms (worst of all zooms, at 1/%.1f; drawn again: %.2f ms)\n", set, depth,
+           worst, worst_zoom, worst_again);
 }
 
 static void read_set(const char *path, enum zone_set set, bool verbose)

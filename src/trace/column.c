@@ -21,6 +21,7 @@
 #define COLUMN_HASH_SEED UINT64_C(0x6f70)
 #define SAMPLE_VALUES 1024u
 #define MIN_ZSTD_BYTES 32u
+#define SMALL_BYTES 2048u /* a frame this small costs more to open than its bytes: it must save 3/8 */
 #define PADDING 8u
 #define MAX_PATCHES(count) ((count) / 32)
 
@@ -112,7 +113,7 @@ static int put_bytes(struct column_codec *codec, const uint8_t *data, size_t cou
     size_t size = count;
     if (count > MIN_ZSTD_BYTES)
         size = ZSTD_compressCCtx(codec->compressor, head + 5, bound, data, count, ZSTD_LEVEL);
-    if (ZSTD_isError(size) || size + 4 >= count) {
+    if (ZSTD_isError(size) || size + 4 >= count || (count < SMALL_BYTES && size > count / 8 * 5)) {
         head[0] = (uint8_t)(PLANE_RAW | bits << 4);
         if (count)
             memcpy(head + 1, data, count);

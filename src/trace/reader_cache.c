@@ -21,7 +21,8 @@
 #define CREDIT_BYTES ((size_t)32 << 10)
 #define MAX_CREDIT ((size_t)512 << 10)
 #define SMALLEST_CLASS 12u
-#define CLASS_MINIMUM 4u /* chunks of each size that are granted at once */
+#define FREE_CHUNKS 4u                    /* of each size that are granted at once */
+#define FREE_NODE_BYTES ((size_t)4 << 20) /* and for nodes, which several tracks share */
 #define MAX_NODES ZONE_BLOCK_ROWS
 
 /* --- chunks --- */
@@ -84,7 +85,7 @@ void cache_grant(struct trace *t)
 }
 
 /* A chunk of at least this size: a free one, a new one when the cache may grow, else the one not used longest. */
-static struct cached *take_chunk(struct cache *cache, size_t bytes)
+static struct cached *take_chunk(struct cache *cache, size_t bytes, bool is_for_nodes)
 {
     unsigned class = 0;
     while (class < CACHE_CLASSES - 1 && bytes > (size_t)1 << (SMALLEST_CLASS + class))
@@ -93,8 +94,10 @@ static struct cached *take_chunk(struct cache *cache, size_t bytes)
     if (bytes > size)
         return NULL;
     struct cached *c = cache->classes[class].free;
-    bool may_grow = cache->bytes + size <= CACHE_BYTES && cache->credit >= size;
-    if (!c && cache->classes[class].oldest && !may_grow && cache->classes[class].count >= CLASS_MINIMUM) {
+    bool is_free =
+        cache->classes[class].count < FREE_CHUNKS || (is_for_nodes && cache->bytes < FREE_NODE_BYTES);
+    bool may_grow = is_free || (cache->bytes + size <= CACHE_BYTES && cache->credit >= size);
+    if (!c && cache->classes[class].oldest && !may_grow) {
         evict(cache, cache->classes[class].oldest);
         c = cache->classes[class].free;
     }
@@ -125,7 +128,7 @@ static struct cached *allocate(struct cache *cache, size_t groups, size_t nodes,
     size_t bytes = sizeof(struct cached) + nodes * (sizeof(struct node) + sizeof(uint64_t)) +
                    anchors * sizeof(uint64_t) + rows * (2 * sizeof(uint32_t) + sizeof(uint16_t)) +
                    groups * sizeof(struct cached_group) + names * sizeof(uint32_t) + 64;
-    struct cached *c = take_chunk(cache, bytes);
+    struct cached *c = take_chunk(cache, bytes, rows == 0);
     if (!c)
         return NULL;
     uint8_t *at = (uint8_t *)(c + 1);

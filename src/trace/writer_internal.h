@@ -111,16 +111,28 @@ struct row_buffer { /* rows of one type and clock that are not yet written */
     struct bytes text;
 };
 
-struct lod_node { /* level-of-detail node waiting for the next LOD blocks */
-    struct node node;
+struct lod_run { /* nodes of one track and depth, in order of start, as a block handed them over */
+    uint64_t start;
+    size_t first, count;
     uint32_t track;
     uint16_t depth;
     uint8_t level;
 };
 
-struct writer_lod {
-    struct lod_node *nodes;
+struct lod_node { /* while LOD blocks are made */
+    struct node node;
+    uint32_t track;
+    uint16_t depth;
+    uint8_t level; /* at which it enters */
+};
+
+struct writer_lod { /* nodes waiting for the next LOD blocks */
+    struct node *nodes;
     size_t count, capacity;
+    struct lod_run *runs;
+    size_t run_count, run_capacity;
+    struct lod_node *work;
+    size_t work_count, work_capacity;
     uint64_t from_sequence; /* first block that the nodes may stem from */
     struct name_list names;
 };
@@ -309,6 +321,6 @@ void lod_put_nodes(struct block_builder *builder, const struct node *nodes, cons
                    size_t group_count, uint64_t min_start, uint64_t *values);
 int lod_flush(struct trace_writer *w);
 void lod_free(struct writer_lod *lod);
-#define LOD_FLUSH_NODES 524288u /* waiting nodes at which LOD blocks are written */
+#define LOD_FLUSH_NODES 65536u /* waiting nodes at which LOD blocks are written */
 
 #endif
