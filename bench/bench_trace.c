@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace file by itself: what a zone costs the writer, how large it becomes, how fast it is read back, and
- * how long any window of it takes to draw. Prints NAME VALUE UNIT lines.
+/* The trace file by itself: what a zone costs the writer, how large it becomes, how fast it is read back,
+ * and how long any window of it takes to draw. Prints NAME VALUE UNIT lines.
  *
  *     bench_trace FILE.opscope [millions of zones, 50]
  *
- * The uniform set is a tight loop as the recorder sees it (11 to 13 ns, an interrupt now and then); the random
- * set has 100 names, durations up to 8 us and gaps up to 2 us, all evenly spread: 3.83 bytes of entropy. Both
- * are spread over 64 tracks. The nested set has calls of four depths. */
+ * The uniform set is a tight loop as the recorder sees it (11 to 13 ns, an interrupt now and then); the
+ * random set has 100 names, durations up to 8 us and gaps up to 2 us, all evenly spread: 3.83 bytes of
+ * entropy. Both are spread over 64 tracks. The nested set has calls of four depths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,8 +237,8 @@ static double draw(struct trace *t, uint32_t depth, uint64_t since, uint64_t unt
     return spent * 1e3;
 }
 
-/* Windows from the whole length down, each a sixth shorter than the one before, each drawn by a reader that has
- * nothing in its cache, then again, moved by a hundredth. */
+/* Windows from the whole length down, each a sixth shorter than the one before, each drawn by a reader that
+ * has nothing in its cache, then again, moved by a hundredth. */
 static void draw_windows(const char *path, const char *set, uint32_t depth, bool verbose)
 {
     struct error err;

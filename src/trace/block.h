@@ -48,8 +48,8 @@ void block_add_delta(struct block_builder *builder, uint16_t id, const uint64_t 
 void block_add_bytes(struct block_builder *builder, uint16_t id, const void *data, size_t length);
 /* Columns added so far are the prefix. */
 void block_mark_prefix(struct block_builder *builder);
-/* Fills the sizes into *header and returns the whole block (valid until the next block_begin); NULL when there
- * was no memory. */
+/* Fills the sizes into *header and returns the whole block (valid until the next block_begin); NULL when
+ * there was no memory. */
 const uint8_t *block_finish(struct block_builder *builder, struct block_header *header, size_t *length);
 
 /* --- reading --- */
@@ -69,8 +69,8 @@ int block_open(struct block_view *view, const uint8_t *data, size_t available);
 /* Checks every column's hash; needs the whole block. */
 bool block_is_intact(const struct block_view *view);
 
-/* Makes the hashes of a block right again after a test or a fuzzer has changed its bytes; nothing happens when it
- * is not a block any more. */
+/* Makes the hashes of a block right again after a test or a fuzzer has changed its bytes; nothing happens
+ * when it is not a block any more. */
 void block_rehash(uint8_t *data, size_t available);
 
 const struct column *block_find(const struct block_view *view, uint16_t id);

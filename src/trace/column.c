@@ -65,8 +65,8 @@ static uint64_t load_u64(const uint8_t *at)
     return value;
 }
 
-/* hash_bytes in four lanes, which do not wait for each other: word i goes to lane i % 4, the rest of less than 32
- * bytes and the lanes' results are hashed plainly. Part of the format. */
+/* hash_bytes in four lanes, which do not wait for each other: word i goes to lane i % 4, the rest of less
+ * than 32 bytes and the lanes' results are hashed plainly. Part of the format. */
 static uint32_t hash_stored(const uint8_t *data, size_t length)
 {
     const uint64_t k0 = UINT64_C(0x9e3779b97f4a7c15), k1 = UINT64_C(0xd6e8feb86659fd93);
@@ -309,8 +309,8 @@ static void min_max_u32(const uint32_t *values, size_t count, uint32_t *min_out,
     *max_out = max;
 }
 
-/* How many bits to keep in the planes: the number that costs least when larger values are patched, by a sample.
- * A patch takes about 5 bytes. */
+/* How many bits to keep in the planes: the number that costs least when larger values are patched, by a
+ * sample. A patch takes about 5 bytes. */
 static unsigned choose_bits(const uint32_t *values, size_t count, uint32_t min, uint32_t max)
 {
     unsigned all = bits_of(max - min), best = all;

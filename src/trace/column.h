@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns: arrays of unsigned integers, or of bytes, as they are stored in a block.
  *
- * CONST   all values are equal: `width` bytes of it.
- * PLANES  the smallest value, then value - smallest cut into `width` byte planes, low byte first. A plane whose
+ * CONST   all values are equal: `width` bytes of it. PLANES  the smallest value, then value - smallest cut
+ * into `width` byte planes, low byte first. A plane whose
  *         bytes need only 1, 2 or 4 bits is packed, so that a byte holds 8, 4 or 2 of them; then it is a zstd
  *         frame, or plain bytes when that is not smaller. A plane of equal bytes is one byte.
- * VARINT  the smallest value, then LEB128 of value - smallest, zstd or plain.
- * BLOB    bytes, zstd or plain.
- * With COLUMN_DELTA the numbers stored are zigzag differences from the value before. With COLUMN_PATCHED a few
- * values that are much larger than the rest are listed in front of the planes, which hold 0 in their place.
+ * VARINT  the smallest value, then LEB128 of value - smallest, zstd or plain. BLOB    bytes, zstd or plain.
+ * With COLUMN_DELTA the numbers stored are zigzag differences from the value before. With COLUMN_PATCHED a
+ * few values that are much larger than the rest are listed in front of the planes, which hold 0 in their
+ * place.
  *
- * Planes decode twice as fast as varints and hug the entropy of noisy columns; the compressor sees one kind of
- * byte at a time. Packing lets it see several values in a byte: the jitter of a tight loop (a few values, an
- * outlier in 50,000) takes 0.10 to 0.17 bytes a value instead of 0.19 to 0.23, at a quarter of the time.
+ * Planes decode twice as fast as varints and hug the entropy of noisy columns; the compressor sees one kind
+ * of byte at a time. Packing lets it see several values in a byte: the jitter of a tight loop (a few values,
+ * an outlier in 50,000) takes 0.10 to 0.17 bytes a value instead of 0.19 to 0.23, at a quarter of the time.
  * Decoders take any input: they fail, never overrun. */
 #ifndef OPSCOPE_TRACE_COLUMN_H
 #define OPSCOPE_TRACE_COLUMN_H

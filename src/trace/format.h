@@ -42,9 +42,9 @@ enum segment_state { SEGMENT_OPEN = 1, SEGMENT_FINISHED = 2 };
 #define BLOCK_FLUSH_TEXT (8u << 20) /* the writer closes a block that has this much text */
 #define LOD_BLOCK_NODES 4096u
 
-/* Level of detail: a node of level L sums up the zones that begin in one interval of 2^L ticks. A zone longer
- * than that interval stands alone at that level. The zones of a block whose own nodes are of level L are in the
- * LOD blocks of levels L + 2, L + 4, ... Level 0 means "no nodes". */
+/* Level of detail: a node of level L sums up the zones that begin in one interval of 2^L ticks. A zone
+ * longer than that interval stands alone at that level. The zones of a block whose own nodes are of level L
+ * are in the LOD blocks of levels L + 2, L + 4, ... Level 0 means "no nodes". */
 #define LOD_MAX_LEVEL 60u
 
 enum zone_column {

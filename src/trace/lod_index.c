@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made when the first window is drawn: the directories of all LOD blocks, the stretches of the file that they
- * stand for, and the zone blocks of each track. A level of a stretch counts only when all its parts are there;
- * so after damage, or in a file that still grows, drawing falls back to the blocks themselves. */
+/* Made when the first window is drawn: the directories of all LOD blocks, the stretches of the file that
+ * they stand for, and the zone blocks of each track. A level of a stretch counts only when all its parts are
+ * there; so after damage, or in a file that still grows, drawing falls back to the blocks themselves. */
 #include "reader_internal.h"
 
 #include <errno.h>

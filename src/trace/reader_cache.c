@@ -2,9 +2,10 @@
 /* Decoded blocks for drawing. A view asks for the same blocks again and again (every depth of a track, every
  * frame of a pan), so what was decoded is kept, 64 MiB of it: 250 blocks of zones, or thousands of nodes.
  *
- * Memory that is touched for the first time costs more than the decoding (a block of zones: 40 pages, 80 us in a
- * virtual machine, against 50 us). So chunks of a few sizes are kept and used again, and the cache grows slowly,
- * 32 KiB a drawing on average: a first look at a new window decodes many blocks into little memory. */
+ * Memory that is touched for the first time costs more than the decoding (a block of zones: 40 pages, 80 us
+ * in a virtual machine, against 50 us). So chunks of a few sizes are kept and used again, and the cache
+ * grows slowly, 32 KiB a drawing on average: a first look at a new window decodes many blocks into little
+ * memory. */
 #include "reader_internal.h"
 
 #include <errno.h>
@@ -84,7 +85,8 @@ void cache_grant(struct trace *t)
             t->cache->credit + CREDIT_BYTES < MAX_CREDIT ? t->cache->credit + CREDIT_BYTES : MAX_CREDIT;
 }
 
-/* A chunk of at least this size: a free one, a new one when the cache may grow, else the one not used longest. */
+/* A chunk of at least this size: a free one, a new one when the cache may grow, else the one not used
+ * longest. */
 static struct cached *take_chunk(struct cache *cache, size_t bytes, bool is_for_nodes)
 {
     unsigned class = 0;

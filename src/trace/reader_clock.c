@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device ticks to host nanoseconds: straight lines between a clock's sync points, extended at both ends, never
- * drawn across a break. Integer arithmetic throughout: a 128-bit product, never a double, which would lose
- * nanoseconds after 104 days. */
+/* Device ticks to host nanoseconds: straight lines between a clock's sync points, extended at both ends,
+ * never drawn across a break. Integer arithmetic throughout: a 128-bit product, never a double, which would
+ * lose nanoseconds after 104 days. */
 #include "reader_internal.h"
 
 #include <errno.h>

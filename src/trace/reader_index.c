@@ -228,8 +228,8 @@ static int decode_entries(struct trace *t, const struct block_view *view, size_t
     return 0;
 }
 
-/* Adds the blocks that a checkpoint lists to the index. They lie between `first` and `end` of the segment that
- * begins at `start`, one behind the other: so no block is in the index twice, whatever the file says. */
+/* Adds the blocks that a checkpoint lists to the index. They lie between `first` and `end` of the segment
+ * that begins at `start`, one behind the other: so no block is in the index twice, whatever the file says. */
 static int add_listed(struct trace *t, const struct block_view *view, uint64_t start, uint64_t first,
                       uint64_t end)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to draw of one depth of a track: per stretch of the file the coarsest level of detail whose interval is
- * at most a few pixels, the nodes inside a block where no level above it fits, its zones where even those are
- * too coarse. What falls on one pixel becomes one row in any case, so a window gives at most two rows a pixel
- * and costs about the same at every zoom. docs/decisions/001-time-levels.md has the measurements. */
+/* What to draw of one depth of a track: per stretch of the file the coarsest level of detail whose interval
+ * is at most a few pixels, the nodes inside a block where no level above it fits, its zones where even those
+ * are too coarse. What falls on one pixel becomes one row in any case, so a window gives at most two rows a
+ * pixel and costs about the same at every zoom. docs/decisions/001-time-levels.md has the measurements. */
 #include "reader_internal.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #include "base/checked.h"
 
-/* A node of a LOD block may be this many pixels wide before the level below is taken; one inside a block, before
- * its zones are. Chosen so that 64 tracks stay within 16 ms at every zoom. */
+/* A node of a LOD block may be this many pixels wide before the level below is taken; one inside a block,
+ * before its zones are. Chosen so that 64 tracks stay within 16 ms at every zoom. */
 #define LEVEL_PIXELS 4u
 #define BLOCK_PIXELS 8u
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes: do not look for them */
@@ -133,8 +133,8 @@ static inline uint64_t longest_key(uint32_t duration, size_t row)
     return (uint64_t)duration << 32 | (UINT32_MAX - (uint32_t)row);
 }
 
-/* Zones that follow each other, in host time: the inner loop of a narrow window. Starts at the last anchor before
- * the window. */
+/* Zones that follow each other, in host time: the inner loop of a narrow window. Starts at the last anchor
+ * before the window. */
 static void draw_host_zones(struct drawing *d, const struct cached *c, const struct cached_group *group)
 {
     const uint32_t *gap = c->gap + group->first, *duration = c->duration + group->first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Continuing the file of a writer that died. The reader opens what is there, up to the last whole block; the
- * broken tail is cut off, the segment gets its last checkpoint and trailer (and the levels of detail that were
- * still in memory), and the writer goes on in a new segment of the same source, with the same ids, flagged as
- * recovered. The flight recorder's files are taken one after the other. */
+ * broken tail is cut off, the segment gets its last checkpoint and trailer (and the levels of detail that
+ * were still in memory), and the writer goes on in a new segment of the same source, with the same ids,
+ * flagged as recovered. The flight recorder's files are taken one after the other. */
 #include "writer_internal.h"
 
 #include <dirent.h>

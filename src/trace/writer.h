@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a .opscope file. The collector and every importer use this and nothing else.
  *
- * While it grows the file is called PATH.partial; trace_writer_finish renames it. Definitions (names, tracks,
- * processes, clocks) may come in any order but before the first row that uses them; they are restated by
- * themselves in each segment of the file. Calls that add rows do not fail: a row that cannot be kept is counted
- * and becomes a Loss record; what went wrong is returned by trace_writer_tick and trace_writer_finish. */
+ * While it grows the file is called PATH.partial; trace_writer_finish renames it. Definitions (names,
+ * tracks, processes, clocks) may come in any order but before the first row that uses them; they are
+ * restated by themselves in each segment of the file. Calls that add rows do not fail: a row that cannot be
+ * kept is counted and becomes a Loss record; what went wrong is returned by trace_writer_tick and
+ * trace_writer_finish. */
 #ifndef OPSCOPE_TRACE_WRITER_H
 #define OPSCOPE_TRACE_WRITER_H
 
@@ -55,11 +56,11 @@ void trace_writer_sample(struct trace_writer *w, const struct trace_sample *samp
 
 /* --- zones: the hot path, 40 M a second ---
  *
- * One sink a track. Rows go straight into the column arrays of their depth, so no sort is needed when the block
- * is written. Within a track zones come in the order of their ends (device tracks: order does not matter, but
- * what comes late costs more bytes). 32-bit columns hold the gap to the previous zone's end at this depth, the
- * duration and the child time; a zone that does not fit them, or that began before the block did, becomes a
- * carried row with absolute times (zone_sink_add_slow). */
+ * One sink a track. Rows go straight into the column arrays of their depth, so no sort is needed when the
+ * block is written. Within a track zones come in the order of their ends (device tracks: order does not
+ * matter, but what comes late costs more bytes). 32-bit columns hold the gap to the previous zone's end at
+ * this depth, the duration and the child time; a zone that does not fit them, or that began before the block
+ * did, becomes a carried row with absolute times (zone_sink_add_slow). */
 struct zone_group {
     uint64_t last_end;
     uint32_t count, capacity;

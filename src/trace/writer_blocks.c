@@ -284,8 +284,8 @@ static void put_extras(struct trace_writer *w, struct block_scratch *b)
 
 /* --- level of detail inside the block --- */
 
-/* The finest level at which the densest group has one node for `node_rows` zones, or somewhat fewer: what a view
- * shows of other depths then has the same resolution, and at least as few nodes. */
+/* The finest level at which the densest group has one node for `node_rows` zones, or somewhat fewer: what a
+ * view shows of other depths then has the same resolution, and at least as few nodes. */
 static unsigned choose_level(const struct block_scratch *b, const uint64_t *spans, size_t node_rows)
 {
     size_t densest = 0, normal = b->normal.group_count, groups = normal + b->carried.group_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flight recorder (a size limit): segments of an eighth of the limit in files PATH.partial.NNN, each whole
- * by itself; the oldest are deleted as new ones come. At the end the files are joined into one.
+/* The flight recorder (a size limit): segments of an eighth of the limit in files PATH.partial.NNN, each
+ * whole by itself; the oldest are deleted as new ones come. At the end the files are joined into one.
  *
  * What is dropped is counted, and told in a loss record of the segment written then; when that segment is
  * dropped in turn its loss records are told again, so the sums stay right. */
@@ -212,8 +212,8 @@ static int join_into(const struct trace_writer *w, const char *joined, struct er
     return status;
 }
 
-/* The segments stay until the whole file is in place, so that nothing is lost when we are killed meanwhile, or
- * when the disk has no room for a second copy: `opscope recover` does it again then. */
+/* The segments stay until the whole file is in place, so that nothing is lost when we are killed meanwhile,
+ * or when the disk has no room for a second copy: `opscope recover` does it again then. */
 static int join_segments(struct trace_writer *w, struct error *err)
 {
     char *joined = flight_joined_path(w);

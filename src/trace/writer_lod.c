@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels of detail above the block. Each zone block hands over its nodes, already merged two levels up; they
- * wait in memory (3 of them for 1,000 zones or so) until there are 64 Ki or the segment ends. Then they are put
- * in order of track, depth and start, and one pass a level merges them and writes LOD blocks, which say for which
- * blocks they stand. So a level is whole or absent for a stretch of the file, and a reader that misses one falls
- * back to the blocks themselves. A stretch of 64 Ki nodes (20 M zones of a tight loop) takes 4 ms to write: the
- * collector must not stand still for longer, or buffers overflow.
+ * wait in memory (3 of them for 1,000 zones or so) until there are 64 Ki or the segment ends. Then they are
+ * put in order of track, depth and start, and one pass a level merges them and writes LOD blocks, which say
+ * for which blocks they stand. So a level is whole or absent for a stretch of the file, and a reader that
+ * misses one falls back to the blocks themselves. A stretch of 64 Ki nodes (20 M zones of a tight loop)
+ * takes 4 ms to write: the collector must not stand still for longer, or buffers overflow.
  *
- * Levels are a factor of 2 apart but a zone is in every second one only: a block whose own nodes are of level L
- * is in the levels L + 2, L + 4 and so on, so that each level of its row has a quarter of the nodes of the one
- * below. Even and odd levels are made one after the other. */
+ * Levels are a factor of 2 apart but a zone is in every second one only: a block whose own nodes are of
+ * level L is in the levels L + 2, L + 4 and so on, so that each level of its row has a quarter of the nodes
+ * of the one below. Even and odd levels are made one after the other. */
 #include "writer_internal.h"
 
 #include <errno.h>
@@ -75,8 +75,8 @@ static bool same_row(const struct lod_node *a, const struct lod_node *b)
     return a->track == b->track && a->depth == b->depth;
 }
 
-/* The nodes of all runs of one parity, in order. Runs of a row rarely overlap (carried zones do): such rows are
- * sorted. */
+/* The nodes of all runs of one parity, in order. Runs of a row rarely overlap (carried zones do): such rows
+ * are sorted. */
 static bool gather(struct writer_lod *lod, unsigned parity)
 {
     lod->work_count = 0;
@@ -100,8 +100,8 @@ static bool gather(struct writer_lod *lod, unsigned parity)
     return true;
 }
 
-/* Merges the nodes that are in this level; those that enter at a higher one stay as they are until their turn.
- * Returns how many nodes the level has, and in *joined whether blocks enter with it. */
+/* Merges the nodes that are in this level; those that enter at a higher one stay as they are until their
+ * turn. Returns how many nodes the level has, and in *joined whether blocks enter with it. */
 static size_t merge_level(struct writer_lod *lod, unsigned level, bool *joined)
 {
     size_t kept = 0, count = 0, open = SIZE_MAX;

@@ -208,7 +208,8 @@ void trace_writer_sample(struct trace_writer *w, const struct trace_sample *samp
     end_row(b, sample->time, sample->time);
 }
 
-/* Losses wait in a list of their own, where equal ones melt: a disk that stays full makes one record a track. */
+/* Losses wait in a list of their own, where equal ones melt: a disk that stays full makes one record a
+ * track. */
 void trace_writer_loss(struct trace_writer *w, const struct trace_loss *loss)
 {
     for (size_t i = 0; i < w->loss_count; i++) {

@@ -2,9 +2,9 @@
 /* Sinks: the open zone block of each track, its rows already in columns by depth.
  *
  * A group (one depth) holds zones that follow each other; a zone that began before the group's last end, or
- * whose duration or child time needs more than 32 bits, is carried with absolute times instead. A pause longer
- * than 32 bits of ticks starts a new run of the same depth (a rebase). Arrays start small and double, since
- * most threads are short; the memory of all of them is bounded by writing the largest blocks early. */
+ * whose duration or child time needs more than 32 bits, is carried with absolute times instead. A pause
+ * longer than 32 bits of ticks starts a new run of the same depth (a rebase). Arrays start small and double,
+ * since most threads are short; the memory of all of them is bounded by writing the largest blocks early. */
 #include "writer_internal.h"
 
 #include <errno.h>

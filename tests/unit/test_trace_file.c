@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file: while it grows, when it is cut or damaged, in several segments, with a size limit, on a full disk. */
+/* The file: while it grows, when it is cut or damaged, in several segments, with a size limit, on a full
+ * disk. */
 #include "test_trace_support.h"
 
 #include <fcntl.h>

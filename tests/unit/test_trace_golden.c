@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/golden/trace/vN.opscope was written by the release that introduced format version N and is never written
- * again: whatever the reader learns, it must still find exactly this in it.
+/* tests/golden/trace/vN.opscope was written by the release that introduced format version N and is never
+ * written again: whatever the reader learns, it must still find exactly this in it.
  *
  *     test_trace_golden --write FILE      writes what the current version makes of the same recording */
 #include "test_trace_support.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is drawn: at every zoom all zones are in it exactly once, with their time; few rows; single zones exact. */
+/* What is drawn: at every zoom all zones are in it exactly once, with their time; few rows; single zones
+ * exact. */
 #include "test_trace_support.h"
 
 struct made {

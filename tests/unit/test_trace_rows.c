@@ -20,6 +20,43 @@ static bool next_rows(struct trace *t, uint32_t type, size_t *position, struct t
     return true;
 }
 
+static void check_info(struct trace *t)
+{
+    const struct trace_info *info = trace_get_info(t);
+    assert_string_equal(info->program, "test 1.0");
+    assert_string_equal(info->command, "sh -c true");
+    assert_string_equal(info->host, "box");
+    assert_int_equal(info->format_version, 1);
+    assert_int_equal(info->start_ns | info->end_ns | info->zones, 0);
+}
+
+static void check_processes(struct trace *t, uint32_t parent, uint32_t child)
+{
+    assert_int_equal(trace_process_count(t), 2);
+    const struct trace_process *process = trace_get_process(t, parent);
+    assert_int_equal(process->end_ns, 900);
+    assert_int_equal(process->exit_status, 7 << 8);
+    assert_int_equal(process->flags, TRACE_PROCESS_ROOT);
+    assert_string_equal(process->command, "make all");
+    assert_int_equal(trace_get_process(t, child)->parent, parent);
+    assert_int_equal(trace_get_process(t, child)->pid, -5);
+    assert_int_equal(trace_get_process(t, child)->exit_status, TRACE_STATUS_UNKNOWN);
+    assert_null(trace_get_process(t, 2));
+}
+
+static void check_tracks_and_names(struct trace *t, uint32_t queue, uint32_t dma, uint32_t process)
+{
+    assert_int_equal(trace_track_count(t), 2);
+    assert_int_equal(trace_get_track(t, dma)->parent, queue);
+    assert_int_equal(trace_get_track(t, dma)->process, process);
+    assert_int_equal(trace_get_track(t, dma)->number, UINT64_MAX);
+    assert_string_equal(trace_get_track(t, dma)->name, "dma \xc3\xa9");
+    assert_int_equal(trace_name_count(t), 3);
+    assert_int_equal(trace_get_name(t, 1)->colour, 0xff8000);
+    assert_string_equal(trace_get_name(t, 77)->name, "?");
+    assert_string_equal(trace_get_clock(t, TRACE_HOST_CLOCK)->name, "host");
+}
+
 static void test_definitions(void **state)
 {
     const char *path = test_path("definitions.opscope");
@@ -73,33 +110,11 @@ static void test_definitions(void **state)
     assert_int_equal(trace_writer_process(w, &parent), p);
 
     struct trace *t = finish_and_open(w, path);
-    const struct trace_info *info = trace_get_info(t);
-    assert_string_equal(info->program, "test 1.0");
-    assert_string_equal(info->command, "sh -c true");
-    assert_string_equal(info->host, "box");
-    assert_int_equal(info->format_version, 1);
-    assert_int_equal(info->start_ns | info->end_ns | info->zones, 0);
-    assert_int_equal(trace_process_count(t), 2);
-    const struct trace_process *process = trace_get_process(t, p);
-    assert_int_equal(process->end_ns, 900);
-    assert_int_equal(process->exit_status, 7 << 8);
-    assert_int_equal(process->flags, TRACE_PROCESS_ROOT);
-    assert_string_equal(process->command, "make all");
-    assert_int_equal(trace_get_process(t, c)->parent, p);
-    assert_int_equal(trace_get_process(t, c)->pid, -5);
-    assert_int_equal(trace_get_process(t, c)->exit_status, TRACE_STATUS_UNKNOWN);
-    assert_null(trace_get_process(t, 2));
-    assert_int_equal(trace_track_count(t), 2);
-    assert_int_equal(trace_get_track(t, d)->parent, queue);
-    assert_int_equal(trace_get_track(t, d)->process, c);
-    assert_int_equal(trace_get_track(t, d)->number, UINT64_MAX);
-    assert_string_equal(trace_get_track(t, d)->name, "dma \xc3\xa9");
-    assert_int_equal(trace_name_count(t), 3);
+    check_info(t);
+    check_processes(t, p, c);
+    check_tracks_and_names(t, queue, d, c);
     assert_int_equal(trace_get_name(t, b)->line, 4);
-    assert_int_equal(trace_get_name(t, b)->colour, 0xff8000);
     assert_string_equal(trace_get_name(t, e)->name, "");
-    assert_string_equal(trace_get_name(t, 77)->name, "?");
-    assert_string_equal(trace_get_clock(t, TRACE_HOST_CLOCK)->name, "host");
     size_t count;
     const struct trace_part *read = trace_get_description(t, one, &count);
     assert_int_equal(count, 3);
@@ -232,6 +247,64 @@ static void test_counters_and_memory(void **state)
     trace_close(t);
 }
 
+static void check_ops(struct trace *t, uint32_t description)
+{
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    for (; next_rows(t, TRACE_BLOCK_OPS, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_op *op = &rows.ops[i];
+            assert_int_equal(op->call, seen + 1);
+            assert_int_equal(op->type, seen % 3);
+            assert_int_equal(op->device, seen % 2 ? 4 : TRACE_NONE);
+            assert_int_equal(op->description, seen % 2 ? description : TRACE_NONE);
+            assert_int_equal(op->start_ns, 10000 + seen * 100);
+            assert_int_equal(op->end_ns, seen % 10 ? 10060 + seen * 100 : 0);
+        }
+    assert_int_equal(seen, 5000);
+    assert_int_equal(trace_get_info(t)->ops, 5000);
+    trace_rows_free(&rows);
+}
+
+static void check_runs(struct trace *t, uint32_t brisc)
+{
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    for (; next_rows(t, TRACE_BLOCK_RUNS, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_run *run = &rows.runs[i];
+            assert_int_equal(run->call, seen + 1);
+            assert_int_equal(run->session, seen % 4);
+            assert_int_equal(run->cores, 64);
+            assert_int_equal(run->start, 500 + seen * 50); /* ticks */
+            assert_int_equal(run->part_count, seen % 4);
+            if (seen % 4 == 3) {
+                assert_int_equal(run->parts[0].name, brisc);
+                assert_int_equal(run->parts[1].ticks, seen * 2);
+                assert_true(run->parts[2].ticks == UINT64_MAX);
+            }
+        }
+    assert_int_equal(seen, 5000);
+    assert_int_equal(trace_get_info(t)->runs, 5000);
+    trace_rows_free(&rows);
+}
+
+static void check_samples(struct trace *t, uint32_t name)
+{
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    for (; next_rows(t, TRACE_BLOCK_SAMPLES, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            assert_int_equal(rows.samples[i].time, seen * 13);
+            assert_int_equal(rows.samples[i].frame_count, seen % 6);
+            if (seen % 6 > 2)
+                assert_int_equal(rows.samples[i].frames[2], name);
+        }
+    assert_int_equal(seen, 5000);
+    assert_int_equal(trace_get_info(t)->samples, 5000);
+    trace_rows_free(&rows);
+}
+
 /* Ops, their runs on a device (in ticks) with parts, and samples with frames. */
 static void test_ops_runs_samples(void **state)
 {
@@ -244,8 +317,6 @@ static void test_ops_runs_samples(void **state)
     struct trace_clock_point point = {.clock = 1, .ticks = 0, .host_ns = 1000};
     struct trace_part part = {TRACE_PART_INPUT, "shape=32x32"};
     uint32_t description = trace_writer_description(w, &part, 1);
-    struct trace_rows rows = {0};
-    size_t position = 0, seen = 0;
     (void)state;
     trace_writer_clock_point(w, &point);
     for (uint64_t i = 0; i < 5000; i++) {
@@ -277,46 +348,9 @@ static void test_ops_runs_samples(void **state)
         trace_writer_sample(w, &sample);
     }
     struct trace *t = finish_and_open(w, path);
-    for (; next_rows(t, TRACE_BLOCK_OPS, &position, &rows);)
-        for (size_t i = 0; i < rows.count; i++, seen++) {
-            const struct trace_op *op = &rows.ops[i];
-            assert_int_equal(op->call, seen + 1);
-            assert_int_equal(op->type, seen % 3);
-            assert_int_equal(op->device, seen % 2 ? 4 : TRACE_NONE);
-            assert_int_equal(op->description, seen % 2 ? description : TRACE_NONE);
-            assert_int_equal(op->start_ns, 10000 + seen * 100);
-            assert_int_equal(op->end_ns, seen % 10 ? 10060 + seen * 100 : 0);
-        }
-    assert_int_equal(seen, 5000);
-    position = seen = 0;
-    for (; next_rows(t, TRACE_BLOCK_RUNS, &position, &rows);)
-        for (size_t i = 0; i < rows.count; i++, seen++) {
-            const struct trace_run *run = &rows.runs[i];
-            assert_int_equal(run->call, seen + 1);
-            assert_int_equal(run->session, seen % 4);
-            assert_int_equal(run->cores, 64);
-            assert_int_equal(run->start, 500 + seen * 50); /* ticks */
-            assert_int_equal(run->part_count, seen % 4);
-            if (seen % 4 == 3) {
-                assert_int_equal(run->parts[0].name, brisc);
-                assert_int_equal(run->parts[1].ticks, seen * 2);
-                assert_true(run->parts[2].ticks == UINT64_MAX);
-            }
-        }
-    assert_int_equal(seen, 5000);
-    position = seen = 0;
-    for (; next_rows(t, TRACE_BLOCK_SAMPLES, &position, &rows);)
-        for (size_t i = 0; i < rows.count; i++, seen++) {
-            assert_int_equal(rows.samples[i].time, seen * 13);
-            assert_int_equal(rows.samples[i].frame_count, seen % 6);
-            if (seen % 6 > 2)
-                assert_int_equal(rows.samples[i].frames[2], name);
-        }
-    assert_int_equal(seen, 5000);
-    assert_int_equal(trace_get_info(t)->ops, 5000);
-    assert_int_equal(trace_get_info(t)->runs, 5000);
-    assert_int_equal(trace_get_info(t)->samples, 5000);
-    trace_rows_free(&rows);
+    check_ops(t, description);
+    check_runs(t, brisc);
+    check_samples(t, name);
     trace_close(t);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the tests of src/trace: a random generator with a fixed seed, a folder for files, zones as a plain list,
- * and the zones of a trace as the same list. */
+/* For the tests of src/trace: a random generator with a fixed seed, a folder for files, zones as a plain
+ * list, and the zones of a trace as the same list. */
 #ifndef OPSCOPE_TEST_TRACE_SUPPORT_H
 #define OPSCOPE_TEST_TRACE_SUPPORT_H
 
