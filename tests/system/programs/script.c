@@ -304,6 +304,12 @@ static void catch_signal(int signal_number)
     sigaction(signal_number, &action, NULL);
 }
 
+static void wait_for_signal(void)
+{
+    while (!caught)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static void lift_file_size_limit(void)
 {
     struct rlimit limit;
@@ -360,6 +366,8 @@ static bool control_step(const char *verb, const char *value, struct steps *step
         touch_nothing();
     else if (strcmp(verb, "catch") == 0)
         catch_signal((int)number(value));
+    else if (strcmp(verb, "await-signal") == 0)
+        wait_for_signal();
     else if (strcmp(verb, "lift-file-size-limit") == 0)
         lift_file_size_limit();
     else if (strcmp(verb, "ignore") == 0)
