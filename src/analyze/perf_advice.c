@@ -279,6 +279,9 @@ static char *action_of(const struct perf *perf, const struct perf_advice *advice
         if (strstr(perf_text(perf, row->op_code), "Halo"))
             return words(
                 "it copies the edges that the convolution behind it needs: larger shards have fewer edges");
+        if (strstr(perf_text(perf, row->op_code), "Cache"))
+            return words(
+                "the cache has to be written: give it more cores, or let it write several steps at once");
         return words("leave it out: let the op before it write the layout that the op behind it reads");
     default:
         return words("%s", slow_action(perf, row));
