@@ -3,9 +3,7 @@
 not fit is counted exactly, and neither the program nor the machine is harmed."""
 
 import os
-import re
 import resource
-import subprocess
 import unittest
 
 import facts
