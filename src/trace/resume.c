@@ -5,10 +5,8 @@
  * flagged as recovered. The flight recorder's files are taken one after the other. */
 #include "writer_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,43 +397,6 @@ static int take_file(struct trace_writer *w, const char *path, bool *was_complet
 
 /* --- the flight recorder's files --- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    const uint32_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Numbers of the files PATH.partial.NNN, ascending. */
-static int list_segment_files(const char *path, uint32_t **numbers, size_t *count, struct error *err)
-{
-    char *copy = strdup(path), *base_copy = strdup(path);
-    const char *base = base_copy ? basename(base_copy) : NULL;
-    DIR *folder = copy ? opendir(dirname(copy)) : NULL;
-    size_t length = base ? strlen(base) : 0, capacity = 0;
-    int status = folder && base ? 0 : error_set_errno(err, errno ? errno : ENOMEM, "%s", path);
-    *numbers = NULL;
-    *count = 0;
-    for (struct dirent *e; !status && (e = readdir(folder));) {
-        char *end;
-        if (strncmp(e->d_name, base, length) != 0 || strncmp(e->d_name + length, ".partial.", 9) != 0)
-            continue;
-        unsigned long number = strtoul(e->d_name + length + 9, &end, 10);
-        if (*end || end == e->d_name + length + 9 || number > UINT32_MAX - 1)
-            continue;
-        if (!array_reserve(numbers, &capacity, *count + 1, sizeof **numbers))
-            status = error_set_errno(err, ENOMEM, "%s", path);
-        else
-            (*numbers)[(*count)++] = (uint32_t)number;
-    }
-    if (folder)
-        closedir(folder);
-    free(copy);
-    free(base_copy);
-    if (*count)
-        qsort(*numbers, *count, sizeof **numbers, compare_numbers);
-    return status;
-}
-
 static int take_flight_files(struct trace_writer *w, const uint32_t *numbers, size_t count, struct error *err)
 {
     int status = 0;
@@ -490,7 +451,12 @@ int trace_writer_resume(struct trace_writer **out, const char *path, struct erro
         writer_free(w);
         return error_set_errno(err, ENOMEM, "%s", path);
     }
-    int status = list_segment_files(path, &numbers, &count, err);
+    int status = flight_list_segments(path, &numbers, &count, err);
+    if (!status && count && access(partial, F_OK) == 0)
+        status = error_set(err, EEXIST,
+                           "%s and %s.NNN are parts of one recording, whose joining was interrupted: "
+                           "cat them, in order, into one file",
+                           partial, partial);
     if (!status)
         status = count ? take_flight_files(w, numbers, count, err) : take_single_file(w, partial, err);
     free(numbers);

@@ -112,7 +112,9 @@ int trace_writer_open(struct trace_writer **out, const char *path, const struct 
         error_set_errno(err, ENOMEM, "%s", path);
         goto out;
     }
-    status = file_create(w, partial, err);
+    status = flight_clear(w, err);
+    if (!status)
+        status = file_create(w, partial, err);
     if (!status)
         status = file_begin_segment(w, 0, err);
     if (!status && definitions_init(w))
@@ -159,6 +161,10 @@ int trace_writer_tick(struct trace_writer *w, uint64_t now_ns, struct error *err
         w->age_scan_ns = w->now_ns;
         sinks_flush_aged(w);
         rows_flush(w, true);
+        if (w->loss_count && !w->is_full && w->now_ns - w->loss_flush_ns >= BLOCK_AGE_NS) {
+            w->loss_flush_ns = w->now_ns;
+            losses_flush(w);
+        }
     }
     if (w->open_bytes > OPEN_BLOCKS_BUDGET)
         sinks_keep_budget(w);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define MAX_ROWS_A_BLOCK 65536u
 #define MAX_PROCESSES_A_BLOCK 64u
 #define MAX_TRACKS_A_BLOCK 4096u
@@ -66,6 +68,16 @@ void definitions_need_description(struct trace_writer *w, uint32_t id)
     queue(w, &d->new_descriptions, id);
 }
 
+void definitions_drop_unused(struct trace_writer *w)
+{
+    struct writer_definitions *d = &w->definitions;
+    for (size_t i = 0; i < d->new_names.count; i++)
+        d->names[d->new_names.ids[i]].segment = 0;
+    for (size_t i = 0; i < d->new_descriptions.count; i++)
+        d->description_segment[d->new_descriptions.ids[i]] = 0;
+    d->new_names.count = d->new_descriptions.count = 0;
+}
+
 /* Appends the two newest points of a clock once more, so that the next segment has them. */
 static void repeat_points(struct trace_writer *w, uint32_t clock)
 {
@@ -95,6 +107,44 @@ void definitions_new_segment(struct trace_writer *w)
     for (uint32_t i = 0; i < d->track_count; i++)
         if (d->tracks[i].sink && !d->tracks[i].sink->is_closed)
             definitions_need_track(w, i);
+}
+
+/* --- keys --- */
+
+static size_t key_slot(const struct key_map *map, uint64_t key)
+{
+    size_t at = (size_t)hash_mix(key, UINT64_C(0x9e3779b97f4a7c15)) & (map->slot_count - 1);
+    while (map->slots[at].id_plus_1 && map->slots[at].key != key)
+        at = (at + 1) & (map->slot_count - 1);
+    return at;
+}
+
+static uint32_t find_key(const struct key_map *map, uint64_t key)
+{
+    uint32_t id_plus_1 = map->slot_count ? map->slots[key_slot(map, key)].id_plus_1 : 0;
+    return id_plus_1 ? id_plus_1 - 1 : TRACE_NONE;
+}
+
+/* The newest definition with a key is the one that is found. */
+static bool put_key(struct key_map *map, uint64_t key, uint32_t id)
+{
+    if (map->count * 2 >= map->slot_count) {
+        struct key_map larger = {.slot_count = map->slot_count ? map->slot_count * 2 : 64,
+                                 .count = map->count};
+        larger.slots = calloc(larger.slot_count, sizeof *larger.slots);
+        if (!larger.slots)
+            return false;
+        for (size_t i = 0; i < map->slot_count; i++)
+            if (map->slots[i].id_plus_1)
+                larger.slots[key_slot(&larger, map->slots[i].key)] = map->slots[i];
+        free(map->slots);
+        *map = larger;
+    }
+    size_t at = key_slot(map, key);
+    map->count += map->slots[at].id_plus_1 == 0;
+    map->slots[at].key = key;
+    map->slots[at].id_plus_1 = id + 1;
+    return true;
 }
 
 /* --- defining --- */
@@ -157,7 +207,8 @@ uint32_t trace_writer_name(struct trace_writer *w, const char *name, const char 
     }
     if (id == known) {
         fill_name(d, id, line, colour);
-        definitions_need_name(w, id);
+        if (!w->is_full)
+            definitions_need_name(w, id);
     }
     return id;
 }
@@ -196,6 +247,8 @@ uint32_t trace_writer_process(struct trace_writer *w, const struct trace_process
     d->processes[id].process.id = id;
     d->processes[id].process.command = keep_text(d, process->command, MAX_NAME_BYTES);
     d->processes[id].process.host = keep_text(d, process->host, MAX_NAME_BYTES);
+    if (!put_key(&d->process_keys, process->key, id))
+        writer_fail(w, -ENOMEM, NULL);
     definitions_need_process(w, id);
     return id;
 }
@@ -219,6 +272,8 @@ uint32_t trace_writer_track(struct trace_writer *w, const struct trace_track *tr
     if (kept->track.clock >= d->clock_count)
         kept->track.clock = TRACE_HOST_CLOCK;
     kept->segment = 0;
+    if (!put_key(&d->track_keys, track->key, id))
+        writer_fail(w, -ENOMEM, NULL);
     definitions_need_track(w, id);
     return id;
 }
@@ -272,7 +327,8 @@ uint32_t trace_writer_description(struct trace_writer *w, const struct trace_par
     uint32_t id = intern_add(&d->descriptions, d->key.length ? (const char *)d->key.data : "", d->key.length);
     if (id == known) {
         d->description_segment[id] = 0;
-        definitions_need_description(w, id);
+        if (!w->is_full)
+            definitions_need_description(w, id);
     }
     return id;
 }
@@ -281,20 +337,12 @@ uint32_t trace_writer_description(struct trace_writer *w, const struct trace_par
 
 uint32_t trace_writer_find_process(const struct trace_writer *w, uint64_t key)
 {
-    const struct writer_definitions *d = &w->definitions;
-    for (size_t i = d->process_count; i > 0; i--)
-        if (d->processes[i - 1].process.key == key)
-            return (uint32_t)i - 1;
-    return TRACE_NONE;
+    return find_key(&w->definitions.process_keys, key);
 }
 
 uint32_t trace_writer_find_track(const struct trace_writer *w, uint64_t key)
 {
-    const struct writer_definitions *d = &w->definitions;
-    for (size_t i = d->track_count; i > 0; i--)
-        if (d->tracks[i - 1].track.key == key)
-            return (uint32_t)i - 1;
-    return TRACE_NONE;
+    return find_key(&w->definitions.track_keys, key);
 }
 
 const struct trace_process *trace_writer_get_process(const struct trace_writer *w, uint32_t id)
@@ -591,6 +639,8 @@ void definitions_free(struct writer_definitions *d)
     free(d->clocks);
     free(d->points);
     free(d->description_segment);
+    free(d->process_keys.slots);
+    free(d->track_keys.slots);
     free(d->new_names.ids);
     free(d->new_processes.ids);
     free(d->new_tracks.ids);

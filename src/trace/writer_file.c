@@ -20,6 +20,7 @@
 #include "base/hash.h"
 
 #define RESERVE_BYTES ((uint64_t)1 << 20)
+#define SHORT_INDEX_ENTRIES 8192u /* what the reserve holds for certain */
 #define MAX_ALLOCATION_STEP ((uint64_t)8 << 20)
 
 /* --- space --- */
@@ -114,6 +115,7 @@ static int set_full(struct trace_writer *w, int status)
         error_set_errno(&err, -status, "%s: no more zones can be written", w->partial_path);
         w->is_full = true;
         w->full_status = status;
+        definitions_drop_unused(w);
         free_reserve_file(w);
         writer_fail(w, status, &err);
     }
@@ -410,8 +412,8 @@ int file_checkpoint(struct trace_writer *w, bool is_last)
 {
     list_open_zones(w);
     definitions_flush(w);
-    bool is_full = is_last && w->entry_count <= FULL_INDEX_ENTRIES;
-    size_t first = is_full ? 0 : w->checkpoint_entry, count = w->entry_count - first;
+    bool lists_all = is_last && w->entry_count <= (w->is_full ? SHORT_INDEX_ENTRIES : FULL_INDEX_ENTRIES);
+    size_t first = lists_all ? 0 : w->checkpoint_entry, count = w->entry_count - first;
     if (count > BLOCK_MAX_ROWS) /* more than a block holds: never between two checkpoints of 64 MiB */
         count = BLOCK_MAX_ROWS;
     size_t room = count > w->open_zone_count ? count : w->open_zone_count;
@@ -424,10 +426,10 @@ int file_checkpoint(struct trace_writer *w, bool is_last)
     block_begin(&w->builder);
     w->builder.keep_zeros = true;
     values[CHECKPOINT_PREVIOUS] = w->last_checkpoint;
-    values[CHECKPOINT_IS_FULL] = is_full;
+    values[CHECKPOINT_IS_FULL] = lists_all;
     block_add_u64(&w->builder, CHECKPOINT_INFO, values, CHECKPOINT_INFO_VALUES);
     put_entries(w, w->entries + first, count, values);
-    put_track_totals(w, is_full, values);
+    put_track_totals(w, lists_all, values);
     put_open_zones(w, values);
     free(values);
     struct block_header header = {

@@ -6,11 +6,14 @@
  * dropped in turn its loss records are told again, so the sums stay right. */
 #include "writer_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define COPY_BYTES ((size_t)1 << 20)
@@ -27,6 +30,79 @@ char *flight_joined_path(const struct trace_writer *w)
 {
     char *path;
     return asprintf(&path, "%s.partial.join", w->path) < 0 ? NULL : path;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Numbers of the files PATH.partial.NNN, ascending. */
+int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, struct error *err)
+{
+    char *copy = strdup(path), *base_copy = strdup(path);
+    const char *base = base_copy ? basename(base_copy) : NULL;
+    DIR *folder = copy ? opendir(dirname(copy)) : NULL;
+    size_t length = base ? strlen(base) : 0, capacity = 0;
+    int status = folder && base ? 0 : error_set_errno(err, errno ? errno : ENOMEM, "%s", path);
+    *numbers = NULL;
+    *count = 0;
+    for (struct dirent *e; !status && (e = readdir(folder));) {
+        char *end;
+        if (strncmp(e->d_name, base, length) != 0 || strncmp(e->d_name + length, ".partial.", 9) != 0)
+            continue;
+        unsigned long number = strtoul(e->d_name + length + 9, &end, 10);
+        if (*end || end == e->d_name + length + 9 || number > UINT32_MAX - 1)
+            continue;
+        if (!array_reserve(numbers, &capacity, *count + 1, sizeof **numbers))
+            status = error_set_errno(err, ENOMEM, "%s", path);
+        else
+            (*numbers)[(*count)++] = (uint32_t)number;
+    }
+    if (folder)
+        closedir(folder);
+    free(copy);
+    free(base_copy);
+    if (*count)
+        qsort(*numbers, *count, sizeof **numbers, compare_numbers);
+    return status;
+}
+
+/* A file of an earlier recording by this name goes, unless its writer lives. */
+static int remove_stale(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    bool is_held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!is_held)
+        unlink(path);
+    close(fd);
+    return is_held ? error_set(err, EBUSY, "%s: another opscope is writing it", path) : 0;
+}
+
+/* A living recorder holds its newest file alone: that one is tried first. */
+int flight_clear(const struct trace_writer *w, struct error *err)
+{
+    uint32_t *numbers;
+    size_t count;
+    char *partial = NULL;
+    int status = flight_list_segments(w->path, &numbers, &count, err);
+    if (!status && asprintf(&partial, "%s.partial", w->path) < 0) {
+        partial = NULL;
+        status = error_set_errno(err, ENOMEM, "%s", w->path);
+    }
+    if (!status)
+        status = remove_stale(partial, err);
+    for (size_t i = count; i > 0 && !status; i--) {
+        char *path = flight_segment_path(w, numbers[i - 1]);
+        status = path ? remove_stale(path, err) : error_set_errno(err, ENOMEM, "%s", w->path);
+        free(path);
+    }
+    free(numbers);
+    free(partial);
+    return status;
 }
 
 static uint64_t finished_bytes(const struct trace_writer *w)
@@ -212,25 +288,61 @@ static int join_into(const struct trace_writer *w, const char *joined, struct er
     return status;
 }
 
-/* The segments stay until the whole file is in place, so that nothing is lost when we are killed meanwhile,
- * or when the disk has no room for a second copy: `opscope recover` does it again then. */
-static int join_segments(struct trace_writer *w, struct error *err)
+static void remove_segments(const struct trace_writer *w)
 {
-    char *joined = flight_joined_path(w);
-    if (!joined)
-        return error_set_errno(err, ENOMEM, "%s", w->path);
-    int status = join_into(w, joined, err);
-    if (!status && rename(joined, w->path) != 0)
-        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", joined, w->path);
-    if (status)
-        unlink(joined);
-    for (size_t i = 0; i < w->finished_count && !status; i++) {
+    for (size_t i = 0; i < w->finished_count; i++) {
         char *path = flight_segment_path(w, w->finished[i].number);
         if (path)
             unlink(path);
         free(path);
     }
+}
+
+/* No room for a second copy: the first segment's file grows by the others, each deleted once it is in. */
+static int join_in_place(struct trace_writer *w, const char *joined, struct error *err)
+{
+    char *first = flight_segment_path(w, w->finished[0].number);
+    int fd = first && rename(first, joined) == 0 ? open(joined, O_WRONLY | O_CLOEXEC) : -1, status = 0;
+    if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
+        status = error_set_errno(err, errno, "%s: cannot be written", joined);
+    for (size_t i = 1; i < w->finished_count && !status; i++) {
+        char *path = flight_segment_path(w, w->finished[i].number);
+        int copied = path ? append_file(fd, path, w->finished[i].size) : -ENOMEM;
+        if (copied)
+            status = error_set_errno(err, -copied, "%s: cannot be appended to %s", path ? path : "?", joined);
+        else
+            unlink(path);
+        free(path);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(first);
+    return status;
+}
+
+/* The segments stay until the whole file is in place, so that nothing is lost when we are killed meanwhile;
+ * unless the disk has no room for that. */
+static int join_segments(struct trace_writer *w, struct error *err)
+{
+    char *joined = flight_joined_path(w), *partial = NULL;
+    if (!joined || asprintf(&partial, "%s.partial", w->path) < 0) {
+        free(joined);
+        return error_set_errno(err, ENOMEM, "%s", w->path);
+    }
+    const char *whole = joined;
+    int status = join_into(w, joined, err);
+    if (status) {
+        unlink(joined);
+        whole = partial;
+        if (status == -ENOSPC || status == -EDQUOT)
+            status = join_in_place(w, partial, err);
+    }
+    if (!status && rename(whole, w->path) != 0)
+        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", whole, w->path);
+    if (!status)
+        remove_segments(w);
     free(joined);
+    free(partial);
     return status;
 }
 

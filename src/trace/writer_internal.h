@@ -66,6 +66,14 @@ struct writer_clock {
     uint32_t segment;
 };
 
+struct key_map { /* from the keys of processes or tracks to their ids; open addressing, at most half full */
+    struct {
+        uint64_t key;
+        uint32_t id_plus_1; /* 0 = empty */
+    } * slots;
+    size_t slot_count, count;
+};
+
 struct writer_definitions {
     struct intern texts; /* strings of processes, tracks, clocks */
     struct intern name_keys;
@@ -73,6 +81,7 @@ struct writer_definitions {
     size_t name_capacity;
     struct writer_process *processes;
     size_t process_count, process_capacity;
+    struct key_map process_keys, track_keys;
     struct writer_track *tracks;
     size_t track_count, track_capacity;
     struct writer_clock *clocks;
@@ -225,7 +234,7 @@ struct trace_writer {
     struct sink *sinks;
     size_t open_bytes;
     size_t closed_rows; /* rows of closed sinks */
-    uint64_t age_scan_ns;
+    uint64_t age_scan_ns, loss_flush_ns;
     uint32_t zone_limit; /* rows a block */
     uint64_t zone_count;
     struct block_builder builder;
@@ -267,6 +276,10 @@ int flight_rotate(struct trace_writer *w, struct error *err);
 int flight_keep_segment(struct trace_writer *w, struct error *err);
 int flight_end_segment(struct trace_writer *w, struct error *err);
 int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err);
+/* Numbers of the files PATH.partial.NNN, ascending; the caller frees them. */
+int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, struct error *err);
+/* Removes what a dead writer left under this name; -EBUSY when one lives. */
+int flight_clear(const struct trace_writer *w, struct error *err);
 char *flight_joined_path(const struct trace_writer *w);
 int flight_finish(struct trace_writer *w, struct error *err);
 char *flight_segment_path(const struct trace_writer *w, uint32_t number);
@@ -282,6 +295,8 @@ void definitions_need_process(struct trace_writer *w, uint32_t id);
 void definitions_need_description(struct trace_writer *w, uint32_t id);
 int definitions_flush(struct trace_writer *w);
 void definitions_new_segment(struct trace_writer *w);
+/* The disk is full: names and descriptions that no row will use are not written any more. */
+void definitions_drop_unused(struct trace_writer *w);
 size_t definitions_name_count(const struct writer_definitions *d);
 bool definitions_restore_name(struct trace_writer *w, uint32_t id, const struct trace_name *name);
 

@@ -664,6 +664,31 @@ static void test_resume_nothing(void **state)
     assert_int_equal(trace_writer_resume(&w, test_path("junk.opscope"), &err), -EINVAL);
 }
 
+/* What a dead recording left is not mixed into a new one of the same name. */
+static void test_leftovers(void **state)
+{
+    const char *path = test_path("again.opscope");
+    struct recording r;
+    struct trace_writer *other = NULL;
+    struct error err = {0};
+    (void)state;
+    begin_recording(&r, path, 512 << 10);
+    record(&r, 60000);
+    struct trace_writer_options options = {.max_size_bytes = 1 << 20};
+    assert_int_equal(trace_writer_open(&other, path, &options, &err), -EBUSY);
+    trace_writer_abandon(r.w);
+    assert_int_equal(access(test_path("again.opscope.partial.001"), F_OK), 0);
+    ref_free(&r.zones);
+    begin_recording(&r, path, 0);
+    assert_int_equal(access(test_path("again.opscope.partial.001"), F_OK), -1);
+    record(&r, 10);
+    assert_ok(trace_writer_finish(r.w, ERR));
+    struct trace *t = open_trace(path, 0);
+    assert_int_equal(trace_get_info(t)->zones, r.zones.count);
+    trace_close(t);
+    ref_free(&r.zones);
+}
+
 /* --- full disk --- */
 
 /* In a process of its own, since the limit cannot be lifted: 0 = as it should be. */
@@ -745,6 +770,7 @@ int main(void)
         cmocka_unit_test(test_resume_after_power_cut),
         cmocka_unit_test(test_resume_flight),
         cmocka_unit_test(test_resume_nothing),
+        cmocka_unit_test(test_leftovers),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
