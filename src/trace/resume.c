@@ -251,6 +251,13 @@ static int feed_levels(struct trace_writer *w, struct trace *t, uint32_t source,
 
 /* --- a file --- */
 
+static int by_offset(const void *left, const void *right)
+{
+    const struct index_entry *a = left, *b = right;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* In the order of the file, as a checkpoint lists them; the reader has those of the newest checkpoint first. */
 static int take_entries(struct trace_writer *w, const struct trace *t, uint32_t source)
 {
     w->entry_count = 0;
@@ -273,6 +280,8 @@ static int take_entries(struct trace_writer *w, const struct trace *t, uint32_t 
                                                             .type = (uint16_t)e->block.type,
                                                             .lod_level = e->lod_level};
     }
+    if (w->entry_count)
+        qsort(w->entries, w->entry_count, sizeof *w->entries, by_offset);
     return 0;
 }
 

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A collector that dies at a moment of our choice, and recover after it: each zone is in the trace once or counted as
+ * lost once. The death is simulated: the collector and its writer are dropped without a word, as SIGKILL does; what
+ * stays is the file, the segment and the ledger. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "collect_image.h"
+#include "trace/reader.h"
+
+enum { CHUNKS = 8 };
+
+static char base[64];
+static struct image image;
+static struct collection first, second;
+static struct session_control ledger;
+static struct collector_stats stats;
+static struct trace *trace;
+static uint32_t name;
+
+static int set_up_group(void **state)
+{
+    (void)state;
+    snprintf(base, sizeof base, "/tmp/opscope-test-recover-XXXXXX");
+    return mkdtemp(base) ? 0 : -1;
+}
+
+static int tear_down_group(void **state)
+{
+    (void)state;
+    return rmdir(base);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    size_t total = segment_layout(CHUNKS).total;
+    uint8_t *memory =
+        mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return -1;
+    image_init(&image, memory, CHUNKS);
+    name = image_name(&image, "zone");
+    trace = NULL;
+    ledger = (struct session_control){0};
+    if (collection_open(&first, base, 0) != 0)
+        return -1;
+    first.folder.ledger = &ledger;
+    return !collection_add(&first, memory, total);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    trace_close(trace);
+    munmap(image.memory, image.layout.total);
+    return unlink(first.path);
+}
+
+/* Zones one after the other, `count` of them, the first at `start`. */
+static void add_zones(uint32_t chunk, uint64_t start, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        image_zone(&image, chunk, start + 10 * i, start + 10 * i + 5, name);
+}
+
+static void add_message(uint32_t chunk, uint64_t ticks, const char *text)
+{
+    struct slot more = {0, 0};
+    memcpy(&more, text, strlen(text));
+    image_long_record(&image, chunk, ticks, RECORD_MESSAGE, (uint32_t)strlen(text), 0, &more, 1);
+}
+
+static void poll(void)
+{
+    struct error err = {0};
+    first.collector->next_peek_ns = 0;
+    collector_poll(first.collector, &err);
+    assert_int_equal(err.code, 0);
+}
+
+/* Lets everything reach the file that is in the writer's memory. */
+static void write_all(void)
+{
+    struct error err = {0};
+    uint64_t later = clock_raw_ns() + UINT64_C(60000000000);
+    assert_int_equal(trace_writer_tick(first.writer, later, &err), 0);
+}
+
+static void die(void)
+{
+    trace_writer_abandon(first.writer);
+    collector_free(first.collector);
+    close(first.folder.fd);
+}
+
+static const struct trace_info *recover(void)
+{
+    struct error err = {0};
+    second = first;
+    second.folder.ledger = NULL;
+    second.folder.control.ended_zones = ledger.ended_zones;
+    second.folder.control.ending_zones = ledger.ending_zones;
+    second.folder.control.ending_track = ledger.ending_track;
+    second.folder.fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (trace_writer_resume(&second.writer, first.path, &err) != 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(
+        collector_create(&second.collector, &second.folder, second.writer, COLLECTOR_RECOVER, &err), 0);
+    assert_true(collection_add(&second, image.memory, image.layout.total));
+    assert_int_equal(collection_finish(&second, &stats), 0);
+    assert_int_equal(trace_open(&trace, first.path, 0, &err), 0);
+    assert_true(trace_get_info(trace)->is_recovered);
+    return trace_get_info(trace);
+}
+
+static void test_written_and_met_again(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_zones(0, 0, 20);
+    add_message(0, 300, "one");
+    poll();
+    write_all();
+    add_zones(0, 400, 7); /* after the collector has looked for the last time */
+    add_message(0, 500, "two");
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 27);
+    assert_int_equal(info->lost_zones, 0);
+    assert_int_equal(info->points, 2);
+}
+
+static void test_taken_but_not_written(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_zones(0, 0, 20);
+    add_message(0, 300, "one");
+    poll();
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 20); /* still in the chunk: nothing is lost */
+    assert_int_equal(info->lost_zones, 0);
+    assert_int_equal(info->points,
+                     0); /* whether it was written cannot be known: rather once too few than twice */
+}
+
+static void test_chunks_that_were_given_back(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_zones(0, 0, 100);
+    poll();
+    write_all();
+    image_chunk(&image, 0, 0, 1, CHUNK_SEALED)->zones_before = 100;
+    add_zones(0, 2000, 50);
+    poll(); /* these 50 are in the collector's memory only */
+    image_chunk(&image, 1, 0, 2, CHUNK_OWNED)->zones_before = 150;
+    add_zones(1, 4000, 3);
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 103);
+    assert_int_equal(info->lost_zones, 50);
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(losses[0].reason, TRACE_LOSS_COLLECTOR);
+    assert_true(losses[0].track != TRACE_NONE);
+}
+
+static void end_a_thread(uint32_t track, uint32_t zones)
+{
+    image_chunk(&image, 0, track, 0, CHUNK_SEALED)->flags = CHUNK_LAST;
+    add_zones(0, 0, zones);
+    image_descriptor(&image, 0)->lost_zones = 4;
+    poll();
+    assert_int_equal(image_descriptor(&image, 0)->state, CHUNK_FREE);
+}
+
+static void test_threads_that_ended(void **state)
+{
+    (void)state;
+    end_a_thread(0, 10);
+    end_a_thread(1, 20);
+    write_all();
+    end_a_thread(2, 30);
+    assert_int_equal(ledger.ended_zones, 60 + 3 * 4);
+    assert_int_equal(ledger.ending_track, 0);
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones + info->lost_zones, 60 + 3 * 4);
+    assert_int_equal(info->zones, 30);
+}
+
+static void test_nothing_was_written(void **state)
+{
+    (void)state;
+    end_a_thread(0, 10);
+    end_a_thread(1, 20);
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 0);
+    assert_int_equal(info->lost_zones, 38);
+}
+
+/* Killed between the two steps: the chunk of the ending thread is still there, or is gone. */
+static void test_death_between_the_steps(void **state)
+{
+    (void)state;
+    for (int is_gone = 0; is_gone < 2; is_gone++) {
+        if (is_gone) {
+            assert_int_equal(tear_down(state), 0);
+            assert_int_equal(set_up(state), 0);
+        }
+        struct chunk_descriptor *d = image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+        add_zones(0, 0, 25);
+        poll();
+        *d = (struct chunk_descriptor){
+            .state = CHUNK_OWNED, .sequence = 1, .zones_before = 25, .flags = CHUNK_LAST};
+        d->base_ticks = IMAGE_BASE_TICKS;
+        add_zones(0, 1000, 5);
+        struct track *track = first.collector->sources[0]->tracks[0];
+        for (size_t i = 0; !track; i++)
+            track = first.collector->sources[0]->tracks[i];
+        track->zones_begun = 30;
+        ledger_prepare(first.collector, track);
+        assert_true(ledger.ending_track != 0 && ledger.ended_zones == 0 && ledger.ending_zones == 30);
+        if (is_gone)
+            d->state = CHUNK_FREE;
+        die();
+        const struct trace_info *info = recover();
+        assert_int_equal(info->zones, is_gone ? 0 : 5);
+        assert_int_equal(info->lost_zones, is_gone ? 30 : 25);
+    }
+}
+
+static void test_zones_that_began_before(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    for (uint64_t i = 0; i < 3; i++)
+        image_record(&image, 0, i, RECORD_ZONE_BEGIN, name, 0);
+    poll();
+    image_chunk(&image, 1, 0, 1, CHUNK_OWNED)->zones_before = 3;
+    image_descriptor(&image, 1)->depth_at_start = 3;
+    add_zones(1, 100, 1);
+    image_record(&image, 1, 200, RECORD_ZONE_END, 0, 0);
+    die();
+    const struct trace_info *info = recover();
+    size_t open;
+    trace_get_open_zones(trace, &open);
+    assert_int_equal(info->zones, 2);
+    assert_int_equal(open, 2);
+    assert_int_equal(info->lost_zones, 0);
+}
+
+static void test_late_ends_are_told_in_the_next_chunk(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    for (uint64_t i = 0; i < 10; i++)
+        image_record(&image, 0, i, RECORD_ZONE_BEGIN, name, 0);
+    poll();
+    image_chunk(&image, 1, 0, 1, CHUNK_OWNED)->zones_before = 10;
+    image_descriptor(&image, 1)->depth_at_start = 4; /* six had ended without room to say so */
+    image_record(&image, 1, 100, RECORD_LATE_ENDS, 6, 0);
+    add_zones(1, 200, 2);
+    die();
+    const struct trace_info *info = recover();
+    size_t open;
+    trace_get_open_zones(trace, &open);
+    assert_int_equal(info->zones, 8);
+    assert_int_equal(open, 4);
+    assert_int_equal(info->lost_zones, 0);
+}
+
+static void test_numbers_that_make_no_sense(void **state)
+{
+    (void)state;
+    struct chunk_descriptor *d = image_chunk(&image, 0, 0, 7, CHUNK_OWNED);
+    d->depth_at_start = UINT16_MAX;
+    d->zones_before = UINT64_MAX;
+    image_record(&image, 0, 1, RECORD_LATE_ENDS, UINT32_MAX, 0);
+    add_zones(0, 100, 2);
+    uint16_t *taken = (uint16_t *)(void *)(image.memory + image.layout.taken);
+    taken[0] = UINT16_MAX;
+    ledger.ended_zones = UINT64_MAX;
+    ledger.ending_track = 1;
+    die();
+    recover();
+    assert_true(trace_get_info(trace)->is_complete);
+}
+
+/* What the program itself lost is told once: the file has some of it, the descriptor all. */
+static void test_losses_of_the_program(void **state)
+{
+    (void)state;
+    struct chunk_descriptor *d = image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_zones(0, 0, 5);
+    d->lost_zones = 100;
+    d->flags = CHUNK_LOST_FULL;
+    poll();
+    d->state = CHUNK_SEALED;
+    poll();
+    d = image_chunk(&image, 1, 0, 1, CHUNK_OWNED);
+    d->zones_before = 5;
+    d->lost_zones = 100;
+    add_zones(1, 1000, 5);
+    poll(); /* now it is known where the loss of 100 ends: it becomes a row */
+    write_all();
+    struct error err = {0};
+    assert_int_equal(trace_writer_tick(first.writer, clock_raw_ns() + UINT64_C(120000000000), &err), 0);
+    d->lost_zones = 130;
+    d->lost_records = 2;
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 10);
+    assert_int_equal(info->lost_zones, 130);
+    assert_int_equal(info->lost_records, 2);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(test_written_and_met_again),       CASE(test_taken_but_not_written),
+        CASE(test_chunks_that_were_given_back), CASE(test_threads_that_ended),
+        CASE(test_nothing_was_written),         CASE(test_death_between_the_steps),
+        CASE(test_zones_that_began_before),     CASE(test_late_ends_are_told_in_the_next_chunk),
+        CASE(test_numbers_that_make_no_sense),  CASE(test_losses_of_the_program),
+    };
+    return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
+}
