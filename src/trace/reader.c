@@ -448,7 +448,7 @@ const struct trace_part *trace_get_description(const struct trace *t, uint32_t i
     if (id >= t->description_count)
         return NULL;
     *count = t->descriptions[id].part_count;
-    return t->parts + t->descriptions[id].first_part;
+    return *count ? t->parts + t->descriptions[id].first_part : NULL;
 }
 
 /* --- blocks --- */

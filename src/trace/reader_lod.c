@@ -253,10 +253,11 @@ static int draw_levels(struct drawing *d, const struct lod_index *x, const struc
             continue;
         for (size_t i = 0; i < stretch->parts[level]; i++) {
             const struct lod_part *part = &x->parts[stretch->first_part[level] + i];
-            const struct lod_group *groups = x->groups + part->first_group;
             bool is_wanted = false;
-            for (size_t g = 0; g < part->group_count && !is_wanted; g++)
-                is_wanted = groups[g].track == d->track && groups[g].depth == d->depth;
+            for (size_t g = 0; g < part->group_count && !is_wanted; g++) {
+                const struct lod_group *group = &x->groups[part->first_group + g];
+                is_wanted = group->track == d->track && group->depth == d->depth;
+            }
             if (!is_wanted || !overlaps(d, part->entry->min_start_ns, part->entry->last_ns))
                 continue;
             const struct cached *c;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace reader over any bytes: opened plainly and with salvage, everything decoded, windows drawn.
  *
- * A mutation breaks a hash and is then turned away at once; so each input is tried a second time with its hashes
- * made right again, which is what somebody who wants to break the reader would do. */
+ * A mutation breaks a hash and is then turned away at once; so each input is tried a second time with its
+ * hashes made right again, which is what somebody who wants to break the reader would do. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
