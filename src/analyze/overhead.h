@@ -49,8 +49,9 @@ struct overhead_op {
 struct overhead_run {
     char *source; /* a path, or "measured" */
     char *provider, *provider_version, *machine;
-    struct overhead_op *ops; /* by name */
-    size_t op_count;
+    struct overhead_op *ops;
+    size_t op_count, op_capacity;
+    bool is_sorted; /* by name, with overhead_run_sort: finding is quick then */
     double loop_ns; /* what a call of nothing costs: taken off already; NAN when unknown */
     double noise;   /* relative spread of the calibration ops; NAN when unknown */
     bool is_noisy;
@@ -62,7 +63,23 @@ struct overhead_op *overhead_run_find(const struct overhead_run *run, const char
 /* Adds an op, all unknown; NULL when there is no memory. The pointers of earlier ones end with it. */
 struct overhead_op *overhead_run_add(struct overhead_run *run, const char *name, const char *group);
 void overhead_run_sort(struct overhead_run *run);
-/* min, mean ... of an op from its repeats. */
+/* Adds a repeat's figures; false when there is no memory. */
+bool overhead_op_add_repeat(struct overhead_op *op, double dispatch_ns, double total_ns);
+/* Replaces a text of an op or a run (name, reason, provider ...); false when there is no memory. */
+bool overhead_set_text(char **field, const char *text);
+/* min, mean ... of an op from its repeats; NAN where there are none. */
 void overhead_op_summarise(struct overhead_op *op);
+/* "measured", "raised", "hung", "crashed", "out of memory", "left out" */
+const char *overhead_state_name(enum overhead_state state);
+
+/* --- the statistics by themselves --- */
+
+/* Ascending order. */
+void overhead_sort_values(double *values, size_t count);
+/* The p-th quantile (0 to 1) of ascending values, interpolated between neighbours; NAN without values. */
+double overhead_quantile(const double *sorted, size_t count, double p);
+/* The interval of the median that holds it with at least 95 % whatever the distribution: two order statistics, their
+ * ranks from the binomial distribution. Below six values it is all of them, which is less than 95 %. */
+void overhead_median_interval(const double *sorted, size_t count, double *low, double *high);
 
 #endif
