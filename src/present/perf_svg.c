@@ -7,35 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "present/html_page.h"
 #include "present/utf8.h"
-
-void perf_svg_append_text(struct bytes *out, const char *text)
-{
-    struct bytes visible = {0};
-    utf8_append_visible(&visible, text, strlen(text));
-    for (size_t i = 0; i < visible.length; i++) {
-        switch (visible.data[i]) {
-        case '&':
-            bytes_append_text(out, "&amp;");
-            break;
-        case '<':
-            bytes_append_text(out, "&lt;");
-            break;
-        case '>':
-            bytes_append_text(out, "&gt;");
-            break;
-        case '"':
-            bytes_append_text(out, "&quot;");
-            break;
-        case '\'':
-            bytes_append_text(out, "&#39;");
-            break;
-        default:
-            bytes_append_u8(out, visible.data[i]);
-        }
-    }
-    bytes_free(&visible);
-}
 
 static const uint8_t category_rgb[PERF_CATEGORIES][3] = {
     [PERF_COMPUTE] = {94, 72, 168}, [PERF_CCL] = {38, 112, 190}, [PERF_TM] = {34, 134, 84},
@@ -81,7 +54,7 @@ static void append_segment(const struct perf *perf, const struct perf_group *gro
                         x, y, width);
     append_colour(out, group, nth, is_classic);
     bytes_append_text(out, "\"><title>");
-    perf_svg_append_text(out, perf_text(perf, group->key));
+    html_append_text(out, perf_text(perf, group->key));
     bytes_append_format(out, ": %.1f us, %.1f %%, %llu ops</title></rect>\n", group->time_us, group->percent,
                         (unsigned long long)group->count);
     if (width > 46)
@@ -130,7 +103,7 @@ static void append_list(const struct perf *perf, double top, size_t rows, struct
         struct bytes shortened = {0};
         utf8_append_shortened(&shortened, key, strlen(key), 58, "\xe2\x80\xa6");
         bytes_append_u8(&shortened, 0);
-        perf_svg_append_text(out, shortened.failed ? "" : (const char *)shortened.data);
+        html_append_text(out, shortened.failed ? "" : (const char *)shortened.data);
         bytes_free(&shortened);
         if (group->device != PERF_NO_NUMBER)
             bytes_append_format(out, " (device %d)", group->device);
@@ -302,7 +275,7 @@ static void append_point(const struct perf *perf, const struct perf_row *row, co
                         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\" fill-opacity=\".6\"><title>",
                         at_x(axes, row->flops / row->dram_bytes), at_y(axes, row->tflops),
                         2.5 + 1.6 * sqrt(share), perf_svg_category_colour(row->category));
-    perf_svg_append_text(out, perf_text(perf, row->shown));
+    html_append_text(out, perf_text(perf, row->shown));
     bytes_append_format(
         out, " (id %llu): %.1f us, %.2f TFLOP/s, DRAM %.1f %%, FLOPs %.1f %%</title></circle>\n",
         (unsigned long long)row->id, row->time_us, row->tflops, row->dram_percent, row->flops_percent);

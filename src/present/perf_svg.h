@@ -14,8 +14,6 @@ int perf_svg_write_groups(const struct perf *perf, bool is_classic, FILE *out, s
 /* For a page: no XML header; colours by the page's style. */
 void perf_svg_append_groups(const struct perf *perf, bool is_classic, struct bytes *out);
 void perf_svg_append_roofline(const struct perf *perf, struct bytes *out);
-/* Text with & < > " and control characters made harmless. */
-void perf_svg_append_text(struct bytes *out, const char *text);
 const char *perf_svg_category_colour(unsigned category);
 
 #endif
