@@ -8,68 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits of the shortest "%.*e" that reads back, without point and trailing zeros, and its exponent. */
-static int shortest_digits(double magnitude, char digits[20], int *exponent)
-{
-    char text[40];
-    for (int precision = 0; precision < 17; precision++) {
-        snprintf(text, sizeof text, "%.*e", precision, magnitude);
-        if (strtod(text, NULL) == magnitude)
-            break;
-    }
-    int count = 0;
-    const char *at = text;
-    for (; *at && *at != 'e'; at++) {
-        if (*at >= '0' && *at <= '9' && count < 19)
-            digits[count++] = *at;
-    }
-    *exponent = *at == 'e' ? (int)strtol(at + 1, NULL, 10) : 0;
-    while (count > 1 && digits[count - 1] == '0')
-        count--;
-    digits[count] = 0;
-    return count;
-}
-
-void python_append_float(struct bytes *out, double value)
-{
-    char digits[20];
-    int exponent;
-    if (isnan(value)) {
-        bytes_append_text(out, "nan");
-        return;
-    }
-    if (signbit(value))
-        bytes_append_text(out, "-");
-    if (isinf(value)) {
-        bytes_append_text(out, "inf");
-        return;
-    }
-    int count = shortest_digits(fabs(value), digits, &exponent);
-    if (exponent < -4 || exponent >= 16) {
-        bytes_append(out, digits, 1);
-        if (count > 1) {
-            bytes_append_text(out, ".");
-            bytes_append(out, digits + 1, (size_t)count - 1);
-        }
-        bytes_append_format(out, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-        return;
-    }
-    if (exponent < 0) {
-        bytes_append_text(out, "0.");
-        for (int i = -1; i > exponent; i--)
-            bytes_append_text(out, "0");
-        bytes_append(out, digits, (size_t)count);
-        return;
-    }
-    for (int i = 0; i <= exponent; i++)
-        bytes_append_u8(out, i < count ? (uint8_t)digits[i] : '0');
-    bytes_append_text(out, ".");
-    if (count > exponent + 1)
-        bytes_append(out, digits + exponent + 1, (size_t)(count - exponent - 1));
-    else
-        bytes_append_text(out, "0");
-}
-
 /* One code point at text; 0 bytes when these are not UTF-8. */
 static size_t decode(const char *text, size_t length, uint32_t *code)
 {

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as Python prints them. Tables that were made by Python programs are compared by people and by scripts
- * down to the byte, so that these rules are kept exactly: repr of floats and strings, round(), "%.0f". */
+ * down to the byte, so that these rules are kept exactly: repr of strings and (base/python_number.h) floats,
+ * round(), "%.0f". */
 #ifndef OPSCOPE_IMPORT_PYTHON_TEXT_H
 #define OPSCOPE_IMPORT_PYTHON_TEXT_H
 
 #include <stddef.h>
 
 #include "base/bytes.h"
-
-/* repr(float): the fewest digits that read back as the same double, "1.0" with its point, exponents below 1e-4
- * and from 1e16 on; nan, inf, -inf. */
-void python_append_float(struct bytes *out, double value);
+#include "base/python_number.h" /* repr of floats */
 
 /* repr(str) of UTF-8 bytes: '...' unless the text holds ' and no "; what does not print is escaped. Bytes that
  * are not UTF-8 are kept as they are. */

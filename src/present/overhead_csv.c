@@ -18,7 +18,7 @@ void overhead_append_ms(struct bytes *out, double ns)
         return;
     snprintf(text, sizeof text, "%.3f",
              ns / 1e6); /* the decimal nearest to the exact value, as Python rounds */
-    perf_append_exact(out, strtod(text, NULL));
+    python_append_float(out, strtod(text, NULL));
 }
 
 static void append_text(struct bytes *out, const char *text)

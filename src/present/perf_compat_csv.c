@@ -32,7 +32,7 @@ static void append_number(struct bytes *out, double value)
 {
     bytes_append_text(out, ",");
     if (!isnan(value))
-        perf_append_exact(out, value);
+        python_append_float(out, value);
 }
 
 static void append_whole(struct bytes *out, int32_t value)
@@ -63,7 +63,7 @@ static void append_call(struct bytes *out, const struct perf *perf, const struct
     if (row->call_text != PERF_NO_TEXT)
         append_csv_text(out, perf_text(perf, row->call_text));
     else if (isnan(row->call) || perf->call_is_float)
-        perf_append_exact(out, row->call);
+        python_append_float(out, row->call);
     else
         bytes_append_format(out, "%.0f", row->call);
 }
@@ -75,7 +75,7 @@ static void append_cores(struct bytes *out, const struct perf *perf, const struc
     if (isnan(row->cores))
         bytes_append_text(out, is_raw ? "nan" : "");
     else if (is_raw && perf->cores_is_float)
-        perf_append_exact(out, row->cores);
+        python_append_float(out, row->cores);
     else
         bytes_append_format(out, "%.0f", trunc(row->cores));
 }

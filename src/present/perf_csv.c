@@ -38,7 +38,7 @@ static void append_real(struct bytes *out, double value)
 {
     bytes_append_u8(out, ',');
     if (!isnan(value))
-        perf_append_exact(out, value);
+        python_append_float(out, value);
 }
 
 /* Whole numbers without a point. */

@@ -4,9 +4,8 @@
 #define OPSCOPE_PRESENT_PERF_NUMBER_H
 
 #include "base/bytes.h"
+#include "base/python_number.h" /* all digits */
 
-/* The fewest digits that read back as the same double: 1.0, 0.001, 1e-05, nan. */
-void perf_append_exact(struct bytes *out, double value);
 /* 1,234.50: commas between thousands, halves to even. */
 void perf_append_grouped(struct bytes *out, double value, int decimals);
 
