@@ -222,6 +222,8 @@ static PyMethodDef methods[] = {
     {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
     {"hook", hook, METH_NOARGS, "which hook this Python gets"},
     {"zone_begin", zone_begin, METH_O, "zone_begin(name) -> number for scope_end"},
+    {"zone_begin_at", zone_begin_at, METH_VARARGS,
+     "zone_begin_at(name, function, file, line) -> number for scope_end"},
     {"scope_end", scope_end, METH_O, "scope_end(number)"},
     {"zone_text", zone_text, METH_O, "zone_text(text): of the innermost open zone"},
     {"message", message, METH_VARARGS, "message(text)"},

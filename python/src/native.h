@@ -90,11 +90,12 @@ struct code_extra { /* CPython's, private there, the same from 3.6 to 3.13 */
 
 extern Py_ssize_t code_extra_index;
 bool code_sites_init(void);
-bool code_sites_hide(const char *folder); /* code from files in this folder is not recorded */
+bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
 struct code_site *code_site_make(PyCodeObject *code);
 int code_site_begin_line(struct code_site *site, uint32_t line);
 int c_call_begin(PyObject *callable);
 struct opscope_site *named_site(PyObject *name); /* for frames; NULL with an exception */
+PyObject *zone_begin_at(PyObject *self, PyObject *arguments); /* site_zones.c */
 
 static inline struct code_site *code_site_of(PyCodeObject *code)
 {

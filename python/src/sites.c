@@ -40,20 +40,33 @@ bool code_sites_init(void)
     return code_extra_index >= 0;
 }
 
-static char *hidden_folder; /* with a slash at its end */
+static char **hidden_folders; /* each with a slash at its end */
+static size_t hidden_count;
 
 bool code_sites_hide(const char *folder)
 {
     size_t length = strlen(folder);
     char *text = malloc(length + 2);
-    if (!text)
+    char **larger = realloc(hidden_folders, (hidden_count + 1) * sizeof *larger);
+    if (larger)
+        hidden_folders = larger;
+    if (!text || !larger) {
+        free(text);
         return false;
+    }
     memcpy(text, folder, length);
     text[length] = '/';
     text[length + 1] = '\0';
-    free(hidden_folder);
-    hidden_folder = text;
+    hidden_folders[hidden_count++] = text;
     return true;
+}
+
+static bool is_in_hidden_folder(const char *file)
+{
+    for (size_t i = 0; i < hidden_count; i++)
+        if (strncmp(file, hidden_folders[i], strlen(hidden_folders[i])) == 0)
+            return true;
+    return false;
 }
 
 /* UTF-8 of a text; one with lone surrogates gets them escaped. *owner is to be released. */
@@ -87,7 +100,7 @@ static struct code_site *site_allocate(const char *name, const char *file, uint3
     site->site.name = texts;
     site->site.function = texts;
     site->site.file = texts + name_bytes;
-    site->is_hidden = hidden_folder && strncmp(file, hidden_folder, strlen(hidden_folder)) == 0;
+    site->is_hidden = is_in_hidden_folder(file);
     return site;
 }
 
