@@ -51,7 +51,8 @@ static void event_line(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
     PyCodeObject *code = code_of(frame);
-    if (!t->call_count || t->calls[t->call_count - 1].key != code || !opscope_is_recording())
+    if (!t->call_count || t->calls[t->call_count - 1].key != code || !opscope_is_recording() ||
+        !t->calls[t->call_count - 1].is_shown)
         return;
     stack_pop_to(t->calls[t->call_count - 1].depth + 1);
     int line = PyFrame_GetLineNumber(frame);
@@ -69,8 +70,15 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         PyCodeObject *code = code_of(frame);
         stack_started();
         struct code_site *site = code_site_of(code);
-        if (hook_is_active && !site->is_hidden && opscope_is_recording() && opscope_zone_begin_(&site->site))
+        if (!hook_is_active || !opscope_is_recording())
+            break;
+        if (UNLIKELY(site->is_hidden | t->is_muted) && !framework_shows(site)) {
+            stack_push_hidden_call(code);
+            t->is_muted |= framework_mutes(site);
+        } else if (opscope_zone_begin_(&site->site)) {
             stack_push_call(code, t->depth++);
+            t->is_muted = false;
+        }
         break;
     }
     case PyTrace_RETURN:
@@ -80,7 +88,11 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         event_line(frame);
         break;
     case PyTrace_C_CALL:
-        if ((hook_active_flags & HOOK_C_CALLS) && opscope_is_recording() && c_call_begin(argument))
+        if (!(hook_active_flags & HOOK_C_CALLS) || !opscope_is_recording())
+            break;
+        if (UNLIKELY(t->is_muted))
+            stack_push_hidden_call(((PyCFunctionObject *)argument)->m_ml);
+        else if (c_call_begin(argument))
             stack_push_call(((PyCFunctionObject *)argument)->m_ml, t->depth++);
         break;
     case PyTrace_C_RETURN:
@@ -187,6 +199,27 @@ __attribute__((noinline)) static PyObject *evaluate_deep(PyThreadState *thread, 
 }
 #endif
 
+/* A frame without a zone, or the first of the program's own below a framework's. */
+__attribute__((noinline)) static PyObject *evaluate_muted(PyThreadState *thread, eval_frame_type *frame,
+                                                          int throwflag, struct code_site *site)
+{
+    struct thread_stack *t = &thread_stack;
+    bool was_muted = t->is_muted, is_shown = framework_shows(site);
+    uint32_t depth = t->depth;
+    if (is_shown && opscope_zone_begin_(&site->site)) {
+        t->depth = depth + 1;
+        t->is_muted = false;
+    } else {
+        is_shown = false;
+        t->is_muted |= framework_mutes(site);
+    }
+    PyObject *result = previous(thread, frame, throwflag);
+    t->is_muted = was_muted;
+    if (is_shown)
+        stack_pop_to(depth);
+    return result;
+}
+
 static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int throwflag)
 {
     PyCodeObject *code = frame->f_code;
@@ -206,7 +239,9 @@ static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int thr
     stack_started();
     uint32_t depth = t->depth;
     struct code_site *site = code_site_of(code);
-    if (UNLIKELY(site->is_hidden || !opscope_zone_begin_(&site->site)))
+    if (UNLIKELY(site->is_hidden | t->is_muted))
+        return evaluate_muted(thread, frame, throwflag, site);
+    if (UNLIKELY(!opscope_zone_begin_(&site->site)))
         return previous(thread, frame, throwflag);
     t->depth = depth + 1;
     PyObject *result = previous(thread, frame, throwflag);

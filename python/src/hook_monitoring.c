@@ -25,8 +25,13 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, Py_ssize_t coun
         struct thread_stack *t = &thread_stack;
         stack_started();
         struct code_site *site = code_site_of((PyCodeObject *)args[0]);
-        if (!site->is_hidden && opscope_zone_begin_(&site->site))
+        if (UNLIKELY(site->is_hidden | t->is_muted) && !framework_shows(site)) {
+            stack_push_hidden_call(args[0]);
+            t->is_muted |= framework_mutes(site);
+        } else if (opscope_zone_begin_(&site->site)) {
             stack_push_call(args[0], t->depth++);
+            t->is_muted = false;
+        }
     }
     Py_RETURN_NONE;
 }
@@ -44,7 +49,8 @@ static PyObject *on_line(PyObject *self, PyObject *const *args, Py_ssize_t count
 {
     (void)self;
     struct thread_stack *t = &thread_stack;
-    if (count >= 2 && t->call_count && t->calls[t->call_count - 1].key == args[0] && opscope_is_recording()) {
+    if (count >= 2 && t->call_count && t->calls[t->call_count - 1].key == args[0] &&
+        t->calls[t->call_count - 1].is_shown && opscope_is_recording()) {
         long line = PyLong_AsLong(args[1]);
         stack_pop_to(t->calls[t->call_count - 1].depth + 1);
         if (line > 0 && code_site_begin_line(code_site_of((PyCodeObject *)args[0]), (uint32_t)line))
@@ -65,7 +71,9 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count
     (void)self;
     if (count >= 3 && hook_is_active && opscope_is_recording() && !is_python_callable(args[2])) {
         struct thread_stack *t = &thread_stack;
-        if (c_call_begin(args[2]))
+        if (UNLIKELY(t->is_muted))
+            stack_push_hidden_call(args[2]);
+        else if (c_call_begin(args[2]))
             stack_push_call(args[2], t->depth++);
     }
     Py_RETURN_NONE;

@@ -41,6 +41,18 @@ FUNCTION(hide)
     Py_RETURN_NONE;
 }
 
+FUNCTION(add_folder)
+{
+    UNUSED_SELF;
+    const char *folder;
+    int place;
+    if (!PyArg_ParseTuple(arguments, "si:add_folder", &folder, &place))
+        return NULL;
+    if (!framework_add_folder(folder, (enum site_place)place))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyObject *is_recording(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -218,6 +230,8 @@ static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, "start(flags): install the hook; False outside a session"},
     {"stop", stop, METH_NOARGS, "stop(): remove the hook"},
     {"hide", hide, METH_VARARGS, "hide(folder): do not record code from files there"},
+    {"add_folder", add_folder, METH_VARARGS,
+     "add_folder(folder, PROGRAM | LIBRARY | FRAMEWORK): see framework.c"},
     {"is_recording", is_recording, METH_NOARGS, "is there a session?"},
     {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
     {"hook", hook, METH_NOARGS, "which hook this Python gets"},
@@ -252,6 +266,9 @@ PyMODINIT_FUNC PyInit__native(void)
     if (made && (PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
                  PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) != 0 ||
                  PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) != 0 ||
+                 PyModule_AddIntConstant(made, "PROGRAM", PLACE_PROGRAM) != 0 ||
+                 PyModule_AddIntConstant(made, "LIBRARY", PLACE_LIBRARY) != 0 ||
+                 PyModule_AddIntConstant(made, "FRAMEWORK", PLACE_FRAMEWORK) != 0 ||
                  PyModule_AddStringConstant(made, "version", opscope_recorder_version()) != 0)) {
         Py_DECREF(made);
         return NULL;

@@ -40,6 +40,8 @@ enum hook_flags {
 struct open_call {   /* of hooks that are told of a return rather than seeing the call return */
     const void *key; /* code object, method definition or callable: compared, never used */
     uint32_t depth;
+    bool is_shown;  /* has a zone */
+    bool was_muted; /* the thread's is_muted before it */
 };
 
 struct open_scope { /* zone(...) and op(...) of a program */
@@ -49,6 +51,7 @@ struct open_scope { /* zone(...) and op(...) of a program */
 
 struct thread_stack {
     uint32_t depth;
+    bool is_muted; /* below a framework's frame: only the program's own code is shown, see framework.c */
     uint32_t name_tries; /* how many events have looked for the thread's name */
     char *stack_limit;   /* hook_frame.c: deeper than this, no C frame a call; NULL = not looked up */
     struct open_call *calls;
@@ -62,7 +65,8 @@ extern __thread struct thread_stack thread_stack;
 
 void stack_pop_to(uint32_t depth); /* ends zones until only this many are open */
 void stack_push_call(const void *key, uint32_t depth);
-void stack_end_call(const void *key); /* the innermost call of that key, and all above it */
+void stack_push_hidden_call(const void *key); /* no zone; what it says about muting lasts until its end */
+void stack_end_call(const void *key);         /* the innermost call of that key, and all above it */
 uint64_t stack_push_scope(uint32_t depth);
 void stack_end_scope(uint64_t serial); /* nothing when a frame's end has already ended it */
 void stack_drop_calls(void);
@@ -80,8 +84,11 @@ struct code_site {
     struct opscope_site site;
     struct opscope_site *lines; /* of firstlineno, firstlineno + 1, ... */
     uint32_t line_count;
-    bool is_hidden; /* the package's own code */
+    bool is_hidden; /* the package's own code, or a framework's */
+    uint8_t place;  /* enum site_place; only looked at while a thread is muted */
 };
+
+enum site_place { PLACE_UNKNOWN = 0, PLACE_PROGRAM, PLACE_LIBRARY, PLACE_FRAMEWORK };
 
 struct code_extra { /* CPython's, private there, the same from 3.6 to 3.13 */
     Py_ssize_t size;
@@ -94,7 +101,7 @@ bool code_sites_hide(const char *folder); /* code from files in this folder, too
 struct code_site *code_site_make(PyCodeObject *code);
 int code_site_begin_line(struct code_site *site, uint32_t line);
 int c_call_begin(PyObject *callable);
-struct opscope_site *named_site(PyObject *name); /* for frames; NULL with an exception */
+struct opscope_site *named_site(PyObject *name);              /* for frames; NULL with an exception */
 PyObject *zone_begin_at(PyObject *self, PyObject *arguments); /* site_zones.c */
 
 static inline struct code_site *code_site_of(PyCodeObject *code)
@@ -105,6 +112,16 @@ static inline struct code_site *code_site_of(PyCodeObject *code)
         return extra->extras[code_extra_index];
 #endif
     return code_site_make(code);
+}
+
+/* --- frameworks (framework.c) --- */
+
+bool framework_add_folder(const char *folder, enum site_place place);
+bool framework_has_file(const char *file);    /* is it a framework's? */
+bool framework_shows(struct code_site *site); /* in a muted thread, or for a hidden site: is there a zone? */
+static inline bool framework_mutes(const struct code_site *site) /* after framework_shows */
+{
+    return site->place == PLACE_FRAMEWORK;
 }
 
 /* --- hooks: one of the two files is empty, by version --- */

@@ -100,7 +100,7 @@ static struct code_site *site_allocate(const char *name, const char *file, uint3
     site->site.name = texts;
     site->site.function = texts;
     site->site.file = texts + name_bytes;
-    site->is_hidden = is_in_hidden_folder(file);
+    site->is_hidden = is_in_hidden_folder(file) || framework_has_file(file);
     return site;
 }
 

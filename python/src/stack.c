@@ -36,7 +36,16 @@ void stack_push_call(const void *key, uint32_t depth)
     struct thread_stack *t = &thread_stack;
     if (t->call_count == t->call_capacity && !grow((void **)&t->calls, &t->call_capacity, sizeof *t->calls))
         return;
-    t->calls[t->call_count++] = (struct open_call){key, depth};
+    t->calls[t->call_count++] = (struct open_call){key, depth, true, t->is_muted};
+}
+
+void stack_push_hidden_call(const void *key)
+{
+    struct thread_stack *t = &thread_stack;
+    uint32_t count = t->call_count;
+    stack_push_call(key, t->depth);
+    if (t->call_count > count)
+        t->calls[count].is_shown = false;
 }
 
 void stack_end_call(const void *key)
@@ -48,6 +57,7 @@ void stack_end_call(const void *key)
     if (!i) /* begun before the hook */
         return;
     t->call_count = i - 1;
+    t->is_muted = t->calls[i - 1].was_muted;
     stack_pop_to(t->calls[i - 1].depth);
 }
 
@@ -58,6 +68,7 @@ void stack_drop_calls(void)
     if (t->call_count)
         stack_pop_to(t->calls[0].depth);
     t->call_count = 0;
+    t->is_muted = false;
 }
 
 uint64_t stack_push_scope(uint32_t depth)
