@@ -2,8 +2,8 @@
 """Starts recording in a Python process of a session. Imported before the program, so it imports next to nothing.
 
 OPSCOPE_PYTHON_TRACE says what to record: a comma-separated list of calls, lines, c-calls, profile (the profile
-function instead of frame evaluation), partial (only while a Profiler is enabled), or off (only what the
-program marks up)."""
+function instead of frame evaluation), partial (only while a Profiler is enabled), framework (pytest's own frames,
+too), or off (only what the program marks up)."""
 
 import os
 import sys
@@ -38,6 +38,22 @@ class Finder:
             )
         if name == "tracy":
             return external.spec_from_file_location(name, os.path.join(self.package, "_tracy.py"))
+        return None
+
+
+class FrameworkFinder:
+    """First in sys.meta_path, finds nothing: it waits for pytest, whose plugin is in this package."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def find_spec(self, name, path=None, target=None):
+        if (name == "pytest" or name == "_pytest") and self in sys.meta_path:
+            path = os.path.join(self.package, "_frameworks.py")
+            spec = external.spec_from_file_location("opscope._frameworks", path)
+            module = _frozen_importlib.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            sys.meta_path[sys.meta_path.index(self)] = module.pytest_is_imported(native, "framework" in words())
         return None
 
 
@@ -79,6 +95,7 @@ def start(package):
     if not wanted or is_own_command():
         return
     sys.meta_path.append(Finder(package))
+    sys.meta_path.insert(0, FrameworkFinder(package))
     if "off" in wanted:
         return
     native = load_native(package)

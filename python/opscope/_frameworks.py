@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are run by a framework: so far pytest. Loaded when a process of a session first imports it.
+
+The plugin (pytest_plugin.py) is loaded as if it stood in PYTEST_PLUGINS. It does not stand there: the variable would
+go on to every child, and one without this package would end with an error. So the method of pytest that reads the
+variable is wrapped, once, when its module is imported; `-p no:opscope` turns the plugin off as usual."""
+
+import os
+import sys
+
+import _frozen_importlib_external as external
+
+PLUGIN = "opscope.pytest_plugin"
+FRAMES_OF_PYTEST = ("_pytest", "pytest", "pluggy", "xdist", "execnet", "iniconfig")
+
+
+def folders_of(name):
+    """Where a top-level package or module lies; nothing of it is imported."""
+    spec = external.PathFinder.find_spec(name)
+    return list(spec.submodule_search_locations or ()) if spec is not None else []
+
+
+def library_folders():
+    found = {os.path.dirname(os.__file__)}
+    for entry in sys.path:
+        if os.path.basename(entry.rstrip("/")) in ("site-packages", "dist-packages"):
+            found.add(entry.rstrip("/"))
+    return sorted(found)
+
+
+def hide_frames(native):
+    """Of pytest's own, and of libraries that it calls for itself."""
+    for folder in library_folders():
+        native.add_folder(folder, native.LIBRARY)
+    for name in FRAMES_OF_PYTEST:
+        for folder in folders_of(name):
+            native.add_folder(folder, native.FRAMEWORK)
+
+
+def load_plugin_with(module):
+    """module is _pytest.config, just executed."""
+    manager = getattr(module, "PytestPluginManager", None)
+    consider = getattr(manager, "consider_env", None)
+    if consider is None:
+        return
+
+    def consider_env(self):
+        consider(self)
+        try:
+            self.import_plugin(PLUGIN)
+        except Exception as error:  # the tests must run, whatever is wrong with the profiler
+            sys.stderr.write("opscope: tests have no zones of their own: %s\n" % (error,))
+
+    consider_env.__doc__ = consider.__doc__
+    manager.consider_env = consider_env
+
+
+class Finder:
+    """First in sys.meta_path until pytest is there; finds nothing itself."""
+
+    def __init__(self, native, shows_frames):
+        self.native = native
+        self.shows_frames = shows_frames
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "_pytest.config":
+            return self.find_config(name, path)
+        return None
+
+    def find_config(self, name, path):
+        sys.meta_path.remove(self)
+        spec = None
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path)
+            if spec is not None:
+                break
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is None:
+            return spec
+
+        def exec_module(module):
+            del spec.loader.exec_module  # the loader is as it was
+            execute(module)
+            load_plugin_with(module)
+
+        try:
+            spec.loader.exec_module = exec_module
+        except AttributeError:
+            pass
+        return spec
+
+
+def pytest_is_imported(native, shows_frames):
+    """In the place of the finder that has noticed it."""
+    if native is not None and not shows_frames:
+        hide_frames(native)
+    return Finder(native, shows_frames)
