@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/suite_python.py runs: python_workloads.py fib|mixed|numpy|many [cprofile]. Prints "seconds SECONDS s", the
-best of several rounds, so that start-up and the import of the profiler do not count."""
+"""What bench/suite_python.py runs: python_workloads.py fib|mixed|numpy|ccalls|many [tool [seconds]]. Prints
+"seconds SECONDS s", the best of the rounds that fit into so many seconds (two at
+least), so that start-up and the import of a profiler do not count.
 
+The tool is what watches the work from inside this process: floor-calls, floor-lines, floor-lines-only (python_floor.c),
+cprofile, viztracer, or plain: nothing, or opscope from outside. The process keeps to the CPU that BENCH_CPU names; a
+collector has the others."""
+
+import os
 import sys
 import time
 
@@ -49,6 +55,17 @@ def numpy_loop():
         x = step(x)
 
 
+def c_calls():
+    """A call of a C function about every 30 ns, and hardly one of a Python function."""
+    items, table, text = [], {}, "abc"
+    for i in range(40000):
+        items.append(i)
+        table.get(text)
+        len(items)
+        abs(i)
+        text.upper()
+
+
 def many():
     for _ in range(100):
         fib(18)
@@ -56,19 +73,53 @@ def many():
         fib(22)
 
 
-# Short rounds, many of them: the best one met a quiet moment of the machine.
-WORK = {"fib": (lambda: fib(21), 150), "mixed": (mixed, 25), "numpy": (numpy_loop, 9), "many": (many, 1)}
+WORK = {"fib": lambda: fib(27), "mixed": mixed, "numpy": numpy_loop, "ccalls": c_calls, "many": many}
+FEWEST_ROUNDS = 2
 
-if __name__ == "__main__":
-    work, rounds = WORK[sys.argv[1]]
-    if sys.argv[2:] == ["cprofile"]:
+
+def start(tool):
+    """Returns what has to live as long as the work."""
+    if tool == "cprofile":
         import cProfile
 
-        cProfile.Profile().enable()
-    best = None
-    for _ in range(rounds):
+        profile = cProfile.Profile()
+        profile.enable()
+        return profile
+    if tool == "viztracer":
+        from viztracer import VizTracer
+
+        tracer = VizTracer(verbose=0)
+        tracer.start()
+        return tracer
+    if tool.startswith("floor-"):
+        import python_floor
+
+        getattr(python_floor, "start_" + tool[len("floor-") :].replace("-", "_"))()
+        return python_floor
+    return None
+
+
+def keep_to_one_cpu():
+    if "BENCH_CPU" in os.environ:
+        os.sched_setaffinity(0, {int(os.environ["BENCH_CPU"])})
+
+
+if __name__ == "__main__":
+    work = WORK[sys.argv[1]]
+    tool = sys.argv[2] if len(sys.argv) > 2 else "plain"
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+    keep_to_one_cpu()
+    watcher = start(tool)
+    best, spent, rounds = None, 0, 0
+    while rounds < FEWEST_ROUNDS or spent < seconds:
         begin = time.perf_counter()
         work()
         elapsed = time.perf_counter() - begin
         best = elapsed if best is None or elapsed < best else best
+        spent += elapsed
+        rounds += 1
+        if work is many:
+            break
+    if tool.startswith("floor-") and watcher.count() == 0:
+        sys.exit("the floor's hook saw nothing")
     print("seconds %.9f s" % best)

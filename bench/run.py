@@ -4,8 +4,10 @@
 
     bench/run.py [--build BUILD] [--only WORD] [--quick] [--write docs/benchmarks.md]
 
-Each bench/suite_*.py has a function rows(bench) that yields Row objects; it may raise Skip with a reason. Nothing here
-is a test: a missed budget is shown, and the status stays 0 (--strict makes it 1). Run it on a quiet machine."""
+Each bench/suite_*.py has a function rows(bench) that yields Row objects. It yields a Skip with a reason for a single
+measurement that cannot be made here, and raises one when nothing can. Nothing here is a test: a missed budget is shown,
+and the status stays 0 (--strict makes it 1). Run it on a quiet machine. --write takes a whole run: all rows of
+docs/benchmarks.md come from one, with the commit and the machine's load in it."""
 
 import argparse
 import glob
@@ -22,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Skip(Exception):
-    """Raised by a suite or a measurement that cannot be made here; the text says why."""
+    """Raised or yielded by a suite for what cannot be measured here; the text says why."""
 
 
 class Row:
@@ -131,43 +133,73 @@ def machine_text():
     return f"{os.cpu_count()} x {model or platform.machine()}, {memory:.0f} GiB, Linux {platform.release()}"
 
 
-def write_markdown(path, lines, skipped):
+def commit_text():
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def write_markdown(path, tables, skipped, loads):
+    """One section a suite, all of one run."""
     with open(path, "w", encoding="utf-8") as file:
-        file.write("# Benchmarks\n\nMade by `make bench` (`bench/run.py --write docs/benchmarks.md`) on one machine: ")
-        file.write(machine_text() + ".\nMachines differ; the ratios to a floor measured in the same run are what to compare.\n\n")
-        for line in [HEADER, ["---"] * len(HEADER)] + lines:
-            file.write("| " + " | ".join(line) + " |\n")
-        for text in skipped:
-            file.write(f"\nNot measured: {text}\n")
+        file.write("# Benchmarks\n\nMade by one run of `bench/run.py --write docs/benchmarks.md` (`make bench` prints the same) at\n")
+        file.write(f"commit {commit_text()} on one machine: {machine_text()}; load {loads[0]:.1f} before the run, ")
+        file.write(f"{loads[1]:.1f} after it.\n")
+        file.write("Machines differ; the ratios to a floor or a peer measured in the same run are what to compare.\n")
+        for title, lines in tables:
+            file.write(f"\n## {title}\n\n")
+            for line in [HEADER, ["---"] * len(HEADER)] + lines:
+                file.write("| " + " | ".join(line) + " |\n")
+        if skipped:
+            file.write("\n## Not measured\n\n")
+            for text in skipped:
+                file.write(f"- {text}\n")
+
+
+def measure(bench, name, module, skipped):
+    """The rows of one suite, printed as they come."""
+    print(f"measuring {name} ...", file=sys.stderr, flush=True)
+    rows = []
+    try:
+        for row in module.rows(bench):
+            if isinstance(row, Skip):
+                skipped.append(f"{name}: {row}")
+                continue
+            rows.append(row)
+            print("  " + "  ".join(cell for cell in cells(row) if cell), file=sys.stderr, flush=True)
+    except Skip as reason:
+        skipped.append(f"{name}: {reason}")
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="suites whose name contains this")
     parser.add_argument("--quick", action="store_true", help="a tenth of the data: for trying the suites")
-    parser.add_argument("--write", metavar="FILE")
+    parser.add_argument("--write", metavar="FILE", help="docs/benchmarks.md; not with --only or --quick")
     parser.add_argument("--strict", action="store_true", help="status 1 when a budget is missed")
     options = parser.parse_args()
-    lines, skipped, missed = [], [], 0
+    if options.write and (options.only or options.quick):
+        parser.error("--write takes a whole run: all rows of a document come from one")
+    tables, skipped, load_before = [], [], os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="opscope-bench-") as folder:
         bench = Bench(options.build, folder, options.quick)
         for name, module in suites(options.only):
-            print(f"measuring {name} ...", file=sys.stderr, flush=True)
-            try:
-                for row in module.rows(bench):
-                    lines.append(cells(row))
-                    missed += row.verdict == "MISSED"
-                    print("  " + "  ".join(cell for cell in lines[-1] if cell), file=sys.stderr, flush=True)
-            except Skip as reason:
-                skipped.append(f"{name}: {reason}")
-    print(machine_text() + f", load {os.getloadavg()[0]:.1f}")
-    print_table(lines)
+            rows = measure(bench, name, module, skipped)
+            if rows:
+                tables.append((getattr(module, "TITLE", name.capitalize()), rows))
+    loads = load_before, os.getloadavg()[0]
+    rows = [row for _, table in tables for row in table]
+    verdicts = [row.verdict for row in rows]
+    print(f"{machine_text()}, load {loads[0]:.1f} before, {loads[1]:.1f} after, commit {commit_text()}")
+    print_table([cells(row) for row in rows])
     for text in skipped:
         print(f"not measured: {text}")
+    print(f"{len(rows)} rows: {verdicts.count('met')} budgets met, {verdicts.count('MISSED')} missed, {len(skipped)} not measured")
     if options.write:
-        write_markdown(options.write, lines, skipped)
-    return 1 if options.strict and missed else 0
+        write_markdown(options.write, [(title, [cells(row) for row in table]) for title, table in tables], skipped, loads)
+    return 1 if options.strict and "MISSED" in verdicts else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python: what recording calls costs, beside the same program untraced and under cProfile, in the same run."""
+"""Python: what recording calls, C calls and lines costs, beside the same program untraced, under the barest hook that
+CPython allows (python_floor.c), cProfile and viztracer (where pip can get it), all in the same run.
+
+Every figure of a workload is the best of many short rounds; the tools take turns, so that a slow moment of the machine
+meets all alike. The program keeps to one CPU, the collector to the others."""
 
 import json
 import os
@@ -9,19 +13,94 @@ import time
 from run import HERE, Row, Skip
 
 WORKLOADS = os.path.join(HERE, "python_workloads.py")
-ROUNDS = 3
+TURNS = 5
+SECONDS_A_TURN = 0.3
+PROGRAM_CPU = max(os.sched_getaffinity(0))
+FIB_EVENTS = 2 * 635_621  # calls and returns of fib(27)
 
 
-def fib_calls(n):
-    """Calls that fib(n) makes, itself included."""
-    a, b = 1, 1
-    for _ in range(n - 1):
-        a, b = b, a + b + 1
-    return b
+class Python:
+    """One interpreter, with the floor's extension compiled for it and viztracer beside it."""
+
+    def __init__(self, bench, path):
+        self.bench, self.path = bench, path
+        query = (
+            "import sys, sysconfig; print('%d.%d.%d' % sys.version_info[:3]); print(sysconfig.get_paths()['include']);"
+            "print(sysconfig.get_config_var('EXT_SUFFIX'))"
+        )
+        version, self.include, self.suffix = subprocess.check_output([path, "-c", query], text=True).split()
+        self.version = tuple(int(part) for part in version.split("."))
+        self.name = "Python " + version
+        self.folder = bench.path("python-" + version + path.replace("/", "-"))
+        os.makedirs(self.folder, exist_ok=True)
+        self.notes = []
+        self.has_floor = self.build_floor()
+        self.viztracer = self.get_viztracer()
+
+    def build_floor(self):
+        out = os.path.join(self.folder, "python_floor" + self.suffix)
+        source = os.path.join(HERE, "python_floor.c")
+        command = ["cc", "-O2", "-shared", "-fPIC", "-isystem", self.include, source, "-o", out]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            self.notes.append(f"the bare hook: {done.stdout.strip().splitlines()[-1]}")
+        return done.returncode == 0
+
+    def get_viztracer(self):
+        """The interpreter of a virtual environment with viztracer in it (and NumPy where the system has it), or None."""
+        folder = os.path.join(self.folder, "venv")
+        python = os.path.join(folder, "bin", "python3")
+        install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "1", "viztracer"]
+        for command in ([self.path, "-m", "venv", "--system-site-packages", folder], install):
+            try:
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180, check=False)
+            except subprocess.TimeoutExpired:
+                self.notes.append("viztracer: pip takes too long")
+                return None
+            if done.returncode != 0:
+                lines = done.stdout.decode(errors="replace").strip().splitlines() or ["no reason given"]
+                self.notes.append(f"viztracer: {lines[-1][:160]}")
+                return None
+        return python
+
+    def measure(self, work, tool):
+        """Best time of a workload under a tool: one of python_workloads.py, or opscope:WORDS for OPSCOPE_PYTHON_TRACE."""
+        env = {**os.environ, "PYTHONPATH": self.folder, "OPENBLAS_NUM_THREADS": "1", "BENCH_CPU": str(PROGRAM_CPU)}
+        python = self.viztracer if tool == "viztracer" else self.path
+        command = [python, WORKLOADS, work, "plain" if tool.startswith("opscope:") else tool,
+                   str(0.1 if self.bench.quick else SECONDS_A_TURN)]
+        if tool.startswith("opscope:"):
+            env["OPSCOPE_PYTHON_TRACE"] = tool[len("opscope:") :]
+            command = [self.bench.opscope, "run", "-q", "-o", os.path.join(self.folder, "t.opscope"), "--", *command]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=leave_the_last_cpu, check=False)
+        if done.returncode != 0:
+            raise Skip(f"{self.name}, {work} under {tool}: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}")
+        return float(done.stdout.split()[1])
+
+    def compare(self, work, tools):
+        """{tool: best seconds}, the tools taking turns."""
+        if not self.viztracer:
+            tools = [tool for tool in tools if tool != "viztracer"]
+        if not self.has_floor:
+            tools = [tool for tool in tools if not tool.startswith("floor-")]
+        best = {}
+        for _ in range(2 if self.bench.quick else TURNS):
+            for tool in tools:
+                seconds = self.measure(work, tool)
+                best[tool] = min(seconds, best.get(tool, seconds))
+        return best
+
+
+def leave_the_last_cpu():
+    """In the child: the collector stays off the CPU that the program keeps to. The program takes it back itself."""
+    others = os.sched_getaffinity(0) - {PROGRAM_CPU}
+    if others:
+        os.sched_setaffinity(0, others)
 
 
 def interpreters(bench):
-    """(version, path) of each interpreter that the build has an extension for."""
+    """Those that the build has an extension for."""
     try:
         with open(os.path.join(bench.build, "python", "interpreters.txt"), encoding="utf-8") as file:
             paths = file.read().split()
@@ -30,73 +109,107 @@ def interpreters(bench):
     if not paths:
         raise Skip("the build has no Python extension")
     for path in paths:
-        text = subprocess.check_output([path, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"], text=True)
-        yield tuple(int(part) for part in text.strip().split(".")), path
+        yield Python(bench, path)
 
 
-def measure(bench, python, work, trace=None, words=()):
-    """Best time of a workload: plain, or under opscope with OPSCOPE_PYTHON_TRACE = trace."""
-    command = [python, WORKLOADS, work, *words]
-    env = dict(os.environ)
-    out = bench.path("python.opscope")
-    if trace:
-        env["OPSCOPE_PYTHON_TRACE"] = trace
-        command = [bench.opscope, "run", "-q", "-o", out, "--", *command]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    if done.returncode != 0:
-        raise Skip(f"{' '.join(command)} ended with {done.returncode}")
-    return float(done.stdout.split()[1])
+def times_as_long(best, base, **names):
+    """"bare hook 1.60 x, cProfile 5.20 x": the other tools of the same turns."""
+    return ", ".join(f"{name.replace('_', ' ')} {best[tool] / base:.2f} x" for name, tool in names.items() if tool in best)
 
 
-def best(bench, *arguments, **options):
-    return min(measure(bench, *arguments, **options) for _ in range(1 if bench.quick else ROUNDS))
+def row(what, best, tool, base, base_name, limit=None, tolerance=0.0):
+    limit_text = "" if not limit else f"<= {limit:.2f} x" if not tolerance else f"{limit:.2f} x, +- {tolerance:.0%}"
+    return Row(what, best[tool] * 1000, "ms", best[base] * 1000, base_name,
+               limit and limit * (1 + tolerance) * best[base] * 1000, limit_text)
 
 
-def ratios(bench, version, python):
-    name = "Python %d.%d" % version[:2]
-    budgets = {"fib": 1.8, "mixed": 1.15, "numpy": 1.10} if version < (3, 12) else {}
-    for work in ("fib", "mixed", "numpy"):
+def beside_the_floor(what, best, tool, floor, limit=1.15, name="the bare hook"):
+    if floor in best:
+        yield row(what, best, tool, floor, name, limit)
+
+
+def fib_rows(python):
+    name, is_old = python.name, python.version < (3, 12)
+    tools = ["plain", "opscope:calls", "floor-calls", "cprofile", "viztracer", "opscope:partial"]
+    best = python.compare("fib", tools)
+    plain, calls = best["plain"], best["opscope:calls"]
+    others = times_as_long(best, plain, bare_hook="floor-calls", cProfile="cprofile", viztracer="viztracer")
+    yield row(f"{name}, fib(27): calls", best, "opscope:calls", "plain", f"untraced; {others}", 1.8 if is_old else None)
+    yield from beside_the_floor(f"{name}, fib(27): calls, over the bare hook", best, "opscope:calls", "floor-calls",
+                                None if is_old else 1.15)
+    bare = f"bare hook: {(best['floor-calls'] - plain) / FIB_EVENTS * 1e9:.1f} ns" if "floor-calls" in best else ""
+    yield Row(f"{name}, fib(27): one event, call or return", (calls - plain) / FIB_EVENTS * 1e9, "ns",
+              limit=20 if is_old else None, limit_text="<= 20 ns" if is_old else "", floor_name=bare)
+    yield row(f"{name}, fib(27): -p, nothing enabled", best, "opscope:partial", "plain", "untraced", 1.0, 0.02)
+
+
+def mixed_rows(python):
+    name, is_old = python.name, python.version < (3, 12)
+    for work, what, limit in (("mixed", "mixed", 1.15), ("numpy", "NumPy loop", 1.10)):
         try:
-            plain = best(bench, python, work)
-        except Skip:
-            continue  # no NumPy
-        traced = best(bench, python, work, "calls")
-        profiled = best(bench, python, work, words=("cprofile",))
-        limit = budgets.get(work)
-        yield Row(f"{name}, {work}: calls recorded", traced * 1000, "ms", plain * 1000,
-                  f"untraced; cProfile {profiled / plain:.2f} x", limit and limit * plain * 1000,
-                  f"<= {limit:.2f} x" if limit else "")
-        if work == "fib":
-            per_event = (traced - plain) / fib_calls(21) / 2 * 1e9
-            yield Row(f"{name}, fib: one event, call or return", per_event, "ns",
-                      limit=20 if version < (3, 12) else None, limit_text="<= 20 ns" if version < (3, 12) else "")
-            off = best(bench, python, work, "partial")
-            yield Row(f"{name}, fib: -p, not enabled", off * 1000, "ms", plain * 1000, "untraced")
-            c_calls = best(bench, python, work, "calls,c-calls")
-            yield Row(f"{name}, fib: with C calls", c_calls * 1000, "ms", profiled * 1000, "cProfile",
-                      profiled * 1000, "<= 1.00 x")
-            lines = best(bench, python, work, "lines")
-            yield Row(f"{name}, fib: lines", lines * 1000, "ms", plain * 1000, "untraced")
+            best = python.compare(work, ["plain", "opscope:calls", "floor-calls", "cprofile", "viztracer"])
+        except Skip as reason:
+            yield reason
+            continue
+        others = times_as_long(best, best["plain"], bare_hook="floor-calls", cProfile="cprofile", viztracer="viztracer")
+        yield row(f"{name}, {what}: calls", best, "opscope:calls", "plain", f"untraced; {others}", limit if is_old else None)
+        if not is_old:
+            yield from beside_the_floor(f"{name}, {what}: calls, over the bare hook", best, "opscope:calls", "floor-calls")
 
 
-def size_and_end(bench, version, python):
-    """About 2.6 million zones, 5.2 million events: the file, and what the collector still does when the program ends."""
-    out = bench.path("many.opscope")
-    text = subprocess.check_output([bench.opscope, "run", "-q", "-o", out, "--", python, "-c",
-                                    "import runpy, sys, time; sys.argv[1:] = ['many'];"
-                                    f"runpy.run_path({WORKLOADS!r}, run_name='__main__');"
-                                    "print('ended', time.monotonic(), 's')"], stderr=subprocess.DEVNULL, text=True)
-    end = time.monotonic()
+def c_call_rows(python):
+    for work, what in (("ccalls", "C functions"), ("mixed", "mixed")):
+        best = python.compare(work, ["plain", "opscope:calls,c-calls", "cprofile", "viztracer"])
+        others = times_as_long(best, best["plain"], cProfile="cprofile", opscope="opscope:calls,c-calls", viztracer="viztracer")
+        yield row(f"{python.name}, {what}: with C calls", best, "opscope:calls,c-calls", "cprofile",
+                  f"cProfile; over untraced: {others}", 1.0)
+
+
+def line_rows(python):
+    for work, what in (("fib", "fib(27)"), ("mixed", "mixed")):
+        tools = ["plain", "opscope:lines", "floor-lines"]
+        if python.version >= (3, 12):
+            tools.append("floor-lines-only")
+        best = python.compare(work, tools)
+        others = times_as_long(best, best["plain"], bare_hook="floor-lines", LINE_alone="floor-lines-only",
+                               opscope="opscope:lines")
+        yield from beside_the_floor(f"{python.name}, {what}: lines", best, "opscope:lines", "floor-lines",
+                                    name=f"the bare line hook; over untraced: {others}")
+
+
+def size_and_end(python):
+    """2.6 million calls, 5.1 million events: the file, and what is still done when the program has ended."""
+    bench = python.bench
+    out = os.path.join(python.folder, "many.opscope")
+    script = ("import runpy, sys, time; sys.argv[1:] = ['many'];"
+              f"runpy.run_path({WORKLOADS!r}, run_name='__main__'); print('ended', time.monotonic(), 's', flush=True)")
+
+    def end_of(command):
+        text = subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True)
+        return time.monotonic() - float(text.split()[text.split().index("ended") + 1])
+
+    plain = end_of([python.path, "-c", script])
+    ends = [end_of([bench.opscope, "run", "-q", "-o", out, "--", python.path, "-c", script]) for _ in range(3)]
     info = json.loads(subprocess.check_output([bench.opscope, "info", "--json", out]))
-    ended = float(text.split()[text.split().index("ended") + 1])
-    yield Row("Python, %.1f M zones: trace" % (info["zones"] / 1e6), os.path.getsize(out) / 1e6, "MB", limit=20,
-              limit_text="<= 20 MB", floor_name=f"{info['lost_zones']} lost")
-    yield Row("the same: from the program's last line to the end of the run", end - ended, "s", limit=0.2,
-              limit_text="<= 0.2 s")
+    peer_size, peer_end = "", ""
+    if python.viztracer and not bench.quick:
+        peer = os.path.join(python.folder, "many.json")
+        end = end_of([python.viztracer, "-m", "viztracer", "--quiet", "--ignore_multiprocess", "--tracer_entries",
+                      "6000000", "-o", peer, "-c", script])
+        peer_size, peer_end = f"; viztracer {os.path.getsize(peer) / 1e6:.0f} MB", f"; viztracer {end:.1f} s"
+        os.remove(peer)
+    yield Row(f"{python.name}, {2 * info['zones'] / 1e6:.1f} M events: trace", os.path.getsize(out) / 1e6, "MB", limit=20,
+              limit_text="<= 20 MB", floor_name=f"{info['lost_zones']} lost{peer_size}")
+    yield Row(f"{python.name}, the same: from the program's last line to the end of the run", max(ends), "s", limit=0.2,
+              limit_text="<= 0.2 s", floor_name=f"untraced {plain:.3f} s{peer_end}")
 
 
 def rows(bench):
-    found = list(interpreters(bench))
-    for version, python in found:
-        yield from ratios(bench, version, python)
-    yield from size_and_end(bench, *found[0])
+    for python in interpreters(bench):
+        for note in python.notes:
+            yield Skip(f"{python.name}, {note}")
+        for part in (fib_rows, mixed_rows, c_call_rows, line_rows, size_and_end):
+            try:
+                yield from part(python)
+            except Skip as reason:
+                yield reason
