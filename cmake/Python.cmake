@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The Python extension, for each interpreter that is found and whose headers are there: `python3` on the PATH, Debian's
-# /usr/bin/python3, and python3.9 to python3.14 (OPSCOPE_PYTHONS names others). Interpreters of the same binary
-# interface share one. The package lies in build/python/opscope as it would be installed, so that
-# `opscope run python3 x.py` and PYTHONPATH=build/python work from the build folder.
+# /usr/bin/python3, python3.9 to python3.14, and those of pyenv, whose commands work only for the version that is
+# chosen (OPSCOPE_PYTHONS names others). Interpreters of the same binary interface share one. The package lies in
+# build/python/opscope as it would be installed, so that `opscope run python3 x.py` and PYTHONPATH=build/python work from
+# the build folder.
 #
 # Sets OPSCOPE_PYTHON_BUILT (a list of versions) and OPSCOPE_PYTHON_LEFT_OUT (why there is none).
 
@@ -24,6 +25,13 @@ function(opscope_find_pythons)
   set(candidates ${OPSCOPE_PYTHONS})
   if(NOT candidates)
     set(candidates python3 /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14)
+    set(pyenv "$ENV{PYENV_ROOT}")
+    if(NOT pyenv)
+      set(pyenv "$ENV{HOME}/.pyenv")
+    endif()
+    file(GLOB installed ${pyenv}/versions/3.*/bin/python3)
+    list(SORT installed COMPARE NATURAL)
+    list(APPEND candidates ${installed})
   endif()
   set(suffixes "")
   set(built "")
