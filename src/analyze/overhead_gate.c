@@ -12,6 +12,9 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
+#define RESOLUTION_LEAST_NS 2.0 /* a tick of the clock over a burst of 20 calls */
+#define RESOLUTION_OF_LOOP 0.1
+
 struct judge {
     struct overhead_gate *gate;
     const struct overhead_gate_options *options;
@@ -218,7 +221,10 @@ static void judge_row(const struct overhead_gate *gate, struct overhead_gate_row
     double expected = row->reference_highest_ns * gate->factor;
     row->ratio = row->floor_ns / expected;
     bool margin_is_wide = gate->margin > OVERHEAD_GATE_MARGIN_WIDE;
-    if (row->ratio > gate->tolerance * gate->margin && row->quiet_rounds >= OVERHEAD_GATE_ROUNDS_NEEDED)
+    if (row->floor_ns - expected * gate->tolerance < gate->resolution_ns && !margin_is_wide &&
+        row->ratio > gate->tolerance)
+        row->verdict = OVERHEAD_SAME;
+    else if (row->ratio > gate->tolerance * gate->margin && row->quiet_rounds >= OVERHEAD_GATE_ROUNDS_NEEDED)
         row->verdict = OVERHEAD_SLOWER;
     else if (row->ratio > gate->tolerance ||
              (margin_is_wide && row->ratio * gate->margin > gate->tolerance * OVERHEAD_GATE_MARGIN_WIDE))
@@ -397,7 +403,10 @@ int overhead_gate_judge(struct overhead_gate *gate, const struct overhead_run *r
                                        options->tolerance > 0 ? options->tolerance : OVERHEAD_GATE_TOLERANCE,
                                    .factor = 1,
                                    .margin = 1,
+                                   .resolution_ns = RESOLUTION_LEAST_NS,
                                    .why_absolute = options->is_absolute ? "--absolute was given" : NULL};
+    if (run->loop_ns > 0)
+        gate->resolution_ns += RESOLUTION_OF_LOOP * run->loop_ns;
     int status = judge_with(&judge, reference, run, err);
     free(judge.round_floors);
     free(judge.round_members);

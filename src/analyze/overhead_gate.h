@@ -17,7 +17,8 @@
  *   than QUIET above its floor. If the op's time were as likely within the tolerance as not, so many rounds in a row
  *   would have a chance of 2^-ROUNDS_NEEDED: a sign test at 1 %.
  *
- * slower = floor / (reference * factor) > tolerance * margin, with ROUNDS_NEEDED quiet rounds.
+ * slower = floor / (reference * factor) > tolerance * margin, by more than the resolution (what the cost of the calling
+ * loop, which is taken off, differs by from process to process), with ROUNDS_NEEDED quiet rounds.
  *
  * Without calibration ops in the reference (the vendor's), or when asked, times are compared as they are: factor 1,
  * margin 1; a time that was rounded counts as the largest that would have been rounded so. */
@@ -78,6 +79,7 @@ struct overhead_gate {
     bool is_normalised;
     const char *why_absolute; /* a phrase; NULL when normalised */
     double factor, margin;    /* 1 when absolute */
+    double resolution_ns;
     unsigned rounds, quiet_rounds;
     bool is_out_of_patience;
 };

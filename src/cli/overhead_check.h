@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate of `opscope overhead`: its options, and what the command calls once it has measured.
+ *
+ * The command puts overhead_check_option_table into its options, answers --show with overhead_show before it measures
+ * anything, calls overhead_check_prepare before measuring, and hands the finished run to overhead_check where
+ * overhead_check_is_wanted: that measures doubtful ops again, shows the verdicts (in place of the table of times),
+ * writes JUnit, page and new reference, and gives the exit status. */
+#ifndef OPSCOPE_CLI_OVERHEAD_CHECK_H
+#define OPSCOPE_CLI_OVERHEAD_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/overhead.h"
+#include "analyze/overhead_gate.h"
+#include "cli/command.h"
+#include "measure/measure.h"
+
+struct overhead_check_options {
+    const char *reference; /* --check */
+    const char *tolerance; /* NULL: 1.13 */
+    bool absolute;
+    bool update;
+    bool strict;        /* undecided ops fail */
+    bool allow_missing; /* missing ones do not */
+    bool all;           /* unchanged ops are listed, too */
+    uint64_t patience_ns;
+    const char *junit;
+    const char *html;
+    const char *show;
+};
+
+extern const struct option_table overhead_check_option_table;
+
+/* --check was given. */
+bool overhead_check_is_wanted(const struct overhead_check_options *options);
+
+/* What can be wrong before anything is measured, an unusable reference among it: COMMAND_CONTINUE, or the exit status
+ * after the message. */
+int overhead_check_prepare(const struct command *command, const struct overhead_check_options *options,
+                           const struct measure_options *measuring);
+
+/* The exit status: 0; 1 when an op is slower, missing or failed; 2 when something could not be read or written.
+ * `measuring` is how the run was made: further rounds are made likewise. */
+int overhead_check(const struct command *command, const struct overhead_check_options *options,
+                   const struct output_options *output, const struct measure_options *measuring,
+                   struct overhead_run *run);
+
+/* --show FILE: a CSV of an earlier run, ours or the vendor's, as table, JSON or page. The exit status. */
+int overhead_show(const struct command *command, const struct overhead_check_options *options,
+                  const struct output_options *output);
+
+/* The page; `gate` may be NULL. "-" is standard output. */
+int overhead_write_html(const struct overhead_run *run, const struct overhead_gate *gate, const char *path,
+                        struct error *err);
+
+#endif
