@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPython's own test suite, with and without opscope, compared test by test. test_python_suite.py does that for the
+modules below; by hand, with a line for each module:
+
+    tests/system/cpython_suite.py --build build [--python /usr/bin/python3] [--trace lines] [test_generators ...]
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness
+
+CHILD = os.path.join(harness.SOURCE, "tests", "system", "python", "suite_child.py")
+LIMIT_S = 900
+
+# What `make test` has time for.
+QUICK = "test_generators test_coroutines test_contextlib test_exceptions test_code test_sys_setprofile test_monitoring".split()
+
+MODULES = QUICK + """test_asyncgen test_yield_from test_raise test_with test_contextlib_async test_functools test_descr
+    test_class test_super test_types test_frame test_inspect test_traceback test_gc test_weakref test_finalization
+    test_pickle test_copy test_dataclasses test_sys_settrace test_cprofile test_profile test_trace test_bdb test_pdb
+    test_tracemalloc test_faulthandler test_thread test_threading test_threading_local test_queue test_context
+    test_atexit test_signal test_fork1 test_runpy test_cmd_line test_cmd_line_script test_site test_sys test_import
+    test_unittest test_doctest test_multiprocessing_main_handling test_asyncio.test_base_events
+    test_asyncio.test_futures test_asyncio.test_locks test_asyncio.test_pep492 test_asyncio.test_queues
+    test_asyncio.test_runners test_asyncio.test_taskgroups test_asyncio.test_timeouts""".split()
+
+# Minutes each: on two interpreters only.
+SLOW = """test_importlib test_subprocess test_asyncio.test_subprocess test_asyncio.test_tasks
+    test_asyncio.test_unix_events test_concurrent_futures test_multiprocessing_fork test_multiprocessing_spawn
+    test_multiprocessing_forkserver""".split()
+
+
+class Outcome:
+    """What became of one module: the status of the process, and of each test the words for how it ended."""
+
+    def __init__(self, status, text, seconds, zones):
+        self.status, self.text, self.seconds = status, text, seconds
+        self.zones = zones  # in the trace
+        self.tests, self.details = {}, {}
+
+    @property
+    def is_absent(self):
+        """This interpreter's suite has no such module."""
+        return not self.tests and "No module named" in self.text
+
+    def failures(self):
+        return sorted(name for name, words in self.tests.items() if set(words) & {"failed", "error", "not ended"})
+
+
+def read_results(path, outcome):
+    """Of suite_child.py. A test that began and never ended was running when the process died."""
+    if not os.path.exists(path):
+        return
+    begun = []
+    with open(path, encoding="ascii") as file:
+        for line in file:
+            record = json.loads(line)
+            if "begin" in record:
+                begun.append(record["begin"])
+                continue
+            outcome.tests.setdefault(record["test"], []).append(record["outcome"])
+            if record["detail"]:
+                outcome.details[record["test"]] = record["detail"]
+    for name in begun:
+        outcome.tests.setdefault(name, ["not ended"])
+
+
+def zones_of(trace):
+    """How many zones a trace has; 0 when there is none."""
+    done = harness.opscope("info", "--json", trace)
+    return done.json()["zones"] if done.status == 0 else 0
+
+
+def run_module(python, module, folder, trace=None, limit_s=LIMIT_S):
+    """Runs one module: plain, or under `opscope run` with OPSCOPE_PYTHON_TRACE = trace."""
+    work = tempfile.mkdtemp(prefix="suite-", dir=folder)
+    results, out = os.path.join(work, "results"), os.path.join(work, "t.opscope")
+    command = [python, CHILD, results, "--timeout", str(limit_s), module]
+    env, begin = {}, time.monotonic()
+    if trace:
+        env["OPSCOPE_PYTHON_TRACE"] = trace
+        command = [harness.OPSCOPE, "run", "-q", "-o", out, "--", *command]
+    try:
+        done = harness.run(command, timeout=limit_s + 30, env=env, cwd=work, merge=True)
+        status, text = done.status, done.stdout
+    except AssertionError as error:  # hangs
+        status, text = "still running after %d s" % (limit_s + 30), str(error)
+    outcome = Outcome(status, text, time.monotonic() - begin, zones_of(out) if trace else 0)
+    read_results(results, outcome)
+    shutil.rmtree(work, ignore_errors=True)
+    return outcome
+
+
+def differences(plain, traced):
+    """[(test, how it ended untraced, how it ended under opscope, text)]; the module itself is a test called "exit status"."""
+    found = []
+    for name in sorted(set(plain.tests) | set(traced.tests)):
+        before, after = sorted(plain.tests.get(name, ["not run"])), sorted(traced.tests.get(name, ["not run"]))
+        if before != after:
+            found.append((name, " ".join(before), " ".join(after), traced.details.get(name, "")))
+    if plain.status != traced.status and not found:
+        found.append(("exit status", str(plain.status), str(traced.status), traced.text[-2000:]))
+    return found
+
+
+def lasting_differences(python, module, folder, trace, repeats=2):
+    """(plain, traced, differences that are there each time). Some of these tests fail now and then on a busy machine, with
+    or without a profiler; what is opscope's doing differs whenever it is tried."""
+    plain = run_module(python, module, folder)
+    if plain.is_absent:
+        return plain, None, []
+    traced = run_module(python, module, folder, trace)
+    found = differences(plain, traced)
+    for _ in range(repeats):
+        if not found:
+            break
+        again = differences(run_module(python, module, folder), run_module(python, module, folder, trace))
+        names = {row[0] for row in again}
+        found = [row for row in found if row[0] in names]
+    return plain, traced, found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", help="build folder", default=harness.BUILD)
+    parser.add_argument("--python", action="append", help="interpreter (default: those of the build)")
+    parser.add_argument("--trace", default="calls", help="calls, lines or calls,c-calls")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("modules", nargs="*")
+    options = parser.parse_args()
+    harness.OPSCOPE = os.path.join(os.path.abspath(options.build), "opscope")
+    pythons = options.python
+    if not pythons:
+        with open(os.path.join(options.build, "python", "interpreters.txt"), encoding="utf-8") as file:
+            pythons = file.read().split()
+    status = 0
+    with tempfile.TemporaryDirectory(prefix="opscope-suite-") as folder:
+        for python in pythons:
+            print(python, subprocess.check_output([python, "-V"], text=True).strip(), flush=True)
+            for module in options.modules or MODULES + SLOW:
+                plain, traced, found = lasting_differences(python, module, folder, options.trace, options.repeats)
+                if plain.is_absent:
+                    print(f"  {module:36} not in this suite", flush=True)
+                    continue
+                print(f"  {module:36} {len(plain.tests):5} tests, {len(plain.failures())} fail untraced, "
+                      f"{len(traced.failures())} under opscope, {len(found)} differ; {plain.seconds:.1f} and "
+                      f"{traced.seconds:.1f} s, {traced.zones:,} zones", flush=True)
+                for name, before, after, text in found:
+                    status = 1
+                    print(f"    {name}: {before} -> {after}\n      " + "\n      ".join(text.splitlines()[-12:]), flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
