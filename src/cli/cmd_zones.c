@@ -6,14 +6,16 @@
 #include "analyze/labels.h"
 #include "analyze/zonestats.h"
 #include "cli/view.h"
+#include "cli/zones_views.h"
 #include "present/format.h"
 
 struct zones_options {
     struct trace_filter_options filter;
     struct output_options output;
     unsigned by, sort;
-    bool reverse;
+    bool reverse, by_test, source;
     uint64_t top;
+    const char *split;
 };
 
 enum {
@@ -162,6 +164,31 @@ static void show(struct view *view, const struct zones_options *options, const s
     table_free(&table);
 }
 
+/* What goes with what; COMMAND_CONTINUE, or the exit status. */
+static int check(const struct command *command, const struct zones_options *options)
+{
+    const char *other = options->by_test ? "--by-test" : "--source";
+    if (options->by_test && options->source)
+        return command_usage_error(command, "--by-test and --source exclude each other");
+    if (options->split && !options->by_test)
+        return command_usage_error(command, "--split goes with --by-test");
+    if ((options->by_test || options->source) && options->by)
+        return command_usage_error(command, "--by does not go with %s", other);
+    if (options->source && (options->sort || options->reverse))
+        return command_usage_error(command,
+                                   "--source has its own order: functions by their time, lines as they "
+                                   "are in the file");
+    return COMMAND_CONTINUE;
+}
+
+static int show_other(struct view *view, const struct zones_options *options, struct error *err)
+{
+    struct zones_choice choice = {
+        .sort = sort_choices[options->sort], .reverse = options->reverse, .top = options->top};
+    return options->by_test ? zones_show_tests(view, &choice, options->split, err)
+                            : zones_show_source(view, &choice, err);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct zones_options options = {0};
@@ -171,9 +198,16 @@ static int run(const struct command *command, int argc, char **argv)
     struct error err = {0};
     int status = command_parse(command, argc, argv, &options, &line);
     if (status == COMMAND_CONTINUE)
-        status = view_open(&view, command, line.values[0], &options.filter, &options.output, "zones");
+        status = check(command, &options);
+    if (status == COMMAND_CONTINUE)
+        status = view_open(&view, command, line.values[0], &options.filter, &options.output,
+                           options.by_test  ? "tests"
+                           : options.source ? "lines"
+                                            : "zones");
     if (status != COMMAND_CONTINUE)
         return status;
+    if (options.by_test || options.source)
+        return show_other(&view, &options, &err) == 0 ? view_close(&view, EXIT_OK) : view_fail(&view, &err);
     if (zone_stats_make(&stats, view.trace, &view.filter, options.by, &err) != 0)
         return view_fail(&view, &err);
     show(&view, &options, &stats);
@@ -207,7 +241,22 @@ static const struct command_option zones_options[] = {
      .argument = "N",
      .offset = OPTION_FIELD(struct zones_options, top),
      .min = 1,
-     .help = "Only the first N rows."},
+     .help = "Only the first N rows; with --source, functions."},
+    {.name = "by-test",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct zones_options, by_test),
+     .help = "One row for each test that pytest ran: outcome, times of setup, call and teardown, total."},
+    {.name = "split",
+     .type = OPTION_TEXT,
+     .argument = "DIR",
+     .offset = OPTION_FIELD(struct zones_options, split),
+     .is_file = true,
+     .help = "With --by-test: also write a trace for each of these tests into this folder."},
+    {.name = "source",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct zones_options, source),
+     .help = "Times of lines beside their text, for traces that were recorded line by line "
+             "(run --python-trace lines, python3 -m opscope -l). --name chooses functions."},
     {0},
 };
 
@@ -219,6 +268,9 @@ static const struct command_example examples[] = {
      "The 20 zones that worked longest themselves."},
     {"opscope zones t.opscope --name 'load*' --since 1s --until 2s --csv",
      "Loading in the second second, as CSV."},
+    {"opscope zones t.opscope --by-test", "Which test of a pytest session took how long."},
+    {"opscope zones t.opscope --source --name 'Model.*'",
+     "The lines of the methods of Model, with their times."},
     {"ssh host cat t.opscope | opscope zones -", "A trace from elsewhere."},
     {0},
 };
@@ -244,7 +296,11 @@ const struct command command_zones = {
         "are "
         "not in the figures; a line below the table names them. When records were lost, a line says how many "
         "and "
-        "why.",
+        "why.\n\n"
+        "--by-test and --source show other tables. A line's total is the time from when it was reached until the "
+        "next line of its function was, calls included; self is without the zones inside, and share is of the "
+        "lines of its function. The text of a line comes from its file, where that is there and was not changed "
+        "after the recording.",
     .options = {{&zones_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct zones_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct zones_options, output)}},

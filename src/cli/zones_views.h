@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope zones, its other tables: tests (--by-test) and lines beside their source (--source). */
+#ifndef OPSCOPE_CLI_ZONES_VIEWS_H
+#define OPSCOPE_CLI_ZONES_VIEWS_H
+
+#include "cli/view.h"
+
+struct zones_choice { /* what of the rows */
+    const char *sort; /* a column's key, or NULL for the view's own order */
+    bool reverse;
+    uint64_t top; /* 0 = all */
+};
+
+/* Both return 0, or a negative code with the error filled. */
+int zones_show_tests(struct view *view, const struct zones_choice *choice, const char *split_folder,
+                     struct error *err);
+int zones_show_source(struct view *view, const struct zones_choice *choice, struct error *err);
+
+#endif

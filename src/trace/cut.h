@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of a trace as a trace of its own: what one zone and everything beside it did between two moments.
+ *
+ * The zone at `depth` of `track` becomes the outermost of its track; zones above it are left out. Of the other tracks
+ * of its process, and of processes that descend from that, zones are cut at the window's ends. Points, counters,
+ * memory events, samples, ops and device runs that lie in the window are copied, losses that overlap it as well. Times
+ * stay as they are. */
+#ifndef OPSCOPE_TRACE_CUT_H
+#define OPSCOPE_TRACE_CUT_H
+
+#include "trace/reader.h"
+
+struct trace_cut {
+    uint32_t track;
+    uint32_t depth;
+    uint64_t since_ns, until_ns; /* host times */
+    const char *command;         /* what the new trace says was run */
+};
+
+/* On failure nothing is left at `path`. */
+int trace_cut(struct trace *trace, const char *path, const struct trace_cut *cut, struct error *err);
+
+#endif
