@@ -101,6 +101,7 @@ static inline int opscope_is_recording(void)
 /* The recorder's side of the calls below; use the macros and the inline functions. */
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site);
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
+OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number);
 OPSCOPE_API void opscope_zone_end_(void);
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length);
 OPSCOPE_API void opscope_zone_value_(uint64_t value);
@@ -198,6 +199,17 @@ static inline void opscope_zone_begin(const char *name)
         opscope_zone_begin_named_(name, name ? strlen(name) : 0, 0);
 }
 static inline void opscope_zone_end(void)
+{
+    OPSCOPE_IF_RECORDING_(opscope_zone_end_());
+}
+/* One turn of a coroutine, fiber or task: a zone on the thread's track of the task's name; until its end
+ * (opscope_task_end) all that the thread records is on the track of that task. Tasks of one thread are told apart by
+ * name and number together. */
+static inline void opscope_task_begin(const char *name, uint64_t number)
+{
+    OPSCOPE_IF_RECORDING_(opscope_task_begin_(name, name ? strlen(name) : 0, number));
+}
+static inline void opscope_task_end(void)
 {
     OPSCOPE_IF_RECORDING_(opscope_zone_end_());
 }
@@ -325,6 +337,8 @@ static inline void opscope_device_sync(uint32_t device, uint64_t host_time, uint
 OPSCOPE_ZERO_(int opscope_is_recording(void))
 OPSCOPE_NOTHING_(void opscope_zone_begin(const char *name))
 OPSCOPE_NOTHING_(void opscope_zone_end(void))
+OPSCOPE_NOTHING_(void opscope_task_begin(const char *name, uint64_t number))
+OPSCOPE_NOTHING_(void opscope_task_end(void))
 OPSCOPE_NOTHING_(void opscope_zone_text(const char *text))
 OPSCOPE_NOTHING_(void opscope_zone_value(uint64_t value))
 OPSCOPE_NOTHING_(void opscope_zone_colour(uint32_t rgb))

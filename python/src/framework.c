@@ -63,5 +63,5 @@ bool framework_shows(struct code_site *site)
 {
     if (site->place == PLACE_UNKNOWN)
         site->place = (uint8_t)place_of(site->site.file);
-    return !site->is_hidden && site->place == PLACE_PROGRAM;
+    return !(site->special & SITE_HIDDEN) && site->place == PLACE_PROGRAM;
 }

@@ -7,7 +7,7 @@
  *
  * ## Deep recursion
  *
- * With a hook, a call of a Python function takes about 450 bytes of C stack; without, 3.11 takes none. A program that
+ * With a hook, a call of a Python function takes about 400 bytes of C stack; without, 3.11 takes none. A program that
  * raised its recursion limit would crash at 18,000 frames on an 8 MB stack. So below a quarter of the thread's stack
  * the hook takes itself out and the profile function goes on (dearer, no C stack) until that call returns. Other
  * threads are not recorded in the meantime. Where the program has a profile function of its own there, its deep calls
@@ -15,8 +15,6 @@
 #include "native.h"
 
 #if PY_VERSION_HEX < 0x030c0000
-
-#include <pthread.h>
 
 #include <frameobject.h>
 #if PY_VERSION_HEX >= 0x030b0000
@@ -27,7 +25,9 @@ typedef _PyInterpreterFrame eval_frame_type;
 typedef PyFrameObject eval_frame_type;
 #endif
 
-bool hook_is_active;
+#include "fast.h"
+
+bool hook_is_active, hook_is_fast;
 unsigned hook_active_flags;
 
 static bool is_installed; /* the frame hook is in the interpreter's slot, or in the chain behind it */
@@ -36,6 +36,16 @@ static _PyFrameEvalFunction previous;
 const char *hook_name(void)
 {
     return "frame evaluation";
+}
+
+/* The first argument of a frame that has just begun. */
+static PyObject *first_argument(eval_frame_type *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return frame->f_code->co_argcount ? frame->localsplus[0] : NULL;
+#else
+    return frame->f_code->co_argcount ? frame->f_localsplus[0] : NULL;
+#endif
 }
 
 /* --- trace and profile functions --- */
@@ -47,40 +57,77 @@ static PyCodeObject *code_of(PyFrameObject *frame)
     return code;
 }
 
+static eval_frame_type *inside_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return frame->f_frame;
+#else
+    return frame;
+#endif
+}
+
 static void event_line(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
     PyCodeObject *code = code_of(frame);
-    if (!t->call_count || t->calls[t->call_count - 1].key != code || !opscope_is_recording() ||
-        !t->calls[t->call_count - 1].is_shown)
+    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
+    if (!call || call->key != code || !call->is_shown || !opscope_is_recording())
         return;
-    stack_pop_to(t->calls[t->call_count - 1].depth + 1);
+    stack_pop_to(call->depth + call->has_task + 1);
     int line = PyFrame_GetLineNumber(frame);
-    if (line > 0 && code_site_begin_line(code_site_of(code), (uint32_t)line))
+    if (line > 0 && code_site_begin_line(code_site_of(code, NULL), (uint32_t)line))
         t->depth++;
+}
+
+static void event_call(PyFrameObject *frame)
+{
+    struct thread_stack *t = &thread_stack;
+    PyCodeObject *code = code_of(frame);
+    if (!hook_is_active || !opscope_is_recording())
+        return;
+    if (UNLIKELY(t->stack_limit == STACK_LIMIT_UNKNOWN))
+        stack_set_up(t);
+    struct code_site *site = code_site_of(code, PyEval_GetGlobals());
+    if (UNLIKELY((site->special & SITE_HIDDEN) | t->is_muted) && !framework_shows(site)) {
+        stack_push_call(code, t->depth, false, false);
+        t->is_muted |= framework_mutes(site);
+        return;
+    }
+    if (stack_is_too_deep(t)) {
+        stack_push_call(code, t->depth, false, false);
+        return;
+    }
+    uint32_t depth = t->depth;
+    bool has_task = (site->special & SITE_COROUTINE) && task_begin(t);
+    int is_open = site->special & SITE_IMPORT ? import_begin(first_argument(inside_of(frame)))
+                                              : opscope_zone_begin_(&site->site);
+    t->depth += is_open != 0;
+    stack_push_call(code, depth, is_open, has_task);
+    t->is_muted = false;
+}
+
+/* Of code that is not recorded itself, C calls are not either. */
+static void event_c_call(PyObject *function)
+{
+    struct thread_stack *t = &thread_stack;
+    const PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
+    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
+    if (!(hook_active_flags & HOOK_C_CALLS) || !opscope_is_recording())
+        return;
+    if (t->is_muted || (call && !call->is_shown) || stack_is_too_deep(t))
+        stack_push_call(method, t->depth, false, false);
+    else if (c_call_begin(function))
+        stack_push_call(method, t->depth++, true, false);
 }
 
 /* Both the trace and the profile function; C_CALL comes only to the latter. */
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *argument)
 {
     (void)self;
-    struct thread_stack *t = &thread_stack;
     switch (what) {
-    case PyTrace_CALL: {
-        PyCodeObject *code = code_of(frame);
-        stack_started();
-        struct code_site *site = code_site_of(code);
-        if (!hook_is_active || !opscope_is_recording())
-            break;
-        if (UNLIKELY(site->is_hidden | t->is_muted) && !framework_shows(site)) {
-            stack_push_hidden_call(code);
-            t->is_muted |= framework_mutes(site);
-        } else if (opscope_zone_begin_(&site->site)) {
-            stack_push_call(code, t->depth++);
-            t->is_muted = false;
-        }
+    case PyTrace_CALL:
+        event_call(frame);
         break;
-    }
     case PyTrace_RETURN:
         stack_end_call(code_of(frame));
         break;
@@ -88,12 +135,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         event_line(frame);
         break;
     case PyTrace_C_CALL:
-        if (!(hook_active_flags & HOOK_C_CALLS) || !opscope_is_recording())
-            break;
-        if (UNLIKELY(t->is_muted))
-            stack_push_hidden_call(((PyCFunctionObject *)argument)->m_ml);
-        else if (c_call_begin(argument))
-            stack_push_call(((PyCFunctionObject *)argument)->m_ml, t->depth++);
+        event_c_call(argument);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
@@ -105,7 +147,6 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     }
     return 0;
 }
-
 typedef int (*set_function)(PyThreadState *, Py_tracefunc, PyObject *);
 
 static bool set_in_all_threads(set_function set, Py_tracefunc function)
@@ -154,18 +195,6 @@ static bool trace_set(bool is_on)
 static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int throwflag);
 
 #if PY_VERSION_HEX >= 0x030b0000
-static void find_stack_limit(void)
-{
-    pthread_attr_t attributes;
-    void *low = NULL;
-    size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        pthread_attr_getstack(&attributes, &low, &bytes);
-        pthread_attr_destroy(&attributes);
-    }
-    thread_stack.stack_limit = bytes ? (char *)low + bytes / 4 : (char *)1;
-}
-
 static void set_profile(Py_tracefunc function)
 {
     PyObject *type, *value, *traceback;
@@ -174,22 +203,23 @@ static void set_profile(Py_tracefunc function)
     PyErr_Restore(type, value, traceback);
 }
 
-__attribute__((noinline)) static PyObject *evaluate_deep(PyThreadState *thread, eval_frame_type *frame,
-                                                         int throwflag)
+static PyObject *evaluate_deep(PyThreadState *thread, eval_frame_type *frame, int throwflag)
 {
+    struct thread_stack *t = &thread_stack;
     PyInterpreterState *interpreter = thread->interp;
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluate || previous != _PyEval_EvalFrameDefault)
         return previous(thread, frame, throwflag); /* not ours to take out */
     _PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
-    bool is_profiled = !thread->c_profilefunc;
-    uint32_t depth = thread_stack.depth, calls = thread_stack.call_count;
+    bool is_profiled = !thread->c_profilefunc, was_muted = t->is_muted;
+    uint32_t depth = t->depth, calls = t->call_count;
     if (is_profiled)
         set_profile(on_event);
     PyObject *result = _PyEval_EvalFrameDefault(thread, frame, throwflag);
     if (is_profiled && thread->c_profilefunc == on_event)
         set_profile(NULL);
-    if (thread_stack.call_count > calls)
-        thread_stack.call_count = calls;
+    if (t->call_count > calls)
+        t->call_count = calls;
+    t->is_muted = was_muted;
     stack_pop_to(depth);
     if (!hook_is_active) /* stopped from inside */
         is_installed = false;
@@ -197,60 +227,87 @@ __attribute__((noinline)) static PyObject *evaluate_deep(PyThreadState *thread, 
         _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     return result;
 }
+
+static bool makes_generator(const struct code_site *site, const eval_frame_type *frame)
+{
+    return (site->special & SITE_GENERATOR) && frame->owner != FRAME_OWNED_BY_GENERATOR;
+}
 #endif
 
-/* A frame without a zone, or the first of the program's own below a framework's. */
-__attribute__((noinline)) static PyObject *evaluate_muted(PyThreadState *thread, eval_frame_type *frame,
-                                                          int throwflag, struct code_site *site)
+/* Begins whatever a frame has: its task's zone, its own. True when that is any. */
+static bool begin_special(struct thread_stack *t, struct code_site *site, eval_frame_type *frame)
+{
+    bool is_hidden = (site->special & SITE_HIDDEN) | t->is_muted;
+    if (is_hidden && !framework_shows(site)) {
+        t->is_muted |= framework_mutes(site);
+        return false;
+    }
+    t->is_muted = false;
+    if (stack_is_too_deep(t))
+        return false;
+    bool has_task = (site->special & SITE_COROUTINE) && task_begin(t);
+    int is_open =
+        site->special & SITE_IMPORT ? import_begin(first_argument(frame)) : opscope_zone_begin_(&site->site);
+    t->depth += is_open != 0;
+    return is_open || has_task;
+}
+
+/* Every frame that is not the plain case: the first of its code, generators, hidden ones, a thread's first ones. */
+__attribute__((noinline)) static PyObject *evaluate_special(PyThreadState *thread, eval_frame_type *frame,
+                                                            int throwflag)
 {
     struct thread_stack *t = &thread_stack;
-    bool was_muted = t->is_muted, is_shown = framework_shows(site);
+    if (!hook_is_active || !opscope_is_recording())
+        return previous(thread, frame, throwflag);
+    if (t->stack_limit == STACK_LIMIT_UNKNOWN)
+        stack_set_up(t);
+    struct code_site *site = code_site_of(frame->f_code, frame->f_globals);
+#if PY_VERSION_HEX >= 0x030b0000
+    if (makes_generator(site, frame)) /* its first frame; it runs nothing of the program's */
+        return previous(thread, frame, throwflag);
+    if (t->stack_limit != STACK_LIMIT_UNKNOWN && (char *)__builtin_frame_address(0) < t->stack_limit)
+        return evaluate_deep(thread, frame, throwflag);
+#endif
     uint32_t depth = t->depth;
-    if (is_shown && opscope_zone_begin_(&site->site)) {
-        t->depth = depth + 1;
-        t->is_muted = false;
-    } else {
-        is_shown = false;
-        t->is_muted |= framework_mutes(site);
-    }
+    bool was_muted = t->is_muted, is_open = begin_special(t, site, frame);
     PyObject *result = previous(thread, frame, throwflag);
     t->is_muted = was_muted;
-    if (is_shown)
+    if (is_open)
         stack_pop_to(depth);
     return result;
 }
 
+/* Where the stack is, without a frame pointer for it. */
+static inline char *stack_pointer(void)
+{
+#if defined(__x86_64__)
+    char *pointer;
+    __asm__("movq %%rsp, %0" : "=r"(pointer));
+    return pointer;
+#else
+    return __builtin_frame_address(0);
+#endif
+}
+
 static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int throwflag)
 {
-    PyCodeObject *code = frame->f_code;
     struct thread_stack *t = &thread_stack;
-    if (UNLIKELY(!hook_is_active || !opscope_is_recording()))
-        return previous(thread, frame, throwflag);
-#if PY_VERSION_HEX >= 0x030b0000
-    /* A generator's first call only makes the generator. */
-    const int makes_generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-    if (UNLIKELY(code->co_flags & makes_generator) && frame->owner != FRAME_OWNED_BY_GENERATOR)
-        return previous(thread, frame, throwflag);
-    if (UNLIKELY(!t->stack_limit))
-        find_stack_limit();
-    if (UNLIKELY((char *)__builtin_frame_address(0) < t->stack_limit))
-        return evaluate_deep(thread, frame, throwflag);
-#endif
-    stack_started();
-    uint32_t depth = t->depth;
-    struct code_site *site = code_site_of(code);
-    if (UNLIKELY(site->is_hidden | t->is_muted))
-        return evaluate_muted(thread, frame, throwflag, site);
-    if (UNLIKELY(!opscope_zone_begin_(&site->site)))
-        return previous(thread, frame, throwflag);
-    t->depth = depth + 1;
+    struct code_site *site = code_site_known(frame->f_code);
+    struct thread_cursor *c = recorder_cursor;
+    if (UNLIKELY(!site || site->special || !hook_is_fast || stack_pointer() < t->stack_limit || t->is_muted ||
+                 !c))
+        return evaluate_special(thread, frame, throwflag);
+    if (UNLIKELY(!fast_begin(c, site->site.id)))
+        return evaluate_special(thread, frame, throwflag);
+    uint32_t depth = t->depth++;
     PyObject *result = previous(thread, frame, throwflag);
     if (UNLIKELY(t->depth != depth + 1)) {
         stack_pop_to(depth);
-    } else {
-        t->depth = depth;
-        opscope_zone_end_();
+        return result;
     }
+    t->depth = depth;
+    if (UNLIKELY(!fast_end(recorder_cursor))) /* not the same after a fork */
+        opscope_zone_end_();
     return result;
 }
 
@@ -273,13 +330,21 @@ static void frame_hook_stop(void)
     }
 }
 
+static bool is_event_hook(unsigned flags)
+{
+    return flags & (HOOK_LINES | HOOK_C_CALLS | HOOK_PROFILE);
+}
+
 bool hook_start(unsigned flags)
 {
     if (hook_is_active)
         return true;
+    if ((flags & HOOK_GC) && !gc_zones_set(true))
+        return false;
     hook_active_flags = flags;
     hook_is_active = true;
-    if (!(flags & (HOOK_LINES | HOOK_C_CALLS | HOOK_PROFILE))) {
+    if (!is_event_hook(flags)) {
+        hook_is_fast = stack_max_depth == UINT32_MAX && fast_layout_fits();
         frame_hook_start();
         return true;
     }
@@ -293,8 +358,10 @@ void hook_stop(void)
 {
     if (!hook_is_active)
         return;
-    hook_is_active = false;
-    if (!(hook_active_flags & (HOOK_LINES | HOOK_C_CALLS | HOOK_PROFILE))) {
+    hook_is_active = hook_is_fast = false;
+    if ((hook_active_flags & HOOK_GC) && !gc_zones_set(false))
+        PyErr_Clear();
+    if (!is_event_hook(hook_active_flags)) {
         frame_hook_stop();
         return;
     }

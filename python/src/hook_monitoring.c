@@ -2,58 +2,172 @@
 /* Python 3.12 and later: sys.monitoring with C callbacks. Frame evaluation would do as well, but there each call then
  * counts twice against the C recursion limit: 3.12.1 stops at 750 frames, below Python's own limit of 1,000.
  *
+ * The callbacks are objects of a type of our own with a vectorcall slot: a built-in function would add its checks of
+ * arguments and recursion to each event. Code that is not recorded (hidden, filtered out) answers DISABLE and costs
+ * nothing from then on.
+ *
  * The tool id is 4 or 3, which are nobody's, and only else the profiler's, 2, without which cProfile refuses to start.
  * Event numbers are read from sys.monitoring.events: they are not the same in all versions. */
 #include "native.h"
 
 #if PY_VERSION_HEX >= 0x030c0000
 
-bool hook_is_active;
+#include "fast.h"
+
+bool hook_is_active, hook_is_fast;
 unsigned hook_active_flags;
 
 static int tool_id = -1;
+static PyObject *disable; /* sys.monitoring.DISABLE */
 
 const char *hook_name(void)
 {
     return "sys.monitoring";
 }
 
-static PyObject *on_start(PyObject *self, PyObject *const *args, Py_ssize_t count)
+/* --- events --- */
+
+/* Hidden for good, and not a framework's, whose frames mute what is below them. */
+static inline bool is_disabled(struct code_site *site)
 {
-    (void)self;
-    if (count >= 1 && hook_is_active && opscope_is_recording()) {
-        struct thread_stack *t = &thread_stack;
-        stack_started();
-        struct code_site *site = code_site_of((PyCodeObject *)args[0]);
-        if (UNLIKELY(site->is_hidden | t->is_muted) && !framework_shows(site)) {
-            stack_push_hidden_call(args[0]);
-            t->is_muted |= framework_mutes(site);
-        } else if (opscope_zone_begin_(&site->site)) {
-            stack_push_call(args[0], t->depth++);
-            t->is_muted = false;
-        }
-    }
-    Py_RETURN_NONE;
+    return (site->special & SITE_HIDDEN) && !framework_shows(site) && !framework_mutes(site);
 }
 
-static PyObject *on_end(PyObject *self, PyObject *const *args, Py_ssize_t count)
+/* The name that is being imported: the first argument of the frame that begins. */
+static int begin_import(void)
 {
-    (void)self;
-    if (count >= 1)
-        stack_end_call(args[0]);
-    Py_RETURN_NONE;
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *name = frame ? PyFrame_GetVarString(frame, "name") : NULL;
+    if (!name)
+        PyErr_Clear();
+    int is_open = import_begin(name);
+    Py_XDECREF(name);
+    return is_open;
 }
 
-/* PY_THROW resumes a suspended frame with an exception; so does PY_RESUME without. */
-static PyObject *on_line(PyObject *self, PyObject *const *args, Py_ssize_t count)
+/* True when the event may be switched off for this code. */
+__attribute__((noinline)) static bool start_special(PyCodeObject *code)
 {
-    (void)self;
     struct thread_stack *t = &thread_stack;
-    if (count >= 2 && t->call_count && t->calls[t->call_count - 1].key == args[0] &&
-        t->calls[t->call_count - 1].is_shown && opscope_is_recording()) {
+    if (!hook_is_active || !opscope_is_recording())
+        return false;
+    if (t->stack_limit == STACK_LIMIT_UNKNOWN)
+        stack_set_up(t);
+    struct code_site *site = code_site_of(code, PyEval_GetGlobals());
+    if (is_disabled(site))
+        return true;
+    if (((site->special & SITE_HIDDEN) | t->is_muted) && !framework_shows(site)) {
+        stack_push_call(code, t->depth, false, false);
+        t->is_muted |= framework_mutes(site);
+        return false;
+    }
+    if (stack_is_too_deep(t)) {
+        stack_push_call(code, t->depth, false, false);
+        return false;
+    }
+    uint32_t depth = t->depth;
+    bool has_task = (site->special & SITE_COROUTINE) && task_begin(t);
+    int is_open = site->special & SITE_IMPORT ? begin_import() : opscope_zone_begin_(&site->site);
+    t->depth += is_open != 0;
+    stack_push_call(code, depth, is_open, has_task);
+    t->is_muted = false;
+    return false;
+}
+
+static inline bool start_call(PyCodeObject *code)
+{
+    struct thread_stack *t = &thread_stack;
+    struct code_site *site = code_site_known(code);
+    struct thread_cursor *c = recorder_cursor;
+    if (UNLIKELY(!site || site->special || !hook_is_fast || t->stack_limit == STACK_LIMIT_UNKNOWN ||
+                 t->is_muted || !c || t->call_count == t->call_capacity || !fast_begin(c, site->site.id)))
+        return start_special(code);
+    t->calls[t->call_count++] = (struct open_call){code, t->depth++, true, false, false};
+    return false;
+}
+
+static inline void end_call(PyCodeObject *code)
+{
+    struct thread_stack *t = &thread_stack;
+    struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
+    if (LIKELY(call && call->key == code && call->depth + 1 == t->depth && call->is_shown && hook_is_fast &&
+               fast_end(recorder_cursor))) {
+        t->call_count--;
+        t->depth--;
+        t->is_muted = call->was_muted;
+    } else {
+        stack_end_call(code);
+    }
+}
+
+#define EVENT(name)                                                                                          \
+    static PyObject *name(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+
+static inline bool has_arguments(size_t count, Py_ssize_t wanted)
+{
+    return PyVectorcall_NARGS(count) >= wanted;
+}
+
+EVENT(on_start) /* PY_START, PY_RESUME */
+{
+    (void)self;
+    (void)names;
+    if (UNLIKELY(has_arguments(count, 1) && start_call((PyCodeObject *)args[0])))
+        return Py_NewRef(disable);
+    Py_RETURN_NONE;
+}
+
+EVENT(on_throw) /* resumes a suspended frame with an exception; cannot be switched off */
+{
+    (void)self;
+    (void)names;
+    if (has_arguments(count, 1))
+        start_call((PyCodeObject *)args[0]);
+    Py_RETURN_NONE;
+}
+
+EVENT(on_end) /* PY_RETURN, PY_YIELD */
+{
+    (void)self;
+    (void)names;
+    if (!has_arguments(count, 1))
+        Py_RETURN_NONE;
+    struct code_site *site = code_site_known((PyCodeObject *)args[0]);
+    if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
+        return Py_NewRef(disable);
+    end_call((PyCodeObject *)args[0]);
+    Py_RETURN_NONE;
+}
+
+EVENT(on_unwind)
+{
+    (void)self;
+    (void)names;
+    struct code_site *site = has_arguments(count, 1) ? code_site_known((PyCodeObject *)args[0]) : NULL;
+    if (site && !((site->special & SITE_HIDDEN) && is_disabled(site)))
+        end_call((PyCodeObject *)args[0]);
+    Py_RETURN_NONE;
+}
+
+EVENT(on_line)
+{
+    (void)self;
+    (void)names;
+    struct thread_stack *t = &thread_stack;
+    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
+    if (!has_arguments(count, 2))
+        Py_RETURN_NONE;
+    struct code_site *site = code_site_known((PyCodeObject *)args[0]);
+    if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
+        return Py_NewRef(disable);
+    if (call && call->key == args[0] && call->is_shown && opscope_is_recording()) {
         long line = PyLong_AsLong(args[1]);
-        stack_pop_to(t->calls[t->call_count - 1].depth + 1);
-        if (line > 0 && code_site_begin_line(code_site_of((PyCodeObject *)args[0]), (uint32_t)line))
+        uint32_t depth = call->depth + call->has_task + 1;
+        if (LIKELY(t->depth == depth + 1 && hook_is_fast && fast_end(recorder_cursor)))
+            t->depth--;
+        else
+            stack_pop_to(depth);
+        if (line > 0 && site && code_site_begin_line(site, (uint32_t)line))
             t->depth++;
     }
     Py_RETURN_NONE;
@@ -66,51 +180,71 @@ static bool is_python_callable(PyObject *callable)
     return PyFunction_Check(callable);
 }
 
-static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
+/* Of code that is not recorded itself, C calls are not either. */
+EVENT(on_call)
 {
     (void)self;
-    if (count >= 3 && hook_is_active && opscope_is_recording() && !is_python_callable(args[2])) {
-        struct thread_stack *t = &thread_stack;
-        if (UNLIKELY(t->is_muted))
-            stack_push_hidden_call(args[2]);
-        else if (c_call_begin(args[2]))
-            stack_push_call(args[2], t->depth++);
-    }
+    (void)names;
+    if (!has_arguments(count, 3) || !hook_is_active || !opscope_is_recording() || is_python_callable(args[2]))
+        Py_RETURN_NONE;
+    struct thread_stack *t = &thread_stack;
+    struct code_site *site = code_site_known((PyCodeObject *)args[0]);
+    if (t->is_muted || (site && (site->special & SITE_HIDDEN)) || stack_is_too_deep(t))
+        stack_push_call(args[2], t->depth, false, false);
+    else if (c_call_begin(args[2]))
+        stack_push_call(args[2], t->depth++, true, false);
     Py_RETURN_NONE;
 }
 
-static PyObject *on_c_end(PyObject *self, PyObject *const *args, Py_ssize_t count)
+EVENT(on_c_end)
 {
     (void)self;
-    if (count >= 3)
+    (void)names;
+    if (has_arguments(count, 3))
         stack_end_call(args[2]);
     Py_RETURN_NONE;
 }
 
-#define CALLBACK(function)                                                                                   \
-    {                                                                                                        \
-#function, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL                                \
-    }
-static PyMethodDef start_method = CALLBACK(on_start), end_method = CALLBACK(on_end),
-                   line_method = CALLBACK(on_line), call_method = CALLBACK(on_call),
-                   c_end_method = CALLBACK(on_c_end);
+/* --- callbacks --- */
+
+struct callback {
+    PyObject_HEAD vectorcallfunc call;
+};
+
+static PyTypeObject callback_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "opscope._native.callback",
+    .tp_basicsize = sizeof(struct callback),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_vectorcall_offset = offsetof(struct callback, call),
+    .tp_call = PyVectorcall_Call,
+};
+
+static PyObject *callback_new(vectorcallfunc function)
+{
+    if (PyType_Ready(&callback_type) != 0)
+        return NULL;
+    struct callback *made = PyObject_New(struct callback, &callback_type);
+    if (made)
+        made->call = function;
+    return (PyObject *)made;
+}
 
 static const struct subscription {
     const char *event;
-    PyMethodDef *method;
+    vectorcallfunc function;
     unsigned only_with; /* 0: always */
     bool has_event_bit; /* C_RETURN and C_RAISE come with CALL */
 } subscriptions[] = {
-    {"PY_START", &start_method, 0, true},
-    {"PY_RESUME", &start_method, 0, true},
-    {"PY_THROW", &start_method, 0, true},
-    {"PY_RETURN", &end_method, 0, true},
-    {"PY_YIELD", &end_method, 0, true},
-    {"PY_UNWIND", &end_method, 0, true},
-    {"LINE", &line_method, HOOK_LINES, true},
-    {"CALL", &call_method, HOOK_C_CALLS, true},
-    {"C_RETURN", &c_end_method, HOOK_C_CALLS, false},
-    {"C_RAISE", &c_end_method, HOOK_C_CALLS, false},
+    {"PY_START", on_start, 0, true},
+    {"PY_RESUME", on_start, 0, true},
+    {"PY_THROW", on_throw, 0, true},
+    {"PY_RETURN", on_end, 0, true},
+    {"PY_YIELD", on_end, 0, true},
+    {"PY_UNWIND", on_unwind, 0, true},
+    {"LINE", on_line, HOOK_LINES, true},
+    {"CALL", on_call, HOOK_C_CALLS, true},
+    {"C_RETURN", on_c_end, HOOK_C_CALLS, false},
+    {"C_RAISE", on_c_end, HOOK_C_CALLS, false},
 };
 
 static PyObject *monitoring(void)
@@ -138,7 +272,7 @@ static bool take_tool_id(PyObject *module)
 static bool subscribe(PyObject *module, PyObject *numbers, const struct subscription *s, long *events)
 {
     PyObject *number = PyObject_GetAttrString(numbers, s->event);
-    PyObject *callback = number ? PyCFunction_New(s->method, NULL) : NULL;
+    PyObject *callback = number ? callback_new(s->function) : NULL;
     PyObject *old =
         callback ? PyObject_CallMethod(module, "register_callback", "iOO", tool_id, number, callback) : NULL;
     if (old && s->has_event_bit)
@@ -156,31 +290,40 @@ static bool set_events(long events)
     return done != NULL;
 }
 
+static bool subscribe_all(PyObject *module, unsigned flags, long *events)
+{
+    PyObject *numbers = PyObject_GetAttrString(module, "events");
+    bool is_good = numbers != NULL;
+    for (size_t i = 0; is_good && i < sizeof subscriptions / sizeof subscriptions[0]; i++) {
+        const struct subscription *s = &subscriptions[i];
+        if (!s->only_with || (flags & s->only_with))
+            is_good = subscribe(module, numbers, s, events);
+    }
+    Py_XDECREF(numbers);
+    return is_good;
+}
+
 bool hook_start(unsigned flags)
 {
     PyObject *module = monitoring();
+    long events = 0;
     if (!module) {
         PyErr_SetString(PyExc_RuntimeError, "opscope: this Python has no sys.monitoring");
         return false;
     }
     if (hook_is_active)
         return true;
-    if (!take_tool_id(module))
+    if (!disable && !(disable = PyObject_GetAttrString(module, "DISABLE")))
         return false;
-    PyObject *numbers = PyObject_GetAttrString(module, "events");
-    long events = 0;
-    bool is_good = numbers != NULL;
-    for (size_t i = 0; is_good && i < sizeof subscriptions / sizeof subscriptions[0]; i++) {
-        const struct subscription *s = &subscriptions[i];
-        if (!s->only_with || (flags & s->only_with))
-            is_good = subscribe(module, numbers, s, &events);
-    }
-    Py_XDECREF(numbers);
-    hook_is_active = is_good;
+    if (!take_tool_id(module) || !subscribe_all(module, flags, &events) ||
+        ((flags & HOOK_GC) && !gc_zones_set(true)))
+        return false;
     hook_active_flags = flags;
-    if (is_good && !set_events(events))
-        hook_is_active = is_good = false;
-    return is_good;
+    hook_is_active = true;
+    hook_is_fast = stack_max_depth == UINT32_MAX && fast_layout_fits();
+    if (!set_events(events))
+        hook_is_active = hook_is_fast = false;
+    return hook_is_active;
 }
 
 /* The calling thread's open calls end here. Another thread's end when it next ends one that was begun later, or with
@@ -189,7 +332,9 @@ void hook_stop(void)
 {
     if (!hook_is_active)
         return;
-    hook_is_active = false;
+    hook_is_active = hook_is_fast = false;
+    if ((hook_active_flags & HOOK_GC) && !gc_zones_set(false))
+        PyErr_Clear();
     if (!set_events(0))
         PyErr_Clear();
     stack_drop_calls();

@@ -11,10 +11,11 @@
  * (thread_stack.depth), each begin remembers the depth it found, and each end first ends whatever is still open above
  * that. What was ended by somebody else before is not ended twice.
  *
- * ## Names
+ * ## Names, and what is decided once
  *
  * Each code object has one site (co_extra), made at its first call and freed with it; the recorder keeps the name's id
- * in it, so an event carries four bytes for its name. */
+ * in it, so an event carries four bytes for its name. The site also says whether the code is recorded at all (filters),
+ * collapsed (imports) or may belong to a task (coroutines): all of it is one test for ordinary functions. */
 #ifndef OPSCOPE_PYTHON_NATIVE_H
 #define OPSCOPE_PYTHON_NATIVE_H
 
@@ -30,18 +31,22 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 enum hook_flags {
-    HOOK_LINES = 1,   /* a zone for each line, inside its function's */
-    HOOK_C_CALLS = 2, /* a zone for each call of a C function */
-    HOOK_PROFILE = 4, /* up to 3.11: the profile function even where frame evaluation would do */
+    HOOK_LINES = 1,         /* a zone for each line, inside its function's */
+    HOOK_C_CALLS = 2,       /* a zone for each call of a C function */
+    HOOK_PROFILE = 4,       /* up to 3.11: the profile function even where frame evaluation would do */
+    HOOK_GC = 8,            /* a zone for each run of the garbage collector */
+    HOOK_TASKS = 16,        /* a track for each asyncio task */
+    HOOK_IMPORT_FRAMES = 32 /* the import system's own frames instead of one zone an import */
 };
 
 /* --- what a thread has open --- */
 
 struct open_call {   /* of hooks that are told of a return rather than seeing the call return */
     const void *key; /* code object, method definition or callable: compared, never used */
-    uint32_t depth;
-    bool is_shown;  /* has a zone */
-    bool was_muted; /* the thread's is_muted before it */
+    uint32_t depth;  /* to return to */
+    bool is_shown;   /* has a zone */
+    bool has_task;   /* and below that the zone of a task */
+    bool was_muted;  /* the thread's is_muted before it */
 };
 
 struct open_scope { /* zone(...) and op(...) of a program */
@@ -49,43 +54,58 @@ struct open_scope { /* zone(...) and op(...) of a program */
     uint32_t depth;
 };
 
+struct open_task { /* whose track the thread is on */
+    const void *task;
+    uint32_t depth;
+};
+
+#define MOST_NESTED_TASKS 8u /* tasks that run inside one another: eager tasks, loops inside loops */
+
 struct thread_stack {
     uint32_t depth;
     bool is_muted; /* below a framework's frame: only the program's own code is shown, see framework.c */
-    uint32_t name_tries; /* how many events have looked for the thread's name */
-    char *stack_limit;   /* hook_frame.c: deeper than this, no C frame a call; NULL = not looked up */
+    char *
+        stack_limit; /* hook_frame.c: deeper than this, no C frame a call; STACK_LIMIT_UNKNOWN until set up */
     struct open_call *calls;
     uint32_t call_count, call_capacity;
+    uint32_t name_tries; /* how many events have looked for the thread's name */
     struct open_scope *scopes;
     uint32_t scope_count, scope_capacity;
+    struct open_task tasks[MOST_NESTED_TASKS];
+    uint32_t task_count;
+    uint64_t gc_scope; /* of the collection that is running */
 };
 extern __thread struct thread_stack thread_stack;
 
 #define NAME_TRIES 32u
+#define STACK_LIMIT_UNKNOWN ((char *)UINTPTR_MAX) /* every event of the thread then takes the long way */
 
-void stack_pop_to(uint32_t depth); /* ends zones until only this many are open */
-void stack_push_call(const void *key, uint32_t depth);
-void stack_push_hidden_call(const void *key); /* no zone; what it says about muting lasts until its end */
-void stack_end_call(const void *key);         /* the innermost call of that key, and all above it */
+void stack_set_up(struct thread_stack *t); /* a thread's first events */
+void stack_pop_to(uint32_t depth);         /* ends zones until only this many are open */
+bool stack_push_call(const void *key, uint32_t depth, bool is_shown, bool has_task);
+void stack_end_call(const void *key); /* the innermost call of that key, and all above it */
 uint64_t stack_push_scope(uint32_t depth);
 void stack_end_scope(uint64_t serial); /* nothing when a frame's end has already ended it */
 void stack_drop_calls(void);
-void stack_look_for_name(void);
-
-static inline void stack_started(void)
-{
-    if (UNLIKELY(thread_stack.name_tries < NAME_TRIES))
-        stack_look_for_name();
-}
+bool stack_is_too_deep(struct thread_stack *t); /* --max-depth */
+extern uint32_t stack_max_depth;                /* UINT32_MAX: no limit */
 
 /* --- names --- */
+
+enum site_special { /* why a site's frames do not take the short way; 0 for ordinary functions */
+                    SITE_HIDDEN =
+                        1, /* not recorded: the package's own code, a framework's, or filtered out */
+                    SITE_IMPORT = 2,    /* a frame of it is one import; the frames below are hidden */
+                    SITE_GENERATOR = 4, /* 3.11: its first frame only makes the generator */
+                    SITE_COROUTINE = 8, /* may be a task's */
+};
 
 struct code_site {
     struct opscope_site site;
     struct opscope_site *lines; /* of firstlineno, firstlineno + 1, ... */
     uint32_t line_count;
-    bool is_hidden; /* the package's own code, or a framework's */
-    uint8_t place;  /* enum site_place; only looked at while a thread is muted */
+    uint8_t special; /* enum site_special */
+    uint8_t place;   /* enum site_place; only looked at while a thread is muted */
 };
 
 enum site_place { PLACE_UNKNOWN = 0, PLACE_PROGRAM, PLACE_LIBRARY, PLACE_FRAMEWORK };
@@ -95,24 +115,44 @@ struct code_extra { /* CPython's, private there, the same from 3.6 to 3.13 */
     void *extras[1];
 };
 
+#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
+#define HAVE_CODE_EXTRA 1
+#endif
+
 extern Py_ssize_t code_extra_index;
 bool code_sites_init(void);
 bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
-struct code_site *code_site_make(PyCodeObject *code);
+/* globals: of the frame, for the name of its module; may be NULL. */
+struct code_site *code_site_make(PyCodeObject *code, PyObject *globals);
 int code_site_begin_line(struct code_site *site, uint32_t line);
 int c_call_begin(PyObject *callable);
 struct opscope_site *named_site(PyObject *name);              /* for frames; NULL with an exception */
 PyObject *zone_begin_at(PyObject *self, PyObject *arguments); /* site_zones.c */
+const char *utf8_of(PyObject *text, PyObject **owner);        /* never NULL; *owner is to be released */
 
-static inline struct code_site *code_site_of(PyCodeObject *code)
+/* NULL when it has none yet. */
+static inline struct code_site *code_site_known(PyCodeObject *code)
 {
-#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
+#ifdef HAVE_CODE_EXTRA
     const struct code_extra *extra = code->co_extra;
-    if (LIKELY(extra && extra->size > code_extra_index && extra->extras[code_extra_index]))
+    if (LIKELY(extra && extra->size > code_extra_index))
         return extra->extras[code_extra_index];
+#else
+    (void)code;
 #endif
-    return code_site_make(code);
+    return NULL;
 }
+
+static inline struct code_site *code_site_of(PyCodeObject *code, PyObject *globals)
+{
+    struct code_site *site = code_site_known(code);
+    return LIKELY(site) ? site : code_site_make(code, globals);
+}
+
+/* --- filters (filters.c) --- */
+
+bool filters_add(const char *pattern, bool is_include); /* false: no memory */
+bool filters_hide(const char *file, const char *module);
 
 /* --- frameworks (framework.c) --- */
 
@@ -124,6 +164,16 @@ static inline bool framework_mutes(const struct code_site *site) /* after framew
     return site->place == PLACE_FRAMEWORK;
 }
 
+/* --- imports, tasks, garbage collection (imports.c, tasks.c, gc_zones.c) --- */
+
+bool import_is_machinery(const char *file, const char *name, bool *is_entry);
+int import_begin(PyObject *name); /* as opscope_zone_begin_; the name of the module, or NULL */
+
+/* A coroutine's frame begins: when another task runs than the one whose track the thread is on, begins its zone. */
+bool task_begin(struct thread_stack *t);
+
+bool gc_zones_set(bool is_on); /* false with an exception */
+
 /* --- hooks: one of the two files is empty, by version --- */
 
 bool hook_start(unsigned flags); /* false with an exception */
@@ -131,5 +181,8 @@ void hook_stop(void);
 const char *hook_name(void);
 extern unsigned hook_active_flags; /* of the running hook */
 extern bool hook_is_active;
+/* The frames of ordinary functions may be recorded without asking anything more: the hook is active, the recorder is
+ * the one that fast.h was compiled for, and there is no limit on depth. */
+extern bool hook_is_fast;
 
 #endif

@@ -69,8 +69,8 @@ static bool is_in_hidden_folder(const char *file)
     return false;
 }
 
-/* UTF-8 of a text; one with lone surrogates gets them escaped. *owner is to be released. */
-static const char *utf8_of(PyObject *text, PyObject **owner)
+/* UTF-8 of a text; one with lone surrogates gets them escaped. */
+const char *utf8_of(PyObject *text, PyObject **owner)
 {
     *owner = NULL;
     if (!text || !PyUnicode_Check(text))
@@ -100,17 +100,62 @@ static struct code_site *site_allocate(const char *name, const char *file, uint3
     site->site.name = texts;
     site->site.function = texts;
     site->site.file = texts + name_bytes;
-    site->is_hidden = is_in_hidden_folder(file) || framework_has_file(file);
     return site;
 }
 
-struct code_site *code_site_make(PyCodeObject *code)
+/* How a code object's frames are recorded. Whatever is decided here is decided for good. */
+static uint8_t special_of(const PyCodeObject *code, const char *name, const char *file, const char *module)
+{
+    bool is_import = false;
+    if (is_in_hidden_folder(file) || framework_has_file(file))
+        return SITE_HIDDEN;
+    if (!(hook_active_flags & HOOK_IMPORT_FRAMES) && import_is_machinery(file, name, &is_import))
+        return is_import ? SITE_IMPORT : SITE_HIDDEN;
+    if (filters_hide(file, module))
+        return SITE_HIDDEN;
+    uint8_t special = 0;
+    if ((code->co_flags & CO_COROUTINE) && (hook_active_flags & HOOK_TASKS))
+        special |= SITE_COROUTINE;
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+    if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
+        special |= SITE_GENERATOR;
+#endif
+    return special;
+}
+
+/* Room for ours alone where the code object has none: SET_EXTRA would make room for all users of this interpreter, and
+ * the code object's end would then call the free functions of all of them, which other tools do not outlive. */
+static bool put_extra(PyCodeObject *code, struct code_site *site)
+{
+#ifdef HAVE_CODE_EXTRA
+    if (!code->co_extra) {
+        size_t bytes = sizeof(struct code_extra) + (size_t)code_extra_index * sizeof(void *);
+        struct code_extra *extra = PyMem_Calloc(1, bytes);
+        if (!extra)
+            return false;
+        extra->size = code_extra_index + 1;
+        extra->extras[code_extra_index] = site;
+        code->co_extra = (void *)extra;
+        return true;
+    }
+#endif
+    return SET_EXTRA((PyObject *)code, code_extra_index, site) == 0;
+}
+
+static PyObject *module_name(PyObject *globals)
+{
+    PyObject *name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
+    return name && PyUnicode_Check(name) ? name : NULL;
+}
+
+struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
 {
     void *found = NULL;
     if (GET_EXTRA((PyObject *)code, code_extra_index, &found) == 0 && found)
         return found;
-    PyObject *type, *value, *traceback, *name_owner, *file_owner;
+    PyObject *type, *value, *traceback, *name_owner, *file_owner, *module_owner;
     PyErr_Fetch(&type, &value, &traceback); /* generator.throw() enters a frame with an exception set */
+    const char *module = utf8_of(module_name(globals), &module_owner);
 #if PY_VERSION_HEX >= 0x030b0000
     const char *name = utf8_of(code->co_qualname, &name_owner);
 #else
@@ -119,10 +164,13 @@ struct code_site *code_site_make(PyCodeObject *code)
     const char *file = utf8_of(code->co_filename, &file_owner);
     uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
     struct code_site *site = site_allocate(name, file, line);
-    if (site && SET_EXTRA((PyObject *)code, code_extra_index, site) != 0) {
+    if (site)
+        site->special = special_of(code, name, file, module);
+    if (site && !put_extra(code, site)) {
         free(site);
         site = NULL;
     }
+    Py_XDECREF(module_owner);
     Py_XDECREF(name_owner);
     Py_XDECREF(file_owner);
     PyErr_Clear();

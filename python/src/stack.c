@@ -2,9 +2,12 @@
 /* What a thread has open: see native.h. Everything here is the thread's own; nothing runs Python code. */
 #include "native.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
-__thread struct thread_stack thread_stack;
+__thread struct thread_stack thread_stack = {.stack_limit = STACK_LIMIT_UNKNOWN};
+
+uint32_t stack_max_depth = UINT32_MAX;
 
 static uint64_t last_serial;
 
@@ -26,26 +29,20 @@ void stack_pop_to(uint32_t depth)
         t->depth--;
         if (t->scope_count && t->scopes[t->scope_count - 1].depth >= t->depth)
             t->scope_count--;
-        opscope_zone_end(); /* an op's end is the same */
+        if (t->task_count && t->tasks[t->task_count - 1].depth >= t->depth)
+            t->task_count--;
+        opscope_zone_end(); /* an op's end is the same, and a task's */
     }
 }
 
-/* Without memory the call is not remembered: its zone ends with the next one below it. */
-void stack_push_call(const void *key, uint32_t depth)
+/* False without memory: the call is not remembered, its zone ends with the next one below it. */
+bool stack_push_call(const void *key, uint32_t depth, bool is_shown, bool has_task)
 {
     struct thread_stack *t = &thread_stack;
     if (t->call_count == t->call_capacity && !grow((void **)&t->calls, &t->call_capacity, sizeof *t->calls))
-        return;
-    t->calls[t->call_count++] = (struct open_call){key, depth, true, t->is_muted};
-}
-
-void stack_push_hidden_call(const void *key)
-{
-    struct thread_stack *t = &thread_stack;
-    uint32_t count = t->call_count;
-    stack_push_call(key, t->depth);
-    if (t->call_count > count)
-        t->calls[count].is_shown = false;
+        return false;
+    t->calls[t->call_count++] = (struct open_call){key, depth, is_shown, has_task, t->is_muted};
+    return true;
 }
 
 void stack_end_call(const void *key)
@@ -58,7 +55,8 @@ void stack_end_call(const void *key)
         return;
     t->call_count = i - 1;
     t->is_muted = t->calls[i - 1].was_muted;
-    stack_pop_to(t->calls[i - 1].depth);
+    if (t->calls[i - 1].is_shown || t->calls[i - 1].has_task) /* else zones that were begun inside stay: zone(...) */
+        stack_pop_to(t->calls[i - 1].depth);
 }
 
 /* Hooks that are told of returns will not be told any more: end what they began. */
@@ -69,6 +67,13 @@ void stack_drop_calls(void)
         stack_pop_to(t->calls[0].depth);
     t->call_count = 0;
     t->is_muted = false;
+}
+
+/* On a task's track its own zones count. */
+bool stack_is_too_deep(struct thread_stack *t)
+{
+    uint32_t base = t->task_count ? t->tasks[t->task_count - 1].depth + 1 : 0;
+    return t->depth >= base && t->depth - base >= stack_max_depth;
 }
 
 uint64_t stack_push_scope(uint32_t depth)
@@ -94,9 +99,8 @@ void stack_end_scope(uint64_t serial)
 
 /* threading's name for this thread, once it is in threading._active: a few calls after the thread's first. Reads
  * plain dictionaries and attributes; the main thread keeps the program's name. */
-void stack_look_for_name(void)
+static void look_for_name(struct thread_stack *t)
 {
-    struct thread_stack *t = &thread_stack;
     t->name_tries++;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -117,4 +121,25 @@ void stack_look_for_name(void)
     Py_XDECREF(ident);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+}
+
+/* A quarter of the thread's stack is left below the limit. */
+static char *find_stack_limit(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    return bytes ? (char *)low + bytes / 4 : (char *)1;
+}
+
+void stack_set_up(struct thread_stack *t)
+{
+    if (t->name_tries < NAME_TRIES)
+        look_for_name(t);
+    if (t->name_tries >= NAME_TRIES)
+        t->stack_limit = find_stack_limit();
 }

@@ -37,9 +37,10 @@ static void list_open_zones(void *context, struct trace_writer *w)
         const struct source *s = c->sources[i];
         for (size_t j = 0; j < s->track_slots; j++) {
             const struct track *t = s->tracks[j];
-            for (uint32_t d = 0; t && d < t->depth; d++)
-                trace_writer_open_zone(
-                    w, &(struct trace_open_zone){t->trace_id, d, t->stack[d].start, t->stack[d].name});
+            for (uint32_t d = 0; t && d < t->depth; d++) {
+                struct trace_open_zone zone = track_open_zone(t, d);
+                trace_writer_open_zone(w, &zone);
+            }
         }
     }
 }
@@ -109,6 +110,7 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
     c->writer = writer;
     c->flags = flags;
     c->root_id = TRACE_NONE;
+    c->min_duration_ns = folder->control.min_duration_ns;
     c->own_namespace = stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
     gethostname(c->host, sizeof c->host - 1);
     while (trace_writer_get_process(writer, c->process_rows))

@@ -15,6 +15,7 @@ struct collector_stats {
     uint64_t zones; /* ended and written */
     uint64_t other; /* records other than zones */
     uint64_t lost_zones, lost_records;
+    uint64_t short_zones; /* left out, since they were shorter than the user wants to see */
     uint32_t processes, threads;
     uint32_t refused;       /* processes that got no segment */
     int refused_reason;     /* errno of the first */

@@ -13,13 +13,30 @@
 #define MAX_OP_PARTS 256u
 #define MAX_TRACKS_PER_SOURCE (1u << 20)
 #define MAX_DEVICE_TRACKS (1u << 16)
+#define MAX_TASK_TRACKS 8192u /* of one thread */
+#define MAX_TASKS_INSIDE 16u  /* one another: deeper ones stay on the track they are on */
 #define MAX_DEAD_OPEN_ZONES (1u << 20)
+
+enum open_zone_kind { ZONE_PLAIN = 0, ZONE_OP = 1, ZONE_TASK = 2 };
 
 struct open_zone {
     uint64_t start;
     uint64_t child;
     uint32_t name;
-    uint32_t is_op;
+    uint32_t kind; /* enum open_zone_kind */
+};
+
+/* Where a thread's records go. Inside a turn of a task that is the task's track, of which the thread then makes the
+ * rows; its zones there are counted from the task's zone on. */
+struct track_lane {
+    struct zone_sink *sink;
+    uint32_t trace_id;
+    uint32_t base; /* open zones that are not on it */
+};
+
+struct task_track {
+    uint32_t definition; /* name id in the segment */
+    struct track_lane lane;
 };
 
 struct pending_extra { /* text, value, colour or call of a zone that is still open */
@@ -56,15 +73,21 @@ struct track {
     uint32_t process_id; /* in the trace */
     uint64_t next_sequence;
     uint64_t last_ns;
-    struct zone_sink *sink;
+    struct track_lane lane; /* where its records go now */
+    struct track_lane
+        outer[MAX_TASKS_INSIDE]; /* and after the open turns of tasks; the first is its own track */
+    uint32_t outer_count;
+    struct task_track *tasks; /* in order of definition */
+    size_t task_count, task_capacity;
     struct open_zone *stack;
     uint32_t depth;
     size_t stack_capacity;
     uint32_t too_deep; /* open zones beyond TRACE_MAX_DEPTH: not recorded */
     uint64_t zones_begun, zones_too_deep;
-    uint64_t ends_to_skip;                        /* recover: these zones are in the file already */
-    uint32_t lost_zones, lost_records;            /* last figures of its descriptor */
-    struct trace_loss pending_loss;               /* becomes a record when its end is known */
+    uint64_t ends_to_skip;             /* recover: these zones are in the file already */
+    uint64_t told_ends, taken_ends;    /* recover, of a thread with tasks: zones in the file, and taken */
+    uint32_t lost_zones, lost_records; /* last figures of its descriptor */
+    struct trace_loss pending_loss;    /* becomes a record when its end is known */
     struct trace_loss losses[TRACK_LOSS_REASONS]; /* what was wrong with records of this chunk, by reason */
     struct pending_extra *extras;
     uint32_t extra_count;
@@ -74,6 +97,7 @@ struct track {
     struct open_op *ops;
     uint32_t op_count;
     size_t op_capacity;
+    bool has_tasks;  /* recover: the file has tracks of its tasks */
     bool is_dead;    /* its thread is gone: what it left is final */
     bool is_settled; /* in the ledger */
     bool is_muted;   /* recover: records that the dead collector took are not told again */
@@ -131,6 +155,7 @@ struct collector {
     unsigned flags;
     struct clock_map clock;
     uint32_t clock_id;
+    uint64_t min_duration_ns; /* shorter zones are left out */
     struct source **sources;
     size_t source_count, source_capacity;
     struct trace_open_zone *dead_open; /* stacks of tracks that ended inside zones */
@@ -162,6 +187,7 @@ uint32_t source_name(struct source *s, uint32_t id);
 struct track *source_track(struct source *s, const struct segment_chunk *chunk);
 void source_forget_track(struct source *s, struct track *t);
 uint32_t source_process_id(struct source *s, uint32_t slot);
+uint64_t source_key(const struct source *s, uint64_t kind, uint64_t number); /* of a row in the trace */
 
 /* ledger.c: what recover needs to know of a collector that died */
 void ledger_prepare(struct collector *c, struct track *t); /* before its last chunk goes back */
@@ -180,8 +206,14 @@ void track_lose(struct track *t, uint32_t reason, uint64_t from_ns, uint64_t to_
                 uint64_t records);
 void track_flush_losses(struct source *s, struct track *t); /* what track_lose has put together */
 void track_end_zone(struct source *s, struct track *t, uint64_t end_ns);
-bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op);
+bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t kind);
+struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth);
 void track_finish(struct source *s, struct track *t, uint64_t now_ns); /* its thread is gone; frees it */
+
+/* tasks.c: turns of tasks, which are zones that send what is inside them to another track */
+void task_begin(struct source *s, struct track *t, uint32_t definition, uint64_t ns);
+void task_leave(struct track *t); /* its zone has been taken off the stack */
+void task_close_all(struct source *s, struct track *t);
 
 /* records.c: everything that is not a zone. Returns the slots used. */
 uint32_t record_take(struct source *s, struct track *t, const struct slot *slots, uint32_t available,

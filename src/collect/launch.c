@@ -66,7 +66,8 @@ static int make_session(struct run *r, struct error *err)
     *control = (struct session_control){.clock_source = clock_map_choose_source(),
                                         .on_full = o->on_full,
                                         .buffer_bytes = o->buffer_bytes,
-                                        .max_size_bytes = o->max_size_bytes};
+                                        .max_size_bytes = o->max_size_bytes,
+                                        .min_duration_ns = o->min_duration_ns};
     clock_map_init(&map, control->clock_source);
     clock_map_sample(&map, &first);
     clock_map_free(&map);

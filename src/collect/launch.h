@@ -20,8 +20,9 @@ struct launch_options {
     const char *program; /* "opscope 0.1.0" */
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
-    uint64_t duration_ns; /* stop recording, not the program, after this; 0 = never */
-    uint32_t on_full;     /* enum session_on_full */
+    uint64_t min_duration_ns; /* leave out zones that are shorter */
+    uint64_t duration_ns;     /* stop recording, not the program, after this; 0 = never */
+    uint32_t on_full;         /* enum session_on_full */
     bool keep_session;
     bool wait_all;
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */

@@ -12,8 +12,11 @@
  * every such thread, found and lost; recover compares the sum with what the file tells of threads without chunks. The
  * sum and the release of the last chunk cannot happen at once, hence the two steps (session.h).
  *
- * With --max-size the file drops old zones and does not say whose: then what was taken is not told again, and that
- * an unknown number was lost is all that can be said. */
+ * The zones of a thread with tasks are on several tracks, each of which reaches the file by itself: how many of them are
+ * there is known, which is not. So what was taken is not told again, and the difference was lost.
+ *
+ * With --max-size the file drops old zones and does not say whose, with --min-duration short ones are not in it: then
+ * what was taken is not told again, and that an unknown number was lost is all that can be said. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,7 +51,7 @@ void ledger_settle(struct collector *c)
 
 static bool counts_are_known(const struct collector *c)
 {
-    return c->folder->control.max_size_bytes == 0;
+    return c->folder->control.max_size_bytes == 0 && c->folder->control.min_duration_ns == 0;
 }
 
 static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t ns, uint64_t zones)
@@ -147,7 +150,7 @@ void ledger_open(struct collector *c)
     }
     for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
         struct told told = what_was_told(c, track->key);
-        if (track->kind == TRACE_TRACK_THREAD)
+        if (track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK)
             c->known_zones += trace_writer_track_zones(c->writer, id) + told.on_disk + told.zones;
     }
 }
@@ -159,13 +162,27 @@ void ledger_open_process(struct source *s, uint32_t slot, uint64_t key)
     s->processes[slot].lost_records = told.records;
 }
 
+/* Zones that the file has, or knows to be lost, of the tasks of a thread. */
+static uint64_t zones_of_tasks(const struct collector *c, struct track *t)
+{
+    const struct trace_track *track;
+    uint64_t zones = 0;
+    for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
+        if (track->kind == TRACE_TRACK_TASK && track->parent == t->trace_id) {
+            zones += trace_writer_track_zones(c->writer, id) + what_was_told(c, track->key).on_disk;
+            t->has_tasks = true;
+        }
+    }
+    return zones;
+}
+
 /* The first chunk that the session still has of this thread. */
 void ledger_open_track(struct source *s, struct track *t, const struct segment_chunk *chunk)
 {
     struct collector *c = s->collector;
     const struct chunk_descriptor *d = &chunk->d;
     struct told told = what_was_told(c, t->key);
-    uint64_t in_file = trace_writer_track_zones(c->writer, t->trace_id) + told.on_disk,
+    uint64_t in_file = trace_writer_track_zones(c->writer, t->trace_id) + told.on_disk + zones_of_tasks(c, t),
              open = d->depth_at_start;
     uint64_t first = __atomic_load_n(&chunk->slots[0].time_kind, __ATOMIC_RELAXED);
     if (d->published && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, told in this chunk */
@@ -183,7 +200,9 @@ void ledger_open_track(struct source *s, struct track *t, const struct segment_c
         if (!track_push(t, t->last_ns, name, 0))
             break;
     }
-    if (!counts_are_known(c))
+    t->told_ends = in_file;
+    t->taken_ends = ended;
+    if (!counts_are_known(c) || t->has_tasks)
         return;
     t->ends_to_skip = in_file > ended ? in_file - ended : 0;
     if (ended > in_file)
@@ -208,9 +227,12 @@ static void end_silently(struct track *t, uint64_t end_ns)
     if (!t->depth)
         return;
     const struct open_zone *zone = &t->stack[--t->depth];
+    if (zone->kind == ZONE_TASK)
+        task_leave(t);
+    t->taken_ends++;
     if (t->depth)
         t->stack[t->depth - 1].child += end_ns - zone->start;
-    record_drop_zone(t, t->depth, zone->is_op && t->is_muted);
+    record_drop_zone(t, t->depth, zone->kind == ZONE_OP && t->is_muted);
 }
 
 static void end_zones(struct source *s, struct track *t, uint64_t ns, uint64_t count, bool is_known)
@@ -235,7 +257,8 @@ uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_c
         uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED),
                  ns = time_of(s->collector, t, chunk, time_kind);
         unsigned kind = (unsigned)(time_kind & 0xff);
-        bool was_taken = i < chunk->taken, is_known = !was_taken || counts_are_known(s->collector);
+        bool was_taken = i < chunk->taken;
+        bool is_known = !was_taken || (counts_are_known(s->collector) && !t->has_tasks);
         t->is_muted = was_taken;
         if (kind == RECORD_ZONE_BEGIN) {
             t->zones_begun++;
@@ -251,6 +274,10 @@ uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_c
         }
     }
     t->is_muted = false;
+    if (t->has_tasks && counts_are_known(s->collector) && t->taken_ends > t->told_ends) {
+        lose(s->collector, t->process_id, t->trace_id, t->last_ns, t->taken_ends - t->told_ends);
+        t->told_ends = t->taken_ends;
+    }
     return i;
 }
 

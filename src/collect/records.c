@@ -45,7 +45,7 @@ void record_zone_extras(struct source *s, struct track *t, uint32_t depth)
         struct pending_extra *e = &t->extras[i];
         struct trace_extra extra = {
             .kind = e->kind, .value = e->value, .text = e->text, .text_length = e->text_length};
-        zone_sink_extra(t->sink, &extra);
+        zone_sink_extra(t->lane.sink, &extra);
         free(e->text);
     }
     t->extra_count = first;
@@ -67,7 +67,7 @@ static void finish_text(struct source *s, struct track *t, struct pending_text *
         text->data = NULL; /* handed over */
         return;
     }
-    struct trace_point point = {.track = t->trace_id,
+    struct trace_point point = {.track = t->lane.trace_id,
                                 .time = text->time,
                                 .kind = TRACE_POINT_MESSAGE,
                                 .header = "",
@@ -138,7 +138,7 @@ static void begin_op(struct source *s, struct track *t, uint64_t word, struct sl
     uint32_t name = source_name(s, (uint32_t)word);
     t->zones_begun++;
     if (!array_reserve(&t->ops, &t->op_capacity, (size_t)t->op_count + 1, sizeof *t->ops) ||
-        !track_push(t, ns, name, 1)) {
+        !track_push(t, ns, name, ZONE_OP)) {
         damaged(s, t, ns);
         t->too_deep++;
         return;
@@ -212,7 +212,7 @@ void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t e
         return;
     struct trace_op row = {.call = op->call,
                            .process = t->process_id,
-                           .track = t->trace_id,
+                           .track = t->lane.trace_id,
                            .name = op->name,
                            .type = op->type,
                            .device = op->device,
@@ -257,7 +257,8 @@ static void take_counter(struct source *s, struct track *t, uint64_t word, uint6
 {
     if (t->is_muted)
         return;
-    struct trace_counter counter = {.track = t->trace_id, .name = source_name(s, (uint32_t)word), .time = ns};
+    struct trace_counter counter = {
+        .track = t->lane.trace_id, .name = source_name(s, (uint32_t)word), .time = ns};
     memcpy(&counter.value, &bits, sizeof bits);
     trace_writer_counter(s->collector->writer, &counter);
 }
@@ -266,7 +267,7 @@ static void take_memory(struct source *s, struct track *t, uint64_t word, struct
 {
     if (t->is_muted)
         return;
-    struct trace_memory memory = {.track = t->trace_id,
+    struct trace_memory memory = {.track = t->lane.trace_id,
                                   .time = ns,
                                   .address = second.time_kind,
                                   .size = second.word,
@@ -298,7 +299,7 @@ static void take_frame(struct source *s, struct track *t, uint32_t id, uint64_t 
     if (t->is_muted || !session_segment_definition(s->segment, id, &ignored, text))
         return;
     bytes_append_u8(text, 0); /* a site's text begins with its name and a NUL */
-    struct trace_point point = {.track = t->trace_id,
+    struct trace_point point = {.track = t->lane.trace_id,
                                 .kind = TRACE_POINT_FRAME,
                                 .time = ns,
                                 .header = (const char *)text->data,
@@ -322,6 +323,9 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
         return;
     case RECORD_THREAD_NAME:
         take_thread_name(s, t, (uint32_t)word);
+        return;
+    case RECORD_TASK_BEGIN:
+        task_begin(s, t, (uint32_t)word, ns);
         return;
     case RECORD_LATE_ENDS:
         track_lose(t, TRACE_LOSS_LATE_ENDS, t->last_ns, ns, (uint32_t)word, 0);

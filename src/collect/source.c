@@ -27,6 +27,7 @@ void source_close(struct source *s)
     for (size_t i = 0; i < s->track_slots; i++) {
         if (s->tracks[i]) {
             record_free(s->tracks[i]);
+            free(s->tracks[i]->tasks);
             free(s->tracks[i]->stack);
             free(s->tracks[i]);
         }
@@ -78,7 +79,7 @@ uint32_t source_name(struct source *s, uint32_t id)
 
 /* --- processes --- */
 
-static uint64_t key_of(const struct source *s, uint64_t kind, uint64_t number)
+uint64_t source_key(const struct source *s, uint64_t kind, uint64_t number)
 {
     return hash_mix(session_segment_header(s->segment)->segment_id ^ kind << 60, number * 2 + 1) | 1;
 }
@@ -112,7 +113,7 @@ static uint32_t define_process(struct source *s, uint32_t slot, const struct ses
 {
     struct collector *c = s->collector;
     const struct segment_header *h = session_segment_header(s->segment);
-    uint64_t key = key_of(s, 1, slot);
+    uint64_t key = source_key(s, 1, slot);
     uint32_t known = trace_writer_find_process(c->writer, key);
     if (known != TRACE_NONE)
         return known;
@@ -157,7 +158,7 @@ uint32_t source_process_id(struct source *s, uint32_t slot)
         s->processes[s->process_count++] = (struct source_process){.trace_id = TRACE_NONE};
     s->processes[slot].trace_id = define_process(s, slot, &from);
     if (s->collector->flags & COLLECTOR_RECOVER)
-        ledger_open_process(s, slot, key_of(s, 1, slot));
+        ledger_open_process(s, slot, source_key(s, 1, slot));
     return s->processes[slot].trace_id;
 }
 
@@ -198,7 +199,7 @@ static struct track *new_track(struct source *s, const struct segment_chunk *chu
     t->number = d->track;
     t->process = d->process;
     t->process_id = source_process_id(s, d->process);
-    t->key = key_of(s, 2, d->track);
+    t->key = source_key(s, 2, d->track);
     t->trace_id = trace_writer_find_track(c->writer, t->key);
     if (t->trace_id == TRACE_NONE) {
         struct trace_track track = {.id = TRACE_NONE,
@@ -212,8 +213,9 @@ static struct track *new_track(struct source *s, const struct segment_chunk *chu
         t->trace_id = trace_writer_track(c->writer, &track);
         c->stats.threads++;
     }
-    t->sink = t->trace_id != TRACE_NONE ? trace_writer_sink(c->writer, t->trace_id) : NULL;
-    if (!t->sink) {
+    t->lane.trace_id = t->trace_id;
+    t->lane.sink = t->trace_id != TRACE_NONE ? trace_writer_sink(c->writer, t->trace_id) : NULL;
+    if (!t->lane.sink) {
         free(t);
         return NULL;
     }

@@ -12,20 +12,20 @@
 
 #define TICK_BITS 56
 
-static inline bool push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
+static inline bool push(struct track *t, uint64_t start, uint32_t name, uint32_t kind)
 {
     if (__builtin_expect(t->depth >= t->stack_capacity, 0)) {
         if (t->depth > TRACE_MAX_DEPTH ||
             !array_reserve(&t->stack, &t->stack_capacity, (size_t)t->depth + 1, sizeof *t->stack))
             return false;
     }
-    t->stack[t->depth++] = (struct open_zone){start, 0, name, is_op};
+    t->stack[t->depth++] = (struct open_zone){start, 0, name, kind};
     return true;
 }
 
-bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t is_op)
+bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t kind)
 {
-    return push(t, start, name, is_op);
+    return push(t, start, name, kind);
 }
 
 void track_lose(struct track *t, uint32_t reason, uint64_t from_ns, uint64_t to_ns, uint64_t zones,
@@ -71,12 +71,20 @@ __attribute__((always_inline)) static inline void end_zone(struct source *s, str
         return;
     }
     struct open_zone *zone = &t->stack[--t->depth];
+    if (__builtin_expect(zone->kind == ZONE_TASK, 0))
+        task_leave(t);
+    if (__builtin_expect(end_ns - zone->start < s->collector->min_duration_ns, 0) &&
+        zone->kind == ZONE_PLAIN) {
+        record_drop_zone(t, t->depth, false);
+        s->collector->stats.short_zones++;
+        return; /* to its parent it is time of its own */
+    }
     if (t->depth)
         t->stack[t->depth - 1].child += end_ns - zone->start;
-    zone_sink_add(t->sink, t->depth, zone->start, end_ns, zone->child, zone->name);
-    if (__builtin_expect(t->extra_count || zone->is_op, 0)) {
+    zone_sink_add(t->lane.sink, t->depth - t->lane.base, zone->start, end_ns, zone->child, zone->name);
+    if (__builtin_expect(t->extra_count || zone->kind == ZONE_OP, 0)) {
         record_zone_extras(s, t, t->depth);
-        if (zone->is_op)
+        if (zone->kind == ZONE_OP)
             record_end_op(s, t, t->depth, end_ns);
     }
 }
@@ -151,7 +159,7 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
     const uint32_t *names = s->names;
     size_t name_count = s->name_capacity;
     uint32_t i = chunk->consumed, end = chunk->d.published;
-    uint64_t last = t->last_ns;
+    uint64_t last = t->last_ns, min_duration = s->collector->min_duration_ns;
     while (i < end) {
         uint64_t time_kind = load_word(&slots[i].time_kind), word = load_word(&slots[i].word);
         unsigned kind = (unsigned)(time_kind & 0xff);
@@ -169,10 +177,14 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
                 /* Most zones have nothing inside them: no need to push what is popped at once. */
                 last = tick_ns(&clock, next >> 8);
                 last = last > ns ? last : ns;
+                i += 2;
+                if (__builtin_expect(last - ns < min_duration, 0)) {
+                    s->collector->stats.short_zones++;
+                    continue;
+                }
                 if (t->depth)
                     t->stack[t->depth - 1].child += last - ns;
-                zone_sink_add(t->sink, t->depth, ns, last, 0, name);
-                i += 2;
+                zone_sink_add(t->lane.sink, t->depth - t->lane.base, ns, last, 0, name);
                 continue;
             }
             if (__builtin_expect(!push(t, ns, name, 0), 0))
@@ -200,6 +212,15 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
     t->last_ns = last;
 }
 
+struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth)
+{
+    const struct track_lane *lane = &t->lane;
+    for (uint32_t i = t->outer_count; i > 0 && depth < lane->base; i--)
+        lane = &t->outer[i - 1];
+    return (struct trace_open_zone){lane->trace_id, depth - lane->base, t->stack[depth].start,
+                                    t->stack[depth].name};
+}
+
 /* The thread is gone. What it had open stays open for good. */
 void track_finish(struct source *s, struct track *t, uint64_t now_ns)
 {
@@ -214,12 +235,11 @@ void track_finish(struct source *s, struct track *t, uint64_t now_ns)
         if (!array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1,
                            sizeof *c->dead_open))
             break;
-        c->dead_open[c->dead_open_count++] =
-            (struct trace_open_zone){t->trace_id, i, t->stack[i].start, t->stack[i].name};
+        c->dead_open[c->dead_open_count++] = track_open_zone(t, i);
     }
     while (t->op_count) /* ops that never ended are rows all the same */
         record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);
-    trace_writer_close_sink(c->writer, t->sink);
+    task_close_all(s, t);
     source_forget_track(s, t);
     record_free(t);
     free(t->stack);

@@ -16,7 +16,8 @@ static inline uint64_t id_payload(uint32_t id, uint32_t payload)
     return (uint64_t)payload << 32 | id;
 }
 
-static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
+__attribute__((always_inline)) static inline int begin(struct thread_cursor *c, unsigned kind, uint32_t id,
+                                                       uint32_t colour)
 {
     if (UNLIKELY(c->skip)) {
         c->skip++;
@@ -33,10 +34,15 @@ static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
     }
     c->depth++;
     cursor_count(&c->zones);
-    slot->time_kind = now_kind(c, RECORD_ZONE_BEGIN);
+    slot->time_kind = now_kind(c, kind);
     slot->word = id_payload(id, colour);
     cursor_publish(c);
     return 1;
+}
+
+static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
+{
+    return begin(c, RECORD_ZONE_BEGIN, id, colour);
 }
 
 __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
@@ -65,6 +71,23 @@ OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint3
     if (!c)
         cursor_lose_zone(NULL);
     return c ? zone_begin(c, names_text(name, length), colour) : 0;
+}
+
+OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    if (!c) {
+        cursor_lose_zone(NULL);
+        return 0;
+    }
+    struct name_definition d = {
+        .kind = NAME_TASK,
+        .value = number,
+        .owner = c->process,
+        .pieces = {{name, length < SESSION_MAX_NAME_BYTES ? length : SESSION_MAX_NAME_BYTES}},
+        .piece_count = 1,
+    };
+    return begin(c, RECORD_TASK_BEGIN, names_intern(&d), 0);
 }
 
 OPSCOPE_API void opscope_zone_end_(void)
@@ -234,6 +257,11 @@ OPSCOPE_API void opscope_free_(const void *address, const char *pool)
 OPSCOPE_API void opscope_thread_name_(const char *name)
 {
     emit(RECORD_THREAD_NAME, text_id(name), 0, NULL, 0);
+}
+
+OPSCOPE_API uint32_t opscope_recorder_layout_(void)
+{
+    return RECORDER_LAYOUT;
 }
 
 OPSCOPE_API const char *opscope_recorder_version(void)

@@ -99,7 +99,12 @@ struct segment { /* survives fork: the child goes on in the same memory */
 };
 
 extern struct segment recorder_segment;
-extern __thread struct thread_cursor *recorder_cursor __attribute__((visibility("hidden")));
+/* Exported under a public name for the Python extension, which writes its zones without a call (python/src/fast.h).
+ * Whoever does so checks first that opscope_recorder_layout_() is the layout it was compiled with: the recorder that is
+ * loaded may be of another release. To be changed with struct thread_cursor or struct slot. */
+#define RECORDER_LAYOUT 1u
+OPSCOPE_API extern __thread struct thread_cursor *recorder_cursor __asm__("opscope_cursor_");
+OPSCOPE_API uint32_t opscope_recorder_layout_(void);
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LIKELY(x) __builtin_expect(!!(x), 1)

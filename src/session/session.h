@@ -74,6 +74,7 @@ struct session_control { /* the start of the control file; texts follow */
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
     uint64_t ended_zones, ending_zones, ending_track;
     uint64_t cgroup_signature; /* of the collector, if its memory is not limited; see cgroup.h */
+    uint64_t min_duration_ns;  /* shorter zones are left out of the trace */
 };
 
 enum segment_state { SEGMENT_OPEN = 0, SEGMENT_CLOSED = 2 };
@@ -168,6 +169,7 @@ enum record_kind {
     RECORD_OP_PART = 5,       /* id: text; payload: enum record_part */
     RECORD_LATE_ENDS = 6,     /* id: so many zones ended before this while there was no room to say so */
     RECORD_THREAD_NAME = 7,   /* id: name */
+    RECORD_TASK_BEGIN = 8,    /* id: NAME_TASK; a zone, inside which everything is on that task's track */
     RECORD_COUNTER = 128,     /* id: name; + {double, -} */
     RECORD_ZONE_VALUE = 129,  /* + {value, -} */
     RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release; + {address, size} */
@@ -193,6 +195,7 @@ enum name_kind {
     NAME_SITE = 2,         /* name, NUL, function, NUL, file; aux = line, value = colour */
     NAME_DEVICE = 3,       /* name; aux = number, value = double ticks a second, owner = process */
     NAME_DEVICE_TRACK = 4, /* name; aux = kind, value = number, owner = device, parent = track or 0 */
+    NAME_TASK = 5,         /* name; value = number, owner = process */
 };
 
 struct name_entry { /* 8-byte aligned; the bytes follow */

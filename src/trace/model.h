@@ -84,8 +84,8 @@ struct trace_name {
     const char *file;
 };
 
-/* A zone belongs to the block in which it ends. child = time spent in direct children on the same track, so
- * self time is duration - child. */
+/* A zone belongs to the block in which it ends. child = time spent in direct children on the same track (of a task's
+ * turn: on the task's track), so self time is duration - child. */
 struct trace_zone {
     uint64_t start;
     uint64_t duration;
