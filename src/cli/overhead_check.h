@@ -40,11 +40,10 @@ bool overhead_check_is_wanted(const struct overhead_check_options *options);
 int overhead_check_prepare(const struct command *command, const struct overhead_check_options *options,
                            const struct measure_options *measuring);
 
-/* The exit status: 0; 1 when an op is slower, missing or failed; 2 when something could not be read or written.
- * `measuring` is how the run was made: further rounds are made likewise. */
+/* The exit status: 0; 1 when an op is slower, missing or failed; 2 when something could not be read or written. `measure`
+ * is what made the run, before measure_finish: further rounds come from it. */
 int overhead_check(const struct command *command, const struct overhead_check_options *options,
-                   const struct output_options *output, const struct measure_options *measuring,
-                   struct overhead_run *run);
+                   const struct output_options *output, struct measure *measure, struct overhead_run *run);
 
 /* --show FILE: a CSV of an earlier run, ours or the vendor's, as table, JSON or page. The exit status. */
 int overhead_show(const struct command *command, const struct overhead_check_options *options,
