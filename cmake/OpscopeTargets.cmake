@@ -53,7 +53,8 @@ function(opscope_program)
     return()
   endif()
   add_executable(opscope ${sources})
-  target_link_libraries(opscope PRIVATE opscope_collect opscope_import opscope_present Threads::Threads)
+  target_link_libraries(opscope PRIVATE opscope_measure opscope_collect opscope_import opscope_present
+                        Threads::Threads)
   set_target_properties(opscope PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
@@ -132,7 +133,8 @@ function(opscope_unit_tests)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
-    target_link_libraries(${name} PRIVATE opscope_collect opscope_import opscope_present opscope_record_static
+    target_link_libraries(${name} PRIVATE opscope_measure opscope_collect opscope_import opscope_present
+                          opscope_record_static
                           Threads::Threads ${CMOCKA_LIBRARY})
     add_test(NAME unit/${name} COMMAND ${name})
     set_tests_properties(unit/${name} PROPERTIES TIMEOUT 300 LABELS unit)

@@ -4,6 +4,8 @@
  * behaves the same with and without a profiler. */
 #include "native.h"
 
+#include "time_calls.h"
+
 #define FUNCTION(name) static PyObject *name(PyObject *self, PyObject *arguments)
 #define UNUSED_SELF (void)self
 
@@ -263,7 +265,7 @@ PyMODINIT_FUNC PyInit__native(void);
 PyMODINIT_FUNC PyInit__native(void)
 {
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
+    if (made && (time_calls_add_to(made) != 0 || PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
                  PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) != 0 ||
                  PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) != 0 ||
                  PyModule_AddIntConstant(made, "PROGRAM", PLACE_PROGRAM) != 0 ||

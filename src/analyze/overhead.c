@@ -80,7 +80,7 @@ struct overhead_op *overhead_run_add(struct overhead_run *run, const char *name,
 {
     if (!array_reserve(&run->ops, &run->op_capacity, run->op_count + 1, sizeof *run->ops))
         return NULL;
-    struct overhead_op op = {.native_ns = NAN};
+    struct overhead_op op = {.native_ns = NAN, .call_ns = NAN};
     set_unknown(&op);
     if (!overhead_set_text(&op.name, name) || !overhead_set_text(&op.group, group ? group : "") ||
         !overhead_set_text(&op.reason, "")) {

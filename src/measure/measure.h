@@ -79,12 +79,20 @@ const struct measure_facts *measure_get_facts(const struct measure *m);
 
 /* The ops there are, those left out included, in the provider's order, as names and groups alone. */
 const struct overhead_run *measure_get_list(const struct measure *m);
+/* Was this one asked for, by name and group? */
+bool measure_wants(const struct measure *m, const struct overhead_op *op);
 
 /* Measures the ops of these names (NULL: all wanted ones) and the calibration ops, and adds their repeats to `run`,
  * which may hold some from an earlier call. Summarises all of it, and sorts it by name. Fails when no worker can be
  * had any more. */
 int measure_run(struct measure *m, const char *const *names, size_t count, struct overhead_run *run,
                 struct error *err);
+
+/* Measures some ops once more, into an empty run: a single pass of `repeats`, calibration ops before, between and
+ * behind. The worker is a fresh one where `process` differs from the last call's (from 0 at first): where code and data
+ * lie in memory is part of the noise. */
+int measure_again(struct measure *m, const char *const *names, size_t count, unsigned process,
+                  uint64_t repeats, struct overhead_run *run, struct error *err);
 
 /* Ends the worker, and fills native_ns and native of the ops from the trace. Nothing without one. */
 int measure_finish(struct measure *m, struct overhead_run *run, struct error *err);

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The worker of `opscope overhead` for ops that Python calls: python3 -m opscope._overhead --fds R,W --ops torch ...
+
+Reads questions and writes answers, one JSON object a line, over the two descriptors (src/measure/worker.h). The
+calls are made by a loop in the extension; here is what lies around it."""
+
+import argparse
+import gc
+import json
+import os
+import sys
+import threading
+import time
+
+from opscope import _start
+from opscope import overhead
+
+BURST = 20
+GAP_NS = 20_000  # around a recorded burst: more than two clocks differ by
+SETTLE_S = 0.005  # threads that spin before they sleep give up
+WATCH_S = 0.005  # then the process should be idle
+
+
+def load_native():
+    native = _start.load_native(os.path.dirname(os.path.abspath(__file__)))
+    if native is None or not hasattr(native, "time_calls"):
+        raise overhead.Unavailable(
+            "opscope has no extension for %s %d.%d (%s); opscope doctor lists those that were built"
+            % (sys.implementation.name, sys.version_info[0], sys.version_info[1], sys.executable)
+        )
+    return native
+
+
+def small_function(a, b=1):
+    total = a
+    for i in (1, 2, 3, 4):
+        total += i * b
+    return {"total": total}
+
+
+def calibration_ops(native):
+    """What every run measures along with its ops, to know the machine. Must never change."""
+    calls = {
+        "integer": (native.calibrate_integer, ()),
+        "memory": (native.calibrate_memory, ()),
+        "allocate": (native.calibrate_allocate, ()),
+        "python": (small_function, (1, 2)),
+        "builtin": (sorted, ((3, 1, 2, 5, 4, 9, 7, 8),)),
+    }
+    return [
+        overhead.Op("calibration." + name, "calibration", lambda call=call, args=args: (call, args, None))
+        for name, (call, args) in calls.items()
+    ]
+
+
+def limit_memory(limit):
+    """Address space, counted from now: what the imported packages reserved is no fault of an op."""
+    if not limit:
+        return
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        taken = int(file.read().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = taken + limit
+    if hard == resource.RLIM_INFINITY or wanted < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+def is_memory_error(error):
+    if isinstance(error, MemoryError):
+        return True
+    text = str(error)
+    return "can't allocate memory" in text or "out of memory" in text or "Out of Memory" in text
+
+
+def pause():
+    end = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + GAP_NS
+    while time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) < end:
+        pass
+
+
+def goes_on_working():
+    """Does the process work on although synchronize said that all is done?"""
+    time.sleep(SETTLE_S)
+    before = time.process_time()
+    time.sleep(WATCH_S)
+    return time.process_time() - before > WATCH_S / 4
+
+
+class Worker:
+    def __init__(self, native, provider):
+        self.native, self.provider = native, provider
+        self.ops = {}
+        for op in provider.ops() + calibration_ops(native):
+            if op.name in self.ops:
+                raise overhead.Unavailable("%s has two ops of the name %s" % (provider.name, op.name))
+            self.ops[op.name] = op
+
+    def loop_ns(self):
+        """What a call of nothing costs in the same loop: the least of many bursts, since nothing makes one faster."""
+        times = (self.native.time_calls(self.native.nothing, (1, 2), None, BURST, None) for _ in range(200))
+        return min(called - start for start, called, _ in times) / BURST
+
+    def list(self, _):
+        return {
+            "provider": self.provider.name,
+            "version": self.provider.version,
+            "description": self.provider.description,
+            "interpreter": "%s, Python %d.%d.%d" % ((sys.executable,) + sys.version_info[:3]),
+            "pid": os.getpid(),
+            "tid": threading.get_native_id(),
+            "loop_ns": self.loop_ns(),
+            "ops": [{"name": op.name, "group": op.group, "reason": op.reason} for op in self.ops.values()],
+        }
+
+    def burst(self, made, calls, synchronize):
+        call, args, kwargs = made
+        return self.native.time_calls(call, args, kwargs, calls, synchronize)
+
+    def measure(self, question):
+        answer = {"op": question["op"], "dispatch_ns": [], "total_ns": [], "windows": [], "error": None}
+        answer.update(left_out=None, is_memory=False, is_early=False)
+        op = self.ops[question["op"]]
+        try:
+            self.measure_op(op, question, answer)
+        except overhead.CannotCall as error:
+            answer["left_out"] = str(error)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt of an op, too
+            answer["error"] = overhead.first_line(error)
+            answer["is_memory"] = is_memory_error(error)
+        return answer
+
+    def measure_op(self, op, question, answer):
+        calls, traced = question["calls"], question["trace"]
+        made = op.make()
+        if question["warmup"]:
+            self.burst(made, question["warmup"], op.synchronize)
+        if question["first"]:
+            answer["is_early"] = goes_on_working()
+        gc.collect() if question["first"] else None
+        self.signpost("start", op, traced)
+        for _ in range(question["repeats"]):
+            start, _, end = self.burst(made, calls, op.synchronize)
+            answer["total_ns"].append((end - start) / calls)
+            if traced:
+                pause()
+            start, called, _ = self.burst(made, calls, op.synchronize)
+            answer["dispatch_ns"].append((called - start) / calls)
+            if traced:
+                pause()
+                answer["windows"].append((start, called))
+        self.signpost("end", op, traced)
+
+    def signpost(self, what, op, traced):
+        if traced:
+            self.native.signpost("%s %s" % (what, op.name), None)
+
+    def serve(self, questions, answers):
+        for line in questions:
+            question = json.loads(line)
+            if question["do"] == "quit":
+                return
+            answer = self.list(question) if question["do"] == "list" else self.measure(question)
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="opscope._overhead")
+    parser.add_argument("--fds", required=True)
+    parser.add_argument("--ops", required=True)
+    parser.add_argument("--shape")
+    parser.add_argument("--dtype")
+    parser.add_argument("--layout")
+    parser.add_argument("--device")
+    parser.add_argument("--memory-limit", type=int, default=0)
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    read_fd, write_fd = (int(number) for number in options.fds.split(","))
+    os.set_inheritable(read_fd, False)
+    os.set_inheritable(write_fd, False)
+    shape = tuple(int(size) for size in options.shape.split(",")) if options.shape else None
+    questions = os.fdopen(read_fd, "r", encoding="utf-8")
+    answers = os.fdopen(write_fd, "w", encoding="utf-8")
+    try:
+        native = load_native()
+        settings = overhead.Settings(shape, options.dtype, options.layout, options.device, native.is_recording())
+        worker = Worker(native, overhead.load(options.ops, settings))
+        limit_memory(options.memory_limit)
+    except overhead.Unavailable as error:
+        questions.readline()
+        answers.write(json.dumps({"error": str(error)}) + "\n")
+        answers.flush()
+        return
+    gc.collect()
+    gc.freeze()  # what the packages made is none of an op's business
+    gc.disable()
+    worker.serve(questions, answers)
+    sys.stdout.flush()
+    os._exit(0)  # an op's threads and exit handlers shall not hold us up
+
+
+if __name__ == "__main__":
+    main()

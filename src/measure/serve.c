@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker's loop for ops in C. Nothing here may stop because an op misbehaves: what it returns is checked, what it
+ * allocates is limited, and when it kills the process, the parent sees which op it was. */
+#include "measure/serve.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "import/json_read.h"
+#include "measure/calibration.h"
+#include "present/json.h"
+
+#define GAP_NS 20000u      /* around a recorded burst: more than two clocks differ by */
+#define SETTLE_NS 5000000u /* threads that spin before they sleep give up */
+#define WATCH_NS 5000000u  /* then the process should be idle */
+#define MAX_REPEATS 100000u
+
+struct server {
+    const struct serve_options *options;
+    const struct opscope_overhead_op *ops; /* calibration ops behind those of the provider */
+    size_t count, own_count;
+    FILE *out;
+};
+
+struct burst_times {
+    uint64_t start_ns, called_ns, end_ns;
+};
+
+/* --- calibration ops --- */
+
+static int call_integer(void *context)
+{
+    (void)context;
+    return calibration_integer() == 0;
+}
+
+static int call_memory(void *context)
+{
+    (void)context;
+    return calibration_memory() >= CALIBRATION_CELLS;
+}
+
+static int call_allocate(void *context)
+{
+    (void)context;
+    calibration_allocate();
+    return 0;
+}
+
+static const struct opscope_overhead_op calibration_ops[] = {
+    {.name = "calibration.integer", .group = "calibration", .call = call_integer},
+    {.name = "calibration.memory", .group = "calibration", .call = call_memory},
+    {.name = "calibration.allocate", .group = "calibration", .call = call_allocate},
+};
+#define CALIBRATION_COUNT (sizeof calibration_ops / sizeof calibration_ops[0])
+
+/* --- timing --- */
+
+/* 0, or what the op returned. `end` is taken after the synchronisation. */
+static int time_burst(const struct opscope_overhead_op *op, void *context, uint64_t calls,
+                      struct burst_times *times)
+{
+    int (*call)(void *) = op->call;
+    int status = 0;
+    times->start_ns = clock_raw_ns();
+    for (uint64_t i = 0; i < calls && !status; i++)
+        status = call(context);
+    times->called_ns = clock_raw_ns();
+    if (op->synchronize && !status)
+        status = op->synchronize(context);
+    times->end_ns = clock_raw_ns();
+    return status;
+}
+
+static int do_nothing(void *context)
+{
+    __asm__ volatile("" : : "r"(context) : "memory");
+    return 0;
+}
+
+/* What a call of nothing costs in the same loop: the least of many bursts, since nothing makes one faster. */
+static double measure_loop(void)
+{
+    static const struct opscope_overhead_op nothing = {.name = "nothing", .call = do_nothing};
+    double least = INFINITY;
+    for (unsigned i = 0; i < 200; i++) {
+        struct burst_times t;
+        time_burst(&nothing, NULL, 20, &t);
+        double ns = (double)(t.called_ns - t.start_ns) / 20;
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+static void pause_ns(uint64_t ns)
+{
+    uint64_t end = clock_raw_ns() + ns;
+    while (clock_raw_ns() < end) {
+    }
+}
+
+/* Does the process go on working although synchronize said that all is done? */
+static bool goes_on_working(void)
+{
+    struct timespec settle = {0, SETTLE_NS}, watch = {0, WATCH_NS};
+    nanosleep(&settle, NULL);
+    uint64_t before_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    nanosleep(&watch, NULL);
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns > WATCH_NS / 4;
+}
+
+struct request {
+    const struct opscope_overhead_op *op;
+    uint64_t calls, repeats, warmup;
+    bool is_traced, is_first;
+};
+
+struct result {
+    struct burst_times *bursts; /* without, then with synchronisation, a pair a repeat */
+    int status;
+    bool is_early;
+};
+
+static void signpost(const struct server *s, const char *what, const char *name)
+{
+    char header[300];
+    if (!s->options->signpost)
+        return;
+    snprintf(header, sizeof header, "%s %.280s", what, name);
+    s->options->signpost(header, NULL);
+}
+
+static void measure_prepared(const struct server *s, const struct request *r, void *context,
+                             struct result *result)
+{
+    struct burst_times ignored;
+    if (r->warmup)
+        result->status = time_burst(r->op, context, r->warmup, &ignored);
+    if (!result->status && r->is_first)
+        result->is_early = goes_on_working();
+    signpost(s, "start", r->op->name);
+    for (uint64_t i = 0; i < r->repeats && !result->status; i++) {
+        result->status = time_burst(r->op, context, r->calls, &result->bursts[2 * i]);
+        if (r->is_traced)
+            pause_ns(GAP_NS);
+        if (!result->status)
+            result->status = time_burst(r->op, context, r->calls, &result->bursts[2 * i + 1]);
+        if (r->is_traced)
+            pause_ns(GAP_NS);
+    }
+    signpost(s, "end", r->op->name);
+}
+
+static void measure(const struct server *s, const struct request *r, struct result *result)
+{
+    void *context = NULL;
+    if (r->op->prepare)
+        result->status = r->op->prepare(s->options->inputs, &context);
+    if (result->status)
+        return;
+    measure_prepared(s, r, context, result);
+    if (r->op->release)
+        r->op->release(context);
+}
+
+/* --- answers --- */
+
+static void finish_answer(const struct server *s, struct json *json)
+{
+    if (json_finish(json) != 0 || fflush(s->out) != 0)
+        _exit(1); /* nobody listens any more */
+}
+
+static void answer_list(const struct server *s)
+{
+    struct json json = {.stream = s->out};
+    double loop_ns = isnan(s->options->loop_ns) ? measure_loop() : s->options->loop_ns;
+    json_object(&json, JSON_INLINE);
+    json_member_text(&json, "provider", s->options->provider);
+    json_member_text(&json, "version", s->options->version ? s->options->version : "");
+    json_member_text(&json, "description", s->options->description ? s->options->description : "");
+    json_member_unsigned(&json, "pid", (uint64_t)getpid());
+    json_member_unsigned(&json, "tid", (uint64_t)syscall(SYS_gettid));
+    json_member_real(&json, "loop_ns", loop_ns);
+    json_key(&json, "ops");
+    json_array(&json, JSON_INLINE);
+    for (size_t i = 0; i < s->count; i++) {
+        json_object(&json, JSON_INLINE);
+        json_member_text(&json, "name", s->ops[i].name);
+        json_member_text(&json, "group", s->ops[i].group ? s->ops[i].group : "");
+        json_member_text(&json, "reason", NULL);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    finish_answer(s, &json);
+}
+
+static void write_figures(struct json *json, const char *key, const struct request *r,
+                          const struct result *result, bool is_total)
+{
+    json_key(json, key);
+    json_array(json, JSON_INLINE);
+    for (uint64_t i = 0; i < r->repeats && !result->status; i++) {
+        const struct burst_times *t = &result->bursts[2 * i + !is_total];
+        uint64_t end_ns = is_total ? t->end_ns : t->called_ns;
+        json_real(json, (double)(end_ns - t->start_ns) / (double)r->calls);
+    }
+    json_end(json);
+}
+
+static void write_windows(struct json *json, const struct request *r, const struct result *result)
+{
+    json_key(json, "windows");
+    json_array(json, JSON_INLINE);
+    for (uint64_t i = 0; i < r->repeats && !result->status && r->is_traced; i++) {
+        json_array(json, JSON_INLINE);
+        json_unsigned(json, result->bursts[2 * i + 1].start_ns);
+        json_unsigned(json, result->bursts[2 * i + 1].called_ns);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void answer_measure(const struct server *s, const struct request *r)
+{
+    struct json json = {.stream = s->out};
+    struct result result = {.bursts = calloc(r->repeats ? 2 * r->repeats : 1, sizeof *result.bursts)};
+    if (!result.bursts)
+        result.status = ENOMEM;
+    else
+        measure(s, r, &result);
+    json_object(&json, JSON_INLINE);
+    json_member_text(&json, "op", r->op->name);
+    write_figures(&json, "dispatch_ns", r, &result, false);
+    write_figures(&json, "total_ns", r, &result, true);
+    write_windows(&json, r, &result);
+    const char *(*reason)(int) = s->options->reason;
+    json_member_text(&json, "error",
+                     !result.status ? NULL
+                     : reason       ? reason(result.status)
+                                    : strerror(result.status));
+    json_member_text(&json, "left_out", NULL);
+    json_member_bool(&json, "is_memory", result.status == ENOMEM);
+    json_member_bool(&json, "is_early", result.is_early);
+    json_end(&json);
+    free(result.bursts);
+    finish_answer(s, &json);
+}
+
+void serve_failure(const struct serve_options *options, const char *message)
+{
+    struct server s = {.out = fdopen(options->write_fd, "w")};
+    char line[4096];
+    /* The question is waited for: an answer before it would be taken for one to the next. */
+    if (!s.out || read(options->read_fd, line, sizeof line) <= 0)
+        return;
+    struct json json = {.stream = s.out};
+    json_object(&json, JSON_INLINE);
+    json_member_text(&json, "error", message);
+    json_end(&json);
+    finish_answer(&s, &json);
+}
+
+/* --- questions --- */
+
+static uint64_t number_of(const struct json_document *d, const char *key)
+{
+    uint64_t value = 0;
+    json_unsigned_value(json_find(d, json_root(d), key), &value);
+    return value;
+}
+
+static const struct json_node *member(const struct json_document *d, const char *key)
+{
+    return json_find(d, json_root(d), key);
+}
+
+/* False: to quit. */
+static bool answer(const struct server *s, const struct json_document *d)
+{
+    if (json_text_is(member(d, "do"), "list")) {
+        answer_list(s);
+        return true;
+    }
+    if (!json_text_is(member(d, "do"), "measure"))
+        return false;
+    const struct json_node *traced = member(d, "trace"), *first = member(d, "first");
+    struct request r = {.calls = number_of(d, "calls"),
+                        .repeats = number_of(d, "repeats"),
+                        .warmup = number_of(d, "warmup"),
+                        .is_traced = traced && traced->kind == JSON_TRUE,
+                        .is_first = first && first->kind == JSON_TRUE};
+    for (size_t i = 0; i < s->count && !r.op; i++)
+        if (json_text_is(member(d, "op"), s->ops[i].name))
+            r.op = &s->ops[i];
+    if (!r.op || !r.calls || r.repeats > MAX_REPEATS)
+        return false;
+    answer_measure(s, &r);
+    return true;
+}
+
+/* Address space, counted from now: what the loader and the libraries reserved is no fault of an op. */
+static void limit_memory(uint64_t limit_bytes)
+{
+    unsigned long long pages = 0;
+    FILE *file = limit_bytes ? fopen("/proc/self/statm", "re") : NULL;
+    if (!file)
+        return;
+    if (fscanf(file, "%llu", &pages) == 1) {
+        rlim_t bytes = (rlim_t)(pages * (unsigned long long)sysconf(_SC_PAGESIZE) + limit_bytes);
+        struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+        setrlimit(RLIMIT_AS, &limit);
+    }
+    fclose(file);
+}
+
+int serve(const struct serve_options *options, const struct opscope_overhead_op *ops, size_t count)
+{
+    struct server s = {.options = options, .count = count + CALIBRATION_COUNT, .own_count = count};
+    struct opscope_overhead_op *all = calloc(s.count, sizeof *all);
+    struct json_document document = {0};
+    FILE *in = fdopen(options->read_fd, "r");
+    s.out = fdopen(options->write_fd, "w");
+    s.ops = all;
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    bool goes_on = all && in && s.out;
+    if (goes_on) {
+        memcpy(all, ops, count * sizeof *all);
+        memcpy(all + count, calibration_ops, sizeof calibration_ops);
+        limit_memory(options->memory_limit_bytes);
+    }
+    while (goes_on && (length = getline(&line, &capacity, in)) > 0)
+        goes_on = json_read(&document, line, (size_t)length, NULL) == 0 && answer(&s, &document);
+    free(line);
+    json_document_free(&document);
+    free(all);
+    if (in)
+        fclose(in);
+    if (s.out)
+        fclose(s.out);
+    return 0;
+}
