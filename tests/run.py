@@ -28,6 +28,8 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SYSTEM_FILE_LIMIT_S = 1200
 EMULATOR_SLOWDOWN = 5
 SANITIZER_SLOWDOWN = 3
+# System tests that are run on the build with ASan as well: what reads the files of others.
+SANITIZED_SYSTEM_TESTS = ("test_report_damaged", "test_tenstorrent")
 
 
 class Context:
@@ -118,15 +120,18 @@ def step_clang(step, context):
 
 
 def step_asan(step, context):
-    """unit tests under ASan and UBSan"""
+    """unit tests and damaged inputs under ASan and UBSan"""
     problem = build.sanitizer_problem("gcc", "address,undefined") if shutil.which("gcc") else "gcc is not installed"
     if problem:
         step.skipped("build", problem)
         return
     flags = ["-DOPSCOPE_SANITIZE=address,undefined"]
-    build_and_unit_test(
-        step, context, "gcc", flags, wrapper=build.steady_addresses(), slower=SANITIZER_SLOWDOWN
-    )
+    wrapper = build.steady_addresses()
+    build_and_unit_test(step, context, "gcc", flags, wrapper=wrapper, slower=SANITIZER_SLOWDOWN)
+    if os.path.exists(os.path.join(context.folder(step.name), "opscope")):
+        for name in SANITIZED_SYSTEM_TESTS:
+            path = os.path.join(SOURCE, "tests", "system", f"{name}.py")
+            run_system_file(step, context, path, context.folder(step.name), wrapper, SANITIZER_SLOWDOWN)
 
 
 def step_tsan(step, context):
@@ -197,28 +202,33 @@ def step_aarch64(step, context):
         cmocka.run_tests(step, folder, context.logs, context.jobs, context.env, slower=EMULATOR_SLOWDOWN)
 
 
+def run_system_file(step, context, path, folder, wrapper=(), slower=1):
+    """One file of system tests against the build in `folder`."""
+    child = os.path.join(SOURCE, "tests", "support", "unittest_child.py")
+    name = os.path.splitext(os.path.basename(path))[0]
+    log = os.path.join(context.logs, f"{step.name}-{name}.log")
+    results = os.path.join(context.logs, f"{step.name}-{name}.json")
+    env = dict(context.env, OPSCOPE_TEST_BUILD=folder, PYTHONDONTWRITEBYTECODE="1")
+    env["OPSCOPE_TEST_REPEAT"] = "10" if context.long else "1"
+    if os.path.exists(results):
+        os.remove(results)
+    limit = SYSTEM_FILE_LIMIT_S * (10 if context.long else 1) * slower
+    command = [*wrapper, sys.executable, child, path, results, *([context.match] if context.match else [])]
+    finished = run_logged(command, log, limit, env=env)
+    count = add_unittest_results(step, name, results, log)
+    if finished.status != 0:
+        step.failed(name, finished.reason(), log)
+    elif not count and not context.match:
+        step.failed(name, "ran no test", log)
+
+
 def step_system(step, context):
     """system tests"""
-    child = os.path.join(SOURCE, "tests", "support", "unittest_child.py")
     files = sorted(glob.glob(os.path.join(SOURCE, "tests", "system", "test_*.py")))
     if not files:
         step.failed("tests", "no tests/system/test_*.py found")
-    env = dict(context.env, OPSCOPE_TEST_BUILD=context.build, PYTHONDONTWRITEBYTECODE="1")
-    env["OPSCOPE_TEST_REPEAT"] = "10" if context.long else "1"
     for path in files:
-        name = os.path.splitext(os.path.basename(path))[0]
-        log = os.path.join(context.logs, f"system-{name}.log")
-        results = os.path.join(context.logs, f"system-{name}.json")
-        if os.path.exists(results):
-            os.remove(results)
-        limit = SYSTEM_FILE_LIMIT_S * (10 if context.long else 1)
-        command = [sys.executable, child, path, results, *([context.match] if context.match else [])]
-        finished = run_logged(command, log, limit, env=env)
-        count = add_unittest_results(step, name, results, log)
-        if finished.status != 0:
-            step.failed(name, finished.reason(), log)
-        elif not count and not context.match:
-            step.failed(name, "ran no test", log)
+        run_system_file(step, context, path, context.build)
 
 
 def add_unittest_results(step, name, path, log):

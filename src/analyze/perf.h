@@ -248,6 +248,10 @@ struct perf {
     bool has_host_start, has_arch_columns, has_old_header, has_padded_header;
     bool call_is_float, cores_is_float; /* as pandas would type the column (compat) */
     uint32_t arch_text;                 /* the rows' own; PERF_NO_TEXT */
+    uint32_t arch_file;                 /* where it stands first */
+    uint64_t arch_line;
+    bool has_column[PERF_COLUMNS]; /* of the file that is being read */
+    size_t file_first_row;
     int64_t device_base, devices_per_file;
     double file_device_max;
     /* results */
@@ -267,7 +271,7 @@ struct perf {
     struct perf_name *names; /* by id of the text: what its ops are; filled when first asked */
     size_t name_capacity;
     struct perf_made_text made_texts[PERF_MADE_TEXTS];
-    struct bytes scratch;
+    struct bytes scratch, name;
     bool failed; /* no memory */
 };
 
@@ -275,8 +279,6 @@ int perf_begin(struct perf *perf, const struct perf_options *options, struct err
 /* `has` says which of the PERF_COLUMNS the source has. */
 int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool is_old_header,
                     bool is_padded_header, struct error *err);
-/* For tables that should have them all: notes each column that is not there. */
-void perf_note_missing_columns(struct perf *perf, const char *path, const bool *has);
 /* `cells` has PERF_COLUMNS elements. -ENOMEM. */
 int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line, struct error *err);
 int perf_end_file(struct perf *perf, struct error *err);

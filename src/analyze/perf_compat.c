@@ -157,8 +157,8 @@ static void fill_matmul(struct perf_row *row, const struct architecture *archite
     double seconds = row->duration_ns * 1e-9;
     double cores = row->is_dram_sharded ? 12 : row->cores;
     row->cores = cores;
-    if (!row->has_shape)
-        return;
+    if (!row->has_shape || row->duration_ns == 0)
+        return; /* the original dies of the latter, and of no cores below */
     if (row->dram_bytes != 0) {
         row->dram_gb_s = row->dram_bytes / seconds / 1e9;
         row->dram_percent = row->dram_gb_s / architecture->dram_gb_s * 100;
@@ -166,14 +166,16 @@ static void fill_matmul(struct perf_row *row, const struct architecture *archite
     if (row->fidelity == PERF_FIDELITY_UNKNOWN || architecture->tflops[row->fidelity] == 0)
         return;
     double flops = row->flops / seconds;
-    row->flops_percent = flops / (architecture->tflops[row->fidelity] * 1e12 * cores) * 100;
+    if (cores != 0)
+        row->flops_percent = flops / (architecture->tflops[row->fidelity] * 1e12 * cores) * 100;
     row->tflops = flops / 1e12;
 }
 
 static void fill_conv(struct perf_row *row, const struct architecture *architecture, double workers)
 {
     double seconds = row->duration_ns * 1e-9;
-    if (!row->has_shape || row->fidelity == PERF_FIDELITY_UNKNOWN || architecture->tflops[row->fidelity] == 0)
+    if (!row->has_shape || row->duration_ns == 0 || row->fidelity == PERF_FIDELITY_UNKNOWN ||
+        architecture->tflops[row->fidelity] == 0)
         return;
     double flops = row->flops / seconds;
     row->flops_percent = flops / (architecture->tflops[row->fidelity] * 1e12 * workers) * 100;
@@ -192,7 +194,7 @@ static void fill_bound(struct perf_row *row, double target)
     bool has_dram = row->is_matmul && row->has_shape && row->dram_bytes != 0 && row->dram_percent != 0;
     bool has_flops =
         row->is_matmul && row->has_shape && row->fidelity != PERF_FIDELITY_UNKNOWN && row->flops_percent != 0;
-    if (!has_dram || !has_flops)
+    if (!has_dram || !has_flops || row->duration_ns == 0 || row->cores == 0)
         return;
     bool is_dram = row->dram_percent >= target, is_flop = row->flops_percent >= target;
     row->bound = is_dram && is_flop ? PERF_BOUND_BOTH
@@ -213,7 +215,13 @@ static const struct architecture *choose_architecture(struct perf *perf, struct 
         name = recorded ? recorded : "wormhole";
     }
     const struct architecture *found = find_architecture(name);
-    if (!found)
+    if (!found && name == recorded)
+        error_set(
+            err, EINVAL,
+            "%s:%llu: column 'DEVICE ARCH': unknown architecture '%s': wormhole, blackhole, bh20 and n1 are "
+            "known",
+            perf_text(perf, perf->paths[perf->arch_file]), (unsigned long long)perf->arch_line, name);
+    else if (!found)
         error_set(err, EINVAL, "unknown architecture '%s': wormhole, blackhole, bh20 and n1 are known", name);
     return found;
 }
@@ -243,6 +251,8 @@ static void fill_rows(struct perf *perf, const struct architecture *architecture
                        : row->is_duration_missing ? 0
                                                   : row->duration_ns / 1000;
         row->shown_gap_us = had_op ? row->gap_ns / 1000 : NAN;
+        if (perf_is_stale(row))
+            perf_note_stale(perf, row);
         had_op |= row->kind != PERF_SIGNPOST;
         if (row->is_matmul)
             fill_matmul(row, architecture);

@@ -52,6 +52,16 @@ static inline uint32_t perf_intern_cell(struct perf *perf, struct perf_cell cell
  * `text` and is_used in. */
 struct perf_made_text *perf_find_made(struct perf *perf, const uint64_t key[6]);
 
+/* perf_notes.c: what is wrong with a cell, said once for each column, with how many more there are. */
+void perf_note_bad_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
+                        const char *expected);
+void perf_note_kept_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
+                         const char *expected);
+void perf_note_name(struct perf *perf, struct perf_cell name, uint64_t line);
+void perf_note_missing_cells(struct perf *perf, const struct perf_row *row, const struct perf_source *source);
+bool perf_is_stale(const struct perf_row *row);
+void perf_note_stale(struct perf *perf, const struct perf_row *row);
+
 /* What the row says of its work, taken while its cells are there. */
 void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
 void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);

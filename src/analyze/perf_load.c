@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,28 +70,6 @@ const char *perf_text(const struct perf *perf, uint32_t id)
     return id == PERF_NO_TEXT ? "" : intern_text(&perf->texts, id);
 }
 
-void perf_note(struct perf *perf, enum perf_note_level level, const void *kind, const char *format, ...)
-{
-    char text[600];
-    va_list args;
-    for (size_t i = 0; kind && i < perf->note_count; i++) {
-        if (perf->notes[i].kind == kind) {
-            perf->notes[i].count++;
-            return;
-        }
-    }
-    if (!array_reserve(&perf->notes, &perf->note_capacity, perf->note_count + 1, sizeof *perf->notes)) {
-        perf->failed = true;
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    char *copy = strdup(text);
-    if (copy)
-        perf->notes[perf->note_count++] = (struct perf_note){level, copy, kind, 1};
-}
-
 int perf_begin(struct perf *perf, const struct perf_options *options, struct error *err)
 {
     (void)err;
@@ -118,39 +95,11 @@ void perf_free(struct perf *perf)
     free(perf->names);
     free(perf->host_zones);
     bytes_free(&perf->scratch);
+    bytes_free(&perf->name);
     *perf = (struct perf){0};
 }
 
 /* --- files --- */
-
-/* Columns without which figures are missing everywhere: said once. */
-void perf_note_missing_columns(struct perf *perf, const char *path, const bool *has)
-{
-    static const enum perf_column wanted[] = {PERF_OP_TYPE, PERF_DEVICE,     PERF_DURATION, PERF_GAP,
-                                              PERF_CORES,   PERF_ATTRIBUTES, PERF_FIDELITY, PERF_CALL};
-    char name[64];
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (!has[wanted[i]])
-            perf_note(perf, PERF_NOTE_WARN, NULL, "%s:1: no column '%s'; its values are missing", path,
-                      perf_column_name(wanted[i], false, name, sizeof name));
-    }
-    static const size_t tensors[] = {PERF_IN(0), PERF_IN(1), PERF_OUT(0)};
-    static const char *const tensor_names[] = {"INPUT_0", "INPUT_1", "OUTPUT_0"};
-    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
-        size_t first = PERF_TENSOR + tensors[i] * PERF_TENSOR_CELLS, missing = 0;
-        for (size_t k = 0; k < PERF_TENSOR_CELLS; k++)
-            missing += !has[first + k];
-        for (size_t k = 0; k < PERF_TENSOR_CELLS && missing < PERF_TENSOR_CELLS; k++) {
-            if (!has[first + k])
-                perf_note(perf, PERF_NOTE_WARN, NULL,
-                          "%s:1: no column '%s'; ops that need it have no figures", path,
-                          perf_column_name(first + k, perf->has_old_header, name, sizeof name));
-        }
-        if (missing == PERF_TENSOR_CELLS)
-            perf_note(perf, PERF_NOTE_WARN, NULL, "%s:1: no columns of %s; ops that need it have no figures",
-                      path, tensor_names[i]);
-    }
-}
 
 int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool is_old_header,
                     bool is_padded_header, struct error *err)
@@ -164,6 +113,8 @@ int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool i
     perf->has_old_header |= is_old_header;
     perf->has_padded_header |= is_padded_header;
     perf->file_device_max = -1;
+    perf->file_first_row = perf->row_count;
+    memcpy(perf->has_column, has, sizeof perf->has_column);
     if (perf->options.compat && !has[PERF_DEVICE])
         return error_set(err, EINVAL, "%s:1: there is no column 'DEVICE ID'", path);
     return 0;
@@ -173,6 +124,8 @@ int perf_end_file(struct perf *perf, struct error *err)
 {
     int64_t devices = (int64_t)perf->file_device_max + 1;
     const char *path = perf_text(perf, perf->paths[perf->file_count - 1]);
+    if (perf->row_count == perf->file_first_row)
+        perf_note(perf, PERF_NOTE_WARN, NULL, "%s: there is no op in it", path);
     if (perf->devices_per_file < 0 || (!perf->options.compat && perf->devices_per_file == 0)) {
         perf->devices_per_file = devices;
     } else if (devices != perf->devices_per_file && (perf->options.compat || devices > 0)) {
@@ -187,57 +140,44 @@ int perf_end_file(struct perf *perf, struct error *err)
 
 /* --- rows --- */
 
-static const char bad_cell_kinds[PERF_COLUMNS];
-
-static void note_bad_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
-                          const char *expected)
+/* A value that its column should not hold: missing, but in the compat mode kept where the original keeps it. */
+static double refuse(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line,
+                     const char *expected, double value)
 {
-    char name[64];
-    int length = cell.length > 40 ? 40 : (int)cell.length;
-    perf_note(perf, PERF_NOTE_WARN, &bad_cell_kinds[column],
-              "%s:%llu: column '%s': '%.*s%s' is not %s; taken as missing",
-              perf_text(perf, perf->paths[perf->file_count - 1]), (unsigned long long)line,
-              perf_column_name(column, perf->has_old_header, name, sizeof name), length, cell.data,
-              cell.length > 40 ? "..." : "", expected);
+    if (perf->options.compat)
+        perf_note_kept_cell(perf, column, cells[column], line, expected);
+    else
+        perf_note_bad_cell(perf, column, cells[column], line, expected);
+    return perf->options.compat ? value : NAN;
 }
 
-/* A number; what is none is noted and missing. Outside the compat mode it must also be usable as a time. */
 static double take_number(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line)
 {
     double value;
     enum number_kind kind = cell_number(cells[column], &value);
-    if (kind == NUMBER_BAD) {
-        note_bad_cell(perf, column, cells[column], line, "a number");
-    } else if (!perf->options.compat && (isinf(value) || fabs(value) >= 9.2e18)) {
-        note_bad_cell(perf, column, cells[column], line, "a number that can be");
-        value = NAN;
-    }
+    if (kind == NUMBER_BAD)
+        perf_note_bad_cell(perf, column, cells[column], line, "a number");
+    else if (isinf(value) || fabs(value) >= 9.2e18)
+        return refuse(perf, cells, column, line, "a number that can be", value);
     return value;
 }
 
-/* A count: whole and not negative. The compat mode takes fractions as the original did. */
+/* A count: whole and not negative. */
 static double take_count(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line)
 {
     double value = take_number(perf, cells, column, line);
     bool is_too_low = value < 0 || (value == 0 && column == PERF_CORES);
-    if (!perf->options.compat && !isnan(value) && (is_too_low || value > 1048576 || floor(value) != value)) {
-        note_bad_cell(perf, column, cells[column], line, "a count");
-        return NAN;
-    }
+    if (!isnan(value) && (is_too_low || value > 1048576 || floor(value) != value))
+        return refuse(perf, cells, column, line, "a count", value);
     return value;
 }
 
 static void take_device(struct perf *perf, struct perf_row *row, const struct perf_cell *cells)
 {
     double value = take_number(perf, cells, PERF_DEVICE, row->line);
-    bool is_whole = floor(value) == value && value >= 0 && value <= 1000000;
     row->device = PERF_NO_NUMBER;
-    if (isnan(value))
-        return;
-    if (!is_whole && !perf->options.compat) {
-        note_bad_cell(perf, PERF_DEVICE, cells[PERF_DEVICE], row->line, "a device number");
-        return;
-    }
+    if (!isnan(value) && !(floor(value) == value && value >= 0 && value <= 1000000))
+        value = refuse(perf, cells, PERF_DEVICE, row->line, "a device number", value);
     if (!(value > -1e9 && value < 1e9))
         return;
     if (value > perf->file_device_max)
@@ -248,16 +188,17 @@ static void take_device(struct perf *perf, struct perf_row *row, const struct pe
     row->device = (int32_t)((int64_t)value + base);
 }
 
+/* Beyond 2^53 a double is not exact: the compat mode, too, has no figures for such sizes. */
 static void take_size(struct perf *perf, struct perf_tensor *tensor, size_t t, unsigned part,
                       const struct perf_cell *cell, double *value, uint64_t line)
 {
     enum number_kind kind = cell_dimension(*cell, value);
-    bool is_usable =
-        kind == NUMBER_WHOLE && (perf->options.compat || (*value >= 0 && *value <= 4294967296.0));
+    double largest = perf->options.compat ? 9007199254740992.0 : 4294967296.0;
+    bool is_usable = kind == NUMBER_WHOLE && *value <= largest && (perf->options.compat || *value >= 0);
     if (!is_usable)
         tensor->has_shape = false;
     if (!is_usable && kind != NUMBER_MISSING)
-        note_bad_cell(perf, PERF_TENSOR + t * PERF_TENSOR_CELLS + part, *cell, line, "a size");
+        perf_note_bad_cell(perf, PERF_TENSOR + t * PERF_TENSOR_CELLS + part, *cell, line, "a size");
 }
 
 static void take_tensors(struct perf *perf, struct perf_source *source, uint64_t line)
@@ -311,6 +252,8 @@ static void take_times(struct perf *perf, struct perf_row *row, const struct per
     int64_t start;
     double number;
     row->duration_ns = take_number(perf, cells, PERF_DURATION, row->line);
+    if (row->duration_ns < 0)
+        row->duration_ns = refuse(perf, cells, PERF_DURATION, row->line, "a duration", row->duration_ns);
     row->is_duration_missing = isnan(row->duration_ns);
     row->gap_ns = take_number(perf, cells, PERF_GAP, row->line);
     row->host_start_ns = INT64_MAX;
@@ -345,6 +288,23 @@ static void take_counts(struct perf *perf, struct perf_row *row, const struct pe
         row->available_cores = NAN;
 }
 
+/* The first one counts: all ops are measured against one machine. */
+static void take_arch(struct perf *perf, const struct perf_row *row, struct perf_cell arch)
+{
+    static const char kind_other_arch[] = "another architecture";
+    if (perf->arch_text == PERF_NO_TEXT) {
+        perf->arch_text = perf_intern_cell(perf, arch);
+        perf->arch_file = row->file;
+        perf->arch_line = row->line;
+    } else if (!cell_is(arch, perf_text(perf, perf->arch_text))) {
+        perf_note(perf, PERF_NOTE_WARN, kind_other_arch,
+                  "%s:%llu: column 'DEVICE ARCH': '%.*s' where others have '%.60s'; all are measured against "
+                  "one machine",
+                  perf_text(perf, perf->paths[row->file]), (unsigned long long)row->line,
+                  (int)(arch.length < 60 ? arch.length : 60), arch.data, perf_text(perf, perf->arch_text));
+    }
+}
+
 static void take_texts(struct perf *perf, struct perf_row *row, const struct perf_source *source)
 {
     const struct perf_cell *cells = source->cells;
@@ -360,12 +320,29 @@ static void take_texts(struct perf *perf, struct perf_row *row, const struct per
         row->location = perf_intern_cell(perf, cells[PERF_LOCATION]);
         row->layer = perf_intern_cell(perf, cells[PERF_LAYER]);
     }
-    if (perf->arch_text == PERF_NO_TEXT && !cell_is_missing(cells[PERF_ARCH]))
-        perf->arch_text = perf_intern_cell(perf, cells[PERF_ARCH]);
+    if (!cell_is_missing(cells[PERF_ARCH]))
+        take_arch(perf, row, cells[PERF_ARCH]);
 }
 
-static const char no_name[] = "(no name)";
-static const char kind_no_name[] = "no name";
+/* What the op is called: never empty, never with a NUL byte, which would cut it short where it is shown. */
+static void take_name(struct perf *perf, struct perf_source *source, uint64_t line)
+{
+    static const char no_name[] = "(no name)";
+    struct perf_cell name = source->cells[PERF_OP_CODE];
+    source->op_code = name;
+    perf_note_name(perf, name, line);
+    if (name.length == 0 || (!perf->options.compat && cell_is_missing(name))) {
+        source->op_code = (struct perf_cell){no_name, sizeof no_name - 1};
+    } else if (memchr(name.data, 0, name.length)) {
+        bytes_clear(&perf->name);
+        for (size_t i = 0; i < name.length; i++)
+            bytes_append(&perf->name, name.data[i] ? &name.data[i] : "\\x00", name.data[i] ? 1 : 4);
+        if (perf->options.compat) /* there the name ends here */
+            source->op_code.length = strnlen(name.data, name.length);
+        else if (!perf->name.failed)
+            source->op_code = (struct perf_cell){(const char *)perf->name.data, perf->name.length};
+    }
+}
 
 int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line, struct error *err)
 {
@@ -373,7 +350,7 @@ int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line
         !array_reserve(&perf->rows, &perf->row_capacity, perf->row_count + 1, sizeof *perf->rows))
         return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count + 1);
     struct perf_row *row = &perf->rows[perf->row_count];
-    struct perf_source source = {.cells = cells, .op_code = cells[PERF_OP_CODE]};
+    struct perf_source source = {.cells = cells};
     memset(row, 0, sizeof *row);
     row->line = line;
     row->file = (uint32_t)perf->file_count - 1;
@@ -383,11 +360,7 @@ int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line
         source.attributes = cells[PERF_ATTRIBUTES];
     if (!cell_is_missing(cells[PERF_FIDELITY]))
         source.fidelity = cells[PERF_FIDELITY];
-    if (source.op_code.length == 0) {
-        perf_note(perf, PERF_NOTE_WARN, kind_no_name, "%s:%llu: column 'OP CODE' is empty: shown as %s",
-                  perf_text(perf, perf->paths[row->file]), (unsigned long long)line, no_name);
-        source.op_code = (struct perf_cell){no_name, sizeof no_name - 1};
-    }
+    take_name(perf, &source, line);
     row->fidelity = (uint8_t)fidelity_of(source.fidelity);
     take_times(perf, row, cells);
     take_counts(perf, row, cells);
@@ -401,6 +374,7 @@ int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line
         perf_compat_take(perf, row, &source);
     else
         perf_model_take(perf, row, &source);
+    perf_note_missing_cells(perf, row, &source);
     if (perf->failed)
         return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count + 1);
     perf->row_count++;

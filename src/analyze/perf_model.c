@@ -33,8 +33,9 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
             return machine;
         perf_note(
             perf, PERF_NOTE_WARN, NULL,
-            "column 'DEVICE ARCH': '%.60s' is no machine that is known: wormhole is taken; --machine says which",
-            recorded);
+            "%s:%llu: column 'DEVICE ARCH': '%.60s' is no machine that is known: wormhole is taken; --machine says "
+            "which",
+            perf_text(perf, perf->paths[perf->arch_file]), (unsigned long long)perf->arch_line, recorded);
     } else {
         perf_note(perf, PERF_NOTE_INFO, NULL,
                   "no column says which machine this was: wormhole is taken (--machine)");
@@ -68,14 +69,21 @@ static void find_workers(struct perf *perf)
 
 /* --- times --- */
 
-static bool is_invalid(const struct perf_row *row)
+bool perf_is_stale(const struct perf_row *row)
 {
-    double duration = row->duration_ns, gap = row->gap_ns;
+    return row->kind == PERF_DEVICE_OP && row->gap_ns < -STALE_NS &&
+           -row->gap_ns > fmax(row->duration_ns / 2, STALE_NS);
+}
+
+static bool is_invalid(struct perf *perf, const struct perf_row *row)
+{
     if (row->kind != PERF_DEVICE_OP)
         return false;
-    if (isnan(duration) || duration < 0)
+    if (isnan(row->duration_ns) || row->duration_ns < 0)
         return true;
-    return gap < -STALE_NS && -gap > fmax(duration / 2, STALE_NS);
+    if (perf_is_stale(row))
+        perf_note_stale(perf, row);
+    return perf_is_stale(row);
 }
 
 static void fill_times(struct perf *perf)
@@ -87,7 +95,7 @@ static void fill_times(struct perf *perf)
         row->dram_gb_s = row->dram_percent = row->tflops = row->flops_percent = NAN;
         row->link_gb_s = row->link_percent = row->ideal_us = row->overlap_us = row->total_percent = NAN;
         row->id = perf->options.ids_are_lines ? row->line : ++id;
-        row->is_duration_invalid = is_invalid(row);
+        row->is_duration_invalid = is_invalid(perf, row);
         perf->invalid_count += row->is_duration_invalid;
         row->time_us =
             row->kind != PERF_DEVICE_OP || row->is_duration_invalid ? NAN : row->duration_ns / 1000;
@@ -282,6 +290,8 @@ static enum perf_bound bound_of(const struct perf_row *row, const struct machine
         return PERF_BOUND_NONE;
     if (row->shown_gap_us > row->time_us && row->shown_gap_us > machine->gap_mark_us)
         return PERF_BOUND_GAP;
+    if (row->time_us == 0 || ((row->is_matmul || row->is_conv) && !row->has_shape))
+        return PERF_BOUND_NONE; /* nothing can be told of it */
     bool is_dram = row->dram_percent >= target, is_flop = row->flops_percent >= target;
     if (is_dram && is_flop)
         return PERF_BOUND_BOTH;

@@ -30,9 +30,9 @@ static void append_types(struct bytes *text, const struct perf_source *source)
     }
 }
 
-static void append_matmul_types(struct bytes *text, const struct perf_source *source)
+static void append_matmul_types(struct bytes *text, const struct perf_source *source, bool is_compat)
 {
-    static const struct perf_cell none = {"nan", 3};
+    const struct perf_cell none = {is_compat ? "nan" : "?", is_compat ? 3 : 1};
     struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
                      out = source->tensors[PERF_OUT(0)].type;
     append_cell(text, source->fidelity.length ? source->fidelity : none);
@@ -59,7 +59,7 @@ static uint32_t types_text(struct perf *perf, const struct perf_row *row, const 
     if (kind == MADE_TYPES)
         append_types(&perf->scratch, source);
     else
-        append_matmul_types(&perf->scratch, source);
+        append_matmul_types(&perf->scratch, source, perf->options.compat);
     made->text =
         perf->scratch.length ? perf_intern(perf, perf->scratch.data, perf->scratch.length) : PERF_NO_TEXT;
     made->is_used = true;

@@ -57,6 +57,24 @@ static int order_equal_starts(struct perf *perf, struct error *err)
     return 0;
 }
 
+/* Where some ops have a start, those without one move behind all others. */
+static void note_missing_starts(struct perf *perf)
+{
+    const struct perf_row *first = NULL;
+    size_t missing = 0;
+    for (size_t i = 0; i < perf->row_count; i++) {
+        const struct perf_row *row = &perf->rows[i];
+        if (row->host_start_ns != INT64_MAX || row->kind == PERF_SIGNPOST || row->line == 0)
+            continue;
+        first = first ? first : row;
+        missing++;
+    }
+    if (missing && missing < perf->row_count)
+        perf_note(perf, PERF_NOTE_WARN, NULL,
+                  "%s:%llu: column 'HOST START TS' has no time; the op counts as started last (%zu in all)",
+                  perf_text(perf, perf->paths[first->file]), (unsigned long long)first->line, missing);
+}
+
 int perf_sort_rows(struct perf *perf, struct error *err)
 {
     bool is_sorted = true;
@@ -70,10 +88,13 @@ int perf_sort_rows(struct perf *perf, struct error *err)
             is_sorted = false;
     }
     if (!perf->has_host_start)
-        perf_note(perf, PERF_NOTE_WARN, NULL, "no column 'HOST START TS': ops stay in the order of the file");
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "%s: ops stay in the order of the file, which does not say when they started",
+                  perf_text(perf, perf->paths[0]));
     else if (perf->options.tracing_mode)
         perf_note(perf, PERF_NOTE_INFO, NULL, "tracing mode: ops stay in the order of the file");
     else {
+        note_missing_starts(perf);
         if (!is_sorted)
             qsort_r(perf->order, perf->count, sizeof *perf->order, compare_start, perf);
         if (perf->options.compat && has_equal_starts(perf))
@@ -399,8 +420,9 @@ int perf_merge_devices(struct perf *perf, struct error *err)
     if (!count_devices(perf, &merge.queues, &merge.queue_count))
         return error_set(err, ENOMEM, "no memory to merge devices");
     if (merge.queue_count > DEVICES_MAX) {
-        perf_note(perf, PERF_NOTE_WARN, NULL, "more than %u different DEVICE IDs: devices are not merged",
-                  DEVICES_MAX);
+        perf_note(perf, PERF_NOTE_WARN, NULL,
+                  "%s: column 'DEVICE ID': more than %u different DEVICE IDs; devices are not merged",
+                  perf_text(perf, perf->paths[0]), DEVICES_MAX);
     } else if (perf->options.no_merge_devices && merge.queue_count > 1) {
         perf_note(perf, PERF_NOTE_INFO, NULL, "ops of %zu devices, each by itself", merge.queue_count);
     } else if (merge.queue_count == 1) {
@@ -475,7 +497,12 @@ int perf_apply_id_range(struct perf *perf, struct error *err)
     int status = parse_range(perf->options.id_range, &range.first, &range.last, err);
     if (status)
         return status;
+    size_t count = perf->count;
+    uint64_t last = count ? perf_at(perf, count - 1)->id : 0;
     keep(perf, is_in_range, &range);
+    if (perf->count == 0 && count)
+        perf_note(perf, PERF_NOTE_WARN, NULL, "--id-range '%s' takes none of %zu ops (the last has ID %llu)",
+                  perf->options.id_range, count, (unsigned long long)last);
     if (perf->count)
         perf_at(perf, 0)->shown_gap_us = NAN;
     return 0;

@@ -11,11 +11,14 @@
 #include <strings.h>
 
 #include "base/bytes.h"
+#include "base/text_copy.h"
+#include "import/op_check.h"
 #include "import/op_columns.h"
 #include "import/op_rows.h"
 #include "import/tenstorrent.h"
 #include "present/format.h"
 #include "present/report.h"
+#include "present/utf8.h"
 
 #define WRITE_SIZE ((size_t)256 << 10)
 
@@ -24,6 +27,7 @@ struct chosen {
     char *name;          /* in the source */
     size_t column;       /* of the source */
     bool is_padded_only; /* "64[50]" is written as 64 */
+    enum op_check check; /* of tables that others wrote */
 };
 
 struct ops_output {
@@ -35,12 +39,8 @@ struct ops_output {
     size_t code; /* which cell is the op's name */
     struct output output;
     uint64_t shown, matched;
+    bool is_foreign; /* a table that others wrote: its cells are checked */
 };
-
-static char *copy_text(const char *text, size_t length)
-{
-    return strndup(text, length);
-}
 
 static bool choose(struct ops_output *o, size_t column, const char *header, size_t header_length,
                    bool is_padded_only)
@@ -48,9 +48,11 @@ static bool choose(struct ops_output *o, size_t column, const char *header, size
     if (!array_reserve(&o->columns, &o->column_capacity, o->column_count + 1, sizeof o->columns[0]))
         return false;
     struct chosen *chosen = &o->columns[o->column_count];
-    *chosen = (struct chosen){.header = copy_text(header, header_length),
+    *chosen = (struct chosen){.header = text_copy(header, header_length),
                               .name = strdup(op_rows_column_name(o->rows, column)),
                               .column = column,
+                              .check = o->is_foreign ? op_check_of(op_rows_column_name(o->rows, column))
+                                                     : OP_CHECK_NOTHING,
                               .is_padded_only = is_padded_only};
     o->column_count++;
     return chosen->header && chosen->name;
@@ -88,7 +90,7 @@ static int choose_names(struct ops_output *o, const char *list, struct error *er
     size_t count = op_rows_column_count(o->rows);
     for (const char *at = list; *at;) {
         size_t length = strcspn(at, ",");
-        char *name = copy_text(at, length);
+        char *name = text_copy(at, length);
         if (!name)
             return error_set_errno(err, ENOMEM, "--columns");
         if (op_rows_find_column(o->rows, name) == SIZE_MAX) {
@@ -144,6 +146,21 @@ static bool wants(const struct ops_output *o, struct op_cell code)
     return false;
 }
 
+/* Tells of cells that are not what their column should hold; they are shown as they are all the same. */
+static void check_row(struct ops_output *o, const struct op_row *row)
+{
+    for (size_t i = 0; i < o->column_count; i++) {
+        struct chosen *chosen = &o->columns[i];
+        struct op_cell cell = row->cells[chosen->column];
+        const char *wrong = chosen->check == OP_CHECK_NOTHING ? NULL : op_check_cell(chosen->check, cell);
+        if (wrong)
+            op_rows_add_notice(o->rows, &chosen->check, row->line, "line %llu: column '%s': '%.*s%s' %s",
+                               (unsigned long long)row->line, chosen->name,
+                               (int)(cell.length < 40 ? cell.length : 40), cell.length ? cell.data : "",
+                               cell.length > 40 ? "..." : "", wrong);
+    }
+}
+
 /* The next row that is wanted: 1, 0 at the end, negative when reading failed. */
 static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
 {
@@ -155,6 +172,8 @@ static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
         if (o->options->limit && o->shown >= o->options->limit)
             continue;
         o->shown++;
+        if (o->is_foreign)
+            check_row(o, row);
         return 1;
     }
     return status;
@@ -303,17 +322,22 @@ static void set_cell(struct table *table, size_t column, enum table_type type, s
 
 static void add_notices(struct ops_output *o, struct report *report)
 {
-    struct number_text number;
+    struct bytes text = {0}, shown = {0};
     for (size_t i = 0; i < op_rows_notice_count(o->rows); i++) {
-        const struct op_notice *notice = op_rows_notice(o->rows, i);
-        const char *times = notice->count > 1 ? format_count(&number, notice->count) : NULL;
-        if (report)
-            report_note(report, TABLE_WARN, "%s%s%s%s", notice->text, times ? " (" : "", times ? times : "",
-                        times ? " times)" : "");
-        else
-            fprintf(stderr, "opscope ops: %s: %s%s%s%s\n", op_rows_path(o->rows), notice->text,
-                    times ? " (" : "", times ? times : "", times ? " times)" : "");
+        bytes_clear(&text);
+        bytes_clear(&shown);
+        op_rows_append_notice(o->rows, op_rows_notice(o->rows, i), &text);
+        if (report) {
+            bytes_append_u8(&text, 0);
+            report_note(report, TABLE_WARN, "%s", text.failed ? "" : (const char *)text.data);
+        } else {
+            utf8_append_visible(&shown, (const char *)text.data, text.length);
+            fprintf(stderr, "opscope ops: %.*s\n", shown.failed ? 0 : (int)shown.length,
+                    (const char *)shown.data);
+        }
     }
+    bytes_free(&text);
+    bytes_free(&shown);
 }
 
 static int write_table(struct ops_output *o, struct error *err)
@@ -372,7 +396,8 @@ bool ops_rows_is_source(const char *path)
 static int open_rows(struct ops_output *o, const char *path, struct error *err)
 {
     struct tt_options options = {.source = (enum tt_device_source)o->options->device_source,
-                                 .is_device_only = o->options->device_only};
+                                 .is_device_only = o->options->device_only,
+                                 .recorded = o->options->trace};
     return tt_is_source(path) ? tt_rows_open_with(&o->rows, path, &options, err)
                               : op_rows_open(&o->rows, path, err);
 }
@@ -384,6 +409,7 @@ int ops_rows_run(const struct command *command, const char *path, const struct o
     int result = open_rows(&o, path, &err);
     if (result == 0)
         result = output_open(&o.output, &options->output, &err);
+    o.is_foreign = result == 0 && strcmp(op_rows_kind(o.rows), "ops CSV") == 0;
     if (result == 0)
         result = choose_columns(&o, &err);
     if (result == 0)

@@ -31,21 +31,20 @@ static int select_columns(struct op_rows *rows, struct perf *perf, const char *p
     int status = perf_begin_file(perf, path, has, !is_padded, is_padded, err);
     if (status)
         return status;
-    if (strcmp(op_rows_kind(rows), "ops CSV") == 0) /* other sources have the columns that they fill */
-        perf_note_missing_columns(perf, path, has);
     return op_rows_select(rows, names, PERF_COLUMNS, err);
 }
 
 static void take_notices(struct perf *perf, const struct op_rows *rows)
 {
     const struct op_notice *notice;
+    struct bytes text = {0};
     for (size_t i = 0; (notice = op_rows_notice(rows, i)); i++) {
-        if (notice->count > 1)
-            perf_note(perf, PERF_NOTE_WARN, NULL, "%s: %s (%llu times in all)", op_rows_path(rows),
-                      notice->text, (unsigned long long)notice->count);
-        else
-            perf_note(perf, PERF_NOTE_WARN, NULL, "%s: %s", op_rows_path(rows), notice->text);
+        bytes_clear(&text);
+        op_rows_append_notice(rows, notice, &text);
+        perf_note(perf, PERF_NOTE_WARN, NULL, "%.*s", text.failed ? 0 : (int)text.length,
+                  (const char *)text.data);
     }
+    bytes_free(&text);
 }
 
 static int read_rows(struct perf *perf, struct op_rows *rows, struct error *err)

@@ -185,6 +185,21 @@ const struct op_notice *op_rows_notice(const struct op_rows *rows, size_t i)
     return i < rows->notice_count ? &rows->notices[i] : NULL;
 }
 
+void op_rows_append_notice(const struct op_rows *rows, const struct op_notice *notice, struct bytes *out)
+{
+    const char *text = notice->text;
+    char place[32];
+    int length = snprintf(place, sizeof place, "line %llu: ", (unsigned long long)notice->first_line);
+    bytes_append_text(out, rows->path);
+    if (strncmp(text, place, (size_t)length) == 0) {
+        text += length;
+        bytes_append_format(out, ":%llu", (unsigned long long)notice->first_line);
+    }
+    bytes_append_format(out, ": %s", text);
+    if (notice->count > 1)
+        bytes_append_format(out, " (%llu times in all)", (unsigned long long)notice->count);
+}
+
 /* --- reading --- */
 
 int op_rows_select(struct op_rows *rows, const char *const *names, size_t count, struct error *err)

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 struct op_cell {
@@ -71,6 +72,8 @@ int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err);
 
 size_t op_rows_notice_count(const struct op_rows *rows);
 const struct op_notice *op_rows_notice(const struct op_rows *rows, size_t i);
+/* For people: "t.csv:17: 2 cells more than the header has columns (3 times in all)". */
+void op_rows_append_notice(const struct op_rows *rows, const struct op_notice *notice, struct bytes *out);
 
 /* --- for the sources --- */
 

@@ -2,9 +2,12 @@
 #include "import/ops_csv.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "import/csv.h"
 
 struct ops_csv {
@@ -87,6 +90,78 @@ static int check_header(const struct op_rows *rows, struct error *err)
     return 0;
 }
 
+static bool has_column(const struct op_rows *rows, const char *name)
+{
+    return op_rows_find_column(rows, name) != SIZE_MAX;
+}
+
+static void append_missing(struct bytes *text, const char *name)
+{
+    bytes_append_format(text, "%s'%s'", text->length ? ", " : "", name);
+}
+
+/* A tensor that is there in part lacks the rest; one that is not there at all is one name. */
+static void append_missing_of_tensor(const struct op_rows *rows, const char *tensor, bool is_old,
+                                     struct bytes *text)
+{
+    static const char *const parts[] = {"W", "Z", "Y", "X", "DATATYPE", "MEMORY"};
+    const size_t count = sizeof parts / sizeof parts[0];
+    char names[6][48], all[48];
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "%s_%s%s", tensor, parts[i],
+                 i < 4 && !is_old ? "_PAD[LOGICAL]" : "");
+        missing += !has_column(rows, names[i]);
+    }
+    snprintf(all, sizeof all, "%s_*", tensor);
+    if (missing == count)
+        append_missing(text, all);
+    for (size_t i = 0; i < count && missing < count; i++) {
+        if (!has_column(rows, names[i]))
+            append_missing(text, names[i]);
+    }
+}
+
+/* Columns that every published table has: what is made from them is missing everywhere. */
+static void note_missing_columns(struct op_rows *rows)
+{
+    static const char kind_missing[] = "missing columns";
+    static const char *const wanted[] = {
+        "OP TYPE",       "GLOBAL CALL COUNT",     "DEVICE ID",
+        "ATTRIBUTES",    "MATH FIDELITY",         "CORE COUNT",
+        "HOST START TS", "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]"};
+    bool is_old = !has_column(rows, "INPUT_0_X_PAD[LOGICAL]") && has_column(rows, "INPUT_0_X");
+    struct bytes text = {0};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (!has_column(rows, wanted[i]))
+            append_missing(&text, wanted[i]);
+    }
+    bool has_arch = has_column(rows, "DEVICE ARCH"),
+         has_workers = has_column(rows, "AVAILABLE WORKER CORE COUNT");
+    if (has_arch != has_workers) /* the oldest tables have neither */
+        append_missing(&text, has_arch ? "AVAILABLE WORKER CORE COUNT" : "DEVICE ARCH");
+    append_missing_of_tensor(rows, "INPUT_0", is_old, &text);
+    append_missing_of_tensor(rows, "INPUT_1", is_old, &text);
+    append_missing_of_tensor(rows, "OUTPUT_0", is_old, &text);
+    if (text.length && !text.failed)
+        op_rows_add_notice(rows, kind_missing, 1, "line 1: no column %.*s; its values are missing",
+                           (int)text.length, (const char *)text.data);
+    bytes_free(&text);
+}
+
+static void note_repeated_columns(struct op_rows *rows)
+{
+    static const char kind_repeated[] = "repeated columns";
+    for (size_t i = 0; i < op_rows_column_count(rows); i++) {
+        const char *name = op_rows_column_name(rows, i);
+        size_t first = *name ? op_rows_find_column(rows, name) : i;
+        if (first != i)
+            op_rows_add_notice(rows, kind_repeated, 1,
+                               "line 1: column '%.60s' comes twice, as column %zu and %zu; the first counts",
+                               name, first + 1, i + 1);
+    }
+}
+
 static int read_header(struct op_rows **out, struct ops_csv *csv, const char *path, struct error *err)
 {
     int status = csv_next(&csv->reader, err);
@@ -107,11 +182,14 @@ static int read_header(struct op_rows **out, struct ops_csv *csv, const char *pa
         status = op_rows_add_column(rows, csv->reader.cells[i].data, csv->reader.cells[i].length, err);
     if (status >= 0)
         status = check_header(rows, err);
-    if (status < 0)
+    if (status < 0) {
         op_rows_close(rows);
-    else
-        *out = rows;
-    return status < 0 ? status : 0;
+        return status;
+    }
+    note_repeated_columns(rows);
+    note_missing_columns(rows);
+    *out = rows;
+    return 0;
 }
 
 int ops_csv_open(struct op_rows **rows, const char *path, struct error *err)

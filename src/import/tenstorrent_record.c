@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_copy.h"
 #include "import/python_text.h"
 
 #define MAX_TENSORS 4096u
@@ -39,7 +40,7 @@ static void append_number(struct bytes *out, const struct json_node *node)
         python_append_float(out, strtod(buffer, NULL));
         return;
     }
-    char *copy = strndup(node->text, node->length);
+    char *copy = text_copy(node->text, node->length);
     if (copy)
         python_append_float(out, strtod(copy, NULL));
     else

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text_copy.h"
 #include "import/python_text.h"
 #include "import/tenstorrent_parse.h"
 #include "import/tenstorrent_trace.h"
@@ -262,7 +263,7 @@ static struct op_cell find_cell(const struct tt_record *record, uint32_t column)
 
 static uint32_t name_of(struct tt_trace_writer *w, struct op_cell text)
 {
-    char *copy = strndup(text.data, text.length);
+    char *copy = text_copy(text.data, text.length);
     uint32_t id = copy ? trace_writer_name(w->writer, copy, "", "", 0, 0) : TRACE_NONE;
     if (!copy)
         w->failed = true;
@@ -301,18 +302,18 @@ static void describe_op(struct tt_trace_writer *w, const struct tt_op *op, struc
 static void write_point(struct tt_trace_writer *w, uint32_t kind, uint64_t time, struct op_cell header,
                         struct op_cell text)
 {
-    char *header_copy = strndup(header.data, header.length), *text_copy = strndup(text.data, text.length);
-    if (header_copy && text_copy)
+    char *own_header = text_copy(header.data, header.length), *own_text = text_copy(text.data, text.length);
+    if (own_header && own_text)
         trace_writer_point(w->writer, &(struct trace_point){.track = w->import_track,
                                                             .kind = kind,
                                                             .time = time,
-                                                            .header = header_copy,
-                                                            .text = text_copy,
-                                                            .text_length = (uint32_t)strlen(text_copy)});
+                                                            .header = own_header,
+                                                            .text = own_text,
+                                                            .text_length = (uint32_t)strlen(own_text)});
     else
         w->failed = true;
-    free(header_copy);
-    free(text_copy);
+    free(own_header);
+    free(own_text);
 }
 
 static void write_ops(struct tt_trace_writer *w)

@@ -355,6 +355,13 @@ static void write_gap_advice(struct writer *w)
             saved, w->perf->total_us != 0 ? saved / w->perf->total_us * 100 : 0);
 }
 
+/* Where the original ends with an error (no shape, no time, no cores, a fidelity it does not know), nothing is good. */
+static bool is_judged(const struct perf_row *row)
+{
+    return row->has_shape && row->duration_ns != 0 && row->cores != 0 && row->fidelity != PERF_HIFI3 &&
+           row->fidelity != PERF_FIDELITY_UNKNOWN;
+}
+
 static void write_matmul_advice(struct writer *w)
 {
     bool is_any = false;
@@ -370,8 +377,10 @@ static void write_matmul_advice(struct writer *w)
         perf_compat_advice(w->perf, row, &advice);
         for (size_t k = 0; k < advice.count; k++)
             fprintf(w->out, "- %s\n", advice.texts[k]);
-        if (advice.count == 0)
+        if (advice.count == 0 && is_judged(row))
             fprintf(w->out, "\xe2\x9c\x85 Optimized\n");
+        else if (advice.count == 0)
+            fprintf(w->out, "nothing can be told: cells of this row are missing\n");
         fputc('\n', w->out);
     }
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_copy.h"
 #include "base/checked.h"
 #include "base/hash.h"
 
@@ -99,7 +100,7 @@ static bool header_hash_matches(const uint8_t *header)
 static char *take_text(const uint8_t *header, size_t *at)
 {
     size_t length = strnlen((const char *)header + *at, SEGMENT_HEADER_BYTES - *at);
-    char *text = strndup((const char *)header + *at, length);
+    char *text = text_copy((const char *)header + *at, length);
     *at += length + 1;
     if (*at > SEGMENT_HEADER_BYTES)
         *at = SEGMENT_HEADER_BYTES;

@@ -445,7 +445,7 @@ class Damaged(harness.TestCase):
             file.write("nonsense\n0,1\n0,x,1,BRISC,1,5,0,1024,,,BRISC-FW,ZONE_START,1,a,\n\x00\xff\x00\n")
         done = self.opscope("ops", folder, "--csv")
         self.assert_status(done)
-        self.assertIn("not a marker (4 times)", done.stderr)
+        self.assertIn("not a marker (4 times in all)", done.stderr)
         self.assertEqual(len(rows_of(done.stdout)), 1)
 
     def test_missing_files(self):
