@@ -26,7 +26,7 @@ build|python3-dev|/usr/include/python3*/Python.h|optional|recording the calls of
 test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
 test|python3-venv|/usr/lib/python3*/ensurepip|optional|the test of the Python package
-test|libpython3-testsuite|/usr/lib/python3*/test/test_generators.py|optional|CPython's own tests under the profiler
+test|libpython3.11-testsuite|/usr/lib/python3*/test/test_generators.py|optional|CPython's own tests under the profiler
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests
 test|g++|g++|optional|tests of the C++ header
 test|pkgconf|pkg-config|optional|the test of the installed pkg-config file

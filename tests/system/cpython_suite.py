@@ -73,13 +73,16 @@ def zones_of(trace):
     return done.json()["zones"] if done.status == 0 else 0
 
 
+BARE_TOOL = "a sys.monitoring tool that does nothing"
+
+
 def run_module(python, module, folder, trace=None, limit_s=LIMIT_S):
-    """Runs one module: plain, or under `opscope run` with OPSCOPE_PYTHON_TRACE = trace."""
+    """Runs one module: plain, under `opscope run` with OPSCOPE_PYTHON_TRACE = trace, or under a BARE_TOOL."""
     work = tempfile.mkdtemp(prefix="suite-", dir=folder)
     results, out = os.path.join(work, "results"), os.path.join(work, "t.opscope")
-    command = [python, CHILD, results, "--timeout", str(limit_s), module]
+    command = [python, CHILD, *["--bare-tool"] * (trace == BARE_TOOL), results, "--timeout", str(limit_s), module]
     env, begin = {}, time.monotonic()
-    if trace:
+    if trace and trace != BARE_TOOL:
         env["OPSCOPE_PYTHON_TRACE"] = trace
         command = [harness.OPSCOPE, "run", "-q", "-o", out, "--", *command]
     try:
@@ -117,19 +120,42 @@ def differences(plain, traced):
     return found
 
 
-def lasting_differences(python, module, folder, trace, repeats=2):
-    """(plain, traced, differences that are there each time). Some of these tests fail now and then on a busy machine, with
-    or without a profiler; what is opscope's doing differs whenever it is tried."""
-    plain = run_module(python, module, folder)
-    traced = run_module(python, module, folder, trace)
-    found = differences(plain, traced)
-    for _ in range(repeats):
-        if not found:
-            break
-        again = differences(run_module(python, module, folder), run_module(python, module, folder, trace))
+class Comparison:
+    """One module on one interpreter, untraced and under opscope. Some of these tests fail now and then on a busy machine,
+    with or without a profiler; what is opscope's doing differs whenever it is tried (found). What CPython itself does
+    differently as soon as there is any sys.monitoring tool is told apart (of_any_tool): on 3.13.0 pdb.set_trace() then
+    stops a line later."""
+
+    def __init__(self, python, module, folder, trace, repeats=2):
+        self.python, self.module, self.folder = python, module, folder
+        self.plain, self.traced = run_module(python, module, folder), run_module(python, module, folder, trace)
+        self.found, self.of_any_tool = differences(self.plain, self.traced), []
+        for _ in range(repeats):
+            if self.found:
+                self.keep(differences(run_module(python, module, folder), run_module(python, module, folder, trace)))
+        if self.found and self.has_monitoring():
+            self.compare_with_bare_tool()
+
+    def has_monitoring(self):
+        return harness.run([self.python, "-c", "import sys; sys.monitoring"]).status == 0
+
+    def keep(self, again):
         names = {row[0] for row in again}
-        found = [row for row in found if row[0] in names]
-    return plain, traced, found
+        self.found = [row for row in self.found if row[0] in names]
+
+    def compare_with_bare_tool(self):
+        bare = differences(self.plain, run_module(self.python, self.module, self.folder, BARE_TOOL))
+        same = {(name, after) for name, _, after, _ in bare}
+        self.of_any_tool = [row for row in self.found if (row[0], row[2]) in same]
+        self.found = [row for row in self.found if (row[0], row[2]) not in same]
+
+    def text(self):
+        plain, traced = self.plain, self.traced
+        return (
+            f"{len(plain.tests)} tests, {len(plain.failures())} fail untraced, {len(traced.failures())} under opscope, "
+            f"{len(self.found)} differ, {len(self.of_any_tool)} under any monitoring tool; "
+            f"{plain.seconds:.1f} and {traced.seconds:.1f} s, {traced.zones:,} zones"
+        )
 
 
 def main():
@@ -153,11 +179,9 @@ def main():
             there = present(python, modules)
             print("  not in this suite:", " ".join(name for name in modules if name not in there) or "(nothing is missing)")
             for module in there:
-                plain, traced, found = lasting_differences(python, module, folder, options.trace, options.repeats)
-                print(f"  {module:36} {len(plain.tests):5} tests, {len(plain.failures())} fail untraced, "
-                      f"{len(traced.failures())} under opscope, {len(found)} differ; {plain.seconds:.1f} and "
-                      f"{traced.seconds:.1f} s, {traced.zones:,} zones", flush=True)
-                for name, before, after, text in found:
+                comparison = Comparison(python, module, folder, options.trace, options.repeats)
+                print(f"  {module:36} {comparison.text()}", flush=True)
+                for name, before, after, text in comparison.found:
                     status = 1
                     print(f"    {name}: {before} -> {after}\n      " + "\n      ".join(text.splitlines()[-12:]), flush=True)
     return status

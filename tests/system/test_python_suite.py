@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPython's own test suite passes under opscope as it does without: each test of each module ends the same way. Runs on
-every interpreter of the build that has its suite (Debian: libpython3-testsuite); `make test` takes a few modules,
+every interpreter of the build that has its suite (Debian: libpython3.11-testsuite); `make test` takes a few modules,
 `make test-long` all that cpython_suite.py names."""
 
 import unittest
@@ -18,11 +18,12 @@ class Cases:
     python = ""
 
     def compare(self, module):
-        plain, traced, found = cpython_suite.lasting_differences(self.python, module, self.folder, "calls")
-        text = "\n".join(f"{name}: {before} -> {after}\n{detail}" for name, before, after, detail in found)
-        self.assertEqual(found, [], f"\n{self.python}, {module}: untraced -> under opscope\n{text}")
-        self.assertGreater(len(plain.tests), 0, plain.text)
-        self.assertGreater(traced.zones, 0, "nothing was recorded")
+        done = cpython_suite.Comparison(self.python, module, self.folder, "calls")
+        print(f"{self.python} {module}: {done.text()}", flush=True)
+        rows = "\n".join(f"{name}: {before} -> {after}\n{detail}" for name, before, after, detail in done.found)
+        self.assertEqual(done.found, [], f"\n{self.python}, {module}: untraced -> under opscope\n{rows}")
+        self.assertGreater(len(done.plain.tests), 0, done.plain.text)
+        self.assertGreater(done.traced.zones, 0, "nothing was recorded")
 
 
 def add_test(cases, module, is_there):
@@ -71,7 +72,7 @@ def load_tests(loader, tests, pattern):
 
 
 class NoSuite(unittest.TestCase):
-    @unittest.skip("no interpreter of the build has its test suite (Debian: libpython3-testsuite)")
+    @unittest.skip("no interpreter of the build has its test suite (Debian: libpython3.11-testsuite)")
     def test_suite(self):
         pass
 
