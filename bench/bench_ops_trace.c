@@ -71,11 +71,19 @@ static void define(struct state *s, bool is_later)
     }
 }
 
+/* Noise of up to an eighth, another in each variant. */
+static uint64_t noise_of(uint64_t i, bool is_later, uint64_t most)
+{
+    uint64_t state = (i * 2 + is_later + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    state = (state ^ state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    state = (state ^ state >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (state ^ state >> 31) % most;
+}
+
 static void add_op(struct state *s, uint64_t i, bool is_later)
 {
     size_t k = i % KINDS;
-    uint64_t duration =
-        kinds[k].duration_ns + (i * 2654435761u + is_later * 40503u) % (kinds[k].duration_ns / 8);
+    uint64_t duration = kinds[k].duration_ns + noise_of(i, is_later, kinds[k].duration_ns / 8);
     if (is_later && k == SLOWER)
         duration += duration * 8 / 100;
     uint64_t start = s->time_ns, gap = 600 + i * 40503u % 900;

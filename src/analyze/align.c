@@ -448,6 +448,29 @@ static void align_gaps(struct aligner *s)
         align_box(s, box, 0);
 }
 
+/* Equal keys that are left on both sides. */
+static size_t count_missed(struct aligner *s, const uint32_t *a_keys, const uint32_t *b_keys)
+{
+    struct align *align = s->align;
+    bool *is_matched = calloc(align->b_count + 1, sizeof *is_matched);
+    size_t missed = 0;
+    s->failed |= !is_matched;
+    for (size_t i = 0; i < align->a_count && is_matched; i++) {
+        if (align->b_of_a[i] == ALIGN_NONE)
+            s->uses[a_keys[i]].a++;
+        else
+            is_matched[align->b_of_a[i]] = true;
+    }
+    for (size_t i = 0; i < align->b_count && is_matched; i++) {
+        if (!is_matched[i] && s->uses[b_keys[i]].a) {
+            s->uses[b_keys[i]].a--;
+            missed++;
+        }
+    }
+    free(is_matched);
+    return missed;
+}
+
 int align_by(struct align *align, const uint32_t *a_keys, const uint32_t *b_keys, size_t key_count,
              struct error *err)
 {
@@ -464,6 +487,8 @@ int align_by(struct align *align, const uint32_t *a_keys, const uint32_t *b_keys
                !s.forward || !s.backward || !s.uses;
     if (!s.failed)
         align_gaps(&s);
+    if (!s.failed && align->cut_count)
+        align->missed_most = count_missed(&s, a_keys, b_keys);
     free(s.a.keys);
     free(s.a.places);
     free(s.b.keys);

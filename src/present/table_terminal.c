@@ -189,7 +189,10 @@ static void append_row(const struct table *table, const struct layout *layout, c
         unsigned style = cell->kind == TABLE_CELL_MISSING && !cell->style ? TABLE_DIM : cell->style;
         const char *begin = look->is_coloured ? table_style_begin(style) : "";
         bytes_append_text(out, begin);
-        if (cell->kind == TABLE_CELL_TEXT) {
+        if (cell->kind == TABLE_CELL_TEXT && is_right_aligned(column)) { /* a number with a sign, a range */
+            pad(out, layout->width[c] - utf8_width(table_cell_text(table, cell), cell->text_length));
+            utf8_append_visible(out, table_cell_text(table, cell), cell->text_length);
+        } else if (cell->kind == TABLE_CELL_TEXT) {
             append_text_cell(table, cell, layout->width[c], c == last, look, out);
         } else {
             bytes_clear(&number);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run for `opscope diff` and `opscope check`, from whatever file holds it. */
+#ifndef OPSCOPE_CLI_DIFF_LOAD_H
+#define OPSCOPE_CLI_DIFF_LOAD_H
+
+#include "analyze/diff.h"
+#include "analyze/machine.h"
+
+struct diff_sources {
+    bool salvage;
+    struct machine_set machines;
+    struct bytes notes; /* lines: what a person should know of the files */
+};
+
+int diff_sources_begin(struct diff_sources *sources, struct error *err);
+void diff_sources_free(struct diff_sources *sources);
+
+/* Trace, ops CSV, log folder or overhead CSV, by content. */
+int diff_load(struct diff *diff, int side, const char *path, struct diff_sources *sources, struct error *err);
+/* -EINVAL with a sentence when the two have nothing that can be compared. */
+int diff_check_kinds(const struct diff *diff, struct error *err);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope diff: what goes to the terminal, as JSON, as CSV and as a page. */
+#include "cli/diff_view.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "present/diff_html.h"
+#include "present/diff_table.h"
+#include "present/format.h"
+#include "present/report.h"
+#include "present/utf8.h"
+
+#define ROWS_SHOWN 20u
+#define GROUPS_SHOWN 12u
+
+static uint64_t kinds_of(const struct diff_command_options *options)
+{
+    static const uint64_t wanted[] = {7, 1u << DIFF_OP_ROW, 1u << DIFF_ZONE_ROW};
+    return wanted[options->only];
+}
+
+void diff_print_notes(const char *command, const char *notes)
+{
+    struct bytes text = {0};
+    while (*notes) {
+        size_t length = strcspn(notes, "\n");
+        bytes_append_format(&text, "opscope %s: ", command);
+        utf8_append_visible(&text, notes, length);
+        bytes_append_text(&text, "\n");
+        notes += length + (notes[length] == '\n');
+    }
+    if (!text.failed && text.length)
+        fwrite(text.data, 1, text.length, stderr);
+    bytes_free(&text);
+}
+
+/* --- terminal --- */
+
+static void add_run(struct report *report, const struct diff_run *run, const char *side)
+{
+    struct number_text ops, zones, calls;
+    struct bytes about = {0};
+    uint64_t op_count = run->device_op_count + run->host_op_count;
+    if (op_count)
+        bytes_append_format(&about, ", %s op%s", format_count(&ops, op_count), op_count == 1 ? "" : "s");
+    if (run->zones_total)
+        bytes_append_format(&about, ", %s zone%s", format_count(&zones, run->zones_total),
+                            run->zones_total == 1 ? "" : "s");
+    if (run->call_count)
+        bytes_append_format(&about, ", %s op%s", format_count(&calls, run->call_count),
+                            run->call_count == 1 ? "" : "s");
+    bytes_append_u8(&about, 0);
+    report_note(report, TABLE_NORMAL, "%s  %s (%s%s)", side, run->path, run->kind,
+                about.failed ? "" : (const char *)about.data);
+    bytes_free(&about);
+}
+
+static void append_state(struct bytes *out, const struct diff *diff, unsigned kind, unsigned state)
+{
+    struct number_text number;
+    uint64_t count = diff_count_state(diff, kind, state);
+    if (count)
+        bytes_append_format(out, "%s%s %s", out->length ? ", " : "", format_count(&number, count),
+                            diff_state_text(state));
+}
+
+/* "2 slower, 1 faster, 1 new, 1 gone; 34 the same" */
+static void add_summary(struct report *report, const struct diff *diff, unsigned kind, const char *what)
+{
+    static const unsigned told[] = {DIFF_SLOWER, DIFF_FASTER, DIFF_NEW, DIFF_GONE, DIFF_MORE, DIFF_FEWER};
+    struct bytes text = {0};
+    struct number_text same, noise;
+    uint64_t noisy = diff_count_state(diff, kind, DIFF_NOISE);
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
+        append_state(&text, diff, kind, told[i]);
+    bool has_changes = text.length > 0;
+    bytes_append_format(&text, "%s%s the same", has_changes ? "; " : "",
+                        format_count(&same, diff_count_state(diff, kind, DIFF_SAME)));
+    if (noisy)
+        bytes_append_format(&text, ", %s changed within the noise", format_count(&noise, noisy));
+    bytes_append_u8(&text, 0);
+    report_heading(report, "%s: %s", what, text.failed ? "" : (const char *)text.data);
+    bytes_free(&text);
+}
+
+static void add_rows(struct report *report, const struct diff *diff,
+                     const struct diff_command_options *options, unsigned kind)
+{
+    static const char *const names[] = {"Ops", "Zones", "Dispatch times"};
+    struct diff_rows_table rows;
+    struct diff_selection selection = {.kinds = UINT64_C(1) << kind,
+                                       .is_all = options->all,
+                                       .top = options->top   ? options->top
+                                              : options->all ? 0
+                                                             : ROWS_SHOWN};
+    add_summary(report, diff, kind, names[kind]);
+    size_t left_out = diff_make_rows_table(diff, &selection, DIFF_LOOK_TERMINAL, &rows);
+    if (rows.table.row_count)
+        report_table(report, "rows", &rows.table);
+    if (left_out)
+        report_note(report, TABLE_DIM, "and %zu rows more (--top N, --all)", left_out);
+    table_free(&rows.table);
+}
+
+static void add_groups(struct report *report, const struct diff *diff,
+                       const struct diff_command_options *options)
+{
+    struct table groups;
+    uint64_t top = options->top ? options->top : options->all ? 0 : GROUPS_SHOWN;
+    size_t left_out = diff_make_groups_table(diff, top, DIFF_LOOK_TERMINAL, &groups);
+    report_heading(report, "Time by %s", diff_group_by_text(options->group_by));
+    report_table(report, "groups", &groups);
+    if (left_out)
+        report_note(report, TABLE_DIM, "and %zu groups more", left_out);
+    table_free(&groups);
+}
+
+/* How the rows came about and how far they can be trusted. */
+static void add_remarks(struct report *report, const struct diff *diff)
+{
+    struct number_text a, b, c, d;
+    if (diff->has_ops && (diff->added || diff->removed || diff->reshaped))
+        report_note(report, TABLE_DIM,
+                    "matched %s ops, %s of them with other tensors; %s only in A, %s only in B",
+                    format_count(&a, diff->matched), format_count(&b, diff->reshaped),
+                    format_count(&c, diff->removed), format_count(&d, diff->added));
+    if (diff->is_location_moved)
+        report_note(report, TABLE_WARN, "most places in the source differ: ops were matched without them");
+    if (diff->align.missed_most)
+        report_note(
+            report, TABLE_WARN,
+            "the runs differ so much that the search for matching ops was cut short: up to %s of the ops that "
+            "are only in one of them may belong together",
+            format_count(&a, diff->align.missed_most));
+    if (diff->is_host_time && diff->has_ops)
+        report_note(report, TABLE_WARN,
+                    "no device times in either run: the ops' times on the host are compared");
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        if (diff->runs[side].untimed_count && !diff->is_host_time)
+            report_note(report, TABLE_WARN, "%s: %s ops without a usable time on the device count as 0",
+                        diff->runs[side].path, format_count(&a, diff->runs[side].untimed_count));
+    }
+    bool has_single = false, has_tested = false;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        bool is_change = row->matched && diff_row_changed(row);
+        has_single |= is_change && (row->evidence == DIFF_NO_SPREAD || row->evidence == DIFF_ROUNDED);
+        has_tested |= row->evidence == DIFF_TESTED;
+    }
+    if (has_tested)
+        report_note(report, TABLE_DIM,
+                    "slower, faster: the median changed by more than %.3g %%, and a %s says so (p < %.3g)",
+                    diff->options.threshold_percent,
+                    diff->has_ops && diff->has_zones ? "rank test"
+                    : diff->has_ops                  ? "signed-rank test over the pairs"
+                                                     : "rank-sum test",
+                    diff->options.alpha_percent / 100);
+    if (has_single)
+        report_note(
+            report, TABLE_DIM,
+            "no spread: it happened once in each run, so nothing says whether this is noise; more than %.3g %% "
+            "counts as a change",
+            diff->options.threshold_percent);
+}
+
+static void fill_terminal(struct report *report, const struct diff *diff,
+                          const struct diff_command_options *options)
+{
+    struct table totals;
+    uint64_t kinds = kinds_of(options);
+    add_run(report, &diff->runs[DIFF_A], "A");
+    add_run(report, &diff->runs[DIFF_B], "B");
+    report_note(report, TABLE_NORMAL, "%s", "");
+    diff_make_totals_table(diff, DIFF_LOOK_TERMINAL, &totals);
+    report_table(report, "totals", &totals);
+    table_free(&totals);
+    for (unsigned kind = 0; kind < 3; kind++) {
+        bool is_there = kind == DIFF_OP_ROW     ? diff->has_ops
+                        : kind == DIFF_ZONE_ROW ? diff->has_zones
+                                                : diff->has_calls;
+        if (is_there && (kinds >> kind & 1))
+            add_rows(report, diff, options, kind);
+        if (kind == DIFF_OP_ROW && diff->group_count > 1 && (kinds & 1))
+            add_groups(report, diff, options);
+    }
+    report_note(report, TABLE_NORMAL, "%s", "");
+    add_remarks(report, diff);
+}
+
+/* --- data --- */
+
+static void add_json_run(struct json *json, const struct diff_run *run, const char *key)
+{
+    json_key(json, key);
+    json_object(json, JSON_INLINE);
+    json_member_text(json, "path", run->path);
+    json_member_text(json, "kind", run->kind);
+    json_member_unsigned(json, "device_ops", run->device_op_count);
+    json_member_unsigned(json, "host_ops", run->host_op_count);
+    json_member_unsigned(json, "zones", run->zones_total);
+    json_member_unsigned(json, "dispatched_ops", run->call_count);
+    json_end(json);
+}
+
+static void fill_data(struct report *report, const struct diff *diff,
+                      const struct diff_command_options *options)
+{
+    struct json *json = &report->json;
+    struct diff_rows_table rows;
+    struct table table;
+    struct diff_selection selection = {
+        .kinds = kinds_of(options), .is_all = options->all, .top = options->top};
+    if (report_is_json(report)) {
+        add_json_run(json, &diff->runs[DIFF_A], "a");
+        add_json_run(json, &diff->runs[DIFF_B], "b");
+        json_member_real(json, "threshold_percent", diff->options.threshold_percent);
+        json_member_real(json, "significance_percent", diff->options.alpha_percent);
+        json_member_unsigned(json, "matched_ops", diff->matched);
+        json_member_unsigned(json, "reshaped_ops", diff->reshaped);
+        json_member_unsigned(json, "new_ops", diff->added);
+        json_member_unsigned(json, "gone_ops", diff->removed);
+        json_member_unsigned(json, "matches_missed_at_most", diff->align.missed_most);
+        json_member_bool(json, "is_location_ignored",
+                         diff->is_location_moved || diff->options.ignore_location);
+        json_member_bool(json, "is_host_time", diff->is_host_time && diff->has_ops);
+        diff_make_totals_table(diff, DIFF_LOOK_DATA, &table);
+        report_table(report, "totals", &table);
+        table_free(&table);
+        json_member_text(json, "group_by", diff_group_by_text(options->group_by));
+        diff_make_groups_table(diff, 0, DIFF_LOOK_DATA, &table);
+        report_table(report, "groups", &table);
+        table_free(&table);
+    }
+    diff_make_rows_table(diff, &selection, DIFF_LOOK_DATA, &rows);
+    report_table(report, "rows", &rows.table);
+    table_free(&rows.table);
+}
+
+/* --- files --- */
+
+static int write_file(const char *path, const struct diff *diff, const struct diff_command_options *options,
+                      const char *notes, bool is_html, struct error *err)
+{
+    struct output output;
+    struct output_options wanted = {.output = path, .wide = true};
+    struct diff_selection selection = {
+        .kinds = kinds_of(options), .is_all = options->all, .top = options->top};
+    int status = output_open(&output, &wanted, err);
+    if (status)
+        return status;
+    status = is_html ? diff_html_write(diff, &selection, notes, output.stream, err)
+                     : diff_write_pairs(diff, output.stream, err);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+int diff_show(const struct diff *diff, const struct diff_command_options *options, const char *notes,
+              struct error *err)
+{
+    struct output output;
+    struct report report;
+    int status = 0;
+    if (options->html)
+        status = write_file(options->html, diff, options, notes, true, err);
+    if (!status && options->pairs)
+        status = write_file(options->pairs, diff, options, notes, false, err);
+    if (!status)
+        status = output_open(&output, &options->output, err);
+    if (status)
+        return status;
+    report_begin(&report, &output, "diff");
+    if (output.format == OUTPUT_TERMINAL)
+        fill_terminal(&report, diff, options);
+    else
+        fill_data(&report, diff, options);
+    for (const char *at = notes; report_is_json(&report) && *at; at += strcspn(at, "\n") + 1)
+        report_note(&report, TABLE_WARN, "%.*s", (int)strcspn(at, "\n"), at);
+    status = report_finish(&report, err);
+    report_free(&report);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `opscope diff` was asked for, and the writing of it. */
+#ifndef OPSCOPE_CLI_DIFF_VIEW_H
+#define OPSCOPE_CLI_DIFF_VIEW_H
+
+#include "analyze/diff.h"
+#include "present/output.h"
+
+struct diff_command_options {
+    struct output_options output;
+    const char *html, *pairs;
+    const char *start_signpost, *end_signpost;
+    unsigned group_by, only; /* enum diff_group_by; 0 all, 1 ops, 2 zones */
+    uint64_t top;
+    double threshold, significance;
+    bool all, salvage, ignore_location, ignore_shape;
+};
+
+/* Table, JSON or CSV, and the files that were asked for. `notes`: lines about the files. */
+int diff_show(const struct diff *diff, const struct diff_command_options *options, const char *notes,
+              struct error *err);
+/* Lines on standard error, each behind "opscope COMMAND: ". */
+void diff_print_notes(const char *command, const char *notes);
+
+#endif
