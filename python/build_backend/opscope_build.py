@@ -80,8 +80,10 @@ def metadata():
 
 def info_files():
     wheel = "Wheel-Version: 1.0\nGenerator: opscope\nRoot-Is-Purelib: false\nTag: %s\n" % tag()
-    scripts = "[console_scripts]\nopscope = opscope._program:main\n"
-    return [("METADATA", metadata()), ("WHEEL", wheel), ("entry_points.txt", scripts)]
+    entries = "[console_scripts]\nopscope = opscope._program:main\n"
+    # By the name that a run loads it under, so that pytest does not get it twice.
+    entries += "\n[pytest11]\nopscope.pytest_plugin = opscope.pytest_plugin\n"
+    return [("METADATA", metadata()), ("WHEEL", wheel), ("entry_points.txt", entries)]
 
 
 class Wheel:

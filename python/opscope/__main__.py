@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 
-from . import _tenstorrent
+from . import _report, _tenstorrent
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 BOOT = os.path.join(os.path.realpath(PACKAGE), "_boot")
@@ -22,9 +22,21 @@ USAGE = """usage: python3 -m opscope [options] script.py | -m module | -c code |
   -p                 partial: Python calls only while opscope.Profiler is enabled
   -l                 each line as well
   --c-calls          calls of C functions as well
+  --gc               a zone for each garbage collection
+  --no-async         asyncio tasks on their threads' tracks, not on tracks of their own (--async, the default)
+  --import-frames    the frames of the import system, not one zone an import
+  --include WHAT     only code of these files, folders or modules: src/, model.py, numpy, "torch.nn.*"
+  --exclude WHAT     not of these; both may be given many times
+  --max-depth N      no more than N zones inside one another
+  --min-duration T   zones shorter than T (10us, 1ms) are not in the trace
+  --start-signpost NAME, --stop-signpost NAME
+                     Python calls only from signpost NAME on, and until that one
   -o DIR             folder of the trace; DIR/NAME.opscope names the file
   -n NAME            added to the trace's name
-  -r                 afterwards, the op report: of the device logs in DIR/.logs, or of the trace's own ops
+  -r                 afterwards, the op report: of the device logs in DIR/.logs joined with what was recorded, or of
+                     the trace's own ops
+  --per-test DIR     a trace for each test of a pytest session, and session.opscope for all of it, in this folder
+  --framework        pytest's own frames as well
   -v                 say what is run
   -q                 no summary
   --process-logs-only   only the report of -r
@@ -40,9 +52,11 @@ class UsageError(Exception):
 
 class Options:
     def __init__(self):
-        self.partial = self.lines = self.c_calls = False
+        self.lines = False
+        self.words = []  # of OPSCOPE_PYTHON_TRACE: _start.py
+        self.min_duration = None
         self.report = self.verbose = self.quiet = self.logs_only = False
-        self.output = self.name = None
+        self.output = self.name = self.per_test = None
         self.is_module = False
         self.code = None
         self.command = []
@@ -54,15 +68,37 @@ def note(text):
 
 
 FLAGS = {
-    "-p": "partial",
     "-l": "lines",
-    "--c-calls": "c_calls",
     "-r": "report",
     "-v": "verbose",
     "-q": "quiet",
     "--process-logs-only": "logs_only",
 }
-VALUES = {"-o": "output", "--output-folder": "output", "-n": "name", "--name-append": "name"}
+VALUES = {
+    "-o": "output",
+    "--output-folder": "output",
+    "-n": "name",
+    "--name-append": "name",
+    "--min-duration": "min_duration",
+    "--per-test": "per_test",
+}
+WORD_FLAGS = {
+    "-p": "partial",
+    "--c-calls": "c-calls",
+    "--gc": "gc",
+    "--async": None,
+    "--no-async": "no-async",
+    "--import-frames": "import-frames",
+    "--framework": "framework",
+}
+WORD_VALUES = ("--include", "--exclude", "--max-depth", "--start-signpost", "--stop-signpost")
+
+
+def word_of(option, value):
+    """--include src/ as a word of OPSCOPE_PYTHON_TRACE."""
+    if option == "--max-depth" and not (value.isascii() and value.isdigit() and int(value) < 2**32):
+        raise UsageError("--max-depth takes a number, not %s" % value)
+    return "%s=%s" % (option[2:], value.replace("%", "%25").replace(",", "%2C"))
 
 
 def split_letters(argument):
@@ -111,6 +147,10 @@ def parse(arguments):
             setattr(options, FLAGS[word], True)
         elif word in VALUES:
             setattr(options, VALUES[word], value_of(word))
+        elif word in WORD_FLAGS:
+            options.words += [WORD_FLAGS[word]] * (WORD_FLAGS[word] is not None)
+        elif word in WORD_VALUES:
+            options.words.append(word_of(word, value_of(word)))
         elif not options.vendor.take(word, value_of, note):
             raise UsageError("no option %s" % word)
     options.command = rest
@@ -180,9 +220,7 @@ def trace_path(options, stem):
 
 def environment(options):
     env = dict(os.environ)
-    words = ["lines" if options.lines else "calls"]
-    words += ["partial"] * options.partial + ["c-calls"] * options.c_calls
-    env["OPSCOPE_PYTHON_TRACE"] = ",".join(words)
+    env["OPSCOPE_PYTHON_TRACE"] = ",".join(["lines" if options.lines else "calls"] + options.words)
     folder = options.output if options.output and not options.output.endswith(".opscope") else None
     options.vendor.set_variables(env, options.report, folder)
     return env
@@ -215,22 +253,8 @@ def end_as(status):
     return 128 - status
 
 
-def make_report(program, folder, trace):
-    """The op report of the run; what goes wrong here never changes the status of the run."""
-    logs = os.path.join(folder, ".logs")
-    if os.path.isdir(logs):
-        csv = os.path.join(folder, "ops_perf_results.csv")
-        subprocess.call([program, "ops", folder, "--csv", "-o", csv])
-        source = csv if os.path.exists(csv) else folder
-    elif trace and os.path.exists(trace[: -len(".opscope")] + ".ops.csv"):
-        source = trace
-    else:
-        note("no op report: there is no %s, and the program recorded no ops itself" % logs)
-        return
-    subprocess.call([program, "report", source])
-
-
-def run_with_report(program, command, trace, folder, env, verbose):
+def run_and_then(command, env, verbose, finish):
+    """The run as a child, then what is to be done with its trace; ends as the run did."""
     if verbose:
         note("running " + " ".join(shlex.quote(word) for word in command))
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own affair; it ends, then we do
@@ -240,8 +264,24 @@ def run_with_report(program, command, trace, folder, env, verbose):
         )
     finally:
         signal.signal(signal.SIGINT, previous)
-    make_report(program, folder, trace)
+    finish()
     return end_as(status)
+
+
+def run_per_test(options, program, command, env):
+    """Always a run of its own, also inside another: its trace is taken apart when it has ended."""
+    folder = os.path.abspath(options.per_test)
+    trace = os.path.join(folder, "session.opscope")
+    try:
+        _report.empty_of_traces(folder)
+    except OSError as error:
+        note("--per-test %s: %s" % (folder, error.strerror))
+        return 2
+    env["OPSCOPE_PYTEST_PER_TEST"] = "1"  # pytest_plugin.py: this is the session that --opscope-per-test asks for
+    run = [program, "run", "-o", trace] + (["-q"] if options.quiet else [])
+    run += ["--min-duration", options.min_duration] if options.min_duration else []
+    run += ["--"] + command
+    return run_and_then(run, env, options.verbose, lambda: _report.split_by_test(program, trace, folder))
 
 
 def main(arguments):
@@ -252,7 +292,7 @@ def main(arguments):
         if options.logs_only:
             if not program:
                 raise UsageError("the opscope program is not found: neither beside the package nor on the PATH")
-            make_report(program, _tenstorrent.folder(options.output), None)
+            _report.make_report(program, _tenstorrent.folder(options.output), None)
             return 0
         command, stem = program_command(options)
     except UsageError as error:
@@ -262,6 +302,10 @@ def main(arguments):
         note(str(error))
         return error.status
     env = environment(options)
+    if options.min_duration and "OPSCOPE_SESSION" in env:
+        note("--min-duration is the affair of the run that this joins: opscope run --min-duration")
+    if options.per_test and program:
+        return run_per_test(options, program, command, env)
     if "OPSCOPE_SESSION" in env or not program:
         if not program and "OPSCOPE_SESSION" not in env:
             note("nothing is recorded: the opscope program is neither beside the package nor on the PATH")
@@ -271,9 +315,11 @@ def main(arguments):
     if not trace and options.report:
         trace = trace_path(options, stem) or os.path.join(os.getcwd(), stem + ".opscope")
     run = [program, "run"] + (["-o", trace] if trace else []) + (["-q"] if options.quiet else [])
+    run += ["--min-duration", options.min_duration] if options.min_duration else []
     command = run + ["--"] + command
     if options.report:
-        return run_with_report(program, command, trace, _tenstorrent.folder(options.output), env, options.verbose)
+        folder = _tenstorrent.folder(options.output)
+        return run_and_then(command, env, options.verbose, lambda: _report.make_report(program, folder, trace))
     return replace_process(command, env, options.verbose)
 
 
