@@ -5,6 +5,7 @@
 
 #include "analyze/labels.h"
 #include "analyze/opstable.h"
+#include "analyze/pointlist.h"
 #include "cli/ops_rows.h"
 #include "cli/view.h"
 #include "import/op_rows.h"
@@ -100,27 +101,66 @@ static void add_row(struct view *view, struct table *table, const struct op_entr
     set_parts(view, table, op, text);
 }
 
-static void show(struct view *view, const struct ops_options *options, const struct op_table *ops)
+static void add_signpost(struct view *view, struct table *table, const struct point_list *signposts,
+                         const struct point_entry *entry)
+{
+    const struct trace_process *process = view_process_of(view, entry->track);
+    char program[64];
+    table_add_row(table);
+    if (process) {
+        table_set_integer(table, COLUMN_PID, process->pid);
+        table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+    }
+    view_set_track(view, table, COLUMN_THREAD, entry->track);
+    table_set_text_length(table, COLUMN_NAME, point_list_text(signposts, entry->header),
+                          entry->header_length);
+    table_set_text(table, COLUMN_TYPE, "signpost");
+    table_set_style(table, COLUMN_NAME, TABLE_BOLD);
+    table_set_style(table, COLUMN_TYPE, TABLE_BOLD);
+    table_set_unsigned(table, COLUMN_START, view_since_start(view, entry->time_ns));
+    if (entry->text_length)
+        table_set_text_length(table, COLUMN_ATTRIBUTES, point_list_text(signposts, entry->text),
+                              entry->text_length);
+}
+
+/* Ops and signposts in the order of time; a signpost goes before what begins at its moment. */
+static void add_rows(struct view *view, struct table *table, const struct op_table *ops,
+                     const struct point_list *signposts, size_t limit)
+{
+    struct bytes text = {0};
+    size_t op = 0, signpost = 0;
+    while (op + signpost < limit) {
+        bool is_signpost =
+            signpost < signposts->count &&
+            (op == ops->count || signposts->entries[signpost].time_ns <= ops->entries[op].op.start_ns);
+        if (is_signpost)
+            add_signpost(view, table, signposts, &signposts->entries[signpost++]);
+        else
+            add_row(view, table, &ops->entries[op++], &text);
+    }
+    bytes_free(&text);
+}
+
+static void show(struct view *view, const struct ops_options *options, const struct op_table *ops,
+                 const struct point_list *signposts)
 {
     struct table table;
-    struct bytes text = {0};
     struct number_text number;
-    size_t shown = options->limit && options->limit < ops->count ? (size_t)options->limit : ops->count;
+    size_t count = ops->count + signposts->count;
+    size_t shown = options->limit && options->limit < count ? (size_t)options->limit : count;
     table_init(&table, "ops", columns, COLUMNS);
-    for (size_t i = 0; i < shown; i++)
-        add_row(view, &table, &ops->entries[i], &text);
+    add_rows(view, &table, ops, signposts, shown);
     report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->count);
+    report_number(&view->report, "signposts", NULL, TABLE_INTEGER, signposts->count);
     report_number(&view->report, "runs", NULL, TABLE_INTEGER, ops->run_count);
     report_number(&view->report, "unmatched_runs", NULL, TABLE_INTEGER, ops->unmatched_run_count);
     view_add_table(view, &table, "ops");
-    if (shown < ops->count)
-        report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown,
-                    format_count(&number, ops->count));
+    if (shown < count)
+        report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown, format_count(&number, count));
     if (ops->unmatched_run_count && view->filter.is_everything)
         report_note(&view->report, TABLE_WARN, "%s device runs belong to no op in this trace",
                     format_count(&number, ops->unmatched_run_count));
     view_add_state(view);
-    bytes_free(&text);
     table_free(&table);
 }
 
@@ -128,13 +168,19 @@ static int run_trace(const struct command *command, const char *path, const stru
 {
     struct view view;
     struct op_table ops;
+    struct point_list signposts;
     struct error err = {0};
     int status = view_open(&view, command, path, &options->filter, &options->output, "ops");
     if (status != COMMAND_CONTINUE)
         return status;
     if (op_table_make(&ops, view.trace, &view.filter, &err) != 0)
         return view_fail(&view, &err);
-    show(&view, options, &ops);
+    if (point_list_make(&signposts, view.trace, &view.filter, 1u << TRACE_POINT_SIGNPOST, &err) != 0) {
+        op_table_free(&ops);
+        return view_fail(&view, &err);
+    }
+    show(&view, options, &ops, &signposts);
+    point_list_free(&signposts);
     op_table_free(&ops);
     return view_close(&view, EXIT_OK);
 }
@@ -183,6 +229,8 @@ static int run(const struct command *command, int argc, char **argv)
         return command_usage_error(command, "--json and --csv exclude each other");
     bool is_source = ops_rows_is_source(path);
     bool is_vendor_trace = !is_source && strcmp(path, "-") != 0 && tt_trace_is_imported(path);
+    if (options.trace && !is_source)
+        return command_usage_error(command, "--trace goes with a folder of logs");
     if (options.per_core)
         return ops_per_core_run(command, path, &options);
     if (!is_source && !is_vendor_trace && !options.columns)
@@ -227,6 +275,14 @@ static const struct command_option ops_options[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct ops_options, device_only),
      .help = "What the devices of a log folder recorded, without the host's ops."},
+    {.name = "trace",
+     .type = OPTION_TEXT,
+     .argument = "TRACE",
+     .offset = OPTION_FIELD(struct ops_options, trace),
+     .is_file = true,
+     .help =
+         "Join a log folder with what opscope recorded of the same run: ops that the program marked (by their "
+         "attribute global_call_count, else device by device in order) and signposts."},
     {0},
 };
 
@@ -257,7 +313,8 @@ const struct command command_ops = {
         "One row for each call of an accelerator operation, in the order of their host start: the time the "
         "call took on the host, how often it ran on a device (none, one, or many with replay or several "
         "devices), the sum of those times, the most cores that any run used, and its tensors. Attributes, "
-        "kernels and the place in the source are in CSV and JSON.\n\n"
+        "kernels and the place in the source are in CSV and JSON. Signposts are rows among them: what came "
+        "between two of them was called there.\n\n"
         "FILE may also be a folder of Tenstorrent logs (or the one above its .logs), a device log, an ops CSV of "
         "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
         "is byte for byte what the vendor's tool writes. What does not fit together (an op without device data, a "

@@ -15,6 +15,7 @@ struct ops_options {
     bool per_core;
     bool device_only;
     unsigned device_source; /* OPS_SOURCE_ */
+    const char *trace;      /* what opscope recorded of the same run as a folder of logs; NULL */
 };
 
 /* True when the path is a folder, a device log or a CSV; false for a trace and "-". */

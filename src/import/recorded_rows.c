@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "import/python_text.h"
+#include "import/recorded_join.h"
 #include "import/tenstorrent_join.h"
 #include "import/tenstorrent_parse.h"
 #include "import/tenstorrent_trace.h"
@@ -310,20 +311,39 @@ static int read_blocks(struct reader *r, uint32_t type, struct error *err)
     return result;
 }
 
-int tt_model_from_recorded(struct tt_model *model, struct trace *trace, struct error *err)
+static int read_all(struct tt_model *model, struct trace *trace, bool with_runs, struct error *err)
 {
     struct reader reader = {.model = model, .trace = trace};
-    model->shows_used_only = true;
     int result = read_blocks(&reader, TRACE_BLOCK_OPS, err);
-    if (result == 0)
+    if (result == 0 && with_runs)
         result = read_blocks(&reader, TRACE_BLOCK_RUNS, err);
     if (result == 0)
         result = read_blocks(&reader, TRACE_BLOCK_POINTS, err);
-    if (result == 0 && !model->failed)
-        result = tt_rows_from_trace(model, err);
     free(reader.cells.items);
     bytes_free(&reader.text);
     bytes_free(&reader.name);
     intern_free(&reader.ops);
     return result == 0 ? tt_model_check(model, err) : result;
+}
+
+int tt_model_from_recorded(struct tt_model *model, struct trace *trace, struct error *err)
+{
+    model->shows_used_only = true;
+    int result = read_all(model, trace, true, err);
+    return result == 0 ? tt_rows_from_trace(model, err) : result;
+}
+
+/* A host op is of no device, whatever it says: the device's files know nothing of it. */
+int recorded_read_ops(struct tt_model *model, struct trace *trace, struct error *err)
+{
+    int result = read_all(model, trace, false, err);
+    for (size_t i = 0; result == 0 && i < model->op_count; i++) {
+        struct tt_op *op = &model->ops[i];
+        const struct tt_cells *cells = &model->records[op->record].cells;
+        for (uint32_t k = 0; op->record != TT_NONE && k < cells->count; k++)
+            if (cells->items[k].column == OP_COLUMN_ID_OP_TYPE &&
+                !cell_is(cell_of(cells->items[k].data, cells->items[k].length), "tt_dnn_device"))
+                op->device = TT_NONE;
+    }
+    return result;
 }

@@ -17,7 +17,8 @@ enum tt_device_source {
 
 struct tt_options { /* zero-initialised: as the vendor's tool does it */
     enum tt_device_source source;
-    bool is_device_only; /* the table of what devices recorded, without the host's ops */
+    bool is_device_only;  /* the table of what devices recorded, without the host's ops */
+    const char *recorded; /* NULL, or a trace that opscope recorded of the same run: see recorded_join.h */
 };
 
 /* Where the files are; empty texts for those that are not there. */

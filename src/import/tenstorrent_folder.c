@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "import/file_map.h"
+#include "import/recorded_join.h"
 #include "import/tenstorrent.h"
 #include "import/tenstorrent_host.h"
 #include "import/tenstorrent_join.h"
@@ -177,10 +178,14 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct t
     static const char no_device[] = "told: no device files", no_host[] = "told: no host ops",
                       lacks[] = "told: lacks", no_report[] = "damaged: report", no_log[] = "damaged: log";
     bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
+    bool is_recorded = false;
     int result = options->is_device_only ? 0 : load_host(model, files, err);
+    if (result == 0 && options->recorded && !options->is_device_only)
+        result = recorded_join_host(model, options->recorded, &is_recorded, err);
     if (result != 0)
         return result;
-    model->is_device_only = model->op_count == 0 && (model->signpost_count == 0 || has_report || has_log);
+    model->is_device_only =
+        model->op_count == 0 && !is_recorded && (model->signpost_count == 0 || has_report || has_log);
     if (model->is_device_only && !options->is_device_only && (files->messages.length || files->times.length))
         tt_note(model, no_host, 0, "the host's files hold no ops: this is what the devices recorded");
     if (options->source == TT_SOURCE_AUTO)
@@ -201,7 +206,9 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct t
         tt_note(model, no_device, 0,
                 "neither cpp_device_perf_report.csv nor profile_log_device.csv is there: no device data");
     }
-    if (result == 0 && !model->is_device_only)
+    if (result == 0 && is_recorded)
+        recorded_join_runs(model);
+    else if (result == 0 && !model->is_device_only)
         tt_join_runs(model, !use_report);
     if (result == 0)
         result = tt_rows_make(model, has_report || has_log, err);

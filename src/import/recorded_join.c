@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/recorded_join.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/tenstorrent_parse.h"
+
+#define FIRST_HOST_ID (UINT64_C(1) << 31) /* as the vendor numbers ops that run on the host */
+#define DEVICE_BITS 10u
+
+/* --- the number that a program gave its op --- */
+
+/* From the op's attributes, which are the repr of a dict with ';' for ','. */
+static bool explicit_id(const struct tt_model *model, const struct tt_op *op, uint64_t *id)
+{
+    static const char *const keys[] = {"'global_call_count': '", "'GLOBAL CALL COUNT': '"};
+    const struct tt_cells *cells = op->record == TT_NONE ? NULL : &model->records[op->record].cells;
+    for (uint32_t i = 0; cells && i < cells->count; i++) {
+        const struct tt_cell *cell = &cells->items[i];
+        if (cell->column != OP_COLUMN_ID_ATTRIBUTES)
+            continue;
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            const char *end = cell->data + cell->length;
+            const char *key = memmem(cell->data, cell->length, keys[k], strlen(keys[k]));
+            const char *digits = key ? key + strlen(keys[k]) : end;
+            const char *quote = memchr(digits, '\'', (size_t)(end - digits));
+            if (quote && cell_unsigned(cell_of(digits, (size_t)(quote - digits)), id))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* --- the logs have the host's ops: signposts --- */
+
+static bool is_same(struct op_cell a, struct op_cell b)
+{
+    return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
+/* How far the logs' clock is behind the recorder's, by the first signpost that both have. */
+static bool find_offset(const struct tt_model *model, const struct tt_model *recorded, int64_t *offset)
+{
+    for (size_t i = 0; i < recorded->signpost_count; i++)
+        for (size_t k = 0; k < model->signpost_count; k++)
+            if (is_same(recorded->signposts[i].header, model->signposts[k].header)) {
+                *offset = (int64_t)(recorded->signposts[i].time_ns - model->signposts[k].time_ns);
+                return true;
+            }
+    return false;
+}
+
+static bool has_signpost(const struct tt_model *model, size_t count, struct op_cell header)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_same(model->signposts[i].header, header))
+            return true;
+    return false;
+}
+
+static void add_signposts(struct tt_model *model, const struct tt_model *recorded)
+{
+    static const char unaligned[] = "unmatched: recorded signposts", early[] = "unmatched: early signposts";
+    int64_t offset = 0;
+    size_t own_count = model->signpost_count;
+    if (!find_offset(model, recorded, &offset)) {
+        if (recorded->signpost_count)
+            tt_note(
+                model, unaligned, 0,
+                "%zu recorded signposts are left out: no signpost is in the logs as well, so that their times "
+                "cannot be set against the logs'",
+                recorded->signpost_count);
+        return;
+    }
+    for (size_t i = 0; i < recorded->signpost_count && !model->failed; i++) {
+        struct tt_signpost signpost = recorded->signposts[i];
+        int64_t time_ns = (int64_t)signpost.time_ns - offset;
+        if (has_signpost(model, own_count, signpost.header))
+            continue;
+        if (time_ns < 0) {
+            tt_note(model, early, 0, "recorded signposts from before the logs begin are left out");
+            continue;
+        }
+        if (!array_reserve(&model->signposts, &model->signpost_capacity, model->signpost_count + 1,
+                           sizeof model->signposts[0])) {
+            model->failed = true;
+            return;
+        }
+        signpost.time_ns = (uint64_t)time_ns;
+        signpost.header.data = tt_keep(model, signpost.header.data, signpost.header.length);
+        signpost.text.data = tt_keep(model, signpost.text.data, signpost.text.length);
+        model->signposts[model->signpost_count++] = signpost;
+    }
+}
+
+/* Ops that were recorded beside the logs' own stay in the trace; those of a known number give their host times where
+ * the logs have none. */
+static void add_to_host_ops(struct tt_model *model, const struct tt_model *recorded)
+{
+    static const char others[] = "told: recorded ops";
+    size_t unused = 0;
+    for (size_t i = 0; i < recorded->op_count; i++) {
+        const struct tt_op *from = &recorded->ops[i];
+        uint64_t id = 0;
+        uint32_t index = explicit_id(recorded, from, &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
+        struct tt_op *op = index == TT_NONE ? NULL : &model->ops[index];
+        unused += !op;
+        if (op && (op->flags & TT_OP_NO_TIMES) && !(from->flags & TT_OP_NO_TIMES)) {
+            op->duration_ns = from->duration_ns;
+            op->start_ns = op->message_ns > from->duration_ns ? op->message_ns - from->duration_ns : 0;
+            op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
+        }
+    }
+    if (unused)
+        tt_note(
+            model, others, 0,
+            "%zu ops that the program marked itself are in the trace alone: the logs have the host's ops, and no "
+            "global_call_count says which of those they are",
+            unused);
+    add_signposts(model, recorded);
+}
+
+int recorded_join_host(struct tt_model *model, const char *path, bool *is_host, struct error *err)
+{
+    static const char unreadable[] = "damaged: recorded trace";
+    struct trace *trace = NULL;
+    struct tt_model recorded;
+    *is_host = false;
+    int result = trace_open(&trace, path, 0, err);
+    if (result != 0 && result != -ENOMEM) {
+        tt_note(model, unreadable, 0, "%s; the report goes on without it", err->message);
+        *err = (struct error){0};
+        return 0;
+    }
+    if (result == 0 && model->op_count == 0) {
+        model->signpost_count = 0; /* of a clock of their own: the recorded ones are the same or more */
+        result = recorded_read_ops(model, trace, err);
+        *is_host = result == 0 && (model->op_count || model->signpost_count);
+    } else if (result == 0) {
+        tt_model_init(&recorded);
+        result = recorded_read_ops(&recorded, trace, err);
+        if (result == 0)
+            add_to_host_ops(model, &recorded);
+        tt_model_free(&recorded);
+    }
+    trace_close(trace);
+    return result;
+}
+
+/* --- the ops are the recorded ones: their runs --- */
+
+static int compare_ids(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Numbers of programs that this device ran and that no op has claimed, in order; each once. */
+static size_t free_ids(const struct tt_model *model, uint32_t device, uint64_t *ids)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < model->run_count; i++)
+        if (model->runs[i].device == device && tt_map_get(&model->op_of_id, model->runs[i].id) == TT_NONE)
+            ids[count++] = model->runs[i].id;
+    qsort(ids, count, sizeof ids[0], compare_ids);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || ids[i] != ids[i - 1])
+            ids[kept++] = ids[i];
+    return kept;
+}
+
+static void claim_id(struct tt_model *model, uint32_t index, uint64_t id)
+{
+    model->ops[index].id = id;
+    if (!tt_map_put(&model->op_of_id, id, index))
+        model->failed = true;
+}
+
+struct by_start {
+    uint64_t start_ns;
+    uint32_t op;
+};
+
+static int compare_starts(const void *left, const void *right)
+{
+    const struct by_start *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op);
+}
+
+/* The ops of a device that have no number yet get those that are left, in order, when there are as many. */
+static void join_by_order(struct tt_model *model, uint32_t device, const bool *has_id, uint64_t *ids,
+                          struct by_start *order)
+{
+    static const char unequal[] = "unmatched: recorded ops";
+    size_t id_count = free_ids(model, device, ids), op_count = 0;
+    for (uint32_t i = 0; i < model->op_count; i++)
+        if (model->ops[i].device == device && !has_id[i])
+            order[op_count++] = (struct by_start){model->ops[i].start_ns, i};
+    qsort(order, op_count, sizeof order[0], compare_starts);
+    if (op_count && op_count != id_count)
+        tt_note(
+            model, unequal, 0,
+            "device %u ran %zu programs, and the program marked %zu ops of it: they are not joined by their order "
+            "(an attribute global_call_count of an op joins it by number)",
+            (unsigned)device, id_count, op_count);
+    for (size_t i = 0; i < op_count && op_count == id_count; i++)
+        claim_id(model, order[i].op, ids[i]);
+}
+
+/* An op for a program that nobody marked, so that its run has a row. */
+static uint32_t add_unmarked(struct tt_model *model, const struct tt_run *run)
+{
+    struct tt_op *op = tt_op_add(model, run->id);
+    if (!op)
+        return TT_NONE;
+    op->device = run->device;
+    op->flags |= TT_OP_NO_MESSAGE;
+    return (uint32_t)(model->op_count - 1);
+}
+
+static void attach_runs(struct tt_model *model)
+{
+    static const char unmarked[] = "unmatched: unmarked runs";
+    for (size_t i = 0; i < model->run_count && !model->failed; i++) {
+        struct tt_run *run = &model->runs[i];
+        uint32_t op = tt_map_get(&model->op_of_id, run->id);
+        if (op == TT_NONE) {
+            op = add_unmarked(model, run);
+            tt_note(
+                model, unmarked, 0,
+                "device %u ran op %llu, which the program did not mark: its row has no name and no host time, and "
+                "stands before the others",
+                (unsigned)run->device, (unsigned long long)run->id);
+        }
+        if (op == TT_NONE)
+            return;
+        run->op = op;
+        if (model->ops[op].run == TT_NONE && run->session == 0) {
+            model->ops[op].run = (uint32_t)i;
+        } else { /* a replay, or a run that came again: a row of its own */
+            run->flags |= run->session ? 0 : (uint32_t)TT_RUN_ANOTHER;
+            run->replay_ns = model->ops[op].start_ns;
+            model->ops[op].flags |= TT_OP_HAS_REPLAYS;
+        }
+    }
+}
+
+void recorded_join_runs(struct tt_model *model)
+{
+    bool *has_id = calloc(model->op_count + 1, sizeof has_id[0]);
+    uint64_t *ids = calloc(model->run_count + 1, sizeof ids[0]);
+    struct by_start *order = calloc(model->op_count + 1, sizeof order[0]);
+    uint64_t host_count = 0;
+    if (!has_id || !ids || !order)
+        model->failed = true;
+    tt_map_free(&model->op_of_id); /* had the recorder's numbers */
+    for (uint32_t i = 0; i < model->op_count && !model->failed; i++) {
+        uint64_t id = 0;
+        model->ops[i].flags &= ~(uint32_t)TT_OP_REPEATED;
+        has_id[i] = explicit_id(model, &model->ops[i], &id) && tt_map_get(&model->op_of_id, id) == TT_NONE;
+        if (has_id[i])
+            claim_id(model, i, id);
+        else if (model->ops[i].device == TT_NONE)
+            claim_id(model, i, FIRST_HOST_ID + (++host_count << DEVICE_BITS));
+    }
+    for (size_t i = 0; i < model->device_count && !model->failed; i++)
+        join_by_order(model, model->devices[i].id, has_id, ids, order);
+    attach_runs(model);
+    free(has_id);
+    free(ids);
+    free(order);
+}
