@@ -80,9 +80,15 @@ def message(text: str) -> None:
 
 
 def signpost(header: str, message: Optional[str] = None) -> None:
-    """A named moment that reports can start or stop at, and a row of the op table."""
-    if _native is not None:
-        _native.signpost(header, message)
+    """A named moment that reports can start or stop at, and a row of the op table. With --start-signpost and
+    --stop-signpost of that name, recording does."""
+    if _native is None:
+        return
+    if header == _start.stop_signpost:
+        _Window.set_open(False)
+    _native.signpost(header, message)
+    if header == _start.start_signpost:
+        _Window.set_open(True)
 
 
 def counter(name: str, value: float) -> None:
@@ -103,6 +109,39 @@ def thread_name(name: str) -> None:
         _native.thread_name(name)
 
 
+class _Recording:
+    """How many want calls to be recorded; the hook is installed while that is any."""
+
+    lock = threading.Lock()
+    count = 0
+
+    @classmethod
+    def change(cls, by: int) -> None:
+        """With the lock held."""
+        before, cls.count = cls.count, cls.count + by
+        if not before:
+            _native.start(_start.flags)
+        elif not cls.count:
+            _native.stop()
+
+
+class _Window:
+    """Between --start-signpost and --stop-signpost."""
+
+    is_open = False
+
+    @classmethod
+    def set_open(cls, is_open: bool) -> None:
+        with _Recording.lock:
+            if cls.is_open != is_open:
+                cls.is_open = is_open
+                _Recording.change(1 if is_open else -1)
+
+
+if _native is not None and _start.native is not None and not _start.is_partial and _start.start_signpost is None:
+    _Window.is_open, _Recording.count = True, 1  # since the process started
+
+
 class Profiler:
     """Records Python calls between enable() and disable(), where the run was started with -p; may be nested. Without
     -p all calls are recorded anyway, and outside a session none are: then it does nothing.
@@ -110,24 +149,20 @@ class Profiler:
     Also a context manager and a decorator. Enable it around the call that matters, not inside the called function:
     a function that is already running when recording starts is not shown itself."""
 
-    _lock = threading.Lock()
-    _depth = 0
+    _depth = 0  # of all profilers together, as with sys.setprofile
 
     def enable(self) -> None:
-        if not _start.is_partial or _native is None:
-            return
-        with Profiler._lock:
-            Profiler._depth += 1
-            if Profiler._depth == 1:
-                _native.start(_start.flags)
+        if _start.is_partial and _native is not None:
+            with _Recording.lock:
+                Profiler._depth += 1
+                _Recording.change(1)
 
     def disable(self) -> None:
-        if not _start.is_partial or _native is None:
-            return
-        with Profiler._lock:
-            if Profiler._depth == 1:
-                _native.stop()
-            Profiler._depth = max(0, Profiler._depth - 1)
+        if _start.is_partial and _native is not None:
+            with _Recording.lock:
+                if Profiler._depth:
+                    Profiler._depth -= 1
+                    _Recording.change(-1)
 
     def __enter__(self) -> "Profiler":
         self.enable()

@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts recording in a Python process of a session. Imported before the program, so it imports next to nothing.
 
-OPSCOPE_PYTHON_TRACE says what to record: a comma-separated list of calls, lines, c-calls, profile (the profile
-function instead of frame evaluation), partial (only while a Profiler is enabled), framework (pytest's own frames,
-too), or off (only what the program marks up)."""
+OPSCOPE_PYTHON_TRACE says what to record, in words with commas between them:
+
+    calls, lines         each call; each line as well
+    off                  only what the program marks up
+    c-calls              calls of C functions as well
+    gc                   a zone for each garbage collection
+    no-async             no tracks for asyncio tasks
+    import-frames        the import system's frames, instead of one zone an import
+    framework            pytest's own frames, too
+    profile              up to 3.11: the profile function instead of frame evaluation
+    partial              only while a Profiler is enabled
+    include=P exclude=P  files or modules (filters.c says how patterns are read); may be repeated
+    max-depth=N          no more than N zones inside one another
+    start-signpost=NAME  record from that signpost on
+    stop-signpost=NAME   and until that one; both as often as they come
+
+A comma in a value is %2C, a percent sign %25."""
 
 import os
 import sys
@@ -12,16 +26,29 @@ import _frozen_importlib
 import _frozen_importlib_external as external
 import _imp
 
-FLAG_OF_WORD = {"calls": "", "lines": "LINES", "c-calls": "C_CALLS", "profile": "PROFILE"}
+FLAG_OF_WORD = {
+    "lines": "LINES",
+    "c-calls": "C_CALLS",
+    "profile": "PROFILE",
+    "gc": "GC",
+    "import-frames": "IMPORT_FRAMES",
+}
 
 # What the package's API needs to know.
 native = None
 flags = 0
 is_partial = False
+start_signpost = stop_signpost = None  # their names
 
 
 def words():
     return [word for word in os.environ.get("OPSCOPE_PYTHON_TRACE", "").split(",") if word]
+
+
+def values(wanted, key):
+    """[P, ...] of key=P."""
+    found = [word[len(key) + 1 :] for word in wanted if word.startswith(key + "=")]
+    return [value.replace("%2C", ",").replace("%25", "%") for value in found]
 
 
 class Finder:
@@ -89,8 +116,25 @@ def note(text):
         sys.stderr.write("opscope: " + text + "\n")
 
 
+def configure(wanted):
+    global flags, is_partial, start_signpost, stop_signpost
+    for word in wanted:
+        if word in FLAG_OF_WORD:
+            flags |= getattr(native, FLAG_OF_WORD[word])
+    if "no-async" not in wanted:
+        flags |= native.TASKS
+    for key in ("include", "exclude"):
+        for pattern in values(wanted, key):
+            native.add_filter(pattern, key == "include")
+    for depth in values(wanted, "max-depth"):
+        native.limit_depth(int(depth))
+    is_partial = "partial" in wanted
+    start_signpost = (values(wanted, "start-signpost") or [None])[-1]
+    stop_signpost = (values(wanted, "stop-signpost") or [None])[-1]
+
+
 def start(package):
-    global native, flags, is_partial
+    global native
     wanted = words()
     if not wanted or is_own_command():
         return
@@ -105,9 +149,6 @@ def start(package):
             % (sys.implementation.name, sys.version_info[0], sys.version_info[1])
         )
         return
-    for word in wanted:
-        if FLAG_OF_WORD.get(word):
-            flags |= getattr(native, FLAG_OF_WORD[word])
-    is_partial = "partial" in wanted
-    if not is_partial:
+    configure(wanted)
+    if not is_partial and start_signpost is None:
         native.start(flags)

@@ -55,6 +55,28 @@ FUNCTION(add_folder)
     Py_RETURN_NONE;
 }
 
+FUNCTION(add_filter)
+{
+    UNUSED_SELF;
+    const char *pattern;
+    int is_include;
+    if (!PyArg_ParseTuple(arguments, "sp:add_filter", &pattern, &is_include))
+        return NULL;
+    if (!filters_add(pattern, is_include))
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+FUNCTION(limit_depth)
+{
+    UNUSED_SELF;
+    unsigned int depth;
+    if (!PyArg_ParseTuple(arguments, "I:limit_depth", &depth))
+        return NULL;
+    stack_max_depth = depth;
+    Py_RETURN_NONE;
+}
+
 static PyObject *is_recording(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -234,6 +256,10 @@ static PyMethodDef methods[] = {
     {"hide", hide, METH_VARARGS, "hide(folder): do not record code from files there"},
     {"add_folder", add_folder, METH_VARARGS,
      "add_folder(folder, PROGRAM | LIBRARY | FRAMEWORK): see framework.c"},
+    {"add_filter", add_filter, METH_VARARGS,
+     "add_filter(pattern, is_include): see filters.c; before start()"},
+    {"limit_depth", limit_depth, METH_VARARGS,
+     "limit_depth(n): no more than n zones inside one another; before start()"},
     {"is_recording", is_recording, METH_NOARGS, "is there a session?"},
     {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
     {"hook", hook, METH_NOARGS, "which hook this Python gets"},
@@ -268,6 +294,9 @@ PyMODINIT_FUNC PyInit__native(void)
     if (made && (time_calls_add_to(made) != 0 || PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
                  PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) != 0 ||
                  PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) != 0 ||
+                 PyModule_AddIntConstant(made, "GC", HOOK_GC) != 0 ||
+                 PyModule_AddIntConstant(made, "TASKS", HOOK_TASKS) != 0 ||
+                 PyModule_AddIntConstant(made, "IMPORT_FRAMES", HOOK_IMPORT_FRAMES) != 0 ||
                  PyModule_AddIntConstant(made, "PROGRAM", PLACE_PROGRAM) != 0 ||
                  PyModule_AddIntConstant(made, "LIBRARY", PLACE_LIBRARY) != 0 ||
                  PyModule_AddIntConstant(made, "FRAMEWORK", PLACE_FRAMEWORK) != 0 ||

@@ -24,15 +24,15 @@ struct run_options {
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
     uint64_t duration_ns;
+    uint64_t min_duration_ns;
     unsigned on_full;
-    unsigned python_trace;
     bool keep_session;
     bool wait_all;
     bool is_quiet;
+    struct run_python_options python;
 };
 
 static const char *const on_full_choices[] = {"drop", "wait", NULL};
-static const char *const python_trace_choices[] = {"auto", "off", "lines", NULL};
 
 static const struct command_option options_table[] = {
     {.name = "output",
@@ -77,14 +77,13 @@ static const struct command_option options_table[] = {
      .argument = "TIME",
      .offset = OPTION_FIELD(struct run_options, duration_ns),
      .help = "Stop recording after TIME. The program goes on; its exit status is still passed on."},
-    {.name = "python-trace",
-     .type = OPTION_CHOICE,
-     .argument = "WHAT",
-     .choices = python_trace_choices,
-     .offset = OPTION_FIELD(struct run_options, python_trace),
+    {.name = "min-duration",
+     .type = OPTION_DURATION,
+     .argument = "TIME",
+     .offset = OPTION_FIELD(struct run_options, min_duration_ns),
      .help =
-         "Python programs: record their calls (auto, where opscope has an extension for that Python), only "
-         "what they mark up themselves (off), or each line as well (lines)."},
+         "Leave zones shorter than TIME out of the trace; their time is their parents'. They are recorded all the "
+         "same: this makes the trace smaller, not the program faster."},
     {.name = "wait-all",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, wait_all),
@@ -244,6 +243,8 @@ static void summarise(const struct launch_result *r, const char *output)
             format_count(&zones, s->zones), s->processes, s->processes == 1 ? "" : "es", s->threads,
             s->threads == 1 ? "" : "s", format_time(&elapsed, r->elapsed_ns),
             format_bytes(&size, r->size_bytes));
+    if (s->short_zones)
+        fprintf(stderr, "; %s shorter ones left out", format_count(&zones, s->short_zones));
     if (s->still_running)
         fprintf(stderr, "; %u process%s still running at the end", s->still_running,
                 s->still_running == 1 ? "" : "es");
@@ -300,6 +301,7 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
         .buffer_bytes = o->buffer_bytes,
         .max_size_bytes = o->max_size_bytes,
         .duration_ns = o->duration_ns,
+        .min_duration_ns = o->min_duration_ns,
         .on_full = o->on_full,
         .keep_session = o->keep_session,
         .wait_all = o->wait_all,
@@ -354,7 +356,7 @@ static int run(const struct command *command, int argc, char **argv)
     char chosen[4096], csv[4096] = "";
     const char *output = o.output;
     fill_standard_descriptors();
-    run_python_prepare((enum run_python_trace)o.python_trace);
+    run_python_prepare(&o.python);
     session_folder_each(name_left_behind, NULL);
     if (o.port)
         fprintf(stderr, "opscope: --port is noted; the live page comes with a later release\n");
@@ -425,7 +427,7 @@ const struct command command_run = {
         "run makes a session of its own: what it starts is recorded there and not in the outer "
         "trace. If no session "
         "can be made, COMMAND runs all the same, and a line says that it was not recorded.",
-    .options = {{&run_table, 0}},
+    .options = {{&run_table, 0}, {&run_python_table, OPTION_FIELD(struct run_options, python)}},
     .arguments = arguments,
     .exits = exits,
     .examples = examples,

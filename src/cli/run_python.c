@@ -65,21 +65,135 @@ static void put_on_path(const char *folder)
     bytes_free(&value);
 }
 
-void run_python_prepare(enum run_python_trace trace)
+/* --- what to record: the words of OPSCOPE_PYTHON_TRACE, which python/opscope/_start.py explains --- */
+
+static void add_word(struct bytes *words, bool is_wanted, const char *word)
+{
+    if (!is_wanted)
+        return;
+    if (words->length)
+        bytes_append_u8(words, ',');
+    bytes_append_text(words, word);
+}
+
+static void add_value(struct bytes *words, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    add_word(words, true, key);
+    bytes_append_u8(words, '=');
+    for (const char *at = value; *at; at++) {
+        if (*at == ',' || *at == '%')
+            bytes_append_text(words, *at == ',' ? "%2C" : "%25");
+        else
+            bytes_append_u8(words, (uint8_t)*at);
+    }
+}
+
+/* False when the user said nothing: python3 -m opscope may have set what it wants. */
+static bool make_words(const struct run_python_options *o, struct bytes *words)
+{
+    char depth[24];
+    snprintf(depth, sizeof depth, "%llu", (unsigned long long)o->max_depth);
+    add_word(words, o->trace == RUN_PYTHON_OFF, "off"); /* `import opscope` works all the same */
+    add_word(words, o->trace == RUN_PYTHON_LINES, "lines");
+    add_word(words, o->is_partial, "partial");
+    add_word(words, o->c_calls, "c-calls");
+    add_word(words, o->gc, "gc");
+    add_word(words, o->no_async, "no-async");
+    add_word(words, o->import_frames, "import-frames");
+    for (size_t i = 0; i < o->include.count; i++)
+        add_value(words, "include", o->include.items[i]);
+    for (size_t i = 0; i < o->exclude.count; i++)
+        add_value(words, "exclude", o->exclude.items[i]);
+    add_value(words, "max-depth", o->max_depth ? depth : NULL);
+    add_value(words, "start-signpost", o->start_signpost);
+    add_value(words, "stop-signpost", o->stop_signpost);
+    bool is_any = words->length > 0;
+    add_word(words, !is_any, "calls");
+    bytes_append_u8(words, 0);
+    return is_any;
+}
+
+void run_python_prepare(const struct run_python_options *options)
 {
     char folder[PATH_MAX], number[32];
+    struct bytes words = {0};
     if (!find_boot_folder(folder, sizeof folder))
         return;
     put_on_path(folder);
-    if (trace == RUN_PYTHON_OFF) /* `import opscope` works all the same */
-        setenv(TRACE_VARIABLE, "off", 1);
-    else if (trace == RUN_PYTHON_LINES)
-        setenv(TRACE_VARIABLE, "lines", 1);
-    else
-        setenv(TRACE_VARIABLE, "calls", 0); /* python3 -m opscope has set what it wants */
+    bool is_asked = make_words(options, &words);
+    if (!words.failed)
+        setenv(TRACE_VARIABLE, (const char *)words.data, is_asked);
+    bytes_free(&words);
     snprintf(number, sizeof number, "%ld", (long)getpid());
     setenv("OPSCOPE_PYTHON_RUN", number, 1);
 }
+
+#define FIELD(name) OPTION_FIELD(struct run_python_options, name)
+
+static const char *const trace_choices[] = {"auto", "off", "lines", NULL};
+static const struct command_option options_table[] = {
+    {.name = "python-trace",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .choices = trace_choices,
+     .offset = FIELD(trace),
+     .help =
+         "Record the calls of Python programs (auto, where opscope has an extension for that Python), only "
+         "what they mark up themselves (off), or each line as well (lines)."},
+    {.name = "python-partial",
+     .type = OPTION_FLAG,
+     .offset = FIELD(is_partial),
+     .help = "Only while the program has an opscope.Profiler enabled."},
+    {.name = "python-c-calls",
+     .type = OPTION_FLAG,
+     .offset = FIELD(c_calls),
+     .help = "Calls of C functions as well."},
+    {.name = "python-gc",
+     .type = OPTION_FLAG,
+     .offset = FIELD(gc),
+     .help = "A zone for each garbage collection, with what it found."},
+    {.name = "python-no-async",
+     .type = OPTION_FLAG,
+     .offset = FIELD(no_async),
+     .help = "Keep asyncio tasks on their threads' tracks. Otherwise each task has a track of its own."},
+    {.name = "python-import-frames",
+     .type = OPTION_FLAG,
+     .offset = FIELD(import_frames),
+     .help = "The frames of the import system, instead of one zone an import."},
+    {.name = "python-include",
+     .type = OPTION_LIST,
+     .argument = "WHAT",
+     .offset = FIELD(include),
+     .help =
+         "Record only code of these files, folders (src/) or modules (torch.nn); * matches anything. May be "
+         "given many times."},
+    {.name = "python-exclude",
+     .type = OPTION_LIST,
+     .argument = "WHAT",
+     .offset = FIELD(exclude),
+     .help = "Leave out code of these. May be given many times."},
+    {.name = "python-max-depth",
+     .type = OPTION_NUMBER,
+     .argument = "N",
+     .offset = FIELD(max_depth),
+     .min = 1,
+     .max = UINT32_MAX - 1,
+     .help = "No more than N zones inside one another."},
+    {.name = "python-start-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(start_signpost),
+     .help = "Record Python calls from the program's signpost NAME on."},
+    {.name = "python-stop-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(stop_signpost),
+     .help = "And until that one. Outside, the hook is not installed and costs nothing."},
+    {.name = NULL},
+};
+const struct option_table run_python_table = {"Python programs", options_table};
 
 bool run_python_package_folder(char *out, size_t size)
 {

@@ -6,11 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text_list.h"
+#include "cli/command.h"
+
 enum run_python_trace { RUN_PYTHON_AUTO, RUN_PYTHON_OFF, RUN_PYTHON_LINES };
+
+struct run_python_options {
+    unsigned trace; /* enum run_python_trace */
+    bool is_partial, c_calls, gc, no_async, import_frames;
+    uint64_t max_depth; /* 0: no limit */
+    const char *start_signpost, *stop_signpost;
+    struct text_list include, exclude;
+};
+extern const struct option_table run_python_table;
 
 /* Sets PYTHONPATH, OPSCOPE_PYTHON_TRACE and OPSCOPE_PYTHON_RUN in this process's environment, which the command
  * inherits. Does nothing where the Python package lies nowhere beside the program. */
-void run_python_prepare(enum run_python_trace trace);
+void run_python_prepare(const struct run_python_options *options);
 
 /* The folder that holds the Python package opscope; false where there is none beside the program. */
 bool run_python_package_folder(char *out, size_t size);

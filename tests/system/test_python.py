@@ -119,7 +119,7 @@ class Cases:
                 ("frame", "step", None),
             ],
         )
-        row = self.opscope_json("ops", self.trace)["rows"][0]
+        row = next(r for r in self.opscope_json("ops", self.trace)["rows"] if r["name"] == "matmul")
         self.assertEqual((row["name"], row["inputs"]), ("matmul", "2x3 BFLOAT16; 2x3 BFLOAT16"))
         self.assertIn("fidelity=HiFi4", row["attributes"])
 
