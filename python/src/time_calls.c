@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "measure/calibration.h"
+#include "measure/run_delay.h"
 
 #define MOST_ARGUMENTS 64
 
@@ -48,6 +49,7 @@ static bool make_vector(struct vector_call *call, PyObject *args, PyObject *kwar
 static PyObject *time_calls(PyObject *self, PyObject *arguments)
 {
     (void)self;
+    static int run_delay = -2; /* of the main thread, which is the only one to measure */
     PyObject *callable, *args, *kwargs, *synchronize;
     unsigned long long calls;
     struct vector_call call;
@@ -61,6 +63,9 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
     if (!make_vector(&call, args, kwargs))
         return NULL;
     bool has_failed = false;
+    if (run_delay == -2)
+        run_delay = run_delay_open();
+    uint64_t before_ns = run_delay_ns(run_delay);
     uint64_t start_ns = clock_raw_ns();
     for (unsigned long long i = 0; i < calls; i++) {
         PyObject *result = PyObject_Vectorcall(callable, call.slots + 1,
@@ -72,9 +77,11 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
         Py_DECREF(result);
     }
     uint64_t called_ns = clock_raw_ns();
+    uint64_t between_ns = run_delay_ns(run_delay);
     Py_XDECREF(call.names);
     if (has_failed)
         return NULL;
+    uint64_t resumed_ns = clock_raw_ns();
     if (synchronize != Py_None) {
         PyObject *result = PyObject_CallNoArgs(synchronize);
         if (!result)
@@ -82,8 +89,12 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
         Py_DECREF(result);
     }
     uint64_t end_ns = clock_raw_ns();
-    return Py_BuildValue("KKK", (unsigned long long)start_ns, (unsigned long long)called_ns,
-                         (unsigned long long)end_ns);
+    uint64_t dispatch_ns = run_delay_less(called_ns - start_ns, between_ns - before_ns);
+    uint64_t total_ns =
+        dispatch_ns + run_delay_less(end_ns - resumed_ns, run_delay_ns(run_delay) - between_ns);
+    return Py_BuildValue("KKKKK", (unsigned long long)start_ns, (unsigned long long)called_ns,
+                         (unsigned long long)end_ns, (unsigned long long)dispatch_ns,
+                         (unsigned long long)total_ns);
 }
 
 static PyObject *nothing(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
@@ -113,6 +124,15 @@ static PyObject *calibrate_memory(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *calibrate_throughput(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    if (calibration_throughput() == 0)
+        Py_RETURN_FALSE;
+    Py_RETURN_NONE;
+}
+
 static PyObject *calibrate_allocate(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -123,11 +143,13 @@ static PyObject *calibrate_allocate(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"time_calls", time_calls, METH_VARARGS,
-     "time_calls(callable, args, kwargs or None, calls, synchronize or None) -> (start, called, end) in ns"},
+     "time_calls(callable, args, kwargs or None, calls, synchronize or None) -> (start, called, end, dispatch, total) in ns; the last "
+     "two without what other processes had the CPU for"},
     {"nothing", (PyCFunction)(void (*)(void))nothing, METH_FASTCALL | METH_KEYWORDS,
      "does nothing with its arguments"},
     {"calibrate_integer", calibrate_integer, METH_NOARGS, "a chain of multiplications"},
     {"calibrate_memory", calibrate_memory, METH_NOARGS, "a chain of loads"},
+    {"calibrate_throughput", calibrate_throughput, METH_NOARGS, "four chains at once"},
     {"calibrate_allocate", calibrate_allocate, METH_NOARGS, "the allocator"},
     {NULL, NULL, 0, NULL},
 };

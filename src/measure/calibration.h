@@ -19,6 +19,20 @@ static inline uint64_t calibration_integer(void)
     return x;
 }
 
+/* Four chains at once: as much as a core can do, so the first to suffer when a neighbour shares the core. */
+static inline uint64_t calibration_throughput(void)
+{
+    uint64_t a = 1, b = 2, c = 3, d = 4;
+    for (uint64_t i = 0; i < 1000; i++) {
+        a += b ^ i;
+        b += c << 1;
+        c ^= d + i;
+        d += a >> 3;
+        __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
+    }
+    return a | b | c | d | 1;
+}
+
 #define CALIBRATION_CELLS 16384u /* of 4 bytes: 64 KiB, more than a first-level cache */
 
 /* A chain of loads, in an order that no prefetcher follows. */

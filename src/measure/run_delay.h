@@ -32,4 +32,10 @@ static inline uint64_t run_delay_ns(int descriptor)
     return value;
 }
 
+/* A stretch of time without the part that others had the CPU for. */
+static inline uint64_t run_delay_less(uint64_t stretch_ns, uint64_t delay_ns)
+{
+    return delay_ns < stretch_ns ? stretch_ns - delay_ns : stretch_ns;
+}
+
 #endif

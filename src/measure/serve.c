@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "import/json_read.h"
 #include "measure/calibration.h"
+#include "measure/run_delay.h"
 #include "present/json.h"
 
 #define GAP_NS 20000u      /* around a recorded burst: more than two clocks differ by */
@@ -27,10 +28,12 @@ struct server {
     const struct opscope_overhead_op *ops; /* calibration ops behind those of the provider */
     size_t count, own_count;
     FILE *out;
+    int run_delay; /* descriptor */
 };
 
 struct burst_times {
-    uint64_t start_ns, called_ns, end_ns;
+    uint64_t start_ns, called_ns;
+    uint64_t dispatch_ns, total_ns; /* of the whole burst; what others had the CPU for is taken off */
 };
 
 /* --- calibration ops --- */
@@ -47,6 +50,12 @@ static int call_memory(void *context)
     return calibration_memory() >= CALIBRATION_CELLS;
 }
 
+static int call_throughput(void *context)
+{
+    (void)context;
+    return calibration_throughput() == 0;
+}
+
 static int call_allocate(void *context)
 {
     (void)context;
@@ -57,25 +66,31 @@ static int call_allocate(void *context)
 static const struct opscope_overhead_op calibration_ops[] = {
     {.name = "calibration.integer", .group = "calibration", .call = call_integer},
     {.name = "calibration.memory", .group = "calibration", .call = call_memory},
+    {.name = "calibration.throughput", .group = "calibration", .call = call_throughput},
     {.name = "calibration.allocate", .group = "calibration", .call = call_allocate},
 };
 #define CALIBRATION_COUNT (sizeof calibration_ops / sizeof calibration_ops[0])
 
 /* --- timing --- */
 
-/* 0, or what the op returned. `end` is taken after the synchronisation. */
-static int time_burst(const struct opscope_overhead_op *op, void *context, uint64_t calls,
+/* 0, or what the op returned. Whether another process had the CPU meanwhile is asked outside the timed stretches. */
+static int time_burst(int run_delay, const struct opscope_overhead_op *op, void *context, uint64_t calls,
                       struct burst_times *times)
 {
     int (*call)(void *) = op->call;
     int status = 0;
+    uint64_t before_ns = run_delay_ns(run_delay);
     times->start_ns = clock_raw_ns();
     for (uint64_t i = 0; i < calls && !status; i++)
         status = call(context);
     times->called_ns = clock_raw_ns();
+    uint64_t between_ns = run_delay_ns(run_delay), resumed_ns = clock_raw_ns();
     if (op->synchronize && !status)
         status = op->synchronize(context);
-    times->end_ns = clock_raw_ns();
+    uint64_t end_ns = clock_raw_ns();
+    times->dispatch_ns = run_delay_less(times->called_ns - times->start_ns, between_ns - before_ns);
+    times->total_ns =
+        times->dispatch_ns + run_delay_less(end_ns - resumed_ns, run_delay_ns(run_delay) - between_ns);
     return status;
 }
 
@@ -92,8 +107,8 @@ static double measure_loop(void)
     double least = INFINITY;
     for (unsigned i = 0; i < 200; i++) {
         struct burst_times t;
-        time_burst(&nothing, NULL, 20, &t);
-        double ns = (double)(t.called_ns - t.start_ns) / 20;
+        time_burst(-1, &nothing, NULL, 20, &t);
+        double ns = (double)t.dispatch_ns / 20;
         least = ns < least ? ns : least;
     }
     return least;
@@ -141,17 +156,19 @@ static void measure_prepared(const struct server *s, const struct request *r, vo
                              struct result *result)
 {
     struct burst_times ignored;
+    /* What is recorded is compared with what was recorded, which knows of no others: nothing is taken off then. */
+    int run_delay = r->is_traced ? -1 : s->run_delay;
     if (r->warmup)
-        result->status = time_burst(r->op, context, r->warmup, &ignored);
+        result->status = time_burst(-1, r->op, context, r->warmup, &ignored);
     if (!result->status && r->is_first)
         result->is_early = goes_on_working();
     signpost(s, "start", r->op->name);
     for (uint64_t i = 0; i < r->repeats && !result->status; i++) {
-        result->status = time_burst(r->op, context, r->calls, &result->bursts[2 * i]);
+        result->status = time_burst(run_delay, r->op, context, r->calls, &result->bursts[2 * i]);
         if (r->is_traced)
             pause_ns(GAP_NS);
         if (!result->status)
-            result->status = time_burst(r->op, context, r->calls, &result->bursts[2 * i + 1]);
+            result->status = time_burst(run_delay, r->op, context, r->calls, &result->bursts[2 * i + 1]);
         if (r->is_traced)
             pause_ns(GAP_NS);
     }
@@ -210,8 +227,7 @@ static void write_figures(struct json *json, const char *key, const struct reque
     json_array(json, JSON_INLINE);
     for (uint64_t i = 0; i < r->repeats && !result->status; i++) {
         const struct burst_times *t = &result->bursts[2 * i + !is_total];
-        uint64_t end_ns = is_total ? t->end_ns : t->called_ns;
-        json_real(json, (double)(end_ns - t->start_ns) / (double)r->calls);
+        json_real(json, (double)(is_total ? t->total_ns : t->dispatch_ns) / (double)r->calls);
     }
     json_end(json);
 }
@@ -329,6 +345,7 @@ int serve(const struct serve_options *options, const struct opscope_overhead_op 
     struct json_document document = {0};
     FILE *in = fdopen(options->read_fd, "r");
     s.out = fdopen(options->write_fd, "w");
+    s.run_delay = run_delay_open();
     s.ops = all;
     char *line = NULL;
     size_t capacity = 0;
@@ -348,5 +365,7 @@ int serve(const struct serve_options *options, const struct opscope_overhead_op 
         fclose(in);
     if (s.out)
         fclose(s.out);
+    if (s.run_delay >= 0)
+        close(s.run_delay);
     return 0;
 }
