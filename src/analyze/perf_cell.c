@@ -15,6 +15,8 @@ bool cell_is_missing(struct perf_cell cell)
         return true;
     if (cell.length > 8 || !strchr("nN<#1-", cell.data[0]) || cell.data[0] == 0)
         return false;
+    if (cell.data[0] == '1' && (cell.length < 6 || cell.data[1] != '.'))
+        return false; /* numbers: most cells that get here */
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (cell_is(cell, words[i]))
             return true;
