@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/overhead_check.h"
 #include "cli/overhead_view.h"
 #include "cli/run_python.h"
 #include "measure/measure.h"
@@ -30,6 +31,7 @@ struct overhead_options {
     uint64_t repeats, calls, warmup, passes, time_limit_ns, memory_limit_bytes, seed, top;
     double until_percent;
     bool trace, extended, list, quiet;
+    struct overhead_check_options check;
 };
 
 #define FIELD(name) OPTION_FIELD(struct overhead_options, name)
@@ -420,7 +422,10 @@ static int take_options(struct job *job, const struct command_line *line)
     m->memory_limit_bytes = o->memory_limit_bytes;
     m->seed = o->seed;
     job->has_one_op = o->names.count == 1 && !is_glob(o->names.items[0]);
-    return COMMAND_CONTINUE;
+    if (o->trace && overhead_check_is_wanted(&o->check))
+        return command_usage_error(job->command,
+                                   "--check compares times without the cost of recording: no --trace");
+    return o->list ? COMMAND_CONTINUE : overhead_check_prepare(job->command, &o->check, m);
 }
 
 /* --- files --- */
@@ -566,6 +571,23 @@ static int show_results(struct job *job, struct measure *m, struct overhead_run 
     return EXIT_NEGATIVE;
 }
 
+/* --check: the gate's verdicts are shown instead of the times, which go to the files. */
+static int check_results(struct job *job, struct measure *m, struct overhead_run *run)
+{
+    struct bytes text = {0};
+    struct error err = {0};
+    char path[PATH_MAX + 300];
+    int status = 0;
+    if (job->options->folder) {
+        csv_path(job, path, sizeof path);
+        overhead_append_csv(run, csv_flags(job->options), &text);
+        status = write_whole(path, &text, &err);
+        bytes_free(&text);
+    }
+    return status ? command_fail(job->command, &err)
+                  : overhead_check(job->command, &job->options->check, &job->options->output, m, run);
+}
+
 /* --list */
 static int show_list(const struct job *job, const struct measure *m)
 {
@@ -637,10 +659,15 @@ static int measure_and_show(struct job *job)
         return listed;
     }
     status = measure_run(m, NULL, 0, &run, &err);
-    if (!status)
-        status = measure_finish(m, &run, &err);
     clear_line(&job->screen);
-    int result = status ? command_fail(job->command, &err) : show_results(job, m, &run);
+    bool is_checked = overhead_check_is_wanted(&job->options->check);
+    if (!status && !is_checked)
+        status = measure_finish(m, &run, &err);
+    if (!status && !is_checked && job->options->check.html)
+        status = overhead_write_html(&run, NULL, job->options->check.html, &err);
+    int result = status       ? command_fail(job->command, &err)
+                 : is_checked ? check_results(job, m, &run)
+                              : show_results(job, m, &run);
     overhead_run_free(&run);
     measure_close(m);
     return result;
@@ -653,6 +680,8 @@ static int run(const struct command *command, int argc, char **argv)
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
+    if (o.check.show)
+        return overhead_show(command, &o.check, &o.output);
     struct job job = {.command = command, .options = &o};
     job.screen.shows_progress = !o.quiet && isatty(STDERR_FILENO);
     job.measure.progress = show_progress;
@@ -663,7 +692,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const char *const usage[] = {"[options] --ops torch|numpy|ttnn|FILE.py|FILE.so",
-                                    "[options] -- COMMAND [ARGUMENT]...", NULL};
+                                    "[options] -- COMMAND [ARGUMENT]...", "--show FILE.csv", NULL};
 static const struct command_argument arguments[] = {
     {.name = "COMMAND",
      .kind = ARGUMENT_PROGRAM,
@@ -674,7 +703,7 @@ static const struct command_argument arguments[] = {
 };
 static const struct command_exit exits[] = {
     {0, "the ops were measured; those that failed are named"},
-    {1, "no op could be measured"},
+    {1, "no op could be measured; with --check: an op is slower, missing or fails"},
     {2, "bad input or usage"},
     {0, NULL},
 };
@@ -684,6 +713,9 @@ static const struct command_example examples[] = {
     {"opscope overhead --ops ./my_ops.py --until 2%", "ops of your own, until the figures are steady"},
     {"opscope overhead --ops ./libmine.so --trace --extended", "where the time of C ops goes"},
     {"opscope overhead -- ./server --version", "a program"},
+    {"opscope overhead --ops torch --check reference.csv --update", "make a reference"},
+    {"opscope overhead --ops torch --check reference.csv --junit overhead.xml", "has an op become slower?"},
+    {"opscope overhead --show reference.csv --html reference.html", "look at times of an earlier run"},
     {0},
 };
 
@@ -698,8 +730,13 @@ const struct command command_overhead = {
         "passes of random order. An op that raises, hangs, crashes or takes too much memory is reported; the others "
         "go on.\n\n"
         "The cost of the loop is measured and taken off. Pieces of fixed work are measured along with the ops, to see "
-        "whether the machine is noisy.",
-    .options = {{&what_table, 0}, {&how_table, 0}, {&output_table, 0}},
+        "whether the machine is noisy. The time that other processes had the CPU for is taken off, too.\n\n"
+        "With --check the times are compared with those of a reference: docs/overhead-gate.md says how a slower op is "
+        "told from a slower machine.",
+    .options = {{&what_table, 0},
+                {&how_table, 0},
+                {&output_table, 0},
+                {&overhead_check_option_table, OPTION_FIELD(struct overhead_options, check)}},
     .arguments = arguments,
     .exits = exits,
     .examples = examples,
