@@ -164,11 +164,14 @@ struct perf_row {
     double time_us, shown_gap_us, total_percent, overlap_us;
     double dram_gb_s, dram_percent, tflops, flops_percent, link_gb_s, link_percent;
     double ideal_us;         /* the longest of its rooflines */
+    float advice_gain_us;    /* what the ranked advice says its time could lose ... */
+    float gap_gain_us;       /* ... and the gap before it */
     uint32_t op_code, shown; /* interned; `shown` has the shape behind the name */
     uint32_t fidelity_text, types[3], in0_memory, call_text, sub_device, location, layer, group;
     int32_t device, block_w, subblock_h, subblock_w; /* PERF_NO_NUMBER: missing */
     uint32_t file;
     uint8_t kind, fidelity, class_, category, bound, model_flags;
+    uint8_t advice_rule_plus_1; /* 0: no advice about its time */
     bool is_matmul, is_conv, is_dram_sharded, is_duration_missing, is_duration_invalid, is_averaged;
     bool has_shape;      /* the sizes that its model needs were there */
     bool is_device_type; /* OP TYPE says so: takes part in merging */

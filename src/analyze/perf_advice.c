@@ -288,7 +288,40 @@ static char *action_of(const struct perf *perf, const struct perf_advice *advice
     }
 }
 
+void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out)
+{
+    const struct perf_row *row = perf_at(perf, i);
+    struct perf_advice advice = {.first_row = (uint32_t)i};
+    for (unsigned k = 0; k < 2; k++) {
+        double gain_us = (double)(k == 0 ? row->advice_gain_us : row->gap_gain_us);
+        if (!(gain_us > 0))
+            continue;
+        advice.rule = k == 0 ? (uint32_t)row->advice_rule_plus_1 - 1 : RULE_GAP;
+        char *action = action_of(perf, &advice);
+        bytes_append_format(out, "%s%s (saves %.1f us): %s",
+                            k && row->advice_gain_us > 0 ? " \xe2\x80\xa2 " : "",
+                            perf_rules[advice.rule].name, gain_us, action ? action : "");
+        out->failed |= !action;
+        free(action);
+    }
+}
+
 /* --- lines --- */
+
+/* Each row keeps what is said of it. */
+static void mark_rows(struct perf *perf, const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        struct perf_row *row = perf_at(perf, finding->row);
+        if (finding->rule == RULE_GAP) {
+            row->gap_gain_us = (float)finding->gain_us;
+        } else {
+            row->advice_rule_plus_1 = (uint8_t)(finding->rule + 1);
+            row->advice_gain_us = (float)finding->gain_us;
+        }
+    }
+}
 
 static int compare_findings(const void *a, const void *b)
 {
@@ -344,6 +377,7 @@ int perf_make_advice(struct perf *perf, struct error *err)
     if (perf->options.compat)
         return 0;
     look_at_rows(&findings, perf);
+    mark_rows(perf, &findings);
     bool is_done = !findings.failed && add_lines(perf, &findings);
     free(findings.items);
     if (!is_done)

@@ -212,7 +212,9 @@ static const struct command_option show_options[] = {
      .argument = "KEY",
      .offset = FIELD(group_by),
      .choices = group_choices,
-     .help = "What the grouped report sums over; memory is the op with where its first input lies."},
+     .help =
+         "What the grouped report sums over; memory is the op with where its first input lies, layer the module "
+         "path: the column MODULE PATH, or the attribute module of a recorded op."},
     {.name = "top",
      .type = OPTION_NUMBER,
      .argument = "N",
@@ -262,8 +264,8 @@ static const struct command_option file_options[] = {
      .offset = FIELD(csv),
      .is_file = true,
      .help =
-         "Write the op table to FILE as CSV instead of showing it, and the groups beside it as FILE_stacked.csv "
-         "and .svg; - is standard output."},
+         "Write the op table to FILE as CSV instead of showing it, with what the advice says of each op, and the "
+         "groups beside it as FILE_stacked.csv and .svg; - is standard output."},
     {.name = "json",
      .type = OPTION_FLAG,
      .offset = FIELD(json),
@@ -347,7 +349,8 @@ const struct command command_report = {
         "On a narrow terminal columns are left out in this order: call, model, ideal time, overlap, sub-device, link, "
         "TFLOPs, GB/s, device, math, available cores, cores, FLOPs, DRAM; --wide shows all.\n"
         "\n"
-        "Cells that hold no usable number count as missing; what was missing is said on standard error.",
+        "Cells that hold no usable number count as missing; each kind of damage is told once on standard error, with "
+        "file, line and column of the first.",
     .options = {{&window_table, 0}, {&model_table, 0}, {&show_table, 0}, {&file_table, 0}},
     .arguments = arguments,
     .exits = exits,

@@ -96,6 +96,7 @@ enum op_column_flag {
     X(LOC, "LOC", TEXT, OP_COLUMN_OWN)                                                                       \
     X(CONST_EVAL, "CONST_EVAL_OP", TEXT, OP_COLUMN_OWN)                                                      \
     X(PROGRAM_METADATA, "PROGRAM_METADATA", TEXT, OP_COLUMN_OWN)                                             \
+    X(MODULE_PATH, "MODULE PATH", TEXT, OP_COLUMN_OWN)                                                       \
     X(NOTE, "NOTE", TEXT, OP_COLUMN_OWN | OP_COLUMN_COMPACT)
 
 #define OP_FIXED_COLUMNS(X)                                                                                  \

@@ -161,25 +161,39 @@ static void add_list(struct reader *r, const struct trace_part *parts, size_t co
         add_text(r, column);
 }
 
+/* Attributes that have a column of their own; the first of each counts. */
+static void add_attribute(struct reader *r, const char *text, uint32_t *taken)
+{
+    static const struct {
+        const char *key;
+        enum op_fixed_column column;
+    } known[] = {{"fidelity", OP_COLUMN_ID_MATH_FIDELITY},
+                 {"math_fidelity", OP_COLUMN_ID_MATH_FIDELITY},
+                 {"module", OP_COLUMN_ID_MODULE_PATH},
+                 {"module_path", OP_COLUMN_ID_MODULE_PATH}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        size_t length = strlen(known[i].key);
+        uint32_t bit = known[i].column == OP_COLUMN_ID_MODULE_PATH ? 1 : 2;
+        if ((*taken & bit) || strncmp(text, known[i].key, length) != 0 || text[length] != '=')
+            continue;
+        *taken |= bit;
+        bytes_clear(&r->text);
+        bytes_append_text(&r->text, text + length + 1);
+        add_text(r, known[i].column);
+    }
+}
+
 static void describe(struct reader *r, const struct trace_op *row)
 {
     size_t count = 0;
-    uint32_t tensors[2] = {0};
+    uint32_t tensors[2] = {0}, taken = 0;
     const struct trace_part *parts = trace_get_description(r->trace, row->description, &count);
     for (size_t i = 0; i < count; i++) {
         bool is_output = parts[i].role == TRACE_PART_OUTPUT;
         if (is_output || parts[i].role == TRACE_PART_INPUT)
             add_tensor(r, is_output, tensors[is_output]++, parts[i].text, row->device);
-        const char *fidelity = NULL;
-        if (parts[i].role == TRACE_PART_ATTRIBUTE && strncmp(parts[i].text, "fidelity=", 9) == 0)
-            fidelity = parts[i].text + 9;
-        if (parts[i].role == TRACE_PART_ATTRIBUTE && strncmp(parts[i].text, "math_fidelity=", 14) == 0)
-            fidelity = parts[i].text + 14;
-        if (fidelity) {
-            bytes_clear(&r->text);
-            bytes_append_text(&r->text, fidelity);
-            add_text(r, OP_COLUMN_ID_MATH_FIDELITY);
-        }
+        if (parts[i].role == TRACE_PART_ATTRIBUTE)
+            add_attribute(r, parts[i].text, &taken);
         if (parts[i].role == TRACE_PART_LOCATION) {
             bytes_clear(&r->text);
             bytes_append_text(&r->text, parts[i].text);

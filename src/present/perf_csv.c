@@ -90,14 +90,10 @@ static void append_row(const struct perf *perf, const struct perf_row *row, stru
     bytes_free(&model);
 }
 
-static void append_advice(const struct perf *perf, const struct perf_row *row, struct bytes *out,
-                          struct bytes *scratch)
+static void append_advice(const struct perf *perf, size_t i, struct bytes *out, struct bytes *scratch)
 {
-    struct perf_row_advice advice;
     struct bytes text = {0};
-    perf_compat_advice(perf, row, &advice);
-    for (size_t i = 0; i < advice.count; i++)
-        bytes_append_format(&text, "%s%s", i ? "; " : "", advice.texts[i]);
+    perf_append_row_advice(perf, i, &text);
     bytes_append_u8(&text, 0);
     append_text(out, scratch, text.failed ? "" : (const char *)text.data);
     bytes_free(&text);
@@ -119,7 +115,7 @@ int perf_write_csv(const struct perf *perf, bool has_advice, bool has_raw_op_cod
         const struct perf_row *row = perf_at(perf, i);
         append_row(perf, row, &text, &scratch);
         if (has_advice)
-            append_advice(perf, row, &text, &scratch);
+            append_advice(perf, i, &text, &scratch);
         if (has_raw_op_codes)
             append_text(&text, &scratch, perf_text(perf, row->op_code));
         bytes_append_text(&text, "\r\n");

@@ -10,6 +10,8 @@
 #include "present/perf_number.h"
 #include "present/perf_svg.h"
 
+#define HOST_ZONES_MAX 20u
+
 static void append_fact(struct bytes *out, const char *title, double value, int decimals, const char *unit)
 {
     struct bytes text = {0};
@@ -61,6 +63,27 @@ static void append_advice(const struct perf *perf, struct bytes *out)
             bytes_append_format(out, "<p class=\"dim\">The first %zu of %zu lines.</p>\n", table.row_count,
                                 perf->advice_count);
     }
+    table_free(&table);
+}
+
+/* What the host did while the device waited. */
+static void append_host_zones(const struct perf *perf, struct bytes *out)
+{
+    struct table table;
+    double share = perf->total_us > 0 ? perf->total_gap_us / perf->total_us * 100 : 0;
+    if (perf->host_zone_count == 0)
+        return;
+    perf_make_host_zones_table(perf, HOST_ZONES_MAX, &table);
+    bytes_append_format(
+        out,
+        "<h2>What the host did in the gaps</h2>\n<p>The device waited for %.1f %% of the time. The "
+        "innermost zone of each thread, at moments spread over the longest gaps; threads run side by "
+        "side, so that shares may sum up to more than 100 %%.</p>\n",
+        share);
+    html_append_table(&table, "host-zones", out);
+    if (perf->host_zone_count > table.row_count)
+        bytes_append_format(out, "<p class=\"dim\">The first %zu of %zu zones.</p>\n", table.row_count,
+                            perf->host_zone_count);
     table_free(&table);
 }
 
@@ -119,6 +142,7 @@ int perf_html_write(const struct perf *perf, const struct perf_html *html, FILE 
     append_facts(perf, &page);
     if (html->has_advice)
         append_advice(perf, &page);
+    append_host_zones(perf, &page);
     if (html->has_groups)
         append_groups(perf, html->is_classic, &page);
     bytes_append_text(

@@ -106,6 +106,7 @@ enum {
     OP_CODE,
     OP_LINE,
     OP_LOCATION,
+    OP_LAYER,
     OP_COLUMNS
 };
 
@@ -137,6 +138,7 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_CODE] = {.key = "op_code", .shown = TABLE_DATA_ONLY},
     [OP_LINE] = {.key = "line", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [OP_LOCATION] = {.key = "location", .shown = TABLE_DATA_ONLY},
+    [OP_LAYER] = {.key = "layer", .shown = TABLE_DATA_ONLY},
 };
 
 /* The same without what a run does not have. */
@@ -277,6 +279,7 @@ static void add_op(const struct perf *perf, const struct perf_row *row, struct t
     if (row->line)
         table_set_unsigned(table, OP_LINE, row->line);
     set_text(table, OP_LOCATION, perf, row->location);
+    set_text(table, OP_LAYER, perf, row->layer);
     style_row(perf, row, table);
 }
 
@@ -400,5 +403,29 @@ void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table 
         table_set_text(table, ADVICE_TRIGGER, advice->trigger);
         table_set_text(table, ADVICE_ACTION, advice->action);
         table_set_text(table, ADVICE_CONDITION, perf_rules[advice->rule].condition);
+    }
+}
+
+/* --- what the host did in the gaps --- */
+
+enum { ZONE_NAME, ZONE_THREAD, ZONE_COVERED, ZONE_PERCENT, ZONE_COLUMNS };
+
+static const struct table_column zone_columns[ZONE_COLUMNS] = {
+    [ZONE_NAME] = {.key = "zone", .title = "host zone", .shrink = 24},
+    [ZONE_THREAD] = {.key = "thread", .title = "thread"},
+    [ZONE_COVERED] = {.key = "covered_us", .title = "time us", .type = TABLE_REAL, .decimals = 1},
+    [ZONE_PERCENT] = {.key = "percent", .title = "of the gaps", .type = TABLE_PERCENT, .decimals = 1},
+};
+
+void perf_make_host_zones_table(const struct perf *perf, uint64_t top, struct table *table)
+{
+    table_init(table, "host_zones", zone_columns, ZONE_COLUMNS);
+    for (size_t i = 0; i < perf->host_zone_count && (!top || i < top); i++) {
+        const struct perf_host_zone *zone = &perf->host_zones[i];
+        table_add_row(table);
+        set_text(table, ZONE_NAME, perf, zone->name);
+        set_text(table, ZONE_THREAD, perf, zone->thread);
+        table_set_real(table, ZONE_COVERED, zone->covered_us);
+        table_set_real(table, ZONE_PERCENT, zone->percent);
     }
 }

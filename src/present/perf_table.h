@@ -27,6 +27,7 @@ void perf_selection_free(struct perf_selection *selection);
 void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection,
                          struct table *table);
 void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table *table);
+void perf_make_host_zones_table(const struct perf *perf, uint64_t top, struct table *table);
 void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table *table);
 
 /* "attention, FLOPs at most": what the figures of a row are made by. */

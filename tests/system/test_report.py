@@ -3,8 +3,10 @@
 
 import csv
 import html.parser
+import io
 import json
 import os
+import re
 import unittest
 import xml.etree.ElementTree
 
@@ -268,6 +270,56 @@ class Report(harness.TestCase):
         self.assertEqual([row["bound"] for row in report["rows"]], ["SLOW", "GAP", "GAP", "GAP"])
         self.assertIn("load", [zone["zone"] for zone in report["host_zones"]])
         self.assertIn("host-bound", self.report(trace).stdout)
+
+    def test_zones_that_fill_the_gaps_are_on_the_page(self):
+        trace = self.record([harness.program("op_gaps")])
+        done = self.report(trace, "--html", self.path("page.html"))
+        self.assertEqual(done.status, 0, done)
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("What the host did in the gaps", page)
+        table = page[page.index('id="host-zones"') :].split("</table>")[0]
+        self.assertIn(">load<", table)
+        self.assertNotIn("What the host did in the gaps", self.page_of("t.csv"))
+
+    def page_of(self, source):
+        self.assertEqual(self.report(source, "--html", self.path("other.html")).status, 0)
+        with open(self.path("other.html"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_advice_of_each_op_in_the_csv(self):
+        """The column says of each op what the ranked advice says of it, and its gains sum up to the report's."""
+        report = self.json("t.csv")
+        done = self.report("t.csv", "--csv", "-")
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        gains = [float(gain) for row in rows for gain in re.findall(r"\(saves ([0-9.]+) us\)", row["Advice"])]
+        self.assertAlmostEqual(sum(gains), report["advice_gain_us"], delta=0.05 * len(gains) + 0.001)
+        for line in report["advice"]:
+            told = [row for row in rows if f"{line['rule']} (saves " in row["Advice"]]
+            self.assertGreaterEqual(len(told), line["ops"], line)
+            self.assertIn(line["do"], " ".join(row["Advice"] for row in told))
+        self.assertNotIn("Advice", self.report("t.csv", "--csv", "-", "--no-advice").stdout.splitlines()[0])
+
+    def test_layers_of_recorded_ops(self):
+        trace = self.record([harness.program("op_modules")])
+        report = self.json(trace, "--group-by", "layer")
+        self.assertEqual(
+            {group["group"]: (group["ops"], group["time_us"]) for group in report["groups"]},
+            {"encoder.layer.0": (2, 300), "encoder.layer.1": (2, 300), "(no layer)": (1, 50)},
+        )
+        self.assertEqual([row["layer"] for row in report["rows"]][:2], ["encoder.layer.0", "encoder.layer.0"])
+        done = self.opscope("ops", trace, "--columns", "OP CODE,MODULE PATH", "--csv", "-")
+        self.assertEqual(
+            done.stdout.splitlines(),
+            [
+                "OP CODE,MODULE PATH",
+                "matmul,encoder.layer.0",
+                "softmax,encoder.layer.0",
+                "matmul,encoder.layer.1",
+                "softmax,encoder.layer.1",
+                "copy,",
+            ],
+        )
 
     def test_log_folder_gives_what_its_csv_gives(self):
         folder = harness.reference_data("tenstorrent", "pairs")
