@@ -21,6 +21,7 @@
 #include "present/report.h"
 
 #define DEFAULT_NAME "host_overhead_profiler_output.csv"
+#define PAGE_NAME "host_overhead.html"
 #define MOST_WORDS 64u
 #define PROGRESS_NS UINT64_C(100000000)
 
@@ -178,7 +179,7 @@ static const struct command_option output_options[] = {
      .argument = "DIR[::OP]",
      .offset = FIELD(folder),
      .is_file = true,
-     .help = "Write " DEFAULT_NAME
+     .help = "Write " DEFAULT_NAME " and " PAGE_NAME
              " into this folder; with ::OP measure that op alone and write host_overhead_OP.csv."},
     {.name = "csv-name",
      .letter = 'c',
@@ -493,6 +494,11 @@ static int write_files(const struct job *job, const struct overhead_run *run, st
     bytes_free(&text);
     if (!status)
         report_text(report, "csv", "written", path);
+    snprintf(path, sizeof path, "%s/" PAGE_NAME, job->folder);
+    if (!status && !job->options->check.html)
+        status = overhead_write_html(run, NULL, path, err);
+    if (!status && !job->options->check.html)
+        report_text(report, "html", "page", path);
     return status;
 }
 
@@ -503,8 +509,8 @@ static void add_facts(const struct job *job, const struct measure *m, const stru
 {
     const struct measure_facts *f = measure_get_facts(m);
     char text[1024];
-    snprintf(text, sizeof text, "%s %s%s%s", run->provider, run->provider_version,
-             f->description[0] ? ": " : "", f->description);
+    snprintf(text, sizeof text, "%s%s%s%s%s", run->provider, run->provider_version[0] ? " " : "",
+             run->provider_version, f->description[0] ? ": " : "", f->description);
     report_text(report, "provider", "ops", text);
     if (f->interpreter[0])
         report_text(report, "interpreter", "python", f->interpreter);

@@ -131,7 +131,8 @@ static void add_ops(struct report *report, const struct overhead_run *run, const
             shown++;
         }
     }
-    report_table(report, "rows", &table);
+    if (table.row_count || report_is_json(report))
+        report_table(report, "rows", &table);
     table_free(&table);
     free(ops);
 }
@@ -234,8 +235,11 @@ void overhead_view_notes(struct report *report, const struct overhead_run *run)
         measured += run->ops[i].state == OVERHEAD_MEASURED && !run->ops[i].is_calibration;
         early += run->ops[i].is_early && !run->ops[i].is_calibration;
     }
-    report_note(report, TABLE_DIM, "%zu op%s measured; %s a call for the calling loop, taken off already",
-                measured, measured == 1 ? "" : "s", format_time_real(&loop, run->loop_ns));
+    if (run->loop_ns > 0)
+        report_note(report, TABLE_DIM, "%zu op%s measured; %s a call for the calling loop, taken off already",
+                    measured, measured == 1 ? "" : "s", format_time_real(&loop, run->loop_ns));
+    else
+        report_note(report, TABLE_DIM, "%zu op%s measured", measured, measured == 1 ? "" : "s");
     if (early)
         report_note(report, TABLE_NORMAL,
                     "%zu op%s return%s before the work is done: compare mean with mean + sync", early,

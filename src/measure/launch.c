@@ -225,7 +225,11 @@ int measure_start_worker(struct measure *m, bool is_again, struct error *err)
         status = start_once(m, i ? err : &first);
     }
     if (status) {
-        *err = first; /* what the first one says: it is the one the user knows */
+        if (count == 1 || !err->code)
+            *err = first;
+        else if (strcmp(first.message, err->message) != 0) /* the first is the one that the user knows */
+            error_set(err, EINVAL, "%s: %.200s; %s: %.200s", interpreters[0], first.message, interpreters[1],
+                      err->message);
         return status == 1 ? -EINVAL : status;
     }
     return is_again ? 0 : take_list(m, err);

@@ -467,8 +467,15 @@ static void find_noise(struct overhead_run *run)
 /* Work goes on after the call: the synchronisation takes a share of its own. */
 static bool is_early(const struct overhead_op *op)
 {
-    double more_ns = op->mean_total_ns - op->mean_ns;
-    return op->state == OVERHEAD_MEASURED && more_ns > 1000 && more_ns > 0.25 * op->mean_ns;
+    size_t count = op->repeat_count;
+    double *sorted = op->state == OVERHEAD_MEASURED && count ? malloc(count * sizeof *sorted) : NULL;
+    if (!sorted)
+        return false;
+    memcpy(sorted, op->total_ns, count * sizeof *sorted);
+    overhead_sort_values(sorted, count);
+    double more_ns = overhead_quantile(sorted, count, 0.5) - op->p50_ns;
+    free(sorted);
+    return more_ns > 1000 && more_ns > 0.25 * op->p50_ns;
 }
 
 static int sum_up(struct measure *m, struct overhead_run *run, struct error *err)

@@ -5,7 +5,7 @@ A provider is an object with
 
     name         "torch"
     version      "1.13.1"
-    description  what the inputs are: "shape 1x4x32x32, float32, cpu"
+    description  what the inputs are: "1x4x8x8, float32, cpu"
     ops()        a list of Op
 
 A file of yours needs none of this: see overhead/module.py, or docs/overhead.md."""

@@ -11,7 +11,7 @@ import os
 
 from opscope.overhead import CannotCall, Op, Unavailable, first_line, shape_text
 
-CPU_SHAPE = (1, 4, 32, 32)
+CPU_SHAPE = (1, 4, 8, 8)
 DEVICE_SHAPE = (1, 4, 1024, 1024)
 
 # Where the Python function of an op may be: (prefix of the registry's name, prefix in Python).
@@ -136,6 +136,13 @@ def recipes(i):
     sequence = (image[0], channels, image[3])
     volume = (1, 2, 8, 8, 8)
     spd = (4, 4)
+
+    def recurrent(gates, has_cell):
+        hidden = t((1, 2, 4))
+        weights = [t((4 * gates, 4)), t((4 * gates, 4)), t((4 * gates,)), t((4 * gates,))]
+        state = [hidden, hidden] if has_cell else hidden
+        return (t((3, 2, 4)), state, weights, True, 1, 0.0, False, False, False), {}
+
     return {
         "matmul": ((t(), t(shape[:-2] + (columns, rows))), {}),
         "mm": ((t((rows, columns)), t((columns, rows))), {}),
@@ -165,7 +172,7 @@ def recipes(i):
         "conv_transpose3d": ((t(volume), t((2, 2, 3, 3, 3))), {}),
         "conv_tbc": ((t((8, 2, 4)), t((3, 4, 4)), t((4,))), {}),
         "convolution": ((t(image), t((channels, channels, 3, 3)), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1), {}),
-        "batch_norm": ((t(image), t((channels,)), t((channels,))), {}),
+        "batch_norm": ((t(image), None, None, t((channels,)), t((channels,)), False, 0.1, 1e-5, False), {}),
         "native_batch_norm": ((t(image), None, None, t((channels,)), t((channels,)), False, 0.1, 1e-5), {}),
         "instance_norm": ((t(image), None, None, None, None, True, 0.1, 1e-5, False), {}),
         "group_norm": ((t(image), 2 if channels % 2 == 0 else 1), {}),
@@ -185,6 +192,9 @@ def recipes(i):
         "nll_loss2d": ((t(image), t((image[0],) + image[2:], "zero")), {}),
         "cross_entropy_loss": ((t((rows, columns)), t((rows,), "zero")), {}),
         "multi_margin_loss": ((t((rows, columns)), t((rows,), "zero")), {}),
+        "binary_cross_entropy": ((t(), t()), {}),
+        "binary_cross_entropy_with_logits": ((t(), t()), {}),
+        "kl_div": ((t(), t()), {}),
         "ctc_loss": (
             (t((10, 2, 5)).log_softmax(2), t((2, 3), "int").clamp(min=1), i.torch.tensor([10, 10]), i.torch.tensor([3, 3])),
             {},
@@ -292,8 +302,9 @@ def recipes(i):
         "cholesky_solve": ((t(spd, "symmetric"), t(spd, "symmetric")), {}),
         "triangular_solve": ((t(spd), t(spd, "symmetric")), {}),
         "solve_triangular": ((t(spd, "symmetric"), t(spd)), {"upper": True}),
-        "lu_solve": ((t(spd),) + tuple(i.torch.lu(t(spd, "symmetric").float())), {}),
-        "lu_unpack": (tuple(i.torch.lu(t(spd, "symmetric").float())), {}),
+        "lu_solve": ((t(spd).float(),) + tuple(i.torch.linalg.lu_factor(t(spd, "symmetric").float())), {}),
+        "linalg_lu_solve": (tuple(i.torch.linalg.lu_factor(t(spd, "symmetric").float())) + (t(spd).float(),), {}),
+        "lu_unpack": (tuple(i.torch.linalg.lu_factor(t(spd, "symmetric").float())), {}),
         "ldl_solve": (tuple(i.torch.linalg.ldl_factor(t(spd, "symmetric").float())) + (t(spd).float(),), {}),
         "ormqr": ((t(spd), t((4,)), t(spd)), {}),
         "orgqr": ((t(spd), t((4,))), {}),
@@ -329,6 +340,18 @@ def recipes(i):
         "rnn_tanh_cell": ((t((2, 4)), t((2, 4)), t((4, 4)), t((4, 4))), {}),
         "rnn_relu_cell": ((t((2, 4)), t((2, 4)), t((4, 4)), t((4, 4))), {}),
         "scaled_dot_product_attention": ((t((1, 2, 8, 16)), t((1, 2, 8, 16)), t((1, 2, 8, 16))), {}),
+        "rnn_tanh": recurrent(1, False),
+        "rnn_relu": recurrent(1, False),
+        "gru": recurrent(3, False),
+        "lstm": recurrent(4, True),
+        "clamp": ((t(), 0.1, 0.9), {}),
+        "clip": ((t(), 0.1, 0.9), {}),
+        "block_diag": ((t((4, 4)), t((4, 4))), {}),
+        "broadcast_tensors": ((t((1, 4)), t((4, 1))), {}),
+        "cartesian_prod": ((t((4,)), t((4,))), {}),
+        "is_nonzero": ((t((1,)),), {}),
+        "item": ((t((1,)),), {}),
+        "view_as_complex_copy": ((t((rows, 2)),), {}),
         "prelu": ((t(), t((1,))), {}),
         "glu": ((t(),), {}),
         "to": ((t(), i.torch.float64), {}),
@@ -484,6 +507,8 @@ class Provider:
                 continue
             overload = getattr(schema, "overload_name", "")
             if "out" in overload.split("_") or any(a.name == "out" for a in schema.arguments):
+                continue
+            if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
                 continue
             types = {str(argument.type) for argument in schema.arguments}
             if name not in CREATION and not any("Tensor" in text for text in types):

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The observer of torch's ops, where torch's C++ headers are found: Debian's libtorch-dev, or the folder of an installed
+# torch package (-DOPSCOPE_TORCH=.../site-packages/torch). Named after the release it is built for, since it uses that
+# release's C++ interface.
+set(OPSCOPE_TORCH "" CACHE PATH "Folder of a torch package to build the observer of torch's ops for")
+
+function(opscope_torch)
+  if(NOT OPSCOPE_HAVE_CXX OR OPSCOPE_MINIMAL OR OPSCOPE_SANITIZE OR NOT OPSCOPE_PYTHON_SUFFIXES)
+    return()
+  endif()
+  find_path(TORCH_INCLUDE_DIR ATen/record_function.h HINTS ${OPSCOPE_TORCH}/include)
+  find_path(TORCH_API_INCLUDE_DIR torch/version.h HINTS ${TORCH_INCLUDE_DIR}/torch/csrc/api/include)
+  find_library(TORCH_CPU_LIBRARY torch_cpu HINTS ${OPSCOPE_TORCH}/lib)
+  find_library(TORCH_C10_LIBRARY c10 HINTS ${OPSCOPE_TORCH}/lib)
+  if(NOT TORCH_INCLUDE_DIR OR NOT TORCH_API_INCLUDE_DIR OR NOT TORCH_CPU_LIBRARY OR NOT TORCH_C10_LIBRARY)
+    message(STATUS "opscope: left out: native times of torch's ops (Debian: libtorch-dev, or -DOPSCOPE_TORCH=FOLDER)")
+    return()
+  endif()
+  file(STRINGS ${TORCH_API_INCLUDE_DIR}/torch/version.h lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
+  string(REGEX REPLACE "[^0-9;]" "" numbers "${lines}")
+  string(REPLACE ";" "." release "${numbers}")
+  add_library(opscope_torch MODULE ${CMAKE_SOURCE_DIR}/src/record/torch.cpp)
+  target_include_directories(opscope_torch SYSTEM PRIVATE ${TORCH_INCLUDE_DIR})
+  target_link_libraries(opscope_torch PRIVATE opscope_record_shared ${TORCH_CPU_LIBRARY} ${TORCH_C10_LIBRARY})
+  set_target_properties(opscope_torch PROPERTIES OUTPUT_NAME opscope_torch-${release} CXX_VISIBILITY_PRESET hidden
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python/opscope BUILD_WITH_INSTALL_RPATH ON
+                        INSTALL_RPATH "$ORIGIN;$ORIGIN/../..;$ORIGIN/../../../../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS opscope_torch LIBRARY DESTINATION lib/opscope/python/opscope)
+  message(STATUS "opscope: native times of the ops of torch ${release}")
+endfunction()
