@@ -92,6 +92,10 @@ class Finder:
 
 def pytest_is_imported(native, shows_frames):
     """In the place of the finder that has noticed it."""
-    if native is not None and not shows_frames:
+    if native is not None and shows_frames:
+        # Hooks are generators inside generators of pluggy's: a zone must outlive these, so they cannot be shown.
+        for folder in folders_of("pluggy"):
+            native.hide(folder)
+    elif native is not None:
         hide_frames(native)
     return Finder(native, shows_frames)

@@ -183,11 +183,12 @@ static int show_data(struct view *view, const struct line_stats *stats, size_t f
     return result;
 }
 
-/* Installed modules and the interpreter's own: not what somebody looks at first. */
+/* Installed modules, the interpreter's own, and code that was made while it ran: not what somebody looks at first. */
 static bool is_library(const char *file)
 {
-    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
-           strstr(file, "/lib/python3") || strncmp(file, "<frozen ", 8) == 0;
+    if (file[0] == '<')
+        return strcmp(file, "<string>") != 0 && strcmp(file, "<stdin>") != 0;
+    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
 }
 
 /* Without --name, functions of libraries are taken out. Returns how many. */

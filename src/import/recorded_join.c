@@ -40,7 +40,7 @@ static bool is_same(struct op_cell a, struct op_cell b)
     return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
-/* How far the logs' clock is behind the recorder's, by the first signpost that both have. */
+/* How far the logs' clock is behind the recorder's, by the first signpost or the first op that both have. */
 static bool find_offset(const struct tt_model *model, const struct tt_model *recorded, int64_t *offset)
 {
     for (size_t i = 0; i < recorded->signpost_count; i++)
@@ -49,6 +49,15 @@ static bool find_offset(const struct tt_model *model, const struct tt_model *rec
                 *offset = (int64_t)(recorded->signposts[i].time_ns - model->signposts[k].time_ns);
                 return true;
             }
+    for (size_t i = 0; i < recorded->op_count; i++) {
+        uint64_t id = 0;
+        uint32_t op =
+            explicit_id(recorded, &recorded->ops[i], &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
+        if (op == TT_NONE || (model->ops[op].flags & TT_OP_NO_TIMES))
+            continue;
+        *offset = (int64_t)(recorded->ops[i].start_ns - model->ops[op].start_ns);
+        return true;
+    }
     return false;
 }
 
