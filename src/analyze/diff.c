@@ -84,7 +84,8 @@ struct diff_row *diff_add_row(struct diff *diff)
                              .typical_ns = {NAN, NAN},
                              .change_percent = NAN,
                              .typical_percent = NAN,
-                             .p = NAN};
+                             .p = NAN,
+                             .variance = NAN};
     return row;
 }
 
@@ -199,10 +200,12 @@ int diff_finish(struct diff *diff, struct error *err)
     for (int side = 0; side < DIFF_SIDES; side++)
         diff_sum_run(diff, side);
     diff->has_ops = a->device_op_count + a->host_op_count + b->device_op_count + b->host_op_count > 0;
+    if (diff->has_ops)
+        status = diff_drop_op_zones(diff, err);
     diff->has_zones = a->zone_count + b->zone_count > 0;
     diff->has_calls = a->call_count + b->call_count > 0;
     diff->is_host_time = !(a->device_ns > 0) && !(b->device_ns > 0);
-    if (diff->has_ops)
+    if (!status && diff->has_ops)
         status = diff_compare_ops(diff, err);
     if (!status && diff->has_zones)
         status = diff_compare_zones(diff, err);

@@ -134,6 +134,7 @@ struct diff_row {
     double change_percent;         /* of the total; NAN: there was none */
     double typical_percent;        /* the median of how much each pair changed; NAN */
     double p;                      /* NAN */
+    double variance;               /* of the sum of what an op's pairs changed; NAN: fewer than two */
 };
 
 struct diff_group {
@@ -217,6 +218,7 @@ struct diff_row *diff_add_row(struct diff *diff);
 void diff_sum_run(struct diff *diff, int side);
 int diff_no_signpost(const struct diff *diff, int side, const char *name, struct error *err);
 int diff_compare_ops(struct diff *diff, struct error *err);
+int diff_drop_op_zones(struct diff *diff, struct error *err);
 int diff_compare_zones(struct diff *diff, struct error *err);
 int diff_compare_calls(struct diff *diff, struct error *err);
 /* State from typical_percent, p, evidence, counts. `agree`: all pairs went the same way. */

@@ -286,7 +286,7 @@ static double sum_variance(const struct moments *m)
 /* The pairs' differences and relative changes; how they spread goes into the totals' margins. */
 static size_t take_pairs(struct gathering *g, size_t r, bool *agree)
 {
-    const struct diff *diff = g->diff;
+    struct diff *diff = g->diff;
     const struct diff_op *a = diff->runs[DIFF_A].ops, *b = diff->runs[DIFF_B].ops;
     struct moments times = {0}, both = {0}, gaps = {0};
     size_t count = 0, up = 0, down = 0;
@@ -310,6 +310,8 @@ static size_t take_pairs(struct gathering *g, size_t r, bool *agree)
     *agree = count && (up == count || down == count);
     const struct diff_key *key = &diff->keys[a[g->order[g->first[r]]].key];
     bool is_device = key->kind == DIFF_DEVICE_OP || diff->is_host_time;
+    if (times.count > 1)
+        diff->rows[r].variance = sum_variance(&times);
     g->gap_variance += sum_variance(&gaps);
     g->variance[1] += sum_variance(is_device ? &both : &gaps);
     g->variance[0] += is_device ? sum_variance(&times) : 0;

@@ -252,6 +252,43 @@ static void match_names(const struct diff_run *a, const struct diff_run *b, uint
     }
 }
 
+/* The zones that ops leave on their tracks are the ops once more: they have an op's name and no place in the source. */
+static bool *find_op_names(const struct diff *diff)
+{
+    bool *is_op = calloc(diff->texts.count + 1, sizeof *is_op);
+    for (size_t i = 0; is_op && i < diff->key_count; i++) {
+        if (diff->keys[i].kind != DIFF_SIGNPOST && diff->keys[i].name < diff->texts.count)
+            is_op[diff->keys[i].name] = true;
+    }
+    return is_op;
+}
+
+static void drop_op_zones(const struct diff *diff, struct diff_run *run, const bool *is_op)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->zone_count; i++) {
+        struct diff_zone *zone = &run->zones[i];
+        if (is_op[zone->name] && !*diff_text(diff, zone->file) && !*diff_text(diff, zone->function)) {
+            run->zones_total -= zone->count;
+            free(zone->samples);
+        } else {
+            run->zones[kept++] = *zone;
+        }
+    }
+    run->zone_count = kept;
+}
+
+int diff_drop_op_zones(struct diff *diff, struct error *err)
+{
+    bool *is_op = find_op_names(diff);
+    if (!is_op)
+        return error_set(err, ENOMEM, "no memory for the names of ops");
+    for (int side = 0; side < DIFF_SIDES; side++)
+        drop_op_zones(diff, &diff->runs[side], is_op);
+    free(is_op);
+    return 0;
+}
+
 int diff_compare_zones(struct diff *diff, struct error *err)
 {
     struct diff_run *a = &diff->runs[DIFF_A], *b = &diff->runs[DIFF_B];

@@ -408,7 +408,7 @@ static void add_total_text(const struct diff_total *total, struct table *table)
     if (total->is_time)
         table_set_text(table, TOTAL_CHANGE, diff_format_time(&text, total->change));
     else
-        table_set_format(table, TOTAL_CHANGE, "%+.0f", total->change);
+        table_set_format(table, TOTAL_CHANGE, total->change != 0 ? "%+.0f" : "%.0f", total->change);
     if (!isnan(total->change_percent))
         table_set_text(table, TOTAL_PERCENT, diff_format_percent(&text, total->change_percent));
     if (!isnan(total->margin) && total->is_time)
