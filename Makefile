@@ -8,6 +8,7 @@ PREFIX      ?= /usr/local
 DESTDIR     ?=
 JOBS        ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
+BENCH_FLAGS ?=
 PYTHON       = $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 
@@ -34,7 +35,7 @@ test-long: setup-test ## the same with long fuzzing and repeated stress
 
 bench: setup-bench ## print the speed table of docs/benchmarks.md
 	@$(MAKE) --no-print-directory all
-	@scripts/bench.sh $(BUILD)
+	@scripts/bench.sh $(BUILD) $(BENCH_FLAGS)
 
 lint: setup-lint ## formatting, banned functions, file and function length, layering, shell scripts
 	@scripts/lint.sh
@@ -64,7 +65,7 @@ clean: ## remove build/
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "  variables: BUILD=build PREFIX=/usr/local DESTDIR= JOBS=$(JOBS) CMAKE_FLAGS= OPSCOPE_NO_INSTALL=1"
+	@echo "  variables: BUILD=build PREFIX=/usr/local DESTDIR= JOBS=$(JOBS) CMAKE_FLAGS= BENCH_FLAGS=--quick OPSCOPE_NO_INSTALL=1"
 
 setup-build:
 	@BUILD=$(BUILD) scripts/setup.sh build

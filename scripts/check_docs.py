@@ -14,6 +14,7 @@ import filecmp
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,13 +32,9 @@ READ_IN_PYTHON = re.compile(r"environ(?:\.get\(|\[)\s*[\"'](\w+)[\"']")
 
 def tree_files(*patterns):
     """Files of the tree, whether git is there or not."""
-    listing = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns],
-        cwd=SOURCE,
-        capture_output=True,
-        check=False,
-    )
-    if listing.returncode == 0:
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns]
+    listing = subprocess.run(command, cwd=SOURCE, capture_output=True, check=False) if shutil.which("git") else None
+    if listing and listing.returncode == 0:
         names = [name for name in listing.stdout.decode().split("\0") if name]
     else:
         names = []

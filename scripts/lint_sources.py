@@ -9,6 +9,7 @@ file:line: message, and ends with status 1 when there was an error; warnings do 
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -67,14 +68,18 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([a-z]+)/', re.M)
 
 
 def tree_files():
-    """Files of the work tree: tracked ones and new ones that are not ignored."""
-    listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=False)
-    if listing.returncode == 0:
+    """Files of the work tree: tracked ones and new ones that are not ignored; without git, all but what is built."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    listing = subprocess.run(command, capture_output=True, check=False) if shutil.which("git") else None
+    if listing and listing.returncode == 0:
         names = listing.stdout.decode().split("\0")
     else:
         names = []
         for folder, folders, files in os.walk("."):
-            folders[:] = [name for name in folders if not name.startswith(("build", ".git"))]
+            ignored = (".git", "__pycache__", "node_modules")
+            folders[:] = [
+                name for name in folders if name not in ignored and not (folder == "." and name.startswith("build"))
+            ]
             names += [os.path.normpath(os.path.join(folder, name)) for name in files]
     return sorted(name for name in names if name and os.path.isfile(name))
 
