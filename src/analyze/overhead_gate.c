@@ -246,7 +246,8 @@ static void judge_all(struct judge *judge)
         struct overhead_gate_row *row = &gate->rows[i];
         row->is_doubtful = false;
         judge_row(gate, row);
-        if (row->is_doubtful && row->quiet_rounds < OVERHEAD_GATE_ROUNDS_NEEDED)
+        /* More rounds than are needed may still lower the floors, and with them the margin. */
+        if (row->is_doubtful && row->quiet_rounds < OVERHEAD_GATE_ROUNDS_MOST)
             judge->names[judge->name_count++] = row->name;
     }
 }

@@ -38,6 +38,7 @@
     1.12 /* above it, calibration says too little to call an op unchanged, too */
 #define OVERHEAD_GATE_QUIET 1.08
 #define OVERHEAD_GATE_ROUNDS_NEEDED 7u
+#define OVERHEAD_GATE_ROUNDS_MOST 21u /* quiet ones, after which an op stays undecided */
 #define OVERHEAD_GATE_ROUNDS_A_PROCESS 3u
 
 enum overhead_verdict {
