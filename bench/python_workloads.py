@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/suite_python.py runs: python_workloads.py fib|mixed|numpy|ccalls|many [tool [seconds]]. Prints
-"seconds SECONDS s", the best of the rounds that fit into so many seconds (two at
-least), so that start-up and the import of a profiler do not count.
+"""What bench/suite_python.py runs: python_workloads.py fib|mixed|numpy|ccalls|many [tool [seconds [cpu]]]. Prints
+"seconds SECONDS s", the best of the rounds that fit into so many seconds (two at least), so that start-up and the import
+of a profiler do not count.
 
 The tool is what watches the work from inside this process: floor-calls, floor-lines, floor-lines-only (python_floor.c),
-cprofile, viztracer, or plain: nothing, or opscope from outside. The process keeps to the CPU that BENCH_CPU names; a
-collector has the others."""
+cprofile, viztracer, or plain: nothing, or opscope from outside. The process keeps to the CPU that is named; a collector
+has the others."""
 
 import os
 import sys
@@ -99,16 +99,12 @@ def start(tool):
     return None
 
 
-def keep_to_one_cpu():
-    if "BENCH_CPU" in os.environ:
-        os.sched_setaffinity(0, {int(os.environ["BENCH_CPU"])})
-
-
 if __name__ == "__main__":
     work = WORK[sys.argv[1]]
     tool = sys.argv[2] if len(sys.argv) > 2 else "plain"
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
-    keep_to_one_cpu()
+    if len(sys.argv) > 4:
+        os.sched_setaffinity(0, {int(sys.argv[4])})
     watcher = start(tool)
     best, spent, rounds = None, 0, 0
     while rounds < FEWEST_ROUNDS or spent < seconds:

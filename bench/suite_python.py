@@ -65,10 +65,10 @@ class Python:
 
     def measure(self, work, tool):
         """Best time of a workload under a tool: one of python_workloads.py, or opscope:WORDS for OPSCOPE_PYTHON_TRACE."""
-        env = {**os.environ, "PYTHONPATH": self.folder, "OPENBLAS_NUM_THREADS": "1", "BENCH_CPU": str(PROGRAM_CPU)}
+        env = {**os.environ, "PYTHONPATH": self.folder, "OPENBLAS_NUM_THREADS": "1"}
         python = self.viztracer if tool == "viztracer" else self.path
         command = [python, WORKLOADS, work, "plain" if tool.startswith("opscope:") else tool,
-                   str(0.1 if self.bench.quick else SECONDS_A_TURN)]
+                   str(0.1 if self.bench.quick else SECONDS_A_TURN), str(PROGRAM_CPU)]
         if tool.startswith("opscope:"):
             env["OPSCOPE_PYTHON_TRACE"] = tool[len("opscope:") :]
             command = [self.bench.opscope, "run", "-q", "-o", os.path.join(self.folder, "t.opscope"), "--", *command]
