@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The Python extension, for each interpreter that is found and whose headers are there: `python3` on the PATH, Debian's
-# /usr/bin/python3, python3.9 to python3.14, and those of pyenv, whose commands work only for the version that is
-# chosen (OPSCOPE_PYTHONS names others). Interpreters of the same binary interface share one. The package lies in
+# /usr/bin/python3, python3.9 to python3.14, Debian's debug build python3-dbg, and those of pyenv, whose commands work
+# only for the version that is chosen (OPSCOPE_PYTHONS names others). Interpreters of the same binary interface share one. The package lies in
 # build/python/opscope as it would be installed, so that `opscope run python3 x.py` and PYTHONPATH=build/python work from
 # the build folder.
 #
@@ -14,7 +14,8 @@ set(OPSCOPE_PYTHON_LEFT_OUT "no Python with its headers was found (Debian: pytho
 set(OPSCOPE_PYTHON_QUERY "import sys, sysconfig, os
 inc = sysconfig.get_paths()['include']
 print(';'.join(['%d.%d' % sys.version_info[:2], sysconfig.get_config_var('EXT_SUFFIX') or '', inc,
-                str(int(os.path.exists(os.path.join(inc, 'Python.h')))), sys.implementation.name, sys.executable, sys.prefix]))")
+                str(int(os.path.exists(os.path.join(inc, 'Python.h')))), sys.implementation.name, sys.executable, sys.prefix,
+                str(int(hasattr(sys, 'gettotalrefcount')))]))")
 
 # Finds the interpreters; must come before the list of features is written.
 function(opscope_find_pythons)
@@ -24,7 +25,8 @@ function(opscope_find_pythons)
   endif()
   set(candidates ${OPSCOPE_PYTHONS})
   if(NOT candidates)
-    set(candidates python3 /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14)
+    set(candidates python3 /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14
+        python3-dbg)
     set(pyenv "$ENV{PYENV_ROOT}")
     if(NOT pyenv)
       set(pyenv "$ENV{HOME}/.pyenv")
@@ -36,6 +38,7 @@ function(opscope_find_pythons)
   set(suffixes "")
   set(built "")
   set(interpreters "")
+  set(debug_interpreters "")
   set(seen "") # python3 and python3.11 of one installation
   foreach(python ${candidates})
     execute_process(COMMAND ${python} -c "${OPSCOPE_PYTHON_QUERY}" RESULT_VARIABLE status OUTPUT_VARIABLE answer
@@ -50,22 +53,31 @@ function(opscope_find_pythons)
     list(GET answer 4 implementation)
     list(GET answer 5 executable)
     list(GET answer 6 prefix)
-    if(NOT implementation STREQUAL "cpython" OR version VERSION_LESS 3.9 OR "${prefix} ${version}" IN_LIST seen)
+    list(GET answer 7 is_debug)
+    if(NOT implementation STREQUAL "cpython" OR version VERSION_LESS 3.9 OR "${prefix} ${version} ${suffix}" IN_LIST seen)
       continue()
     endif()
-    list(APPEND seen "${prefix} ${version}")
-    if(has_headers OR suffix IN_LIST suffixes)
+    list(APPEND seen "${prefix} ${version} ${suffix}")
+    if(is_debug AND has_headers)
+      list(APPEND debug_interpreters ${executable})
+    elseif(has_headers OR suffix IN_LIST suffixes)
       list(APPEND interpreters ${executable})
     endif()
     if(NOT has_headers OR suffix IN_LIST suffixes)
       continue()
     endif()
     list(APPEND suffixes ${suffix})
-    list(APPEND built ${version})
+    if(is_debug)
+      list(APPEND built "${version} (debug)")
+    else()
+      list(APPEND built ${version})
+    endif()
     set(OPSCOPE_PYTHON_INCLUDE_${suffix} ${include} PARENT_SCOPE)
   endforeach()
   list(JOIN interpreters "\n" lines)
   file(WRITE ${CMAKE_BINARY_DIR}/python/interpreters.txt "${lines}\n") # for the tests
+  list(JOIN debug_interpreters "\n" lines)
+  file(WRITE ${CMAKE_BINARY_DIR}/python/debug-interpreters.txt "${lines}\n")
   set(OPSCOPE_PYTHON_SUFFIXES "${suffixes}" PARENT_SCOPE)
   set(OPSCOPE_PYTHON_BUILT "${built}" PARENT_SCOPE)
 endfunction()

@@ -25,6 +25,7 @@ build|ninja-build|ninja|optional|a faster build than with make
 build|python3-dev|/usr/include/python3*/Python.h|optional|recording the calls of Python programs
 test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
+test|python3-dbg|/usr/bin/python3-dbg|optional|the Python extension in a debug interpreter, with reference counts checked
 test|python3-venv|/usr/lib/python3*/ensurepip|optional|the test of the Python package
 test|libpython3.11-testsuite|/usr/lib/python3*/test/test_generators.py|optional|CPython's own tests under the profiler
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests

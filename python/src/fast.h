@@ -9,11 +9,15 @@
 #ifndef OPSCOPE_PYTHON_FAST_H
 #define OPSCOPE_PYTHON_FAST_H
 
+#include "native.h"
 #include "record/recorder.h"
 
-static inline bool fast_layout_fits(void)
+/* May the functions below be used? The recorder's clock must be the CPU's counter, too. Sets the thread up. */
+static inline bool fast_is_possible(void)
 {
-    return opscope_recorder_layout_() == RECORDER_LAYOUT;
+    if (opscope_recorder_layout_() != RECORDER_LAYOUT || !opscope_now_())
+        return false;
+    return recorder_cursor && recorder_cursor->clock_source == CLOCK_SOURCE_COUNTER;
 }
 
 static inline bool fast_take_back(struct thread_cursor *c, uint32_t index)
@@ -23,14 +27,7 @@ static inline bool fast_take_back(struct thread_cursor *c, uint32_t index)
     return false;
 }
 
-static inline void fast_write(struct thread_cursor *c, uint32_t index, unsigned kind, uint64_t word)
-{
-    struct slot *slot = c->base + index;
-    slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), kind);
-    slot->word = word;
-    cursor_publish(c);
-}
-
+/* Begin: room is left for its own end and those of all zones already open. */
 static inline bool fast_begin(struct thread_cursor *c, uint32_t id)
 {
     if (UNLIKELY(!id || c->skip))
@@ -41,7 +38,8 @@ static inline bool fast_begin(struct thread_cursor *c, uint32_t id)
         return fast_take_back(c, index);
     c->depth++;
     cursor_count(&c->zones);
-    fast_write(c, index, RECORD_ZONE_BEGIN, id);
+    c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_BEGIN), id};
+    cursor_publish(c);
     return true;
 }
 
@@ -54,7 +52,91 @@ static inline bool fast_end(struct thread_cursor *c)
     if (UNLIKELY(index + 1 > c->limit))
         return fast_take_back(c, index);
     c->depth--;
-    fast_write(c, index, RECORD_ZONE_END, 0);
+    c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_END), 0};
+    cursor_publish(c);
+    return true;
+}
+
+/* The end of a line and the begin of the next, at the same time: one reading of the clock for both. */
+static inline bool fast_end_begin(struct thread_cursor *c, uint32_t id)
+{
+    if (UNLIKELY(!c || !id || c->skip || c->depth == 0))
+        return false;
+    c->nest++;
+    uint32_t index = cursor_advance(&c->index, 2);
+    if (UNLIKELY(index + 2 + c->depth + 1 + CURSOR_SLACK + c->nest > c->limit))
+        return fast_take_back(c, index);
+    cursor_count(&c->zones);
+    uint64_t now = clock_counter();
+    c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
+    c->base[index + 1] = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), id};
+    cursor_publish(c);
+    return true;
+}
+
+/* The end of a line and of its function. */
+static inline bool fast_end_two(struct thread_cursor *c)
+{
+    if (UNLIKELY(!c || c->skip || c->depth < 2))
+        return false;
+    c->nest++;
+    uint32_t index = cursor_advance(&c->index, 2);
+    if (UNLIKELY(index + 2 > c->limit))
+        return fast_take_back(c, index);
+    c->depth -= 2;
+    uint64_t now = clock_counter();
+    c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
+    c->base[index + 1] = c->base[index];
+    cursor_publish(c);
+    return true;
+}
+
+/* A line of the innermost call begins; depth is what its function's zone has open with it. */
+static inline void fast_line(struct thread_stack *t, struct code_site *site, uint32_t depth, uint32_t line)
+{
+    struct opscope_site *at = code_site_line(site, line);
+    if (LIKELY(hook_is_fast && at && recorder_cursor)) {
+        if (t->depth == depth + 1 && fast_end_begin(recorder_cursor, at->id))
+            return;
+        if (t->depth == depth && fast_begin(recorder_cursor, at->id)) {
+            t->depth++;
+            return;
+        }
+    }
+    stack_pop_to(depth);
+    if (at && code_site_begin_line(site, at, line))
+        t->depth++;
+}
+
+/* A call that was told of returns. */
+static inline void fast_end_call(struct thread_stack *t, const void *key)
+{
+    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
+    if (LIKELY(hook_is_fast && call && call->key == key && call->is_shown && !call->has_task)) {
+        uint32_t above = t->depth - call->depth;
+        /* scopes that are open above it go the long way */
+        bool is_done = above == 1   ? fast_end(recorder_cursor)
+                       : above == 2 ? !t->scope_count && fast_end_two(recorder_cursor)
+                                    : false;
+        if (LIKELY(is_done)) {
+            t->depth = call->depth;
+            t->is_muted = call->was_muted;
+            t->call_count--;
+            return;
+        }
+    }
+    stack_end_call(key);
+}
+
+/* False when the call's begin has to go the long way. */
+static inline bool fast_begin_call(struct thread_stack *t, PyCodeObject *code)
+{
+    const struct code_site *site = code_site_known(code);
+    struct thread_cursor *c = recorder_cursor;
+    if (UNLIKELY(!site || site->special || !hook_is_fast || t->stack_limit == STACK_LIMIT_UNKNOWN ||
+                 t->is_muted || !c || t->call_count == t->call_capacity || !fast_begin(c, site->site.id)))
+        return false;
+    t->calls[t->call_count++] = (struct open_call){code, t->depth++, true, false, false};
     return true;
 }
 

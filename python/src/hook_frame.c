@@ -50,13 +50,6 @@ static PyObject *first_argument(eval_frame_type *frame)
 
 /* --- trace and profile functions --- */
 
-static PyCodeObject *code_of(PyFrameObject *frame)
-{
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    Py_DECREF(code); /* the frame holds it */
-    return code;
-}
-
 static eval_frame_type *inside_of(PyFrameObject *frame)
 {
 #if PY_VERSION_HEX >= 0x030b0000
@@ -66,6 +59,11 @@ static eval_frame_type *inside_of(PyFrameObject *frame)
 #endif
 }
 
+static PyCodeObject *code_of(PyFrameObject *frame)
+{
+    return inside_of(frame)->f_code;
+}
+
 static void event_line(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
@@ -73,10 +71,9 @@ static void event_line(PyFrameObject *frame)
     const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
     if (!call || call->key != code || !call->is_shown || !opscope_is_recording())
         return;
-    stack_pop_to(call->depth + call->has_task + 1);
-    int line = PyFrame_GetLineNumber(frame);
-    if (line > 0 && code_site_begin_line(code_site_of(code, NULL), (uint32_t)line))
-        t->depth++;
+    int line = frame->f_lineno; /* set for this event; PyFrame_GetLineNumber would look for it */
+    if (line > 0)
+        fast_line(t, code_site_of(code, NULL), call->depth + call->has_task + 1, (uint32_t)line);
 }
 
 static void event_call(PyFrameObject *frame)
@@ -126,10 +123,11 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     (void)self;
     switch (what) {
     case PyTrace_CALL:
-        event_call(frame);
+        if (!fast_begin_call(&thread_stack, code_of(frame)))
+            event_call(frame);
         break;
     case PyTrace_RETURN:
-        stack_end_call(code_of(frame));
+        fast_end_call(&thread_stack, code_of(frame));
         break;
     case PyTrace_LINE:
         event_line(frame);
@@ -343,14 +341,14 @@ bool hook_start(unsigned flags)
         return false;
     hook_active_flags = flags;
     hook_is_active = true;
+    hook_is_fast = stack_max_depth == UINT32_MAX && fast_is_possible();
     if (!is_event_hook(flags)) {
-        hook_is_fast = stack_max_depth == UINT32_MAX && fast_layout_fits();
         frame_hook_start();
         return true;
     }
     if (trace_set(true))
         return true;
-    hook_is_active = false;
+    hook_is_active = hook_is_fast = false;
     return false;
 }
 

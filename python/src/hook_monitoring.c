@@ -76,28 +76,7 @@ __attribute__((noinline)) static bool start_special(PyCodeObject *code)
 
 static inline bool start_call(PyCodeObject *code)
 {
-    struct thread_stack *t = &thread_stack;
-    struct code_site *site = code_site_known(code);
-    struct thread_cursor *c = recorder_cursor;
-    if (UNLIKELY(!site || site->special || !hook_is_fast || t->stack_limit == STACK_LIMIT_UNKNOWN ||
-                 t->is_muted || !c || t->call_count == t->call_capacity || !fast_begin(c, site->site.id)))
-        return start_special(code);
-    t->calls[t->call_count++] = (struct open_call){code, t->depth++, true, false, false};
-    return false;
-}
-
-static inline void end_call(PyCodeObject *code)
-{
-    struct thread_stack *t = &thread_stack;
-    struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (LIKELY(call && call->key == code && call->depth + 1 == t->depth && call->is_shown && hook_is_fast &&
-               fast_end(recorder_cursor))) {
-        t->call_count--;
-        t->depth--;
-        t->is_muted = call->was_muted;
-    } else {
-        stack_end_call(code);
-    }
+    return UNLIKELY(!fast_begin_call(&thread_stack, code)) && start_special(code);
 }
 
 #define EVENT(name)                                                                                          \
@@ -135,7 +114,7 @@ EVENT(on_end) /* PY_RETURN, PY_YIELD */
     struct code_site *site = code_site_known((PyCodeObject *)args[0]);
     if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
         return Py_NewRef(disable);
-    end_call((PyCodeObject *)args[0]);
+    fast_end_call(&thread_stack, args[0]);
     Py_RETURN_NONE;
 }
 
@@ -145,7 +124,7 @@ EVENT(on_unwind)
     (void)names;
     struct code_site *site = has_arguments(count, 1) ? code_site_known((PyCodeObject *)args[0]) : NULL;
     if (site && !((site->special & SITE_HIDDEN) && is_disabled(site)))
-        end_call((PyCodeObject *)args[0]);
+        fast_end_call(&thread_stack, args[0]);
     Py_RETURN_NONE;
 }
 
@@ -160,15 +139,10 @@ EVENT(on_line)
     struct code_site *site = code_site_known((PyCodeObject *)args[0]);
     if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
         return Py_NewRef(disable);
-    if (call && call->key == args[0] && call->is_shown && opscope_is_recording()) {
+    if (call && call->key == args[0] && call->is_shown && site && opscope_is_recording()) {
         long line = PyLong_AsLong(args[1]);
-        uint32_t depth = call->depth + call->has_task + 1;
-        if (LIKELY(t->depth == depth + 1 && hook_is_fast && fast_end(recorder_cursor)))
-            t->depth--;
-        else
-            stack_pop_to(depth);
-        if (line > 0 && site && code_site_begin_line(site, (uint32_t)line))
-            t->depth++;
+        if (line > 0)
+            fast_line(t, site, call->depth + call->has_task + 1, (uint32_t)line);
     }
     Py_RETURN_NONE;
 }
@@ -320,7 +294,7 @@ bool hook_start(unsigned flags)
         return false;
     hook_active_flags = flags;
     hook_is_active = true;
-    hook_is_fast = stack_max_depth == UINT32_MAX && fast_layout_fits();
+    hook_is_fast = stack_max_depth == UINT32_MAX && fast_is_possible();
     if (!set_events(events))
         hook_is_active = hook_is_fast = false;
     return hook_is_active;

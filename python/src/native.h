@@ -124,7 +124,8 @@ bool code_sites_init(void);
 bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
 /* globals: of the frame, for the name of its module; may be NULL. */
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals);
-int code_site_begin_line(struct code_site *site, uint32_t line);
+struct opscope_site *code_site_line(struct code_site *site, uint32_t line); /* NULL: it has no zones */
+int code_site_begin_line(struct code_site *site, struct opscope_site *at, uint32_t line);
 int c_call_begin(PyObject *callable);
 struct opscope_site *named_site(PyObject *name);              /* for frames; NULL with an exception */
 PyObject *zone_begin_at(PyObject *self, PyObject *arguments); /* site_zones.c */

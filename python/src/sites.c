@@ -178,22 +178,32 @@ struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
     return site ? site : &unknown_site;
 }
 
-/* A line's zone is called FUNCTION:LINE; its text is needed only until the recorder has given it an id. */
-int code_site_begin_line(struct code_site *site, uint32_t line)
+/* The place of one of its lines; NULL when it has none. */
+__attribute__((noinline)) static struct opscope_site *make_line(struct code_site *site, uint32_t index)
 {
-    uint32_t first = site->site.line, index = line - first;
-    if (line < first || index >= MOST_LINES || site == &unknown_site)
-        return 0;
-    if (index >= site->line_count) {
-        uint32_t count = index + 1 + index / 2;
-        struct opscope_site *larger = realloc(site->lines, count * sizeof *larger);
-        if (!larger)
-            return 0;
-        memset(larger + site->line_count, 0, (count - site->line_count) * sizeof *larger);
-        site->lines = larger;
-        site->line_count = count;
-    }
-    struct opscope_site *at = &site->lines[index];
+    if (index >= MOST_LINES || site == &unknown_site)
+        return NULL;
+    uint32_t count = index + 1 + index / 2;
+    struct opscope_site *larger = realloc(site->lines, count * sizeof *larger);
+    if (!larger)
+        return NULL;
+    memset(larger + site->line_count, 0, (count - site->line_count) * sizeof *larger);
+    site->lines = larger;
+    site->line_count = count;
+    return &larger[index];
+}
+
+struct opscope_site *code_site_line(struct code_site *site, uint32_t line)
+{
+    uint32_t index = line - site->site.line;
+    if (UNLIKELY(line < site->site.line))
+        return NULL;
+    return LIKELY(index < site->line_count) ? &site->lines[index] : make_line(site, index);
+}
+
+/* A line's zone is called FUNCTION:LINE; its text is needed only until the recorder has given it an id. */
+int code_site_begin_line(struct code_site *site, struct opscope_site *at, uint32_t line)
+{
     if (LIKELY(at->id))
         return opscope_zone_begin_(at);
     char name[600];

@@ -12,9 +12,10 @@ SCRIPTS = os.path.join(harness.SOURCE, "tests", "system", "python")
 PACKAGE = os.path.join(harness.BUILD, "python", "opscope")
 
 
-def interpreters():
+def interpreters(kind=""):
+    """Those that the build has an extension for; "debug-" for debug builds of Python."""
     try:
-        with open(os.path.join(harness.BUILD, "python", "interpreters.txt"), encoding="utf-8") as file:
+        with open(os.path.join(harness.BUILD, "python", kind + "interpreters.txt"), encoding="utf-8") as file:
             return file.read().split()
     except FileNotFoundError:
         return []
@@ -35,6 +36,7 @@ class Cases:
 
     python = ""
     version = (0, 0)
+    is_debug = False
 
     def profile(self, *words, **options):
         """python3 -m opscope ...; the trace is self.trace."""
@@ -277,25 +279,36 @@ class Cases:
         self.assert_status(self.profile(), 2)
 
 
-def load_tests(loader, tests, pattern):
-    """One class of cases an interpreter; a skipped one when there is none."""
+def cases_of_each_python(loader, cases, names):
+    """One class of cases an interpreter, debug builds among them; skipped ones for what is absent."""
     suite = unittest.TestSuite()
-    found = interpreters()
-    for path in found:
-        done = harness.run([path, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"])
-        text = done.stdout.strip()
-        version = tuple(int(part) for part in text.split(".")[:2])
-        name = "Python" + text.replace(".", "_")
-        made = type(name, (Cases, harness.TestCase), {"python": path, "version": version})
-        globals()[name] = made
-        suite.addTests(loader.loadTestsFromTestCase(made))
-    if not found:
-        suite.addTests(loader.loadTestsFromTestCase(NoInterpreter))
+    for kind, absent in (("", NoInterpreter), ("debug-", NoDebugInterpreter)):
+        found = interpreters(kind)
+        for path in found:
+            done = harness.run([path, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"])
+            text = done.stdout.strip()
+            version = tuple(int(part) for part in text.split(".")[:2])
+            name = "%s%s%s" % (cases.__name__.replace("Cases", "Python"), text.replace(".", "_"), kind and "_debug")
+            facts = {"python": path, "version": version, "is_debug": bool(kind), "__module__": names["__name__"]}
+            names[name] = type(name, (cases, harness.TestCase), facts)
+            suite.addTests(loader.loadTestsFromTestCase(names[name]))
+        if not found:
+            suite.addTests(loader.loadTestsFromTestCase(absent))
     return suite
+
+
+def load_tests(loader, tests, pattern):
+    return cases_of_each_python(loader, Cases, globals())
 
 
 class NoInterpreter(unittest.TestCase):
     @unittest.skip("the build has no Python extension: no Python 3.9 or later with its headers was found")
+    def test_python(self):
+        pass
+
+
+class NoDebugInterpreter(unittest.TestCase):
+    @unittest.skip("the build has no extension for a debug Python (Debian: python3-dbg)")
     def test_python(self):
         pass
 
