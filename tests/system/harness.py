@@ -307,6 +307,30 @@ def tmpfs_problem():
         os.rmdir(folder)
 
 
+@functools.lru_cache(None)
+def own_mounts_problem():
+    """Why a command cannot have mounts of its own (unshare -m) here, or None."""
+    if not shutil.which("unshare"):
+        return "unshare is not installed"
+    done = subprocess.run(["unshare", "-m", "true"], capture_output=True, text=True, check=False)
+    return "no mounts of its own: " + done.stderr.strip() if done.returncode != 0 else None
+
+
+@functools.lru_cache(None)
+def pty_problem():
+    """Why there are no terminals here (a chroot without /dev/pts), or None."""
+    try:
+        for descriptor in os.openpty():
+            os.close(descriptor)
+    except OSError as error:
+        return f"no pseudo-terminal can be opened: {error}"
+    return None
+
+
+def needs_pty(test):
+    return unittest.skipIf(pty_problem() is not None, str(pty_problem()))(test)
+
+
 def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "needs root")(test)
 

@@ -573,6 +573,7 @@ class Command(Export):
         os.close(leader)
         return process.wait(), shown.decode()
 
+    @harness.needs_pty
     def test_terminal(self):
         trace = self.path("mine.opscope")
         shutil.copy(self.trace, trace)

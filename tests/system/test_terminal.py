@@ -20,6 +20,8 @@ class Terminal:
         self.test = test
         self.text = ""
         self.status = None
+        if harness.pty_problem():
+            test.skipTest(harness.pty_problem())
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             try:
