@@ -65,7 +65,7 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
     bool has_failed = false;
     if (run_delay == -2)
         run_delay = run_delay_open();
-    uint64_t before_ns = run_delay_ns(run_delay);
+    uint64_t asked_ns = clock_raw_ns(), before_ns = run_delay_ns(run_delay);
     uint64_t start_ns = clock_raw_ns();
     for (unsigned long long i = 0; i < calls; i++) {
         PyObject *result = PyObject_Vectorcall(callable, call.slots + 1,
@@ -88,10 +88,12 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
             return NULL;
         Py_DECREF(result);
     }
-    uint64_t end_ns = clock_raw_ns();
-    uint64_t dispatch_ns = run_delay_less(called_ns - start_ns, between_ns - before_ns);
+    uint64_t end_ns = clock_raw_ns(), after_ns = run_delay_ns(run_delay), done_ns = clock_raw_ns();
+    uint64_t gap_ns = resumed_ns - called_ns;
+    uint64_t dispatch_ns =
+        run_delay_less(called_ns - start_ns, between_ns - before_ns, start_ns - asked_ns + gap_ns);
     uint64_t total_ns =
-        dispatch_ns + run_delay_less(end_ns - resumed_ns, run_delay_ns(run_delay) - between_ns);
+        dispatch_ns + run_delay_less(end_ns - resumed_ns, after_ns - between_ns, gap_ns + done_ns - end_ns);
     return Py_BuildValue("KKKKK", (unsigned long long)start_ns, (unsigned long long)called_ns,
                          (unsigned long long)end_ns, (unsigned long long)dispatch_ns,
                          (unsigned long long)total_ns);
@@ -143,8 +145,8 @@ static PyObject *calibrate_allocate(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"time_calls", time_calls, METH_VARARGS,
-     "time_calls(callable, args, kwargs or None, calls, synchronize or None) -> (start, called, end, dispatch, total) in ns; the last "
-     "two without what other processes had the CPU for"},
+     "time_calls(callable, args, kwargs or None, calls, synchronize or None) -> (start, called, end, dispatch, "
+     "total) in ns; the last two without what other processes had the CPU for"},
     {"nothing", (PyCFunction)(void (*)(void))nothing, METH_FASTCALL | METH_KEYWORDS,
      "does nothing with its arguments"},
     {"calibrate_integer", calibrate_integer, METH_NOARGS, "a chain of multiplications"},

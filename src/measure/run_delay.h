@@ -32,10 +32,13 @@ static inline uint64_t run_delay_ns(int descriptor)
     return value;
 }
 
-/* A stretch of time without the part that others had the CPU for. */
-static inline uint64_t run_delay_less(uint64_t stretch_ns, uint64_t delay_ns)
+/* A stretch of time without the part that others had the CPU for: `delay_ns` is the difference of two readings around
+ * it. `unsure_ns` is what reading took, with the clock reads beside it: a delay may have been there instead of in the
+ * stretch. Only what is left for certain is taken off, since a time that is too short would pass for the true one. */
+static inline uint64_t run_delay_less(uint64_t stretch_ns, uint64_t delay_ns, uint64_t unsure_ns)
 {
-    return delay_ns < stretch_ns ? stretch_ns - delay_ns : stretch_ns;
+    uint64_t sure_ns = delay_ns > unsure_ns ? delay_ns - unsure_ns : 0;
+    return sure_ns < stretch_ns ? stretch_ns - sure_ns : stretch_ns;
 }
 
 #endif

@@ -79,7 +79,7 @@ static int time_burst(int run_delay, const struct opscope_overhead_op *op, void 
 {
     int (*call)(void *) = op->call;
     int status = 0;
-    uint64_t before_ns = run_delay_ns(run_delay);
+    uint64_t asked_ns = clock_raw_ns(), before_ns = run_delay_ns(run_delay);
     times->start_ns = clock_raw_ns();
     for (uint64_t i = 0; i < calls && !status; i++)
         status = call(context);
@@ -87,10 +87,12 @@ static int time_burst(int run_delay, const struct opscope_overhead_op *op, void 
     uint64_t between_ns = run_delay_ns(run_delay), resumed_ns = clock_raw_ns();
     if (op->synchronize && !status)
         status = op->synchronize(context);
-    uint64_t end_ns = clock_raw_ns();
-    times->dispatch_ns = run_delay_less(times->called_ns - times->start_ns, between_ns - before_ns);
-    times->total_ns =
-        times->dispatch_ns + run_delay_less(end_ns - resumed_ns, run_delay_ns(run_delay) - between_ns);
+    uint64_t end_ns = clock_raw_ns(), after_ns = run_delay_ns(run_delay), done_ns = clock_raw_ns();
+    uint64_t gap_ns = resumed_ns - times->called_ns;
+    times->dispatch_ns = run_delay_less(times->called_ns - times->start_ns, between_ns - before_ns,
+                                        times->start_ns - asked_ns + gap_ns);
+    times->total_ns = times->dispatch_ns +
+                      run_delay_less(end_ns - resumed_ns, after_ns - between_ns, gap_ns + done_ns - end_ns);
     return status;
 }
 
