@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "cli/command.h"
 #include "cli/run_python.h"
+#include "collect/earlier.h"
 #include "collect/launch.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -190,11 +191,36 @@ static void show_notice(void *context, const char *text)
     fprintf(stderr, "opscope: %s\n", text);
 }
 
+/* The trace that an earlier run of this output left unfinished is kept beside it. */
+static int keep_earlier(const char *output, struct earlier_run *earlier)
+{
+    struct error err = {0};
+    if (earlier_run_keep(output, earlier, &err) != 0) {
+        fprintf(stderr, "opscope run: %s\n", err.message);
+        return EXIT_RUN_FAILED;
+    }
+    if (!earlier->kept[0])
+        return COMMAND_CONTINUE;
+    if (earlier->session[0])
+        fprintf(
+            stderr,
+            "opscope: the run that was writing %s was killed: its trace is kept as %s.partial; `opscope recover %s "
+            "-o %s` finishes it\n",
+            output, earlier->kept, earlier->session, earlier->kept);
+    else
+        fprintf(stderr,
+                "opscope: the run that was writing %s was killed: what it had written is kept as %s%s\n",
+                output, earlier->kept, earlier->is_finished ? "" : ".partial");
+    return COMMAND_CONTINUE;
+}
+
 static void name_left_behind(void *context, const char *path)
 {
+    const struct earlier_run *earlier = context;
     struct session_folder folder;
     bool is_alive;
-    (void)context;
+    if (strcmp(path, earlier->session) == 0)
+        return; /* named already */
     if (session_folder_open(&folder, path, &is_alive, NULL) != 0)
         return;
     if (!is_alive)
@@ -357,7 +383,6 @@ static int run(const struct command *command, int argc, char **argv)
     const char *output = o.output;
     fill_standard_descriptors();
     run_python_prepare(&o.python);
-    session_folder_each(name_left_behind, NULL);
     if (o.port)
         fprintf(stderr, "opscope: --port is noted; the live page comes with a later release\n");
     if (output && has_suffix(output, ".csv")) {
@@ -378,6 +403,11 @@ static int run(const struct command *command, int argc, char **argv)
         }
         output = chosen;
     }
+    struct earlier_run earlier;
+    status = keep_earlier(output, &earlier);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    session_folder_each(name_left_behind, &earlier);
     return launch(&o, program, output, csv);
 }
 
@@ -417,7 +447,8 @@ const struct command command_run = {
         "through; only "
         "OPSCOPE_SESSION is added to the environment, and for Python programs OPSCOPE_PYTHON_TRACE, "
         "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH.\n\n"
-        "While it grows, the trace is called FILE.partial, and can be read. When the trace holds "
+        "While it grows, the trace is called FILE.partial, and can be read. The FILE.partial of a run that was "
+        "killed is kept: the next run with the same FILE moves it to NAME.killed.opscope. When the trace holds "
         "ops, the op table is "
         "written beside it as NAME.ops.csv.\n\n"
         "The run ends when COMMAND does. Descendants that live on are listed as still running; "

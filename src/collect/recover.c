@@ -24,10 +24,12 @@ static bool has_partial(const char *path)
 static int open_writer(struct trace_writer **writer, const struct session_folder *folder, const char *output,
                        const char *program, struct recover_result *result, struct error *err)
 {
-    result->had_trace = has_partial(folder->output);
-    snprintf(result->output, sizeof result->output, "%s", folder->output);
+    /* A later run of the same output has put the unfinished file aside: -o names where. */
+    bool is_aside = output && has_partial(output);
+    result->had_trace = is_aside || has_partial(folder->output);
+    snprintf(result->output, sizeof result->output, "%s", is_aside ? output : folder->output);
     if (result->had_trace)
-        return trace_writer_resume(writer, folder->output, err);
+        return trace_writer_resume(writer, result->output, err);
     /* No growing trace: never write over a finished one. */
     if (output)
         snprintf(result->output, sizeof result->output, "%s", output);

@@ -362,11 +362,11 @@ static void put_text(struct chrome *chrome, const char *key, const char *string,
 }
 
 /* The viewers' own colours have names and are few; this one is for whoever reads the file by program. */
-static void put_colour(struct chrome *chrome, uint64_t colour)
+static void put_colour(struct chrome *chrome, const char *key, uint64_t colour)
 {
     char words[16];
     int length = snprintf(words, sizeof words, "#%06x", (unsigned)(colour & 0xffffff));
-    put_text(chrome, "colour", words, (size_t)length);
+    put_text(chrome, key, words, (size_t)length);
 }
 
 static int put_zone(void *context, const struct export_zone *zone, uint32_t lane,
@@ -385,16 +385,16 @@ static int put_zone(void *context, const struct export_zone *zone, uint32_t lane
         put_span(chrome, &chrome->rows[row], zone->start_ns, zone->end_ns, has_limit ? &limit : NULL);
     *rest->tag = (struct export_tag){{end.plain_us, end.rebased_us}};
     put_name(chrome, zone->name);
+    struct export_extra_names names = {{0}, ""};
     for (size_t i = 0; i < rest->extra_count; i++) {
         const struct trace_extra *extra = &rest->extras[i];
+        const char *key = export_extra_name(&names, extra->kind);
         if (extra->kind == TRACE_EXTRA_TEXT)
-            put_text(chrome, "text", extra->text, extra->text_length);
-        else if (extra->kind == TRACE_EXTRA_VALUE)
-            put_unsigned(chrome, "value", extra->value);
-        else if (extra->kind == TRACE_EXTRA_CALL)
-            put_unsigned(chrome, "call", extra->value);
+            put_text(chrome, key, extra->text, extra->text_length);
         else if (extra->kind == TRACE_EXTRA_COLOUR)
-            put_colour(chrome, extra->value);
+            put_colour(chrome, key, extra->value);
+        else if (key)
+            put_unsigned(chrome, key, extra->value);
     }
     if (zone->is_open)
         text(chrome, "\"open\":true,");

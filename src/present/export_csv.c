@@ -150,16 +150,28 @@ static void put_zone_head(struct csv *csv, uint32_t name, uint32_t track)
     put_part(csv, &csv->track_parts[track < track_count ? track : track_count], put_track, track);
 }
 
+/* Several texts are the lines of one cell; of several values the last. */
 static void put_extras(struct csv *csv, const struct trace_extra *extras, size_t count)
 {
     const struct trace_extra *text = NULL, *value = NULL;
+    struct bytes lines = {0};
     for (size_t i = 0; i < count; i++) {
-        if (extras[i].kind == TRACE_EXTRA_TEXT)
-            text = &extras[i];
-        else if (extras[i].kind == TRACE_EXTRA_VALUE)
+        if (extras[i].kind == TRACE_EXTRA_VALUE)
             value = &extras[i];
+        if (extras[i].kind != TRACE_EXTRA_TEXT)
+            continue;
+        if (text && lines.length == 0)
+            bytes_append(&lines, text->text, text->text_length);
+        if (text) {
+            bytes_append_u8(&lines, '\n');
+            bytes_append(&lines, extras[i].text, extras[i].text_length);
+        }
+        text = &extras[i];
     }
-    if (text)
+    csv->out->failed |= lines.failed;
+    if (lines.length)
+        put_text_length(csv, (const char *)lines.data, lines.length);
+    else if (text)
         put_text_length(csv, text->text, text->text_length);
     else
         put_nothing(csv);
@@ -167,6 +179,7 @@ static void put_extras(struct csv *csv, const struct trace_extra *extras, size_t
         put_unsigned(csv, value->value);
     else
         put_nothing(csv);
+    bytes_free(&lines);
 }
 
 static size_t extras_of(const struct zone_rows *rows, uint32_t row, size_t *position)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "present/export_events.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -219,4 +220,24 @@ int export_each_event(struct export_job *job, const struct export_events *events
     if (result == 0)
         result = each_span(job, events, TRACE_BLOCK_RUNS, visit_runs);
     return result;
+}
+
+const char *export_extra_name(struct export_extra_names *names, uint32_t kind)
+{
+    static const struct {
+        uint32_t kind;
+        const char *name;
+    } known[] = {{TRACE_EXTRA_TEXT, "text"},
+                 {TRACE_EXTRA_VALUE, "value"},
+                 {TRACE_EXTRA_CALL, "call"},
+                 {TRACE_EXTRA_COLOUR, "colour"}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].kind != kind)
+            continue;
+        if (++names->counts[i] == 1)
+            return known[i].name;
+        snprintf(names->name, sizeof names->name, "%s %u", known[i].name, (unsigned)names->counts[i]);
+        return names->name;
+    }
+    return NULL;
 }

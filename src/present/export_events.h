@@ -26,6 +26,14 @@ struct export_events {
 
 int export_each_event(struct export_job *job, const struct export_events *events);
 
+/* Names for what is attached to one zone: "text", "value", "call", "colour"; those that come again are "text 2" ...,
+ * so that none hides another. Begin with zeros for each zone. NULL: a kind that has no name. */
+struct export_extra_names {
+    uint32_t counts[4];
+    char name[24];
+};
+const char *export_extra_name(struct export_extra_names *names, uint32_t kind);
+
 /* --- lanes: each span goes to the first one that is free at its start --- */
 struct export_lanes {
     struct export_lane_row {

@@ -387,16 +387,14 @@ static int zone_end(void *context, const struct export_zone *zone, uint32_t lane
 {
     struct perfetto *perfetto = context;
     begin_event(perfetto, SLICE_END, zones_uuid(perfetto, zone->track, lane));
+    struct export_extra_names names = {{0}, ""};
     for (size_t i = 0; i < rest->extra_count; i++) {
         const struct trace_extra *extra = &rest->extras[i];
+        const char *key = export_extra_name(&names, extra->kind);
         if (extra->kind == TRACE_EXTRA_TEXT)
-            annotate_text(perfetto, "text", extra->text, extra->text_length);
-        else if (extra->kind == TRACE_EXTRA_VALUE)
-            annotate_unsigned(perfetto, "value", extra->value);
-        else if (extra->kind == TRACE_EXTRA_CALL)
-            annotate_unsigned(perfetto, "call", extra->value);
-        else if (extra->kind == TRACE_EXTRA_COLOUR)
-            annotate_unsigned(perfetto, "colour", extra->value);
+            annotate_text(perfetto, key, extra->text, extra->text_length);
+        else if (key)
+            annotate_unsigned(perfetto, key, extra->value);
     }
     if (zone->is_open)
         annotate_open(perfetto);

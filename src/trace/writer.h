@@ -26,6 +26,9 @@ int trace_writer_open(struct trace_writer **out, const char *path, const struct 
 
 /* Continues PATH.partial of a writer that died: keeps its whole blocks, its ids and its source. */
 int trace_writer_resume(struct trace_writer **out, const char *path, struct error *err);
+/* Makes what a writer that died left of PATH that of another path. 1; 0 where there was nothing; -EBUSY where its
+ * writer lives. */
+int trace_partial_move(const char *path, const char *to, struct error *err);
 
 /* Definitions. A process or track is defined again to update it (exit status, name). */
 uint32_t trace_writer_name(struct trace_writer *w, const char *name, const char *function, const char *file,

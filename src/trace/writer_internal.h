@@ -229,6 +229,9 @@ struct trace_writer {
     struct row_buffer *rows;
     struct trace_loss *losses; /* waiting */
     size_t loss_count, loss_capacity;
+    struct intern loss_keys; /* process, track and reason of those that melt ... */
+    uint32_t *loss_of_key;   /* ... and which they are */
+    size_t loss_of_key_capacity;
     struct trace_loss *segment_losses; /* written in this segment; kept by the flight recorder alone */
     size_t segment_loss_count, segment_loss_capacity;
     struct sink *sinks;

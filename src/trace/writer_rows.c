@@ -208,25 +208,38 @@ void trace_writer_sample(struct trace_writer *w, const struct trace_sample *samp
     end_row(b, sample->time, sample->time);
 }
 
-/* Losses wait in a list of their own, where equal ones melt: a disk that stays full makes one record a
- * track. */
+static void melt_loss(struct trace_loss *known, const struct trace_loss *loss)
+{
+    known->from_ns = loss->from_ns < known->from_ns ? loss->from_ns : known->from_ns;
+    known->to_ns = loss->to_ns > known->to_ns ? loss->to_ns : known->to_ns;
+    known->zones += loss->zones;
+    known->records += loss->records;
+}
+
+/* Losses wait in a list of their own, where equal ones melt: a disk that stays full makes one record a track. They
+ * are found by their hash: there may be as many as there are tracks. Without memory for that they stay apart. */
 void trace_writer_loss(struct trace_writer *w, const struct trace_loss *loss)
 {
-    for (size_t i = 0; i < w->loss_count; i++) {
-        struct trace_loss *known = &w->losses[i];
-        if (known->process != loss->process || known->track != loss->track || known->reason != loss->reason ||
-            (loss->reason != TRACE_LOSS_DISK_FULL && loss->reason != TRACE_LOSS_NO_MEMORY))
-            continue;
-        known->from_ns = loss->from_ns < known->from_ns ? loss->from_ns : known->from_ns;
-        known->to_ns = loss->to_ns > known->to_ns ? loss->to_ns : known->to_ns;
-        known->zones += loss->zones;
-        known->records += loss->records;
+    const uint32_t key[] = {loss->process, loss->track, loss->reason};
+    bool melts = loss->reason == TRACE_LOSS_DISK_FULL || loss->reason == TRACE_LOSS_NO_MEMORY;
+    size_t known = w->loss_keys.count;
+    uint32_t id = melts ? intern_add(&w->loss_keys, key, sizeof key) : INTERN_NONE;
+    if (id < known) {
+        melt_loss(&w->losses[w->loss_of_key[id]], loss);
         return;
     }
-    if (array_reserve(&w->losses, &w->loss_capacity, w->loss_count + 1, sizeof *w->losses))
-        w->losses[w->loss_count++] = *loss;
-    else
+    bool has_place = id == INTERN_NONE || array_reserve(&w->loss_of_key, &w->loss_of_key_capacity, known + 1,
+                                                        sizeof *w->loss_of_key);
+    if (!array_reserve(&w->losses, &w->loss_capacity, w->loss_count + 1, sizeof *w->losses)) {
+        intern_free(&w->loss_keys); /* the new key has no loss */
         writer_fail(w, -ENOMEM, NULL);
+        return;
+    }
+    if (!has_place)
+        intern_free(&w->loss_keys);
+    else if (id != INTERN_NONE)
+        w->loss_of_key[id] = (uint32_t)w->loss_count;
+    w->losses[w->loss_count++] = *loss;
 }
 
 /* --- writing --- */
@@ -362,6 +375,7 @@ int losses_flush(struct trace_writer *w)
     if (!status) {
         remember_losses(w);
         w->loss_count = 0;
+        intern_free(&w->loss_keys);
     }
     return status;
 }
@@ -377,5 +391,7 @@ void rows_free(struct trace_writer *w)
         w->rows = next;
     }
     free(w->losses);
+    intern_free(&w->loss_keys);
+    free(w->loss_of_key);
     free(w->segment_losses);
 }

@@ -623,6 +623,39 @@ class Command(Export):
             self.assertRegex(done.stderr, f"no room for: 13 messages.*{OPS} ops, {OPS} runs")
 
 
+class SeveralTexts(harness.TestCase):
+    """A zone may have several texts: every format shows all of them."""
+
+    def export(self, name, *options):
+        path = self.path(name)
+        trace = self.record([harness.program("everything")])
+        self.assert_status(self.opscope("export", trace, "-o", path, *options))
+        return path
+
+    def test_chrome(self):
+        def no_key_twice(pairs):
+            self.assertEqual(len(pairs), len(dict(pairs)), pairs)
+            return dict(pairs)
+
+        with open(self.export("t.json", "--format", "chrome"), encoding="utf-8") as file:
+            events = json.load(file, object_pairs_hook=no_key_twice)["traceEvents"]
+        (scoped,) = [event["args"] for event in events if event["name"] == "scoped"]
+        self.assertEqual((scoped["text"], scoped["text 2"]), ("text of scoped", "and more of it"))
+
+    def test_csv(self):
+        with open(self.export("t.csv", "--format", "csv"), encoding="utf-8", newline="") as file:
+            (scoped,) = [row for row in csv.DictReader(file) if row["name"] == "scoped"]
+        self.assertEqual((scoped["text"], scoped["value"]), ("text of scoped\nand more of it", "42"))
+
+    @harness.needs_command("protoc")
+    @harness.needs_module("google.protobuf")
+    def test_perfetto(self):
+        with open(self.export("t.pftrace", "--format", "perfetto"), "rb") as file:
+            parsed = Perfetto(load_perfetto_schema(self.folder), file.read())
+        (scoped,) = [s.finish.notes for s in parsed.slices(parsed.events) if s.name == "scoped"]
+        self.assertEqual((scoped["text"], scoped["text 2"]), ("text of scoped", "and more of it"))
+
+
 class Losses(harness.TestCase):
     def test_every_format_tells(self):
         """Zones deeper than the trace can hold are lost, always the same number."""

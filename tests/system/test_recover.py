@@ -27,11 +27,11 @@ class Killed(harness.TestCase):
         (session,) = facts.session_folders(self.folder)
         return session
 
-    def wait_for_zones_in_file(self, run, zones):
+    def wait_for_zones_in_file(self, run, zones, part=".partial"):
         """The growing file can be read; blocks are written when they are two seconds old."""
 
         def has_them():
-            done = self.opscope("info", run.output + ".partial", "--json")
+            done = self.opscope("info", run.output + part, "--json")
             return done.status == 0 and done.json()["zones"] >= zones
 
         harness.wait_until(has_them, f"{zones} zones in the file")
@@ -228,6 +228,18 @@ class Commands(Killed):
         self.let_end(run, pid)
         return run
 
+    def leave_behind_in_file(self, options=()):
+        """400 zones in the unfinished file, 100 more in the memory of the session."""
+        run = self.start_run(["zones=400", "say=ready", "read", "zones=100", "say=more", "read"], options)
+        run.expect("ready")
+        self.wait_for_zones_in_file(run, 400, ".partial.000" if options else ".partial")
+        pid = run.child_pid()
+        self.kill(run)
+        run.go_on()
+        run.expect("more")
+        self.let_end(run, pid)
+        return run
+
     def list_sessions(self):
         rows = self.opscope_json("recover", "--list", env={"OPSCOPE_DIR": self.folder})["rows"]
         return {row["session"]: row for row in rows if row["session"].startswith(self.folder)}
@@ -263,8 +275,9 @@ class Commands(Killed):
         alive.expect("ready")
         # Sessions of others on this machine are none of this test's business.
         script = f"unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec {harness.OPSCOPE} recover --clean'"
-        if harness.tmpfs_problem():
-            self.skipTest(harness.tmpfs_problem())
+        problem = harness.tmpfs_problem() or harness.own_mounts_problem()
+        if problem:
+            self.skipTest(problem)
         done = self.run_command(["sh", "-c", script], env={"OPSCOPE_DIR": self.folder, "TMPDIR": self.folder})
         self.assert_status(done)
         self.assertIn(dead, done.stdout)
@@ -317,6 +330,54 @@ class Commands(Killed):
         self.assertEqual(trace.zones, 7)
         self.assertIn(run.output + ".recovered", done.stdout)
         self.assert_exact(facts.Trace(run.output + ".recovered"), 100)
+
+    def test_the_next_run_of_that_name_keeps_what_was_written(self):
+        """Where the session is gone, the unfinished file is finished beside the new trace."""
+        for options, kept in (((), "t.killed.opscope"), (("--max-size", "1M"), "t.killed.2.opscope")):
+            with self.subTest(kept):
+                run = self.leave_behind_in_file(options)
+                self.assert_status(self.opscope("recover", "--clean", env={"OPSCOPE_DIR": self.folder}))
+                done, trace = facts.record_script(self, "zones=7", env={"OPSCOPE_DIR": self.folder})
+                self.assert_status(done)
+                self.assertEqual(trace.zones, 7)
+                self.assertIn(f"what it had written is kept as {self.path(kept)}\n", done.stderr)
+                self.assertEqual(facts.Trace(self.path(kept)).zones, 400)
+                self.assertEqual([name for name in os.listdir(self.folder) if "partial" in name], [])
+                os.unlink(run.output)
+
+    def test_the_next_run_of_that_name_leaves_the_session_recoverable(self):
+        self.leave_behind_in_file()
+        session, kept = self.session(), self.path("t.killed.opscope")
+        done, trace = facts.record_script(self, "zones=7", env={"OPSCOPE_DIR": self.folder})
+        self.assert_status(done)
+        self.assertIn(f"`opscope recover {session} -o {kept}` finishes it", done.stderr)
+        self.assertNotIn("an earlier run left a session behind", done.stderr)
+        done = self.opscope("recover", session, "-o", kept, env={"OPSCOPE_DIR": self.folder})
+        self.assert_status(done)
+        self.assert_exact(facts.Trace(kept), 500)
+        self.assertEqual(trace.zones, 7)
+        self.assertEqual([name for name in os.listdir(self.folder) if "partial" in name], [])
+
+    def test_a_foreign_file_in_the_way_is_kept(self):
+        with open(self.path("t.opscope.partial"), "w", encoding="ascii") as file:
+            file.write("not a trace")
+        done, trace = facts.record_script(self, "zones=7", env={"OPSCOPE_DIR": self.folder})
+        self.assert_status(done)
+        self.assertEqual(trace.zones, 7)
+        self.assertIn("is kept as " + self.path("t.killed.opscope.partial"), done.stderr)
+        with open(self.path("t.killed.opscope.partial"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "not a trace")
+
+    def test_a_living_run_is_left_alone(self):
+        run = self.start_run(["zones=400", "say=ready", "read", "zones=1"])
+        run.expect("ready")
+        self.wait_for_zones_in_file(run, 400)
+        done, _ = facts.record_script(self, "zones=7", env={"OPSCOPE_DIR": self.folder})
+        self.assert_status(done, 125)
+        self.assertIn("t.opscope.partial: another opscope is writing it", done.stderr)
+        run.go_on()
+        self.assert_status(run.finish())
+        self.assertEqual(run.trace().zones, 401)
 
     def test_a_damaged_control_file(self):
         self.leave_behind()

@@ -277,6 +277,33 @@ static void test_chrome_zones(void **state)
     end(&f);
 }
 
+/* A program may attach a text or a value again: none hides another. */
+static void test_zones_with_several_texts(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    struct zone_sink *sink = trace_writer_sink(f.writer, f.thread);
+    struct trace_extra texts[] = {{.kind = TRACE_EXTRA_TEXT, .text = "one", .text_length = 3},
+                                  {.kind = TRACE_EXTRA_VALUE, .value = 1},
+                                  {.kind = TRACE_EXTRA_TEXT, .text = "two", .text_length = 3},
+                                  {.kind = TRACE_EXTRA_VALUE, .value = 2},
+                                  {.kind = TRACE_EXTRA_TEXT, .text = "three", .text_length = 5}};
+    zone_sink_add(sink, 0, 1000, 2000, 0, name(&f, "many"));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        zone_sink_extra(sink, &texts[i]);
+    reopen(&f);
+    struct export_counts counts;
+    char *text = export_text(&f, (struct export_options){.format = EXPORT_CHROME}, &counts);
+    assert_has(text, "\"args\":{\"text\":\"one\",\"value\":1,\"text 2\":\"two\",\"value 2\":2,\"text 3\":"
+                     "\"three\"}}");
+    free(text);
+    text = export_text(&f, (struct export_options){.format = EXPORT_CSV}, &counts);
+    assert_has(text, ",1000,1000,0,\"one\ntwo\nthree\",2\n");
+    free(text);
+    end(&f);
+}
+
 /* Reads times as doubles, subtracts the base from the starts, adds the durations, and counts the events of a
  * trace with one row; fails when one overlaps another by as much as the last bit. */
 static unsigned doubles_that_nest(const char *text, double base)
@@ -662,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_collapsed_merges),
         cmocka_unit_test(test_speedscope),
         cmocka_unit_test(test_chrome_zones),
+        cmocka_unit_test(test_zones_with_several_texts),
         cmocka_unit_test(test_chrome_ties_in_doubles),
         cmocka_unit_test(test_chrome_everything),
         cmocka_unit_test(test_csv_everything),

@@ -354,6 +354,49 @@ static void test_ops_runs_samples(void **state)
     trace_close(t);
 }
 
+/* A full disk makes one record a track, however often it is told and however many tracks there are. */
+static void test_losses_melt(void **state)
+{
+    enum { TRACKS = 3000, TIMES = 5 };
+    const char *path = test_path("melt.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t process = add_process(w, 1);
+    size_t count;
+    (void)state;
+    for (uint32_t i = 0; i < TRACKS; i++)
+        add_track(w, process, "t", 0);
+    for (uint32_t k = 0; k < TIMES; k++) {
+        for (uint32_t i = 0; i < TRACKS; i++) {
+            struct trace_loss loss = {.process = process,
+                                      .track = i,
+                                      .reason = TRACE_LOSS_DISK_FULL,
+                                      .from_ns = 1000 - k,
+                                      .to_ns = 2000 + k,
+                                      .zones = i,
+                                      .records = 1};
+            trace_writer_loss(w, &loss);
+            loss.reason = TRACE_LOSS_BUFFER_FULL; /* each of these is told by itself */
+            if (i == 7)
+                trace_writer_loss(w, &loss);
+        }
+    }
+    struct trace *t = finish_and_open(w, path);
+    const struct trace_loss *losses = trace_get_losses(t, &count);
+    size_t melted = 0;
+    assert_int_equal(count, TRACKS + TIMES);
+    for (size_t i = 0; i < count; i++) {
+        if (losses[i].reason != TRACE_LOSS_DISK_FULL)
+            continue;
+        assert_int_equal(losses[i].zones, losses[i].track * TIMES);
+        assert_int_equal(losses[i].records, TIMES);
+        assert_int_equal(losses[i].from_ns, 1000 - (TIMES - 1));
+        assert_int_equal(losses[i].to_ns, 2000 + (TIMES - 1));
+        melted++;
+    }
+    assert_int_equal(melted, TRACKS);
+    trace_close(t);
+}
+
 static void test_losses_and_open_zones(void **state)
 {
     const char *path = test_path("losses.opscope");
@@ -411,13 +454,10 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_many_names),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_counters_and_memory),
-        cmocka_unit_test(test_ops_runs_samples),
-        cmocka_unit_test(test_losses_and_open_zones),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_definitions),      cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_points),           cmocka_unit_test(test_counters_and_memory),
+        cmocka_unit_test(test_ops_runs_samples), cmocka_unit_test(test_losses_and_open_zones),
+        cmocka_unit_test(test_losses_melt),      cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
