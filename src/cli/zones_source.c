@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/clockquality.h"
 #include "analyze/linestats.h"
 #include "cli/source_text.h"
 #include "cli/zones_views.h"
@@ -45,20 +46,6 @@ struct files { /* each is read once */
     size_t count, capacity;
     uint64_t recorded_ns; /* the end of the recording, since the epoch; 0 = not known */
 };
-
-/* When the recording ended, by the wall clock of its machine. */
-static uint64_t recorded_until(const struct trace *trace)
-{
-    size_t count = 0;
-    const struct trace_clock_point *points = trace_get_clock_points(trace, &count), *last = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (points[i].clock == TRACE_HOST_CLOCK && points[i].realtime_ns)
-            last = &points[i];
-    uint64_t end_ns = trace_get_info(trace)->end_ns;
-    if (!last)
-        return 0;
-    return end_ns > last->host_ns ? last->realtime_ns + (end_ns - last->host_ns) : last->realtime_ns;
-}
 
 static const struct source_text *file_text(struct files *files, const char *path, struct error *err)
 {
@@ -223,7 +210,8 @@ static int show_all(struct view *view, const struct line_stats *stats, size_t fu
 int zones_show_source(struct view *view, const struct zones_choice *choice, struct error *err)
 {
     struct line_stats stats;
-    struct files files = {.recorded_ns = recorded_until(view->trace)};
+    struct files files = {.recorded_ns =
+                              clock_quality_realtime(view->trace, trace_get_info(view->trace)->end_ns)};
     struct number_text all, others;
     int result = line_stats_make(&stats, view->trace, &view->filter, err);
     if (result != 0)

@@ -419,13 +419,17 @@ static void copy_losses(struct cutting *c)
     }
 }
 
-static void copy_host_clock(struct cutting *c)
+/* The host's clocks tell what time of day it was. */
+static void copy_host_clocks(struct cutting *c)
 {
     size_t count = 0;
     const struct trace_clock_point *points = trace_get_clock_points(c->trace, &count);
     for (size_t i = 0; i < count; i++)
         if (points[i].clock == TRACE_HOST_CLOCK)
             trace_writer_clock_point(c->writer, &points[i]);
+    for (uint32_t i = 0; i < trace_clock_count(c->trace); i++)
+        if (!trace_get_clock(c->trace, i)->is_device)
+            map_clock(c, i);
 }
 
 static int write_all(struct cutting *c, const char *path, struct error *err)
@@ -436,7 +440,7 @@ static int write_all(struct cutting *c, const char *path, struct error *err)
     int result = trace_writer_open(&c->writer, path, &options, err);
     if (result != 0)
         return result;
-    copy_host_clock(c);
+    copy_host_clocks(c);
     map_track(c, c->cut->track);
     trace_writer_set_open_zones(c->writer, write_open_zones, c);
     result = write_zones(c, err);
