@@ -43,8 +43,7 @@ struct overhead_op {
     double rounding_ns; /* min_ns came rounded from a file: it may be so much more or less; 0: exact */
     double p50_ns, p99_ns, ci_low_ns, ci_high_ns; /* 95 % interval of the median */
     double native_ns;                             /* "C++ mean dispatch time"; NAN without --trace */
-    double
-        call_ns; /* what the same calls took beside it: entering them, and what holds no zone; NAN likewise */
+    double call_ns; /* what a call took outside native zones: entering it, mostly; the middle burst's */
     struct overhead_native *native;
     size_t native_count;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One pass over the zone blocks picks the zones of the windows; then they are sorted and swept window by window. Some
- * hundred ops of some hundred recorded calls each make about a million zones: they are kept in memory, 40 bytes each. */
+ * hundred ops of some hundred recorded calls each make about a million zones, kept in memory at 40 bytes each. */
 #include "analyze/overhead_native.h"
 
 #include <errno.h>
@@ -154,9 +154,22 @@ static bool add_window(struct overhead_op *op, const struct overhead_zones *zone
 
 /* What the bursts of one op add up to, over all its windows. */
 struct op_sums {
-    double native_ns, window_ns;
+    double native_ns;
     uint64_t calls;
 };
+
+struct rest { /* of one burst: what a call took outside native zones */
+    size_t op;
+    double ns;
+};
+
+static int compare_rests(const void *a, const void *b)
+{
+    const struct rest *x = a, *y = b;
+    if (x->op != y->op)
+        return x->op < y->op ? -1 : 1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
 
 static void finish_op(struct overhead_op *op, const struct op_sums *sums)
 {
@@ -164,38 +177,62 @@ static void finish_op(struct overhead_op *op, const struct op_sums *sums)
     if (op->state != OVERHEAD_MEASURED || !sums->calls || !op->native_count)
         return;
     op->native_ns = sums->native_ns / calls;
-    op->call_ns = (sums->window_ns - sums->native_ns) / calls;
     for (size_t i = 0; i < op->native_count; i++) {
         op->native[i].mean_ns /= calls;
         op->native[i].self_ns /= calls;
     }
 }
 
-int overhead_native_fill(struct overhead_run *run, const struct overhead_window *windows, size_t window_count,
-                         struct overhead_zones *zones, struct error *err)
+/* The middle burst's: one that was interrupted outside a zone says nothing about calls. */
+static void set_rests(struct overhead_run *run, struct rest *rests, size_t count)
 {
-    struct op_sums *sums = calloc(run->op_count ? run->op_count : 1, sizeof *sums);
-    if (!sums)
-        return error_set(err, ENOMEM, "no memory for the native times");
-    if (zones->count)
-        qsort(zones->items, zones->count, sizeof *zones->items, compare_zones);
-    bool has_room = true;
-    for (size_t w = 0, at = 0; w < window_count && has_room; w++) {
+    if (count)
+        qsort(rests, count, sizeof *rests, compare_rests);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && rests[end].op == rests[first].op; end++) {
+        }
+        struct overhead_op *op = &run->ops[rests[first].op];
+        if (!isnan(op->native_ns))
+            op->call_ns = rests[first + (end - first) / 2].ns;
+    }
+}
+
+/* False when there is no memory. */
+static bool fill_windows(struct overhead_run *run, const struct overhead_window *windows, size_t window_count,
+                         const struct overhead_zones *zones, struct op_sums *sums, struct rest *rests)
+{
+    size_t rest_count = 0;
+    for (size_t w = 0, at = 0; w < window_count; w++) {
+        const struct overhead_window *window = &windows[w];
         size_t first = at;
         while (at < zones->count && zones->items[at].window == w)
             at++;
-        struct overhead_op *op = overhead_run_find(run, windows[w].op);
-        if (!op || op->is_calibration)
+        struct overhead_op *op = overhead_run_find(run, window->op);
+        if (!op || op->is_calibration || !window->calls)
             continue;
-        double native_ns = 0;
-        has_room = add_window(op, zones, first, at, &native_ns);
-        struct op_sums *s = &sums[op - run->ops];
-        s->native_ns += native_ns;
-        s->window_ns += (double)(windows[w].end_ns - windows[w].start_ns);
-        s->calls += windows[w].calls;
+        double native_ns = 0, length_ns = (double)(window->end_ns - window->start_ns);
+        if (!add_window(op, zones, first, at, &native_ns))
+            return false;
+        size_t index = (size_t)(op - run->ops);
+        sums[index].native_ns += native_ns;
+        sums[index].calls += window->calls;
+        rests[rest_count++] = (struct rest){index, (length_ns - native_ns) / (double)window->calls};
     }
-    for (size_t i = 0; i < run->op_count && has_room; i++)
+    for (size_t i = 0; i < run->op_count; i++)
         finish_op(&run->ops[i], &sums[i]);
+    set_rests(run, rests, rest_count);
+    return true;
+}
+
+int overhead_native_fill(struct overhead_run *run, const struct overhead_window *windows, size_t window_count,
+                         struct overhead_zones *zones, struct error *err)
+{
+    struct op_sums *sums = calloc(run->op_count + 1, sizeof *sums);
+    struct rest *rests = calloc(window_count + 1, sizeof *rests);
+    if (zones->count)
+        qsort(zones->items, zones->count, sizeof *zones->items, compare_zones);
+    bool has_room = sums && rests && fill_windows(run, windows, window_count, zones, sums, rests);
     free(sums);
+    free(rests);
     return has_room ? 0 : error_set(err, ENOMEM, "no memory for the native times");
 }

@@ -50,8 +50,9 @@ class Provider:
         self.module = load_file(path)
         self.name = os.path.basename(path)
         self.version = str(getattr(self.module, "__version__", ""))
-        said = [shape_text(settings.shape)] if settings.shape else []
-        self.description = ", ".join(said + [text for text in (settings.dtype, settings.layout, settings.device) if text])
+        shape = shape_text(settings.shape) if settings.shape else None
+        said = (shape, settings.dtype, settings.layout, settings.device)
+        self.description = ", ".join(text for text in said if text)
 
     def entries(self):
         listed = getattr(self.module, "OPS", None)
@@ -61,7 +62,7 @@ class Provider:
             except Exception as error:
                 raise Unavailable("%s: ops(settings) raised %s" % (self.path, first_line(error))) from error
         if listed is None:
-            raise Unavailable("%s has neither OPS nor ops(settings) (docs/overhead.md, \"Ops of your own\")" % self.path)
+            raise Unavailable('%s has neither OPS nor ops(settings) (docs/overhead.md, "Ops of your own")' % self.path)
         try:
             return list(listed)
         except TypeError:

@@ -8,16 +8,21 @@ SHAPE = (32, 32)
 
 MATMUL = {"matmul", "dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron"}
 REDUCTION = set(
-    "all amax amin any argmax argmin average count_nonzero cumprod cumsum mean median nanargmax nanargmin nanmax nanmean"
-    " nanmedian nanmin nanprod nanstd nansum nanvar percentile prod ptp quantile std sum trace var".split()
+    "all amax amin any argmax argmin average count_nonzero cumprod cumsum mean median nanargmax nanargmin nanmax"
+    " nanmean nanmedian nanmin nanprod nanstd nansum nanvar percentile prod ptp quantile std sum trace var".split()
 )
 SHAPE_OPS = set(
-    "broadcast_to concatenate copy diag diagonal expand_dims flip fliplr flipud hstack moveaxis pad ravel repeat reshape"
-    " roll rollaxis rot90 split squeeze stack swapaxes take tile transpose tril triu vstack column_stack dstack".split()
+    "broadcast_to concatenate copy diag diagonal expand_dims flip fliplr flipud hstack moveaxis pad ravel repeat"
+    " reshape roll rollaxis rot90 split squeeze stack swapaxes take tile transpose tril triu vstack column_stack"
+    " dstack".split()
 )
-UNARY = set("angle around diff ediff1d exp fix gradient i0 imag nan_to_num real round sinc sort argsort unique where".split())
+UNARY = set(
+    "angle around diff ediff1d exp fix gradient i0 imag nan_to_num real round sinc sort argsort unique where".split()
+)
 BINARY = set("allclose array_equal convolve correlate cross interp isclose isin".split())
-CREATION = set("arange empty empty_like eye full full_like identity linspace logspace ones ones_like zeros zeros_like".split())
+CREATION = set(
+    "arange empty empty_like eye full full_like identity linspace logspace ones ones_like zeros zeros_like".split()
+)
 NORM = {"linalg.norm"}
 LINALG = ["linalg." + name for name in "norm det inv solve svd qr eig eigh cholesky matrix_power pinv".split()]
 

@@ -196,7 +196,12 @@ def recipes(i):
         "binary_cross_entropy_with_logits": ((t(), t()), {}),
         "kl_div": ((t(), t()), {}),
         "ctc_loss": (
-            (t((10, 2, 5)).log_softmax(2), t((2, 3), "int").clamp(min=1), i.torch.tensor([10, 10]), i.torch.tensor([3, 3])),
+            (
+                t((10, 2, 5)).log_softmax(2),
+                t((2, 3), "int").clamp(min=1),
+                i.torch.tensor([10, 10]),
+                i.torch.tensor([3, 3]),
+            ),
             {},
         ),
         "cosine_embedding_loss": ((t((rows, columns)), t((rows, columns)), t((rows,))), {}),
