@@ -15,6 +15,11 @@
 /* Beyond this many, device numbers are nonsense, and walking them side by side would take for ever. */
 #define DEVICES_MAX 4096u
 
+static const char *first_path(const struct perf *perf)
+{
+    return perf->file_count ? perf_text(perf, perf->paths[0]) : "no file";
+}
+
 static int compare_start(const void *a, const void *b, void *context)
 {
     const struct perf *perf = context;
@@ -90,7 +95,7 @@ int perf_sort_rows(struct perf *perf, struct error *err)
     if (!perf->has_host_start)
         perf_note(perf, PERF_NOTE_INFO, NULL,
                   "%s: ops stay in the order of the file, which does not say when they started",
-                  perf_text(perf, perf->paths[0]));
+                  first_path(perf));
     else if (perf->options.tracing_mode)
         perf_note(perf, PERF_NOTE_INFO, NULL, "tracing mode: ops stay in the order of the file");
     else {
@@ -422,7 +427,7 @@ int perf_merge_devices(struct perf *perf, struct error *err)
     if (merge.queue_count > DEVICES_MAX) {
         perf_note(perf, PERF_NOTE_WARN, NULL,
                   "%s: column 'DEVICE ID': more than %u different DEVICE IDs; devices are not merged",
-                  perf_text(perf, perf->paths[0]), DEVICES_MAX);
+                  first_path(perf), DEVICES_MAX);
     } else if (perf->options.no_merge_devices && merge.queue_count > 1) {
         perf_note(perf, PERF_NOTE_INFO, NULL, "ops of %zu devices, each by itself", merge.queue_count);
     } else if (merge.queue_count == 1) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/perf.h"
+#include "import/op_check.h"
 #include "import/op_rows.h"
 #include "present/perf_compat.h"
 #include "present/perf_html.h"
@@ -44,12 +45,20 @@ static void load(struct perf *perf, struct op_rows *rows)
         op_rows_select(rows, names, PERF_COLUMNS, NULL))
         return;
     while (op_rows_next(rows, &row, NULL) > 0) {
-        for (size_t i = 0; i < PERF_COLUMNS; i++)
+        for (size_t i = 0; i < PERF_COLUMNS; i++) {
             cells[i] = (struct perf_cell){row.cells[i].data, row.cells[i].length};
+            if (op_check_cell(op_check_of(names[i]), row.cells[i]))
+                op_rows_add_notice(rows, names[i], row.line, "line %llu: %s", (unsigned long long)row.line,
+                                   names[i]);
+        }
         if (perf_add_row(perf, cells, row.line, NULL))
             return;
     }
     perf_end_file(perf, NULL);
+    struct bytes text = {0};
+    for (size_t i = 0; i < op_rows_notice_count(rows); i++)
+        op_rows_append_notice(rows, op_rows_notice(rows, i), &text);
+    bytes_free(&text);
 }
 
 static void write_all(const struct perf *perf, FILE *out)
@@ -84,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .print_signposts = data[0] & 4,
         .no_merge_devices = data[0] & 8,
         .no_host_ops = data[0] & 16,
-        .group_by = (enum perf_group_by)((data[0] >> 5) % 3),
+        .group_by = (enum perf_group_by)((data[0] >> 5) % 6),
         .id_range = data[0] & 128 ? "2-9" : NULL,
         .machines = &machines,
     };
