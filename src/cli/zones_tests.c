@@ -49,9 +49,12 @@ static const struct table_column columns[COLUMNS] = {
 static const struct outcome {
     const char *word;
     enum table_style style;
+    const char *key; /* in JSON */
 } outcomes[] = {
-    {"passed", TABLE_GOOD},    {"failed", TABLE_BAD},   {"error", TABLE_BAD},     {"skipped", TABLE_DIM},
-    {"xfailed", TABLE_NORMAL}, {"xpassed", TABLE_WARN}, {"not ended", TABLE_BAD},
+    {"passed", TABLE_GOOD, "passed"},      {"failed", TABLE_BAD, "failed"},
+    {"error", TABLE_BAD, "error"},         {"skipped", TABLE_DIM, "skipped"},
+    {"xfailed", TABLE_NORMAL, "xfailed"},  {"xpassed", TABLE_WARN, "xpassed"},
+    {"not ended", TABLE_BAD, "not_ended"},
 };
 #define OUTCOMES (sizeof outcomes / sizeof outcomes[0])
 
@@ -104,7 +107,7 @@ static void add_summary(struct view *view, const struct test_list *list)
         if (count)
             bytes_append_format(&text, "%s%s %s", shown++ ? ", " : ": ", format_count(&number, count),
                                 outcomes[o].word);
-        report_number(&view->report, outcomes[o].word, NULL, TABLE_INTEGER, count);
+        report_number(&view->report, outcomes[o].key, NULL, TABLE_INTEGER, count);
     }
     for (size_t i = 0; i < list->count; i++)
         sum_ns += list->entries[i].end_ns - list->entries[i].start_ns;
