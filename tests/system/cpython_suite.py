@@ -115,6 +115,10 @@ def differences(plain, traced):
         before, after = sorted(plain.tests.get(name, ["not run"])), sorted(traced.tests.get(name, ["not run"]))
         if before != after:
             found.append((name, " ".join(before), " ".join(after), traced.details.get(name, "")))
+    missing = [row for row in found if row[2] == "not run"]
+    if len(missing) > 1:  # the process died before them
+        found = [row for row in found if row not in missing]
+        found.append(("tests that were never reached", "none", str(len(missing)), f"from {missing[0][0]} on\n{traced.text[-1500:]}"))
     if plain.status != traced.status and not found:
         found.append(("exit status", str(plain.status), str(traced.status), traced.text[-2000:]))
     return found
