@@ -65,7 +65,8 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
     bool has_failed = false;
     if (run_delay == -2)
         run_delay = run_delay_open();
-    uint64_t asked_ns = clock_raw_ns(), before_ns = run_delay_ns(run_delay);
+    uint64_t asked_ns = clock_raw_ns();
+    int64_t before_ns = run_delay_ns(run_delay);
     uint64_t start_ns = clock_raw_ns();
     for (unsigned long long i = 0; i < calls; i++) {
         PyObject *result = PyObject_Vectorcall(callable, call.slots + 1,
@@ -77,7 +78,7 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
         Py_DECREF(result);
     }
     uint64_t called_ns = clock_raw_ns();
-    uint64_t between_ns = run_delay_ns(run_delay);
+    int64_t between_ns = run_delay_ns(run_delay);
     Py_XDECREF(call.names);
     if (has_failed)
         return NULL;
@@ -88,8 +89,9 @@ static PyObject *time_calls(PyObject *self, PyObject *arguments)
             return NULL;
         Py_DECREF(result);
     }
-    uint64_t end_ns = clock_raw_ns(), after_ns = run_delay_ns(run_delay), done_ns = clock_raw_ns();
-    uint64_t gap_ns = resumed_ns - called_ns;
+    uint64_t end_ns = clock_raw_ns();
+    int64_t after_ns = run_delay_ns(run_delay);
+    uint64_t done_ns = clock_raw_ns(), gap_ns = resumed_ns - called_ns;
     uint64_t dispatch_ns =
         run_delay_less(called_ns - start_ns, between_ns - before_ns, start_ns - asked_ns + gap_ns);
     uint64_t total_ns =

@@ -32,6 +32,17 @@ struct server {
     int run_delay; /* descriptor */
 };
 
+/* Where delays are read: nowhere, from this thread, or from the worker itself. */
+struct delay_source {
+    int descriptor;
+    uint64_t (*read)(void);
+};
+
+static int64_t read_delay(const struct delay_source *source)
+{
+    return source->read ? (int64_t)source->read() : run_delay_ns(source->descriptor);
+}
+
 struct burst_times {
     uint64_t start_ns, called_ns;
     uint64_t dispatch_ns, total_ns; /* of the whole burst; what others had the CPU for is taken off */
@@ -74,22 +85,27 @@ static const struct opscope_overhead_op calibration_ops[] = {
 
 /* --- timing --- */
 
+static const struct delay_source no_delay = {.descriptor = -1};
+
 /* 0, or what the op returned. Whether another process had the CPU meanwhile is asked outside the timed stretches. */
-static int time_burst(int run_delay, const struct opscope_overhead_op *op, void *context, uint64_t calls,
-                      struct burst_times *times)
+static int time_burst(const struct delay_source *delay, const struct opscope_overhead_op *op, void *context,
+                      uint64_t calls, struct burst_times *times)
 {
     int (*call)(void *) = op->call;
     int status = 0;
-    uint64_t asked_ns = clock_raw_ns(), before_ns = run_delay_ns(run_delay);
+    uint64_t asked_ns = clock_raw_ns();
+    int64_t before_ns = read_delay(delay);
     times->start_ns = clock_raw_ns();
     for (uint64_t i = 0; i < calls && !status; i++)
         status = call(context);
     times->called_ns = clock_raw_ns();
-    uint64_t between_ns = run_delay_ns(run_delay), resumed_ns = clock_raw_ns();
+    int64_t between_ns = read_delay(delay);
+    uint64_t resumed_ns = clock_raw_ns();
     if (op->synchronize && !status)
         status = op->synchronize(context);
-    uint64_t end_ns = clock_raw_ns(), after_ns = run_delay_ns(run_delay), done_ns = clock_raw_ns();
-    uint64_t gap_ns = resumed_ns - times->called_ns;
+    uint64_t end_ns = clock_raw_ns();
+    int64_t after_ns = read_delay(delay);
+    uint64_t done_ns = clock_raw_ns(), gap_ns = resumed_ns - times->called_ns;
     times->dispatch_ns = run_delay_less(times->called_ns - times->start_ns, between_ns - before_ns,
                                         times->start_ns - asked_ns + gap_ns);
     times->total_ns = times->dispatch_ns +
@@ -110,7 +126,7 @@ static double measure_loop(void)
     double least = INFINITY;
     for (unsigned i = 0; i < 200; i++) {
         struct burst_times t;
-        time_burst(-1, &nothing, NULL, 20, &t);
+        time_burst(&no_delay, &nothing, NULL, 20, &t);
         double ns = (double)t.dispatch_ns / 20;
         least = ns < least ? ns : least;
     }
@@ -176,18 +192,20 @@ static void measure_prepared(const struct server *s, const struct request *r, vo
     bool was_idle = r->is_first && wait_until_idle();
     struct burst_times ignored;
     /* What is recorded is compared with what was recorded, which knows of no others: nothing is taken off then. */
-    int run_delay = r->is_traced ? -1 : s->run_delay;
+    struct delay_source delay = {s->run_delay, s->options->delay_ns};
+    if (r->is_traced)
+        delay = no_delay;
     if (r->warmup)
-        result->status = time_burst(-1, r->op, context, r->warmup, &ignored);
+        result->status = time_burst(&no_delay, r->op, context, r->warmup, &ignored);
     if (!result->status && was_idle)
         result->is_early = goes_on_working();
     signpost(s, "start", r->op->name);
     for (uint64_t i = 0; i < r->repeats && !result->status; i++) {
-        result->status = time_burst(run_delay, r->op, context, r->calls, &result->bursts[2 * i]);
+        result->status = time_burst(&delay, r->op, context, r->calls, &result->bursts[2 * i]);
         if (r->is_traced)
             pause_ns(GAP_NS);
         if (!result->status)
-            result->status = time_burst(run_delay, r->op, context, r->calls, &result->bursts[2 * i + 1]);
+            result->status = time_burst(&delay, r->op, context, r->calls, &result->bursts[2 * i + 1]);
         if (r->is_traced)
             pause_ns(GAP_NS);
     }

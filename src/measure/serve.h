@@ -19,6 +19,7 @@ struct serve_options {
     const struct opscope_overhead_inputs *inputs;
     void (*signpost)(const char *header, const char *message); /* in a session; may be NULL */
     const char *(*reason)(int code);                           /* why a call failed; NULL: strerror */
+    uint64_t (*delay_ns)(void); /* how long calls have waited for the CPU so far; NULL: this thread has */
 };
 
 /* Answers until it is asked to quit, or the pipe ends. */
