@@ -22,6 +22,7 @@ struct cutting {
     struct trace *trace;
     const struct trace_cut *cut;
     struct trace_writer *writer;
+    uint32_t nesting;                              /* of processes and tracks that are being made */
     bool *process_wanted;                          /* by process id */
     uint32_t *names, *tracks, *processes, *clocks; /* ids of the new trace; TRACE_NONE = not made yet */
     struct cut_zone *zones;
@@ -53,17 +54,25 @@ static uint32_t map_name(struct cutting *c, uint32_t id)
     return c->names[id];
 }
 
+#define BEING_MADE (TRACE_NONE - 1) /* a damaged trace may say that a process descends from itself */
+#define MOST_NESTED 1000u           /* or from more than this many: their parents are left out */
+
 static uint32_t map_process(struct cutting *c, uint32_t id)
 {
     const struct trace_process *process = trace_get_process(c->trace, id);
-    if (!process || c->processes[id] != TRACE_NONE)
-        return process ? c->processes[id] : TRACE_NONE;
+    if (!process || c->processes[id] == BEING_MADE)
+        return TRACE_NONE;
+    if (c->processes[id] != TRACE_NONE)
+        return c->processes[id];
     struct trace_process copy = *process;
     copy.id = TRACE_NONE;
-    copy.parent = process->parent < trace_process_count(c->trace) && process->parent != id &&
+    c->processes[id] = BEING_MADE;
+    c->nesting++;
+    copy.parent = process->parent < trace_process_count(c->trace) && c->nesting < MOST_NESTED &&
                           c->process_wanted[process->parent]
                       ? map_process(c, process->parent)
                       : TRACE_NONE;
+    c->nesting--;
     return c->processes[id] = trace_writer_process(c->writer, &copy);
 }
 
@@ -97,8 +106,9 @@ static uint32_t map_track(struct cutting *c, uint32_t id)
     copy.id = TRACE_NONE;
     copy.process = map_process(c, track->process);
     copy.clock = map_clock(c, track->clock);
-    copy.parent =
-        track->parent < id ? map_track(c, track->parent) : TRACE_NONE; /* parents are defined first */
+    c->nesting++; /* parents are defined first */
+    copy.parent = track->parent < id && c->nesting < MOST_NESTED ? map_track(c, track->parent) : TRACE_NONE;
+    c->nesting--;
     return c->tracks[id] = trace_writer_track(c->writer, &copy);
 }
 

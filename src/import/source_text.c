@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/source_text.h"
+#include "import/source_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 
 #define MOST_BYTES ((off_t)64 << 20)
 #define TAB_COLUMNS 8u
+#define ENCODING_BYTES 40u
 
 static bool read_file(const char *path, struct bytes *out, struct stat *info)
 {
@@ -28,9 +29,9 @@ static bool read_file(const char *path, struct bytes *out, struct stat *info)
 }
 
 /* "coding: NAME" or "coding=NAME" in a comment of the first two lines; "" when there is none. */
-static void find_encoding(const struct bytes *data, char *name, size_t size)
+static void find_encoding(const char *data, size_t length_bytes, char *name, size_t size)
 {
-    const char *at = (const char *)data->data, *end = at + data->length;
+    const char *at = data, *end = data + length_bytes;
     name[0] = '\0';
     for (int line = 0; line < 2 && at < end; line++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -64,7 +65,7 @@ static void translate_name(char *name)
                  {"mac-roman", "MACINTOSH"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcasecmp(name, names[i].python) == 0) {
-            snprintf(name, 40, "%s", names[i].iconv);
+            snprintf(name, ENCODING_BYTES, "%s", names[i].iconv);
             return;
         }
     for (char *c = name; *c; c++)
@@ -83,11 +84,11 @@ static void append_latin1(struct bytes *out, uint8_t byte)
 }
 
 /* UTF-8, too, goes through iconv: a broken sequence is found there. */
-static void convert(const struct bytes *data, const char *encoding, struct bytes *out)
+static void convert(const char *data, size_t length, const char *encoding, struct bytes *out)
 {
     iconv_t converter = iconv_open("UTF-8", encoding);
-    char *in = (char *)data->data;
-    size_t left = data->length;
+    char *in = (char *)(uintptr_t)data; /* iconv does not write to it */
+    size_t left = length;
     while (left && !out->failed) {
         char piece[4096], *to = piece;
         size_t room = sizeof piece;
@@ -136,40 +137,46 @@ static bool split_lines(struct source_text *source, const struct bytes *text)
     return !source->text.failed;
 }
 
-int source_text_load(struct source_text *source, const char *path, uint64_t not_after_ns, struct error *err)
+int source_text_parse(struct source_text *source, const void *data, size_t length, struct error *err)
 {
-    struct bytes data = {0}, text = {0};
-    struct stat info = {0};
-    char encoding[40];
+    const char *bytes = data;
+    struct bytes text = {0};
+    char encoding[ENCODING_BYTES];
     *source = (struct source_text){0};
-    if (!read_file(path, &data, &info)) {
-        source->state = SOURCE_MISSING;
-        bytes_free(&data);
-        return 0;
+    bool has_mark = length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
+    if (has_mark) {
+        bytes += 3;
+        length -= 3;
     }
-    uint64_t changed_ns =
-        (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)info.st_mtim.tv_nsec;
-    if (not_after_ns && changed_ns > not_after_ns) {
-        source->state = SOURCE_CHANGED;
-        bytes_free(&data);
-        return 0;
-    }
-    find_encoding(&data, encoding, sizeof encoding);
+    find_encoding(bytes, length, encoding, sizeof encoding);
     translate_name(encoding);
-    bool has_mark = data.length >= 3 && memcmp(data.data, "\xef\xbb\xbf", 3) == 0;
-    struct bytes body = data;
-    body.data += has_mark ? 3 : 0;
-    body.length -= has_mark ? 3 : 0;
-    if (body.length)
-        convert(&body, has_mark || !encoding[0] ? "UTF-8" : encoding, &text);
+    if (length)
+        convert(bytes, length, has_mark || !encoding[0] ? "UTF-8" : encoding, &text);
     bool is_fine = !text.failed && split_lines(source, &text);
-    bytes_free(&data);
     bytes_free(&text);
     if (!is_fine) {
         source_text_free(source);
-        return error_set_errno(err, ENOMEM, "%s", path);
+        return error_set_errno(err, ENOMEM, "%zu bytes of source", length);
     }
     return 0;
+}
+
+int source_text_load(struct source_text *source, const char *path, uint64_t not_after_ns, struct error *err)
+{
+    struct bytes data = {0};
+    struct stat info = {0};
+    int result = 0;
+    *source = (struct source_text){.state = SOURCE_MISSING};
+    if (read_file(path, &data, &info)) {
+        uint64_t changed_ns =
+            (uint64_t)info.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)info.st_mtim.tv_nsec;
+        if (not_after_ns && changed_ns > not_after_ns)
+            source->state = SOURCE_CHANGED;
+        else
+            result = source_text_parse(source, data.data, data.length, err);
+    }
+    bytes_free(&data);
+    return result;
 }
 
 void source_text_free(struct source_text *source)

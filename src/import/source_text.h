@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a source file, line by line, as UTF-8. A Python file may say its encoding in its first two lines
  * (PEP 263); what cannot be converted is taken as Latin-1, byte by byte, so that a line is never lost. */
-#ifndef OPSCOPE_CLI_SOURCE_TEXT_H
-#define OPSCOPE_CLI_SOURCE_TEXT_H
+#ifndef OPSCOPE_IMPORT_SOURCE_TEXT_H
+#define OPSCOPE_IMPORT_SOURCE_TEXT_H
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -23,6 +23,8 @@ struct source_text {
 /* not_after_ns: since the epoch; a file that was changed later does not say what was run. 0 = any time will do.
  * -ENOMEM only: a file that cannot be read has a state that says so. */
 int source_text_load(struct source_text *source, const char *path, uint64_t not_after_ns, struct error *err);
+/* The same of bytes in memory. */
+int source_text_parse(struct source_text *source, const void *data, size_t length, struct error *err);
 void source_text_free(struct source_text *source);
 const char *source_text_line(const struct source_text *source, uint32_t line); /* NULL when it is not there */
 

@@ -1,0 +1,4 @@
+﻿#!/usr/bin/python3
+# vim: set fileencoding=utf-8 :
+def f():
+	return 1
