@@ -82,16 +82,17 @@ static inline bool start_call(PyCodeObject *code)
 #define EVENT(name)                                                                                          \
     static PyObject *name(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 
-static inline bool has_arguments(size_t count, Py_ssize_t wanted)
+/* A C extension may fire events for code of its own (PyMonitoring_*, 3.13), of whatever type: no place in the source. */
+static inline bool has_arguments(PyObject *const *args, size_t count, Py_ssize_t wanted)
 {
-    return PyVectorcall_NARGS(count) >= wanted;
+    return PyVectorcall_NARGS(count) >= wanted && LIKELY(PyCode_Check(args[0]));
 }
 
 EVENT(on_start) /* PY_START, PY_RESUME */
 {
     (void)self;
     (void)names;
-    if (UNLIKELY(has_arguments(count, 1) && start_call((PyCodeObject *)args[0])))
+    if (UNLIKELY(has_arguments(args, count, 1) && start_call((PyCodeObject *)args[0])))
         return Py_NewRef(disable);
     Py_RETURN_NONE;
 }
@@ -100,7 +101,7 @@ EVENT(on_throw) /* resumes a suspended frame with an exception; cannot be switch
 {
     (void)self;
     (void)names;
-    if (has_arguments(count, 1))
+    if (has_arguments(args, count, 1))
         start_call((PyCodeObject *)args[0]);
     Py_RETURN_NONE;
 }
@@ -109,7 +110,7 @@ EVENT(on_end) /* PY_RETURN, PY_YIELD */
 {
     (void)self;
     (void)names;
-    if (!has_arguments(count, 1))
+    if (!has_arguments(args, count, 1))
         Py_RETURN_NONE;
     struct code_site *site = code_site_known((PyCodeObject *)args[0]);
     if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
@@ -122,7 +123,7 @@ EVENT(on_unwind)
 {
     (void)self;
     (void)names;
-    struct code_site *site = has_arguments(count, 1) ? code_site_known((PyCodeObject *)args[0]) : NULL;
+    struct code_site *site = has_arguments(args, count, 1) ? code_site_known((PyCodeObject *)args[0]) : NULL;
     if (site && !((site->special & SITE_HIDDEN) && is_disabled(site)))
         fast_end_call(&thread_stack, args[0]);
     Py_RETURN_NONE;
@@ -134,7 +135,7 @@ EVENT(on_line)
     (void)names;
     struct thread_stack *t = &thread_stack;
     const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (!has_arguments(count, 2))
+    if (!has_arguments(args, count, 2))
         Py_RETURN_NONE;
     struct code_site *site = code_site_known((PyCodeObject *)args[0]);
     if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
@@ -159,7 +160,8 @@ EVENT(on_call)
 {
     (void)self;
     (void)names;
-    if (!has_arguments(count, 3) || !hook_is_active || !opscope_is_recording() || is_python_callable(args[2]))
+    if (!has_arguments(args, count, 3) || !hook_is_active || !opscope_is_recording() ||
+        is_python_callable(args[2]))
         Py_RETURN_NONE;
     struct thread_stack *t = &thread_stack;
     struct code_site *site = code_site_known((PyCodeObject *)args[0]);
@@ -174,7 +176,7 @@ EVENT(on_c_end)
 {
     (void)self;
     (void)names;
-    if (has_arguments(count, 3))
+    if (has_arguments(args, count, 3))
         stack_end_call(args[2]);
     Py_RETURN_NONE;
 }
@@ -237,8 +239,7 @@ static bool take_tool_id(PyObject *module)
         Py_XDECREF(done);
     }
     if (tool_id < 0)
-        PyErr_SetString(PyExc_RuntimeError,
-                        "opscope: sys.monitoring has no free tool id (2, 3 and 4 are taken)");
+        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring has no free tool id (2, 3 and 4 are taken)");
     return tool_id >= 0;
 }
 
@@ -282,7 +283,7 @@ bool hook_start(unsigned flags)
     PyObject *module = monitoring();
     long events = 0;
     if (!module) {
-        PyErr_SetString(PyExc_RuntimeError, "opscope: this Python has no sys.monitoring");
+        PyErr_SetString(PyExc_RuntimeError, "this Python has no sys.monitoring");
         return false;
     }
     if (hook_is_active)
