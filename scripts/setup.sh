@@ -25,7 +25,11 @@ build|ninja-build|ninja|optional|a faster build than with make
 build|python3-dev|/usr/include/python3*/Python.h|optional|recording the calls of Python programs
 test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
+test|python3-coverage|/usr/lib/python3/dist-packages/coverage|optional|coverage beside the profiler
 test|python3-dbg|/usr/bin/python3-dbg|optional|the Python extension in a debug interpreter, with reference counts checked
+test|python3-numpy|/usr/lib/python3/dist-packages/numpy|optional|the NumPy example
+test|python3-pytest|/usr/lib/python3/dist-packages/_pytest|optional|pytest sessions under the profiler
+test|python3-pytest-xdist|/usr/lib/python3/dist-packages/xdist|optional|workers of pytest under the profiler
 test|python3-venv|/usr/lib/python3*/ensurepip|optional|the test of the Python package
 test|libpython3.11-testsuite|/usr/lib/python3*/test/test_generators.py|optional|CPython's own tests under the profiler
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests

@@ -31,7 +31,7 @@ enum {
 
 static const struct table_column columns[COLUMNS] = {
     [COLUMN_OUTCOME] = {.key = "outcome", .title = "outcome"},
-    [COLUMN_TEST] = {.key = "name", .title = "test", .shrink = 24},
+    [COLUMN_TEST] = {.key = "name", .title = "test", .shrink = 36},
     [COLUMN_LOCATION] =
         {.key = "location", .title = "location", .shown = TABLE_TERMINAL_ONLY, .shrink = 12, .drop = 3},
     [COLUMN_FILE] = {.key = "file", .shown = TABLE_DATA_ONLY},
