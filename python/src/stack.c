@@ -55,7 +55,8 @@ void stack_end_call(const void *key)
         return;
     t->call_count = i - 1;
     t->is_muted = t->calls[i - 1].was_muted;
-    if (t->calls[i - 1].is_shown || t->calls[i - 1].has_task) /* else zones that were begun inside stay: zone(...) */
+    if (t->calls[i - 1].is_shown ||
+        t->calls[i - 1].has_task) /* else zones that were begun inside stay: zone(...) */
         stack_pop_to(t->calls[i - 1].depth);
 }
 

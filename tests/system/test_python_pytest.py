@@ -296,6 +296,23 @@ class Cases:
         self.assertEqual({name: row["outcome"] for name, row in self.by_test().items()}, OUTCOMES)
         self.assertEqual(without_times(plain.stdout), without_times(self.plain("test_s.py").stdout))
 
+    def test_the_wheel_registers_the_plugin(self):
+        venv = self.path("venv")
+        if self.run_command([self.python, "-m", "venv", "--system-site-packages", venv]).status != 0:
+            self.skipTest("%s cannot make a virtual environment (Debian: python3-venv)" % self.python)
+        python = os.path.join(venv, "bin", "python")
+        pip = [python, "-m", "pip", "install", "--no-index", "--no-deps", "--no-cache-dir"]
+        env = {"OPSCOPE_WHEEL_BUILD": harness.BUILD, "PIP_FIND_LINKS": ""}
+        self.assert_status(self.run_command([*pip, os.path.join(harness.SOURCE, "python")], env=env))
+        command = [python, "-m", "pytest", *PLAIN, "test_s.py"]
+        done = self.run_command([*command, "--opscope", "--opscope-output", self.trace])
+        self.assert_status(done, 1)
+        self.assertEqual({name: row["outcome"] for name, row in self.by_test().items()}, OUTCOMES)
+        # In a run the plugin comes from two sides and must be registered once.
+        done = self.run_command([os.path.join(venv, "bin", "opscope"), "run", "-q", "-o", self.trace, *command])
+        self.assert_status(done, 1)
+        self.assertEqual(len(self.by_test()), len(OUTCOMES))
+
     # --- workers ---
 
     def test_workers_of_xdist(self):
