@@ -276,6 +276,10 @@ int overhead_check(const struct command *command, const struct overhead_check_op
         if (!status)
             fprintf(stderr, "opscope overhead: %s is the reference now\n", options->reference);
     }
+    /* A gate that looked at nothing must not pass: the wrong reference, or the wrong ops. */
+    if (!status && !options->update && gate.counts[OVERHEAD_NEW] == gate.row_count)
+        status = error_set(&err, EINVAL, "none of the ops of %s was asked for: nothing was compared",
+                           options->reference);
     overhead_gate_free(&gate);
     if (status)
         return command_fail(command, &err);

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope overhead --check: the gate.
+
+Times are real here, so two things are kept apart. What the gate does with given figures is tested on references that
+were edited (times halved, ops taken out): no load can turn a factor of two into none. That it holds on a real machine
+is tested with a load on every CPU (it must pass) and with an op that really does 30 % more work (it must be named, and
+no other). There the gate may say that it cannot tell (`undecided`): the machine changed between the reference and the
+check, a neighbour of a virtual machine came or went. It is asked again then, with a new reference, a few times. What
+it must never say is that an unchanged op is slower, or that the slow one is as it was.
+"""
+
+import csv
+import os
+import sys
+import xml.etree.ElementTree
+
+import harness
+from test_overhead import needs, needs_extension
+
+LIBRARY = os.path.join(harness.PROGRAMS, "overhead_gate_plugin.so")
+MODULE = os.path.join(harness.SOURCE, "tests", "system", "python", "overhead_gate_ops.py")
+OPS = ["gate.add", "gate.allocate", "gate.branch", "gate.copy", "gate.long", "gate.multiply", "gate.print"]
+SHORT = [op for op in OPS if op != "gate.long"]
+MIN_MS = "python min dispatch time (ms)"
+MIN_NS = "min (ns)"
+LIMIT_S = 900
+ATTEMPTS = 6
+
+
+class GateCase(harness.TestCase):
+    def overhead(self, *words, ops=LIBRARY, **options):
+        options.setdefault("timeout", LIMIT_S)
+        return self.opscope("overhead", "--ops", ops, "-q", *words, **options)
+
+    def make_reference(self, name="ref.csv", *words, **options):
+        done = self.overhead("--check", name, "--update", *words, **options)
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("is the reference now", done.stderr)
+        return self.path(name)
+
+    def check(self, *words, status=0, reference="ref.csv", **options):
+        """The gate's JSON."""
+        done = self.overhead("--check", reference, "--json", *words, **options)
+        self.assertEqual(done.status, status, done)
+        return done.json()
+
+    def verdicts(self, gate):
+        return {row["op"]: row["verdict"] for row in gate["rows"]}
+
+    def read(self, name="ref.csv"):
+        with open(self.path(name), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return rows
+
+    def write(self, name, rows):
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def scale(self, rows, factor, which):
+        """The same rows with the times of some ops changed."""
+        changed = [dict(row) for row in rows]
+        for row in changed:
+            if which(row["op"]):
+                row[MIN_NS] = str(float(row[MIN_NS]) * factor)
+                row[MIN_MS] = str(round(float(row[MIN_NS]) / 1e6, 3))
+        return changed
+
+
+def is_calibration(op):
+    return op.startswith("calibration.")
+
+
+def is_op(op):
+    return not is_calibration(op)
+
+
+class Figures(GateCase):
+    """What is made of given figures."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_reference()
+
+    def test_reference_has_what_the_gate_needs(self):
+        rows = self.read()
+        self.assertEqual([row["op"] for row in rows if is_op(row["op"])], OPS)
+        self.assertGreaterEqual(len([row for row in rows if is_calibration(row["op"])]), 4)
+        self.assertEqual(sorted(row["op"] for row in rows), [row["op"] for row in rows])
+        for row in rows:
+            self.assertGreater(float(row[MIN_NS]), 0, row)
+            self.assertGreater(int(row["repeats"]), 20, "a reference comes from several processes")
+        shown = self.opscope_json("overhead", "--show", "ref.csv")
+        self.assertEqual(sorted(row["op"] for row in shown["rows"]), OPS)
+        self.assertEqual(shown["calibration_ops"], len(rows) - len(OPS))
+
+    def test_twice_the_time_is_slower(self):
+        rows = self.read()
+        self.write("half.csv", self.scale(rows, 0.5, lambda op: op in ("gate.add", "gate.print")))
+        gate = self.check("--patience", "10min", reference="half.csv", status=1)
+        verdicts = self.verdicts(gate)
+        self.assertEqual([op for op in OPS if verdicts[op] == "slower"], ["gate.add", "gate.print"], gate)
+        self.assertFalse(gate["passes"])
+        self.assertEqual(gate["slower"], 2)
+        for row in gate["rows"]:
+            if row["verdict"] == "slower":
+                self.assertGreaterEqual(row["rounds"], 7)
+                self.assertRegex(row["reason"], r"times the reference on this machine, in all of \d+ rounds")
+        # The bound can be moved.
+        gate = self.check("--tolerance", "4", reference="half.csv")
+        self.assertEqual(gate["slower"], 0)
+
+    def test_another_machine_is_taken_out(self):
+        """All was half as long there, the calibration ops too: a machine twice as fast, not slower ops."""
+        self.write("fast.csv", self.scale(self.read(), 0.5, lambda op: True))
+        gate = self.check(reference="fast.csv")
+        self.assertEqual(gate["slower"], 0)
+        self.assertTrue(gate["is_normalised"])
+        self.assertTrue(1.5 < gate["factor"] < 3.5, gate["factor"])
+        # As they are, all are slower.
+        gate = self.check("--absolute", "--patience", "10min", reference="fast.csv", status=1)
+        self.assertFalse(gate["is_normalised"])
+        self.assertEqual(gate["slower"], len(OPS), gate)
+
+    def test_reference_without_calibration_is_absolute(self):
+        rows = [row for row in self.read() if is_op(row["op"])]
+        self.write("plain.csv", self.scale(rows, 2.5, is_op))
+        done = self.overhead("--check", "plain.csv", "--all")
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("absolute times: the reference has no calibration ops", done.stdout)
+        self.assertIn("faster", done.stdout)
+
+    def test_calibration_that_disagrees_decides_nothing(self):
+        """One calibration op ten times as long: nothing is known about the machine, so nothing is slower."""
+        rows = self.scale(self.read(), 10, lambda op: op == "calibration.integer")
+        self.write("odd.csv", self.scale(rows, 0.7, lambda op: op == "gate.add"))
+        done = self.overhead("--check", "odd.csv", "--patience", "1s")
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("the calibration ops do not agree", done.stdout)
+        self.assertIn("undecided", done.stdout)
+        done = self.overhead("--check", "odd.csv", "--patience", "1s", "--strict")
+        self.assertEqual(done.status, 1, done)
+
+    def test_missing_new_and_failed(self):
+        rows = [row for row in self.read() if row["op"] != "gate.copy"]
+        self.write("ref.csv", rows)
+        gate = self.check(
+            "--patience", "10min", env={"GATE_HIDE_OP": "gate.add", "GATE_FAIL_OP": "gate.print"}, status=1
+        )
+        verdicts = self.verdicts(gate)
+        self.assertEqual(verdicts["gate.add"], "missing")
+        self.assertEqual(verdicts["gate.copy"], "new")
+        self.assertEqual(verdicts["gate.print"], "failed")
+        reasons = {row["op"]: row["reason"] for row in gate["rows"]}
+        self.assertIn("No such device", reasons["gate.print"])
+        gate = self.check("--allow-missing", env={"GATE_HIDE_OP": "gate.add"})
+        self.assertEqual(gate["missing"], 1)
+        # Only what was asked for can be missing.
+        gate = self.check("--op", "gate.b*", env={"GATE_HIDE_OP": "gate.add"})
+        self.assertEqual(list(self.verdicts(gate)), ["gate.branch"])
+        self.assertEqual(self.overhead("--check", "ref.csv", "--op", "gate.copy").status, 2)
+
+    def test_junit_and_page(self):
+        rows = [row for row in self.read() if row["op"] != "gate.copy"]
+        self.write("half.csv", self.scale(rows, 0.5, lambda op: op == "gate.branch"))
+        gate = self.check(
+            "--patience", "10min", "--junit", "out.xml", "--html", "out.html", reference="half.csv", status=1
+        )
+        suite = xml.etree.ElementTree.parse(self.path("out.xml")).getroot().find("testsuite")
+        self.assertEqual(suite.get("tests"), str(len(OPS)))
+        self.assertEqual(suite.get("failures"), "1")
+        self.assertEqual(suite.get("skipped"), str(gate["undecided"]))
+        failed = [case for case in suite.findall("testcase") if case.find("failure") is not None]
+        self.assertEqual([case.get("name") for case in failed], ["gate.branch"])
+        self.assertIn("slower: ", failed[0].find("failure").get("message"))
+        properties = {item.get("name"): item.get("value") for item in suite.find("properties")}
+        self.assertEqual(properties["reference"], "half.csv")
+        with open(self.path("out.html"), encoding="utf-8") as file:
+            page = file.read()
+        for op in OPS:
+            self.assertIn(op, page)
+        self.assertIn('<span class="bad">failed</span>', page)
+        self.assertEqual(page.count('class="strip"'), len(OPS))
+        for word in ("http:", "https:", "src="):
+            self.assertNotIn(word, page.replace("http://www.w3.org/2000/svg", ""))
+
+
+class Files(GateCase):
+    """References that cannot be used, and writing them."""
+
+    def refused(self, text, message):
+        with open(self.path("bad.csv"), "w", encoding="utf-8") as file:
+            file.write(text)
+        for words in (("--ops", LIBRARY, "--check", "bad.csv"), ("--show", "bad.csv")):
+            done = self.opscope("overhead", *words)
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_bad_references(self):
+        heading = "op,count,python min dispatch time (ms)\n"
+        self.refused("", "bad.csv: empty")
+        self.refused("op,count\n", 'bad.csv:1: no column "python min dispatch time (ms)"')
+        self.refused("name\n", 'bad.csv:1: no column "op"')
+        self.refused(heading + "a,1,x\n", "bad.csv:2:3: python min dispatch time (ms): this is no number")
+        self.refused(heading + "a,1,-1\n", "bad.csv:2:3: python min dispatch time (ms): a negative value")
+        self.refused(heading + "a,1,1\na,1,1\n", 'bad.csv:3:1: op "a" was there on line 2 already')
+        self.refused(heading + "a,1\n", 'no time for op "a"')
+        self.refused("\x7fELF\0\1\2", 'no column "op"')
+
+    def test_usage(self):
+        done = self.overhead("--check", "none.csv")
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("no reference yet (--check none.csv --update makes one)", done.stderr)
+        done = self.overhead("--junit", "x.xml")
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("--junit is for the gate", done.stderr)
+        for tolerance in ("0.9", "x", "", "nan", "13%"):
+            done = self.overhead("--check", "none.csv", "--update", "--tolerance", tolerance)
+            self.assertEqual(done.status, 2, done)
+            self.assertIn("a factor of 1 or more was expected", done.stderr)
+        self.assertFalse(os.path.exists(self.path("none.csv")))
+        done = self.overhead("--check", "none.csv", "--update", "--trace")
+        self.assertEqual(done.status, 2, done)
+
+    def test_update(self):
+        """Whole or not at all; never with fewer ops than it had, unseen."""
+        words = ("--op", "gate.add", "--op", "gate.print")
+        self.make_reference("part.csv", *words)
+        self.assertEqual([row["op"] for row in self.read("part.csv") if is_op(row["op"])], ["gate.add", "gate.print"])
+        before = self.read("part.csv")
+        done = self.overhead("--check", "part.csv", "--update", "--op", "gate.add")
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("part.csv has 1 ops that were not asked for now", done.stderr)
+        self.assertEqual(self.read("part.csv"), before)
+        # A slower op is said, and becomes the reference.
+        self.write("part.csv", self.scale(before, 0.5, lambda op: op == "gate.add"))
+        done = self.overhead("--check", "part.csv", "--update", "--patience", "10min", *words)
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("1 slower", done.stdout)
+        after = {row["op"]: float(row[MIN_NS]) for row in self.read("part.csv")}
+        self.assertGreater(after["gate.add"], 0.75 * float(dict((r["op"], r) for r in before)["gate.add"][MIN_NS]))
+        # A folder that cannot be written: the message, status 2, and no remains.
+        done = self.overhead("--check", "no/such/ref.csv", "--update", *words)
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("no/such/ref.csv", done.stderr)
+        self.assertEqual([name for name in os.listdir(self.folder) if "tmp" in name], [])
+
+    def test_show_every_form(self):
+        with open(self.path("v.csv"), "w", encoding="utf-8") as file:
+            file.write(
+                "op,count,python min dispatch time (ms),python mean dispatch time(ms),"
+                "python mean dispatch + sync time (ms),C++ mean dispatch time (ms)\n"
+                "ttnn.add,800,0.021,0.024,0.11,0.009\n<b>&\x1b,1,0.5,0.5,0.6,\n"
+            )
+        done = self.opscope("overhead", "--show", "v.csv")
+        self.assertEqual(done.status, 0, done)
+        self.assertIn("21.000 us", done.stdout)
+        self.assertIn("no calibration ops", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        rows = self.opscope_json("overhead", "--show", "v.csv")["rows"]
+        self.assertEqual([row["op"] for row in rows], ["<b>&\x1b", "ttnn.add"])
+        self.assertEqual(rows[1]["native_ns"], 9000)
+        done = self.opscope("overhead", "--show", "v.csv", "--html", "-")
+        self.assertIn("&lt;b&gt;&amp;", done.stdout)
+        self.assertNotIn("<b>&", done.stdout)
+        done = self.opscope("overhead", "--show", "v.csv", "--csv")
+        self.assertEqual(done.stdout.count("\n"), 3)
+
+    def test_the_vendors_reference(self):
+        path = harness.reference_data("tenstorrent", "host_overhead_reference.txt")
+        shown = self.opscope_json("overhead", "--show", path)
+        self.assertEqual(shown["ops"], 383)
+        gate = self.check(reference=path, status=1)
+        self.assertEqual(gate["missing"], 383)
+        self.assertEqual(gate["new"], len(OPS))
+        self.assertFalse(gate["is_normalised"])
+        self.assertEqual(gate["compared"], "absolute times: the reference has no calibration ops")
+
+
+class Load(GateCase):
+    """Must show 3, on this machine as it is."""
+
+    def start_load(self):
+        """Something that computes on every CPU, and as much again that is not pinned."""
+        for cpu in os.sched_getaffinity(0):
+            self.start(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: sum(range(1000))"])
+            self.start(["sh", "-c", "while :; do :; done"])
+
+    @harness.needs_command("taskset")
+    def test_unchanged_ops_pass_under_load(self):
+        """20 times of 20 in `make test-long`; the reference was made without the load."""
+        self.make_reference()
+        self.start_load()
+        for _ in range(20 if harness.REPEAT > 1 else 3):
+            gate = self.check("--patience", "20s")
+            self.assertEqual((gate["slower"], gate["failed"], gate["missing"]), (0, 0, 0), gate)
+            self.assertTrue(gate["passes"])
+
+    def find_slow(self, op, ops, others):
+        """The gate's verdict on an op that does 30 % more, against a reference made just before."""
+        for _ in range(ATTEMPTS):
+            self.make_reference(ops=ops)
+            done = self.overhead(
+                "--check", "ref.csv", "--json", "--patience", "2min", ops=ops, env={"GATE_SLOW_OP": op}
+            )
+            self.assertIn(done.status, (0, 1), done)
+            verdicts = self.verdicts(done.json())
+            for name in others:
+                self.assertNotEqual(verdicts[name], "slower", done)
+            if verdicts[op] == "slower":
+                self.assertEqual(done.status, 1, done)
+                return
+            self.assertNotEqual(done.json()["margin"], 1)
+            print(f"{op} is {verdicts[op]}; asking again", file=sys.stderr)
+        self.fail(f"{op} does 30 % more work, and was not found in {ATTEMPTS} attempts: {done}")
+
+    def test_a_slow_op_is_named_alone(self):
+        for op in SHORT if harness.REPEAT > 1 else ("gate.branch", "gate.multiply"):
+            with self.subTest(op):
+                self.find_slow(op, LIBRARY, [name for name in OPS if name != op])
+
+    @needs_extension
+    def test_a_slow_python_op_is_named_alone(self):
+        names = ["py.add", "py.join", "py.look_up", "py.sort"]
+        for op in names[:3] if harness.REPEAT > 1 else ("py.look_up",):
+            with self.subTest(op):
+                self.find_slow(op, MODULE, [name for name in names if name != op])
+
+
+class Pytest(GateCase):
+    """The ways in through pytest, with the real one."""
+
+    def pytest(self, *words, **env):
+        path = os.pathsep.join([harness.BUILD, os.environ["PATH"]])
+        command = ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", "-q", *words]
+        return self.run_command(command, env={"PATH": path, **env}, timeout=LIMIT_S)
+
+    @needs("pytest")
+    @needs("numpy")
+    def test_entry_with_the_vendors_options(self):
+        entry = os.path.join(harness.SOURCE, "python", "opscope", "host_overhead", "profile_host_overhead.py")
+        done = self.pytest(entry, "--input-method", "cli", "--cli-input", "out::numpy.add")
+        self.assertEqual(done.status, 0, done)
+        rows = self.read("out/host_overhead_numpy.add.csv")
+        self.assertEqual([row["op"] for row in rows], ["numpy.add"])
+        done = self.pytest(entry, "--input-method", "cli", "--cli-input", "all", "--ops", LIBRARY)
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual([row["op"] for row in self.read("all/host_overhead_profiler_output.csv")], OPS)
+        done = self.pytest(entry, "--input-method", "cli", "--cli-input", "out::numpy.no_such")
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("none of the", done.stdout)
+
+    @needs("pytest")
+    def test_example_for_users(self):
+        example = os.path.join(harness.SOURCE, "examples", "ci", "test_host_overhead.py")
+        done = self.pytest(example, OVERHEAD_REFERENCE=self.path("ref.csv"), OVERHEAD_OPS=LIBRARY)
+        self.assertIn("1 skipped", done.stdout)
+        self.make_reference()
+        env = {"OVERHEAD_REFERENCE": self.path("ref.csv"), "OVERHEAD_OPS": LIBRARY}
+        done = self.pytest(example, **env)
+        self.assertEqual(done.status, 0, done)
+        self.assertRegex(done.stdout, r"[1-7] passed")
+        self.write("ref.csv", self.scale(self.read(), 0.4, lambda op: op == "gate.print"))
+        done = self.pytest(example, **env)
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("1 failed", done.stdout)
+        self.assertIn("gate.print is slower", done.stdout)
+
+
+if __name__ == "__main__":
+    import unittest
+
+    unittest.main()
