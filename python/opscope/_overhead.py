@@ -83,10 +83,18 @@ def pause():
         pass
 
 
+def spin(seconds):
+    """Lets other threads run, but never sleeps: an idle CPU lowers its clock, and the next calls would be slower."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0)
+
+
 def is_working():
-    before = time.process_time()
-    time.sleep(WATCH_S)
-    return time.process_time() - before > WATCH_S / 10
+    """Are other threads of the process at work?"""
+    everything, own = time.process_time(), time.thread_time()
+    spin(WATCH_S)
+    return time.process_time() - everything > time.thread_time() - own + WATCH_S / 10
 
 
 def wait_until_idle():
@@ -96,7 +104,7 @@ def wait_until_idle():
 
 def goes_on_working():
     """Does the process work on although synchronize said that all is done?"""
-    time.sleep(SETTLE_S)
+    spin(SETTLE_S)
     return is_working()
 
 
@@ -132,7 +140,7 @@ class Worker:
 
     def measure(self, question):
         answer = {"op": question["op"], "dispatch_ns": [], "total_ns": [], "windows": [], "error": None}
-        answer.update(left_out=None, is_memory=False, is_early=False)
+        answer.update(left_out=None, is_memory=False, is_early=False, slow_ns=0)
         op = self.ops[question["op"]]
         try:
             self.measure_op(op, question, answer)
@@ -148,7 +156,9 @@ class Worker:
         made = op.make()
         was_idle = question["first"] and wait_until_idle()
         if question["warmup"]:
-            self.burst(made, question["warmup"], op.synchronize)
+            answer["slow_ns"] = self.find_slow(made, op, question)
+            if answer["slow_ns"]:
+                return
         if was_idle:
             answer["is_early"] = goes_on_working()
         if question["first"]:
@@ -166,6 +176,17 @@ class Worker:
                 pause()
                 answer["windows"].append((start, called))
         self.signpost("end", op, traced)
+
+    def find_slow(self, made, op, question):
+        """Warms up. An op whose bursts would be stopped at the time limit is not begun with: how long a call of it takes,
+        else 0. The first calls may have been slow for once, so that one more is timed."""
+        calls = question["calls"] * 2 * question["repeats"]
+        limit = question["limit_ns"]
+        total = self.burst(made, question["warmup"], op.synchronize)[4]
+        if not limit or total / question["warmup"] * calls <= limit:
+            return 0
+        total = self.burst(made, 1, op.synchronize)[4]
+        return total if total * calls > limit else 0
 
     def signpost(self, what, op, traced):
         if traced:

@@ -214,6 +214,17 @@ static void fail_op(struct overhead_op *op, enum overhead_state state, const cha
     overhead_set_text(&op->reason, reason);
 }
 
+static void fail_slow(const struct measure *m, struct overhead_op *op, uint64_t call_ns)
+{
+    char text[200];
+    snprintf(
+        text, sizeof text,
+        "a call takes %.3g s: its bursts would not end within %.3g s (--time-limit; --calls, --repeats and "
+        "--shape make them shorter)",
+        (double)call_ns / 1e9, (double)m->options.time_limit_ns / 1e9);
+    fail_op(op, OVERHEAD_HUNG, text);
+}
+
 static bool is_true(const struct measure *m, const char *key)
 {
     const struct json_node *node = json_find(&m->document, json_root(&m->document), key);
@@ -225,9 +236,13 @@ static int take_answer(struct measure *m, const char *listed_name, struct overhe
     const struct json_document *d = &m->document;
     char *error = measure_text(json_find(d, json_root(d), "error"));
     char *left_out = measure_text(json_find(d, json_root(d), "left_out"));
+    uint64_t slow_ns = 0;
     int status = 0;
+    json_unsigned_value(json_find(d, json_root(d), "slow_ns"), &slow_ns);
     if (!error || !left_out)
         status = error_set(err, ENOMEM, "no memory for an answer");
+    else if (slow_ns)
+        fail_slow(m, op, slow_ns);
     else if (*left_out)
         fail_op(op, OVERHEAD_LEFT_OUT, left_out);
     else if (*error)
@@ -266,9 +281,9 @@ static void make_question(const struct measure *m, const char *name, uint64_t re
     json_append_string(out, name, strlen(name));
     bytes_append_format(out,
                         ",\"calls\":%" PRIu64 ",\"repeats\":%" PRIu64 ",\"warmup\":%" PRIu64
-                        ",\"first\":%s,\"trace\":%s}",
+                        ",\"first\":%s,\"trace\":%s,\"limit_ns\":%" PRIu64 "}",
                         m->facts.calls, repeats, m->options.warmup, is_first ? "true" : "false",
-                        m->options.trace ? "true" : "false");
+                        m->options.trace ? "true" : "false", m->options.time_limit_ns);
     bytes_append_u8(out, 0);
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,12 +141,17 @@ static void pause_ns(uint64_t ns)
     }
 }
 
+/* Are other threads of the process at work? Watched without sleeping: an idle CPU lowers its clock, and the calls that
+ * follow would be slower for it. */
 static bool is_working(void)
 {
-    struct timespec watch = {0, WATCH_NS};
-    uint64_t before_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    nanosleep(&watch, NULL);
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns > WATCH_NS / 10;
+    uint64_t end_ns = clock_raw_ns() + WATCH_NS;
+    uint64_t all_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (clock_raw_ns() < end_ns)
+        sched_yield();
+    all_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all_ns;
+    own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
+    return all_ns > own_ns + WATCH_NS / 10;
 }
 
 /* What an earlier op left to do shall not disturb this one, nor be taken for its own: false when that does not end. */
@@ -160,14 +166,15 @@ static bool wait_until_idle(void)
 /* Does the process go on working although synchronize said that all is done? */
 static bool goes_on_working(void)
 {
-    struct timespec settle = {0, SETTLE_NS};
-    nanosleep(&settle, NULL);
+    uint64_t end_ns = clock_raw_ns() + SETTLE_NS;
+    while (clock_raw_ns() < end_ns)
+        sched_yield();
     return is_working();
 }
 
 struct request {
     const struct opscope_overhead_op *op;
-    uint64_t calls, repeats, warmup;
+    uint64_t calls, repeats, warmup, limit_ns;
     bool is_traced, is_first;
 };
 
@@ -175,6 +182,7 @@ struct result {
     struct burst_times *bursts; /* without, then with synchronisation, a pair a repeat */
     int status;
     bool is_early;
+    uint64_t slow_ns; /* of a call that takes so long that the bursts would not end in time; 0: it does not */
 };
 
 static void signpost(const struct server *s, const char *what, const char *name)
@@ -184,6 +192,20 @@ static void signpost(const struct server *s, const char *what, const char *name)
         return;
     snprintf(header, sizeof header, "%s %.280s", what, name);
     s->options->signpost(header, NULL);
+}
+
+/* An op whose bursts would be stopped at the time limit is not begun with. The first calls may have been slow for once,
+ * so that one more is timed. */
+static void find_slow(const struct request *r, void *context, const struct burst_times *warmup,
+                      struct result *result)
+{
+    double calls = (double)r->calls * 2 * (double)r->repeats, limit_ns = (double)r->limit_ns;
+    struct burst_times one;
+    if (!r->limit_ns || (double)warmup->total_ns / (double)r->warmup * calls <= limit_ns)
+        return;
+    result->status = time_burst(&no_delay, r->op, context, 1, &one);
+    if (!result->status && (double)one.total_ns * calls > limit_ns)
+        result->slow_ns = one.total_ns;
 }
 
 static void measure_prepared(const struct server *s, const struct request *r, void *context,
@@ -197,6 +219,10 @@ static void measure_prepared(const struct server *s, const struct request *r, vo
         delay = no_delay;
     if (r->warmup)
         result->status = time_burst(&no_delay, r->op, context, r->warmup, &ignored);
+    if (!result->status && r->warmup)
+        find_slow(r, context, &ignored, result);
+    if (result->slow_ns)
+        return;
     if (!result->status && was_idle)
         result->is_early = goes_on_working();
     signpost(s, "start", r->op->name);
@@ -262,7 +288,7 @@ static void write_figures(struct json *json, const char *key, const struct reque
 {
     json_key(json, key);
     json_array(json, JSON_INLINE);
-    for (uint64_t i = 0; i < r->repeats && !result->status; i++) {
+    for (uint64_t i = 0; i < r->repeats && !result->status && !result->slow_ns; i++) {
         const struct burst_times *t = &result->bursts[2 * i + !is_total];
         json_real(json, (double)(is_total ? t->total_ns : t->dispatch_ns) / (double)r->calls);
     }
@@ -273,7 +299,7 @@ static void write_windows(struct json *json, const struct request *r, const stru
 {
     json_key(json, "windows");
     json_array(json, JSON_INLINE);
-    for (uint64_t i = 0; i < r->repeats && !result->status && r->is_traced; i++) {
+    for (uint64_t i = 0; i < r->repeats && !result->status && !result->slow_ns && r->is_traced; i++) {
         json_array(json, JSON_INLINE);
         json_unsigned(json, result->bursts[2 * i + 1].start_ns);
         json_unsigned(json, result->bursts[2 * i + 1].called_ns);
@@ -303,6 +329,7 @@ static void answer_measure(const struct server *s, const struct request *r)
     json_member_text(&json, "left_out", NULL);
     json_member_bool(&json, "is_memory", result.status == ENOMEM);
     json_member_bool(&json, "is_early", result.is_early);
+    json_member_unsigned(&json, "slow_ns", result.slow_ns);
     json_end(&json);
     free(result.bursts);
     finish_answer(s, &json);
@@ -349,6 +376,7 @@ static bool answer(const struct server *s, const struct json_document *d)
     struct request r = {.calls = number_of(d, "calls"),
                         .repeats = number_of(d, "repeats"),
                         .warmup = number_of(d, "warmup"),
+                        .limit_ns = number_of(d, "limit_ns"),
                         .is_traced = traced && traced->kind == JSON_TRUE,
                         .is_first = first && first->kind == JSON_TRUE};
     for (size_t i = 0; i < s->count && !r.op; i++)

@@ -5,9 +5,10 @@
  *     {"do":"list"}
  *         {"provider":"torch","version":"1.13.1","pid":123,"tid":123,"loop_ns":41.5,"description":"...",
  *          "ops":[{"name":"torch.add","group":"binary","reason":null},...]}
- *     {"do":"measure","op":"torch.add","calls":20,"repeats":5,"warmup":5,"trace":false}
+ *     {"do":"measure","op":"torch.add","calls":20,"repeats":5,"warmup":5,"first":true,"trace":false,
+ *      "limit_ns":30000000000}
  *         {"op":"torch.add","dispatch_ns":[...],"total_ns":[...],"windows":[[start,end],...],
- *          "error":null,"left_out":null,"is_memory":false,"is_early":false}
+ *          "error":null,"left_out":null,"is_memory":false,"is_early":false,"slow_ns":0}
  *     {"do":"quit"}
  *
  * dispatch_ns and total_ns have a figure a repeat: ns a call, the loop's cost still in it. windows, when a trace is

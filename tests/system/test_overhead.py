@@ -280,6 +280,12 @@ class Module(Overhead):
         self.assertEqual(rows["async.forgets"]["early"], "yes")  # nothing waits for it
         self.assertEqual(rows["good.len"]["early"], "no")
 
+    def test_an_op_too_slow_for_the_limit_is_not_begun_with(self):
+        rows, found = self.measure_module("--op", "slow.*", "--op", "good.len", "--time-limit", "3s")
+        self.assert_state(rows, "slow.sleep", "hung", "a call takes 0.1", "--time-limit")
+        self.assertEqual(found["restarts"], 0)  # nothing had to be killed
+        self.assert_measured(rows["good.len"])
+
     def test_loop_cost_is_measured_and_taken_off(self):
         _, found = self.measure_module("--op", "good.len")
         self.assertGreater(found["loop_ns"], 0)

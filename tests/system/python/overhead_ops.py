@@ -32,6 +32,10 @@ def hangs():
     time.sleep(3600)
 
 
+def slow():
+    time.sleep(0.1)
+
+
 def crashes():
     ctypes.string_at(8)
 
@@ -68,6 +72,7 @@ OPS = [
     {"name": "bad.raises", "group": "bad", "call": raises},
     {"name": "bad.leaves", "group": "bad", "call": leaves},
     {"name": "bad.hangs", "group": "bad", "call": hangs},
+    {"name": "slow.sleep", "group": "slow", "call": slow},
     {"name": "bad.crashes", "group": "bad", "call": crashes},
     {"name": "bad.greedy", "group": "bad", "call": greedy},
     {"name": "async.early", "group": "async", "call": early},
