@@ -138,8 +138,9 @@ def start(package):
     wanted = words()
     if not wanted or is_own_command():
         return
-    sys.meta_path.append(Finder(package))
-    sys.meta_path.insert(0, FrameworkFinder(package))
+    last, first = Finder(package), FrameworkFinder(package)
+    sys.meta_path.append(last)
+    sys.meta_path.insert(0, first)
     if "off" in wanted:
         return
     native = load_native(package)
@@ -149,6 +150,9 @@ def start(package):
             % (sys.implementation.name, sys.version_info[0], sys.version_info[1])
         )
         return
+    # No frames of ours in the program's own tracing (coverage, pdb): only the names in question get to the Python code.
+    last.find_spec = native.find_spec_for(("opscope", "tracy"), last.find_spec)
+    first.find_spec = native.find_spec_for(("pytest", "_pytest"), first.find_spec)
     configure(wanted)
     if not is_partial and start_signpost is None:
         native.start(flags)

@@ -18,7 +18,7 @@ FUNCTION(start)
     if (!opscope_is_recording())
         Py_RETURN_FALSE;
     if (!code_sites_init()) {
-        PyErr_SetString(PyExc_RuntimeError, "opscope: no room for another code object attribute");
+        PyErr_SetString(PyExc_RuntimeError, "no room for another code object attribute");
         return NULL;
     }
     return hook_start(flags) ? PyBool_FromLong(1) : NULL;
@@ -291,7 +291,8 @@ PyMODINIT_FUNC PyInit__native(void);
 PyMODINIT_FUNC PyInit__native(void)
 {
     PyObject *made = PyModule_Create(&module);
-    if (made && (time_calls_add_to(made) != 0 || PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
+    if (made && (time_calls_add_to(made) != 0 || finder_add_to(made) != 0 ||
+                 PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
                  PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) != 0 ||
                  PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) != 0 ||
                  PyModule_AddIntConstant(made, "GC", HOOK_GC) != 0 ||

@@ -186,4 +186,8 @@ extern bool hook_is_active;
  * the one that fast.h was compiled for, and there is no limit on depth. */
 extern bool hook_is_fast;
 
+/* --- imports of the program --- */
+
+int finder_add_to(PyObject *module); /* 0, or -1 with an exception */
+
 #endif
