@@ -212,7 +212,7 @@ int diff_finish(struct diff *diff, struct error *err)
     fill_totals(diff);
     if (!status && diff->has_calls)
         status = diff_compare_calls(diff, err);
-    if (!status)
+    if (!status && diff->row_count)
         qsort(diff->rows, diff->row_count, sizeof *diff->rows, compare_rows);
     return status;
 }

@@ -421,7 +421,8 @@ static int make_groups(struct diff *diff, struct error *err)
         group->change_ns = b - a;
         group->change_percent = a > 0 ? (b - a) / a * 100 : b > 0 ? NAN : 0;
     }
-    qsort(diff->groups, diff->group_count, sizeof *diff->groups, compare_groups);
+    if (diff->group_count)
+        qsort(diff->groups, diff->group_count, sizeof *diff->groups, compare_groups);
     return 0;
 }
 

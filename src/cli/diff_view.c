@@ -101,7 +101,7 @@ static void add_rows(struct report *report, const struct diff *diff,
     if (rows.table.row_count)
         report_table(report, "rows", &rows.table);
     if (left_out)
-        report_note(report, TABLE_DIM, "and %zu rows more (--top N, --all)", left_out);
+        report_note(report, TABLE_DIM, "and %zu row%s more (--top N)", left_out, left_out == 1 ? "" : "s");
     table_free(&rows.table);
 }
 
@@ -114,7 +114,7 @@ static void add_groups(struct report *report, const struct diff *diff,
     report_heading(report, "Time by %s", diff_group_by_text(options->group_by));
     report_table(report, "groups", &groups);
     if (left_out)
-        report_note(report, TABLE_DIM, "and %zu groups more", left_out);
+        report_note(report, TABLE_DIM, "and %zu group%s more", left_out, left_out == 1 ? "" : "s");
     table_free(&groups);
 }
 

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope check: exit codes, JUnit, budgets and the configuration file, on runs whose changes are known."""
+
+import os
+import unittest
+import xml.etree.ElementTree
+
+import harness
+from test_diff import OVERHEAD_HEAD, DiffCase, Run
+
+
+class Gate(DiffCase):
+    def setUp(self):
+        super().setUp()
+        with open(self.path("opscope.toml"), "w", encoding="utf-8"):
+            pass  # so that none above this folder is found
+
+    def config(self, text, *folders):
+        folder = self.path(*folders)
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "opscope.toml"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def check(self, *arguments, status=0, **options):
+        done = self.opscope("check", *arguments, **options)
+        self.assert_status(done, status)
+        return done
+
+    def results(self, *arguments, status=0):
+        done = self.check(*arguments, "--json", status=status)
+        found = done.json()
+        self.assertEqual(found["is_passed"], status == 0)
+        return found["rows"]
+
+    def two_versions(self):
+        for version in ("before", "after"):
+            command = [harness.example("two_versions"), version]
+            self.assert_status(self.opscope("run", "-o", self.path(f"{version}.opscope"), "--", *command))
+        return self.path("before.opscope"), self.path("after.opscope")
+
+
+class Regressions(Gate):
+    def test_fails_with_junit(self):
+        before, after = self.two_versions()
+        report = self.path("check.xml")
+        done = self.check("--baseline", before, after, "--max-regress", "5%", "--junit", report, status=1)
+        self.assertIn("slower: matmul [128x512 BF16, 512x2048 BF16 -> 128x2048 BF16]", done.stdout)
+        self.assertIn("new: gelu", done.stdout)
+        suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "1"))
+        failure = suite.find("testcase/failure")
+        self.assertIn("limit +5%", failure.get("message"))
+        self.assertIn("slower: matmul", failure.text)
+
+    def test_passes_against_itself(self):
+        before, _ = self.two_versions()
+        report = self.path("check.xml")
+        self.check("--baseline", before, before, "--max-regress", "0%", "--junit", report)
+        suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "0"))
+
+    def test_faster_is_fine(self):
+        before, after = self.two_versions()
+        self.check("--baseline", after, before)
+
+    def test_metrics(self):
+        before, after = self.two_versions()
+        rows = self.results(
+            "--baseline", before, after, "--metric", "device-time", "--metric", "gap", "--metric", "count",
+            "--metric", "op:norm", "--metric", "op:matmul", "--metric", "total", status=1,
+        )  # fmt: skip
+        found = {(row["subject"], row["name"]): row["result"] for row in rows}
+        self.assertEqual(
+            found,
+            {
+                ("device-time", None): "FAILED",
+                ("gap", None): "ok",
+                ("count", None): "ok",
+                ("op", "norm"): "ok",
+                ("op", "matmul"): "FAILED",
+                ("total", None): "FAILED",
+            },
+        )
+        device = rows[0]
+        self.assertAlmostEqual(device["change_percent"], 13.1, delta=0.5)
+
+    def test_noise_does_not_fail_and_says_so(self):
+        a, b = Run(), Run()
+        for i in range(12):
+            a.op("A", 1000 + 500 * (i % 3))
+            b.op("A", 1000 + 500 * ((i * 5 + i // 3) % 3) + (1200 if i == 7 else 0))
+        self.write("a.csv", a)
+        self.write("b.csv", b)
+        rows = self.results("--baseline", "a.csv", "b.csv", "--max-regress", "5%", "--metric", "device-time")
+        self.assertGreater(rows[0]["change_percent"], 5)
+        self.assertEqual(rows[0]["result"], "noise")
+        self.assertIn("within the noise", rows[0]["remark"])
+        # The same growth of every op is none.
+        b = Run()
+        for i in range(12):
+            b.op("A", (1000 + 500 * (i % 3)) * 1.08)
+        self.write("b.csv", b)
+        rows = self.results("--baseline", "a.csv", "b.csv", "--metric", "device-time", status=1)
+        self.assertIn("more than noise", rows[0]["remark"])
+
+    def test_without_repeats_the_limit_decides(self):
+        self.write("a.csv", Run().op("A", 1000).op("B", 1000))
+        self.write("b.csv", Run().op("A", 1200).op("B", 1000))
+        rows = self.results("--baseline", "a.csv", "b.csv", "--metric", "device-time", status=1)
+        self.assertIn("no repeats", rows[0]["remark"])
+        self.check("--baseline", "a.csv", "b.csv", "--metric", "device-time", "--max-regress", "15%")
+
+    def test_what_is_not_there(self):
+        self.write("a.csv", Run().op("A", 1000))
+        self.write("b.csv", Run().op("B", 1000))
+        rows = self.results("--baseline", "a.csv", "b.csv", "--metric", "op:A", "--metric", "op:B", "--metric", "op:C", status=1)
+        self.assertEqual([row["result"] for row in rows], ["FAILED", "skipped", "FAILED"])
+        self.assertEqual(rows[0]["remark"], "this op is gone")
+        self.assertIn("neither run", rows[2]["remark"])
+
+    def test_zones(self):
+        for version in ("1", "2"):
+            done = self.opscope("run", "-o", self.path(f"{version}.opscope"), "--", harness.program("diff_zones"), version)
+            self.assert_status(done)
+        arguments = ("--baseline", "1.opscope", "2.opscope", "--metric", "zone:slow part", "--max-regress", "50%")
+        rows = self.results(*arguments, status=1)
+        self.assertIn("rank-sum", rows[0]["remark"])
+        self.check("--baseline", "2.opscope", "1.opscope", "--metric", "zone:slow part")
+        self.config(
+            '[[check.budget]]\nzone = "slow part"\nmax-count = 30\nmax-median = "10s"\n'
+            '[[check.budget]]\nzone = "step"\nmax-total = "1us"\n'
+        )
+        rows = self.results("2.opscope", status=1)
+        self.assertEqual([row["result"] for row in rows], ["ok", "ok", "FAILED"])
+        zones = {row["name"]: row for row in self.opscope_json("zones", "2.opscope", "--json")["rows"]}
+        self.assertEqual(rows[1]["now"], zones["slow part"]["p50_ns"])
+        self.assertEqual(rows[2]["now"], zones["step"]["total_ns"])
+
+    def test_overhead_csv(self):
+        self.write("a.csv", OVERHEAD_HEAD + "add,200,0.1,0.100,0.2\nmul,200,0.1,0.100,0.2\n")
+        self.write("b.csv", OVERHEAD_HEAD + "add,200,0.1,0.100,0.2\nmul,200,0.1,0.150,0.2\n")
+        rows = self.results("--baseline", "a.csv", "b.csv", "--metric", "op:mul", "--metric", "op:add", status=1)
+        self.assertEqual([row["result"] for row in rows], ["FAILED", "ok"])
+
+
+class Budgets(Gate):
+    def setUp(self):
+        super().setUp()
+        run = Run()
+        for i in range(10):
+            run.op("A", 1000 + 100 * i).op("B", 50)
+        self.write("run.csv", run)
+
+    def one(self, limit, status=0, subject='op = "A"'):
+        self.config(f"[[check.budget]]\n{subject}\n{limit}\n")
+        return self.results("run.csv", status=status)[0]
+
+    def test_figures(self):
+        for limit, now in (
+            ('max = "1.9us"', 1900),
+            ('max-mean = "1450ns"', 1450),
+            ('max-median = "1450ns"', 1450),
+            ('max-p99 = "1.9us"', 1900),
+            ('max-total = "14.5us"', 14500),
+            ("max-count = 10", 10),
+        ):
+            row = self.one(limit)
+            self.assertEqual((row["result"], row["now"]), ("ok", now), limit)
+        for limit in ('max = "1899ns"', 'max-mean = "1449ns"', 'max-total = "1us"', "max-count = 9"):
+            self.assertEqual(self.one(limit, status=1)["result"], "FAILED", limit)
+        row = self.one('max = "15us"', subject='metric = "device-time"')
+        self.assertEqual(row["now"], 15000)
+        self.assertEqual(self.one("max = 19", status=1, subject='metric = "count"')["now"], 20)
+
+    def test_missing_names(self):
+        row = self.one('max = "1s"', status=1, subject='zone = "nowhere"')
+        self.assertEqual(row["remark"], "there is no such zone")
+        row = self.one('max = "1s"\noptional = true', subject='op = "nowhere"')
+        self.assertEqual(row["result"], "skipped")
+
+    def test_regress_needs_a_baseline(self):
+        row = self.one('max-regress = "5%"')
+        self.assertEqual((row["result"], row["remark"]), ("skipped", "no baseline was given"))
+        self.config('[check]\nbaseline = "run.csv"\n[[check.budget]]\nop = "A"\nmax-regress = "5%"\n')
+        self.assertEqual([row["result"] for row in self.results("run.csv")], ["ok", "ok"])
+
+    def test_found_from_below(self):
+        self.config('[check]\nbaseline = "run.csv"\nmetric = ["op:A", "gap"]\nmax-regress = 1\n')
+        os.makedirs(self.path("deep", "er"))
+        done = self.check("../../run.csv", "--json", cwd=self.path("deep", "er"))
+        self.assertEqual([row["subject"] for row in done.json()["rows"]], ["op", "gap"])
+        self.assertEqual(done.json()["configuration"], os.path.realpath(self.path("opscope.toml")))
+        self.check("../../run.csv", "--no-config", cwd=self.path("deep", "er"), status=2)
+
+    def test_mistakes_have_a_place(self):
+        for text, message in (
+            ("[check]\nmax-regres = 5\n", "opscope.toml:2:1: [check] has no 'max-regres'; did you mean 'max-regress'?"),
+            ("[chek]\n", "opscope.toml:1:2: the configuration has no 'chek'; did you mean 'check'?"),
+            ('[check]\nmetric = ["speed"]\n', "opscope.toml:2:11: 'speed' is no metric"),
+            ('[check]\nmax-regress = "a lot"\n', "opscope.toml:2:1: 'max-regress' should be a percentage"),
+            ('[[check.budget]]\nmax = "1ms"\n', "opscope.toml:1:3: this budget does not say what it is for"),
+            ('[[check.budget]]\nzone = "a"\n', "opscope.toml:1:3: this budget has no limit"),
+            ('[[check.budget]]\nzone = "a"\nop = "b"\nmax = "1s"\n', "opscope.toml:3:1: a budget is about one thing"),
+            ('[[check.budget]]\nzone = "a"\nmax = 2\n', "opscope.toml:3:1: 'max' should be a time with its unit"),
+            ('[[check.budget]]\nzone = "a"\nmax-count = "x"\n', "opscope.toml:3:1: 'max-count' should be a whole number"),
+            ('[[check.budget]]\nzone = "a"\nmaximum = "2s"\n', "opscope.toml:3:1: a budget has no 'maximum'"),
+            ('[[check.budget]]\nmetric = "gap"\nmax-p99 = "2s"\n', "opscope.toml:3:1: 'max-p99' is for zones and ops"),
+            ('[check]\nbudget = "x"\n', "opscope.toml:2:1: budgets are written as [[check.budget]]"),
+            ("check = 1\n", "opscope.toml:1:1: 'check' should be a table"),
+            ("[check\n", "opscope.toml:1:7: the header should end with ]"),
+        ):
+            self.config(text)
+            done = self.check("run.csv", status=2)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_usage(self):
+        for arguments, message in (
+            (("run.csv",), "there is nothing to check"),
+            (("run.csv", "--metric", "gap"), "compare with --baseline"),
+            (("run.csv", "--baseline", "run.csv", "--metric", "speed"), "--metric 'speed'"),
+            (("run.csv", "--baseline", "run.csv", "--max-regress", "x"), "--max-regress"),
+            (("run.csv", "--baseline", "none.csv"), "none.csv"),
+            (("run.csv", "--config", "none.toml"), "none.toml"),
+            ((), "B"),
+        ):
+            done = self.check(*arguments, status=2)
+            self.assertIn(message, done.stderr)
+
+    def test_junit_of_odd_names(self):
+        self.config('[[check.budget]]\nop = "a<b>\\u001b&\\""\nmax = "1s"\n')
+        self.check("run.csv", "--junit", self.path("j.xml"), status=1)
+        case = xml.etree.ElementTree.parse(self.path("j.xml")).getroot().find("testsuite/testcase")
+        self.assertIn("a<b>", case.get("name"))
+
+
+if __name__ == "__main__":
+    unittest.main()
