@@ -89,7 +89,10 @@ function(opscope_python_extensions)
     string(MAKE_C_IDENTIFIER "opscope_python${suffix}" target)
     add_library(${target} MODULE ${sources})
     target_include_directories(${target} SYSTEM PRIVATE ${OPSCOPE_PYTHON_INCLUDE_${suffix}})
-    target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-plt -ftls-model=initial-exec)
+    # Debian's headers of the debug build are links to those of the other, beside a pyconfig.h of their own, which GCC
+    # would not find once it has followed the links.
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-plt -ftls-model=initial-exec
+                           $<$<C_COMPILER_ID:GNU>:-fno-canonical-system-headers>)
     target_link_libraries(${target} PRIVATE opscope_record_shared)
     # Beside the recorder in a wheel, two folders below it in a build, three in an installation.
     set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX ${suffix}

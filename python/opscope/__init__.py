@@ -12,6 +12,7 @@ Calls of Python functions are recorded by themselves. Outside a session every fu
 them changes what the program does."""
 
 import functools
+import sys
 import threading
 from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
@@ -114,13 +115,19 @@ class _Recording:
 
     lock = threading.Lock()
     count = 0
+    has_told = False
 
     @classmethod
     def change(cls, by: int) -> None:
         """With the lock held."""
         before, cls.count = cls.count, cls.count + by
         if not before:
-            _native.start(_start.flags)
+            try:
+                _native.start(_start.flags)
+            except RuntimeError as error:  # no hook can be had: never the program's trouble
+                if not cls.has_told:
+                    sys.stderr.write("opscope: Python calls are not recorded: %s\n" % error)
+                cls.has_told = True
         elif not cls.count:
             _native.stop()
 

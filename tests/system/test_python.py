@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python programs under opscope: every test runs on each interpreter that the build has an extension for."""
 
+import csv
 import os
 import shutil
 import signal
+import textwrap
 import unittest
 
 import harness
@@ -31,12 +33,11 @@ def script(name):
     return os.path.join(SCRIPTS, name)
 
 
-class Cases:
+class Tools:
     """Mixed into a test case for each interpreter, which is self.python."""
 
     python = ""
     version = (0, 0)
-    is_debug = False
 
     def profile(self, *words, **options):
         """python3 -m opscope ...; the trace is self.trace."""
@@ -64,6 +65,37 @@ class Cases:
             found[nodes[row["node"]]] = found.get(nodes[row["node"]], 0) + row["count"]
         return found
 
+    def zones(self, trace):
+        """Every zone as a row of the CSV export."""
+        done = self.opscope("export", "--format", "csv", "--what", "zones", trace)
+        self.assert_status(done)
+        return list(csv.DictReader(done.stdout.splitlines()))
+
+    def write(self, name, text, encoding="utf-8"):
+        with open(self.path(name), "w", encoding=encoding) as file:
+            file.write(textwrap.dedent(text))
+        return self.path(name)
+
+    def same(self, words, env=None, run_options=()):
+        """Runs it plainly, under opscope run and under python3 -m opscope: everything it prints is the same."""
+        env = dict(env or {}, PYTHONPATH="/somewhere:relative")
+        plain = self.run_command([self.python, *words], env=env)
+        trace = self.path("same.opscope")
+        run = self.opscope("run", "-q", "-o", trace, *run_options, "--", self.python, *words, env=env)
+        self.assertEqual((run.status, run.stdout), (plain.status, plain.stdout), run)
+        self.assertEqual(stderr_of(run), plain.stderr)
+        own = dict(env, PYTHONPATH=os.path.dirname(PACKAGE))
+        flags = [words[0]] if words[0].startswith("-X") else []
+        rest = words[len(flags) :]
+        plain = self.run_command([self.python, *words], env=own)
+        command = [self.python, *flags, "-m", "opscope", "-q", "-o", self.path("same2.opscope"), *rest]
+        joined = self.run_command(command, env=own)
+        self.assertEqual((joined.status, joined.stdout), (plain.status, plain.stdout), joined)
+        self.assertEqual(stderr_of(joined), plain.stderr)
+        return plain
+
+
+class Cases(Tools):
     # --- what is recorded ---
 
     def check_calls(self, counts):
@@ -160,23 +192,6 @@ class Cases:
         self.assertEqual(done.stdout, "True\n", done)
 
     # --- what the program sees ---
-
-    def same(self, words, env=None):
-        """Runs it plainly, under opscope run and under python3 -m opscope: everything it prints is the same."""
-        env = dict(env or {}, PYTHONPATH="/somewhere:relative")
-        plain = self.run_command([self.python, *words], env=env)
-        run = self.opscope("run", "-q", "-o", self.path("same.opscope"), "--", self.python, *words, env=env)
-        self.assertEqual((run.status, run.stdout), (plain.status, plain.stdout), run)
-        self.assertEqual(stderr_of(run), plain.stderr)
-        own = dict(env, PYTHONPATH=os.path.dirname(PACKAGE))
-        flags = [words[0]] if words[0].startswith("-X") else []
-        rest = words[len(flags) :]
-        plain = self.run_command([self.python, *words], env=own)
-        command = [self.python, *flags, "-m", "opscope", "-q", "-o", self.path("same2.opscope"), *rest]
-        joined = self.run_command(command, env=own)
-        self.assertEqual((joined.status, joined.stdout), (plain.status, plain.stdout), joined)
-        self.assertEqual(stderr_of(joined), plain.stderr)
-        return plain
 
     def test_facts_of_a_script(self):
         shutil.copy(script("facts.py"), self.path("facts.py"))
@@ -279,21 +294,21 @@ class Cases:
         self.assert_status(self.profile(), 2)
 
 
-def cases_of_each_python(loader, cases, names):
+def cases_of_each_python(loader, cases, names, kinds=("", "debug-")):
     """One class of cases an interpreter, debug builds among them; skipped ones for what is absent."""
     suite = unittest.TestSuite()
-    for kind, absent in (("", NoInterpreter), ("debug-", NoDebugInterpreter)):
+    for kind in kinds:
         found = interpreters(kind)
         for path in found:
             done = harness.run([path, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"])
             text = done.stdout.strip()
             version = tuple(int(part) for part in text.split(".")[:2])
             name = "%s%s%s" % (cases.__name__.replace("Cases", "Python"), text.replace(".", "_"), kind and "_debug")
-            facts = {"python": path, "version": version, "is_debug": bool(kind), "__module__": names["__name__"]}
+            facts = {"python": path, "version": version, "__module__": names["__name__"]}
             names[name] = type(name, (cases, harness.TestCase), facts)
             suite.addTests(loader.loadTestsFromTestCase(names[name]))
         if not found:
-            suite.addTests(loader.loadTestsFromTestCase(absent))
+            suite.addTests(loader.loadTestsFromTestCase(NoDebugInterpreter if kind else NoInterpreter))
     return suite
 
 
