@@ -216,13 +216,15 @@ int overhead_write_html(const struct overhead_run *run, const struct overhead_ga
 static int fill_times(const struct overhead_run *run, struct report *report, struct error *err)
 {
     struct overhead_times times;
-    size_t count, failed = 0, calibrations = 0;
+    size_t count, failed = 0, calibrations = 0, impossible = 0;
     size_t *order = overhead_rank(run, &count);
     if (!order)
         return error_set(err, ENOMEM, "no memory for the table");
     for (size_t i = 0; i < run->op_count; i++) {
-        calibrations += run->ops[i].is_calibration;
-        failed += !run->ops[i].is_calibration && run->ops[i].state != OVERHEAD_MEASURED;
+        const struct overhead_op *op = &run->ops[i];
+        calibrations += op->is_calibration;
+        failed += !op->is_calibration && op->state != OVERHEAD_MEASURED;
+        impossible += op->min_ns - op->rounding_ns > op->mean_ns + op->rounding_ns;
     }
     report_text(report, "file", "file", run->source);
     report_number(report, "ops", "ops", TABLE_INTEGER, count);
@@ -235,6 +237,10 @@ static int fill_times(const struct overhead_run *run, struct report *report, str
     free(order);
     if (failed)
         report_note(report, TABLE_WARN, "%zu of these ops could not be measured", failed);
+    if (impossible)
+        report_note(report, TABLE_WARN,
+                    "the minimum of %zu ops is above their mean: these figures were not measured in one run",
+                    impossible);
     if (count && !calibrations)
         report_note(report, TABLE_NORMAL,
                     "no calibration ops: as a reference it is compared without regard to the machine");

@@ -152,8 +152,6 @@ static void draw_strip(const void *context, size_t row, struct bytes *out)
         append_repeats(op, low, high, out);
     if (!isnan(op->p50_ns))
         append_mark(out, place(op->p50_ns, low, high), "#2670be", "median", op->p50_ns);
-    else if (!isnan(op->mean_ns))
-        append_mark(out, place(op->mean_ns, low, high), "#2670be", "mean", op->mean_ns);
     append_mark(out, place(op->min_ns, low, high), "#228654", "least", op->min_ns);
     if (!isnan(expected))
         append_mark(out, place(expected, low, high), "#cc6616", "reference", expected);
@@ -253,6 +251,16 @@ static void append_source(const struct overhead_run *run, struct bytes *out)
     bytes_append_text(out, "</p>\n");
 }
 
+/* Repeats, or at least percentiles: a plain CSV has neither. */
+static bool has_distributions(const struct overhead_run *run)
+{
+    for (size_t i = 0; i < run->op_count; i++) {
+        if (!isnan(run->ops[i].p50_ns))
+            return true;
+    }
+    return false;
+}
+
 int overhead_html_write(const struct overhead_run *run, const struct overhead_gate *gate, const char *title,
                         FILE *out, struct error *err)
 {
@@ -268,15 +276,16 @@ int overhead_html_write(const struct overhead_run *run, const struct overhead_ga
     if (gate)
         append_gate(gate, &page);
     append_bars(run, order, count, &page);
-    bytes_append_format(&page,
-                        "<h2>Ops by dispatch time</h2>\n<p>A mark for each repeat; green: the least, blue: "
-                        "the middle%s.</p>\n",
-                        gate ? ", orange: what the reference says for this machine" : "");
+    bytes_append_text(&page, "<h2>Ops by dispatch time</h2>\n");
+    bool has_drawing = has_distributions(run);
+    if (has_drawing)
+        bytes_append_format(&page, "<p>A mark for each repeat; green: the least, blue: the middle%s.</p>\n",
+                            gate ? ", orange: what the reference says for this machine" : "");
     html_append_find(&page, "ops");
     struct strips strips = {run, gate, order};
-    overhead_make_times_table(run, order, count, true, &times);
-    html_append_drawn_table(&times.table, "ops",
-                            &(struct html_drawn_column){OVERHEAD_TIMES_DRAWING, draw_strip, &strips}, &page);
+    struct html_drawn_column drawn = {OVERHEAD_TIMES_DRAWING, draw_strip, &strips};
+    overhead_make_times_table(run, order, count, has_drawing, &times);
+    html_append_drawn_table(&times.table, "ops", &drawn, &page);
     table_free(&times.table);
     free(order);
     return html_page_finish(&page, out, err);
