@@ -82,6 +82,12 @@ static inline uint32_t image_name(struct image *image, const char *text)
     return image_define(image, &entry, text);
 }
 
+static inline uint32_t image_task(struct image *image, const char *text, uint64_t number)
+{
+    struct name_entry entry = {.length = (uint32_t)strlen(text), .kind = NAME_TASK, .value = number};
+    return image_define(image, &entry, text);
+}
+
 /* The next chunk of a track, empty. */
 static inline struct chunk_descriptor *image_chunk(struct image *image, uint32_t chunk, uint32_t track,
                                                    uint64_t sequence, uint32_t state)

@@ -528,6 +528,108 @@ static void test_threads_that_end_are_forgotten(void **state)
     assert_int_equal(stats.threads, 500);
 }
 
+/* --- tasks --- */
+
+static uint32_t info_tracks(void)
+{
+    uint32_t count = 0;
+    while (trace_get_track(trace, count))
+        count++;
+    return count;
+}
+
+static const struct trace_track *track_of(const char *zone)
+{
+    const struct row *row = find_row(zone);
+    assert_non_null(row);
+    return trace_get_track(trace, row->track);
+}
+
+static void test_a_turn_of_a_task_is_on_its_track(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), b = image_name(&image, "b"), c = image_name(&image, "c");
+    uint32_t one = image_task(&image, "one", 7), two = image_task(&image, "two", 8);
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 10, RECORD_ZONE_BEGIN, a, 0);
+    image_record(&image, 0, 11, RECORD_TASK_BEGIN, one, 0);
+    image_record(&image, 0, 12, RECORD_ZONE_BEGIN, b, 0);
+    image_record(&image, 0, 13, RECORD_TASK_BEGIN, two, 0); /* inside the first */
+    image_zone(&image, 0, 14, 20, c);
+    image_chunk(&image, 1, 0, 1, CHUNK_SEALED)->depth_at_start = 4;
+    image_record(&image, 1, 21, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 1, 22, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 1, 23, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 1, 30, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 1, 40, RECORD_TASK_BEGIN, one, 0); /* goes on, and never ends */
+    image_record(&image, 1, 41, RECORD_ZONE_BEGIN, a, 0);
+    finish();
+    assert_int_equal(row_count, 5);
+    assert_row("a", 10, 30, 12, 0);
+    assert_row("one", 11, 23, 10, 1); /* on the thread; its time is that of the zones on the task's track */
+    assert_row("b", 12, 22, 8, 0);
+    assert_row("two", 13, 21, 6, 1);
+    assert_row("c", 14, 20, 0, 0);
+    assert_int_equal(track_of("a")->kind, TRACE_TRACK_THREAD);
+    assert_ptr_equal(track_of("one"), track_of("a"));
+    assert_int_equal(track_of("b")->kind, TRACE_TRACK_TASK);
+    assert_int_equal(track_of("b")->parent, track_of("a")->id);
+    assert_int_equal(track_of("b")->number, 7);
+    assert_string_equal(track_of("b")->name, "one");
+    assert_ptr_equal(track_of("two"), track_of("b"));
+    assert_string_equal(track_of("c")->name, "two");
+    size_t count;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(open[0].track, track_of("a")->id);
+    assert_int_equal(open[0].depth, 0);
+    assert_int_equal(open[1].track, track_of("b")->id);
+    assert_int_equal(open[1].depth, 0);
+    assert_int_equal(stats.threads, 1);
+}
+
+static void test_tasks_that_make_no_sense(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 1, RECORD_TASK_BEGIN, a, 0); /* no task, nothing, and 40 inside one another */
+    image_record(&image, 0, 2, RECORD_TASK_BEGIN, UINT32_MAX, 0);
+    for (uint64_t i = 0; i < 40; i++)
+        image_record(&image, 0, 3, RECORD_TASK_BEGIN, image_task(&image, "task", i), 0);
+    image_zone(&image, 0, 4, 5, a);
+    for (uint32_t i = 0; i < 42; i++)
+        image_record(&image, 0, 6, RECORD_ZONE_END, 0, 0);
+    assert_int_equal(finish()->zones, 43);
+    assert_int_equal(info_tracks(), 17); /* the thread, and as many as may be inside one another */
+    assert_int_equal(lost(TRACE_LOSS_UNMATCHED, true), 0);
+}
+
+static void test_short_zones_are_left_out(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), b = image_name(&image, "b"), c = image_name(&image, "c");
+    collection.collector->min_duration_ns = 10;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 10, RECORD_ZONE_BEGIN, a, 0);
+    image_zone(&image, 0, 20, 29, b);
+    image_record(&image, 0, 30, RECORD_ZONE_BEGIN, b, 0);
+    image_zone(&image, 0, 31, 32, b);
+    add_text(0, RECORD_ZONE_TEXT, 4, 0, "text", 1);
+    image_record(&image, 0, 39, RECORD_ZONE_END, 0, 0);
+    image_zone(&image, 0, 40, 50, c);
+    image_record(&image, 0, 60, RECORD_ZONE_END, 0, 0);
+    image_long_record(&image, 0, 61, RECORD_OP_BEGIN, a, 0, &(struct slot){1, 0}, 1);
+    image_record(&image, 0, 62, RECORD_ZONE_END, 0, 0);
+    assert_int_equal(finish()->zones, 3); /* an op stays */
+    assert_row("c", 40, 50, 0, 1);
+    assert_int_equal(stats.short_zones, 3);
+    for (size_t i = 0; i < row_count; i++) {
+        if (rows[i].end - rows[i].start == 50)
+            assert_int_equal(rows[i].child, 10); /* their time is their parent's own */
+    }
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -549,6 +651,9 @@ int main(void)
         CASE(test_a_long_chain_of_device_tracks),
         CASE(test_ops),
         CASE(test_threads_that_end_are_forgotten),
+        CASE(test_a_turn_of_a_task_is_on_its_track),
+        CASE(test_tasks_that_make_no_sense),
+        CASE(test_short_zones_are_left_out),
     };
     return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
 }

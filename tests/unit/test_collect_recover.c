@@ -326,15 +326,67 @@ static void test_losses_of_the_program(void **state)
     assert_int_equal(info->lost_records, 2);
 }
 
+/* A zone, a turn of a task with two zones, a zone: five of them. */
+static void add_turn(uint32_t task, uint64_t start)
+{
+    image_zone(&image, 0, start, start + 1, name);
+    image_record(&image, 0, start + 2, RECORD_TASK_BEGIN, task, 0);
+    image_zone(&image, 0, start + 3, start + 4, name);
+    image_zone(&image, 0, start + 5, start + 6, name);
+    image_record(&image, 0, start + 7, RECORD_ZONE_END, 0, 0);
+    image_zone(&image, 0, start + 8, start + 9, name);
+}
+
+static void test_zones_of_tasks(void **state)
+{
+    (void)state;
+    uint32_t one = image_task(&image, "one", 1), two = image_task(&image, "two", 2);
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_turn(one, 0);
+    add_turn(two, 10);
+    poll();
+    write_all();
+    add_turn(one, 20); /* never taken */
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 15);
+    assert_int_equal(info->lost_zones, 0);
+}
+
+static void test_zones_of_tasks_that_were_not_written(void **state)
+{
+    (void)state;
+    uint32_t one = image_task(&image, "one", 1), two = image_task(&image, "two", 2);
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_turn(one, 0);
+    poll();
+    write_all();
+    add_turn(two, 10);
+    add_turn(one, 20);
+    poll();
+    add_turn(one, 30); /* never taken */
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->zones, 10);
+    assert_int_equal(info->lost_zones, 10); /* those that the dead collector had taken */
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_written_and_met_again),       CASE(test_taken_but_not_written),
-        CASE(test_chunks_that_were_given_back), CASE(test_threads_that_ended),
-        CASE(test_nothing_was_written),         CASE(test_death_between_the_steps),
-        CASE(test_zones_that_began_before),     CASE(test_late_ends_are_told_in_the_next_chunk),
-        CASE(test_numbers_that_make_no_sense),  CASE(test_losses_of_the_program),
+        CASE(test_written_and_met_again),
+        CASE(test_taken_but_not_written),
+        CASE(test_chunks_that_were_given_back),
+        CASE(test_threads_that_ended),
+        CASE(test_nothing_was_written),
+        CASE(test_death_between_the_steps),
+        CASE(test_zones_that_began_before),
+        CASE(test_late_ends_are_told_in_the_next_chunk),
+        CASE(test_numbers_that_make_no_sense),
+        CASE(test_losses_of_the_program),
+        CASE(test_zones_of_tasks),
+        CASE(test_zones_of_tasks_that_were_not_written),
     };
     return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
 }
