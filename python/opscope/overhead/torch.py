@@ -41,6 +41,7 @@ LEFT_OUT = {
     "backward": "needs autograd",
     "record_stream": "needs a CUDA stream",
     "manual_seed": "changes the process",
+    "choose_qparams_optimized": "is for quantised models",
     "save": "writes a file",
     "import_ir_module": "reads a file",
     "wait": "is for futures",
@@ -78,6 +79,9 @@ REDUCTION = set(
     "all amax amin aminmax any argmax argmin count_nonzero logsumexp max mean median min mode nanmean nanmedian"
     " nanquantile nansum norm prod quantile std std_mean sum trace var var_mean kthvalue topk cumsum cumprod cummax"
     " cummin logcumsumexp dist equal".split()
+)
+DECOMPOSITION = set(
+    "cholesky det geqrf inverse logdet lu nuclear_norm pinverse qr slogdet svd triangular_solve frobenius_norm".split()
 )
 CONVOLUTION = ("conv", "pool", "unfold", "fold", "upsample", "grid_sampl", "pixel_", "im2col", "col2im", "affine_grid")
 SHAPE = set(
@@ -273,7 +277,7 @@ def recipes(i):
         "scatter_add": ((t((rows, columns)), 1, t((rows, 2), "zero"), t((rows, 2))), {}),
         "scatter_reduce": ((t((rows, columns)), 1, t((rows, 2), "zero"), t((rows, 2)), "sum"), {}),
         "select_scatter": ((t((rows, columns)), t((columns,)), 0, 0), {}),
-        "slice_scatter": ((t((rows, columns)), t((rows, columns))), {}),
+        "slice_scatter": ((t((rows, columns)), t((rows, columns)), 0, 0, rows, 1), {}),
         "diagonal_scatter": ((t(square), t((columns,))), {}),
         "take": ((t(), t((8,), "zero")), {}),
         "put": ((t(), t((8,), "zero"), t((8,))), {}),
@@ -354,6 +358,7 @@ def recipes(i):
         "block_diag": ((t((4, 4)), t((4, 4))), {}),
         "broadcast_tensors": ((t((1, 4)), t((4, 1))), {}),
         "cartesian_prod": ((t((4,)), t((4,))), {}),
+        "meshgrid": ((t((8,)), t((8,))), {"indexing": "ij"}),
         "is_nonzero": ((t((1,)),), {}),
         "item": ((t((1,)),), {}),
         "view_as_complex_copy": ((t((rows, 2)),), {}),
@@ -403,8 +408,11 @@ def value_of(argument, i, kind, shape):
 
 def call_from_schema(schema, i, kind, shape):
     args, kwargs = [], {}
+    is_creation = not tensor_arguments(schema)
     for argument in schema.arguments:
         if argument.has_default_value():
+            if is_creation and argument.name == "device":
+                kwargs["device"] = i.device
             continue
         value = value_of(argument, i, kind, shape)
         if argument.kwarg_only:
@@ -429,6 +437,8 @@ def group_of(name, schemas):
         return "linalg"
     if name.startswith("fft_") or short in ("stft", "istft"):
         return "fft"
+    if short.split("_")[0] in ("lstm", "gru", "rnn"):
+        return "recurrent"
     if any(word in short for word in CONVOLUTION) and short != "unfold":
         return "convolution"
     if "loss" in short or short in ("binary_cross_entropy", "kl_div"):
@@ -545,6 +555,9 @@ class Provider:
         shape = self.inputs.shape
         square = (8, 8)
         kinds = ["float"]
+        if name.startswith("linalg_") or name in DECOMPOSITION:  # the work grows with the cube of the size
+            for kind in ("symmetric", "float"):
+                yield from self.from_schemas(schemas, kind, square)
         if name.startswith("bitwise_") or name in ("gcd", "lcm"):
             kinds.insert(0, "int")
         if "complex" in name or name.endswith(("ifft", "irfft", "hfft")):
@@ -552,28 +565,20 @@ class Provider:
         tries = [(kind, shape) for kind in kinds]
         tries += [("float", square), ("symmetric", square), ("int", shape), ("bool", shape), ("complex", shape)]
         tries += [("float", (8,)), ("float", (2, 8, 8)), ("float", (1, 2, 4, 4, 4)), ("int", (8,))]
-        ordered = sorted(schemas, key=lambda s: (-tensor_arguments(s), len(s.arguments)))
-        problem = None
         for kind, size in tries:
-            for schema in ordered:
-                try:
-                    yield call_from_schema(schema, self.inputs, kind, size)
-                except CannotCall as error:
-                    problem = error
-        if problem is not None:
-            raise problem
+            yield from self.from_schemas(schemas, kind, size)
+
+    def from_schemas(self, schemas, kind, size):
+        for schema in sorted(schemas, key=lambda s: (-tensor_arguments(s), len(s.arguments))):
+            try:
+                yield call_from_schema(schema, self.inputs, kind, size)
+            except CannotCall as error:
+                self.problem = error
 
     def make(self, call, name, schemas):
         """The first inputs that the op takes."""
-        first = None
-        candidates = self.candidates(name, schemas)
-        while True:
-            try:
-                args, kwargs = next(candidates)
-            except StopIteration:
-                raise CannotCall("it takes none of the inputs that were tried: %s" % first_line(first)) from None
-            except CannotCall as error:
-                raise CannotCall(str(error) if first is None else first_line(first)) from None
+        first, self.problem = None, None
+        for args, kwargs in self.candidates(name, schemas):
             try:
                 call(*args, **kwargs)
                 return call, tuple(args), kwargs or None
@@ -581,3 +586,6 @@ class Provider:
                 raise
             except Exception as error:  # any: it is torch that decides
                 first = first or error
+        if first is None:
+            raise self.problem
+        raise CannotCall("it takes none of the inputs that were tried: %s" % first_line(first))
