@@ -251,6 +251,17 @@ static void append_source(const struct overhead_run *run, struct bytes *out)
     bytes_append_text(out, "</p>\n");
 }
 
+static void append_failed(const struct overhead_run *run, struct bytes *out)
+{
+    struct table table;
+    overhead_make_failed_table(run, &table);
+    if (table.row_count) {
+        bytes_append_text(out, "<h2>Not measured</h2>\n");
+        html_append_table(&table, "failed", out);
+    }
+    table_free(&table);
+}
+
 /* Repeats, or at least percentiles: a plain CSV has neither. */
 static bool has_distributions(const struct overhead_run *run)
 {
@@ -284,9 +295,12 @@ int overhead_html_write(const struct overhead_run *run, const struct overhead_ga
     html_append_find(&page, "ops");
     struct strips strips = {run, gate, order};
     struct html_drawn_column drawn = {OVERHEAD_TIMES_DRAWING, draw_strip, &strips};
+    while (count && run->ops[order[count - 1]].state != OVERHEAD_MEASURED)
+        count--; /* they are last, and have a table of their own */
     overhead_make_times_table(run, order, count, has_drawing, &times);
     html_append_drawn_table(&times.table, "ops", &drawn, &page);
     table_free(&times.table);
+    append_failed(run, &page);
     free(order);
     return html_page_finish(&page, out, err);
 }

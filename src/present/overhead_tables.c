@@ -168,3 +168,28 @@ void overhead_make_times_table(const struct overhead_run *run, const size_t *ord
             times->columns[c].shown = TABLE_DATA_ONLY;
     }
 }
+
+enum { FAILED_OP, FAILED_GROUP, FAILED_STATE, FAILED_REASON, FAILED_COLUMNS };
+
+static const struct table_column failed_columns[FAILED_COLUMNS] = {
+    [FAILED_OP] = {.key = "op", .title = "op", .shrink = 24},
+    [FAILED_GROUP] = {.key = "group", .title = "group"},
+    [FAILED_STATE] = {.key = "state", .title = "state"},
+    [FAILED_REASON] = {.key = "reason", .title = "why", .shrink = 20},
+};
+
+void overhead_make_failed_table(const struct overhead_run *run, struct table *table)
+{
+    table_init(table, "failed", failed_columns, FAILED_COLUMNS);
+    for (size_t i = 0; i < run->op_count; i++) {
+        const struct overhead_op *op = &run->ops[i];
+        if (op->state == OVERHEAD_MEASURED)
+            continue;
+        table_add_row(table);
+        table_set_text(table, FAILED_OP, op->name);
+        table_set_text(table, FAILED_GROUP, op->group);
+        table_set_text(table, FAILED_STATE, overhead_state_name(op->state));
+        table_set_style(table, FAILED_STATE, op->state == OVERHEAD_LEFT_OUT ? TABLE_DIM : TABLE_BAD);
+        table_set_text(table, FAILED_REASON, op->reason);
+    }
+}

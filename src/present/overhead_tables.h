@@ -40,5 +40,7 @@ struct overhead_times {
 
 void overhead_make_times_table(const struct overhead_run *run, const size_t *order, size_t count,
                                bool has_drawing, struct overhead_times *times);
+/* Ops that have no times, and why. */
+void overhead_make_failed_table(const struct overhead_run *run, struct table *table);
 
 #endif
