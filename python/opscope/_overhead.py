@@ -8,6 +8,7 @@ import argparse
 import gc
 import json
 import os
+import statistics
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ GAP_NS = 20_000  # around a recorded burst: more than two clocks differ by
 SETTLE_S = 0.005  # threads that spin before they sleep give up
 WATCH_S = 0.005  # then the process should be idle
 IDLE_TRIES = 200  # a second
+EARLY_NS, EARLY_SHARE = 1000, 0.25  # waiting so much a call, in itself and beside dispatching
 
 
 def load_native():
@@ -108,6 +110,12 @@ def goes_on_working():
     return is_working()
 
 
+def has_to_wait(waits, dispatches, calls):
+    """Does synchronising take a share of its own, because the calls returned before their work was done?"""
+    wait, dispatch = statistics.median(waits) / calls, statistics.median(dispatches)
+    return wait > EARLY_NS and wait > EARLY_SHARE * dispatch
+
+
 class Worker:
     def __init__(self, native, provider):
         self.native, self.provider = native, provider
@@ -163,10 +171,12 @@ class Worker:
             answer["is_early"] = goes_on_working()
         if question["first"]:
             gc.collect()
+        waits = []
         self.signpost("start", op, traced)
         for _ in range(question["repeats"]):
             # What is recorded knows nothing of other processes: their time is left in then.
-            start, _, end, _, total = self.burst(made, calls, op.synchronize)
+            start, _, end, dispatch, total = self.burst(made, calls, op.synchronize)
+            waits.append(total - dispatch)
             answer["total_ns"].append((end - start if traced else total) / calls)
             if traced:
                 pause()
@@ -176,6 +186,8 @@ class Worker:
                 pause()
                 answer["windows"].append((start, called))
         self.signpost("end", op, traced)
+        if op.synchronize is not None and has_to_wait(waits, answer["dispatch_ns"], calls):
+            answer["is_early"] = True
 
     def find_slow(self, made, op, question):
         """Warms up. An op whose bursts would be stopped at the time limit is not begun with: how long a call of it takes,

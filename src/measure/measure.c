@@ -479,26 +479,10 @@ static void find_noise(struct overhead_run *run)
     run->is_noisy = run->noise > NOISY;
 }
 
-/* Work goes on after the call: the synchronisation takes a share of its own. */
-static bool is_early(const struct overhead_op *op)
-{
-    size_t count = op->repeat_count;
-    double *sorted = op->state == OVERHEAD_MEASURED && count ? malloc(count * sizeof *sorted) : NULL;
-    if (!sorted)
-        return false;
-    memcpy(sorted, op->total_ns, count * sizeof *sorted);
-    overhead_sort_values(sorted, count);
-    double more_ns = overhead_quantile(sorted, count, 0.5) - op->p50_ns;
-    free(sorted);
-    return more_ns > 1000 && more_ns > 0.25 * op->p50_ns;
-}
-
 static int sum_up(struct measure *m, struct overhead_run *run, struct error *err)
 {
-    for (size_t i = 0; i < run->op_count; i++) {
+    for (size_t i = 0; i < run->op_count; i++)
         overhead_op_summarise(&run->ops[i]);
-        run->ops[i].is_early |= is_early(&run->ops[i]);
-    }
     find_noise(run);
     run->loop_ns = m->loop_ns;
     if (!overhead_set_text(&run->source, "measured") ||
