@@ -40,8 +40,8 @@ bool overhead_check_is_wanted(const struct overhead_check_options *options);
 int overhead_check_prepare(const struct command *command, const struct overhead_check_options *options,
                            const struct measure_options *measuring);
 
-/* The exit status: 0; 1 when an op is slower, missing or failed; 2 when something could not be read or written. `measure`
- * is what made the run, before measure_finish: further rounds come from it. */
+/* The exit status: 0; 1 when an op is slower, missing or failed; 2 when something could not be read or written.
+ * `measure` is what made the run, before measure_finish: further rounds come from it. */
 int overhead_check(const struct command *command, const struct overhead_check_options *options,
                    const struct output_options *output, struct measure *measure, struct overhead_run *run);
 

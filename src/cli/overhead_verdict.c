@@ -239,8 +239,8 @@ static int fill_times(const struct overhead_run *run, struct report *report, str
         report_note(report, TABLE_WARN, "%zu of these ops could not be measured", failed);
     if (impossible)
         report_note(report, TABLE_WARN,
-                    "the minimum of %zu ops is above their mean: these figures were not measured in one run",
-                    impossible);
+                    "%zu %s a minimum above the mean: these figures were not measured in one run", impossible,
+                    impossible == 1 ? "op has" : "ops have");
     if (count && !calibrations)
         report_note(report, TABLE_NORMAL,
                     "no calibration ops: as a reference it is compared without regard to the machine");

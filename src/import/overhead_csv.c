@@ -229,7 +229,7 @@ static int read_cell(const struct overhead_csv *csv, enum column column, struct 
         memcpy(field, &count, sizeof count);
         return 0;
     }
-    value *= columns[column].unit_ns;
+    value = rint(value * columns[column].unit_ns * 1e3) / 1e3; /* 4.02 ms are 4020000 ns, not a digit less */
     memcpy(field, &value, sizeof value);
     if (column == COLUMN_MIN)
         row->rounding_ns = VENDOR_ROUNDING_MS * NS_PER_MS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long this thread has been ready to run while its CPU ran another process. A burst during which that happened took
- * longer for no fault of the op: the time is taken off. Sleeping is not counted, so waiting for a device stays in; nor is
- * waiting for threads of the op's own on the same CPU.
+/* How long this thread has been ready to run while its CPU ran another process. A burst during which that happened
+ * took longer for no fault of the op: the time is taken off. Sleeping is not counted, so waiting for a device stays in;
+ * nor is waiting for threads of the op's own on the same CPU.
  *
  * The kernel keeps the figure for each thread (/proc/thread-self/schedstat: ns on the CPU, ns waiting for it, slices).
  * Reading it takes about a microsecond: outside the timed stretch. In a header because the Python extension has it as

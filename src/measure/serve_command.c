@@ -27,8 +27,8 @@ static struct {
     char reason[400];
 } command;
 
-/* How long a process that has ended, and was not yet waited for, waited for the CPU itself. What it started in turn is not
- * in it. */
+/* How long a process that has ended, and was not yet waited for, waited for the CPU itself. What it started in turn is
+ * not in it. */
 static uint64_t delay_of(pid_t child)
 {
     char path[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all pages share: one self-contained file (no network, no other file), light and dark, tables that sort by a click
- * on a heading and can be searched. A page is put together in memory:
+/* What all pages share: one self-contained file (no network, no other file), light and dark, tables that sort by a
+ * click on a heading and can be searched. A page is put together in memory:
  *
  *     struct bytes page = {0};
  *     html_page_begin(&page, "Host overhead");

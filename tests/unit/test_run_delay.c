@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking off the time that other processes had the CPU for: the arithmetic, and a stretch in which one really had it. */
+/* Taking off the time that other processes had the CPU for: the arithmetic, and a stretch where one really had it. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
