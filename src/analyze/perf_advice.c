@@ -55,6 +55,15 @@ bool perf_advice_is_shared(const struct perf_advice *advice)
     return advice->rule == RULE_GAP;
 }
 
+const char *perf_no_advice_text(const struct perf *perf)
+{
+    for (size_t i = 0; i < perf->count; i++) {
+        if (!isnan(perf_at(perf, i)->ideal_us))
+            return "nothing: every op whose roofline is known reaches the target";
+    }
+    return "nothing can be said: no op has a time and a roofline";
+}
+
 /* One finding about one row. */
 struct finding {
     uint32_t rule, shown, row;

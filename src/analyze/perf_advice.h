@@ -33,6 +33,8 @@ extern const size_t perf_rule_count;
 /* What the ranked advice says of the i-th op of the table, for a cell: "dram (saves 7.5 us): read DRAM faster ...".
  * Nothing where it says nothing. */
 void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out);
+/* What is said where there is no line at all: that all is well only where anything was measured. */
+const char *perf_no_advice_text(const struct perf *perf);
 /* A line about ops that are not equal: those behind gaps. Its op is the one with the most. */
 bool perf_advice_is_shared(const struct perf_advice *advice);
 

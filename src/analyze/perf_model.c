@@ -88,7 +88,7 @@ static bool is_invalid(struct perf *perf, const struct perf_row *row)
 
 static void fill_times(struct perf *perf)
 {
-    bool had_op = false, was_invalid = false;
+    bool had_op = false, was_invalid = false, unmeasured = false;
     uint64_t id = 0;
     for (size_t i = 0; i < perf->count; i++) {
         struct perf_row *row = perf_at(perf, i);
@@ -97,6 +97,7 @@ static void fill_times(struct perf *perf)
         row->id = perf->options.ids_are_lines ? row->line : ++id;
         row->is_duration_invalid = is_invalid(perf, row);
         perf->invalid_count += row->is_duration_invalid;
+        unmeasured |= row->is_duration_invalid && row->is_duration_missing && row->line == 0;
         row->time_us =
             row->kind != PERF_DEVICE_OP || row->is_duration_invalid ? NAN : row->duration_ns / 1000;
         row->shown_gap_us = had_op && row->kind != PERF_SIGNPOST ? row->gap_ns / 1000 : NAN;
@@ -117,8 +118,9 @@ static void fill_times(struct perf *perf)
     }
     if (perf->invalid_count)
         perf_note(perf, PERF_NOTE_WARN, NULL,
-                  "%llu ops have no usable duration: they are left out of times, figures and totals",
-                  (unsigned long long)perf->invalid_count);
+                  "%llu ops have no usable duration%s: they are left out of times, figures and totals",
+                  (unsigned long long)perf->invalid_count,
+                  unmeasured ? " (of some no run on a device was recorded)" : "");
 }
 
 /* --- overlap, on runs that are split into sub-devices --- */

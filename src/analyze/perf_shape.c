@@ -35,6 +35,8 @@ static void append_matmul_types(struct bytes *text, const struct perf_source *so
     const struct perf_cell none = {is_compat ? "nan" : "?", is_compat ? 3 : 1};
     struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
                      out = source->tensors[PERF_OUT(0)].type;
+    if (!is_compat && !source->fidelity.length && !in0.length && !in1.length && !out.length)
+        return; /* nothing is known */
     append_cell(text, source->fidelity.length ? source->fidelity : none);
     bytes_append_text(text, " ");
     append_cell(text, in0.length ? cell_short_type(in0) : none);

@@ -182,7 +182,7 @@ static void add_advice(const struct perf *perf, const struct report_options *opt
     report_heading(report, "Advice, by what it would save up to %.0f %% of each roofline",
                    perf->options.target_percent);
     if (perf->advice_count == 0) {
-        report_note(report, TABLE_GOOD, "nothing: every op reaches the target");
+        report_note(report, TABLE_NORMAL, "%s", perf_no_advice_text(perf));
         return;
     }
     add_advice_lines(perf, options, report);

@@ -50,7 +50,7 @@ static void append_advice(const struct perf *perf, struct bytes *out)
     perf_make_advice_table(perf, 40, &table);
     bytes_append_text(out, "<h2>Advice, by what it would save</h2>\n");
     if (perf->advice_count == 0) {
-        bytes_append_text(out, "<p>Nothing to say: every op reaches the target.</p>\n");
+        bytes_append_format(out, "<p>%s.</p>\n", perf_no_advice_text(perf));
     } else {
         bytes_append_format(out,
                             "<p>If all of it were done: %.1f us (%.1f %% of the run), up to %.0f %% of each "
