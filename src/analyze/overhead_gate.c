@@ -50,7 +50,8 @@ const char *overhead_verdict_name(enum overhead_verdict verdict)
 
 bool overhead_gate_passes(const struct overhead_gate *gate, bool missing_is_allowed, bool is_strict)
 {
-    return gate->counts[OVERHEAD_SLOWER] == 0 && gate->counts[OVERHEAD_FAILED] == 0 &&
+    return gate->counts[OVERHEAD_NEW] < gate->row_count && gate->counts[OVERHEAD_SLOWER] == 0 &&
+           gate->counts[OVERHEAD_FAILED] == 0 &&
            (missing_is_allowed || gate->counts[OVERHEAD_MISSING] == 0) &&
            (!is_strict || gate->counts[OVERHEAD_UNDECIDED] == 0);
 }
