@@ -151,7 +151,7 @@ static uint64_t row_end(const struct builder *b, size_t row)
 
 static bool add_row(struct builder *b, struct track_levels *track, size_t depth, size_t row)
 {
-    uint32_t group = name_group(&b->tree->groups, b->rows.name[row]);
+    uint32_t group = name_group_seen(&b->tree->groups, b->rows.name[row]);
     uint32_t node = end_zone(b, track, depth, group, b->rows.start[row]);
     if (node == CALL_NODE_NONE)
         return false;
@@ -336,7 +336,7 @@ static bool add_open(struct builder *b, const struct trace_open_zone *open)
     uint64_t inside_ns = 0;
     if (is_waiting(b, track, (size_t)open->depth + 1))
         inside_ns = sum_of_children(nodes, track->levels[open->depth + 1].holder);
-    uint32_t node = end_zone(b, track, open->depth, name_group(&b->tree->groups, open->name), start);
+    uint32_t node = end_zone(b, track, open->depth, name_group_seen(&b->tree->groups, open->name), start);
     if (node == CALL_NODE_NONE)
         return false;
     nodes->nodes[node].open_count++;
@@ -453,8 +453,10 @@ int call_tree_make(struct call_tree *tree, struct trace *trace, const struct tra
         result = finish_tracks(&b, err);
     if (result == 0 && !make_roots(&b, by))
         result = error_set_errno(err, ENOMEM, "call tree");
-    if (result == 0)
+    if (result == 0) {
         qsort(tree->roots, tree->root_count, sizeof *tree->roots, compare_roots);
+        name_groups_keep_seen(&tree->groups);
+    }
     for (size_t i = 0; b.tracks && i < b.track_count; i++)
         free(b.tracks[i].levels);
     free(b.tracks);

@@ -58,10 +58,11 @@ int name_groups_make(struct name_groups *groups, const struct trace *trace, cons
         .group_of = malloc(count * sizeof(uint32_t)),
         .first_name = malloc(count * sizeof(uint32_t)),
         .name_count = calloc(count, sizeof(uint32_t)),
+        .is_seen = calloc(count, sizeof(bool)),
         .map_count = count,
     };
     int result = -ENOMEM;
-    if (groups->group_of && groups->first_name && groups->name_count)
+    if (groups->group_of && groups->first_name && groups->name_count && groups->is_seen)
         result = fill(groups, &keys, trace, filter, by_location);
     intern_free(&keys);
     if (result != 0) {
@@ -76,5 +77,22 @@ void name_groups_free(struct name_groups *groups)
     free(groups->group_of);
     free(groups->first_name);
     free(groups->name_count);
+    free(groups->is_seen);
     *groups = (struct name_groups){0};
+}
+
+void name_groups_keep_seen(struct name_groups *groups)
+{
+    for (size_t i = groups->map_count; i > 0; i--) { /* backwards: the first one stays in first_name */
+        uint32_t group = groups->group_of[i - 1];
+        if (groups->is_seen[i - 1] && group != NAME_GROUP_UNWANTED)
+            groups->name_count[group] = 0;
+    }
+    for (size_t i = groups->map_count; i > 0; i--) {
+        uint32_t group = groups->group_of[i - 1];
+        if (!groups->is_seen[i - 1] || group == NAME_GROUP_UNWANTED)
+            continue;
+        groups->name_count[group]++;
+        groups->first_name[group] = i < groups->map_count ? (uint32_t)(i - 1) : TRACE_NONE;
+    }
 }

@@ -17,6 +17,7 @@ struct name_groups {
                            * than there are names: rows whose name the file does not define */
     uint32_t *first_name; /* by group: the first name id in it */
     uint32_t *name_count; /* by group: how many name ids */
+    bool *is_seen;        /* by name id, as group_of: a zone has it; for name_groups_keep_seen */
     size_t group_count;
     size_t map_count; /* entries of group_of */
 };
@@ -25,6 +26,17 @@ struct name_groups {
 int name_groups_make(struct name_groups *groups, const struct trace *trace, const struct trace_filter *filter,
                      bool by_location, struct error *err);
 void name_groups_free(struct name_groups *groups);
+/* Counts only the names that were marked as seen: a frame or a counter may be called as a zone is, elsewhere in the
+ * source. A group of none stays as it is. */
+void name_groups_keep_seen(struct name_groups *groups);
+
+/* The group of a zone that was read. */
+static inline uint32_t name_group_seen(struct name_groups *groups, uint32_t name)
+{
+    uint32_t index = name < groups->map_count ? name : (uint32_t)groups->map_count - 1;
+    groups->is_seen[index] = true;
+    return groups->group_of[index];
+}
 
 static inline uint32_t name_group(const struct name_groups *groups, uint32_t name)
 {

@@ -99,6 +99,7 @@ static int count_rows(struct counting *c, const struct zone_rows *rows, size_t f
                       uint32_t scope)
 {
     const uint32_t *group_of = c->groups.group_of;
+    uint32_t seen_name = UINT32_MAX;
     const size_t last_name = c->groups.map_count - 1;
     const uint64_t since = c->filter->since_ns, until = c->filter->until_ns;
     const bool has_window = c->filter->has_window;
@@ -110,6 +111,10 @@ static int count_rows(struct counting *c, const struct zone_rows *rows, size_t f
         uint32_t group = group_of[name < last_name ? name : last_name];
         if (group == NAME_GROUP_UNWANTED)
             continue;
+        if (__builtin_expect(name != seen_name, 0)) {
+            c->groups.is_seen[name < last_name ? name : last_name] = true;
+            seen_name = name;
+        }
         if (__builtin_expect(group != group_of_a, 0)) {
             a = find_accumulator(c, scope, group);
             if (!a)
@@ -288,8 +293,10 @@ int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct 
     }
     if (result == 0)
         result = count_blocks(&c, trace, err);
-    if (result == 0)
+    if (result == 0) {
+        name_groups_keep_seen(&c.groups);
         result = fill_rows(stats, &c, err);
+    }
     counting_free(&c);
     return result;
 }

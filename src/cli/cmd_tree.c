@@ -32,6 +32,9 @@ enum {
     COLUMN_MEAN,
     COLUMN_OPEN,
     COLUMN_NAME,
+    COLUMN_LOCATION,
+    COLUMN_FILE,
+    COLUMN_LINE,
     COLUMNS
 };
 
@@ -49,6 +52,10 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_MEAN] = {.key = "mean", .title = "mean", .type = TABLE_TIME, .drop = 3},
     [COLUMN_OPEN] = {.key = "open", .type = TABLE_INTEGER, .shown = TABLE_DATA_ONLY},
     [COLUMN_NAME] = {.key = "name", .title = "zone", .shrink = 30},
+    [COLUMN_LOCATION] =
+        {.key = "location", .title = "location", .shown = TABLE_TERMINAL_ONLY, .shrink = 12, .drop = 4},
+    [COLUMN_FILE] = {.key = "file", .shown = TABLE_DATA_ONLY},
+    [COLUMN_LINE] = {.key = "line", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
 };
 
 struct shown_tree {
@@ -86,6 +93,7 @@ static void add_root(struct shown_tree *s, const struct call_tree_root *root)
         table_set_format(table, COLUMN_NAME, "%lld %s, %s", (long long)process->pid, program,
                          view_track_name(s->view, root->track, label, sizeof label));
     table_set_style(table, COLUMN_NAME, TABLE_BOLD);
+    table_set_text(table, COLUMN_LOCATION, "");
 }
 
 static void add_node(struct shown_tree *s, const struct call_tree_root *root, uint32_t id, unsigned depth,
@@ -119,6 +127,10 @@ static void add_node(struct shown_tree *s, const struct call_tree_root *root, ui
     else
         table_set_text(table, COLUMN_NAME, name);
     table_set_indent(table, COLUMN_NAME, depth);
+    if (node->group < s->tree->groups.group_count)
+        view_set_place(s->view, table, COLUMN_LOCATION, COLUMN_FILE, COLUMN_LINE,
+                       s->tree->groups.first_name[node->group], s->tree->groups.name_count[node->group]);
+    table_set_style(table, COLUMN_LOCATION, TABLE_DIM);
     if (node->open_count)
         table_set_style(table, COLUMN_NAME, TABLE_WARN);
     else if (node->group == CALL_GROUP_NOT_RECORDED)

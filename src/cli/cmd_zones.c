@@ -77,11 +77,11 @@ static size_t choose_columns(enum zone_stats_by by, struct table_column *columns
 {
     size_t count = 0;
     for (size_t c = 0; c < COLUMNS; c++) {
-        bool is_place = c >= COLUMN_LOCATION && c <= COLUMN_LINE;
         bool is_process = c >= COLUMN_PROCESS && c <= COLUMN_PROGRAM;
         bool is_thread = c == COLUMN_THREAD || c == COLUMN_TID;
         index[c] = SIZE_MAX;
-        if ((is_place && by != ZONE_STATS_BY_LOCATION) || (is_thread && by != ZONE_STATS_BY_THREAD) ||
+        if ((c == COLUMN_FUNCTION && by != ZONE_STATS_BY_LOCATION) ||
+            (is_thread && by != ZONE_STATS_BY_THREAD) ||
             (is_process && by != ZONE_STATS_BY_THREAD && by != ZONE_STATS_BY_PROCESS))
             continue;
         index[c] = count;
@@ -97,15 +97,10 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
     char text[PATH_MAX + 16];
     table_add_row(table);
     table_set_text(table, at[COLUMN_NAME], name->name);
-    if (at[COLUMN_LOCATION] != SIZE_MAX) {
-        const char *place = label_location(name, text, sizeof text), *slash = strrchr(place, '/');
-        if (*place) /* the folder is in CSV and JSON */
-            table_set_text(table, at[COLUMN_LOCATION], slash ? slash + 1 : place);
+    view_set_place(view, table, at[COLUMN_LOCATION], at[COLUMN_FILE], at[COLUMN_LINE], row->name,
+                   row->name_count);
+    if (at[COLUMN_FUNCTION] != SIZE_MAX)
         table_set_text(table, at[COLUMN_FUNCTION], name->function);
-        table_set_text(table, at[COLUMN_FILE], name->file);
-        if (name->line)
-            table_set_unsigned(table, at[COLUMN_LINE], name->line);
-    }
     const struct trace_process *process =
         row->process == TRACE_NONE ? NULL : trace_get_process(view->trace, row->process);
     if (at[COLUMN_PROCESS] != SIZE_MAX && process) {
@@ -281,7 +276,7 @@ const struct command command_zones = {
     .summary = "Show statistics of the zones: count, total, self, mean, percentiles",
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
-        "One row for each zone name: how often it ran (count), its time with (total) and without (self) the "
+        "One row for each zone name: where it is in the source (location), how often it ran (count), its time with (total) and without (self) the "
         "zones "
         "inside it, its total as a share of the wall clock time from the start to the end of the trace "
         "(wall; over "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
+#include <limits.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,6 +126,25 @@ int view_fail(struct view *view, const struct error *err)
 uint64_t view_since_start(const struct view *view, uint64_t ns)
 {
     return ns > view->origin_ns ? ns - view->origin_ns : 0;
+}
+
+void view_set_place(struct view *view, struct table *table, size_t location, size_t file, size_t line,
+                    uint32_t name_id, uint32_t place_count)
+{
+    const struct trace_name *name = trace_get_name(view->trace, name_id);
+    char text[PATH_MAX + 16];
+    if (place_count > 1) {
+        table_set_format(table, location, "%u places", place_count);
+        table_set_style(table, location, TABLE_DIM);
+        return;
+    }
+    const char *place = label_location(name, text, sizeof text), *slash = strrchr(place, '/');
+    if (*place) /* the folder is in CSV and JSON */
+        table_set_text(table, location, slash ? slash + 1 : place);
+    if (name->file[0])
+        table_set_text(table, file, name->file);
+    if (name->line)
+        table_set_unsigned(table, line, name->line);
 }
 
 const struct trace_process *view_process_of(const struct view *view, uint32_t track)

@@ -53,6 +53,10 @@ void view_set_process(struct view *view, struct table *table, size_t column, uin
 /* "main"; "worker 4711" where several tracks of the process are called so. In CSV and JSON the name alone. */
 const char *view_track_name(struct view *view, uint32_t track, char *buffer, size_t size);
 void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track);
+/* Where zones of this name are in the source: "train.py:37" for people, file and line for programs. Nothing of it where
+ * `place_count` places have the name, but for people how many. */
+void view_set_place(struct view *view, struct table *table, size_t location, size_t file, size_t line,
+                    uint32_t name, uint32_t place_count);
 /* The process of a track; NULL when the trace does not have it. */
 const struct trace_process *view_process_of(const struct view *view, uint32_t track);
 /* How long an open zone has run: until its process ended, or the trace did. */

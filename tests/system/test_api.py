@@ -100,8 +100,8 @@ class C(Api):
     def test_ops(self):
         trace = self.record_program("everything")
         rows = {row["name"]: row for row in self.opscope_json("ops", trace.path)["rows"]}
-        self.assertEqual({name: row["type"] for name, row in rows.items()},
-                         {"matmul": "device", "tokenize": "host", "gelu": "fallback"})
+        ops = {name: row["type"] for name, row in rows.items() if row["type"] != "signpost"}
+        self.assertEqual(ops, {"matmul": "device", "tokenize": "host", "gelu": "fallback"})
         matmul = rows["matmul"]
         self.assertEqual((matmul["device"], matmul["cores"], matmul["runs"]), (3, 64, 1))
         self.assertEqual(matmul["device_time_ns"], 500)

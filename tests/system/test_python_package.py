@@ -110,11 +110,39 @@ class PythonPackage(harness.TestCase):
         done = self.opscope("run", "-q", "-o", trace, self.python, os.path.join(EXAMPLES, "train.py"))
         self.assertEqual((done.stdout, stderr_of(done)), (plain.stdout, ""))
         self.assertEqual(self.zones(trace, "-n", "train", "-n", "forward"), {"train": 1, "forward": 10})
-        self.assertEqual(len(self.opscope_json("ops", trace)["rows"]), 10)
+        types = [row["type"] for row in self.opscope_json("ops", trace)["rows"]]
+        self.assertEqual(types, ["signpost"] + ["host"] * 10 + ["signpost"])
         headers = [row["header"] for row in self.opscope_json("messages", "--kind", "signpost", trace)["rows"]]
         self.assertEqual(headers, ["start", "stop"])
-        trace = self.record([self.python, os.path.join(EXAMPLES, "workers.py")])
-        self.assertEqual(self.zones(trace, "-n", "count_primes"), {"count_primes": 4})
+        for method in ("fork", "spawn"):
+            trace = self.record([self.python, os.path.join(EXAMPLES, "workers.py"), method])
+            self.assertEqual(self.zones(trace, "-n", "count_primes"), {"count_primes": 4})
+            rows = self.opscope_json("zones", "--by", "process", trace)["rows"]
+            pids = {name: {row["pid"] for row in rows if row["name"] == name} for name in ("report", "count_primes")}
+            self.assertEqual(len(pids["report"]), 1)
+            self.assertFalse(pids["report"] & pids["count_primes"])
+
+    def test_the_numpy_example(self):
+        python = next((path for path in interpreters() if harness.run([path, "-c", "import numpy"]).status == 0), None)
+        if python is None:
+            self.skipTest("no interpreter of the build has NumPy (Debian: python3-numpy)")
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        trace = self.path("t.opscope")
+        command = [python, "-m", "opscope", "-q", "-p", "-l", "-o", trace, os.path.join(EXAMPLES, "numpy_script.py")]
+        done = self.run_command(command, env=env)
+        self.assertEqual((done.status, done.stdout), (0, "246 of 600 points are mutual neighbours\n"), done)
+        rows = self.opscope_json("zones", "--source", trace)["rows"]
+        self.assertEqual({row["function"] for row in rows}, {"mutual", "normalise", "nearest"})
+        self.assertEqual([row["hits"] for row in rows if row["source"].strip() == "count += 1"], [246])
+
+    def test_the_pytest_example(self):
+        python = next((path for path in interpreters() if harness.run([path, "-c", "import pytest"]).status == 0), None)
+        if python is None:
+            self.skipTest("no interpreter of the build has pytest (Debian: python3-pytest)")
+        folder = os.path.join(EXAMPLES, "pytest_session")
+        trace = self.record([python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", folder])
+        outcomes = [row["outcome"] for row in self.opscope_json("zones", "--by-test", trace)["rows"]]
+        self.assertEqual(sorted(outcomes), ["passed"] * 5 + ["skipped", "xfailed"])
 
 
 if __name__ == "__main__":
