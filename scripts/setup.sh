@@ -32,6 +32,9 @@ test|python3-pytest|/usr/lib/python3/dist-packages/_pytest|optional|pytest sessi
 test|python3-pytest-xdist|/usr/lib/python3/dist-packages/xdist|optional|workers of pytest under the profiler
 test|python3-venv|/usr/lib/python3*/ensurepip|optional|the test of the Python package
 test|libpython3.11-testsuite|/usr/lib/python3*/test/test_generators.py|optional|CPython's own tests under the profiler
+test|python3-numpy|/usr/lib/python3/dist-packages/numpy|optional|measuring the ops of numpy
+test|python3-torch|/usr/lib/python3/dist-packages/torch|optional|measuring the ops of torch
+test|libtorch-dev|/usr/include/ATen/record_function.h|optional|native times of torch's ops
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests
 test|g++|g++|optional|tests of the C++ header
 test|pkgconf|pkg-config|optional|the test of the installed pkg-config file

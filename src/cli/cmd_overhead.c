@@ -21,7 +21,6 @@
 #include "present/report.h"
 
 #define DEFAULT_NAME "host_overhead_profiler_output.csv"
-#define PAGE_NAME "host_overhead.html"
 #define MOST_WORDS 64u
 #define PROGRESS_NS UINT64_C(100000000)
 
@@ -179,8 +178,9 @@ static const struct command_option output_options[] = {
      .argument = "DIR[::OP]",
      .offset = FIELD(folder),
      .is_file = true,
-     .help = "Write " DEFAULT_NAME " and " PAGE_NAME
-             " into this folder; with ::OP measure that op alone and write host_overhead_OP.csv."},
+     .help = "Write " DEFAULT_NAME
+             " into this folder, and a page (.html) beside it; with ::OP measure that op alone and "
+             "write host_overhead_OP.csv."},
     {.name = "csv-name",
      .letter = 'c',
      .type = OPTION_TEXT,
@@ -476,6 +476,13 @@ static void csv_path(const struct job *job, char *out, size_t size)
     snprintf(out, size, "%s/%s", job->folder, name);
 }
 
+/* NAME.csv becomes NAME.html. */
+static void page_path(char *path)
+{
+    size_t length = strlen(path), stem = has_suffix(path, ".csv") ? length - 4 : length;
+    memcpy(path + stem, ".html", sizeof ".html");
+}
+
 static unsigned csv_flags(const struct overhead_options *o)
 {
     return (o->trace ? OVERHEAD_CSV_NATIVE : 0u) | (o->extended ? OVERHEAD_CSV_EXTENDED : 0u);
@@ -484,17 +491,17 @@ static unsigned csv_flags(const struct overhead_options *o)
 static int write_files(const struct job *job, const struct overhead_run *run, struct report *report,
                        struct error *err)
 {
-    char path[PATH_MAX + 300];
+    char path[PATH_MAX + 320];
     struct bytes text = {0};
     if (!job->options->folder)
         return 0;
-    csv_path(job, path, sizeof path);
+    csv_path(job, path, sizeof path - sizeof ".html");
     overhead_append_csv(run, csv_flags(job->options), &text);
     int status = write_whole(path, &text, err);
     bytes_free(&text);
     if (!status)
         report_text(report, "csv", "written", path);
-    snprintf(path, sizeof path, "%s/" PAGE_NAME, job->folder);
+    page_path(path);
     if (!status && !job->options->check.html)
         status = overhead_write_html(run, NULL, path, err);
     if (!status && !job->options->check.html)
