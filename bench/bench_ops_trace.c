@@ -3,7 +3,8 @@
  *
  * Ops of a transformer block in turn, each with three tensors and a run on a device. Variant 1 is the same program a
  * version later: the attention op is 8 % slower, the activation was replaced by another op, and every 997th op is
- * there twice, so that nothing after it lies at its old place. Made from arithmetic alone. */
+ * there twice, so that nothing after it lies at its old place. Variant 2 has the ops in random order: the worst that a
+ * search for matching ops can meet. Made from arithmetic alone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,9 +81,9 @@ static uint64_t noise_of(uint64_t i, bool is_later, uint64_t most)
     return (state ^ state >> 31) % most;
 }
 
-static void add_op(struct state *s, uint64_t i, bool is_later)
+static void add_op(struct state *s, uint64_t i, bool is_later, bool is_random)
 {
-    size_t k = i % KINDS;
+    size_t k = is_random ? noise_of(i, true, KINDS) : i % KINDS;
     uint64_t duration = kinds[k].duration_ns + noise_of(i, is_later, kinds[k].duration_ns / 8);
     if (is_later && k == SLOWER)
         duration += duration * 8 / 100;
@@ -107,7 +108,7 @@ static void add_op(struct state *s, uint64_t i, bool is_later)
 int main(int argc, char **argv)
 {
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-    bool is_later = argc > 3 && strcmp(argv[3], "1") == 0;
+    bool is_later = argc > 3 && strcmp(argv[3], "1") == 0, is_random = argc > 3 && strcmp(argv[3], "2") == 0;
     struct trace_writer_options options = {.program = "bench", .command = "bench", .host = "bench"};
     struct state state = {.time_ns = UINT64_C(1000000000)};
     struct error err = {0};
@@ -117,9 +118,9 @@ int main(int argc, char **argv)
     }
     define(&state, is_later);
     for (uint64_t i = 0; i < count; i++) {
-        add_op(&state, i, is_later);
+        add_op(&state, i, is_later, is_random);
         if (is_later && i % REPEATED == REPEATED - 1)
-            add_op(&state, i, is_later);
+            add_op(&state, i, is_later, is_random);
         if (i % 65536 == 0)
             trace_writer_tick(state.writer, state.time_ns, &err);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One program before and after a change, for `opscope diff` and `opscope check`.
  *
- * A block of a network runs on a simulated accelerator: the device is a queue whose clock this program keeps, and an op
- * takes as long as its arithmetic or its memory traffic at the chip's speed, and a little more or less each time. So the
- * times are the same on every machine, and what `diff` must find is known:
+ * A block of a network runs on a simulated accelerator: the device is a queue whose clock this program keeps, and an
+ * op takes as long as its arithmetic or its memory traffic at the chip's speed, and a little more or less each time. So
+ * the times are the same on every machine, and what `diff` must find is known:
  *
  *     before   norm, matmul 512x2048, relu, matmul 2048x512, add
  *     after    norm, matmul 512x2048 at three quarters of its speed, gelu instead of relu, matmul 2048x512, add

@@ -12,7 +12,8 @@
  * none, stretches of 16 keys) that come exactly once on both sides are anchors, as many of them as can be in order;
  * between them the same again. What has no anchors goes through Myers' algorithm in linear space: exact for short
  * stretches, and for long ones up to ALIGN_COST differences at a time, after which the way that came furthest is
- * taken as good. `cut_count` tells how often that was, `missed_most` what it cost at most. 1 M against 1 M elements: 0.1 s where a key in ten changed, 2 s where nothing fits (bench/suite_diff.py). */
+ * taken as good. `cut_count` tells how often that was, `missed_most` what it cost at most. bench/suite_diff.py
+ * measures it at its best and at its worst. */
 #ifndef OPSCOPE_ANALYZE_ALIGN_H
 #define OPSCOPE_ANALYZE_ALIGN_H
 

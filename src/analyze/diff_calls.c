@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host dispatch times: ops by their names, a row each. Where both files have the interval of the median, a change counts
- * when the intervals do not touch; files without them have no spread, and figures that a file holds rounded must differ by
- * more than rounding can make. */
+/* Host dispatch times: ops by their names, a row each. Where both files have the interval of the median, a change
+ * counts when the intervals do not touch; files without them have no spread, and figures that a file holds rounded must
+ * differ by more than rounding can make. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -322,8 +322,8 @@ const struct command command_check = {
         " max-count = 100          # max-total, max-count and max-regress\n"
         " optional = true          # need not be there\n"
         "\n"
-        "A zone or op with a rule that the run does not have fails unless it is optional: a new name must not pass for a "
-        "fast one.",
+        "A zone or op with a rule that the run does not have fails unless it is optional: a new name must not pass for "
+        "a fast one.",
     .options = {{&rule_table, 0}, {&result_table, 0}, {&output_option_table, FIELD(output)}},
     .arguments = arguments,
     .exits = exits,

@@ -166,16 +166,16 @@ const struct command command_diff = {
     .summary = "Compare two runs: what got slower, faster, new or gone",
     .usage = (const char *const[]){"[options] A B", NULL},
     .description =
-        "Ops are matched as two sequences, so that an op that was inserted or removed does not shift the rest: by name, "
-        "tensors and place in the source, then, between those, by name and tensors, then by name. Zones are matched by "
+        "Ops are matched as two sequences, so that an op that was inserted or removed does not shift the rest: by "
+        "name, tensors and place in the source, then, between those, by name and tensors, then by name. Zones are matched by "
         "name, function and file, ops of overhead CSVs by name.\n"
         "\n"
-        "A row stands for equal ops (name, tensors, place): A and B are their total times, each is the median change of "
-        "one. What happened often enough is tested: slower and faster are changes above the threshold that are not "
+        "A row stands for equal ops (name, tensors, place): A and B are their total times, each is the median change "
+        "of one. What happened often enough is tested: slower and faster are changes above the threshold that are not "
         "noise (signed-rank test over matched ops, rank-sum test over durations of zones). The test sees the spread "
         "inside the two runs, not from run to run. With fewer than 8 pairs all must agree; what happened once has no "
-        "spread, and the threshold alone decides. new and gone: only in B, only in A; more and fewer: as fast as before "
-        "and called more or less often.\n"
+        "spread, and the threshold alone decides. new and gone: only in B, only in A; more and fewer: as fast as "
+        "before and called more or less often.\n"
         "\n"
         "noise beside the totals is the 99 % interval of the change, from the spread of equal ops. Zones are ranked by "
         "the change of their own time, so that a slow zone comes before those around it.",

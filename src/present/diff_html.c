@@ -84,12 +84,13 @@ static void append_segment(struct bytes *out, const char *name, double value, do
                         x, y, width, BAR_HEIGHT, colour);
     html_append_text(out, name);
     bytes_append_format(out, ": %s</title></rect>\n", format_time_real(&time, value));
-    if (width < 60)
+    if (width < 76)
         return;
     bytes_append_format(out,
-                        "<text x=\"%.1f\" y=\"%.1f\" fill=\"#fff\" font-size=\"11\" text-anchor=\"middle\" "
+                        "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" font-size=\"11\" text-anchor=\"middle\" "
                         "pointer-events=\"none\">%s</text>\n",
-                        x + width / 2, y + BAR_HEIGHT / 2 + 4, time.text);
+                        x + width / 2, y + BAR_HEIGHT / 2 + 4, colour == gap_colour ? "#333" : "#fff",
+                        time.text);
 }
 
 static void append_bar(const struct diff *diff, const struct slice *slices, size_t count, int side,

@@ -94,7 +94,7 @@ static const struct table_column row_columns[COLUMNS] = {
     [COLUMN_TOTAL_A] = {.key = "a_total", .title = "A", .type = TABLE_TIME},
     [COLUMN_TOTAL_B] = {.key = "b_total", .title = "B", .type = TABLE_TIME},
     [COLUMN_CHANGE] = {.key = "change", .title = "change", .type = TABLE_TIME},
-    [COLUMN_PERCENT] = {.key = "change", .title = "", .type = TABLE_PERCENT, .decimals = 1},
+    [COLUMN_PERCENT] = {.key = "change", .title = "%", .type = TABLE_PERCENT, .decimals = 1},
     [COLUMN_SELF_A] = {.key = "a_self", .type = TABLE_TIME},
     [COLUMN_SELF_B] = {.key = "b_self", .type = TABLE_TIME},
     [COLUMN_SELF_CHANGE] = {.key = "self_change", .title = "of it self", .type = TABLE_TIME},
@@ -350,7 +350,7 @@ static const struct table_column group_columns[GROUP_COLUMNS] = {
     [GROUP_TIME_A] = {.key = "a_time", .title = "A", .type = TABLE_TIME},
     [GROUP_TIME_B] = {.key = "b_time", .title = "B", .type = TABLE_TIME},
     [GROUP_CHANGE] = {.key = "change", .title = "change", .type = TABLE_TIME},
-    [GROUP_PERCENT] = {.key = "change", .title = "", .type = TABLE_PERCENT, .decimals = 1},
+    [GROUP_PERCENT] = {.key = "change", .title = "%", .type = TABLE_PERCENT, .decimals = 1},
     [GROUP_GAP_A] = {.key = "a_gap", .title = "gaps A", .type = TABLE_TIME, .drop = 1},
     [GROUP_GAP_B] = {.key = "b_gap", .title = "gaps B", .type = TABLE_TIME, .drop = 1},
 };
@@ -394,7 +394,7 @@ static const struct table_column total_columns[TOTAL_COLUMNS] = {
     [TOTAL_A] = {.key = "a", .title = "A", .type = TABLE_INTEGER},
     [TOTAL_B] = {.key = "b", .title = "B", .type = TABLE_INTEGER},
     [TOTAL_CHANGE] = {.key = "change", .title = "change", .type = TABLE_INTEGER},
-    [TOTAL_PERCENT] = {.key = "change", .title = "", .type = TABLE_PERCENT, .decimals = 1},
+    [TOTAL_PERCENT] = {.key = "change", .title = "%", .type = TABLE_PERCENT, .decimals = 1},
     [TOTAL_NOISE] = {.key = "noise", .title = "noise", .type = TABLE_INTEGER},
 };
 
