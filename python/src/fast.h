@@ -134,7 +134,8 @@ static inline bool fast_begin_call(struct thread_stack *t, PyCodeObject *code)
     const struct code_site *site = code_site_known(code);
     struct thread_cursor *c = recorder_cursor;
     if (UNLIKELY(!site || site->special || !hook_is_fast || t->stack_limit == STACK_LIMIT_UNKNOWN ||
-                 t->is_muted || !c || t->call_count == t->call_capacity || !fast_begin(c, site->site.id)))
+                 t->run != hook_run || t->is_muted || !c || t->call_count == t->call_capacity ||
+                 !fast_begin(c, site->site.id)))
         return false;
     t->calls[t->call_count++] = (struct open_call){code, t->depth++, true, false, false};
     return true;

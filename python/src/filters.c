@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --include and --exclude: which code is recorded. Asked once a code object.
  *
- * A pattern with a slash, one that ends in .py and one that begins with < (as in <string>) is about the file, any other
- * about the module: numpy is numpy and everything below it. With * ? or [ it is a glob, where * matches anything, slashes
- * and dots included. A file's pattern without a glob is a file or a folder with all that is in it; a relative one is taken
- * from the folder in which the process started, and model.py is that file anywhere.
+ * A pattern with a slash, one that ends in .py and one that begins with < (as in <string>) is about the file, any
+ * other about the module: numpy is numpy and everything below it. With * ? or [ it is a glob, where * matches anything,
+ * slashes and dots included. A file's pattern without a glob is a file or a folder with all that is in it; a relative
+ * one is taken from the folder in which the process started, and model.py is that file anywhere.
  *
  * Recorded is what some --include matches, or everything when there is none, less what some --exclude matches. */
 #include "native.h"

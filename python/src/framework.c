@@ -44,7 +44,8 @@ bool framework_add_folder(const char *path, enum site_place place)
 
 static enum site_place place_of(const char *file)
 {
-    enum site_place place = file[0] == '<' ? PLACE_LIBRARY : PLACE_PROGRAM; /* frozen, or made while it runs */
+    enum site_place place =
+        file[0] == '<' ? PLACE_LIBRARY : PLACE_PROGRAM; /* frozen, or made while it runs */
     size_t longest = 0;
     for (size_t i = 0; i < folder_count; i++)
         if (folders[i].length >= longest && strncmp(file, folders[i].path, folders[i].length) == 0) {

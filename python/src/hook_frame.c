@@ -82,7 +82,7 @@ static void event_call(PyFrameObject *frame)
     PyCodeObject *code = code_of(frame);
     if (!hook_is_active || !opscope_is_recording())
         return;
-    if (UNLIKELY(t->stack_limit == STACK_LIMIT_UNKNOWN))
+    if (UNLIKELY(t->stack_limit == STACK_LIMIT_UNKNOWN || t->run != hook_run))
         stack_set_up(t);
     struct code_site *site = code_site_of(code, PyEval_GetGlobals());
     if (UNLIKELY((site->special & SITE_HIDDEN) | t->is_muted) && !framework_shows(site)) {
@@ -341,6 +341,7 @@ bool hook_start(unsigned flags)
         return false;
     hook_active_flags = flags;
     hook_is_active = true;
+    hook_run++;
     hook_is_fast = stack_max_depth == UINT32_MAX && fast_is_possible();
     if (!is_event_hook(flags)) {
         frame_hook_start();

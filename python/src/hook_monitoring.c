@@ -51,7 +51,7 @@ __attribute__((noinline)) static bool start_special(PyCodeObject *code)
     struct thread_stack *t = &thread_stack;
     if (!hook_is_active || !opscope_is_recording())
         return false;
-    if (t->stack_limit == STACK_LIMIT_UNKNOWN)
+    if (t->stack_limit == STACK_LIMIT_UNKNOWN || t->run != hook_run)
         stack_set_up(t);
     struct code_site *site = code_site_of(code, PyEval_GetGlobals());
     if (is_disabled(site))
@@ -82,7 +82,7 @@ static inline bool start_call(PyCodeObject *code)
 #define EVENT(name)                                                                                          \
     static PyObject *name(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 
-/* A C extension may fire events for code of its own (PyMonitoring_*, 3.13), of whatever type: no place in the source. */
+/* A C extension may fire events for code of its own (PyMonitoring_*, 3.13), of whatever type. */
 static inline bool has_arguments(PyObject *const *args, size_t count, Py_ssize_t wanted)
 {
     return PyVectorcall_NARGS(count) >= wanted && LIKELY(PyCode_Check(args[0]));
@@ -295,14 +295,15 @@ bool hook_start(unsigned flags)
         return false;
     hook_active_flags = flags;
     hook_is_active = true;
+    hook_run++;
     hook_is_fast = stack_max_depth == UINT32_MAX && fast_is_possible();
     if (!set_events(events))
         hook_is_active = hook_is_fast = false;
     return hook_is_active;
 }
 
-/* The calling thread's open calls end here. Another thread's end when it next ends one that was begun later, or with
- * the thread. */
+/* The calling thread's open calls end here; another thread's when it next begins one (stack_set_up), or with the
+ * thread: nobody else can write into its track. */
 void hook_stop(void)
 {
     if (!hook_is_active)

@@ -69,6 +69,7 @@ struct thread_stack {
     struct open_call *calls;
     uint32_t call_count, call_capacity;
     uint32_t name_tries; /* how many events have looked for the thread's name */
+    uint32_t run;        /* the hook_run to which its calls belong */
     struct open_scope *scopes;
     uint32_t scope_count, scope_capacity;
     struct open_task tasks[MOST_NESTED_TASKS];
@@ -80,7 +81,7 @@ extern __thread struct thread_stack thread_stack;
 #define NAME_TRIES 32u
 #define STACK_LIMIT_UNKNOWN ((char *)UINTPTR_MAX) /* every event of the thread then takes the long way */
 
-void stack_set_up(struct thread_stack *t); /* a thread's first events */
+void stack_set_up(struct thread_stack *t); /* a thread's first events, of all and of a run of the hook */
 void stack_pop_to(uint32_t depth);         /* ends zones until only this many are open */
 bool stack_push_call(const void *key, uint32_t depth, bool is_shown, bool has_task);
 void stack_end_call(const void *key); /* the innermost call of that key, and all above it */
@@ -185,6 +186,7 @@ extern bool hook_is_active;
 /* The frames of ordinary functions may be recorded without asking anything more: the hook is active, the recorder is
  * the one that fast.h was compiled for, and there is no limit on depth. */
 extern bool hook_is_fast;
+extern uint32_t hook_run; /* how often a hook has been started */
 
 /* --- imports of the program --- */
 

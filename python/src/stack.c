@@ -8,6 +8,7 @@
 __thread struct thread_stack thread_stack = {.stack_limit = STACK_LIMIT_UNKNOWN};
 
 uint32_t stack_max_depth = UINT32_MAX;
+uint32_t hook_run;
 
 static uint64_t last_serial;
 
@@ -139,6 +140,12 @@ static char *find_stack_limit(void)
 
 void stack_set_up(struct thread_stack *t)
 {
+    if (t->run != hook_run) { /* what it had open when the hook was last stopped, maybe from another thread */
+        stack_drop_calls();
+        t->run = hook_run;
+    }
+    if (t->stack_limit != STACK_LIMIT_UNKNOWN)
+        return;
     if (t->name_tries < NAME_TRIES)
         look_for_name(t);
     if (t->name_tries >= NAME_TRIES)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A track for each asyncio task. When a coroutine's frame begins, the thread asks which task asyncio is running; if it is
- * not the one whose track the thread is on already, a zone of the task's name begins on the thread's track, and everything
- * inside it is on the task's (opscope_task_begin_). It ends with that frame: when the task waits, or is done.
+/* A track for each asyncio task. When a coroutine's frame begins, the thread asks which task asyncio is running; if it
+ * is not the one whose track the thread is on already, a zone of the task's name begins on the thread's track, and
+ * everything inside it is on the task's (opscope_task_begin_). It ends with that frame: when the task waits or is done.
  *
  * Only asyncio's own tasks, those written in C, are asked for their names: nothing here runs Python code, which a
- * frame-evaluation hook must not. Other event loops (uvloop) use the same tasks.
+ * frame-evaluation hook must not.
  *
- * A process gets MOST_TASKS tracks; tasks after that stay on their threads' tracks. A task is told from another by address
- * and name, so one that is made at the address of a dead one of the same name goes on in its track. */
+ * A process gets MOST_TASKS tracks; tasks after that stay on their threads' tracks. A task is told from another by
+ * address and name, so one that is made at the address of a dead one of the same name goes on in its track. */
 #include "native.h"
 
 #include "base/hash.h"

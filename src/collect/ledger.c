@@ -12,8 +12,8 @@
  * every such thread, found and lost; recover compares the sum with what the file tells of threads without chunks. The
  * sum and the release of the last chunk cannot happen at once, hence the two steps (session.h).
  *
- * The zones of a thread with tasks are on several tracks, each of which reaches the file by itself: how many of them are
- * there is known, which is not. So what was taken is not told again, and the difference was lost.
+ * The zones of a thread with tasks are on several tracks, each of which reaches the file by itself: how many of them
+ * are there is known, which is not. So what was taken is not told again, and the difference was lost.
  *
  * With --max-size the file drops old zones and does not say whose, with --min-duration short ones are not in it: then
  * what was taken is not told again, and that an unknown number was lost is all that can be said. */
