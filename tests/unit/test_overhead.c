@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "analyze/overhead.h"
+#include "analyze/overhead_native.h"
+#include "present/overhead_csv.h"
 
 static void test_add_find_sort(void **state)
 {
@@ -102,6 +105,97 @@ static void test_interval_covers(void **state)
     assert_in_range(inside, 1880, 1960); /* 95.9 % of 2,000, fixed seed */
 }
 
+static void add_zone(struct overhead_zones *zones, size_t window, uint64_t start, uint64_t duration,
+                     uint64_t child, const char *name)
+{
+    zones->items[zones->count++] =
+        (struct overhead_zone){window, start, duration, child, intern_add(&zones->names, name, strlen(name))};
+}
+
+/* Two bursts of two calls: nested zones count once, what is left of the window is the calls' own. */
+static void test_native_time_is_that_of_the_outermost_zones(void **state)
+{
+    (void)state;
+    struct overhead_run run = {0};
+    overhead_run_add(&run, "b", "");
+    overhead_run_add(&run, "a", "");
+    overhead_run_add(&run, "calibration.x", "calibration")->is_calibration = true;
+    overhead_run_sort(&run);
+    const struct overhead_window windows[] = {
+        {.op = "a", .start_ns = 1000, .end_ns = 2000, .calls = 2},
+        {.op = "b", .start_ns = 3000, .end_ns = 3100, .calls = 2},
+        {.op = "a", .start_ns = 5000, .end_ns = 5800, .calls = 2},
+        {.op = "calibration.x", .start_ns = 6000, .end_ns = 6100, .calls = 2},
+        {.op = "gone", .start_ns = 7000, .end_ns = 7100, .calls = 2},
+    };
+    struct overhead_zones zones = {.items = calloc(16, sizeof(struct overhead_zone)), .capacity = 16};
+    add_zone(&zones, 2, 5100, 500, 0, "outer"); /* in no order */
+    add_zone(&zones, 0, 1150, 100, 0, "inner");
+    add_zone(&zones, 0, 1100, 300, 150, "outer");
+    add_zone(&zones, 0, 1250, 50, 0, "inner"); /* begins where the other ends */
+    add_zone(&zones, 0, 1500, 300, 0, "outer");
+    add_zone(&zones, 3, 6010, 50, 0, "outer");
+    assert_int_equal(overhead_native_fill(&run, windows, 5, &zones, NULL), 0);
+    const struct overhead_op *a = overhead_run_find(&run, "a"), *b = overhead_run_find(&run, "b");
+    assert_true(a->native_ns == (300 + 300 + 500) / 4.0);
+    assert_true(a->call_ns == 200 ||
+                a->call_ns == 150); /* (1000 - 600) / 2 and (800 - 500) / 2: one of the two */
+    assert_int_equal(a->native_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool is_outer = strcmp(a->native[i].zone, "outer") == 0;
+        assert_int_equal(a->native[i].count, is_outer ? 3 : 2);
+        assert_true(a->native[i].mean_ns == (is_outer ? 1100 / 4.0 : 150 / 4.0));
+        assert_true(a->native[i].self_ns == (is_outer ? 950 / 4.0 : 150 / 4.0));
+    }
+    assert_true(isnan(b->native_ns) && isnan(b->call_ns)); /* no zone in it: not known, rather than nothing */
+    assert_true(isnan(overhead_run_find(&run, "calibration.x")->native_ns));
+    overhead_zones_free(&zones);
+    overhead_run_free(&run);
+}
+
+static void assert_csv(const struct overhead_run *run, unsigned flags, const char *expected)
+{
+    struct bytes out = {0};
+    overhead_append_csv(run, flags, &out);
+    bytes_append_u8(&out, 0);
+    assert_false(out.failed);
+    assert_string_equal((const char *)out.data, expected);
+    bytes_free(&out);
+}
+
+#define PLAIN                                                                                                \
+    "op,count,python min dispatch time (ms),python mean dispatch time(ms),python mean dispatch + sync time " \
+    "(ms)"
+
+static void test_csv(void **state)
+{
+    (void)state;
+    struct overhead_run run = {0};
+    struct overhead_op *op = overhead_run_add(&run, "a,\"b\"", "binary");
+    op->count = 800;
+    op->min_ns = 10000;        /* 0.01 */
+    op->mean_ns = 1000000;     /* 1.0 */
+    op->mean_total_ns = 12500; /* 0.0125 is a little more than it says: 0.013 */
+    op->native_ns = 2500;      /* 0.0025 likewise */
+    struct overhead_op *failed = overhead_run_add(&run, "c", "");
+    failed->state = OVERHEAD_CRASHED;
+    overhead_set_text(&failed->reason, "signal 11");
+    struct overhead_op *fixed = overhead_run_add(&run, "calibration.integer", "calibration");
+    fixed->is_calibration = true;
+    fixed->min_ns = fixed->mean_ns = fixed->mean_total_ns = 500; /* 0.0005: 0.001, as round() has it */
+    assert_csv(&run, 0, PLAIN "\n\"a,\"\"b\"\"\",800,0.01,1.0,0.013\n");
+    assert_csv(&run, OVERHEAD_CSV_NATIVE | OVERHEAD_CSV_CALIBRATION,
+               PLAIN ",C++ mean dispatch time (ms)\n\"a,\"\"b\"\"\",800,0.01,1.0,0.013,0.003\n"
+                     "calibration.integer,0,0.001,0.001,0.001,\n");
+    assert_csv(&run, OVERHEAD_CSV_EXTENDED,
+               PLAIN
+               ",group,state,reason,repeats,min (ns),mean (ns),mean + sync (ns),p50 (ns),p99 (ns),"
+               "p50 95% low (ns),p50 95% high (ns),native (ns),native breakdown\n"
+               "\"a,\"\"b\"\"\",800,0.01,1.0,0.013,binary,measured,,0,10000.0,1000000.0,12500.0,,,,,2500.0,\n"
+               "c,0,,,,,crashed,signal 11,0,,,,,,,,,\n");
+    overhead_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +203,8 @@ int main(void)
         cmocka_unit_test(test_summary_is_that_of_the_repeats),
         cmocka_unit_test(test_interval_ranks),
         cmocka_unit_test(test_interval_covers),
+        cmocka_unit_test(test_native_time_is_that_of_the_outermost_zones),
+        cmocka_unit_test(test_csv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
