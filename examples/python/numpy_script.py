@@ -2,10 +2,10 @@
 """A NumPy script: which function takes the time, and which of its lines.
 
     opscope run python3 examples/python/numpy_script.py
-    opscope zones --by location python3.opscope
+    opscope zones python3.opscope
 
-    python3 -m opscope -p -l examples/python/numpy_script.py
-    opscope zones --source numpy_script.opscope
+    python3 -m opscope -p -l -o lines.opscope examples/python/numpy_script.py
+    opscope zones --source lines.opscope
 
 With -p only what lies between enable() and disable() is recorded: enable around the call, not inside the function,
 which would then not be in the trace itself."""

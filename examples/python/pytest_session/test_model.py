@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A few tests of a tiny model, to be looked at with opscope.
 
-    python3 -m opscope -m pytest examples/python/pytest_session
-    opscope zones --by-test pytest.opscope
+    python3 -m opscope -o tests.opscope -m pytest examples/python/pytest_session
+    opscope zones --by-test tests.opscope
 
-    python3 -m opscope -p -m pytest examples/python/pytest_session
-    opscope tree pytest.opscope                 # calls of test_profiled alone"""
+    python3 -m opscope -p -o tests.opscope -m pytest examples/python/pytest_session
+    opscope tree tests.opscope                 # calls of test_profiled alone"""
 
 import pytest
 
