@@ -57,6 +57,27 @@ class Zone
     bool open_;
 };
 
+/// One turn of a coroutine, fiber or task, for as long as the object lives: see opscope_task_begin.
+class Task
+{
+  public:
+    explicit Task(const std::string &name, std::uint64_t number = 0) : open_(opscope_is_recording() != 0)
+    {
+        if (open_)
+            opscope_task_begin(name.c_str(), number);
+    }
+    Task(const Task &) = delete;
+    Task &operator=(const Task &) = delete;
+    ~Task()
+    {
+        if (open_)
+            opscope_task_end();
+    }
+
+  private:
+    bool open_;
+};
+
 /// One tensor of an op.
 struct Tensor {
     std::vector<std::int64_t> shape;

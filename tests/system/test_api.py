@@ -126,6 +126,18 @@ class C(Api):
         self.assertEqual((rows["outer kernel"]["total_ns"], rows["inner kernel"]["total_ns"]), (400, 100))
 
 
+    def test_tasks(self):
+        trace = self.record_program("fibers")
+        self.assertEqual(trace.counts(), {"schedule": 6, "first": 3, "second": 3, "work": 6})
+        self.assertEqual((trace.lost_zones, trace.open_names()), (0, []))
+        tracks = self.opscope_json("info", trace.path)["tracks"]
+        found = sorted((t["kind"], t["name"], t["zones"]) for t in tracks)
+        self.assertEqual(found, [("task", "first", 3), ("task", "second", 3), ("thread", "fibers", 12)])
+        rows = self.opscope_json("messages", trace.path)["rows"]
+        told = [(row["thread"], row["text"]) for row in rows]
+        self.assertEqual(told, [("first", "first"), ("second", "second")] * 3 + [("fibers", "no task")])
+
+
 class Cpp(Api):
     def test_twins(self):
         if not os.path.exists(os.path.join(harness.PROGRAMS, "twins")):
@@ -133,10 +145,12 @@ class Cpp(Api):
         trace = self.record_program("twins")
         expected = {
             "left by an exception": 1, "object left by an exception": 1, "returns 1": 1, "returns 2": 1,
-            "in a lambda": 1, "generic": 2, "in a std::thread": 1, "conv2d": 1,
+            "in a lambda": 3, "generic": 2, "in a std::thread": 1, "conv2d": 1, "a task": 2,
         }
         self.assertEqual(trace.counts(), expected)
         self.assertEqual(trace.open_names(), [])
+        tasks = [t for t in self.opscope_json("info", trace.path)["tracks"] if t["kind"] == "task"]
+        self.assertEqual([(t["name"], t["number"], t["zones"]) for t in tasks], [("a task", 3, 2)])
         (op,) = self.opscope_json("ops", trace.path)["rows"]
         self.assertEqual((op["name"], op["device"]), ("conv2d", 1))
         self.assertIn("1x3x224x224", op["inputs"])

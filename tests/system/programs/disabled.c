@@ -21,6 +21,8 @@ int main(void)
     opscope_zone_value(1);
     opscope_zone_colour(1);
     opscope_zone_end();
+    opscope_task_begin("task", 1);
+    opscope_task_end();
     opscope_signpost("header", NULL);
     opscope_message("text");
     opscope_counter("counter", 1);

@@ -41,6 +41,10 @@ int main()
     generic(1);
     generic(1.0);
     std::thread([] { opscope::Zone zone("in a std::thread"); }).join();
+    for (int turn = 0; turn < 2; turn++) {
+        opscope::Task task("a task", 3);
+        lambda();
+    }
     {
         opscope::Op op("conv2d", OPSCOPE_OP_DEVICE, 1);
         op.input({{1, 3, 224, 224}, "BFLOAT16", "TILE", "DRAM", {1, 32, 224, 224}})
