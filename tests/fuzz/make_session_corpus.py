@@ -98,6 +98,16 @@ SEEDS = {
     "device-far": (READ, slots(0, 2, record(132, 1, 4, 1, 0), (MAX64, 1), record(132, 1, 4, 1, (1 << 56) - 1), (MAX64, 1))),
     "device-sync": (READ, slots(0, 2, *[part for i in range(8) for part in (record(134, 3, 0, 1, i * 7), (i << 60, MAX64))])),
     "device-run": (READ, slots(0, 2, record(133, 1, 4, 2), (1, 1), (MAX64, 0), record(133, 1, 4, 40), *[(1, 9)] * 40)),
+    "tasks": (
+        READ,
+        poke(NAMES, 8, u32(5))
+        + slots(0, 2, record(8, 1), record(1, 1), record(8, 2), record(2), record(8, 1), *[record(2)] * 4, record(8, 1)),
+    ),
+    "tasks-nested": (READ | CHANGES, poke(NAMES, 8, u32(5)) + slots(0, 2, *[record(8, 1)] * 40, *[record(2)] * 50)),
+    "tasks-recover": (
+        READ | RECOVER,
+        poke(NAMES, 8, u32(5)) + poke(TAKEN, 0, b"\x06\0" * 6) + slots(0, 2, *[record(8, 1), record(1, 1), record(2), record(2)] * 5),
+    ),
     "taken": (READ | RECOVER, poke(TAKEN, 0, b"\x0a\0\x02\0\xff\xff\x01\0")),
     "taken-late-ends": (
         READ | RECOVER,
