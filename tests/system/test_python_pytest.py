@@ -301,6 +301,8 @@ class Cases:
         if self.run_command([self.python, "-m", "venv", "--system-site-packages", venv]).status != 0:
             self.skipTest("%s cannot make a virtual environment (Debian: python3-venv)" % self.python)
         python = os.path.join(venv, "bin", "python")
+        if not has_module(python, "pytest"):
+            self.skipTest("%s has pytest in a virtual environment of its own" % self.python)
         pip = [python, "-m", "pip", "install", "--no-index", "--no-deps", "--no-cache-dir"]
         env = {"OPSCOPE_WHEEL_BUILD": harness.BUILD, "PIP_FIND_LINKS": ""}
         self.assert_status(self.run_command([*pip, os.path.join(harness.SOURCE, "python")], env=env))
