@@ -572,6 +572,7 @@ static int show_results(struct job *job, struct measure *m, struct overhead_run 
     }
     struct error second = {0};
     int finished = report_finish(&report, &second);
+    report_free(&report);
     if (finished == 0)
         finished = output_finish(&output, &second);
     else
@@ -632,6 +633,7 @@ static int show_list(const struct job *job, const struct measure *m)
                 list->provider, list->provider_version);
     table_free(&table);
     int status = report_finish(&report, &err);
+    report_free(&report);
     if (status == 0)
         status = output_finish(&output, &err);
     else

@@ -44,6 +44,31 @@ def needs(module):
     )
 
 
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def hanging_workers(pid):
+    """The processes below this one, once the innermost is a worker that waits in pause(2)."""
+    found = children(pid)
+    while found and children(found[-1]):
+        found += children(found[-1])
+    if not found:
+        return []
+    try:
+        with open(f"/proc/{found[-1]}/stat", encoding="ascii", errors="replace") as file:
+            is_asleep = file.read().rsplit(")", 1)[1].split()[0] == "S"
+        with open(f"/proc/{found[-1]}/syscall", encoding="ascii") as file:
+            is_paused = file.read().split()[0] in ("34", "-1") or os.uname().machine != "x86_64"
+    except (FileNotFoundError, PermissionError, ProcessLookupError, IndexError):
+        return []
+    return found if is_asleep and is_paused else []
+
+
 class Overhead(harness.TestCase):
     def measure(self, *words, status=0):
         """{op: row} of a run with --json, and the whole of it."""
@@ -165,6 +190,16 @@ class Library(Overhead):
         # and times that differ by less than they are need no more
         rows, found = self.measure("--until", "100%", "--repeats", "2", "--calls", "1", "--", "sleep", "0.2")
         self.assertEqual((rows["command.sleep"]["count"], found["unsettled"]), (4, 0))
+
+    def test_no_worker_is_left_behind(self):
+        for words in ((), ("--trace",)):
+            command = [harness.OPSCOPE, "overhead", "--ops", LIBRARY, "--op", "bad.hangs", "--time-limit", "1h", *words]
+            process = self.start(command)
+            workers = harness.wait_until(lambda p=process: hanging_workers(p.pid), "the worker to hang")
+            process.kill()
+            process.wait()
+            for pid in workers:
+                harness.wait_until(lambda p=pid: not harness.process_is_alive(p), "the worker to end")
 
     def test_not_a_library_of_ops(self):
         for path, words in (
