@@ -19,6 +19,7 @@ import pytest
 import opscope
 
 PER_TEST_VARIABLE = "OPSCOPE_PYTEST_PER_TEST"  # set in the session whose trace will be split
+STARTED_VARIABLE = "OPSCOPE_PYTEST_STARTED"  # set in a session that was begun again, also where nothing is recorded
 
 
 # --- options, and the session begun again under opscope run ---
@@ -66,11 +67,12 @@ def pytest_load_initial_conftests(early_config):
     is_in_run = "OPSCOPE_SESSION" in os.environ
     if options.opscope_per_test and PER_TEST_VARIABLE not in os.environ:
         is_in_run = False  # the run around this one gets no zones of ours
-    if not is_worker and not is_in_run and not early_config.pluginmanager.is_blocked("opscope"):
+    if STARTED_VARIABLE not in os.environ and not is_worker and not is_in_run and not early_config.pluginmanager.is_blocked("opscope"):
         command = runner_command(options)
         if command is not None:
             sys.stdout.flush()
             sys.stderr.flush()
+            os.environ[STARTED_VARIABLE] = "1"
             os.execv(command[0], command)
     yield
 

@@ -4,6 +4,7 @@ interpreter that the build has an extension for and that has pytest."""
 
 import os
 import re
+import shutil
 import unittest
 
 import harness
@@ -295,6 +296,16 @@ class Cases:
         self.assertEqual((done.status, without_times(done.stdout)), (1, without_times(plain.stdout)), done)
         self.assertEqual({name: row["outcome"] for name, row in self.by_test().items()}, OUTCOMES)
         self.assertEqual(without_times(plain.stdout), without_times(self.plain("test_s.py").stdout))
+
+    def test_a_package_without_the_program(self):
+        """The session is begun again once, says that nothing is recorded, and runs."""
+        shutil.copytree(PACKAGE, self.path("alone", "opscope"), ignore=shutil.ignore_patterns("*.so"))
+        env = {"PYTHONPATH": self.path("alone"), "PATH": "/usr/bin:/bin"}
+        words = ["-p", "opscope.pytest_plugin", "--opscope", "test_s.py", "-k", "ok"]
+        done = self.run_command([self.python, "-m", "pytest", *PLAIN, *words], env=env)
+        self.assert_status(done)
+        self.assertIn("nothing is recorded: the opscope program is neither beside the package", done.stderr)
+        self.assertIn("1 passed", done.stdout)
 
     def test_the_wheel_registers_the_plugin(self):
         venv = self.path("venv")
