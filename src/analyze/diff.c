@@ -14,7 +14,7 @@ void diff_begin(struct diff *diff, const struct diff_options *options)
         diff->options.alpha_percent = 1;
 }
 
-static void free_run(struct diff_run *run)
+void diff_free_run(struct diff_run *run)
 {
     for (size_t i = 0; i < run->zone_count; i++)
         free(run->zones[i].samples);
@@ -26,8 +26,15 @@ static void free_run(struct diff_run *run)
 
 void diff_free(struct diff *diff)
 {
-    for (int side = 0; side < DIFF_SIDES; side++)
-        free_run(&diff->runs[side]);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        diff_free_run(&diff->runs[side]);
+        for (size_t i = 0; i < diff->extra_count[side]; i++) {
+            diff_free_run(&diff->extras[side][i].run);
+            free(diff->extras[side][i].sums);
+        }
+        free(diff->extras[side]);
+        free(diff->row_of_key[side]);
+    }
     intern_free(&diff->texts);
     intern_free(&diff->key_index);
     free(diff->keys);
@@ -116,7 +123,7 @@ void diff_judge(const struct diff *diff, struct diff_row *row, bool agree)
     double limit = diff->options.threshold_percent;
     bool is_large = fabs(row->typical_percent) > limit;
     bool is_sure = true;
-    if (row->evidence == DIFF_TESTED)
+    if (row->evidence == DIFF_TESTED || (row->evidence == DIFF_RUNS && !isnan(row->p)))
         is_sure = row->p < diff->options.alpha_percent / 100;
     else if (row->evidence != DIFF_NO_SPREAD)
         is_sure = agree;
@@ -212,6 +219,8 @@ int diff_finish(struct diff *diff, struct error *err)
     fill_totals(diff);
     if (!status && diff->has_calls)
         status = diff_compare_calls(diff, err);
+    if (!status && diff->extra_count[DIFF_A] + diff->extra_count[DIFF_B])
+        status = diff_apply_runs(diff, err);
     if (!status && diff->row_count)
         qsort(diff->rows, diff->row_count, sizeof *diff->rows, compare_rows);
     return status;
@@ -230,11 +239,9 @@ const char *diff_state_text(unsigned state)
 
 const char *diff_evidence_text(unsigned evidence)
 {
-    static const char *const names[] = {[DIFF_NO_SPREAD] = "no spread",
-                                        [DIFF_TESTED] = "tested",
-                                        [DIFF_TOO_FEW] = "too few",
-                                        [DIFF_INTERVALS] = "intervals",
-                                        [DIFF_ROUNDED] = "rounded"};
+    static const char *const names[] = {
+        [DIFF_NO_SPREAD] = "no spread", [DIFF_TESTED] = "tested", [DIFF_TOO_FEW] = "too few",
+        [DIFF_INTERVALS] = "intervals", [DIFF_RUNS] = "runs",     [DIFF_ROUNDED] = "rounded"};
     return evidence < sizeof names / sizeof names[0] ? names[evidence] : "";
 }
 

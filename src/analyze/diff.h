@@ -13,7 +13,10 @@
  * A change of a row is called slower or faster when the middle of its pairs changed by more than the threshold and a
  * test says that it is no noise (diff_stats.h): the signed-rank test over the matched pairs of an op, the rank-sum
  * test over the durations of a zone. Where there are too few for any test, all must agree; where there is one on each
- * side there is no spread, and the threshold alone decides. `evidence` says which it was. */
+ * side there is no spread, and the threshold alone decides. `evidence` says which it was.
+ *
+ * A side may have further runs (diff_keep_extra): then what changed is told from the medians over the runs, and tested
+ * from run to run (diff_runs.c), which sees what the spread inside one run cannot. */
 #ifndef OPSCOPE_ANALYZE_DIFF_H
 #define OPSCOPE_ANALYZE_DIFF_H
 
@@ -33,6 +36,7 @@ struct overhead_run;
 
 enum { DIFF_A = 0, DIFF_B = 1, DIFF_SIDES = 2 };
 #define DIFF_NO_TEXT INTERN_NONE
+#define DIFF_RUNS_MAX 64u  /* of a side */
 #define DIFF_SAMPLES 1024u /* durations kept of a zone, evenly spread over the run */
 
 enum diff_group_by { DIFF_BY_OP, DIFF_BY_CATEGORY, DIFF_BY_LOCATION, DIFF_BY_LAYER };
@@ -118,6 +122,7 @@ enum diff_evidence {
     DIFF_TESTED,    /* `p` is the chance that it is noise */
     DIFF_TOO_FEW,   /* for a test at this level: slower or faster only where all agree */
     DIFF_INTERVALS, /* do the 95 % intervals of the medians overlap? */
+    DIFF_RUNS,      /* rank-sum test over several runs of each side: `p`; too few for it: a t-test */
     DIFF_ROUNDED,   /* no spread, and only so many digits: is it more than rounding? */
 };
 
@@ -134,6 +139,7 @@ struct diff_row {
     double change_percent;         /* of the total; NAN: there was none */
     double typical_percent;        /* the median of how much each pair changed; NAN */
     double p;                      /* NAN */
+    uint32_t zones[DIFF_SIDES];    /* of a zone row: places in the runs' zones; UINT32_MAX: none */
     double variance;               /* of the sum of what an op's pairs changed; NAN: fewer than two */
 };
 
@@ -165,12 +171,28 @@ struct diff_total {
     double covered;   /* the share of the time whose spread is known */
 };
 
+/* A further run of a side: of its ops only the sums are kept. */
+struct diff_extra {
+    struct diff_run run;
+    struct diff_key_sum *sums; /* by key */
+    size_t sum_count;
+};
+
+struct diff_key_sum {
+    double time_ns, host_ns;
+    uint64_t count;
+};
+
 struct diff {
     struct diff_options options;
     struct intern texts, key_index;
     struct diff_key *keys;
     size_t key_count, key_capacity;
-    struct diff_run runs[DIFF_SIDES];
+    struct diff_run runs[DIFF_SIDES]; /* the first of each side: these are matched */
+    struct diff_extra *extras[DIFF_SIDES];
+    size_t extra_count[DIFF_SIDES], extra_capacity[DIFF_SIDES];
+    uint32_t
+        *row_of_key[DIFF_SIDES]; /* while rows are in the order in which they were made; UINT32_MAX: none */
     struct align align;
     uint32_t *a_of_b;      /* the other way round */
     struct diff_row *rows; /* ops, then zones, then calls; each by how much changed, most first */
@@ -198,6 +220,13 @@ int diff_take_trace_ops(struct diff *diff, int side, struct trace *trace, struct
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);
 int diff_take_overhead(struct diff *diff, int side, const struct overhead_run *run, struct error *err);
 
+/* What was loaded as this side's run becomes a further run of it; `first` is put (back) in its place. */
+int diff_keep_extra(struct diff *diff, int side, struct diff_run *first, struct error *err);
+static inline size_t diff_run_count(const struct diff *diff, int side)
+{
+    return 1 + diff->extra_count[side];
+}
+
 const char *diff_text(const struct diff *diff, uint32_t id); /* "" for none */
 const char *diff_state_text(unsigned state);
 const char *diff_evidence_text(unsigned evidence);
@@ -221,6 +250,18 @@ int diff_compare_ops(struct diff *diff, struct error *err);
 int diff_drop_op_zones(struct diff *diff, struct error *err);
 int diff_compare_zones(struct diff *diff, struct error *err);
 int diff_compare_calls(struct diff *diff, struct error *err);
+void diff_free_run(struct diff_run *run);
+int diff_apply_runs(struct diff *diff, struct error *err);
+/* 99 % interval of the change of the mean over runs (Student); NAN: one run on each side. */
+double diff_runs_margin(const double *before, size_t before_count, const double *now, size_t now_count);
+/* One figure for each run of a side that has it; `out` has room for DIFF_RUNS_MAX. */
+size_t diff_runs_op_sums(const struct diff *diff, int side, const char *name, double *out);
+int diff_runs_zone_medians(const struct diff *diff, int side, const char *name, double *out, size_t *count,
+                           struct error *err);
+/* The durations that were kept of all zones of this name; NULL: no memory. */
+double *diff_zone_samples(const struct diff *diff, const struct diff_run *run, const char *name,
+                          size_t *count);
+const struct diff_zone *diff_find_zone(const struct diff_run *run, const struct diff_zone *like);
 /* State from typical_percent, p, evidence, counts. `agree`: all pairs went the same way. */
 void diff_judge(const struct diff *diff, struct diff_row *row, bool agree);
 

@@ -132,6 +132,28 @@ static bool is_named(const struct diff *diff, uint32_t text, const char *name)
     return text != DIFF_NO_TEXT && strcmp(diff_text(diff, text), name) == 0;
 }
 
+static bool has_runs(const struct diff *diff)
+{
+    return diff->extra_count[DIFF_A] + diff->extra_count[DIFF_B] > 0;
+}
+
+/* Over several runs of each side: their spread is the noise. */
+static void check_op_runs(const struct diff *diff, struct check_result *result)
+{
+    double before[DIFF_RUNS_MAX], now[DIFF_RUNS_MAX];
+    size_t a_count = diff_runs_op_sums(diff, DIFF_A, result->rule->name, before);
+    size_t b_count = diff_runs_op_sums(diff, DIFF_B, result->rule->name, now);
+    double margin = diff_runs_margin(before, a_count, now, b_count);
+    result->before = stats_median(before, a_count);
+    result->now = stats_median(now, b_count);
+    if (!b_count)
+        missing(result, a_count ? "this op is gone" : "neither run has such an op");
+    else if (!a_count)
+        conclude(result, CHECK_SKIPPED, "new: the baseline has no such op");
+    else
+        judge_sum(result, margin, 1);
+}
+
 static void check_op(const struct diff *diff, struct check_result *result)
 {
     double sums[DIFF_SIDES] = {0}, variance = 0, covered = 0;
@@ -166,10 +188,9 @@ static void check_op(const struct diff *diff, struct check_result *result)
                   sums[DIFF_A] > 0 ? covered / sums[DIFF_A] : 0);
 }
 
-/* The durations that were kept of all zones of this name. */
-static double *gather_samples(const struct diff *diff, int side, const char *name, size_t *count)
+double *diff_zone_samples(const struct diff *diff, const struct diff_run *run, const char *name,
+                          size_t *count)
 {
-    const struct diff_run *run = &diff->runs[side];
     size_t total = 0;
     *count = 0;
     for (size_t i = 0; i < run->zone_count; i++)
@@ -213,23 +234,38 @@ static const char *no_zone_text(const struct diff *diff, const char *name, const
     return otherwise;
 }
 
+static void conclude_zone(const struct diff *diff, struct check_result *result, double *a, size_t a_count,
+                          double *b, size_t b_count)
+{
+    result->before = stats_median(a, a_count);
+    result->now = stats_median(b, b_count);
+    if (!b_count)
+        missing(result, a_count ? "this zone is gone"
+                                : no_zone_text(diff, result->rule->name, "neither run has such a zone"));
+    else if (!a_count)
+        conclude(result, CHECK_SKIPPED, "new: the baseline has no such zone");
+    else
+        judge_zone(result, a, a_count, b, b_count, diff->options.alpha_percent / 100);
+}
+
 static int check_zone_regress(const struct diff *diff, struct check_result *result, struct error *err)
 {
+    const char *name = result->rule->name;
     size_t a_count, b_count;
-    double *a = gather_samples(diff, DIFF_A, result->rule->name, &a_count);
-    double *b = gather_samples(diff, DIFF_B, result->rule->name, &b_count);
-    int status = a && b ? 0 : error_set(err, ENOMEM, "no memory for the durations of a zone");
-    if (!status) {
-        result->before = stats_median(a, a_count);
-        result->now = stats_median(b, b_count);
-        if (!b_count)
-            missing(result, a_count ? "this zone is gone"
-                                    : no_zone_text(diff, result->rule->name, "neither run has such a zone"));
-        else if (!a_count)
-            conclude(result, CHECK_SKIPPED, "new: the baseline has no such zone");
-        else
-            judge_zone(result, a, a_count, b, b_count, diff->options.alpha_percent / 100);
+    if (has_runs(diff)) {
+        double before[DIFF_RUNS_MAX], now[DIFF_RUNS_MAX];
+        int status = diff_runs_zone_medians(diff, DIFF_A, name, before, &a_count, err);
+        if (!status)
+            status = diff_runs_zone_medians(diff, DIFF_B, name, now, &b_count, err);
+        if (!status)
+            conclude_zone(diff, result, before, a_count, now, b_count);
+        return status;
     }
+    double *a = diff_zone_samples(diff, &diff->runs[DIFF_A], name, &a_count);
+    double *b = diff_zone_samples(diff, &diff->runs[DIFF_B], name, &b_count);
+    int status = a && b ? 0 : error_set(err, ENOMEM, "no memory for the durations of a zone");
+    if (!status)
+        conclude_zone(diff, result, a, a_count, b, b_count);
     free(a);
     free(b);
     return status;
@@ -253,7 +289,10 @@ static int check_regress(const struct diff *diff, struct check_result *result, s
     case CHECK_ZONE:
         return check_zone_regress(diff, result, err);
     case CHECK_OP:
-        check_op(diff, result);
+        if (has_runs(diff))
+            check_op_runs(diff, result);
+        else
+            check_op(diff, result);
         return 0;
     default:
         check_total(diff, DIFF_TOTAL, result);

@@ -482,8 +482,8 @@ int diff_compare_ops(struct diff *diff, struct error *err)
         status = error_set(err, ENOMEM, "no memory to compare %zu with %zu ops", diff->runs[DIFF_A].op_count,
                            diff->runs[DIFF_B].op_count);
     intern_free(&g.pairs);
-    free(g.row_of_key[0]);
-    free(g.row_of_key[1]);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        diff->row_of_key[side] = g.row_of_key[side]; /* for further runs */
     free(g.row_of_op);
     free(g.first);
     free(g.order);

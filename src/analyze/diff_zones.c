@@ -181,8 +181,10 @@ static int add_row(struct diff *diff, struct diff_zone *a, struct diff_zone *b, 
     row->matched = a && b;
     for (int side = 0; side < DIFF_SIDES; side++) {
         row->self_ns[side] = 0;
+        row->zones[side] = UINT32_MAX;
         if (!zones[side])
             continue;
+        row->zones[side] = (uint32_t)(zones[side] - diff->runs[side].zones);
         row->counts[side] = zones[side]->count;
         row->total_ns[side] = (double)zones[side]->total_ns;
         row->self_ns[side] = (double)zones[side]->self_ns;
@@ -207,6 +209,22 @@ static int compare_places(const struct diff_zone *a, const struct diff_zone *b)
             return x[i] < y[i] ? -1 : 1;
     }
     return 0;
+}
+
+const struct diff_zone *diff_find_zone(const struct diff_run *run, const struct diff_zone *like)
+{
+    size_t low = 0, high = run->zone_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = compare_places(&run->zones[middle], like);
+        if (order == 0)
+            return &run->zones[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }
 
 /* Partners by place; `partner` has an entry for each zone of A, `has_partner` for each of B. */
@@ -283,8 +301,11 @@ int diff_drop_op_zones(struct diff *diff, struct error *err)
     bool *is_op = find_op_names(diff);
     if (!is_op)
         return error_set(err, ENOMEM, "no memory for the names of ops");
-    for (int side = 0; side < DIFF_SIDES; side++)
+    for (int side = 0; side < DIFF_SIDES; side++) {
         drop_op_zones(diff, &diff->runs[side], is_op);
+        for (size_t i = 0; i < diff->extra_count[side]; i++)
+            drop_op_zones(diff, &diff->extras[side][i].run, is_op);
+    }
     free(is_op);
     return 0;
 }

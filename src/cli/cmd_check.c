@@ -17,8 +17,8 @@
 #define DEFAULT_REGRESS 5.0
 
 struct check_options {
-    const char *baseline, *max_regress, *config, *junit;
-    struct text_list metrics;
+    const char *max_regress, *config, *junit;
+    struct text_list baselines, metrics;
     const char *start_signpost, *end_signpost;
     bool no_config, salvage, ignore_location, ignore_shape;
     struct output_options output;
@@ -38,7 +38,7 @@ struct checking { /* everything that is freed at the end */
 
 /* --- rules --- */
 
-static int add_rules(struct checking *c, const struct check_options *options, const char *baseline,
+static int add_rules(struct checking *c, const struct check_options *options, bool has_baseline,
                      struct error *err)
 {
     const struct text_list *metrics = options->metrics.count ? &options->metrics : &c->config.metrics;
@@ -64,7 +64,7 @@ static int add_rules(struct checking *c, const struct check_options *options, co
                 "--metric '%s': device-time, gap, total, wall, count, zone:NAME and op:NAME are metrics",
                 metrics->items[i]);
     }
-    if (!metrics->count && baseline)
+    if (!metrics->count && has_baseline)
         c->rules[c->rule_count++] = (struct check_rule){
             .subject = CHECK_TOTAL, .figure = CHECK_REGRESS, .limit = limit, .origin = origin};
     for (size_t i = 0; i < c->config.budget_count; i++)
@@ -107,41 +107,52 @@ static int load_zones(struct checking *c, const char *path, bool salvage, struct
     return 0;
 }
 
-static int load_runs(struct checking *c, const char *baseline, const char *path, struct error *err)
+static int load_runs(struct checking *c, const struct text_list *baselines, const struct command_line *line,
+                     struct error *err)
 {
+    char *paths[TEXT_LIST_MAX];
     int status = 0;
-    if (baseline)
-        status = diff_load(&c->diff, DIFF_A, baseline, &c->sources, err);
+    for (size_t i = 0; i < baselines->count; i++)
+        paths[i] = (char *)(uintptr_t)baselines->items[i];
+    if (baselines->count)
+        status = diff_load_side(&c->diff, DIFF_A, paths, baselines->count, &c->sources, err);
     if (!status)
-        status = diff_load(&c->diff, DIFF_B, path, &c->sources, err);
-    if (!status && baseline)
+        status = diff_load_side(&c->diff, DIFF_B, line->values, (size_t)line->count, &c->sources, err);
+    if (!status && baselines->count)
         status = diff_check_kinds(&c->diff, err);
     const struct diff_run *run = &c->diff.runs[DIFF_B];
-    if (!status && !baseline && !run->op_count && !run->zone_count && !run->call_count)
-        status = error_set(err, EINVAL, "%s (%s) has neither ops nor zones: there is nothing to check", path,
-                           run->kind);
+    if (!status && !baselines->count && !run->op_count && !run->zone_count && !run->call_count)
+        status = error_set(err, EINVAL, "%s (%s) has neither ops nor zones: there is nothing to check",
+                           run->path, run->kind);
     return status ? status : diff_finish(&c->diff, err);
 }
 
-static int check(struct checking *c, const struct check_options *options, const char *path, struct error *err)
+static int check(struct checking *c, const struct check_options *options, const struct command_line *line,
+                 struct error *err)
 {
-    const char *baseline = options->baseline ? options->baseline : c->config.baseline;
-    int status = add_rules(c, options, baseline, err);
+    struct text_list baselines = options->baselines;
+    if (!baselines.count && c->config.baseline)
+        text_list_add(&baselines, c->config.baseline);
+    bool has_baseline = baselines.count > 0;
+    int status = add_rules(c, options, has_baseline, err);
     if (status)
         return status;
-    if (!baseline && (options->metrics.count || options->max_regress))
+    if (!has_baseline && (options->metrics.count || options->max_regress))
         return error_set(err, EINVAL,
                          "--metric and --max-regress compare with --baseline A, which is missing");
+    if (!has_baseline && line->count > 1)
+        return error_set(err, EINVAL,
+                         "several runs are for a comparison with --baseline A; budgets are of one run");
     if (!c->rule_count)
         return error_set(err, EINVAL,
                          "there is nothing to check: give --baseline A, or budgets in opscope.toml%s",
                          c->config.path ? " ([[check.budget]])" : " (none was found)");
     c->sources.salvage = options->salvage;
-    status = load_runs(c, baseline, path, err);
+    status = load_runs(c, &baselines, line, err);
     if (!status)
-        status = load_zones(c, path, options->salvage, err);
+        status = load_zones(c, line->values[0], options->salvage, err);
     for (size_t i = 0; i < c->rule_count && !status; i++)
-        status = check_rule_apply(&c->diff, baseline != NULL, c->zones, c->stats.row_count, &c->rules[i],
+        status = check_rule_apply(&c->diff, has_baseline, c->zones, c->stats.row_count, &c->rules[i],
                                   &c->results[i], err);
     return status;
 }
@@ -181,7 +192,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!status && !options.no_config)
         status = check_config_read(&c.config, options.config, &err);
     if (!status)
-        status = check(&c, &options, line.values[0], &err);
+        status = check(&c, &options, &line, &err);
     bytes_append_u8(&c.sources.notes, 0);
     const char *notes = c.sources.notes.failed ? "" : (const char *)c.sources.notes.data;
     diff_print_notes(command->name, notes);
@@ -209,11 +220,13 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct command_option rule_options[] = {
     {.name = "baseline",
      .letter = 'b',
-     .type = OPTION_TEXT,
+     .type = OPTION_LIST,
      .argument = "A",
-     .offset = FIELD(baseline),
+     .offset = FIELD(baselines),
      .is_file = true,
-     .help = "The run to compare with: a trace, an ops CSV, a log folder or an overhead CSV."},
+     .help =
+         "The run to compare with: a trace, an ops CSV, a log folder or an overhead CSV. May be given again: with "
+         "several runs of either side, noise is what differs from run to run."},
     {.name = "max-regress",
      .type = OPTION_TEXT,
      .argument = "PERCENT",
@@ -276,6 +289,7 @@ static const struct option_table result_table = {"Results", result_options};
 static const struct command_argument arguments[] = {
     {.name = "B",
      .kind = ARGUMENT_TRACE,
+     .is_repeated = true,
      .help = "The run to check: a trace, an ops CSV, a log folder or an overhead CSV."},
     {0},
 };
@@ -286,6 +300,8 @@ static const struct command_example examples[] = {
      "Device time and gaps, each by itself."},
     {"opscope check --baseline a.opscope b.opscope --metric 'zone:load batch' --junit check.xml",
      "One zone, with a result for the CI system."},
+    {"opscope check -b a1.csv -b a2.csv -b a3.csv b1.csv b2.csv b3.csv",
+     "Three runs of each: noise from run to run."},
     {"opscope check run.opscope", "Only the budgets of opscope.toml."},
     {0},
 };
@@ -301,13 +317,14 @@ const struct command command_check = {
     .name = "check",
     .group = COMMAND_GROUP_LOOK,
     .summary = "Fail when a run is slower than a baseline or over its budgets",
-    .usage = (const char *const[]){"[options] [--baseline A] B", NULL},
+    .usage = (const char *const[]){"[options] [--baseline A]... B...", NULL},
     .description =
         "Compares B with a baseline as opscope diff does and fails when a metric grew by more than --max-regress. A "
         "growth that is no more than noise does not fail, and the result says so: of totals and ops when the 99 % "
         "interval of the change, from the spread of equal ops in the runs, reaches down to 0; of zones when the "
         "rank-sum test over the durations finds no difference at 1 %. Where nothing is repeated the limit alone "
-        "decides.\n"
+        "decides. With several runs of either side it is the spread from run to run that counts: the 99 % interval of "
+        "Student's t-test, and for zones the rank-sum test over the runs' medians.\n"
         "\n"
         "Budgets are limits of the run by itself. They live in the project's opscope.toml:\n"
         "\n"

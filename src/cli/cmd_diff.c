@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope diff: what changed between two runs. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/diff_load.h"
 #include "cli/diff_view.h"
 
-static int compare(struct diff *diff, const struct command_line *line, struct diff_sources *sources,
-                   struct error *err)
+static int compare(struct diff *diff, const struct command_line *line, size_t a_count,
+                   struct diff_sources *sources, struct error *err)
 {
-    int status = diff_load(diff, DIFF_A, line->values[0], sources, err);
+    int status = diff_load_side(diff, DIFF_A, line->values, a_count, sources, err);
     if (!status)
-        status = diff_load(diff, DIFF_B, line->values[1], sources, err);
+        status =
+            diff_load_side(diff, DIFF_B, line->values + a_count, (size_t)line->count - a_count, sources, err);
     if (!status)
         status = diff_check_kinds(diff, err);
     return status ? status : diff_finish(diff, err);
+}
+
+/* How many of the arguments stand in front of --against: the parser puts options and arguments apart. */
+static size_t count_before(int argc, const char *const *order, const struct command_line *line)
+{
+    size_t before = 0;
+    int at = 1;
+    while (at < argc && strcmp(order[at], "--against") != 0)
+        at++;
+    for (int i = 0; i < line->count; i++) {
+        for (int k = 1; k < at; k++)
+            before += order[k] == line->values[i];
+    }
+    return before;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -24,9 +41,21 @@ static int run(const struct command *command, int argc, char **argv)
     struct diff_sources sources;
     struct diff diff;
     struct error err = {0};
+    const char **order = malloc((size_t)argc * sizeof(char *));
+    if (!order)
+        return command_usage_error(command, "no memory for %d arguments", argc);
+    memcpy(order, argv, (size_t)argc * sizeof(char *));
     int status = command_parse(command, argc, argv, &options, &line);
+    size_t a_count = status == COMMAND_CONTINUE && options.against ? count_before(argc, order, &line) : 1;
+    free(order);
     if (status != COMMAND_CONTINUE)
         return status;
+    if (!options.against && line.count > 2)
+        return command_usage_error(command, "more than two runs: say which are B's with --against");
+    if (a_count == 0 || a_count >= (size_t)line.count)
+        return command_usage_error(command, options.against
+                                                ? "--against stands between the runs of A and those of B"
+                                                : "the run to compare with is missing: A B");
     if (options.output.json && options.output.csv)
         return command_usage_error(command, "--json and --csv exclude each other");
     if (!(options.significance > 0))
@@ -41,7 +70,7 @@ static int run(const struct command *command, int argc, char **argv)
     status = diff_sources_begin(&sources, &err);
     sources.salvage = options.salvage;
     if (!status)
-        status = compare(&diff, &line, &sources, &err);
+        status = compare(&diff, &line, a_count, &sources, &err);
     bytes_append_u8(&sources.notes, 0);
     const char *notes = sources.notes.failed ? "" : (const char *)sources.notes.data;
     diff_print_notes(command->name, notes);
@@ -60,6 +89,10 @@ static const char *const group_choices[] = {"op", "category", "location", "layer
 static const char *const only_choices[] = {"all", "ops", "zones", NULL};
 
 static const struct command_option match_options[] = {
+    {.name = "against",
+     .type = OPTION_FLAG,
+     .offset = FIELD(against),
+     .help = "Between several runs of A and several of B: changes are tested from run to run."},
     {.name = "ignore-location",
      .type = OPTION_FLAG,
      .offset = FIELD(ignore_location),
@@ -142,7 +175,7 @@ static const struct command_argument arguments[] = {
     {.name = "A",
      .kind = ARGUMENT_TRACE,
      .help = "The run before: a trace, an ops CSV, a log folder or an overhead CSV."},
-    {.name = "B", .kind = ARGUMENT_TRACE, .help = "The run after."},
+    {.name = "B", .kind = ARGUMENT_TRACE, .is_repeated = true, .help = "The run after."},
     {0},
 };
 
@@ -150,6 +183,8 @@ static const struct command_example examples[] = {
     {"opscope diff before.opscope after.opscope", "What got slower, faster, new and gone."},
     {"opscope diff a.csv b.csv --group-by category --html diff.html", "Two ops CSVs, with a page."},
     {"opscope diff a.opscope b.opscope --only zones --all", "All zones of two traces."},
+    {"opscope diff a1.opscope a2.opscope a3.opscope --against b1.opscope b2.opscope b3.opscope",
+     "Three runs of each, tested from run to run."},
     {"opscope diff a.csv b.csv --pairs pairs.csv", "Which op was matched with which."},
     {0},
 };
@@ -164,11 +199,11 @@ const struct command command_diff = {
     .name = "diff",
     .group = COMMAND_GROUP_LOOK,
     .summary = "Compare two runs: what got slower, faster, new or gone",
-    .usage = (const char *const[]){"[options] A B", NULL},
+    .usage = (const char *const[]){"[options] A B", "[options] A... --against B...", NULL},
     .description =
         "Ops are matched as two sequences, so that an op that was inserted or removed does not shift the rest: by "
-        "name, tensors and place in the source, then, between those, by name and tensors, then by name. Zones are matched by "
-        "name, function and file, ops of overhead CSVs by name.\n"
+        "name, tensors and place in the source, then, between those, by name and tensors, then by name. Zones are "
+        "matched by name, function and file, ops of overhead CSVs by name.\n"
         "\n"
         "A row stands for equal ops (name, tensors, place): A and B are their total times, each is the median change "
         "of one. What happened often enough is tested: slower and faster are changes above the threshold that are not "
@@ -177,7 +212,11 @@ const struct command command_diff = {
         "spread, and the threshold alone decides. new and gone: only in B, only in A; more and fewer: as fast as "
         "before and called more or less often.\n"
         "\n"
-        "noise beside the totals is the 99 % interval of the change, from the spread of equal ops. Zones are ranked by "
+        "With several runs of each side (--against) the first ones are matched op by op, and what changed is told "
+        "from the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
+        "fewer by Student's t-test at 1 %.\n"
+        "\n"
+        "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. Zones are ranked by "
         "the change of their own time, so that a slow zone comes before those around it.",
     .options = {{&match_table, 0}, {&show_table, 0}, {&output_option_table, FIELD(output)}},
     .arguments = arguments,

@@ -220,6 +220,27 @@ int diff_load(struct diff *diff, int side, const char *path, struct diff_sources
     return status;
 }
 
+int diff_load_side(struct diff *diff, int side, char *const *paths, size_t count,
+                   struct diff_sources *sources, struct error *err)
+{
+    int status = diff_load(diff, side, paths[0], sources, err);
+    for (size_t i = 1; i < count && !status; i++) {
+        struct diff_run first = diff->runs[side];
+        diff->runs[side] = (struct diff_run){0};
+        status = diff_load(diff, side, paths[i], sources, err);
+        if (!status && strcmp(diff->runs[side].kind, first.kind) != 0)
+            status = error_set(err, EINVAL, "%s is a %s, %s a %s: runs of one side must be alike", paths[i],
+                               diff->runs[side].kind, first.path, first.kind);
+        if (!status) {
+            status = diff_keep_extra(diff, side, &first, err);
+        } else {
+            diff_free_run(&diff->runs[side]);
+            diff->runs[side] = first;
+        }
+    }
+    return status;
+}
+
 static bool run_has_ops(const struct diff_run *run)
 {
     return run->device_op_count + run->host_op_count > 0;

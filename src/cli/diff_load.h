@@ -17,6 +17,9 @@ void diff_sources_free(struct diff_sources *sources);
 
 /* Trace, ops CSV, log folder or overhead CSV, by content. */
 int diff_load(struct diff *diff, int side, const char *path, struct diff_sources *sources, struct error *err);
+/* All runs of a side: the first is compared op by op, the others tell how runs vary. */
+int diff_load_side(struct diff *diff, int side, char *const *paths, size_t count,
+                   struct diff_sources *sources, struct error *err);
 /* -EINVAL with a sentence when the two have nothing that can be compared. */
 int diff_check_kinds(const struct diff *diff, struct error *err);
 

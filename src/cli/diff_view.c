@@ -150,7 +150,13 @@ static void add_remarks(struct report *report, const struct diff *diff)
         has_single |= is_change && (row->evidence == DIFF_NO_SPREAD || row->evidence == DIFF_ROUNDED);
         has_tested |= row->evidence == DIFF_TESTED;
     }
-    if (has_tested)
+    if (diff->extra_count[DIFF_A] + diff->extra_count[DIFF_B])
+        report_note(
+            report, TABLE_DIM,
+            "%zu runs against %zu: times are medians over the runs, changes tested from run to run; the ops of "
+            "the first runs were matched, and groups are theirs",
+            diff_run_count(diff, DIFF_A), diff_run_count(diff, DIFF_B));
+    else if (has_tested)
         report_note(report, TABLE_DIM,
                     "slower, faster: the median changed by more than %.3g %%, and a %s says so (p < %.3g)",
                     diff->options.threshold_percent,
@@ -171,8 +177,11 @@ static void fill_terminal(struct report *report, const struct diff *diff,
 {
     struct table totals;
     uint64_t kinds = kinds_of(options);
-    add_run(report, &diff->runs[DIFF_A], "A");
-    add_run(report, &diff->runs[DIFF_B], "B");
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        add_run(report, &diff->runs[side], side == DIFF_A ? "A" : "B");
+        for (size_t i = 0; i < diff->extra_count[side]; i++)
+            add_run(report, &diff->extras[side][i].run, " ");
+    }
     report_note(report, TABLE_NORMAL, "%s", "");
     diff_make_totals_table(diff, DIFF_LOOK_TERMINAL, &totals);
     report_table(report, "totals", &totals);
@@ -216,6 +225,8 @@ static void fill_data(struct report *report, const struct diff *diff,
     if (report_is_json(report)) {
         add_json_run(json, &diff->runs[DIFF_A], "a");
         add_json_run(json, &diff->runs[DIFF_B], "b");
+        json_member_unsigned(json, "a_runs", diff_run_count(diff, DIFF_A));
+        json_member_unsigned(json, "b_runs", diff_run_count(diff, DIFF_B));
         json_member_real(json, "threshold_percent", diff->options.threshold_percent);
         json_member_real(json, "significance_percent", diff->options.alpha_percent);
         json_member_unsigned(json, "matched_ops", diff->matched);

@@ -14,6 +14,7 @@ struct diff_command_options {
     uint64_t top;
     double threshold, significance;
     bool all, salvage, ignore_location, ignore_shape;
+    bool against; /* given: the runs behind it are B's */
 };
 
 /* Table, JSON or CSV, and the files that were asked for. `notes`: lines about the files. */

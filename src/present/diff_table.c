@@ -253,6 +253,13 @@ static void set_sure(struct row_writer *w, const struct diff_row *row)
                 ? row->matched
                 : (row->counts[DIFF_A] < row->counts[DIFF_B] ? row->counts[DIFF_A] : row->counts[DIFF_B]));
         break;
+    case DIFF_RUNS:
+        if (isnan(row->p))
+            table_set_text(w->table, at,
+                           diff_row_changed(row) ? "beyond runs' spread" : "within runs' spread");
+        else
+            table_set_format(w->table, at, row->p < 0.001 ? "p<0.001" : "p=%.3f", row->p);
+        break;
     case DIFF_INTERVALS:
         table_set_text(w->table, at, diff_row_changed(row) ? "intervals apart" : "intervals overlap");
         break;

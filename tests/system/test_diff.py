@@ -242,6 +242,83 @@ class Noise(DiffCase):
         self.assertEqual(self.diff(*runs, "--threshold", "4%")["rows"], [])
 
 
+class SeveralRuns(DiffCase):
+    """Inside a run times hardly spread; from run to run they differ by per cents."""
+
+    def side(self, name, factors, ops=20, extra=0):
+        paths = []
+        for k, factor in enumerate(factors):
+            run = Run()
+            for i in range(ops):
+                run.op("A", round((10000 + spread(i)) * factor)).op("B", 500 + spread(i + k))
+            for _ in range(extra):
+                run.op("C", 100)
+            paths.append(self.write(f"{name}{k}.csv", run))
+        return paths
+
+    def compare(self, a, b, *options):
+        found = self.opscope_json("diff", *a, "--against", *b, "--json", "--all", *options)
+        return {row["name"]: row for row in found["rows"]}, found
+
+    def test_one_run_each_cannot_see_it(self):
+        a, b = self.side("a", [1.0]), self.side("b", [1.05])
+        rows = self.opscope_json("diff", *a, *b, "--json", "--all")["rows"]
+        self.assertEqual({row["name"]: row["state"] for row in rows}, {"A": "slower", "B": "same"})
+
+    def test_run_to_run_noise_is_seen(self):
+        rows, found = self.compare(self.side("a", [1.0, 1.06, 0.97]), self.side("b", [1.05, 0.99, 1.03]))
+        self.assertEqual((rows["A"]["state"], rows["A"]["evidence"]), ("noise", "runs"))
+        self.assertEqual((found["a_runs"], found["b_runs"]), (3, 3))
+        device = next(row for row in found["totals"] if row["total"] == "device time")
+        self.assertGreater(device["noise"], abs(device["change"]))
+
+    def test_few_runs_must_be_far_apart(self):
+        a = self.side("a", [1.0, 1.02, 0.99])
+        rows, _ = self.compare(a, self.side("b", [1.03, 1.04, 1.06]))
+        self.assertEqual((rows["A"]["state"], rows["A"]["p"]), ("noise", None))
+        rows, _ = self.compare(a, self.side("b", [1.10, 1.11, 1.12]))
+        self.assertEqual((rows["A"]["state"], rows["A"]["p"]), ("slower", None))
+        self.assertAlmostEqual(rows["A"]["each_change_percent"], 11, delta=0.1)
+        self.assertEqual(rows["A"]["a_total_ns"], rows["A"]["a_median_ns"] * 20)
+
+    def test_five_runs_are_tested(self):
+        a = self.side("a", [1.0, 1.02, 0.99, 1.01, 0.98])
+        rows, found = self.compare(a, self.side("b", [1.05, 1.06, 1.09, 1.04, 1.07], extra=3))
+        self.assertEqual(rows["A"]["state"], "slower")
+        self.assertAlmostEqual(rows["A"]["p"], 2 / 252, delta=1e-9)
+        self.assertEqual((rows["B"]["state"], rows["C"]["state"]), ("same", "new"))
+        text = self.opscope("diff", *a, "--against", *a).stdout
+        self.assertIn("5 runs against 5", text)
+
+    def test_usage(self):
+        a = self.side("a", [1.0, 1.0])
+        for arguments, message in (
+            ((*a, a[0]), "--against"),
+            (("--against", *a), "--against stands between"),
+            ((*a, "--against"), "--against stands between"),
+        ):
+            done = self.opscope("diff", *arguments)
+            self.assert_status(done, 2)
+            self.assertIn(message, done.stderr)
+        other = self.write("o.csv", OVERHEAD_HEAD + "add,200,0.01,0.01,0.02\n")
+        done = self.opscope("diff", a[0], other, "--against", a[1])
+        self.assert_status(done, 2)
+        self.assertIn("must be alike", done.stderr)
+
+    def test_gate(self):
+        a = self.side("a", [1.0, 1.06, 0.97])
+        noisy, slow = self.side("b", [1.09, 1.00, 1.08]), self.side("c", [1.2, 1.22, 1.21])
+        baselines = [word for path in a for word in ("--baseline", path)]
+        for metric in ("device-time", "op:A"):
+            common = ("check", "--no-config", *baselines, "--metric", metric, "--max-regress", "5%", "--json")
+            done = self.opscope(*common, *noisy)
+            self.assert_status(done)
+            self.assertEqual(done.json()["rows"][0]["result"], "noise")
+            done = self.opscope(*common, *slow)
+            self.assert_status(done, 1)
+            self.assertIn("more than noise", done.json()["rows"][0]["remark"])
+
+
 class Zones(DiffCase):
     def test_zones_by_name_and_place(self):
         a = self.path("a.opscope")
