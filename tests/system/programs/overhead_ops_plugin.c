@@ -57,6 +57,15 @@ static int call_prints(void *context)
     return puts("an op that prints") < 0;
 }
 
+// Takes longer each time: no number of repeats makes it steady.
+static int call_grows(void *context)
+{
+    static unsigned calls;
+    (void)context;
+    work(10 * ++calls);
+    return 0;
+}
+
 // --- what was asked for ---
 
 static int prepare_shape(const struct opscope_overhead_inputs *inputs, void **context)
@@ -155,6 +164,7 @@ static const struct opscope_overhead_op ops[] = {
     {.name = "good.work", .group = "good", .call = call_work},
     {.name = "good.plain", .group = "good", .call = call_plain},
     {.name = "good.prints", .group = "loud", .call = call_prints},
+    {.name = "uneven.grows", .group = "uneven", .call = call_grows},
     {.name = "inputs.shape",
      .group = "inputs",
      .prepare = prepare_shape,
