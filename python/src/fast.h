@@ -20,10 +20,10 @@ static inline bool fast_is_possible(void)
     return recorder_cursor && recorder_cursor->clock_source == CLOCK_SOURCE_COUNTER;
 }
 
-static inline bool fast_take_back(struct thread_cursor *c, uint32_t index)
+static inline bool fast_take_back(struct thread_cursor *c, uint32_t index, uint32_t nest)
 {
     c->index = index;
-    c->nest--;
+    c->nest = nest - 1;
     return false;
 }
 
@@ -32,14 +32,15 @@ static inline bool fast_begin(struct thread_cursor *c, uint32_t id)
 {
     if (UNLIKELY(!id || c->skip))
         return false;
-    c->nest++;
+    uint32_t nest = c->nest + 1, depth = c->depth;
+    c->nest = nest;
     uint32_t index = cursor_advance(&c->index, 1);
-    if (UNLIKELY(index + 1 + c->depth + 1 + CURSOR_SLACK + c->nest > c->limit))
-        return fast_take_back(c, index);
-    c->depth++;
+    if (UNLIKELY(index + 1 + depth + 1 + CURSOR_SLACK + nest > c->limit))
+        return fast_take_back(c, index, nest);
+    c->depth = depth + 1;
     cursor_count(&c->zones);
     c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_BEGIN), id};
-    cursor_publish(c);
+    cursor_publish_as(c, nest);
     return true;
 }
 
@@ -47,13 +48,14 @@ static inline bool fast_end(struct thread_cursor *c)
 {
     if (UNLIKELY(!c || c->skip || c->depth == 0))
         return false;
-    c->nest++;
+    uint32_t nest = c->nest + 1;
+    c->nest = nest;
     uint32_t index = cursor_advance(&c->index, 1);
     if (UNLIKELY(index + 1 > c->limit))
-        return fast_take_back(c, index);
+        return fast_take_back(c, index, nest);
     c->depth--;
     c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_END), 0};
-    cursor_publish(c);
+    cursor_publish_as(c, nest);
     return true;
 }
 
@@ -62,15 +64,16 @@ static inline bool fast_end_begin(struct thread_cursor *c, uint32_t id)
 {
     if (UNLIKELY(!c || !id || c->skip || c->depth == 0))
         return false;
-    c->nest++;
+    uint32_t nest = c->nest + 1;
+    c->nest = nest;
     uint32_t index = cursor_advance(&c->index, 2);
-    if (UNLIKELY(index + 2 + c->depth + 1 + CURSOR_SLACK + c->nest > c->limit))
-        return fast_take_back(c, index);
+    if (UNLIKELY(index + 2 + c->depth + 1 + CURSOR_SLACK + nest > c->limit))
+        return fast_take_back(c, index, nest);
     cursor_count(&c->zones);
     uint64_t now = clock_counter();
     c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
     c->base[index + 1] = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), id};
-    cursor_publish(c);
+    cursor_publish_as(c, nest);
     return true;
 }
 
@@ -79,15 +82,16 @@ static inline bool fast_end_two(struct thread_cursor *c)
 {
     if (UNLIKELY(!c || c->skip || c->depth < 2))
         return false;
-    c->nest++;
+    uint32_t nest = c->nest + 1;
+    c->nest = nest;
     uint32_t index = cursor_advance(&c->index, 2);
     if (UNLIKELY(index + 2 > c->limit))
-        return fast_take_back(c, index);
+        return fast_take_back(c, index, nest);
     c->depth -= 2;
     uint64_t now = clock_counter();
     c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
     c->base[index + 1] = c->base[index];
-    cursor_publish(c);
+    cursor_publish_as(c, nest);
     return true;
 }
 

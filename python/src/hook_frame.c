@@ -69,7 +69,7 @@ static void event_line(PyFrameObject *frame)
     struct thread_stack *t = &thread_stack;
     PyCodeObject *code = code_of(frame);
     const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (!call || call->key != code || !call->is_shown || !opscope_is_recording())
+    if (!call || call->key != code || !call->is_shown || (!hook_is_fast && !opscope_is_recording()))
         return;
     int line = frame->f_lineno; /* set for this event; PyFrame_GetLineNumber would look for it */
     if (line > 0)

@@ -140,7 +140,7 @@ EVENT(on_line)
     struct code_site *site = code_site_known((PyCodeObject *)args[0]);
     if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
         return Py_NewRef(disable);
-    if (call && call->key == args[0] && call->is_shown && site && opscope_is_recording()) {
+    if (call && call->key == args[0] && call->is_shown && site && (hook_is_fast || opscope_is_recording())) {
         long line = PyLong_AsLong(args[1]);
         if (line > 0)
             fast_line(t, site, call->depth + call->has_task + 1, (uint32_t)line);

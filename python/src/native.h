@@ -125,7 +125,7 @@ bool code_sites_init(void);
 bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
 /* globals: of the frame, for the name of its module; may be NULL. */
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals);
-struct opscope_site *code_site_line(struct code_site *site, uint32_t line); /* NULL: it has no zones */
+struct opscope_site *code_site_make_line(struct code_site *site, uint32_t line);
 int code_site_begin_line(struct code_site *site, struct opscope_site *at, uint32_t line);
 int c_call_begin(PyObject *callable);
 struct opscope_site *named_site(PyObject *name);              /* for frames; NULL with an exception */
@@ -133,22 +133,28 @@ PyObject *zone_begin_at(PyObject *self, PyObject *arguments); /* site_zones.c */
 const char *utf8_of(PyObject *text, PyObject **owner);        /* never NULL; *owner is to be released */
 
 /* NULL when it has none yet. */
+struct code_site *code_site_look(PyCodeObject *code);
 static inline struct code_site *code_site_known(PyCodeObject *code)
 {
 #ifdef HAVE_CODE_EXTRA
     const struct code_extra *extra = code->co_extra;
-    if (LIKELY(extra && extra->size > code_extra_index))
-        return extra->extras[code_extra_index];
+    return LIKELY(extra && extra->size > code_extra_index) ? extra->extras[code_extra_index] : NULL;
 #else
-    (void)code;
+    return code_site_look(code);
 #endif
-    return NULL;
 }
 
 static inline struct code_site *code_site_of(PyCodeObject *code, PyObject *globals)
 {
     struct code_site *site = code_site_known(code);
     return LIKELY(site) ? site : code_site_make(code, globals);
+}
+
+/* The place of one of its lines; NULL when it gets none. */
+static inline struct opscope_site *code_site_line(struct code_site *site, uint32_t line)
+{
+    uint32_t index = line - site->site.line; /* of an earlier line: beyond any count */
+    return LIKELY(index < site->line_count) ? &site->lines[index] : code_site_make_line(site, line);
 }
 
 /* --- filters (filters.c) --- */

@@ -148,10 +148,16 @@ static PyObject *module_name(PyObject *globals)
     return name && PyUnicode_Check(name) ? name : NULL;
 }
 
-struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
+struct code_site *code_site_look(PyCodeObject *code)
 {
     void *found = NULL;
-    if (GET_EXTRA((PyObject *)code, code_extra_index, &found) == 0 && found)
+    return GET_EXTRA((PyObject *)code, code_extra_index, &found) == 0 ? found : NULL;
+}
+
+struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
+{
+    struct code_site *found = code_site_look(code);
+    if (found)
         return found;
     PyObject *type, *value, *traceback, *name_owner, *file_owner, *module_owner;
     PyErr_Fetch(&type, &value, &traceback); /* generator.throw() enters a frame with an exception set */
@@ -178,10 +184,10 @@ struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
     return site ? site : &unknown_site;
 }
 
-/* The place of one of its lines; NULL when it has none. */
-__attribute__((noinline)) static struct opscope_site *make_line(struct code_site *site, uint32_t index)
+struct opscope_site *code_site_make_line(struct code_site *site, uint32_t line)
 {
-    if (index >= MOST_LINES || site == &unknown_site)
+    uint32_t index = line - site->site.line;
+    if (line < site->site.line || index >= MOST_LINES || site == &unknown_site)
         return NULL;
     uint32_t count = index + 1 + index / 2;
     struct opscope_site *larger = realloc(site->lines, count * sizeof *larger);
@@ -191,14 +197,6 @@ __attribute__((noinline)) static struct opscope_site *make_line(struct code_site
     site->lines = larger;
     site->line_count = count;
     return &larger[index];
-}
-
-struct opscope_site *code_site_line(struct code_site *site, uint32_t line)
-{
-    uint32_t index = line - site->site.line;
-    if (UNLIKELY(line < site->site.line))
-        return NULL;
-    return LIKELY(index < site->line_count) ? &site->lines[index] : make_line(site, index);
 }
 
 /* A line's zone is called FUNCTION:LINE; its text is needed only until the recorder has given it an id. */

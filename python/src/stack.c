@@ -12,12 +12,29 @@ uint32_t hook_run;
 
 static uint64_t last_serial;
 
+static pthread_key_t end_key;
+static bool has_end_key;
+
+/* What runs in this thread after its end, if anything, begins with nothing open. */
+static void thread_ends(void *stack)
+{
+    struct thread_stack *t = stack;
+    free(t->calls);
+    free(t->scopes);
+    *t = (struct thread_stack){.stack_limit = STACK_LIMIT_UNKNOWN};
+}
+
+/* Under the GIL, like everything that makes the stacks grow. */
 static bool grow(void **items, uint32_t *capacity, size_t item_bytes)
 {
     uint32_t wanted = *capacity ? *capacity * 2 : 64;
     void *larger = wanted > *capacity ? realloc(*items, wanted * item_bytes) : NULL;
     if (!larger)
         return false;
+    if (!has_end_key)
+        has_end_key = pthread_key_create(&end_key, thread_ends) == 0;
+    if (has_end_key)
+        pthread_setspecific(end_key, &thread_stack);
     *items = larger;
     *capacity = wanted;
     return true;

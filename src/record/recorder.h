@@ -129,19 +129,26 @@ static inline void cursor_count(volatile uint64_t *counter)
 #endif
 }
 
+/* nest: what the caller has made of it. Handlers restore it. */
+static inline void cursor_publish_as(struct thread_cursor *c, uint32_t nest)
+{
+    if (UNLIKELY(nest != 1)) {
+        c->nest = nest - 1;
+        return;
+    }
+    for (;;) {
+        uint32_t index = c->index;
+        __atomic_store_n(c->published, index, __ATOMIC_RELEASE);
+        c->nest = 0;
+        if (LIKELY(c->index == index))
+            return;
+        c->nest = 1;
+    }
+}
+
 static inline void cursor_publish(struct thread_cursor *c)
 {
-    if (LIKELY(c->nest == 1)) {
-        uint32_t index;
-        do {
-            c->nest = 1;
-            index = c->index;
-            __atomic_store_n(c->published, index, __ATOMIC_RELEASE);
-            c->nest = 0;
-        } while (UNLIKELY(c->index != index));
-    } else {
-        c->nest--;
-    }
+    cursor_publish_as(c, c->nest);
 }
 
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return
