@@ -6,7 +6,7 @@
  *
  *     totals and ops   the 99 % interval of the change, from the spread of equal ops, does not reach down to 0
  *     zones            the rank-sum test over the durations says so (p < 1 %); too few to test: all must agree
- *     several runs     totals and ops by Student's interval over the runs, zones by the rank-sum test over their medians
+ *     several runs     totals, ops: Student's interval over the runs; zones: the rank-sum test over their medians
  *     no repeats       nothing is known about noise: the limit alone decides, and the result says so
  *
  * Budgets are plain limits: a figure above them fails. A subject that the run does not have fails unless the rule is

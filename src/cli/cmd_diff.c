@@ -216,8 +216,8 @@ const struct command command_diff = {
         "from the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
         "fewer by Student's t-test at 1 %.\n"
         "\n"
-        "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. Zones are ranked by "
-        "the change of their own time, so that a slow zone comes before those around it.",
+        "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. "
+        "Zones are ranked by the change of their own time, so that a slow zone comes before those around it.",
     .options = {{&match_table, 0}, {&show_table, 0}, {&output_option_table, FIELD(output)}},
     .arguments = arguments,
     .exits = exits,

@@ -192,7 +192,8 @@ static void fill_terminal(struct report *report, const struct diff *diff,
                                                 : diff->has_calls;
         if (is_there && (kinds >> kind & 1))
             add_rows(report, diff, options, kind);
-        if (kind == DIFF_OP_ROW && diff->group_count > 1 && (kinds & 1))
+        bool has_changes = diff->group_count > 1 && (options->all || diff->groups[0].change_ns != 0);
+        if (kind == DIFF_OP_ROW && has_changes && (kinds & 1))
             add_groups(report, diff, options);
     }
     report_note(report, TABLE_NORMAL, "%s", "");

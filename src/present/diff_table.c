@@ -106,7 +106,8 @@ static const struct table_column row_columns[COLUMNS] = {
     [COLUMN_SURE] = {.key = "sure", .title = "noise?", .drop = 1},
 };
 
-static bool has_column(unsigned column, enum diff_look look, uint64_t kinds, bool has_location)
+static bool has_column(unsigned column, enum diff_look look, uint64_t kinds, bool has_location,
+                       bool has_tensors)
 {
     bool is_zone = kinds == 1u << DIFF_ZONE_ROW, is_call = kinds == 1u << DIFF_CALL_ROW;
     switch (column) {
@@ -125,7 +126,7 @@ static bool has_column(unsigned column, enum diff_look look, uint64_t kinds, boo
     case COLUMN_EVIDENCE:
         return look == DIFF_LOOK_DATA;
     case COLUMN_TENSORS:
-        return look != DIFF_LOOK_DATA && !is_zone && !is_call;
+        return look != DIFF_LOOK_DATA && has_tensors && !is_zone && !is_call;
     case COLUMN_LOCATION:
         return look == DIFF_LOOK_DATA || (has_location && !is_call);
     case COLUMN_CALLS:
@@ -310,11 +311,16 @@ size_t diff_make_rows_table(const struct diff *diff, const struct diff_selection
     struct table *table = &rows->table;
     struct row_writer w = {.diff = diff, .table = table, .look = look};
     size_t count = 0, left_out = 0;
-    bool has_location = false;
-    for (size_t i = 0; i < diff->row_count && !has_location; i++)
-        has_location = (selection->kinds >> diff->rows[i].kind & 1) && diff->rows[i].location != DIFF_NO_TEXT;
+    bool has_location = false, has_tensors = false;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        bool is_wanted = selection->kinds >> row->kind & 1;
+        has_location |= is_wanted && row->location != DIFF_NO_TEXT;
+        has_tensors |=
+            is_wanted && (*diff_text(diff, row->shapes[DIFF_A]) || *diff_text(diff, row->shapes[DIFF_B]));
+    }
     for (unsigned c = 0; c < COLUMNS; c++) {
-        w.at[c] = has_column(c, look, selection->kinds, has_location) ? count : SIZE_MAX;
+        w.at[c] = has_column(c, look, selection->kinds, has_location, has_tensors) ? count : SIZE_MAX;
         if (w.at[c] == SIZE_MAX)
             continue;
         rows->columns[count] = row_columns[c];

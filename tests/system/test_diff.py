@@ -98,6 +98,21 @@ class Example(DiffCase):
             self.assertAlmostEqual(totals["device time"][side], report["device_time_us"] * 1000, delta=1)
             self.assertAlmostEqual(totals["gaps"][side], report["gap_us"] * 1000, delta=1)
 
+    def test_sums_of_devices_and_replays_are_the_reports(self):
+        for arguments, state in ((("2000",), "same"), (("3000",), "slower"), (("2000", "one device"), "same")):
+            trace, other = self.path("t.opscope"), self.path("first.opscope")
+            for path, words in ((other, ("2000", *arguments[1:])), (trace, arguments)):
+                done = self.opscope("run", "-o", path, "--", harness.program("diff_devices"), *words)
+                self.assert_status(done)
+            found = self.opscope_json("diff", other, trace, "--json", "--all")
+            totals = {row["total"]: row for row in found["totals"]}
+            report = self.opscope_json("report", trace, "--json", "--ignore-signposts")
+            self.assertAlmostEqual(totals["device time"]["b"], report["device_time_us"] * 1000, delta=1)
+            self.assertAlmostEqual(totals["gaps"]["b"], report["gap_us"] * 1000, delta=1)
+            self.assertEqual(totals["ops"]["b"], report["device_ops"] + report["host_ops"])
+            states = {row["name"]: row["state"] for row in found["rows"] if row["kind"] == "op"}
+            self.assertEqual((states["mul"], states["add"], states["replayed"]), (state, "same", "same"))
+
     def test_page_has_both_runs(self):
         before, after = self.record_both()
         page = self.path("diff.html")
