@@ -78,8 +78,8 @@ static void add_signposts(struct tt_model *model, const struct tt_model *recorde
         if (recorded->signpost_count)
             tt_note(
                 model, unaligned, 0,
-                "%zu recorded signposts are left out: no signpost is in the logs as well, so that their times "
-                "cannot be set against the logs'",
+                "%zu recorded signposts are left out: no signpost and no numbered op is in the logs as well, so "
+                "that their times cannot be set against the logs'",
                 recorded->signpost_count);
         return;
     }
