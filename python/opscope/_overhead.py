@@ -21,6 +21,7 @@ BURST = 20
 GAP_NS = 20_000  # around a recorded burst: more than two clocks differ by
 SETTLE_S = 0.005  # threads that spin before they sleep give up
 WATCH_S = 0.005  # then the process should be idle
+LONGEST_WATCH_S = 1
 IDLE_TRIES = 200  # a second
 EARLY_NS, EARLY_SHARE = 1000, 0.25  # waiting so much a call, in itself and beside dispatching
 
@@ -85,18 +86,19 @@ def pause():
         pass
 
 
-def spin(seconds):
-    """Lets other threads run, but never sleeps: an idle CPU lowers its clock, and the next calls would be slower."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+def watch_others(seconds):
+    """Lets other threads run until the process has had so much of the CPU: on a busy machine that takes longer. Never
+    sleeps: an idle CPU lowers its clock, and the next calls would be slower. Gives what the others had."""
+    end = time.monotonic() + LONGEST_WATCH_S
+    everything, own = time.process_time(), time.thread_time()
+    while time.process_time() - everything < seconds and time.monotonic() < end:
         time.sleep(0)
+    return (time.process_time() - everything) - (time.thread_time() - own)
 
 
 def is_working():
     """Are other threads of the process at work?"""
-    everything, own = time.process_time(), time.thread_time()
-    spin(WATCH_S)
-    return time.process_time() - everything > time.thread_time() - own + WATCH_S / 10
+    return watch_others(WATCH_S) > WATCH_S / 10
 
 
 def wait_until_idle():
@@ -106,7 +108,7 @@ def wait_until_idle():
 
 def goes_on_working():
     """Does the process work on although synchronize said that all is done?"""
-    spin(SETTLE_S)
+    watch_others(SETTLE_S)
     return is_working()
 
 

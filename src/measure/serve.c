@@ -22,8 +22,9 @@
 #define GAP_NS 20000u      /* around a recorded burst: more than two clocks differ by */
 #define SETTLE_NS 5000000u /* threads that spin before they sleep give up */
 #define WATCH_NS 5000000u  /* then the process should be idle */
-#define IDLE_TRIES 200u    /* a second */
-#define EARLY_NS 1000u     /* waiting so long a call */
+#define LONGEST_WATCH_NS 1000000000u
+#define IDLE_TRIES 200u /* a second */
+#define EARLY_NS 1000u  /* waiting so long a call */
 #define MAX_REPEATS 100000u
 
 struct server {
@@ -142,17 +143,22 @@ static void pause_ns(uint64_t ns)
     }
 }
 
-/* Are other threads of the process at work? Watched without sleeping: an idle CPU lowers its clock, and the calls that
- * follow would be slower for it. */
-static bool is_working(void)
+/* Lets other threads run until the process has had so much of the CPU: on a busy machine that takes longer. Never
+ * sleeps: an idle CPU lowers its clock, and the calls that follow would be slower for it. Gives what the others had. */
+static uint64_t watch_others(uint64_t cpu_ns)
 {
-    uint64_t end_ns = clock_raw_ns() + WATCH_NS;
+    uint64_t end_ns = clock_raw_ns() + LONGEST_WATCH_NS;
     uint64_t all_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    while (clock_raw_ns() < end_ns)
+    while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all_ns < cpu_ns && clock_raw_ns() < end_ns)
         sched_yield();
     all_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all_ns;
     own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own_ns;
-    return all_ns > own_ns + WATCH_NS / 10;
+    return all_ns > own_ns ? all_ns - own_ns : 0;
+}
+
+static bool is_working(void)
+{
+    return watch_others(WATCH_NS) > WATCH_NS / 10;
 }
 
 /* What an earlier op left to do shall not disturb this one, nor be taken for its own: false when that does not end. */
@@ -167,9 +173,7 @@ static bool wait_until_idle(void)
 /* Does the process go on working although synchronize said that all is done? */
 static bool goes_on_working(void)
 {
-    uint64_t end_ns = clock_raw_ns() + SETTLE_NS;
-    while (clock_raw_ns() < end_ns)
-        sched_yield();
+    watch_others(SETTLE_NS);
     return is_working();
 }
 

@@ -45,7 +45,7 @@ def greedy():
 
 
 def early():
-    thread = threading.Thread(target=time.sleep, args=(0.0005,))
+    thread = threading.Thread(target=time.sleep, args=(0.1,))  # longer than a burst
     thread.start()
     pending.append(thread)
 
