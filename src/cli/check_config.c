@@ -232,20 +232,37 @@ static int take_metrics(struct check_config *config, const struct toml_node *nod
     return 0;
 }
 
-static int take_baseline(struct check_config *config, const struct toml_node *node, struct error *err)
+/* Paths are beside the file. */
+static int add_baseline(struct check_config *config, const struct toml_node *node, struct error *err)
 {
     int status = want_text(config, node, err);
     const char *slash = strrchr(config->path, '/');
+    char *path = NULL;
     if (status)
         return status;
+    if (config->baseline_count == TEXT_LIST_MAX)
+        return toml_error(&config->toml, node, err, "more than %u baselines", TEXT_LIST_MAX);
     if (node->text[0] == '/' || !slash) {
-        config->baseline = strdup(node->text);
+        path = strdup(node->text);
     } else {
         char *folder = strndup(config->path, (size_t)(slash - config->path));
-        config->baseline = folder ? join(folder, node->text) : NULL;
+        path = folder ? join(folder, node->text) : NULL;
         free(folder);
     }
-    return config->baseline ? 0 : error_set(err, ENOMEM, "no memory for a path");
+    if (!path)
+        return error_set(err, ENOMEM, "no memory for a path");
+    config->baselines[config->baseline_count++] = path;
+    return 0;
+}
+
+static int take_baselines(struct check_config *config, const struct toml_node *node, struct error *err)
+{
+    int status = 0;
+    if (node->type != TOML_ARRAY)
+        return add_baseline(config, node, err);
+    for (size_t i = 0; i < node->child_count && !status; i++)
+        status = add_baseline(config, &node->children[i], err);
+    return status;
 }
 
 static int take_check(struct check_config *config, const struct toml_node *check, struct error *err)
@@ -257,7 +274,7 @@ static int take_check(struct check_config *config, const struct toml_node *check
     for (size_t i = 0; i < check->child_count && !status; i++) {
         const struct toml_node *node = &check->children[i];
         if (strcmp(node->key, "baseline") == 0)
-            status = take_baseline(config, node, err);
+            status = take_baselines(config, node, err);
         else if (strcmp(node->key, "max-regress") == 0)
             status = take_percent(config, node, &config->max_regress, err);
         else if (strcmp(node->key, "metric") == 0)
@@ -296,7 +313,8 @@ void check_config_free(struct check_config *config)
         free(config->origins[i]);
     free(config->origins);
     free(config->budgets);
-    free(config->baseline);
+    for (size_t i = 0; i < config->baseline_count; i++)
+        free(config->baselines[i]);
     free(config->path);
     toml_free(&config->toml);
 }

@@ -2,7 +2,7 @@
 /* What `opscope check` finds in a project's configuration file, opscope.toml:
  *
  *     [check]
- *     baseline = "perf/main.opscope"         beside the file, unless it is absolute
+ *     baseline = "perf/main.opscope"         beside the file, unless it is absolute; or several: ["1.csv", "2.csv"]
  *     max-regress = "5%"
  *     metric = ["total", "zone:load batch"]
  *
@@ -22,8 +22,9 @@
 
 struct check_config {
     struct toml toml;
-    char *path;         /* NULL: there is none */
-    char *baseline;     /* NULL: not said */
+    char *path; /* NULL: there is none */
+    char *baselines[TEXT_LIST_MAX];
+    size_t baseline_count;
     double max_regress; /* NAN: not said */
     struct text_list metrics;
     struct check_rule *budgets;

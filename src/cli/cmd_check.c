@@ -131,8 +131,8 @@ static int check(struct checking *c, const struct check_options *options, const 
                  struct error *err)
 {
     struct text_list baselines = options->baselines;
-    if (!baselines.count && c->config.baseline)
-        text_list_add(&baselines, c->config.baseline);
+    for (size_t i = 0; i < c->config.baseline_count && !options->baselines.count; i++)
+        text_list_add(&baselines, c->config.baselines[i]);
     bool has_baseline = baselines.count > 0;
     int status = add_rules(c, options, has_baseline, err);
     if (status)

@@ -184,6 +184,12 @@ class Budgets(Gate):
         self.config('[check]\nbaseline = "run.csv"\n[[check.budget]]\nop = "A"\nmax-regress = "5%"\n')
         self.assertEqual([row["result"] for row in self.results("run.csv")], ["ok", "ok"])
 
+    def test_several_baselines(self):
+        self.config('[check]\nbaseline = ["run.csv", "run.csv"]\nmetric = "op:A"\n')
+        self.assertEqual([row["result"] for row in self.results("run.csv", "run.csv")], ["ok"])
+        self.config('[check]\nbaseline = [1]\n')
+        self.assertIn("opscope.toml:2:13: ", self.check("run.csv", status=2).stderr)
+
     def test_found_from_below(self):
         self.config('[check]\nbaseline = "run.csv"\nmetric = ["op:A", "gap"]\nmax-regress = 1\n')
         os.makedirs(self.path("deep", "er"))
