@@ -13,7 +13,7 @@
  *     opscope diff before.opscope after.opscope
  *     opscope check --baseline before.opscope after.opscope --max-regress 5%
  *
- * Usage: two_versions before|after [steps] */
+ * Usage: two_versions [before|after [steps]] */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -90,8 +90,8 @@ int main(int argc, char **argv)
 {
     bool is_after = argc > 1 && strcmp(argv[1], "after") == 0;
     int steps = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 40;
-    if (argc < 2 || (!is_after && strcmp(argv[1], "before") != 0) || steps < 1) {
-        fprintf(stderr, "usage: two_versions before|after [steps]\n");
+    if ((argc > 1 && !is_after && strcmp(argv[1], "before") != 0) || steps < 1) {
+        fprintf(stderr, "usage: two_versions [before|after [steps]]\n");
         return 2;
     }
     struct machine m = {.now = 1000, .noise = is_after ? 17 : 4711};
