@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops of a recorded trace, straight from its op and run blocks: the road through the vendor's columns would turn every
- * number into text and back (10 s for a million ops; this takes a quarter of one). The rows are those of `opscope
+ * number into text and back (docs/decisions/014-comparing-runs.md has the figures). The rows are those of `opscope
  * report`: an op with its run, a row more for each further run (replay), in the order of their start on the host;
  * gaps from the end of a run to the start of the next one on its track.
  *

@@ -263,8 +263,7 @@ int check_show(struct check_view *view, struct error *err)
     view->failed_count = 0;
     for (size_t i = 0; i < view->count; i++) {
         view->failed_count += view->results[i].verdict == CHECK_FAILED;
-        is_regress |=
-            view->results[i].verdict == CHECK_FAILED && view->results[i].rule->figure == CHECK_REGRESS;
+        is_regress |= view->results[i].verdict == CHECK_FAILED && view->results[i].change_percent > 0;
     }
     if (is_regress)
         append_causes(view->diff, &causes);

@@ -212,9 +212,10 @@ int diff_load(struct diff *diff, int side, const char *path, struct diff_sources
     diff->runs[side].path = strdup(path);
     if (!diff->runs[side].path)
         return error_set(err, ENOMEM, "no memory for a path");
-    int status = tt_is_trace(path)           ? load_trace(diff, side, path, sources, err)
-                 : overhead_csv_is_one(path) ? load_overhead(diff, side, path, err)
-                                             : load_table(diff, side, path, sources, err);
+    int status = tt_is_trace(path) ? load_trace(diff, side, path, sources, err)
+                 : strcmp(path, "-") != 0 && overhead_csv_is_one(path)
+                     ? load_overhead(diff, side, path, err)
+                     : load_table(diff, side, path, sources, err);
     if (!status)
         diff_sum_run(diff, side);
     return status;

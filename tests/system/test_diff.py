@@ -387,6 +387,12 @@ class BadInput(DiffCase):
         done = self.opscope("diff", good)
         self.assert_status(done, 2)
 
+    def test_standard_input(self):
+        good = self.write("good.csv", Run().op("A", 1000))
+        done = self.opscope("diff", "-", good, "--json", stdin=Run().op("A", 1500).text().encode())
+        self.assert_status(done)
+        self.assertEqual(self.states(done.json()), {("A", "faster")})
+
     def test_damaged_trace(self):
         trace = self.record([harness.example("two_versions"), "before"])
         with open(trace, "rb") as file:
