@@ -382,9 +382,16 @@ class FaultCases(Tools):
                 file.write("ran")
             """,
         )
-        self.opscope("run", "-q", "-o", self.path("t.opscope"), self.python, "orphan.py")
+        os.mkdir(self.path("sessions"))
+        env = {"OPSCOPE_DIR": self.path("sessions")}
+        self.opscope("run", "-q", "-o", self.path("t.opscope"), self.python, "orphan.py", env=env)
         harness.wait_until(lambda: os.path.exists(self.path("result")), "the program to go on by itself")
-        self.opscope("recover", "--clean")
+        (session,) = os.listdir(self.path("sessions"))
+        self.assert_status(self.opscope("recover", self.path("sessions", session)))
+        found, lost = self.count(self.path("t.opscope"), "work"), self.opscope_json("info", self.path("t.opscope"))
+        self.assertGreater(found, 0)
+        self.assertLessEqual(found, 30001)
+        self.assertGreaterEqual(found + lost["lost_zones"], 30001)
 
 
 COUNTS = """
