@@ -2,7 +2,7 @@
 """A NumPy script: which function takes the time, and which of its lines.
 
     opscope run python3 examples/python/numpy_script.py
-    opscope zones python3.opscope
+    opscope zones numpy_script.opscope
 
     python3 -m opscope -p -l -o lines.opscope examples/python/numpy_script.py
     opscope zones --source lines.opscope

@@ -2,7 +2,7 @@
 """A training loop in plain Python, with everything that opscope.* offers.
 
     opscope run python3 examples/python/train.py
-    opscope tree python3.opscope
+    opscope tree train.opscope
 
 Run it without opscope and it does the same; `import opscope` then needs the package on the path."""
 

@@ -2,7 +2,7 @@
 """A job spread over processes, however they are started: all of them are in one trace.
 
     opscope run python3 examples/python/workers.py [fork | spawn | forkserver]
-    opscope zones --by process -n count_primes python3.opscope
+    opscope zones --by process -n count_primes workers.opscope
 """
 
 import multiprocessing

@@ -43,7 +43,8 @@ static const struct command_option options_table[] = {
      .offset = OPTION_FIELD(struct run_options, output),
      .is_file = true,
      .help =
-         "Where the trace goes. Default: COMMAND.opscope in this folder, numbered rather than overwritten. "
+         "Where the trace goes. Default: COMMAND.opscope in this folder (of python3 train.py: train.opscope), numbered "
+         "rather than overwritten. "
          "FILE.csv asks for the op table in that file and puts the trace beside it."},
     {.name = "port",
      .letter = 'p',
@@ -394,7 +395,8 @@ static int run(const struct command *command, int argc, char **argv)
         /* sh -c 'name ...' is called after its first word */
         char word[256];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(line.values[0], " \t\n;|&<>"), line.values[0]);
-        int failed = choose_output(program == shell && word[0] ? word : program[0], chosen, sizeof chosen);
+        bool is_named = program == shell ? word[0] != '\0' : run_python_name(program, word, sizeof word);
+        int failed = choose_output(is_named ? word : program[0], chosen, sizeof chosen);
         if (failed) {
             fprintf(stderr,
                     "opscope run: cannot write the trace into this folder: %s (choose another with -o)\n",

@@ -203,3 +203,38 @@ bool run_python_package_folder(char *out, size_t size)
     *strrchr(out, '/') = '\0'; /* /opscope */
     return true;
 }
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+bool run_python_name(char *const *command, char *out, size_t size)
+{
+    if (strncmp(base_name(command[0]), "python", 6) != 0)
+        return false;
+    for (char *const *word = command + 1; *word; word++) {
+        const char *text = *word;
+        if (text[0] != '-') { /* the script, or a folder that holds __main__.py */
+            const char *base = base_name(text);
+            size_t length = strlen(base), end = strlen(".py");
+            if (length > end && strcmp(base + length - end, ".py") == 0)
+                length -= end;
+            snprintf(out, size, "%.*s", (int)length, base);
+            return length > 0 && !strchr(out, '/') && out[0] != '.';
+        }
+        size_t letters = strcspn(text + 1, "mcXW"); /* those that take what follows: -Bm pytest, -W ignore */
+        char letter = text[1] == '-' ? '\0' : text[1 + letters];
+        const char *value = letter && text[2 + letters] ? text + 2 + letters : NULL;
+        if (letter == 'c' || strcmp(text, "-") == 0)
+            return false;
+        if ((letter || strcmp(text, "--check-hash-based-pycs") == 0) && !value && !(value = *++word))
+            return false;
+        if (letter == 'm') {
+            snprintf(out, size, "%s", value);
+            return out[0] && !strchr(out, '/');
+        }
+    }
+    return false;
+}

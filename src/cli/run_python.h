@@ -24,6 +24,10 @@ extern const struct option_table run_python_table;
  * inherits. Does nothing where the Python package lies nowhere beside the program. */
 void run_python_prepare(const struct run_python_options *options);
 
+/* What a Python command line runs, as a name for its trace: "train" of python3 -u src/train.py, "pytest" of
+ * python3 -m pytest; false where there is no such name, as for other programs. */
+bool run_python_name(char *const *command, char *out, size_t size);
+
 /* The folder that holds the Python package opscope; false where there is none beside the program. */
 bool run_python_package_folder(char *out, size_t size);
 

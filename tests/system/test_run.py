@@ -3,6 +3,7 @@
 
 import os
 import signal
+import sys
 import unittest
 
 import facts
@@ -226,6 +227,19 @@ class Command(harness.TestCase):
         self.assertIn("script.3.opscope", done.stderr)
         self.assert_status(self.opscope("run", f"{program} zones=14; true"))
         self.assertEqual(facts.Trace(self.path("script.4.opscope")).zones, 14)
+
+    def test_the_trace_of_a_python_program_is_called_after_it(self):
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write("")
+        for words, name in (
+            (["train.py"], "train"),
+            (["-W", "ignore", "-B", self.path("train.py"), "-m", "x"], "train.2"),
+            (["-m", "json.tool", "--help"], "json.tool"),
+            (["-Bc", "pass"], os.path.basename(sys.executable)),
+        ):
+            done = self.opscope("run", "--", sys.executable, *words)
+            self.assert_status(done, 0)
+            self.assertTrue(os.path.exists(self.path(name + ".opscope")), (name, os.listdir(self.folder)))
 
     def test_runs_that_start_together_do_not_share_a_name(self):
         program = harness.program("script")
