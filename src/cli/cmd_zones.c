@@ -276,11 +276,9 @@ const struct command command_zones = {
     .summary = "Show statistics of the zones: count, total, self, mean, percentiles",
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
-        "One row for each zone name: where it is in the source (location), how often it ran (count), its time with (total) and without (self) the "
-        "zones "
-        "inside it, its total as a share of the wall clock time from the start to the end of the trace "
-        "(wall; over "
-        "100 % when several threads run it at once), mean, smallest, largest and standard deviation of its "
+        "One row for each zone name: where it is in the source (location), how often it ran (count), its time "
+        "with (total) and without (self) the zones inside it, its total as a share of the wall clock time from "
+        "the start to the end of the trace (wall; over 100 % when several threads run it at once), mean, smallest, largest and standard deviation of its "
         "duration, and the durations that 50, 90 and 99 % of its zones do not exceed.\n\n"
         "Percentiles are exact for rows of up to 512 zones and for durations below 256 ns, and otherwise "
         "within "
