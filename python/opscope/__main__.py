@@ -197,7 +197,7 @@ def program_command(options):
 
 def find_program():
     for place in ("bin/opscope", "../../opscope", "../../../../bin/opscope"):
-        path = os.path.normpath(os.path.join(PACKAGE, place))
+        path = os.path.normpath(os.path.join(os.path.realpath(PACKAGE), place))
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return shutil.which("opscope")

@@ -87,6 +87,7 @@ class FrameworkFinder:
 def load_native(package):
     """The extension that fits this interpreter, or None."""
     if "opscope._native" in sys.modules:
+        sys.modules["opscope._native"].hide(package)  # the folder by another name: behind a link, or an installed copy
         return sys.modules["opscope._native"]
     for suffix in _imp.extension_suffixes():
         path = os.path.join(package, "_native" + suffix)

@@ -46,6 +46,9 @@ static size_t hidden_count;
 bool code_sites_hide(const char *folder)
 {
     size_t length = strlen(folder);
+    for (size_t i = 0; i < hidden_count; i++)
+        if (strncmp(hidden_folders[i], folder, length) == 0 && strcmp(hidden_folders[i] + length, "/") == 0)
+            return true;
     char *text = malloc(length + 2);
     char **larger = realloc(hidden_folders, (hidden_count + 1) * sizeof *larger);
     if (larger)

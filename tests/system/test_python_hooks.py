@@ -294,6 +294,21 @@ class HookCases(Tools):
         done = self.opscope("run", "-q", "-o", self.path("v.opscope"), "--", *command, env=env)
         self.assertIn("opscope run --min-duration", done.stderr)
 
+    def test_a_package_behind_a_link_is_not_shown_either(self):
+        os.symlink(os.path.dirname(PACKAGE), self.path("link"))
+        self.write(
+            "part.py",
+            """
+            from opscope import Profiler
+            def work(): pass
+            with Profiler():
+                work()
+            """,
+        )
+        command = [self.python, "-m", "opscope", "-q", "-p", "-o", "part.opscope", "part.py"]
+        self.assert_status(self.run_command(command, env={"PYTHONPATH": self.path("link")}))
+        self.assertEqual([row["name"] for row in self.zones(self.path("part.opscope"))], ["work"])
+
     # --- when ---
 
     def test_signposts_start_and_stop_it(self):
