@@ -13,6 +13,8 @@
 
 #include "base/bytes.h"
 
+#define FLOOR_REPEATS 5u
+
 static void op_free(struct overhead_op *op)
 {
     for (size_t i = 0; i < op->native_count; i++)
@@ -72,7 +74,7 @@ bool overhead_set_text(char **field, const char *text)
 
 static void set_unknown(struct overhead_op *op)
 {
-    op->min_ns = op->mean_ns = op->mean_total_ns = NAN;
+    op->min_ns = op->mean_ns = op->mean_total_ns = op->floor_ns = NAN;
     op->p50_ns = op->p99_ns = op->ci_low_ns = op->ci_high_ns = NAN;
 }
 
@@ -173,6 +175,22 @@ void overhead_median_interval(const double *sorted, size_t count, double *low, d
     *high = sorted[count - k];
 }
 
+/* The least of every few repeats, and of these the lower quartile: a disturbance that lasts does not raise it, unless it
+ * is there most of the time, and a single repeat that was oddly short does not lower it (cores have states in which a
+ * loop runs faster by a fifth, once in a thousand times). `scratch` has room for as many values as there are repeats. */
+static double floor_of(const double *values, size_t count, double *scratch)
+{
+    size_t least_count = 0;
+    for (size_t i = 0; i < count; i += FLOOR_REPEATS) {
+        double least = values[i];
+        for (size_t j = i + 1; j < i + FLOOR_REPEATS && j < count; j++)
+            least = values[j] < least ? values[j] : least;
+        scratch[least_count++] = least;
+    }
+    overhead_sort_values(scratch, least_count);
+    return overhead_quantile(scratch, least_count, 0.25);
+}
+
 static double mean_of(const double *values, size_t count)
 {
     double sum = 0;
@@ -196,6 +214,7 @@ void overhead_op_summarise(struct overhead_op *op)
             op->min_ns = op->dispatch_ns[i];
     if (!sorted)
         return;
+    op->floor_ns = floor_of(op->dispatch_ns, count, sorted);
     memcpy(sorted, op->dispatch_ns, count * sizeof *sorted);
     overhead_sort_values(sorted, count);
     op->p50_ns = overhead_quantile(sorted, count, 0.5);

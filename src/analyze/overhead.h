@@ -40,6 +40,7 @@ struct overhead_op {
     double *total_ns;    /* with synchronisation, likewise */
     size_t repeat_count;
     double min_ns, mean_ns, mean_total_ns;
+    double floor_ns;    /* what a call takes when nothing disturbs it: overhead_op_summarise */
     double rounding_ns; /* min_ns came rounded from a file: it may be so much more or less; 0: exact */
     double p50_ns, p99_ns, ci_low_ns, ci_high_ns; /* 95 % interval of the median */
     double native_ns;                             /* "C++ mean dispatch time"; NAN without --trace */

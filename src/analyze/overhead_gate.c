@@ -115,6 +115,12 @@ static bool has_time(const struct overhead_op *op)
     return op && op->state == OVERHEAD_MEASURED && !isnan(op->min_ns);
 }
 
+/* What to compare with: the robust floor where it is known, else the minimum. */
+static double steady_of(const struct overhead_op *op)
+{
+    return fmax(isnan(op->floor_ns) ? op->min_ns : op->floor_ns, 0.1);
+}
+
 /* What a call that took no time at all would be; keeps ratios finite where the loop's cost was all there was. */
 static double floor_of(const struct overhead_op *op)
 {
@@ -138,8 +144,9 @@ static int add_row(struct overhead_gate *gate, const struct overhead_op *then, c
     if (!row->name || !row->group || !row->reason)
         return -ENOMEM;
     if (has_time(then)) {
-        row->reference_ns = then->min_ns;
-        row->reference_highest_ns = fmax(then->min_ns + then->rounding_ns, 0.1);
+        row->reference_ns = isnan(then->floor_ns) ? then->min_ns : then->floor_ns;
+        row->reference_highest_ns =
+            isnan(then->floor_ns) ? fmax(then->min_ns + then->rounding_ns, 0.1) : steady_of(then);
     }
     if (has_time(now))
         row->floor_ns = floor_of(now);
@@ -176,11 +183,10 @@ static int match_ops(struct overhead_gate *gate, const struct overhead_run *refe
         j += now != NULL;
         if ((then && then->is_calibration) || (now && now->is_calibration))
             continue;
-        /* What could not be measured then and is not there now is of no interest; what was left out then and now, too.
-         */
+        /* What could not be measured then, and cannot now, is of no interest; nor is what is left out. */
         if (!now && (!has_time(then) || !is_asked_for(options, then)))
             continue;
-        if (now && now->state == OVERHEAD_LEFT_OUT && !has_time(then))
+        if (now && !has_time(now) && !has_time(then) && (then || now->state == OVERHEAD_LEFT_OUT))
             continue;
         status = add_row(gate, then, now);
     }
@@ -203,8 +209,8 @@ static int match_calibrations(struct overhead_gate *gate, const struct overhead_
         c->name = strdup(now->name);
         if (!c->name)
             return -ENOMEM;
-        c->floor_ns = floor_of(now);
-        c->reference_ns = has_time(then) && then->min_ns > 0 ? then->min_ns : NAN;
+        c->floor_ns = c->first_ns = steady_of(now);
+        c->reference_ns = has_time(then) && then->min_ns > 0 ? steady_of(then) : NAN;
         shared += isnan(c->reference_ns) ? 0 : 1;
     }
     if (shared == 0 && !gate->why_absolute)
@@ -258,21 +264,39 @@ static int set_reason(struct overhead_gate_row *row, const char *reason)
     return overhead_set_text(&row->reason, reason) ? 0 : -ENOMEM;
 }
 
-/* What a round says about calibration ops. */
+/* The lower quartile of the first run and all rounds: a lasting disturbance does not raise it, nor one odd round lower
+ * it. */
+static double floor_of_rounds(const struct judge *judge, size_t calibration, double *scratch)
+{
+    const struct overhead_gate *gate = judge->gate;
+    size_t count = 0;
+    scratch[count++] = gate->calibrations[calibration].first_ns;
+    for (size_t r = 0; r <= gate->rounds; r++) {
+        double ns = judge->round_floors[r * gate->calibration_count + calibration];
+        if (isfinite(ns))
+            scratch[count++] = ns;
+    }
+    overhead_sort_values(scratch, count);
+    return overhead_quantile(scratch, count, 0.25);
+}
+
+/* What a round, the one behind those that are counted, says about calibration ops. */
 static int take_calibrations(struct judge *judge, const struct overhead_run *run)
 {
     struct overhead_gate *gate = judge->gate;
     size_t width = gate->calibration_count;
-    if (!array_reserve(&judge->round_floors, &judge->floor_capacity, (gate->rounds + 1) * width + 1,
-                       sizeof *judge->round_floors))
+    double *scratch = malloc((gate->rounds + 2) * sizeof *scratch);
+    if (!scratch || !array_reserve(&judge->round_floors, &judge->floor_capacity,
+                                   (gate->rounds + 1) * width + 1, sizeof *judge->round_floors)) {
+        free(scratch);
         return -ENOMEM;
-    double *floors = judge->round_floors + gate->rounds * width;
-    for (size_t i = 0; i < width; i++) {
-        struct overhead_gate_calibration *c = &gate->calibrations[i];
-        const struct overhead_op *op = overhead_run_find(run, c->name);
-        floors[i] = has_time(op) ? floor_of(op) : INFINITY;
-        c->floor_ns = fmin(c->floor_ns, floors[i]);
     }
+    for (size_t i = 0; i < width; i++) {
+        const struct overhead_op *op = overhead_run_find(run, gate->calibrations[i].name);
+        judge->round_floors[gate->rounds * width + i] = has_time(op) ? steady_of(op) : INFINITY;
+        gate->calibrations[i].floor_ns = floor_of_rounds(judge, i, scratch);
+    }
+    free(scratch);
     return 0;
 }
 
@@ -357,20 +381,17 @@ static int explain(const struct overhead_gate *gate, struct overhead_gate_row *r
     if (row->verdict == OVERHEAD_MISSING && !*row->reason)
         snprintf(text, sizeof text, "the reference has it, this run does not");
     else if (row->verdict == OVERHEAD_SLOWER)
-        snprintf(text, sizeof text, "%.2f times the reference%s, in all of %u rounds (allowed: %.2f)",
-                 row->ratio, gate->is_normalised ? " on this machine" : "", row->rounds,
+        snprintf(text, sizeof text, "in all of %u rounds; %.2f is allowed", row->rounds,
                  gate->tolerance * gate->margin);
     else if (row->verdict == OVERHEAD_UNDECIDED && gate->margin > OVERHEAD_GATE_MARGIN_WIDE)
-        snprintf(text, sizeof text,
-                 "%.2f times the reference, but calibration ops differ so much from the reference's that "
-                 "up to %.2f proves nothing",
-                 row->ratio, gate->tolerance * gate->margin);
+        snprintf(text, sizeof text, "calibration ops do not agree: up to %.2f proves nothing",
+                 gate->tolerance * gate->margin);
     else if (row->verdict == OVERHEAD_UNDECIDED && row->quiet_rounds < OVERHEAD_GATE_ROUNDS_NEEDED)
-        snprintf(text, sizeof text, "%.2f times the reference, but the machine was quiet in %u of %u rounds",
-                 row->ratio, row->quiet_rounds, row->rounds);
+        snprintf(text, sizeof text, "the machine was quiet in %u of %u rounds", row->quiet_rounds,
+                 row->rounds);
     else if (row->verdict == OVERHEAD_UNDECIDED)
-        snprintf(text, sizeof text, "%.2f times the reference, within the calibration's margin (%.2f)",
-                 row->ratio, gate->tolerance * gate->margin);
+        snprintf(text, sizeof text, "within the margin of calibration: %.2f is allowed",
+                 gate->tolerance * gate->margin);
     else if (row->verdict == OVERHEAD_NEW && !*row->reason)
         snprintf(text, sizeof text, "the reference does not have it");
     return *text ? set_reason(row, text) : 0;

@@ -5,8 +5,9 @@
  * (with a sibling thread, or with another tenant's virtual machine, which cannot be seen from inside), code and data
  * lie elsewhere in memory, or the op has changed. Only the last may fail a build. So:
  *
- * - What is compared is the floor of an op: the least time a call took in any repeat. A repeat is long for many
- *   reasons, short for none.
+ * - What is compared is the floor of an op: what a call takes when nothing disturbs it. A repeat is long for many
+ *   reasons, and short for hardly any. Now it is the least time in any repeat; in the reference the lower quartile of
+ *   the least times of every five repeats, since a reference that was oddly short once would fail all later builds.
  * - The machine's factor is the geometric mean of (floor now / floor in the reference) over the calibration ops, which
  *   are measured beside the ops all the time. They differ in what they need of a core, so how much their ratios differ
  *   says how far an op that has not changed may be from that factor: the margin, the upper end of a one-sided 95 %
@@ -68,6 +69,7 @@ struct overhead_gate_row {
 struct overhead_gate_calibration {
     char *name;
     double reference_ns, floor_ns; /* reference_ns NAN: the reference lacks it */
+    double first_ns;               /* in the first run */
 };
 
 struct overhead_gate {

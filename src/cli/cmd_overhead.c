@@ -697,6 +697,7 @@ static int run(const struct command *command, int argc, char **argv)
         return status;
     if (o.check.show)
         return overhead_show(command, &o.check, &o.output);
+    o.check.is_quiet = o.quiet;
     struct job job = {.command = command, .options = &o};
     job.screen.shows_progress = !o.quiet && isatty(STDERR_FILENO);
     job.measure.progress = show_progress;

@@ -253,7 +253,7 @@ int overhead_check(const struct command *command, const struct overhead_check_op
                    const struct output_options *output, struct measure *measure, struct overhead_run *run)
 {
     struct overhead_gate gate = {0};
-    struct again again = {measure, isatty(STDERR_FILENO) == 1};
+    struct again again = {measure, isatty(STDERR_FILENO) == 1 && !options->is_quiet};
     struct error err = {0};
     bool is_first = options->update && !exists(options->reference), passes = true;
     int status = 0;

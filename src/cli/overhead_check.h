@@ -28,6 +28,7 @@ struct overhead_check_options {
     const char *junit;
     const char *html;
     const char *show;
+    bool is_quiet; /* no progress; set by the command */
 };
 
 extern const struct option_table overhead_check_option_table;

@@ -44,6 +44,7 @@ static int take_row(struct overhead_run *run, const struct overhead_csv_row *row
     op->is_calibration = strncmp(op->name, OVERHEAD_CALIBRATION_PREFIX, prefix) == 0;
     op->count = row->count;
     op->min_ns = row->min_ns;
+    op->floor_ns = row->floor_ns;
     op->rounding_ns = row->rounding_ns;
     op->mean_ns = row->mean_ns;
     op->mean_total_ns = row->mean_total_ns;

@@ -150,8 +150,12 @@ static void add_junit_case(const struct overhead_gate_row *row, const struct ove
         result = JUNIT_FAILED;
     if (row->verdict == OVERHEAD_MISSING && options->allow_missing)
         result = JUNIT_SKIPPED;
-    snprintf(message, sizeof message, "%s%s%.500s", overhead_verdict_name(row->verdict),
-             *row->reason ? ": " : "", row->reason);
+    int length = snprintf(message, sizeof message, "%s", overhead_verdict_name(row->verdict));
+    if (!isnan(row->ratio))
+        length += snprintf(message + length, sizeof message - (size_t)length, ", %.2f times the reference",
+                           row->ratio);
+    if (*row->reason)
+        snprintf(message + length, sizeof message - (size_t)length, ": %.500s", row->reason);
     snprintf(detail, sizeof detail, "reference %s, now %s, ratio %.3f, rounds %u, of these quiet %u",
              isnan(row->reference_ns) ? "-" : format_time_real(&then, row->reference_ns),
              isnan(row->floor_ns) ? "-" : format_time_real(&now, row->floor_ns), row->ratio, row->rounds,

@@ -28,6 +28,7 @@ enum column {
     COLUMN_REASON,
     COLUMN_REPEATS,
     COLUMN_MIN_NS,
+    COLUMN_FLOOR_NS,
     COLUMN_MEAN_NS,
     COLUMN_TOTAL_NS,
     COLUMN_P50_NS,
@@ -59,6 +60,7 @@ static const struct {
     [COLUMN_REPEATS] = {"repeats", CELL_COUNT, 0, FIELD(repeats)},
     /* The exact ones come behind the rounded ones and take their place. */
     [COLUMN_MIN_NS] = {"min (ns)", CELL_TIME, 1, FIELD(min_ns)},
+    [COLUMN_FLOOR_NS] = {"floor (ns)", CELL_TIME, 1, FIELD(floor_ns)},
     [COLUMN_MEAN_NS] = {"mean (ns)", CELL_TIME, 1, FIELD(mean_ns)},
     [COLUMN_TOTAL_NS] = {"mean + sync (ns)", CELL_TIME, 1, FIELD(mean_total_ns)},
     [COLUMN_P50_NS] = {"p50 (ns)", CELL_TIME, 1, FIELD(p50_ns)},
@@ -278,6 +280,7 @@ int overhead_csv_next(struct overhead_csv *csv, struct overhead_csv_row *row, st
 {
     int status = csv_next(&csv->reader, err);
     *row = (struct overhead_csv_row){.min_ns = NAN,
+                                     .floor_ns = NAN,
                                      .mean_ns = NAN,
                                      .mean_total_ns = NAN,
                                      .native_ns = NAN,

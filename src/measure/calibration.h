@@ -22,15 +22,15 @@ CALIBRATION_FUNCTION uint64_t calibration_integer(void)
     return x;
 }
 
-/* Four chains at once: as much as a core can do, so the first to suffer when a neighbour shares the core. */
+/* Independent additions, as many as a core can do at once: the first to suffer when a neighbour shares the core. */
 CALIBRATION_FUNCTION uint64_t calibration_throughput(void)
 {
     uint64_t a = 1, b = 2, c = 3, d = 4;
     for (uint64_t i = 0; i < 1000; i++) {
-        a += b ^ i;
-        b += c << 1;
-        c ^= d + i;
-        d += a >> 3;
+        a += i;
+        b ^= i << 1;
+        c += i >> 1;
+        d ^= i + 7;
         __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
     }
     return a | b | c | d | 1;

@@ -77,6 +77,7 @@ static void append_extended(struct bytes *out, const struct overhead_op *op)
     append_text(out, op->reason);
     bytes_append_format(out, ",%zu", op->repeat_count);
     append_ns(out, op->min_ns);
+    append_ns(out, op->floor_ns);
     append_ns(out, op->mean_ns);
     append_ns(out, op->mean_total_ns);
     append_ns(out, op->p50_ns);
@@ -94,12 +95,12 @@ void overhead_append_csv(const struct overhead_run *run, unsigned flags, struct 
     if (flags & OVERHEAD_CSV_NATIVE)
         bytes_append_text(out, "," OVERHEAD_COLUMN_NATIVE);
     if (flags & OVERHEAD_CSV_EXTENDED)
-        bytes_append_text(out,
-                          "," OVERHEAD_COLUMN_GROUP "," OVERHEAD_COLUMN_STATE "," OVERHEAD_COLUMN_REASON
-                          "," OVERHEAD_COLUMN_REPEATS "," OVERHEAD_COLUMN_MIN_NS "," OVERHEAD_COLUMN_MEAN_NS
-                          "," OVERHEAD_COLUMN_TOTAL_NS "," OVERHEAD_COLUMN_P50_NS "," OVERHEAD_COLUMN_P99_NS
-                          "," OVERHEAD_COLUMN_CI_LOW_NS "," OVERHEAD_COLUMN_CI_HIGH_NS
-                          "," OVERHEAD_COLUMN_NATIVE_NS "," OVERHEAD_COLUMN_NATIVE_PARTS);
+        bytes_append_text(
+            out, "," OVERHEAD_COLUMN_GROUP "," OVERHEAD_COLUMN_STATE "," OVERHEAD_COLUMN_REASON
+                 "," OVERHEAD_COLUMN_REPEATS "," OVERHEAD_COLUMN_MIN_NS "," OVERHEAD_COLUMN_FLOOR_NS
+                 "," OVERHEAD_COLUMN_MEAN_NS "," OVERHEAD_COLUMN_TOTAL_NS "," OVERHEAD_COLUMN_P50_NS
+                 "," OVERHEAD_COLUMN_P99_NS "," OVERHEAD_COLUMN_CI_LOW_NS "," OVERHEAD_COLUMN_CI_HIGH_NS
+                 "," OVERHEAD_COLUMN_NATIVE_NS "," OVERHEAD_COLUMN_NATIVE_PARTS);
     bytes_append_u8(out, '\n');
     for (size_t i = 0; i < run->op_count; i++) {
         const struct overhead_op *op = &run->ops[i];

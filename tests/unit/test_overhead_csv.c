@@ -86,6 +86,7 @@ static void test_our_own_file(void **state)
     assert_int_equal(row.count, 360);
     assert_int_equal(row.repeats, 9);
     assert_float_equal(row.min_ns, op->min_ns, 0.051);
+    assert_float_equal(row.floor_ns, op->floor_ns, 0.051);
     assert_true(row.rounding_ns == 0);
     assert_float_equal(row.mean_ns, op->mean_ns, 0.051);
     assert_float_equal(row.mean_total_ns, op->mean_total_ns, 0.051);
