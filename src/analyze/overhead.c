@@ -175,9 +175,10 @@ void overhead_median_interval(const double *sorted, size_t count, double *low, d
     *high = sorted[count - k];
 }
 
-/* The least of every few repeats, and of these the lower quartile: a disturbance that lasts does not raise it, unless it
- * is there most of the time, and a single repeat that was oddly short does not lower it (cores have states in which a
- * loop runs faster by a fifth, once in a thousand times). `scratch` has room for as many values as there are repeats. */
+/* The least of every few repeats, and of these the lower quartile: a disturbance that lasts does not raise it, unless
+ * it is there most of the time, and a single repeat that was oddly short does not lower it (cores have states in which
+ * a loop runs faster by a fifth, once in a thousand times). `scratch` has room for as many values as there are
+ * repeats. */
 static double floor_of(const double *values, size_t count, double *scratch)
 {
     size_t least_count = 0;

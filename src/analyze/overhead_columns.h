@@ -15,7 +15,7 @@
 #define OVERHEAD_COLUMN_STATE "state" /* overhead_state_name */
 #define OVERHEAD_COLUMN_REASON "reason"
 #define OVERHEAD_COLUMN_REPEATS "repeats"
-#define OVERHEAD_COLUMN_MIN_NS "min (ns)" /* the vendor's columns again, unrounded */
+#define OVERHEAD_COLUMN_MIN_NS "min (ns)"     /* the vendor's columns again, unrounded */
 #define OVERHEAD_COLUMN_FLOOR_NS "floor (ns)" /* what the gate compares with */
 #define OVERHEAD_COLUMN_MEAN_NS "mean (ns)"
 #define OVERHEAD_COLUMN_TOTAL_NS "mean + sync (ns)"

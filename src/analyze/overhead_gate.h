@@ -108,8 +108,8 @@ int overhead_gate_judge(struct overhead_gate *gate, const struct overhead_run *r
                         struct error *err);
 void overhead_gate_free(struct overhead_gate *gate);
 
-/* Does the gate let this through? Not when nothing was compared. Missing ops and ops that fail count like slower ones; with `is_strict` undecided ones
- * as well. */
+/* Does the gate let this through? Not when nothing was compared. Missing ops and ops that fail count like slower ones;
+ * with `is_strict` undecided ones as well. */
 bool overhead_gate_passes(const struct overhead_gate *gate, bool missing_is_allowed, bool is_strict);
 /* "slower", "missing" ... */
 const char *overhead_verdict_name(enum overhead_verdict verdict);
