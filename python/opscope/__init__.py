@@ -11,12 +11,19 @@
 Calls of Python functions are recorded by themselves. Outside a session every function here does nothing. None of
 them changes what the program does."""
 
+from __future__ import annotations
+
 import functools
 import sys
 import threading
-from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
 from . import _start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing it takes longer than all of this
+    from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = ["Profiler", "counter", "frame", "is_recording", "message", "op", "signpost", "thread_name", "zone"]
 
@@ -26,8 +33,6 @@ try:
     _native = _start.load_native(_os.path.dirname(__file__))
 except ImportError:  # the recorder cannot be loaded
     _native = None
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def is_recording() -> bool:

@@ -285,10 +285,12 @@ class HookCases(Tools):
         ):
             trace = record()
             rows = {row["name"]: row for row in self.zones(trace)}
-            self.assertEqual(set(rows), {"<module>", "outer", "long"})
+            self.assertLessEqual({"<module>", "outer", "long"}, set(rows))
+            self.assertNotIn("short", rows)
+            self.assertGreaterEqual(min(int(row["duration_ns"]) for row in rows.values()), 250_000_000)
             self.assertEqual(rows["long"]["self_ns"], rows["long"]["duration_ns"])
         done = self.opscope("run", "-o", self.path("u.opscope"), "--min-duration", "250ms", self.python, "short.py")
-        self.assertRegex(done.stderr, r"3 zones, .*; [\d,]+ shorter ones left out")
+        self.assertRegex(done.stderr, r"[\d,]+ zones, .*; [\d,]+ shorter ones left out")
         env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
         command = [self.python, "-m", "opscope", "--min-duration", "1s", "short.py"]
         done = self.opscope("run", "-q", "-o", self.path("v.opscope"), "--", *command, env=env)
