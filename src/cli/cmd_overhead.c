@@ -320,7 +320,7 @@ static int choose_provider(struct job *job, const struct command_line *line)
         m->ops = line->values[0];
         return COMMAND_CONTINUE;
     }
-    if (!ops)
+    if (!ops || !*ops)
         return command_usage_error(job->command,
                                    "whose ops? --ops torch, numpy, ttnn, FILE.py, FILE.so, or a command "
                                    "behind --");
@@ -696,7 +696,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     if (o.check.show)
-        return overhead_show(command, &o.check, &o.output);
+        return overhead_show(command, &o.check, o.top, &o.output);
     o.check.is_quiet = o.quiet;
     struct job job = {.command = command, .options = &o};
     job.screen.shows_progress = !o.quiet && isatty(STDERR_FILENO);

@@ -46,8 +46,9 @@ int overhead_check_prepare(const struct command *command, const struct overhead_
 int overhead_check(const struct command *command, const struct overhead_check_options *options,
                    const struct output_options *output, struct measure *measure, struct overhead_run *run);
 
-/* --show FILE: a CSV of an earlier run, ours or the vendor's, as table, JSON or page. The exit status. */
-int overhead_show(const struct command *command, const struct overhead_check_options *options,
+/* --show FILE: a CSV of an earlier run, ours or the vendor's, as table (the `top` slowest; 0: all), JSON or page. The
+ * exit status. */
+int overhead_show(const struct command *command, const struct overhead_check_options *options, uint64_t top,
                   const struct output_options *output);
 
 /* The page; `gate` may be NULL. "-" is standard output. */

@@ -217,7 +217,7 @@ int overhead_write_html(const struct overhead_run *run, const struct overhead_ga
 
 /* --- an earlier run --- */
 
-static int fill_times(const struct overhead_run *run, struct report *report, struct error *err)
+static int fill_times(const struct overhead_run *run, uint64_t top, struct report *report, struct error *err)
 {
     struct overhead_times times;
     size_t count, failed = 0, calibrations = 0, impossible = 0;
@@ -234,7 +234,7 @@ static int fill_times(const struct overhead_run *run, struct report *report, str
     report_number(report, "ops", "ops", TABLE_INTEGER, count);
     report_number(report, "calibration_ops", calibrations ? "calibration" : NULL, TABLE_INTEGER,
                   calibrations);
-    overhead_make_times_table(run, order, count, false, &times);
+    overhead_make_times_table(run, order, top && top < count ? (size_t)top : count, false, &times);
     report_heading(report, "Host dispatch time of a call, the slowest op first");
     report_table(report, "rows", &times.table);
     table_free(&times.table);
@@ -251,7 +251,8 @@ static int fill_times(const struct overhead_run *run, struct report *report, str
     return 0;
 }
 
-static int show_times(const struct overhead_run *run, const struct output_options *wanted, struct error *err)
+static int show_times(const struct overhead_run *run, uint64_t top, const struct output_options *wanted,
+                      struct error *err)
 {
     struct output output;
     struct report report;
@@ -259,7 +260,7 @@ static int show_times(const struct overhead_run *run, const struct output_option
     if (status)
         return status;
     report_begin(&report, &output, "overhead");
-    status = fill_times(run, &report, err);
+    status = fill_times(run, top, &report, err);
     if (!status)
         return finish(&report, &output, err);
     report_free(&report);
@@ -267,7 +268,7 @@ static int show_times(const struct overhead_run *run, const struct output_option
     return status;
 }
 
-int overhead_show(const struct command *command, const struct overhead_check_options *options,
+int overhead_show(const struct command *command, const struct overhead_check_options *options, uint64_t top,
                   const struct output_options *output)
 {
     struct overhead_run run;
@@ -276,7 +277,7 @@ int overhead_show(const struct command *command, const struct overhead_check_opt
     if (!status && options->html)
         status = overhead_write_html(&run, NULL, options->html, &err);
     if (!status && !(options->html && strcmp(options->html, "-") == 0))
-        status = show_times(&run, output, &err);
+        status = show_times(&run, top, output, &err);
     overhead_run_free(&run);
     return status ? command_fail(command, &err) : EXIT_OK;
 }
