@@ -192,23 +192,22 @@ class Profiler:
         return with_profiler  # type: ignore[return-value]
 
 
-def _shape_of(tensor: Any) -> Tuple[int, ...]:
-    return tuple(int(size) for size in getattr(tensor, "shape", ()))
-
-
-def _dtype_of(tensor: Any) -> Optional[str]:
-    dtype = getattr(tensor, "dtype", None)
-    return None if dtype is None else str(dtype).rsplit(".", 1)[-1].upper()
-
-
-def _device_of(tensor: Any) -> Optional[str]:
-    device = getattr(tensor, "device", None)
-    return None if device is None or callable(device) else str(device)
+def _description(tensor: Any) -> Tuple[Tuple[int, ...], Optional[str], Optional[str]]:
+    """Shape, data type and device of whatever has them (arrays of the array API), else by DLPack."""
+    shape, dtype, device = (getattr(tensor, name, None) for name in ("shape", "dtype", "device"))
+    if shape is None and hasattr(tensor, "__dlpack__"):
+        return _native.dlpack(tensor.__dlpack__())
+    return (
+        tuple(int(size) for size in shape or ()),
+        None if dtype is None else str(dtype).rsplit(".", 1)[-1].upper(),
+        None if device is None or callable(device) else str(device),
+    )
 
 
 class op:
-    """One call of an accelerator operation, for the time of a `with` block. Tensors are whatever has shape and dtype:
-    arrays of the array API, torch and NumPy alike.
+    """One call of an accelerator operation, for the time of a `with` block. Tensors are whatever has shape and dtype
+    (arrays of the array API, torch and NumPy alike), or __dlpack__. One that cannot be described is shown as the name
+    of its type.
 
         with opscope.op("matmul", inputs=[a, b], attributes={"fidelity": "HiFi4"}) as call:
             c = a @ b
@@ -249,7 +248,11 @@ class op:
             self._tensor(True, tensor)
 
     def _tensor(self, is_output: bool, tensor: Any) -> None:
-        _native.op_tensor(is_output, _shape_of(tensor), _dtype_of(tensor), None, _device_of(tensor))
+        try:
+            shape, dtype, device = _description(tensor)
+            _native.op_tensor(is_output, shape, dtype, None, device)
+        except Exception:  # sizes that are no numbers yet, more than 16 of them, released memory ...
+            _native.op_tensor(is_output, (), type(tensor).__name__, None, None)
 
     def __exit__(self, *exception: object) -> None:
         if self._number:

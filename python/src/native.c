@@ -276,6 +276,7 @@ static PyMethodDef methods[] = {
     {"op_begin", op_begin, METH_VARARGS, "op_begin(name, type, device) -> (number for scope_end, call id)"},
     {"op_tensor", op_tensor, METH_VARARGS, "op_tensor(is_output, shape, dtype, layout, memory)"},
     {"op_attribute", op_attribute, METH_VARARGS, "op_attribute(key, value)"},
+    {"dlpack", dlpack_description, METH_O, "dlpack(capsule) -> (shape, dtype, device)"},
     {NULL, NULL, 0, NULL},
 };
 

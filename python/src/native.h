@@ -198,4 +198,7 @@ extern uint32_t hook_run; /* how often a hook has been started */
 
 int finder_add_to(PyObject *module); /* 0, or -1 with an exception */
 
+/* --- tensors (dlpack.c) --- */
+PyObject *dlpack_description(PyObject *self, PyObject *capsule);
+
 #endif

@@ -175,12 +175,15 @@ size_t op_table_parts(const struct trace *trace, const struct trace_op *op, uint
 void op_table_tensor(const char *text, struct bytes *out)
 {
     static const char *const keys[] = {"shape", "dtype", "layout", "memory"};
-    bool is_first = true;
+    bool is_first = true, is_known = false;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         size_t key_length = strlen(keys[k]);
         for (const char *at = text; *at;) {
             size_t length = strcspn(at, ";");
             if (length > key_length && at[key_length] == '=' && memcmp(at, keys[k], key_length) == 0) {
+                is_known = true;
+                if (length == key_length + 1) /* the shape of a scalar */
+                    break;
                 bytes_append_text(out, is_first ? "" : " ");
                 bytes_append(out, at + key_length + 1, length - key_length - 1);
                 is_first = false;
@@ -189,6 +192,6 @@ void op_table_tensor(const char *text, struct bytes *out)
             at += length + (at[length] == ';');
         }
     }
-    if (is_first) /* none of the known keys: as it is */
+    if (!is_known) /* as it is */
         bytes_append_text(out, text);
 }

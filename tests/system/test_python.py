@@ -157,6 +157,53 @@ class Cases(Tools):
         self.assertEqual((row["name"], row["inputs"]), ("matmul", "2x3 BFLOAT16; 2x3 BFLOAT16"))
         self.assertIn("fidelity=HiFi4", row["attributes"])
 
+    def test_tensors_of_any_kind(self):
+        self.write(
+            "tensors.py",
+            """
+            import ctypes, opscope
+            class Tensor(ctypes.Structure):
+                _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32),
+                            ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                            ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p),
+                            ("offset", ctypes.c_uint64)]
+            class Versioned(ctypes.Structure):
+                _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                            ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", Tensor)]
+            make = ctypes.pythonapi.PyCapsule_New
+            make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+            class Packed:  # speaks DLPack alone
+                def __init__(self, name, *tensor, major=None):
+                    self.name, self.sizes = name, (ctypes.c_int64 * len(tensor[-1]))(*tensor[-1])
+                    self.tensor = Tensor(None, tensor[0], len(tensor[-1]), *tensor[1], self.sizes, None, 0)
+                    if major is not None:
+                        self.tensor = Versioned(major, 0, None, None, 0, self.tensor)
+                def __dlpack__(self):
+                    return make(ctypes.addressof(self.tensor), self.name, None)
+            class Unknown:  # a size that is not known yet
+                shape, dtype = (None, 3), "float32"
+            class Deep:
+                shape, dtype = (1,) * 17, "float32"
+            class Broken:
+                @property
+                def shape(self):
+                    raise RuntimeError("was freed")
+            packed = [
+                Packed(b"dltensor", (2, 1), (4, 16, 1), (8, 512)),
+                Packed(b"dltensor_versioned", (1, 0), (6, 8, 1), (7,), major=1),
+                Packed(b"dltensor_versioned", (1, 0), (2, 32, 4), (), major=2),
+            ]
+            with opscope.op("pack", inputs=packed, outputs=[Unknown(), Deep(), Broken(), 5]):
+                print("inside")
+            """,
+        )
+        done = self.profile("tensors.py")
+        self.assert_status(done)
+        self.assertEqual(done.stdout, "inside\n")
+        row = next(row for row in self.opscope_json("ops", self.trace)["rows"] if row["name"] == "pack")
+        self.assertEqual(row["inputs"], "8x512 BFLOAT16 cuda:1; 7 BOOL cpu; Packed")
+        self.assertEqual(row["outputs"], "Unknown; Deep; Broken; ")
+
     def test_partial(self):
         self.assert_status(self.profile("-p", script("marks.py")))
         counts = self.counts(self.trace)
