@@ -27,9 +27,10 @@ import tempfile
 import time
 import unittest
 
-for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
-    if signal.getsignal(_number) == signal.SIG_IGN:  # a shell starts background jobs so; programs would inherit it
-        signal.signal(_number, _handler)
+# A shell starts background jobs with these ignored, nohup all of them; the programs under test would inherit it.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("OPSCOPE_TEST_BUILD", os.path.join(SOURCE, "build")))
