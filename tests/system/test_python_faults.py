@@ -329,7 +329,7 @@ class FaultCases(Tools):
         self.write("unbalanced.py", UNBALANCED)
         for options in ([], ["-l"], ["--c-calls"], ["--gc", "--max-depth", "9"]):
             done = self.profile("-p", *options, "unbalanced.py")
-            self.assertEqual((done.status, done.stdout, done.stderr), (0, "", ""), done)
+            self.assertEqual((done.status, done.stdout, stderr_of(done)), (0, "", ""), done)
             self.assertEqual(self.count(self.trace, "inside"), 1 + 2 + 3 + 1, options)
             info = self.opscope_json("info", self.trace)
             self.assertEqual((info["open_zones"], info["lost_zones"]), ([], 0))
@@ -452,7 +452,7 @@ class CountCases(Tools):
         for options in ([], ["-l"], ["--c-calls"], ["--gc"], ["--import-frames"], ["--exclude", "colorsys"]):
             done = self.profile("-p", *options, "counts.py")
             self.assert_status(done)
-            self.assertEqual(done.stderr, "")
+            self.assertEqual(stderr_of(done), "")
             self.assertLess(abs(int(done.stdout)), 10, options)
             names = [row["name"] for row in self.zones(self.trace)]
             self.assertEqual(names.count("plain"), 30 * 67)

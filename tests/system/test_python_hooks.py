@@ -6,7 +6,7 @@ import os
 import unittest
 
 import harness
-from test_python import PACKAGE, Tools, cases_of_each_python, interpreters
+from test_python import PACKAGE, Tools, cases_of_each_python, interpreters, stderr_of
 
 TASKS = """
     import asyncio, opscope
@@ -527,7 +527,7 @@ class HookCases(Tools):
         reason = "no free tool id" if self.version >= (3, 12) else "no room for another code object attribute"
         self.assertIn("opscope: Python calls are not recorded: ", done.stderr)
         self.assertIn(reason, done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(stderr_of(done).count("\n"), 1)
 
 
 class Coverage(Tools, harness.TestCase):
