@@ -13,7 +13,7 @@
 #define MOST_DIMENSIONS 16u
 
 struct worker_options {
-    const char *fds, *library, *shape, *dtype, *layout, *device;
+    const char *fds, *file, *shape, *dtype, *layout, *device;
     uint64_t memory_limit_bytes;
 };
 
@@ -25,11 +25,7 @@ static const struct command_option options_table[] = {
      .argument = "R,W",
      .offset = FIELD(fds),
      .help = "Where to read and write."},
-    {.name = "library",
-     .type = OPTION_TEXT,
-     .argument = "FILE",
-     .offset = FIELD(library),
-     .help = "Its ops."},
+    {.name = "library", .type = OPTION_TEXT, .argument = "FILE", .offset = FIELD(file), .help = "Its ops."},
     {.name = "shape",
      .type = OPTION_TEXT,
      .argument = "SHAPE",
@@ -89,15 +85,15 @@ static int run(const struct command *command, int argc, char **argv)
     struct serve_options serve = {
         .memory_limit_bytes = o.memory_limit_bytes, .inputs = &inputs, .loop_ns = NAN};
     if (!o.fds || sscanf(o.fds, "%d,%d", &serve.read_fd, &serve.write_fd) != 2 ||
-        !parse_shape(o.shape, shape, &inputs.rank) || (!o.library && line.count == 0))
+        !parse_shape(o.shape, shape, &inputs.rank) || (!o.file && line.count == 0))
         return command_usage_error(command, "this is started by opscope overhead");
-    if (!o.library) {
+    if (!o.file) {
         serve.provider = "command";
         return serve_command(&serve, line.values);
     }
-    const char *slash = strrchr(o.library, '/');
-    serve.provider = slash ? slash + 1 : o.library;
-    return serve_library(&serve, o.library);
+    const char *slash = strrchr(o.file, '/');
+    serve.provider = slash ? slash + 1 : o.file;
+    return serve_library(&serve, o.file);
 }
 
 static const struct command_argument arguments[] = {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/overhead_columns.h"
+#include "present/csv_text.h"
 #include "present/perf_number.h"
 
 void overhead_append_ms(struct bytes *out, double ns)
@@ -19,21 +20,6 @@ void overhead_append_ms(struct bytes *out, double ns)
     snprintf(text, sizeof text, "%.3f",
              ns / 1e6); /* the decimal nearest to the exact value, as Python rounds */
     python_append_float(out, strtod(text, NULL));
-}
-
-static void append_text(struct bytes *out, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")] && text[0] != ' ') {
-        bytes_append_text(out, text);
-        return;
-    }
-    bytes_append_u8(out, '"');
-    for (; *text; text++) {
-        if (*text == '"')
-            bytes_append_u8(out, '"');
-        bytes_append_u8(out, (uint8_t)*text);
-    }
-    bytes_append_u8(out, '"');
 }
 
 static void append_ns(struct bytes *out, double ns)
@@ -64,7 +50,7 @@ static void append_parts(struct bytes *out, const struct overhead_op *op)
     if (text.failed)
         out->failed = true;
     else
-        append_text(out, (const char *)text.data);
+        csv_append_text(out, (const char *)text.data);
     bytes_free(&text);
     free(parts);
 }
@@ -72,9 +58,9 @@ static void append_parts(struct bytes *out, const struct overhead_op *op)
 static void append_extended(struct bytes *out, const struct overhead_op *op)
 {
     bytes_append_u8(out, ',');
-    append_text(out, op->group);
+    csv_append_text(out, op->group);
     bytes_append_format(out, ",%s,", overhead_state_name(op->state));
-    append_text(out, op->reason);
+    csv_append_text(out, op->reason);
     bytes_append_format(out, ",%zu", op->repeat_count);
     append_ns(out, op->min_ns);
     append_ns(out, op->floor_ns);
@@ -107,7 +93,7 @@ void overhead_append_csv(const struct overhead_run *run, unsigned flags, struct 
         if ((op->is_calibration && !(flags & OVERHEAD_CSV_CALIBRATION)) ||
             (op->state != OVERHEAD_MEASURED && !(flags & OVERHEAD_CSV_EXTENDED)))
             continue;
-        append_text(out, op->name);
+        csv_append_text(out, op->name);
         bytes_append_format(out, ",%" PRIu64 ",", op->count);
         overhead_append_ms(out, op->min_ns);
         bytes_append_u8(out, ',');
