@@ -9,11 +9,11 @@ started by the interpreter itself, with the interpreter's own options (-X, -W, -
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 
 from . import _report, _tenstorrent
+from ._process import note, replace_process, run_and_then
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 BOOT = os.path.join(os.path.realpath(PACKAGE), "_boot")
@@ -63,10 +63,6 @@ class Options:
         self.vendor = _tenstorrent.Flags()
 
 
-def note(text):
-    sys.stderr.write("opscope: " + text + "\n")
-
-
 FLAGS = {
     "-l": "lines",
     "-r": "report",
@@ -110,6 +106,20 @@ def split_letters(argument):
     return ["-" + argument[1]] + split_letters("-" + argument[2:])
 
 
+LONG = [word for table in (FLAGS, VALUES, WORD_FLAGS, WORD_VALUES) for word in table if word.startswith("--")]
+LONG += _tenstorrent.LONG + ["--help"]
+
+
+def whole_option(word):
+    """--output for --output-folder, as where the command line comes from."""
+    found = [option for option in LONG if option.startswith(word)] if word.startswith("--") else []
+    if word in found or not found:
+        return word
+    if len(found) > 1:
+        raise UsageError("%s may be %s" % (word, " or ".join(sorted(found))))
+    return found[0]
+
+
 def parse(arguments):
     """Our options end at the first word that is none; from there on everything is the program's, as it is."""
     options = Options()
@@ -129,6 +139,7 @@ def parse(arguments):
         word, has_value, value = rest.pop(0).partition("=")
         if has_value and not word.startswith("--"):
             word, has_value = word + has_value + value, ""
+        word = whole_option(word)
         if has_value:
             rest.insert(0, value)
         pieces = split_letters(word)
@@ -139,7 +150,9 @@ def parse(arguments):
         if word == "-m":
             options.is_module = True
             rest.insert(0, value_of(word))
-            break
+            if not rest[0].startswith("-"):
+                break
+            continue  # -m -v pytest: for python -m tracy it is a flag like the others
         if word == "-c":
             options.code = value_of(word)
             break
@@ -154,6 +167,7 @@ def parse(arguments):
         elif not options.vendor.take(word, value_of, note):
             raise UsageError("no option %s" % word)
     options.command = rest
+    options.name = options.name and options.name.replace(os.sep, "_")  # a part of file names
     return options
 
 
@@ -190,6 +204,8 @@ def program_command(options):
     if options.is_module:
         words = shlex.split(first) if any(c.isspace() for c in first) else [first]
         return interpreter() + ["-m"] + words + options.command[1:], words[0]
+    if first == "-":
+        return interpreter() + options.command, "python"
     if is_other_program(first):
         return list(options.command), os.path.basename(first)
     return interpreter() + options.command, os.path.splitext(os.path.basename(first.rstrip("/")))[0]
@@ -203,19 +219,23 @@ def find_program():
     return shutil.which("opscope")
 
 
+def free_name(folder, stem):
+    """No trace is overwritten, nor one that another run is writing."""
+    path, number = os.path.join(folder, stem + ".opscope"), 2
+    while os.path.exists(path) or os.path.exists(path + ".partial"):
+        path, number = os.path.join(folder, "%s.%d.opscope" % (stem, number)), number + 1
+    return path
+
+
 def trace_path(options, stem):
     """None: where opscope run puts it."""
     if options.output and options.output.endswith(".opscope"):
         return options.output
-    if not options.output and not options.name:
+    if not options.output and not options.name and not options.report:
         return None
     folder = options.output or "."
     os.makedirs(folder, exist_ok=True)
-    name = stem + ("_" + options.name if options.name else "")
-    path, number = os.path.join(folder, name + ".opscope"), 2
-    while os.path.exists(path):
-        path, number = os.path.join(folder, "%s.%d.opscope" % (name, number)), number + 1
-    return path
+    return free_name(folder, stem + ("_" + options.name if options.name else ""))
 
 
 def environment(options):
@@ -233,41 +253,6 @@ def put_boot_on_path(env):
         env["PYTHONPATH"] = BOOT + (os.pathsep + entries if entries else "")
 
 
-def replace_process(command, env, verbose):
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if verbose:
-        note("running " + " ".join(shlex.quote(word) for word in command))
-    try:
-        os.execvpe(command[0], command, env)
-    except OSError as error:
-        note("cannot run %s: %s" % (command[0], error.strerror))
-        return 127 if isinstance(error, FileNotFoundError) else 126
-
-
-def end_as(status):
-    if status >= 0:
-        return status
-    signal.signal(-status, signal.SIG_DFL)
-    os.kill(os.getpid(), -status)
-    return 128 - status
-
-
-def run_and_then(command, env, verbose, finish):
-    """The run as a child, then what is to be done with its trace; ends as the run did."""
-    if verbose:
-        note("running " + " ".join(shlex.quote(word) for word in command))
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own affair; it ends, then we do
-    try:
-        status = subprocess.call(
-            command, env=env, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-        )
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    finish()
-    return end_as(status)
-
-
 def run_per_test(options, program, command, env):
     """Always a run of its own, also inside another: its trace is taken apart when it has ended."""
     folder = os.path.abspath(options.per_test)
@@ -281,7 +266,41 @@ def run_per_test(options, program, command, env):
     run = [program, "run", "-o", trace] + (["-q"] if options.quiet else [])
     run += ["--min-duration", options.min_duration] if options.min_duration else []
     run += ["--"] + command
-    return run_and_then(run, env, options.verbose, lambda: _report.split_by_test(program, trace, folder))
+    return run_and_then(run, env, options.verbose, lambda status: _report.split_by_test(program, trace, folder))
+
+
+def join_run(options, command, env):
+    """In a run that is going on; or without any, where the program is missing."""
+    if "OPSCOPE_SESSION" not in env:
+        note("nothing is recorded: the opscope program is neither beside the package nor on the PATH")
+    given = {"-o": options.output, "-n": options.name, "-r": options.report, "--min-duration": options.min_duration}
+    words = [word for word, value in given.items() if value]
+    if words and "OPSCOPE_SESSION" in env:
+        note("%s: without effect, as this joins a run that is going on" % ", ".join(words))
+    put_boot_on_path(env)
+    return replace_process(command, env, options.verbose)
+
+
+def start_run(options, program, command, stem, env):
+    try:
+        trace = trace_path(options, stem)
+    except OSError as error:
+        note("-o %s: %s" % (options.output, error.strerror))
+        return 125
+    run = [program, "run"] + (["-o", trace] if trace else []) + (["-q"] if options.quiet else [])
+    run += ["--min-duration", options.min_duration] if options.min_duration else []
+    command = run + ["--"] + command
+    if not options.report:
+        return replace_process(command, env, options.verbose)
+    report = _report.OpReport(program, _tenstorrent.folder(options.output), options.name)
+
+    def finish(status):
+        if status and "--check-exit-code" in options.vendor.given:
+            note("no op report: the program failed, and --check-exit-code was given")
+        else:
+            report.make(trace)
+
+    return run_and_then(command, env, options.verbose, finish)
 
 
 def main(arguments):
@@ -292,7 +311,7 @@ def main(arguments):
         if options.logs_only:
             if not program:
                 raise UsageError("the opscope program is not found: neither beside the package nor on the PATH")
-            _report.make_report(program, _tenstorrent.folder(options.output), None)
+            _report.OpReport(program, _tenstorrent.folder(options.output), options.name).make_of_logs()
             return 0
         command, stem = program_command(options)
     except UsageError as error:
@@ -302,25 +321,11 @@ def main(arguments):
         note(str(error))
         return error.status
     env = environment(options)
-    if options.min_duration and "OPSCOPE_SESSION" in env:
-        note("--min-duration is the affair of the run that this joins: opscope run --min-duration")
     if options.per_test and program:
         return run_per_test(options, program, command, env)
     if "OPSCOPE_SESSION" in env or not program:
-        if not program and "OPSCOPE_SESSION" not in env:
-            note("nothing is recorded: the opscope program is neither beside the package nor on the PATH")
-        put_boot_on_path(env)
-        return replace_process(command, env, options.verbose)
-    trace = trace_path(options, stem)
-    if not trace and options.report:
-        trace = trace_path(options, stem) or os.path.join(os.getcwd(), stem + ".opscope")
-    run = [program, "run"] + (["-o", trace] if trace else []) + (["-q"] if options.quiet else [])
-    run += ["--min-duration", options.min_duration] if options.min_duration else []
-    command = run + ["--"] + command
-    if options.report:
-        folder = _tenstorrent.folder(options.output)
-        return run_and_then(command, env, options.verbose, lambda: _report.make_report(program, folder, trace))
-    return replace_process(command, env, options.verbose)
+        return join_run(options, command, env)
+    return start_run(options, program, command, stem, env)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,8 @@
 import os
 import shutil
 import subprocess
-import sys
 
-
-def note(text):
-    sys.stderr.write("opscope: " + text + "\n")
+from ._process import note
 
 
 def has_ops(trace):
@@ -17,24 +14,49 @@ def has_ops(trace):
     return bool(trace) and os.path.exists(trace[: -len(".opscope")] + ".ops.csv")
 
 
-def make_report(program, folder, trace):
-    """The op report: of the device's logs in the profiler folder, joined with what was recorded; where there are none,
-    of the trace's own ops."""
-    logs = os.path.join(folder, ".logs")
-    if os.path.isdir(logs):
-        csv = os.path.join(folder, "ops_perf_results.csv")
-        joined = ["--trace", trace] if trace and os.path.exists(trace) else []
-        status = subprocess.call([program, "ops", folder, "--csv", "-o", csv] + joined)
-        if status != 0 or not os.path.exists(csv):
+class OpReport:
+    """Made before the run, so that logs of an earlier one are known for what they are."""
+
+    def __init__(self, program, folder, name):
+        self.program, self.folder = program, folder
+        self.logs = os.path.join(folder, ".logs")
+        self.csv = os.path.join(folder, "ops_perf_results%s.csv" % ("_" + name if name else ""))
+        self.before = self.state()
+
+    def state(self):
+        """Of each file of the logs; None: there are none."""
+        try:
+            return {file.name: (file.stat().st_mtime_ns, file.stat().st_size) for file in os.scandir(self.logs)}
+        except OSError:
+            return None
+
+    def make(self, trace):
+        """Of the device's logs joined with what was recorded; where the run wrote none, of the trace's own ops."""
+        now = self.state()
+        if now is not None and now != self.before:
+            self.make_of_logs(trace)
+        elif has_ops(trace):
+            self.say_that_logs_are_old(now)
+            subprocess.call([self.program, "report", trace])
+        elif now is None:
+            note("no op report: there is no %s, and the program recorded no ops itself" % self.logs)
+        else:
+            self.say_that_logs_are_old(now)
+            note("no op report: the program recorded no ops itself")
+
+    def say_that_logs_are_old(self, now):
+        if now is not None:
+            note("%s is of an earlier run and left out (opscope ops %s reads it)" % (self.logs, self.folder))
+
+    def make_of_logs(self, trace=None):
+        if not os.path.isdir(self.logs):
+            note("no op report: there is no %s" % self.logs)
             return
-        note("op table: %s" % csv)
-        source = csv
-    elif has_ops(trace):
-        source = trace
-    else:
-        note("no op report: there is no %s, and the program recorded no ops itself" % logs)
-        return
-    subprocess.call([program, "report", source])
+        joined = ["--trace", trace] if trace and os.path.exists(trace) else []
+        status = subprocess.call([self.program, "ops", self.folder, "--csv", "-o", self.csv] + joined)
+        if status == 0 and os.path.exists(self.csv):
+            note("op table: %s" % self.csv)
+            subprocess.call([self.program, "report", self.csv])
 
 
 def split_by_test(program, trace, folder):

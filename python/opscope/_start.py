@@ -108,7 +108,26 @@ def is_own_command():
     if arguments is None:  # 3.9
         with open("/proc/self/cmdline", "rb") as file:
             arguments = [os.fsdecode(word) for word in file.read().split(b"\0")]
-    return any(arguments[i : i + 2] == ["-m", "opscope"] for i in range(1, len(arguments)))
+    return module_of(arguments[1:]) == "opscope"
+
+
+def module_of(arguments):
+    """The value of -m among the interpreter's own options, which end at a script or at -c; else None."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word.startswith("--"):
+            del rest[: word == "--check-hash-based-pycs"]
+            continue
+        for i in range(1, len(word)):
+            if word[i] == "c":
+                return None
+            if word[i] in "mXW":
+                value = word[i + 1 :] or (rest.pop(0) if rest else None)
+                if word[i] == "m":
+                    return value
+                break
+    return None
 
 
 def note(text):

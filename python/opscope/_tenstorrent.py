@@ -21,7 +21,8 @@ VARIABLE_OF_FLAG = {
     "--disable-device-data-dump-to-files": "TT_METAL_PROFILER_DISABLE_DUMP_TO_FILES",
     "--disable-device-data-push-to-tracy": "TT_METAL_PROFILER_DISABLE_PUSH_TO_TRACY",
 }
-PLAIN_FLAGS = ("--no-device", "--no-runtime-analysis", "--collect-noc-traces", "--check-exit-code", "--no-capture-tool")
+PLAIN_FLAGS = ("--no-device", "--no-runtime-analysis", "--collect-noc-traces", "--check-exit-code")
+FLAGS_WITHOUT_MEANING = {"--no-capture-tool": "no capture tool is started"}
 VALUE_FLAGS = {
     "-t": "no port is needed to record",
     "--port": "no port is needed to record",
@@ -31,6 +32,12 @@ VALUE_FLAGS = {
     "-a": "every analysis is made",
     "--device-analysis-types": "every analysis is made",
 }
+LONG = [
+    word
+    for table in (VARIABLE_OF_FLAG, PLAIN_FLAGS, FLAGS_WITHOUT_MEANING, VALUE_FLAGS)
+    for word in table
+    if word.startswith("--")
+] + ["--op-support-count", "--profiler-capture-perf-counters"]
 
 
 class FlagError(Exception):
@@ -73,6 +80,8 @@ class Flags:
         """True when the word is one of ours; value_of(word) gives its value."""
         if word in VARIABLE_OF_FLAG or word in PLAIN_FLAGS:
             self.given.add(word)
+        elif word in FLAGS_WITHOUT_MEANING:
+            note("%s is accepted and means nothing here: %s" % (word, FLAGS_WITHOUT_MEANING[word]))
         elif word in VALUE_FLAGS:
             value_of(word)
             note("%s is accepted and means nothing here: %s" % (word, VALUE_FLAGS[word]))

@@ -10,7 +10,9 @@ import tenstorrent_logs
 from test_python import PACKAGE, interpreters
 
 PROGRAM = """
-import opscope, sys
+import glob, opscope, os, sys
+for name in glob.glob("out/.logs/*"):  # this run wrote them
+    os.utime(name)
 class Tensor:
     shape = (32, 64)
     dtype = "bfloat16"
@@ -113,6 +115,29 @@ class Report(harness.TestCase):
         rows = self.report()
         self.assertEqual(self.table(rows, "OP CODE"), [("a",)])
         self.assertIn("2 recorded signposts are left out", self.done.stderr)
+
+    def test_logs_of_an_earlier_run(self):
+        self.run.op("a", 10)
+        self.write_logs(with_host=True)
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        command = [self.python, "-m", "opscope", "-q", "-r", "-o", "out"]
+        done = self.run_command([*command, "-c", "exit(3)"], env=env)
+        self.assert_status(done, 3)
+        self.assertIn("out/.logs is of an earlier run and left out", done.stderr)
+        self.assertFalse(os.path.exists(self.path("out", "ops_perf_results.csv")))
+        self.assertEqual(done.stdout, "")
+        done = self.run_command([*command, "-n", "old", "--process-logs-only"], env=env)
+        self.assert_status(done)
+        self.assertTrue(os.path.exists(self.path("out", "ops_perf_results_old.csv")))
+
+    def test_no_report_of_a_failure_with_check_exit_code(self):
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        command = [self.python, "-m", "opscope", "-q", "-r", "--check-exit-code", "-o", "out"]
+        code = "import os; os.makedirs('out/.logs'); open('out/.logs/profile_log_device.csv', 'w'); exit(3)"
+        done = self.run_command([*command, "-c", code], env=env)
+        self.assert_status(done, 3)
+        self.assertIn("no op report: the program failed", done.stderr)
+        self.assertEqual(os.listdir(self.path("out")), [".logs", "python.opscope"])
 
     def test_no_logs_and_no_ops(self):
         env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
