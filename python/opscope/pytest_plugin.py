@@ -29,7 +29,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("opscope", "profile the tests with opscope")
     group.addoption("--opscope", action="store_true", help="record this session, as `opscope run pytest ...` would")
     group.addoption(
-        "--opscope-output", metavar="FILE", help="with --opscope: the trace to write (default: pytest.opscope)"
+        "--opscope-output", metavar="FILE", help="with --opscope: the trace to write (default: pytest.opscope, numbered when there is one)"
     )
     group.addoption(
         "--opscope-per-test",
@@ -52,7 +52,7 @@ def runner_command(options):
     if options.opscope_per_test:
         words = ["--per-test", os.path.abspath(options.opscope_per_test)]
     elif options.opscope:
-        words = ["-o", os.path.abspath(options.opscope_output or "pytest.opscope")]
+        words = ["-o", os.path.abspath(options.opscope_output)] if options.opscope_output else []
     else:
         return None
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -206,6 +206,9 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef, request):
+        if getattr(fixturedef.func, "__name__", "") == "get_direct_param_fixture_func":
+            yield  # an argument of parametrize, which pytest keeps as a fixture: nobody wrote it
+            return
         place = place_of_function(fixturedef.func)
         name = "fixture " + fixturedef.argname
         number = begin(name, "fixture", place)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call tree: for each path of zone names how often and how long.
+/* The call tree: for each path of zones (names at places in the source) how often and how long.
  *
  * A trace does not say who a zone's parent is; it follows from depth and time. Zones are seen in the order of
  * their ends, so children come before their parents. For each track and depth the builder therefore keeps a
@@ -30,7 +30,7 @@ struct call_tree_root {
 
 struct call_tree {
     struct call_nodes nodes;
-    struct name_groups groups; /* by name text */
+    struct name_groups groups; /* by name and place: methods of two classes may share a name */
     struct call_tree_root *roots;
     size_t root_count;
     uint64_t wall_ns;

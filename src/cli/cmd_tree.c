@@ -275,17 +275,18 @@ const struct command command_tree = {
     .group = COMMAND_GROUP_LOOK,
     .summary = "Show the call tree of the zones with total and self times",
     .usage = (const char *const[]){"[options] FILE", NULL},
-    .description = "Zones inside zones, added up by name: the time with (total) and without (self) what is "
-                   "below, its share of "
-                   "the thread's recorded time, how often it ran. What took longest comes first. --name "
-                   "keeps the zones that "
-                   "match, what is above and what is below them.\n\n"
-                   "Zones that had not ended are in the tree with the time they ran until their process or "
-                   "the recording ended, "
-                   "and are marked. (not recorded) stands for an outer zone that the trace does not hold.\n\n"
-                   "In CSV and JSON each row has the number of its node and of its parent; the rows of one "
-                   "tree follow each "
-                   "other, parents before children.",
+    .description =
+        "Zones inside zones, added up by name and place in the source: the time with (total) and without (self) what is "
+        "below, its share of "
+        "the thread's recorded time, how often it ran. What took longest comes first. --name "
+        "keeps the zones that "
+        "match, what is above and what is below them.\n\n"
+        "Zones that had not ended are in the tree with the time they ran until their process or "
+        "the recording ended, "
+        "and are marked. (not recorded) stands for an outer zone that the trace does not hold.\n\n"
+        "In CSV and JSON each row has the number of its node and of its parent; the rows of one "
+        "tree follow each "
+        "other, parents before children.",
     .options = {{&tree_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct tree_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct tree_options, output)}},

@@ -136,8 +136,11 @@ static void show(struct view *view, const struct zones_options *options, const s
     size_t row_count = stats->row_count; /* they come in order of total: the rest is not needed */
     if (options->top && options->top < row_count && strcmp(key, "total") == 0 && !options->reverse)
         row_count = options->top;
-    for (size_t i = 0; i < row_count; i++)
+    size_t shared_names = 0;
+    for (size_t i = 0; i < row_count; i++) {
         add_row(view, &table, index, &stats->rows[i]);
+        shared_names += stats->rows[i].name_count > 1;
+    }
     table_sort(&table, table_find_column(&table, key), (strcmp(key, "name") != 0) != options->reverse);
     if (options->top)
         table_truncate(&table, options->top);
@@ -153,6 +156,9 @@ static void show(struct view *view, const struct zones_options *options, const s
         else
             report_note(&view->report, TABLE_DIM, "%s zone%s in %s", zones.text,
                         stats->zone_count == 1 ? "" : "s", wall.text);
+        if (shared_names)
+            report_note(&view->report, TABLE_DIM,
+                        "(names of several places are one row each; --by location shows the places apart)");
     }
     view_add_open_zones(view);
     view_add_state(view);

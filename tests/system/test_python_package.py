@@ -76,6 +76,20 @@ class PythonPackage(harness.TestCase):
         self.assertEqual(parents["zone of a plug-in"], "plugin_work")
         self.assertEqual(len(self.opscope_json("info", trace)["tracks"]), 1)
 
+    def test_functions_of_one_name_are_apart_in_the_tree(self):
+        names = ("first.py", "second.py")
+        for name in names:
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write("def step():\n    return 1\n")
+        code = "import first, second\nfor _ in range(3):\n    first.step()\n    second.step()\n"
+        trace = self.record([self.python, "-c", code])
+        rows = [row for row in self.opscope_json("tree", trace)["rows"] if row["name"] == "step"]
+        found = sorted((os.path.basename(row["file"]), row["line"], row["count"]) for row in rows)
+        self.assertEqual(found, [("first.py", 1, 3), ("second.py", 1, 3)])
+        rows = [row for row in self.opscope_json("tree", trace)["rows"] if row["name"] == "<module>"]
+        self.assertEqual({os.path.basename(row["file"]) for row in rows}, {"<string>", *names})
+        self.assertIn("--by location", self.opscope("zones", trace).stdout)
+
     def test_report_of_what_the_program_recorded(self):
         env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
         command = [self.python, "-m", "opscope", "-r", "-q", "-o", self.path("out"), "-n", "named"]

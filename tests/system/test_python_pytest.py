@@ -139,6 +139,9 @@ class Cases:
         self.assertEqual((info["open_zones"], info["lost_zones"]), ([], 0))
         words = self.opscope("zones", "--by-test", self.trace).stdout
         self.assertIn("10 tests: 5 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed", words)
+        fixtures = {row["name"] for row in self.rows("-n", "fixture *")}
+        self.assertIn("fixture number", fixtures)
+        self.assertNotIn("fixture n", fixtures)  # an argument of parametrize
 
     def test_tests_lie_right_in_their_zones(self):
         self.run_pytest("test_s.py")
@@ -296,6 +299,10 @@ class Cases:
         self.assertEqual((done.status, without_times(done.stdout)), (1, without_times(plain.stdout)), done)
         self.assertEqual({name: row["outcome"] for name, row in self.by_test().items()}, OUTCOMES)
         self.assertEqual(without_times(plain.stdout), without_times(self.plain("test_s.py").stdout))
+        for _ in range(2):
+            self.run_command([*command, "--opscope"], env=env)
+        traces = sorted(name for name in os.listdir(self.path()) if name.startswith("pytest"))
+        self.assertEqual(traces, ["pytest.2.opscope", "pytest.opscope"])
 
     def test_a_package_without_the_program(self):
         """The session is begun again once, says that nothing is recorded, and runs."""
