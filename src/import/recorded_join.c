@@ -5,30 +5,90 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/recorded_read.h"
 #include "import/tenstorrent_parse.h"
 
 #define FIRST_HOST_ID (UINT64_C(1) << 31) /* as the vendor numbers ops that run on the host */
 #define DEVICE_BITS 10u
 
+/* --- what was recorded --- */
+
+struct reader {
+    struct tt_model *model;
+    struct recorded_records records;
+    struct recorded_calls calls;
+};
+
+/* A host op is of no device, whatever it says: the device's files know nothing of it. */
+static bool read_op(void *context, const struct trace_rows *rows, size_t i)
+{
+    struct reader *r = context;
+    struct tt_model *model = r->model;
+    const struct trace_op *from = &rows->ops[i];
+    struct tt_map *calls = recorded_calls_of(&r->calls, from->process);
+    if (tt_map_get(calls, from->call) != TT_NONE)
+        return true; /* a call number that comes again: damaged */
+    struct tt_op *op = tt_op_add(model, model->op_count);
+    if (!op || !tt_map_put(calls, from->call, (uint32_t)(model->op_count - 1))) {
+        model->failed = true;
+        return false;
+    }
+    op->id = from->call;
+    op->device = from->device == TRACE_NONE || from->type != TRACE_OP_DEVICE ? TT_NONE : from->device;
+    op->start_ns = op->message_ns = from->start_ns;
+    if (from->end_ns) {
+        op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
+        op->duration_ns = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0;
+    }
+    op->record = recorded_record(&r->records, from);
+    return !model->failed;
+}
+
+static bool read_point(void *context, const struct trace_rows *rows, size_t i)
+{
+    struct reader *r = context;
+    return recorded_add_signpost(r->model, &rows->points[i]);
+}
+
+/* Ops and signposts of a recorded trace, into a model without any. */
+static int read_recorded(struct tt_model *model, struct trace *trace, struct error *err)
+{
+    struct reader reader = {.model = model, .records = recorded_records_of(model, trace)};
+    int result = 0;
+    if (recorded_calls_init(&reader.calls, trace))
+        result = recorded_each(trace, TRACE_BLOCK_OPS, read_op, &reader, err);
+    else
+        model->failed = true;
+    if (result == 0 && !model->failed)
+        result = recorded_each(trace, TRACE_BLOCK_POINTS, read_point, &reader, err);
+    recorded_calls_free(&reader.calls);
+    recorded_records_free(&reader.records);
+    return result == 0 ? tt_model_check(model, err) : result;
+}
+
 /* --- the number that a program gave its op --- */
+
+static struct op_cell find_cell(const struct tt_model *model, uint32_t record, uint32_t column)
+{
+    const struct tt_cells *cells = record == TT_NONE ? NULL : &model->records[record].cells;
+    for (uint32_t i = 0; cells && i < cells->count; i++)
+        if (cells->items[i].column == column)
+            return cell_of(cells->items[i].data, cells->items[i].length);
+    return cell_of("", 0);
+}
 
 /* From the op's attributes, which are the repr of a dict with ';' for ','. */
 static bool explicit_id(const struct tt_model *model, const struct tt_op *op, uint64_t *id)
 {
     static const char *const keys[] = {"'global_call_count': '", "'GLOBAL CALL COUNT': '"};
-    const struct tt_cells *cells = op->record == TT_NONE ? NULL : &model->records[op->record].cells;
-    for (uint32_t i = 0; cells && i < cells->count; i++) {
-        const struct tt_cell *cell = &cells->items[i];
-        if (cell->column != OP_COLUMN_ID_ATTRIBUTES)
-            continue;
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            const char *end = cell->data + cell->length;
-            const char *key = memmem(cell->data, cell->length, keys[k], strlen(keys[k]));
-            const char *digits = key ? key + strlen(keys[k]) : end;
-            const char *quote = memchr(digits, '\'', (size_t)(end - digits));
-            if (quote && cell_unsigned(cell_of(digits, (size_t)(quote - digits)), id))
-                return true;
-        }
+    struct op_cell cell = find_cell(model, op->record, OP_COLUMN_ID_ATTRIBUTES);
+    const char *end = cell.data + cell.length;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        const char *key = memmem(cell.data, cell.length, keys[k], strlen(keys[k]));
+        const char *digits = key ? key + strlen(keys[k]) : end;
+        const char *quote = memchr(digits, '\'', (size_t)(end - digits));
+        if (quote && cell_unsigned(cell_of(digits, (size_t)(quote - digits)), id))
+            return true;
     }
     return false;
 }
@@ -104,8 +164,37 @@ static void add_signposts(struct tt_model *model, const struct tt_model *recorde
     }
 }
 
-/* Ops that were recorded beside the logs' own stay in the trace; those of a known number give their host times where
- * the logs have none. */
+/* What only the program knows of its op: the layer of the model and the place in the source. The log's record is
+ * shared by all ops of that program, which may belong to other layers: this op gets one of its own. */
+static void add_places(struct tt_model *model, struct tt_op *op, const struct tt_model *recorded,
+                       const struct tt_op *from)
+{
+    static const uint32_t columns[] = {OP_COLUMN_ID_MODULE_PATH, OP_COLUMN_ID_LOC};
+    struct tt_cell_builder cells = {0};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        struct op_cell told = find_cell(recorded, from->record, columns[i]);
+        if (told.length && op->record != TT_NONE && find_cell(model, op->record, columns[i]).length == 0)
+            tt_cell_copy(model, &cells, columns[i], told.data, told.length);
+    }
+    if (cells.count) {
+        struct tt_record record = model->records[op->record];
+        for (uint32_t i = 0; i < record.cells.count; i++)
+            tt_cell_add(model, &cells, record.cells.items[i].column, record.cells.items[i].data,
+                        record.cells.items[i].length);
+        record.cells = tt_cells_finish(model, &cells);
+        if (array_reserve(&model->records, &model->record_capacity, model->record_count + 1,
+                          sizeof model->records[0])) {
+            op->record = (uint32_t)model->record_count;
+            model->records[model->record_count++] = record;
+        } else {
+            model->failed = true;
+        }
+    }
+    free(cells.items);
+}
+
+/* Ops that were recorded beside the logs' own stay in the trace; those of a known number tell their places, and their
+ * host times where the logs have none. */
 static void add_to_host_ops(struct tt_model *model, const struct tt_model *recorded)
 {
     static const char others[] = "told: recorded ops";
@@ -116,6 +205,8 @@ static void add_to_host_ops(struct tt_model *model, const struct tt_model *recor
         uint32_t index = explicit_id(recorded, from, &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
         struct tt_op *op = index == TT_NONE ? NULL : &model->ops[index];
         unused += !op;
+        if (op)
+            add_places(model, op, recorded, from);
         if (op && (op->flags & TT_OP_NO_TIMES) && !(from->flags & TT_OP_NO_TIMES)) {
             op->duration_ns = from->duration_ns;
             op->start_ns = op->message_ns > from->duration_ns ? op->message_ns - from->duration_ns : 0;
@@ -145,11 +236,11 @@ int recorded_join_host(struct tt_model *model, const char *path, bool *is_host, 
     }
     if (result == 0 && model->op_count == 0) {
         model->signpost_count = 0; /* of a clock of their own: the recorded ones are the same or more */
-        result = recorded_read_ops(model, trace, err);
+        result = read_recorded(model, trace, err);
         *is_host = result == 0 && (model->op_count || model->signpost_count);
     } else if (result == 0) {
         tt_model_init(&recorded);
-        result = recorded_read_ops(&recorded, trace, err);
+        result = read_recorded(&recorded, trace, err);
         if (result == 0)
             add_to_host_ops(model, &recorded);
         tt_model_free(&recorded);

@@ -9,17 +9,15 @@
  *      many different programs as the program marked device ops of it: one more or less, and every name behind it
  *      would be wrong.
  *
- * Where the logs have the host's ops, too, those are the table, and what was recorded adds its signposts: the two
- * clocks are set against each other by signposts that both have. What cannot be joined stays: runs without an op get
- * rows of their own, ops without a run keep their host times, and a note says how many and why. */
+ * Where the logs have the host's ops, too, those are the table, and what was recorded adds its signposts, and of ops
+ * that are numbered their layer and place in the source: the two clocks are set against each other by signposts that
+ * both have. What cannot be joined stays: runs without an op get rows of their own, ops without a run keep their host
+ * times, and a note says how many and why. */
 #ifndef OPSCOPE_IMPORT_RECORDED_JOIN_H
 #define OPSCOPE_IMPORT_RECORDED_JOIN_H
 
 #include "import/tenstorrent_model.h"
 #include "trace/reader.h"
-
-/* Ops and signposts of a recorded trace, into a model without any (recorded_rows.c). */
-int recorded_read_ops(struct tt_model *model, struct trace *trace, struct error *err);
 
 /* Before the devices' files are read. True in *is_host when the model's ops are now the recorded ones, so that
  * recorded_join_runs has to find their runs. A trace that cannot be read costs what it would have told. */

@@ -222,7 +222,7 @@ static int compare_rows(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-static void sort_rows(struct tt_model *model)
+void tt_sort_rows(struct tt_model *model)
 {
     struct row_order *order = calloc(model->row_count + 1, sizeof order[0]);
     struct tt_row *sorted = calloc(model->row_count + 1, sizeof sorted[0]);
@@ -260,7 +260,7 @@ static int make_rows(struct tt_model *model, struct error *err)
     for (size_t i = 0; i < model->signpost_count; i++)
         add_row(model, model->signposts[i].time_ns, TT_NONE, TT_NONE, (uint32_t)i);
     if (!model->failed && !model->is_table)
-        sort_rows(model);
+        tt_sort_rows(model);
     return tt_model_check(model, err);
 }
 

@@ -170,10 +170,9 @@ struct tt_model {
     size_t device_count, device_capacity;
     uint32_t *table_columns; /* is_table: its columns, in order */
     size_t table_column_count, table_column_capacity;
-    bool is_table;        /* rows are ops whose records have all their cells: an ops CSV */
-    bool shows_used_only; /* columns that no row fills are left out */
-    bool is_device_only;  /* no host ops: the table of what devices recorded */
-    bool has_locations;   /* messages of a compiler told where ops come from */
+    bool is_table;       /* rows are ops whose records have all their cells: an ops CSV */
+    bool is_device_only; /* no host ops: the table of what devices recorded */
+    bool has_locations;  /* messages of a compiler told where ops come from */
     bool is_quasar;
     bool failed; /* no memory somewhere: checked at the end of each step */
 };

@@ -7,74 +7,31 @@
 #include "import/python_text.h"
 #include "import/tenstorrent.h"
 #include "import/tenstorrent_parse.h"
+#include "import/tenstorrent_row_writer.h"
 
 struct state {
     struct tt_model model;
     const struct op_rows_source *source;
-    uint32_t *place_of_column; /* model column to column of the table; TT_NONE */
+    struct tt_row_writer row;
     size_t next_row;
-    struct bytes scratch; /* numbers and texts of the row that was given last */
-    struct op_cell *cells;
 };
 
 /* --- columns --- */
 
-struct column_order {
-    uint64_t rank;
-    const struct intern_entry *name;
-    uint32_t column;
-};
-
-static int compare_columns(const void *left, const void *right)
-{
-    const struct column_order *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    size_t shorter = a->name->length < b->name->length ? a->name->length : b->name->length;
-    int order = memcmp(a->name->data, b->name->data, shorter);
-    if (order != 0)
-        return order;
-    return (a->name->length > b->name->length) - (a->name->length < b->name->length);
-}
-
-static void mark_cells(bool *is_used, const struct tt_cells *cells)
-{
-    for (uint32_t i = 0; i < cells->count; i++)
-        is_used[cells->items[i].column] = true;
-}
-
-/* What rows fill beside their cells. */
-static void mark_ops(const struct tt_model *model, bool *is_used)
-{
-    for (size_t i = 0; i < model->op_count; i++) {
-        const struct tt_op *op = &model->ops[i];
-        if (op->record != TT_NONE)
-            mark_cells(is_used, &model->records[op->record].cells);
-        if (!(op->flags & TT_OP_NO_TIMES))
-            is_used[OP_COLUMN_ID_HOST_START] = is_used[OP_COLUMN_ID_HOST_END] =
-                is_used[OP_COLUMN_ID_HOST_DURATION] = true;
-    }
-    for (size_t i = 0; i < model->run_count; i++)
-        is_used[OP_COLUMN_ID_TRACE_SESSION] |= model->runs[i].session > 0 && !model->is_device_only;
-    if (model->signpost_count && !model->is_device_only)
-        is_used[OP_COLUMN_ID_OP_CODE] = is_used[OP_COLUMN_ID_OP_TYPE] = is_used[OP_COLUMN_ID_ATTRIBUTES] =
-            is_used[OP_COLUMN_ID_HOST_START] = true;
-}
-
-/* The full table has every fixed column, the others those that some row fills. */
+/* The full table has every column of the vendor's; others are there where some row fills them. */
 static void find_used(struct state *s, bool *is_used)
 {
     const struct tt_model *model = &s->model;
-    bool is_full = !model->is_device_only && !model->shows_used_only;
+    bool is_full = !model->is_device_only;
     for (size_t i = 0; i < model->run_count && !is_full; i++)
-        mark_cells(is_used, &model->runs[i].cells);
-    if (model->shows_used_only)
-        mark_ops(model, is_used);
+        tt_row_mark_cells(is_used, &model->runs[i].cells);
     is_used[OP_COLUMN_ID_CALL] = true;
     for (size_t i = 0; i < model->columns.count && is_full; i++) {
         unsigned flags = i < OP_FIXED_COLUMN_COUNT ? op_fixed_columns[i].flags : 0;
         is_used[i] = !(flags & OP_COLUMN_OWN);
     }
+    for (size_t i = 0; i < model->record_count && is_full; i++)
+        tt_row_mark_cells(is_used, &model->records[i].cells);
     for (size_t i = 0; i < OP_FIXED_COLUMN_COUNT; i++) {
         if (op_fixed_columns[i].flags & (model->is_quasar ? OP_COLUMN_NOT_QUASAR : OP_COLUMN_QUASAR))
             is_used[i] = false;
@@ -83,9 +40,9 @@ static void find_used(struct state *s, bool *is_used)
         is_used[OP_COLUMN_ID_LOC] = is_used[OP_COLUMN_ID_CONST_EVAL] =
             is_used[OP_COLUMN_ID_PROGRAM_METADATA] = true;
     for (size_t i = 0; i < model->row_count && !is_used[OP_COLUMN_ID_NOTE]; i++) {
-        bytes_clear(&s->scratch);
-        tt_row_note(model, &model->rows[i], &s->scratch);
-        is_used[OP_COLUMN_ID_NOTE] = s->scratch.length > 0;
+        bytes_clear(&s->row.scratch);
+        tt_row_note(model, &model->rows[i], &s->row.scratch);
+        is_used[OP_COLUMN_ID_NOTE] = s->row.scratch.length > 0;
     }
 }
 
@@ -94,13 +51,13 @@ static int declare_table_columns(struct op_rows *rows, struct state *s, struct e
 {
     const struct tt_model *model = &s->model;
     int result = 0;
-    s->place_of_column = malloc(model->columns.count * sizeof s->place_of_column[0]);
-    if (!s->place_of_column)
+    s->row.place_of_column = malloc(model->columns.count * sizeof s->row.place_of_column[0]);
+    if (!s->row.place_of_column)
         return error_set_errno(err, ENOMEM, "%zu columns", model->columns.count);
-    memset(s->place_of_column, 0xff, model->columns.count * sizeof s->place_of_column[0]);
+    memset(s->row.place_of_column, 0xff, model->columns.count * sizeof s->row.place_of_column[0]);
     for (size_t i = 0; i < model->table_column_count && result == 0; i++) {
         const struct intern_entry *name = &model->columns.entries[model->table_columns[i]];
-        s->place_of_column[model->table_columns[i]] = (uint32_t)i;
+        s->row.place_of_column[model->table_columns[i]] = (uint32_t)i;
         const char *again = memchr(name->data, TT_COLUMN_AGAIN, name->length);
         result =
             op_rows_add_column(rows, name->data, again ? (size_t)(again - name->data) : name->length, err);
@@ -110,108 +67,52 @@ static int declare_table_columns(struct op_rows *rows, struct state *s, struct e
 
 static int declare_columns(struct op_rows *rows, struct state *s, struct error *err)
 {
-    const struct intern *names = &s->model.columns;
-    bool *is_used = calloc(names->count, sizeof is_used[0]);
-    struct column_order *order = calloc(names->count, sizeof order[0]);
-    s->place_of_column = malloc(names->count * sizeof s->place_of_column[0]);
-    int result = 0;
-    if (!is_used || !order || !s->place_of_column) {
-        result = error_set_errno(err, ENOMEM, "%zu columns", names->count);
-    } else {
-        size_t count = 0;
-        find_used(s, is_used);
-        for (uint32_t i = 0; i < names->count; i++) {
-            const struct intern_entry *name = &names->entries[i];
-            s->place_of_column[i] = TT_NONE;
-            if (is_used[i])
-                order[count++] = (struct column_order){op_column_rank(name->data, name->length), name, i};
-        }
-        qsort(order, count, sizeof order[0], compare_columns);
-        for (size_t i = 0; i < count && result == 0; i++) {
-            s->place_of_column[order[i].column] = (uint32_t)i;
-            result = op_rows_add_column(rows, order[i].name->data, order[i].name->length, err);
-        }
-    }
+    bool *is_used = calloc(s->model.columns.count, sizeof is_used[0]);
+    if (!is_used)
+        return error_set_errno(err, ENOMEM, "%zu columns", s->model.columns.count);
+    find_used(s, is_used);
+    int result = tt_row_declare(&s->row, rows, &s->model.columns, is_used, err);
     free(is_used);
-    free(order);
     return result;
 }
 
 /* --- cells --- */
 
-static void set_cell(struct state *s, uint32_t column, const char *data, size_t length)
-{
-    if (s->place_of_column[column] != TT_NONE)
-        s->cells[s->place_of_column[column]] = cell_of(length ? data : "", length);
-}
-
-/* Writes into the scratch, which has room: cells that point there must not move. */
-static void set_text(struct state *s, uint32_t column, const char *text, size_t length)
-{
-    size_t from = s->scratch.length;
-    bytes_append(&s->scratch, text, length);
-    for (size_t i = from; i < s->scratch.length; i++) {
-        if (s->scratch.data[i] == ',')
-            s->scratch.data[i] = ';';
-    }
-    set_cell(s, column, (const char *)s->scratch.data + from, s->scratch.length - from);
-}
-
-static void set_number(struct state *s, uint32_t column, uint64_t value)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    set_text(s, column, digits + at, sizeof digits - at);
-}
-
-static void set_cells(struct state *s, const struct tt_cells *cells, bool may_replace)
-{
-    for (uint32_t i = 0; i < cells->count; i++) {
-        const struct tt_cell *cell = &cells->items[i];
-        uint32_t place = s->place_of_column[cell->column];
-        if (place != TT_NONE && (may_replace || !s->cells[place].data))
-            s->cells[place] = cell_of(cell->length ? cell->data : "", cell->length);
-    }
-}
-
 static void set_interned(struct state *s, uint32_t column, uint32_t text, const char *otherwise)
 {
     if (text == TT_NONE) {
-        set_cell(s, column, otherwise, strlen(otherwise));
+        tt_row_set_cell(&s->row, column, otherwise, strlen(otherwise));
         return;
     }
     const struct intern_entry *entry = &s->model.texts.entries[text];
-    set_text(s, column, entry->data, entry->length);
+    tt_row_set_text(&s->row, column, entry->data, entry->length);
 }
 
 static void set_op(struct state *s, const struct tt_op *op)
 {
     if (op->record != TT_NONE) {
-        set_cells(s, &s->model.records[op->record].cells, true);
+        tt_row_set_cells(&s->row, &s->model.records[op->record].cells, true);
         if (s->model.is_table)
             return;
     } else {
-        set_text(s, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
-        set_cell(s, OP_COLUMN_ID_OP_TYPE, "tt_dnn_device", op->device != TT_NONE ? 13 : 0);
+        tt_row_set_text(&s->row, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
+        tt_row_set_cell(&s->row, OP_COLUMN_ID_OP_TYPE, "tt_dnn_device", op->device != TT_NONE ? 13 : 0);
         if (op->device != TT_NONE)
-            set_number(s, OP_COLUMN_ID_DEVICE_ID, op->device);
+            tt_row_set_number(&s->row, OP_COLUMN_ID_DEVICE_ID, op->device);
         if (op->hash.length)
-            set_cell(s, OP_COLUMN_ID_PROGRAM_HASH, op->hash.data, op->hash.length);
+            tt_row_set_cell(&s->row, OP_COLUMN_ID_PROGRAM_HASH, op->hash.data, op->hash.length);
     }
-    set_number(s, OP_COLUMN_ID_CALL, op->id);
+    tt_row_set_number(&s->row, OP_COLUMN_ID_CALL, op->id);
     if (op->cache_hit >= 0)
-        set_cell(s, OP_COLUMN_ID_CACHE_HIT, op->cache_hit ? "True" : "False", op->cache_hit ? 4 : 5);
+        tt_row_set_cell(&s->row, OP_COLUMN_ID_CACHE_HIT, op->cache_hit ? "True" : "False",
+                        op->cache_hit ? 4 : 5);
     if (!(op->flags & TT_OP_NO_TIMES)) {
-        set_number(s, OP_COLUMN_ID_HOST_START, op->start_ns);
-        set_number(s, OP_COLUMN_ID_HOST_END, op->start_ns + op->duration_ns);
-        set_number(s, OP_COLUMN_ID_HOST_DURATION, op->duration_ns);
+        tt_row_set_number(&s->row, OP_COLUMN_ID_HOST_START, op->start_ns);
+        tt_row_set_number(&s->row, OP_COLUMN_ID_HOST_END, op->start_ns + op->duration_ns);
+        tt_row_set_number(&s->row, OP_COLUMN_ID_HOST_DURATION, op->duration_ns);
     }
     for (uint32_t i = op->children; i != TT_NONE; i = s->model.children[i].next)
-        set_number(s, s->model.children[i].column, s->model.children[i].sum_ns);
+        tt_row_set_number(&s->row, s->model.children[i].column, s->model.children[i].sum_ns);
     if (s->model.has_locations && op->device != TT_NONE) {
         set_interned(s, OP_COLUMN_ID_LOC, op->location, "loc(unknown)");
         set_interned(s, OP_COLUMN_ID_CONST_EVAL, op->const_eval, "false");
@@ -222,28 +123,21 @@ static void set_op(struct state *s, const struct tt_op *op)
 static void set_run(struct state *s, const struct tt_run *run, const struct tt_op *op)
 {
     const struct tt_record *record = op && op->record != TT_NONE ? &s->model.records[op->record] : NULL;
-    set_cells(s, &run->cells, false);
+    tt_row_set_cells(&s->row, &run->cells, false);
     if (!op)
-        set_number(s, OP_COLUMN_ID_CALL, run->id);
+        tt_row_set_number(&s->row, OP_COLUMN_ID_CALL, run->id);
     if (run->session > 0 && !s->model.is_device_only) {
         if (run->trace != TT_NO_TRACE)
-            set_number(s, OP_COLUMN_ID_TRACE_ID, (uint64_t)run->trace);
-        set_number(s, OP_COLUMN_ID_TRACE_SESSION, run->session);
+            tt_row_set_number(&s->row, OP_COLUMN_ID_TRACE_ID, (uint64_t)run->trace);
+        tt_row_set_number(&s->row, OP_COLUMN_ID_TRACE_SESSION, run->session);
     }
     if (record && record->has_model && run->has_kernel) {
         double share = run->kernel_ns ? 100.0 * (double)record->pm_compute_ns / (double)run->kernel_ns : 0.0;
-        size_t from = s->scratch.length;
-        python_append_float(&s->scratch, python_round_3(share));
-        set_cell(s, OP_COLUMN_ID_PM_FPU_UTIL, (const char *)s->scratch.data + from, s->scratch.length - from);
+        size_t from = s->row.scratch.length;
+        python_append_float(&s->row.scratch, python_round_3(share));
+        tt_row_set_cell(&s->row, OP_COLUMN_ID_PM_FPU_UTIL, (const char *)s->row.scratch.data + from,
+                        s->row.scratch.length - from);
     }
-}
-
-static void set_signpost(struct state *s, const struct tt_signpost *signpost)
-{
-    set_text(s, OP_COLUMN_ID_OP_CODE, signpost->header.data, signpost->header.length);
-    set_cell(s, OP_COLUMN_ID_OP_TYPE, "signpost", 8);
-    set_text(s, OP_COLUMN_ID_ATTRIBUTES, signpost->text.data, signpost->text.length);
-    set_number(s, OP_COLUMN_ID_HOST_START, signpost->time_ns);
 }
 
 static const struct {
@@ -304,22 +198,21 @@ static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64
         return 0;
     const struct tt_row *row = &s->model.rows[s->next_row++];
     const struct tt_op *op = row->op == TT_NONE ? NULL : &s->model.ops[row->op];
-    bytes_clear(&s->scratch);
-    if (!bytes_reserve(&s->scratch, scratch_need(s, row)))
+    if (!tt_row_begin(&s->row, cells, scratch_need(s, row)))
         return error_set_errno(err, ENOMEM, "row %zu", s->next_row);
-    s->cells = cells;
     if (row->signpost != TT_NONE)
-        set_signpost(s, &s->model.signposts[row->signpost]);
+        tt_row_set_signpost(&s->row, &s->model.signposts[row->signpost]);
     if (op)
         set_op(s, op);
     if (row->run != TT_NONE)
         set_run(s, &s->model.runs[row->run], op);
-    if (!s->model.is_table && s->place_of_column[OP_COLUMN_ID_NOTE] != TT_NONE) {
-        size_t from = s->scratch.length;
+    if (!s->model.is_table && s->row.place_of_column[OP_COLUMN_ID_NOTE] != TT_NONE) {
+        size_t from = s->row.scratch.length;
         struct bytes note = {0};
         tt_row_note(&s->model, row, &note);
-        bytes_append(&s->scratch, note.data, note.length);
-        set_cell(s, OP_COLUMN_ID_NOTE, (const char *)s->scratch.data + from, s->scratch.length - from);
+        bytes_append(&s->row.scratch, note.data, note.length);
+        tt_row_set_cell(&s->row, OP_COLUMN_ID_NOTE, (const char *)s->row.scratch.data + from,
+                        s->row.scratch.length - from);
         bytes_free(&note);
     }
     return 1;
@@ -329,8 +222,7 @@ static void close_state(void *state)
 {
     struct state *s = state;
     tt_model_free(&s->model);
-    free(s->place_of_column);
-    bytes_free(&s->scratch);
+    tt_row_writer_free(&s->row);
     free(s);
 }
 

@@ -44,11 +44,11 @@ int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *
 bool tt_trace_is_imported(const char *path);
 bool tt_trace_has_table(const struct trace *trace);
 int tt_model_from_trace(struct tt_model *model, struct trace *trace, struct error *err);
-/* The same of a trace that opscope recorded: its ops under the vendor's column names. */
-int tt_model_from_recorded(struct tt_model *model, struct trace *trace, struct error *err);
 /* A trace by its first bytes. */
 bool tt_is_trace(const char *path);
 int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *err);
+/* Of a trace that opscope recorded: its ops under the vendor's column names. The trace may be closed then. */
+int recorded_rows_open(struct op_rows **rows, const char *path, struct trace *trace, struct error *err);
 
 /* --- between the files of the writer --- */
 struct tt_trace_writer {

@@ -463,9 +463,13 @@ int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *er
     int result = trace_open(&trace, path, 0, err);
     if (result != 0)
         return result;
+    if (!tt_trace_has_table(trace)) {
+        result = recorded_rows_open(rows, path, trace, err);
+        trace_close(trace);
+        return result;
+    }
     tt_model_init(&model);
-    result = tt_trace_has_table(trace) ? tt_model_from_trace(&model, trace, err)
-                                       : tt_model_from_recorded(&model, trace, err);
+    result = tt_model_from_trace(&model, trace, err);
     trace_close(trace);
     if (result != 0) {
         tt_model_free(&model);

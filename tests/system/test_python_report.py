@@ -3,6 +3,7 @@
 interpreter of the build; the program under test writes the logs that a device's runtime would leave."""
 
 import csv
+import json
 import os
 
 import harness
@@ -19,7 +20,10 @@ class Tensor:
 opscope.signpost("start", "of the loop")
 for name in sys.argv[1:]:
     name, _, number = name.partition("=")
+    name, _, module = name.partition("@")
     attributes = {"global_call_count": number} if number else {}
+    if module:
+        attributes["module"] = module
     with opscope.op(name, inputs=[Tensor()], attributes=attributes, type="device", device=0):
         pass
 with opscope.op("argmax", type="host"):
@@ -108,6 +112,35 @@ class Report(harness.TestCase):
         rows = self.report("mine=%d" % calls[1])
         self.assertEqual(self.table(rows, "OP CODE"), [("a",), ("start",), ("b",), ("stop",)])
         self.assertIn("in the trace alone", self.done.stderr)  # argmax
+
+    def layers(self):
+        table = self.path("out", "ops_perf_results.csv")
+        done = self.opscope("report", "--group-by", "layer", "--ignore-signposts", "--json", table)
+        self.assert_status(done)
+        return {group["group"]: (group["ops"], group["time_us"]) for group in json.loads(done.stdout)["groups"]}
+
+    def test_layers_of_ops_that_are_the_recorded_ones(self):
+        for name in ("a", "b", "c"):
+            self.run.op(name, 10)
+        self.write_logs(with_host=False)
+        rows = self.report("matmul@encoder.0", "softmax@encoder.0", "matmul")
+        found = self.table(rows, "OP CODE", "MODULE PATH")
+        self.assertEqual(found[1:5], [("matmul", "encoder.0"), ("softmax", "encoder.0"), ("matmul", ""), ("argmax", "")])
+        self.assertEqual(self.layers()["encoder.0"], (2, 20.0))
+
+    def test_layers_of_the_host_s_ops(self):
+        """Ops of one program, which the logs tell once, belong to different layers."""
+        calls = [self.run.op("a", 7)[0] for _ in range(3)]
+        self.write_logs(with_host=True)
+        rows = self.report(*("mine@encoder.%d=%d" % (number, call) for number, call in enumerate(calls[:2])))
+        found = self.table([row for row in rows if row["OP TYPE"] != "signpost"], "OP CODE", "MODULE PATH", "CORE COUNT")
+        self.assertEqual(found, [("a", "encoder.0", "2"), ("a", "encoder.1", "2"), ("a", "", "2")])
+        self.assertEqual(self.layers()["encoder.1"], (1, 10.0))
+
+    def test_no_column_where_no_op_has_a_layer(self):
+        call = self.run.op("a", 10)[0]
+        self.write_logs(with_host=True)
+        self.assertNotIn("MODULE PATH", self.report("mine=%d" % call)[0])
 
     def test_nothing_in_common(self):
         self.run.op("a", 10)
