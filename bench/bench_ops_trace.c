@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a trace with ops for the benchmark of `opscope diff`: bench_ops_trace FILE.opscope OPS [VARIANT].
+/* Writes a trace with ops for the benchmarks of diff and report: bench_ops_trace FILE.opscope OPS [VARIANT].
  *
  * Ops of a transformer block in turn, each with three tensors and a run on a device. Variant 1 is the same program a
  * version later: the attention op is 8 % slower, the activation was replaced by another op, and every 997th op is

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""opscope report: time and memory for 10 k, 100 k and 1 M ops of 98 columns, beside tt-perf-report where it is there."""
+"""opscope report: time and memory for 10 k, 100 k and 1 M ops of 98 columns, beside tt-perf-report where it is there;
+the same for ops that opscope recorded itself."""
 
 import os
 import shutil
@@ -15,6 +16,12 @@ def ops_csv(bench, rows):
     path = bench.path(f"ops-{rows}.csv")
     with open(path, "wb") as out:
         subprocess.run([bench.program("bench_ops_csv"), str(rows)], stdout=out, check=True)
+    return path
+
+
+def ops_trace(bench, rows):
+    path = bench.path(f"ops-{rows}.opscope")
+    subprocess.run([bench.program("bench_ops_trace"), path, str(rows)], check=True)
     return path
 
 
@@ -40,6 +47,17 @@ def best(bench, command, times):
     return min(run[0] for run in runs), max(run[2] for run in runs)
 
 
+def recorded(bench, count):
+    path = ops_trace(bench, count)
+    seconds, memory = best(bench, [bench.opscope, "report", path], 3)
+    is_full = count == 1_000_000
+    yield Row(f"report of a recorded trace of {count:,} ops: CPU", seconds, "s", limit=2 if is_full else None,
+              limit_text="<= 2 s" if is_full else "")
+    yield Row(f"report of a recorded trace of {count:,} ops: memory", memory, "MiB", limit=512 if is_full else None,
+              limit_text="<= 512 MiB" if is_full else "")
+    os.unlink(path)
+
+
 def rows(bench):
     sizes = (10_000, 100_000) if bench.quick else (10_000, 100_000, 1_000_000)
     other = peer(bench)
@@ -59,6 +77,7 @@ def rows(bench):
         yield Row(f"report of {count:,} ops: memory", memory, "MiB", limit=512 if is_full else None,
                   limit_text="<= 512 MiB" if is_full else "")
         os.unlink(path)
+        yield from recorded(bench, count)
     small = ops_csv(bench, 10)
     seconds, _ = best(bench, [bench.opscope, "report", small], 20)
     yield Row("report of 10 ops: CPU, start to end", seconds * 1000, "ms", limit=10, limit_text="<= 10 ms")
