@@ -5,6 +5,9 @@
 packs them into one wheel: opscope/*.py, opscope/_native*.so, opscope/libopscope.so.0, opscope/bin/opscope. Needs what
 the build needs: a C compiler, cmake, zstd's headers and the interpreter's own.
 
+`pip install -e ./python` builds in the source tree (build-editable-TAG) and installs a path to that folder's package,
+whose modules are links to the sources: they can be edited, the C parts are built again by another `pip install -e`.
+
 OPSCOPE_WHEEL_BUILD names a build folder to take the parts from instead of building them."""
 
 import base64
@@ -106,11 +109,15 @@ class Wheel:
         self.zip.close()
 
 
-def pack(folder, wheel_directory):
+def pack(folder, wheel_directory, is_editable=False):
     info = "opscope-%s.dist-info" % version()
     name = "opscope-%s-%s.whl" % (version(), tag())
     wheel = Wheel(os.path.join(wheel_directory, name))
-    for path, source, is_program in parts(folder):
+    found = parts(folder)
+    if is_editable:
+        wheel.add("opscope.pth", (os.path.join(folder, "python") + "\n").encode())
+        found = []
+    for path, source, is_program in found:
         with open(source, "rb") as file:
             wheel.add(path, file.read(), is_program)
     for path, text in info_files():
@@ -142,6 +149,17 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory(prefix="opscope-wheel-") as folder:
         build(folder)
         return pack(folder, wheel_directory)
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    folder = os.path.abspath(os.environ.get("OPSCOPE_WHEEL_BUILD") or os.path.join(SOURCE, "build-editable-" + tag()))
+    if not os.environ.get("OPSCOPE_WHEEL_BUILD"):
+        build(folder)
+    return pack(folder, wheel_directory, is_editable=True)
 
 
 def build_sdist(sdist_directory, config_settings=None):

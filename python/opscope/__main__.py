@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from . import _report, _tenstorrent
+from . import _program, _report, _tenstorrent
 from ._process import note, replace_process, run_and_then
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -92,8 +92,8 @@ WORD_VALUES = ("--include", "--exclude", "--max-depth", "--start-signpost", "--s
 
 def word_of(option, value):
     """--include src/ as a word of OPSCOPE_PYTHON_TRACE."""
-    if option == "--max-depth" and not (value.isascii() and value.isdigit() and int(value) < 2**32):
-        raise UsageError("--max-depth takes a number, not %s" % value)
+    if option == "--max-depth" and not (value.isascii() and value.isdigit() and 0 < int(value) < 2**32):
+        raise UsageError("--max-depth takes a number from 1 on, not %s" % value)
     return "%s=%s" % (option[2:], value.replace("%", "%25").replace(",", "%2C"))
 
 
@@ -212,11 +212,7 @@ def program_command(options):
 
 
 def find_program():
-    for place in ("bin/opscope", "../../opscope", "../../../../bin/opscope"):
-        path = os.path.normpath(os.path.join(os.path.realpath(PACKAGE), place))
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return shutil.which("opscope")
+    return _program.path_of_program() or shutil.which("opscope")
 
 
 def free_name(folder, stem):

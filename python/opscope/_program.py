@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `opscope` of an installed package: the program that lies in the package."""
+"""Where the program of this package is, and the command `opscope` of an installed package, which is that program."""
 
 import os
 import sys
 
+# In a wheel; in a build folder; in an installation (lib/opscope/python/opscope).
+PLACES = ("bin/opscope", "../../opscope", "../../../../bin/opscope")
+
+
+def path_of_program() -> "str | None":
+    package = os.path.realpath(os.path.dirname(os.path.abspath(__file__)))
+    for place in PLACES:
+        path = os.path.normpath(os.path.join(package, place))
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
 
 def main() -> int:
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "opscope")
+    path = path_of_program()
     try:
-        os.execv(path, ["opscope"] + sys.argv[1:])
+        if path is not None:
+            os.execv(path, ["opscope"] + sys.argv[1:])
+        sys.stderr.write("opscope: the program is not in the package: it has to be installed again\n")
     except OSError as error:
         sys.stderr.write("opscope: cannot run %s: %s\n" % (path, error.strerror))
-        return 127
+    return 127

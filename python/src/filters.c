@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --include and --exclude: which code is recorded. Asked once a code object.
+/* --include and --exclude: which code is recorded. Asked once a code object, and once an import.
  *
  * A pattern with a slash, one that ends in .py and one that begins with < (as in <string>) is about the file, any
  * other about the module: numpy is numpy and everything below it. With * ? or [ it is a glob, where * matches anything,
  * slashes and dots included. A file's pattern without a glob is a file or a folder with all that is in it; a relative
  * one is taken from the folder in which the process started, and model.py is that file anywhere.
  *
- * Recorded is what some --include matches, or everything when there is none, less what some --exclude matches. */
+ * Recorded is what some --include matches, or everything when there is none, less what some --exclude matches. Of an
+ * import only the module's name is known when it begins: patterns of files match none. */
 #include "native.h"
 
 #include <fnmatch.h>
@@ -106,23 +107,32 @@ static bool matches_module(const struct pattern *p, const char *module)
            (module[p->length] == '\0' || module[p->length] == '.');
 }
 
-bool filters_hide(const char *file, const char *module)
+/* file: NULL where it is not known. */
+static bool is_hidden(const char *file, const char *module)
 {
-    char absolute[PATH_MAX];
     bool is_included = !has_include;
-    if (!pattern_count)
-        return false;
-    if (make_absolute(file, absolute, sizeof absolute))
-        file = absolute;
     for (size_t i = 0; i < pattern_count; i++) {
         const struct pattern *p = &patterns[i];
         if (p->is_include && is_included)
             continue;
-        if (!(p->is_file ? matches_file(p, file) : matches_module(p, module)))
+        if (!(p->is_file ? file && matches_file(p, file) : matches_module(p, module)))
             continue;
         if (!p->is_include)
             return true;
         is_included = true;
     }
     return !is_included;
+}
+
+bool filters_hide(const char *file, const char *module)
+{
+    char absolute[PATH_MAX];
+    if (!pattern_count)
+        return false;
+    return is_hidden(make_absolute(file, absolute, sizeof absolute) ? absolute : file, module);
+}
+
+bool filters_hide_import(const char *module)
+{
+    return pattern_count > 0 && is_hidden(NULL, module);
 }

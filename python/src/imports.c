@@ -15,6 +15,13 @@ bool import_is_machinery(const char *file, const char *name, bool *is_entry)
     return true;
 }
 
+/* The interpreter looks for it at each start, behind sitecustomize, where we begin. Few have one; its code is recorded
+ * like any other. */
+static bool is_of_the_start(const char *module)
+{
+    return strcmp(module, "usercustomize") == 0;
+}
+
 int import_begin(PyObject *name)
 {
     PyObject *owner, *type, *value, *traceback;
@@ -23,7 +30,8 @@ int import_begin(PyObject *name)
     const char *module = utf8_of(name, &owner);
     size_t at = strlen(text), length = strnlen(module, sizeof text - at - 1);
     memcpy(text + at, module, length);
-    int is_open = opscope_zone_begin_named_(text, at + length, 0);
+    bool is_wanted = !filters_hide_import(module) && !is_of_the_start(module);
+    int is_open = is_wanted ? opscope_zone_begin_named_(text, at + length, 0) : 0;
     Py_XDECREF(owner);
     PyErr_Restore(type, value, traceback);
     return is_open;

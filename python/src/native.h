@@ -70,6 +70,7 @@ struct thread_stack {
     uint32_t call_count, call_capacity;
     uint32_t name_tries; /* how many events have looked for the thread's name */
     uint32_t run;        /* the hook_run to which its calls belong */
+    uint32_t ready_run;  /* the hook_run for which the thread has been set up, name and all */
     struct open_scope *scopes;
     uint32_t scope_count, scope_capacity;
     struct open_task tasks[MOST_NESTED_TASKS];
@@ -99,6 +100,7 @@ enum site_special { /* why a site's frames do not take the short way; 0 for ordi
                     SITE_IMPORT = 2,    /* a frame of it is one import; the frames below are hidden */
                     SITE_GENERATOR = 4, /* 3.11: its first frame only makes the generator */
                     SITE_COROUTINE = 8, /* may be a task's */
+                    SITE_NEW = 16,      /* the recorder has no id for it yet */
 };
 
 struct code_site {
@@ -125,8 +127,8 @@ bool code_sites_init(void);
 bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
 /* globals: of the frame, for the name of its module; may be NULL. */
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals);
-struct opscope_site *code_site_make_line(struct code_site *site, uint32_t line);
-int code_site_begin_line(struct code_site *site, struct opscope_site *at, uint32_t line);
+/* A line of the innermost call begins, and what is open above depth ends. */
+void code_site_line_begins(struct code_site *site, uint32_t depth, uint32_t line);
 int c_call_begin(PyObject *callable);
 struct opscope_site *named_site(PyObject *name);              /* for frames; NULL with an exception */
 PyObject *zone_begin_at(PyObject *self, PyObject *arguments); /* site_zones.c */
@@ -150,17 +152,20 @@ static inline struct code_site *code_site_of(PyCodeObject *code, PyObject *globa
     return LIKELY(site) ? site : code_site_make(code, globals);
 }
 
-/* The place of one of its lines; NULL when it gets none. */
-static inline struct opscope_site *code_site_line(struct code_site *site, uint32_t line)
+/* Begins its zone, the first one included. */
+static inline int code_site_begin(struct code_site *site)
 {
-    uint32_t index = line - site->site.line; /* of an earlier line: beyond any count */
-    return LIKELY(index < site->line_count) ? &site->lines[index] : code_site_make_line(site, line);
+    int is_open = opscope_zone_begin_(&site->site);
+    if (site->site.id)
+        site->special &= (uint8_t)~SITE_NEW;
+    return is_open;
 }
 
 /* --- filters (filters.c) --- */
 
 bool filters_add(const char *pattern, bool is_include); /* false: no memory */
 bool filters_hide(const char *file, const char *module);
+bool filters_hide_import(const char *module);
 
 /* --- frameworks (framework.c) --- */
 

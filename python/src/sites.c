@@ -22,6 +22,7 @@
 Py_ssize_t code_extra_index = -1;
 
 static struct code_site unknown_site = {
+    .special = SITE_NEW,
     .site = {.struct_size = sizeof(struct opscope_site), .name = "(unknown)", .file = ""}};
 
 static void code_site_free(void *pointer)
@@ -114,9 +115,12 @@ static uint8_t special_of(const PyCodeObject *code, const char *name, const char
         return SITE_HIDDEN;
     if (!(hook_active_flags & HOOK_IMPORT_FRAMES) && import_is_machinery(file, name, &is_import))
         return is_import ? SITE_IMPORT : SITE_HIDDEN;
+    if (!(hook_active_flags & HOOK_IMPORT_FRAMES) &&
+        strcmp(module, "site") == 0) /* still starting the interpreter */
+        return SITE_HIDDEN;
     if (filters_hide(file, module))
         return SITE_HIDDEN;
-    uint8_t special = 0;
+    uint8_t special = SITE_NEW;
     if ((code->co_flags & CO_COROUTINE) && (hook_active_flags & HOOK_TASKS))
         special |= SITE_COROUTINE;
 #if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
@@ -187,11 +191,14 @@ struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
     return site ? site : &unknown_site;
 }
 
-struct opscope_site *code_site_make_line(struct code_site *site, uint32_t line)
+/* The place of one of its lines; NULL when it gets none. */
+static struct opscope_site *line_of_site(struct code_site *site, uint32_t line)
 {
     uint32_t index = line - site->site.line;
     if (line < site->site.line || index >= MOST_LINES || site == &unknown_site)
         return NULL;
+    if (index < site->line_count)
+        return &site->lines[index];
     uint32_t count = index + 1 + index / 2;
     struct opscope_site *larger = realloc(site->lines, count * sizeof *larger);
     if (!larger)
@@ -203,7 +210,7 @@ struct opscope_site *code_site_make_line(struct code_site *site, uint32_t line)
 }
 
 /* A line's zone is called FUNCTION:LINE; its text is needed only until the recorder has given it an id. */
-int code_site_begin_line(struct code_site *site, struct opscope_site *at, uint32_t line)
+static int begin_line(struct code_site *site, struct opscope_site *at, uint32_t line)
 {
     if (LIKELY(at->id))
         return opscope_zone_begin_(at);
@@ -216,6 +223,14 @@ int code_site_begin_line(struct code_site *site, struct opscope_site *at, uint32
     int is_open = opscope_zone_begin_(at);
     at->name = site->site.name;
     return is_open;
+}
+
+void code_site_line_begins(struct code_site *site, uint32_t depth, uint32_t line)
+{
+    struct opscope_site *at = line_of_site(site, line);
+    stack_pop_to(depth);
+    if (at && begin_line(site, at, line))
+        thread_stack.depth++;
 }
 
 /* --- C functions: by method definition, which lives as long as its module --- */

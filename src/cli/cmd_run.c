@@ -253,17 +253,19 @@ static void warn_about_losses(const struct launch_result *r)
         fprintf(stderr, "opscope: %s\n", r->trace_error.message);
 }
 
-static void summarise(const struct launch_result *r, const char *output)
+static void summarise(const struct launch_result *r, char *const *program, const char *output)
 {
     const struct collector_stats *s = &r->stats;
     struct number_text zones, size, elapsed;
+    char why[256] = "no process called the opscope library";
     if (!r->has_trace)
         return;
+    bool is_known = !s->zones && !s->open_zones && run_python_why_nothing(program, why, sizeof why);
     if (!s->zones && !s->other && !s->ops && !s->open_zones) {
         fprintf(stderr,
-                "opscope: wrote %s, but nothing was recorded: no process called the opscope library "
-                "(docs/troubleshooting.md, \"nothing was recorded\")\n",
-                output);
+                "opscope: wrote %s, but nothing was recorded: %s (docs/troubleshooting.md, \"nothing was "
+                "recorded\")\n",
+                output, why);
         return;
     }
     fprintf(stderr, "opscope: wrote %s: %s zones, %u process%s, %u thread%s, %s, %s", output,
@@ -275,7 +277,10 @@ static void summarise(const struct launch_result *r, const char *output)
     if (s->still_running)
         fprintf(stderr, "; %u process%s still running at the end", s->still_running,
                 s->still_running == 1 ? "" : "es");
-    fprintf(stderr, "\nopscope: next: opscope zones %s\n", output);
+    if (is_known)
+        fprintf(stderr, "\nopscope: no zones: %s\n", why);
+    else
+        fprintf(stderr, "\nopscope: next: opscope zones %s\n", output);
 }
 
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
@@ -351,7 +356,7 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
     }
     warn_about_losses(&result);
     if (!o->is_quiet)
-        summarise(&result, output);
+        summarise(&result, argv, output);
     if (o->keep_session && result.session_path[0])
         fprintf(stderr, "opscope: session kept: %s\n", result.session_path);
     if (result.has_trace && result.stats.ops)

@@ -23,12 +23,11 @@
 #define MULTIARCH ""
 #endif
 
-/* Where an installed or a freshly built program has its library, seen from the program. */
+/* Where an installed or a freshly built program has its library, seen from the program; the last is a wheel. */
 static const char *const recorder_places[] = {
-    "/" RECORDER_NAME,
-    "/../lib/" RECORDER_NAME,
-    "/../lib64/" RECORDER_NAME,
-    "/../lib/" MULTIARCH RECORDER_NAME,
+    "/" RECORDER_NAME,          "/../lib/" RECORDER_NAME,
+    "/../lib64/" RECORDER_NAME, "/../lib/" MULTIARCH RECORDER_NAME,
+    "/../" RECORDER_NAME,
 };
 
 static void *open_recorder(char *path, size_t size)

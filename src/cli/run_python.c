@@ -210,6 +210,60 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* The first of these letters among the interpreter's options, which end at a script, -m or -c; '\0' when there is none. */
+static char find_option(char *const *command, const char *letters)
+{
+    for (char *const *word = command + 1; *word && (*word)[0] == '-' && (*word)[1]; word++) {
+        const char *text = *word + 1;
+        if (text[0] == '-')
+            continue;
+        size_t end = strcspn(text, "mcXW"), found = strcspn(text, letters);
+        if (found < end)
+            return text[found];
+        if (text[end] == 'm' || text[end] == 'c')
+            return '\0';
+        if (text[end] && !text[end + 1] && !*++word)
+            return '\0';
+    }
+    return '\0';
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, word, length) == 0 &&
+            (at[length] == '\0' || at[length] == ',' || word[length - 1] == '='))
+            return true;
+    return false;
+}
+
+bool run_python_why_nothing(char *const *command, char *out, size_t size)
+{
+    const char *words = getenv(TRACE_VARIABLE);
+    if (strncmp(base_name(command[0]), "python", 6) != 0 || !words)
+        return false;
+    char letter = find_option(command, "EIS");
+    const char *reason = NULL;
+    if (letter == 'S')
+        reason = "runs without its site module, which is how opscope gets into it; run it without -S";
+    else if (letter)
+        reason = "ignores its environment, which is how opscope gets into it; run it without -E and -I";
+    else if (has_word(words, "off"))
+        reason = "was to record only what it marks up (--python-trace off), and marked up nothing";
+    else if (has_word(words, "partial"))
+        reason = "was to record only while an opscope.Profiler is enabled (-p), and enabled none";
+    else if (has_word(words, "start-signpost="))
+        reason = "was to record from a signpost on (--start-signpost), which did not come";
+    else if (has_word(words, "include="))
+        reason = "has no code that --include matches";
+    if (reason && letter)
+        snprintf(out, size, "python -%c %s", letter, reason);
+    else if (reason)
+        snprintf(out, size, "the program %s", reason);
+    return reason != NULL;
+}
+
 bool run_python_name(char *const *command, char *out, size_t size)
 {
     if (strncmp(base_name(command[0]), "python", 6) != 0)

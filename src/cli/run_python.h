@@ -28,6 +28,10 @@ void run_python_prepare(const struct run_python_options *options);
  * python3 -m pytest; false where there is no such name, as for other programs. */
 bool run_python_name(char *const *command, char *out, size_t size);
 
+/* Why a Python command line may have recorded no zone at all, as a sentence; false where nothing is known. After
+ * run_python_prepare. */
+bool run_python_why_nothing(char *const *command, char *out, size_t size);
+
 /* The folder that holds the Python package opscope; false where there is none beside the program. */
 bool run_python_package_folder(char *out, size_t size);
 

@@ -27,7 +27,7 @@ class PythonPackage(harness.TestCase):
     def test_wheel_in_a_virtual_environment_without_a_network(self):
         built = 0
         for number, python in enumerate(interpreters()):
-            folder = self.path("venv%d" % number)
+            folder = self.path("an environment \u00fc%d" % number)
             if self.run_command([python, "-m", "venv", folder]).status != 0:
                 continue  # Debian's Python without python3-venv
             built += 1
@@ -41,6 +41,8 @@ class PythonPackage(harness.TestCase):
     def check_installed(self, folder):
         program, python = os.path.join(folder, "opscope"), os.path.join(folder, "python")
         self.assertIn("opscope", self.run_command([program, "--version"]).stdout)
+        checks = self.run_command([program, "doctor", "--json"]).json()
+        self.assertEqual([row["status"] for row in checks["rows"] if row["check"] == "recorder library"], ["ok"])
         for name, command in (
             ("joined.opscope", [python, "-m", "opscope", "-q", "-o", "joined.opscope"]),
             ("run.opscope", [program, "run", "-q", "-o", "run.opscope", "--", python]),
@@ -48,6 +50,22 @@ class PythonPackage(harness.TestCase):
             done = self.run_command([*command, script("marks.py")])
             self.assert_status(done)
             self.assertEqual(self.zones(self.path(name), "-n", "outer"), {"outer": 3})
+
+    def test_editable_and_uninstalled(self):
+        folder = self.path("venv")
+        if self.run_command([self.python, "-m", "venv", folder]).status != 0:
+            self.skipTest("%s cannot make a virtual environment (Debian: python3-venv)" % self.python)
+        pip = [os.path.join(folder, "bin", "python"), "-m", "pip"]
+        env = {"OPSCOPE_WHEEL_BUILD": harness.BUILD, "PIP_FIND_LINKS": ""}
+        source = os.path.join(harness.SOURCE, "python")
+        done = self.run_command([*pip, "install", "--no-index", "--no-cache-dir", "-e", source], env=env)
+        self.assert_status(done)
+        self.check_installed(os.path.join(folder, "bin"))
+        where = [os.path.join(folder, "bin", "python"), "-c", "import opscope; print(opscope.__file__)"]
+        self.assertEqual(os.path.realpath(self.run_command(where).stdout.strip()), source + "/opscope/__init__.py")
+        self.assert_status(self.run_command([*pip, "uninstall", "-y", "opscope"]))
+        left = [name for _, _, names in os.walk(folder) for name in names if "opscope" in name]
+        self.assertEqual(left, [])
 
     def test_installed_with_the_program(self):
         prefix = self.path("prefix")

@@ -79,6 +79,49 @@ class Runner(harness.TestCase):
         self.assertEqual((done.status, done.stdout), (0, "[]\n"), done)
         self.assertEqual(done.stderr, "opscope: -o, -r: without effect, as this joins a run that is going on\n")
 
+    def names(self, trace):
+        return {row["name"] for row in self.opscope_json("zones", trace)["rows"]}
+
+    def test_the_start_of_the_interpreter_is_not_shown(self):
+        self.write("usercustomize.py", "")
+        trace = self.record([self.python, "show.py"])
+        self.assertFalse({"execusercustomize", "import usercustomize"} & self.names(trace))
+
+    def test_filters_are_for_imports_too(self):
+        os.makedirs(self.path("mine"))
+        for name in ("mine/__init__.py", "mine/one.py", "other.py"):
+            self.write(name, "def work(): pass\nwork()\n")
+        self.write("program.py", "import mine.one, other\n")
+        for words, expected in (
+            (["--python-include", "mine"], {"import mine.one", "import mine", "<module>", "work"}),
+            (["--python-include", "mine/"], {"<module>", "work"}),
+            (["--python-include", "mine", "--python-exclude", "mine.*"], {"import mine", "<module>", "work"}),
+            (["--python-include", "__main__", "--python-include", "other"], {"<module>", "import other", "work"}),
+        ):
+            self.assertEqual(self.names(self.record([self.python, "program.py"], *words)), expected, words)
+        everything = self.names(self.record([self.python, "program.py"], "--python-exclude", "mine"))
+        self.assertIn("import other", everything)
+        self.assertNotIn("import mine", everything)
+
+    def test_why_there_are_no_zones(self):
+        for words, reason in (
+            ([self.python, "-I", "show.py"], "python -I ignores its environment"),
+            ([self.python, "-W", "ignore", "-BE", "show.py"], "python -E ignores its environment"),
+            ([self.python, "-S", "show.py"], "python -S runs without its site module"),
+            (["--python-partial", self.python, "show.py", "-I"], "only while an opscope.Profiler is enabled"),
+            (["--python-start-signpost", "x", self.python, "show.py"], "from a signpost on"),
+            (["--python-include", "nothing", self.python, "show.py"], "has no code that --include matches"),
+            (["--python-trace", "off", self.python, "show.py"], "(--python-trace off), and marked up nothing"),
+            (["/bin/true"], "no process called the opscope library"),
+        ):
+            done = self.opscope("run", "-o", self.path("t.opscope"), *words)
+            self.assert_status(done)
+            self.assertIn("nothing was recorded: ", done.stderr)
+            self.assertIn(reason, done.stderr)
+        code = "import opscope; opscope.message('x')"
+        done = self.opscope("run", "-o", self.path("t.opscope"), "--python-partial", self.python, "-c", code)
+        self.assertIn("opscope: no zones: the program was to record only while", done.stderr)
+
     def test_a_marker_called_opscope(self):
         """An argument of the program's that looks like our own command does not keep it from being recorded."""
         trace = self.record([self.python, "show.py", "-m", "opscope"])
