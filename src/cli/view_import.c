@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs and tables of other tools, opened as if they were traces: they are imported into a file that has no name
- * any more once it is open, so that nothing is left behind however the command ends. */
+ * any more once it is open, so that nothing is left behind however the command ends; until then leftovers.h cares. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "cli/ops_rows.h"
 #include "cli/view.h"
 #include "import/tenstorrent_trace.h"
@@ -12,6 +13,18 @@
 bool view_is_import(const char *path)
 {
     return ops_rows_is_source(path);
+}
+
+/* The file, and as it is called while it is written. */
+static void note_files(const char *file, int notes[2])
+{
+    struct bytes partial = {0};
+    bytes_append_format(&partial, "%s.partial", file);
+    bytes_append_u8(&partial, 0);
+    notes[0] = leftover_note(file);
+    if (!partial.failed)
+        notes[1] = leftover_note((const char *)partial.data);
+    bytes_free(&partial);
 }
 
 int view_open_import(struct trace **trace, const char *path, struct error *err)
@@ -30,6 +43,9 @@ int view_open_import(struct trace **trace, const char *path, struct error *err)
     }
     bytes_append_format(&file, "%s/trace.opscope", (const char *)folder.data);
     bytes_append_u8(&file, 0);
+    int notes[] = {leftover_note((const char *)folder.data), -1, -1};
+    if (!file.failed)
+        note_files((const char *)file.data, notes + 1);
     int result = file.failed
                      ? error_set_errno(err, ENOMEM, "%s", path)
                      : tt_import(path, (const char *)file.data, &(struct tt_options){0}, &counts, err);
@@ -38,6 +54,8 @@ int view_open_import(struct trace **trace, const char *path, struct error *err)
     if (!file.failed)
         unlink((const char *)file.data);
     rmdir((const char *)folder.data);
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        leftover_forget(notes[i]);
     bytes_free(&file);
     bytes_free(&folder);
     return result;

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
+
 /* A width given by hand, or 0. */
 static unsigned columns_variable(void)
 {
@@ -53,6 +55,7 @@ static int open_temporary(struct output *output, const char *path, struct error 
         output->temporary_path = NULL;
         return error_set_errno(err, code, "cannot write %s", path);
     }
+    output->leftover = leftover_note(output->temporary_path);
     mode_t mask = umask(0);
     umask(mask);
     (void)fchmod(descriptor, 0666 & ~mask);
@@ -122,6 +125,8 @@ int output_finish(struct output *output, struct error *err)
     if (code == 0 && output->temporary_path && rename(output->temporary_path, output->path) != 0)
         code = errno;
     if (code == 0) {
+        if (output->temporary_path)
+            leftover_forget(output->leftover);
         free(output->temporary_path);
         output->temporary_path = NULL;
     }
@@ -136,6 +141,7 @@ void output_abandon(struct output *output)
         fclose(output->stream);
     if (output->temporary_path) {
         unlink(output->temporary_path);
+        leftover_forget(output->leftover);
         free(output->temporary_path);
     }
     free(output->path);

@@ -31,6 +31,7 @@ struct output {
     unsigned width; /* columns; 0 = no limit (--wide, a pipe, a file) */
     char *path;     /* NULL: stdout */
     char *temporary_path;
+    int leftover; /* the temporary file, as a number of leftovers.h; valid with temporary_path */
 };
 
 /* -EINVAL: --json and --csv together; else why the file cannot be written. */
