@@ -17,7 +17,32 @@ struct reader {
     struct tt_model *model;
     struct recorded_records records;
     struct recorded_calls calls;
+    size_t first_record; /* in the model */
+    struct tt_cell_builder cells;
 };
+
+/* The model's record of an op. */
+static uint32_t record_of(struct reader *r, const struct trace_op *op)
+{
+    struct tt_model *model = r->model;
+    uint32_t id = recorded_record(&r->records, op);
+    if (id == TT_NONE || r->first_record + id < model->record_count)
+        return id == TT_NONE ? TT_NONE : (uint32_t)(r->first_record + id);
+    const struct recorded_record *record = &r->records.records[id];
+    for (uint32_t i = 0; i < record->count; i++) {
+        const struct tt_cells *piece = &r->records.pieces[r->records.piece_ids[record->first + i]];
+        for (uint32_t k = 0; k < piece->count; k++)
+            tt_cell_add(model, &r->cells, piece->items[k].column, piece->items[k].data,
+                        piece->items[k].length);
+    }
+    if (!array_reserve(&model->records, &model->record_capacity, model->record_count + 1,
+                       sizeof model->records[0])) {
+        model->failed = true;
+        return TT_NONE;
+    }
+    model->records[model->record_count++] = (struct tt_record){.cells = tt_cells_finish(model, &r->cells)};
+    return (uint32_t)(model->record_count - 1);
+}
 
 /* A host op is of no device, whatever it says: the device's files know nothing of it. */
 static bool read_op(void *context, const struct trace_rows *rows, size_t i)
@@ -40,7 +65,7 @@ static bool read_op(void *context, const struct trace_rows *rows, size_t i)
         op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
         op->duration_ns = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0;
     }
-    op->record = recorded_record(&r->records, from);
+    op->record = record_of(r, from);
     return !model->failed;
 }
 
@@ -53,7 +78,8 @@ static bool read_point(void *context, const struct trace_rows *rows, size_t i)
 /* Ops and signposts of a recorded trace, into a model without any. */
 static int read_recorded(struct tt_model *model, struct trace *trace, struct error *err)
 {
-    struct reader reader = {.model = model, .records = recorded_records_of(model, trace)};
+    struct reader reader = {
+        .model = model, .records = {.model = model, .trace = trace}, .first_record = model->record_count};
     int result = 0;
     if (recorded_calls_init(&reader.calls, trace))
         result = recorded_each(trace, TRACE_BLOCK_OPS, read_op, &reader, err);
@@ -63,6 +89,7 @@ static int read_recorded(struct tt_model *model, struct trace *trace, struct err
         result = recorded_each(trace, TRACE_BLOCK_POINTS, read_point, &reader, err);
     recorded_calls_free(&reader.calls);
     recorded_records_free(&reader.records);
+    free(reader.cells.items);
     return result == 0 ? tt_model_check(model, err) : result;
 }
 

@@ -61,10 +61,14 @@ void recorded_calls_free(struct recorded_calls *calls)
     *calls = (struct recorded_calls){0};
 }
 
-/* --- records --- */
+/* --- pieces --- */
 
-struct record_key { /* all that a record is made of */
-    uint32_t name, type, device, description;
+enum piece_kind { PIECE_OP, PIECE_INPUT, PIECE_OUTPUT, PIECE_ATTRIBUTE, PIECE_LOCATION };
+struct piece_key {    /* what a piece is made of */
+    const char *text; /* of the trace, which keeps each once */
+    uint32_t kind;    /* enum piece_kind */
+    uint32_t index;   /* among the op's inputs or outputs */
+    uint32_t device, type;
 };
 
 static void add_text(struct recorded_records *r, uint32_t column)
@@ -200,8 +204,8 @@ static void add_list(struct recorded_records *r, const struct trace_part *parts,
         add_text(r, column);
 }
 
-/* Attributes that have a column of their own; the first of each counts. */
-static void add_attribute(struct recorded_records *r, const char *text, uint32_t *taken)
+/* The column of its own that an attribute has, and its value there; TT_NONE. */
+static uint32_t attribute_column(const char *text, const char **value)
 {
     static const struct {
         const char *key;
@@ -212,73 +216,147 @@ static void add_attribute(struct recorded_records *r, const char *text, uint32_t
                  {"module_path", OP_COLUMN_ID_MODULE_PATH}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         size_t length = strlen(known[i].key);
-        uint32_t bit = known[i].column == OP_COLUMN_ID_MODULE_PATH ? 1 : 2;
-        if ((*taken & bit) || strncmp(text, known[i].key, length) != 0 || text[length] != '=')
+        if (strncmp(text, known[i].key, length) != 0 || text[length] != '=')
             continue;
-        *taken |= bit;
-        bytes_clear(&r->text);
-        bytes_append_text(&r->text, text + length + 1);
-        add_text(r, known[i].column);
+        *value = text + length + 1;
+        return known[i].column;
+    }
+    return TT_NONE;
+}
+
+/* What lies in r->cells becomes a piece. */
+static uint32_t finish_piece(struct recorded_records *r)
+{
+    if (r->piece_count == UINT32_MAX ||
+        !array_reserve(&r->pieces, &r->piece_capacity, r->piece_count + 1, sizeof r->pieces[0])) {
+        r->model->failed = true;
+        return 0;
+    }
+    r->pieces[r->piece_count] = tt_cells_finish(r->model, &r->cells);
+    return (uint32_t)r->piece_count++;
+}
+
+static void add_to_record(struct recorded_records *r, uint32_t piece)
+{
+    if (r->piece_id_count < UINT32_MAX &&
+        array_reserve(&r->piece_ids, &r->piece_id_capacity, r->piece_id_count + 1, sizeof r->piece_ids[0]))
+        r->piece_ids[r->piece_id_count++] = piece;
+    else
+        r->model->failed = true;
+}
+
+static void make_piece(struct recorded_records *r, const struct piece_key *key)
+{
+    static const char *const types[] = {"tt_dnn_device", "tt_dnn_cpu", "python_fallback"};
+    const char *type = types[key->type < 3 ? key->type : 1], *text = key->text;
+    uint32_t column = OP_COLUMN_ID_OP_CODE;
+    if (key->kind == PIECE_INPUT || key->kind == PIECE_OUTPUT) {
+        add_tensor(r, key->kind == PIECE_OUTPUT, key->index, text, key->device);
+        return;
+    }
+    if (key->kind == PIECE_ATTRIBUTE)
+        column = attribute_column(key->text, &text);
+    else if (key->kind == PIECE_LOCATION)
+        column = OP_COLUMN_ID_LOC;
+    bytes_clear(&r->text);
+    bytes_append_text(&r->text, text);
+    add_text(r, column);
+    if (key->kind == PIECE_OP) {
+        tt_cell_add(r->model, &r->cells, OP_COLUMN_ID_OP_TYPE, type, strlen(type));
+        if (key->device != TRACE_NONE)
+            add_number(r, OP_COLUMN_ID_DEVICE_ID, key->device);
     }
 }
 
-static void describe(struct recorded_records *r, const struct trace_op *row)
+static void add_piece(struct recorded_records *r, const struct trace_op *op, enum piece_kind kind,
+                      const char *text, uint32_t index)
+{
+    struct piece_key key = {text, kind, index, op->device, op->type};
+    size_t known = r->keys.count;
+    uint32_t id = intern_add(&r->keys, &key, sizeof key);
+    if (id == INTERN_NONE ||
+        !array_reserve(&r->piece_of_key, &r->key_capacity, (size_t)id + 1, sizeof r->piece_of_key[0])) {
+        r->model->failed = true;
+        return;
+    }
+    if (id == known) {
+        make_piece(r, &key);
+        r->piece_of_key[id] = finish_piece(r);
+    }
+    add_to_record(r, r->piece_of_key[id]);
+}
+
+/* --- records --- */
+
+struct record_key { /* all that a record is made of */
+    uint32_t name, type, device, description;
+};
+
+/* Of attributes that have a column of their own the first of each counts. */
+static void describe(struct recorded_records *r, const struct trace_op *op)
 {
     size_t count = 0;
-    uint32_t tensors[2] = {0}, taken = 0;
-    const struct trace_part *parts = trace_get_description(r->trace, row->description, &count);
+    uint32_t tensors[2] = {0};
+    bool has_module = false, has_fidelity = false;
+    const char *value;
+    const struct trace_part *parts = trace_get_description(r->trace, op->description, &count);
     for (size_t i = 0; i < count; i++) {
         bool is_output = parts[i].role == TRACE_PART_OUTPUT;
         if (is_output || parts[i].role == TRACE_PART_INPUT)
-            add_tensor(r, is_output, tensors[is_output]++, parts[i].text, row->device);
-        if (parts[i].role == TRACE_PART_ATTRIBUTE)
-            add_attribute(r, parts[i].text, &taken);
-        if (parts[i].role == TRACE_PART_LOCATION) {
-            bytes_clear(&r->text);
-            bytes_append_text(&r->text, parts[i].text);
-            add_text(r, OP_COLUMN_ID_LOC);
+            add_piece(r, op, is_output ? PIECE_OUTPUT : PIECE_INPUT, parts[i].text, tensors[is_output]++);
+        if (parts[i].role == TRACE_PART_ATTRIBUTE) {
+            uint32_t column = attribute_column(parts[i].text, &value);
+            bool *has = column == OP_COLUMN_ID_MODULE_PATH ? &has_module : &has_fidelity;
+            if (column != TT_NONE && !*has)
+                add_piece(r, op, PIECE_ATTRIBUTE, parts[i].text, 0);
+            *has |= column != TT_NONE;
         }
+        if (parts[i].role == TRACE_PART_LOCATION)
+            add_piece(r, op, PIECE_LOCATION, parts[i].text, 0);
     }
     add_list(r, parts, count, TRACE_PART_ATTRIBUTE, OP_COLUMN_ID_ATTRIBUTES);
     add_list(r, parts, count, TRACE_PART_KERNEL, OP_COLUMN_ID_COMPUTE_SOURCE);
+    if (r->cells.count)
+        add_to_record(r, finish_piece(r));
 }
 
 uint32_t recorded_record(struct recorded_records *r, const struct trace_op *op)
 {
-    static const char *const types[] = {"tt_dnn_device", "tt_dnn_cpu", "python_fallback"};
-    struct tt_model *model = r->model;
     struct record_key key = {op->name, op->type, op->device, op->description};
     size_t known = r->known.count;
     uint32_t id = intern_add(&r->known, &key, sizeof key);
-    if (id == INTERN_NONE || !array_reserve(&model->records, &model->record_capacity, model->record_count + 1,
-                                            sizeof model->records[0])) {
-        model->failed = true;
+    if (id == INTERN_NONE ||
+        !array_reserve(&r->records, &r->record_capacity, (size_t)id + 1, sizeof r->records[0])) {
+        r->model->failed = true;
         return TT_NONE;
     }
     if (id < known)
-        return r->first + id;
-    bytes_clear(&r->text);
-    bytes_append_text(&r->text, trace_get_name(r->trace, op->name)->name);
-    add_text(r, OP_COLUMN_ID_OP_CODE);
-    const char *type = types[op->type < 3 ? op->type : 1];
-    tt_cell_add(model, &r->cells, OP_COLUMN_ID_OP_TYPE, type, strlen(type));
-    if (op->device != TRACE_NONE)
-        add_number(r, OP_COLUMN_ID_DEVICE_ID, op->device);
+        return id;
+    struct recorded_record *record = &r->records[id];
+    record->first = (uint32_t)r->piece_id_count;
+    add_piece(r, op, PIECE_OP, trace_get_name(r->trace, op->name)->name, 0);
     if (op->description != TRACE_NONE)
         describe(r, op);
-    model->records[model->record_count++] = (struct tt_record){.cells = tt_cells_finish(model, &r->cells)};
-    return r->first + id;
+    record->count = (uint32_t)r->piece_id_count - record->first;
+    return id;
 }
 
-struct recorded_records recorded_records_of(struct tt_model *model, const struct trace *trace)
+void recorded_end_reading(struct recorded_records *r)
 {
-    return (struct recorded_records){.model = model, .trace = trace, .first = (uint32_t)model->record_count};
+    intern_free(&r->known);
+    intern_free(&r->keys);
+    free(r->piece_of_key);
+    free(r->cells.items);
+    bytes_free(&r->text);
+    bytes_free(&r->name);
+    r->piece_of_key = NULL;
+    r->cells = (struct tt_cell_builder){0};
 }
 
 void recorded_records_free(struct recorded_records *r)
 {
-    intern_free(&r->known);
-    free(r->cells.items);
-    bytes_free(&r->text);
-    bytes_free(&r->name);
+    recorded_end_reading(r);
+    free(r->pieces);
+    free(r->piece_ids);
+    free(r->records);
 }

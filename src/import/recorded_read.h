@@ -2,8 +2,10 @@
 /* What a trace that opscope recorded says of its ops, under the names that vendors' tables have for it: shared by the
  * op table of such a trace (recorded_rows.c) and by the join with a vendor's logs (recorded_join.c).
  *
- * What ops of one name, kind, device and description say is the same: it is made into cells once, a record of the
- * model. A program has few of them, however many ops it calls. */
+ * Most of what ops say they say again and again. So cells are made once for each piece of it: an op's name and kind, a
+ * tensor at its place, an attribute. A record is a list of pieces, made once for all ops of one name, kind, device and
+ * description. Programs have few of these; where each op says something of its own (a number), it costs a list and the
+ * cell of its attributes. */
 #ifndef OPSCOPE_IMPORT_RECORDED_READ_H
 #define OPSCOPE_IMPORT_RECORDED_READ_H
 
@@ -30,17 +32,30 @@ static inline struct tt_map *recorded_calls_of(const struct recorded_calls *call
     return &calls->of_process[process < calls->process_count ? process : calls->process_count];
 }
 
-struct recorded_records {
-    struct tt_model *model; /* gets the records, their columns and texts */
+struct recorded_record {
+    uint32_t first, count; /* in piece_ids */
+};
+
+struct recorded_records {   /* zero-initialised, but for model and trace */
+    struct tt_model *model; /* gets columns and texts */
     const struct trace *trace;
-    struct intern known; /* of what each record is made */
-    uint32_t first;      /* the record of the first of them */
+    struct tt_cells *pieces;
+    size_t piece_count, piece_capacity;
+    uint32_t *piece_ids;
+    size_t piece_id_count, piece_id_capacity;
+    struct recorded_record *records;
+    size_t record_capacity;
+    /* while reading */
+    struct intern known, keys; /* of what each record, each piece is made */
+    uint32_t *piece_of_key;
+    size_t key_capacity;
     struct tt_cell_builder cells;
     struct bytes text, name;
 };
-struct recorded_records recorded_records_of(struct tt_model *model, const struct trace *trace);
-void recorded_records_free(struct recorded_records *records);
-/* The record of an op; TT_NONE: no memory, and the model says so. */
+/* The record of an op, 0, 1, 2 ... in order of first sight; TT_NONE: no memory, and the model says so. */
 uint32_t recorded_record(struct recorded_records *records, const struct trace_op *op);
+/* Frees what is needed only to find records. */
+void recorded_end_reading(struct recorded_records *records);
+void recorded_records_free(struct recorded_records *records);
 
 #endif

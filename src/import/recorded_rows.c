@@ -6,7 +6,7 @@
  * start of the next on the same track.
  *
  * A trace may hold millions of ops. What is kept of each is 112 bytes of numbers (op, run, row), and texts are kept
- * once for all ops that have the same (recorded_read.h); numbers become text when their row is asked for. */
+ * once for all ops that say the same (recorded_read.h); numbers become text when their row is asked for. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ struct further_run {
 };
 
 struct table {
-    struct tt_model model; /* records, columns, texts, signposts, rows */
+    struct tt_model model; /* columns, texts, signposts, rows */
+    struct recorded_records records;
     struct op *ops;
     size_t op_count, op_capacity;
     struct run *runs;
@@ -58,7 +59,6 @@ struct end_of_track {
 struct reader {
     struct table *table;
     struct trace *trace;
-    struct recorded_records records;
     struct recorded_calls calls;
     uint32_t last_op;          /* of the run before; TT_NONE */
     struct end_of_track *ends; /* by track */
@@ -90,7 +90,7 @@ static bool read_op(void *context, const struct trace_rows *rows, size_t i)
         (struct op){.call = from->call,
                     .start_ns = from->start_ns,
                     .duration_ns = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0,
-                    .record = recorded_record(&r->records, from),
+                    .record = recorded_record(&table->records, from),
                     .run = TT_NONE,
                     .process = from->process,
                     .has_end = from->end_ns != 0};
@@ -191,12 +191,10 @@ static void make_rows(struct reader *r)
 
 static int read_all(struct table *table, struct trace *trace, struct error *err)
 {
-    struct reader reader = {.table = table,
-                            .trace = trace,
-                            .records = recorded_records_of(&table->model, trace),
-                            .last_op = TT_NONE,
-                            .track_count = trace_track_count(trace)};
+    struct reader reader = {
+        .table = table, .trace = trace, .last_op = TT_NONE, .track_count = trace_track_count(trace)};
     int result = 0;
+    table->records = (struct recorded_records){.model = &table->model, .trace = trace};
     reader.ends = calloc(reader.track_count + 1, sizeof reader.ends[0]);
     if (!recorded_calls_init(&reader.calls, trace) || !reader.ends)
         fail(&reader);
@@ -207,7 +205,7 @@ static int read_all(struct table *table, struct trace *trace, struct error *err)
     if (result == 0 && !table->model.failed)
         result = recorded_each(trace, TRACE_BLOCK_POINTS, read_point, &reader, err);
     recorded_calls_free(&reader.calls);
-    recorded_records_free(&reader.records);
+    recorded_end_reading(&table->records);
     if (result == 0 && !table->model.failed)
         make_rows(&reader);
     free(reader.ends);
@@ -221,8 +219,8 @@ static void find_used(const struct table *table, bool *is_used)
 {
     const struct tt_model *model = &table->model;
     is_used[OP_COLUMN_ID_CALL] = true;
-    for (size_t i = 0; i < model->record_count; i++)
-        tt_row_mark_cells(is_used, &model->records[i].cells);
+    for (size_t i = 0; i < table->records.piece_count; i++)
+        tt_row_mark_cells(is_used, &table->records.pieces[i]);
     for (size_t i = 0; i < table->op_count; i++)
         is_used[table->ops[i].has_end ? OP_COLUMN_ID_HOST_START : OP_COLUMN_ID_NOTE] = true;
     is_used[OP_COLUMN_ID_HOST_END] = is_used[OP_COLUMN_ID_HOST_DURATION] = is_used[OP_COLUMN_ID_HOST_START];
@@ -257,7 +255,10 @@ static void set_op(struct table *table, const struct op *op)
 {
     static const char no_times[] = "no host times";
     struct tt_row_writer *row = &table->row;
-    tt_row_set_cells(row, &table->model.records[op->record].cells, true);
+    const struct recorded_record *record = &table->records.records[op->record];
+    const uint32_t *pieces = table->records.piece_ids + record->first;
+    for (uint32_t i = 0; i < record->count; i++)
+        tt_row_set_cells(row, &table->records.pieces[pieces[i]], true);
     tt_row_set_number(row, OP_COLUMN_ID_CALL, op->call);
     if (op->has_end) {
         tt_row_set_number(row, OP_COLUMN_ID_HOST_START, op->start_ns);
@@ -316,6 +317,7 @@ static void close_table(void *state)
 {
     struct table *table = state;
     tt_model_free(&table->model);
+    recorded_records_free(&table->records);
     tt_row_writer_free(&table->row);
     free(table->ops);
     free(table->runs);
