@@ -20,116 +20,130 @@ static inline bool fast_is_possible(void)
     return recorder_cursor && recorder_cursor->clock_source == CLOCK_SOURCE_COUNTER;
 }
 
-static inline bool fast_take_back(struct thread_cursor *c, uint32_t index, uint32_t nest)
+static inline bool fast_take_back(struct thread_cursor *c, uint32_t index)
 {
     c->index = index;
-    c->nest = nest - 1;
+    c->nest = 0;
     return false;
+}
+
+/* end: what index was when the record was made. A handler that has recorded since is published by the loop. */
+static inline bool fast_publish(struct thread_cursor *c, uint32_t end)
+{
+    __atomic_store_n(c->published, end, __ATOMIC_RELEASE);
+    c->nest = 0;
+    if (UNLIKELY(c->index != end)) {
+        c->nest = 1;
+        cursor_publish_as(c, 1);
+    }
+    return true;
 }
 
 /* Begin: room is left for its own end and those of all zones already open. */
 static inline bool fast_begin(struct thread_cursor *c, uint32_t id)
 {
-    if (UNLIKELY(!id || c->skip))
+    if (UNLIKELY(c->skip || c->nest))
         return false;
-    uint32_t nest = c->nest + 1, depth = c->depth;
-    c->nest = nest;
-    uint32_t index = cursor_advance(&c->index, 1);
-    if (UNLIKELY(index + 1 + depth + 1 + CURSOR_SLACK + nest > c->limit))
-        return fast_take_back(c, index, nest);
+    c->nest = 1;
+    uint32_t depth = c->depth, index = cursor_advance(&c->index, 1);
+    if (UNLIKELY(index + depth + 2 + CURSOR_SLACK + 1 > c->limit))
+        return fast_take_back(c, index);
     c->depth = depth + 1;
     cursor_count(&c->zones);
-    c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_BEGIN), id};
-    cursor_publish_as(c, nest);
-    return true;
+    struct slot *slot = c->base + index;
+    *slot = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_BEGIN), id};
+    return fast_publish(c, index + 1);
 }
 
 static inline bool fast_end(struct thread_cursor *c)
 {
-    if (UNLIKELY(!c || c->skip || c->depth == 0))
+    uint32_t depth;
+    if (UNLIKELY(!c || c->skip || c->nest || (depth = c->depth) == 0))
         return false;
-    uint32_t nest = c->nest + 1;
-    c->nest = nest;
+    c->nest = 1;
     uint32_t index = cursor_advance(&c->index, 1);
-    if (UNLIKELY(index + 1 > c->limit))
-        return fast_take_back(c, index, nest);
-    c->depth--;
+    if (UNLIKELY(index >= c->limit))
+        return fast_take_back(c, index);
+    c->depth = depth - 1;
     c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_END), 0};
-    cursor_publish_as(c, nest);
-    return true;
+    return fast_publish(c, index + 1);
 }
 
 /* The end of a line and the begin of the next, at the same time: one reading of the clock for both. */
 static inline bool fast_end_begin(struct thread_cursor *c, uint32_t id)
 {
-    if (UNLIKELY(!c || !id || c->skip || c->depth == 0))
+    uint32_t depth;
+    if (UNLIKELY(c->skip || c->nest || (depth = c->depth) == 0))
         return false;
-    uint32_t nest = c->nest + 1;
-    c->nest = nest;
+    c->nest = 1;
     uint32_t index = cursor_advance(&c->index, 2);
-    if (UNLIKELY(index + 2 + c->depth + 1 + CURSOR_SLACK + nest > c->limit))
-        return fast_take_back(c, index, nest);
+    if (UNLIKELY(index + depth + 3 + CURSOR_SLACK + 1 > c->limit))
+        return fast_take_back(c, index);
     cursor_count(&c->zones);
     uint64_t now = clock_counter();
     c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
     c->base[index + 1] = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), id};
-    cursor_publish_as(c, nest);
-    return true;
+    return fast_publish(c, index + 2);
 }
 
 /* The end of a line and of its function. */
 static inline bool fast_end_two(struct thread_cursor *c)
 {
-    if (UNLIKELY(!c || c->skip || c->depth < 2))
+    uint32_t depth;
+    if (UNLIKELY(!c || c->skip || c->nest || (depth = c->depth) < 2))
         return false;
-    uint32_t nest = c->nest + 1;
-    c->nest = nest;
+    c->nest = 1;
     uint32_t index = cursor_advance(&c->index, 2);
     if (UNLIKELY(index + 2 > c->limit))
-        return fast_take_back(c, index, nest);
-    c->depth -= 2;
-    uint64_t now = clock_counter();
-    c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
-    c->base[index + 1] = c->base[index];
-    cursor_publish_as(c, nest);
+        return fast_take_back(c, index);
+    c->depth = depth - 2;
+    uint64_t end = slot_time_kind(clock_counter(), RECORD_ZONE_END);
+    c->base[index] = (struct slot){end, 0};
+    c->base[index + 1] = (struct slot){end, 0};
+    return fast_publish(c, index + 2);
+}
+
+/* A line of the innermost call begins; depth is what its function's zone has open with it. False when that has to go
+ * the long way (code_site_line_begins). */
+static inline bool fast_line(struct thread_stack *t, const struct code_site *site, uint32_t depth,
+                             uint32_t line)
+{
+    struct thread_cursor *c = recorder_cursor;
+    uint32_t index = line - site->site.line; /* of an earlier line: beyond any count */
+    uint32_t id = LIKELY(index < site->line_count) ? site->lines[index].id : 0;
+    if (UNLIKELY(!hook_is_fast || !id || !c))
+        return false;
+    if (t->depth == depth + 1)
+        return fast_end_begin(c, id);
+    if (UNLIKELY(t->depth != depth || !fast_begin(c, id)))
+        return false;
+    t->depth++;
     return true;
 }
 
-/* A line of the innermost call begins; depth is what its function's zone has open with it. */
-static inline void fast_line(struct thread_stack *t, struct code_site *site, uint32_t depth, uint32_t line)
+/* The innermost call, when it is recorded and of this code object. */
+static inline const struct open_call *innermost_call(const struct thread_stack *t, const void *key)
 {
-    struct opscope_site *at = code_site_line(site, line);
-    if (LIKELY(hook_is_fast && at && recorder_cursor)) {
-        if (t->depth == depth + 1 && fast_end_begin(recorder_cursor, at->id))
-            return;
-        if (t->depth == depth && fast_begin(recorder_cursor, at->id)) {
-            t->depth++;
-            return;
-        }
-    }
-    stack_pop_to(depth);
-    if (at && code_site_begin_line(site, at, line))
-        t->depth++;
+    const struct open_call *call = &t->calls[t->call_count - 1];
+    return LIKELY(t->call_count && call->key == key && call->is_shown) ? call : NULL;
 }
 
-/* A call that was told of returns. */
-static inline void fast_end_call(struct thread_stack *t, const void *key)
+/* A call that was told of returns. False when that has to go the long way. */
+static inline bool fast_end_call(struct thread_stack *t, const void *key)
 {
-    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (LIKELY(hook_is_fast && call && call->key == key && call->is_shown && !call->has_task)) {
-        uint32_t above = t->depth - call->depth;
-        /* scopes that are open above it go the long way */
-        bool is_done = above == 1   ? fast_end(recorder_cursor)
-                       : above == 2 ? !t->scope_count && fast_end_two(recorder_cursor)
-                                    : false;
-        if (LIKELY(is_done)) {
-            t->depth = call->depth;
-            t->is_muted = call->was_muted;
-            t->call_count--;
-            return;
-        }
-    }
-    stack_end_call(key);
+    const struct open_call *call = innermost_call(t, key);
+    if (UNLIKELY(!call || call->has_task || !hook_is_fast))
+        return false;
+    uint32_t above = t->depth - call->depth;
+    /* scopes that are open above it go the long way */
+    if (UNLIKELY(above == 1   ? !fast_end(recorder_cursor)
+                 : above == 2 ? t->scope_count || !fast_end_two(recorder_cursor)
+                              : true))
+        return false;
+    t->depth = call->depth;
+    t->is_muted = call->was_muted;
+    t->call_count--;
+    return true;
 }
 
 /* False when the call's begin has to go the long way. */
@@ -137,9 +151,8 @@ static inline bool fast_begin_call(struct thread_stack *t, PyCodeObject *code)
 {
     const struct code_site *site = code_site_known(code);
     struct thread_cursor *c = recorder_cursor;
-    if (UNLIKELY(!site || site->special || !hook_is_fast || t->stack_limit == STACK_LIMIT_UNKNOWN ||
-                 t->run != hook_run || t->is_muted || !c || t->call_count == t->call_capacity ||
-                 !fast_begin(c, site->site.id)))
+    if (UNLIKELY(!site || site->special || !hook_is_fast || t->ready_run != hook_run || t->is_muted || !c ||
+                 t->call_count == t->call_capacity || !fast_begin(c, site->site.id)))
         return false;
     t->calls[t->call_count++] = (struct open_call){code, t->depth++, true, false, false};
     return true;

@@ -64,43 +64,54 @@ static PyCodeObject *code_of(PyFrameObject *frame)
     return inside_of(frame)->f_code;
 }
 
-static void event_line(PyFrameObject *frame)
+/* A line that does not take the short way. */
+__attribute__((noinline)) static int event_line(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
     PyCodeObject *code = code_of(frame);
-    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (!call || call->key != code || !call->is_shown || (!hook_is_fast && !opscope_is_recording()))
-        return;
-    int line = frame->f_lineno; /* set for this event; PyFrame_GetLineNumber would look for it */
-    if (line > 0)
-        fast_line(t, code_site_of(code, NULL), call->depth + call->has_task + 1, (uint32_t)line);
+    const struct open_call *call = innermost_call(t, code);
+    if (call && frame->f_lineno > 0 && opscope_is_recording())
+        code_site_line_begins(code_site_of(code, NULL), call->depth + call->has_task + 1,
+                              (uint32_t)frame->f_lineno);
+    return 0;
 }
 
-static void event_call(PyFrameObject *frame)
+/* f_lineno is set for this event; PyFrame_GetLineNumber would look for it. */
+static inline bool begin_line(struct thread_stack *t, PyFrameObject *frame)
+{
+    PyCodeObject *code = code_of(frame);
+    const struct open_call *call = innermost_call(t, code);
+    const struct code_site *site = code_site_known(code);
+    return LIKELY(call && site) &&
+           fast_line(t, site, call->depth + call->has_task + 1, (uint32_t)frame->f_lineno);
+}
+
+__attribute__((noinline)) static int event_call(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
     PyCodeObject *code = code_of(frame);
     if (!hook_is_active || !opscope_is_recording())
-        return;
-    if (UNLIKELY(t->stack_limit == STACK_LIMIT_UNKNOWN || t->run != hook_run))
+        return 0;
+    if (UNLIKELY(t->ready_run != hook_run))
         stack_set_up(t);
     struct code_site *site = code_site_of(code, PyEval_GetGlobals());
     if (UNLIKELY((site->special & SITE_HIDDEN) | t->is_muted) && !framework_shows(site)) {
         stack_push_call(code, t->depth, false, false);
         t->is_muted |= framework_mutes(site);
-        return;
+        return 0;
     }
     if (stack_is_too_deep(t)) {
         stack_push_call(code, t->depth, false, false);
-        return;
+        return 0;
     }
     uint32_t depth = t->depth;
     bool has_task = (site->special & SITE_COROUTINE) && task_begin(t);
-    int is_open = site->special & SITE_IMPORT ? import_begin(first_argument(inside_of(frame)))
-                                              : opscope_zone_begin_(&site->site);
+    int is_open =
+        site->special & SITE_IMPORT ? import_begin(first_argument(inside_of(frame))) : code_site_begin(site);
     t->depth += is_open != 0;
     stack_push_call(code, depth, is_open, has_task);
     t->is_muted = false;
+    return 0;
 }
 
 /* Of code that is not recorded itself, C calls are not either. */
@@ -109,7 +120,7 @@ static void event_c_call(PyObject *function)
     struct thread_stack *t = &thread_stack;
     const PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
     const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (!(hook_active_flags & HOOK_C_CALLS) || !opscope_is_recording())
+    if (!opscope_is_recording())
         return;
     if (t->is_muted || (call && !call->is_shown) || stack_is_too_deep(t))
         stack_push_call(method, t->depth, false, false);
@@ -117,34 +128,39 @@ static void event_c_call(PyObject *function)
         stack_push_call(method, t->depth++, true, false);
 }
 
-/* Both the trace and the profile function; C_CALL comes only to the latter. */
+/* PyTrace_C_CALL, C_RETURN, C_EXCEPTION, and what is of no interest. */
+__attribute__((noinline)) static int event_other(int what, PyObject *argument)
+{
+    if (!(hook_active_flags & HOOK_C_CALLS))
+        return 0;
+    if (what == PyTrace_C_CALL)
+        event_c_call(argument);
+    else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
+        stack_end_call(((PyCFunctionObject *)argument)->m_ml);
+    return 0;
+}
+
+__attribute__((noinline)) static int event_return(PyFrameObject *frame)
+{
+    stack_end_call(code_of(frame));
+    return 0;
+}
+
+/* Both the trace and the profile function; C calls come only to the latter. The long ways are functions of their own,
+ * so that the short ones save no registers. */
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *argument)
 {
     (void)self;
-    switch (what) {
-    case PyTrace_CALL:
-        if (!fast_begin_call(&thread_stack, code_of(frame)))
-            event_call(frame);
-        break;
-    case PyTrace_RETURN:
-        fast_end_call(&thread_stack, code_of(frame));
-        break;
-    case PyTrace_LINE:
-        event_line(frame);
-        break;
-    case PyTrace_C_CALL:
-        event_c_call(argument);
-        break;
-    case PyTrace_C_RETURN:
-    case PyTrace_C_EXCEPTION:
-        if (hook_active_flags & HOOK_C_CALLS)
-            stack_end_call(((PyCFunctionObject *)argument)->m_ml);
-        break;
-    default:
-        break;
-    }
-    return 0;
+    struct thread_stack *t = &thread_stack;
+    if (what == PyTrace_LINE)
+        return LIKELY(begin_line(t, frame)) ? 0 : event_line(frame);
+    if (what == PyTrace_CALL)
+        return LIKELY(fast_begin_call(t, code_of(frame))) ? 0 : event_call(frame);
+    if (what == PyTrace_RETURN)
+        return LIKELY(fast_end_call(t, code_of(frame))) ? 0 : event_return(frame);
+    return event_other(what, argument);
 }
+
 typedef int (*set_function)(PyThreadState *, Py_tracefunc, PyObject *);
 
 static bool set_in_all_threads(set_function set, Py_tracefunc function)
@@ -244,8 +260,7 @@ static bool begin_special(struct thread_stack *t, struct code_site *site, eval_f
     if (stack_is_too_deep(t))
         return false;
     bool has_task = (site->special & SITE_COROUTINE) && task_begin(t);
-    int is_open =
-        site->special & SITE_IMPORT ? import_begin(first_argument(frame)) : opscope_zone_begin_(&site->site);
+    int is_open = site->special & SITE_IMPORT ? import_begin(first_argument(frame)) : code_site_begin(site);
     t->depth += is_open != 0;
     return is_open || has_task;
 }
@@ -287,6 +302,21 @@ static inline char *stack_pointer(void)
 #endif
 }
 
+/* What evaluate does when its call has returned: a function of its own, so that evaluate keeps one register through the
+ * call rather than five. */
+__attribute__((noinline)) static PyObject *evaluated(PyObject *result, uint32_t depth)
+{
+    struct thread_stack *t = &thread_stack;
+    if (UNLIKELY(t->depth != depth + 1)) {
+        stack_pop_to(depth);
+        return result;
+    }
+    t->depth = depth;
+    if (UNLIKELY(!fast_end(recorder_cursor))) /* not the same after a fork */
+        opscope_zone_end_();
+    return result;
+}
+
 static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int throwflag)
 {
     struct thread_stack *t = &thread_stack;
@@ -298,15 +328,7 @@ static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int thr
     if (UNLIKELY(!fast_begin(c, site->site.id)))
         return evaluate_special(thread, frame, throwflag);
     uint32_t depth = t->depth++;
-    PyObject *result = previous(thread, frame, throwflag);
-    if (UNLIKELY(t->depth != depth + 1)) {
-        stack_pop_to(depth);
-        return result;
-    }
-    t->depth = depth;
-    if (UNLIKELY(!fast_end(recorder_cursor))) /* not the same after a fork */
-        opscope_zone_end_();
-    return result;
+    return evaluated(previous(thread, frame, throwflag), depth);
 }
 
 static void frame_hook_start(void)

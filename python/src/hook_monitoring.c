@@ -51,7 +51,7 @@ __attribute__((noinline)) static bool start_special(PyCodeObject *code)
     struct thread_stack *t = &thread_stack;
     if (!hook_is_active || !opscope_is_recording())
         return false;
-    if (t->stack_limit == STACK_LIMIT_UNKNOWN || t->run != hook_run)
+    if (t->ready_run != hook_run)
         stack_set_up(t);
     struct code_site *site = code_site_of(code, PyEval_GetGlobals());
     if (is_disabled(site))
@@ -67,7 +67,7 @@ __attribute__((noinline)) static bool start_special(PyCodeObject *code)
     }
     uint32_t depth = t->depth;
     bool has_task = (site->special & SITE_COROUTINE) && task_begin(t);
-    int is_open = site->special & SITE_IMPORT ? begin_import() : opscope_zone_begin_(&site->site);
+    int is_open = site->special & SITE_IMPORT ? begin_import() : code_site_begin(site);
     t->depth += is_open != 0;
     stack_push_call(code, depth, is_open, has_task);
     t->is_muted = false;
@@ -106,26 +106,56 @@ EVENT(on_throw) /* resumes a suspended frame with an exception; cannot be switch
     Py_RETURN_NONE;
 }
 
+__attribute__((noinline)) static PyObject *end_special(PyObject *const *args, size_t count)
+{
+    if (!has_arguments(args, count, 1))
+        Py_RETURN_NONE;
+    struct code_site *site = code_site_known((PyCodeObject *)args[0]);
+    if (site && is_disabled(site))
+        return Py_NewRef(disable);
+    stack_end_call(args[0]);
+    Py_RETURN_NONE;
+}
+
 EVENT(on_end) /* PY_RETURN, PY_YIELD */
 {
     (void)self;
     (void)names;
-    if (!has_arguments(args, count, 1))
-        Py_RETURN_NONE;
-    struct code_site *site = code_site_known((PyCodeObject *)args[0]);
-    if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
-        return Py_NewRef(disable);
-    fast_end_call(&thread_stack, args[0]);
+    if (UNLIKELY(PyVectorcall_NARGS(count) < 1 || !fast_end_call(&thread_stack, args[0])))
+        return end_special(args, count);
     Py_RETURN_NONE;
 }
 
-EVENT(on_unwind)
+EVENT(on_unwind) /* cannot be switched off */
 {
     (void)self;
     (void)names;
     struct code_site *site = has_arguments(args, count, 1) ? code_site_known((PyCodeObject *)args[0]) : NULL;
-    if (site && !((site->special & SITE_HIDDEN) && is_disabled(site)))
-        fast_end_call(&thread_stack, args[0]);
+    if (site && !is_disabled(site) && !fast_end_call(&thread_stack, args[0]))
+        stack_end_call(args[0]);
+    Py_RETURN_NONE;
+}
+
+/* 0: none that could be recorded. */
+static inline uint32_t line_of(PyObject *number)
+{
+    PyLongObject *value = (PyLongObject *)number;
+    Py_ssize_t line = PyLong_Check(number) && LIKELY(PyUnstable_Long_IsCompact(value))
+                          ? PyUnstable_Long_CompactValue(value)
+                          : 0;
+    return line > 0 ? (uint32_t)line : 0;
+}
+
+__attribute__((noinline)) static PyObject *line_special(PyObject *const *args, size_t count)
+{
+    struct thread_stack *t = &thread_stack;
+    struct code_site *site = has_arguments(args, count, 2) ? code_site_known((PyCodeObject *)args[0]) : NULL;
+    if (site && is_disabled(site))
+        return Py_NewRef(disable);
+    const struct open_call *call = innermost_call(t, args[0]);
+    uint32_t line = site && call && opscope_is_recording() ? line_of(args[1]) : 0;
+    if (line)
+        code_site_line_begins(site, call->depth + call->has_task + 1, line);
     Py_RETURN_NONE;
 }
 
@@ -134,17 +164,10 @@ EVENT(on_line)
     (void)self;
     (void)names;
     struct thread_stack *t = &thread_stack;
-    const struct open_call *call = t->call_count ? &t->calls[t->call_count - 1] : NULL;
-    if (!has_arguments(args, count, 2))
-        Py_RETURN_NONE;
-    struct code_site *site = code_site_known((PyCodeObject *)args[0]);
-    if (UNLIKELY(site && (site->special & SITE_HIDDEN) && is_disabled(site)))
-        return Py_NewRef(disable);
-    if (call && call->key == args[0] && call->is_shown && site && (hook_is_fast || opscope_is_recording())) {
-        long line = PyLong_AsLong(args[1]);
-        if (line > 0)
-            fast_line(t, site, call->depth + call->has_task + 1, (uint32_t)line);
-    }
+    const struct open_call *call = LIKELY(PyVectorcall_NARGS(count) >= 2) ? innermost_call(t, args[0]) : NULL;
+    const struct code_site *site = LIKELY(call) ? code_site_known((PyCodeObject *)args[0]) : NULL;
+    if (UNLIKELY(!site || !fast_line(t, site, call->depth + call->has_task + 1, line_of(args[1]))))
+        return line_special(args, count);
     Py_RETURN_NONE;
 }
 

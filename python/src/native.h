@@ -13,14 +13,19 @@
  *
  * ## Names, and what is decided once
  *
- * Each code object has one site (co_extra), made at its first call and freed with it; the recorder keeps the name's id
- * in it, so an event carries four bytes for its name. The site also says whether the code is recorded at all (filters),
- * collapsed (imports) or may belong to a task (coroutines): all of it is one test for ordinary functions. */
+ * Each code object has one site (in its co_extra, from 3.14 on in code_table.c), made at its first call and freed with
+ * it; the recorder keeps the name's id in it, so an event carries four bytes for its name. The site also says whether
+ * the code is recorded at all (filters), collapsed (imports) or may belong to a task (coroutines): all of it is one test
+ * for ordinary functions. */
 #ifndef OPSCOPE_PYTHON_NATIVE_H
 #define OPSCOPE_PYTHON_NATIVE_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#ifdef Py_GIL_DISABLED
+#error                                                                                                       \
+    "the tables here are guarded by the GIL alone: free-threaded builds of Python are left out (cmake/Python.cmake)"
+#endif
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,17 +118,33 @@ struct code_site {
 
 enum site_place { PLACE_UNKNOWN = 0, PLACE_PROGRAM, PLACE_LIBRARY, PLACE_FRAMEWORK };
 
+#if PY_VERSION_HEX < 0x030e0000
 struct code_extra { /* CPython's, private there, the same from 3.6 to 3.13 */
     Py_ssize_t size;
     void *extras[1];
 };
-
-#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
-#define HAVE_CODE_EXTRA 1
+extern Py_ssize_t code_extra_index; /* code_extra.c */
+#else
+#define HAVE_CODE_TABLE 1 /* code_table.c */
+struct code_entry {
+    const PyCodeObject *code; /* NULL: free */
+    struct code_site *site;
+};
+struct code_table {
+    struct code_entry *entries;
+    unsigned shift; /* 64 less the bits of a place */
+    size_t mask;
+};
+extern struct code_table code_table;
+static inline size_t code_table_place(const struct code_table *table, const PyCodeObject *code)
+{
+    return (size_t)(((uint64_t)(uintptr_t)code * 0x9e3779b97f4a7c15u) >> table->shift) & table->mask;
+}
 #endif
 
-extern Py_ssize_t code_extra_index;
-bool code_sites_init(void);
+bool code_sites_init(void); /* false with an exception */
+bool code_site_put(PyCodeObject *code, struct code_site *site);
+void code_site_free(void *site);          /* with its code object */
 bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
 /* globals: of the frame, for the name of its module; may be NULL. */
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals);
@@ -138,11 +159,12 @@ const char *utf8_of(PyObject *text, PyObject **owner);        /* never NULL; *ow
 struct code_site *code_site_look(PyCodeObject *code);
 static inline struct code_site *code_site_known(PyCodeObject *code)
 {
-#ifdef HAVE_CODE_EXTRA
+#ifdef HAVE_CODE_TABLE
+    const struct code_entry *entry = &code_table.entries[code_table_place(&code_table, code)];
+    return LIKELY(entry->code == code) ? entry->site : code_site_look(code);
+#else
     const struct code_extra *extra = code->co_extra;
     return LIKELY(extra && extra->size > code_extra_index) ? extra->extras[code_extra_index] : NULL;
-#else
-    return code_site_look(code);
 #endif
 }
 

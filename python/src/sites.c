@@ -7,38 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if PY_VERSION_HEX >= 0x030c0000
-#define REQUEST_EXTRA_INDEX PyUnstable_Eval_RequestCodeExtraIndex
-#define SET_EXTRA PyUnstable_Code_SetExtra
-#define GET_EXTRA PyUnstable_Code_GetExtra
-#else
-#define REQUEST_EXTRA_INDEX _PyEval_RequestCodeExtraIndex
-#define SET_EXTRA _PyCode_SetExtra
-#define GET_EXTRA _PyCode_GetExtra
-#endif
-
 #define MOST_LINES 1000000u /* of one code object: a table of 40 MB */
-
-Py_ssize_t code_extra_index = -1;
 
 static struct code_site unknown_site = {
     .special = SITE_NEW,
     .site = {.struct_size = sizeof(struct opscope_site), .name = "(unknown)", .file = ""}};
 
-static void code_site_free(void *pointer)
+void code_site_free(void *pointer)
 {
     struct code_site *site = pointer;
     if (!site)
         return;
     free(site->lines);
     free(site);
-}
-
-bool code_sites_init(void)
-{
-    if (code_extra_index < 0)
-        code_extra_index = REQUEST_EXTRA_INDEX(code_site_free);
-    return code_extra_index >= 0;
 }
 
 static char **hidden_folders; /* each with a slash at its end */
@@ -111,6 +92,8 @@ static struct code_site *site_allocate(const char *name, const char *file, uint3
 static uint8_t special_of(const PyCodeObject *code, const char *name, const char *file, const char *module)
 {
     bool is_import = false;
+    if (is_in_hidden_folder(file) && (code->co_flags & CO_COROUTINE) && (hook_active_flags & HOOK_TASKS))
+        return SITE_COROUTINE | SITE_IMPORT; /* begins its task, whose zones it makes, and has none itself: imports.c */
     if (is_in_hidden_folder(file) || framework_has_file(file))
         return SITE_HIDDEN;
     if (!(hook_active_flags & HOOK_IMPORT_FRAMES) && import_is_machinery(file, name, &is_import))
@@ -130,35 +113,10 @@ static uint8_t special_of(const PyCodeObject *code, const char *name, const char
     return special;
 }
 
-/* Room for ours alone where the code object has none: SET_EXTRA would make room for all users of this interpreter, and
- * the code object's end would then call the free functions of all of them, which other tools do not outlive. */
-static bool put_extra(PyCodeObject *code, struct code_site *site)
-{
-#ifdef HAVE_CODE_EXTRA
-    if (!code->co_extra) {
-        size_t bytes = sizeof(struct code_extra) + (size_t)code_extra_index * sizeof(void *);
-        struct code_extra *extra = PyMem_Calloc(1, bytes);
-        if (!extra)
-            return false;
-        extra->size = code_extra_index + 1;
-        extra->extras[code_extra_index] = site;
-        code->co_extra = (void *)extra;
-        return true;
-    }
-#endif
-    return SET_EXTRA((PyObject *)code, code_extra_index, site) == 0;
-}
-
 static PyObject *module_name(PyObject *globals)
 {
     PyObject *name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
     return name && PyUnicode_Check(name) ? name : NULL;
-}
-
-struct code_site *code_site_look(PyCodeObject *code)
-{
-    void *found = NULL;
-    return GET_EXTRA((PyObject *)code, code_extra_index, &found) == 0 ? found : NULL;
 }
 
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
@@ -179,7 +137,7 @@ struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
     struct code_site *site = site_allocate(name, file, line);
     if (site)
         site->special = special_of(code, name, file, module);
-    if (site && !put_extra(code, site)) {
+    if (site && !code_site_put(code, site)) {
         free(site);
         site = NULL;
     }

@@ -161,10 +161,10 @@ void stack_set_up(struct thread_stack *t)
         stack_drop_calls();
         t->run = hook_run;
     }
-    if (t->stack_limit != STACK_LIMIT_UNKNOWN)
-        return;
-    if (t->name_tries < NAME_TRIES)
+    if (t->stack_limit == STACK_LIMIT_UNKNOWN && t->name_tries < NAME_TRIES)
         look_for_name(t);
-    if (t->name_tries >= NAME_TRIES)
+    if (t->stack_limit == STACK_LIMIT_UNKNOWN && t->name_tries >= NAME_TRIES)
         t->stack_limit = find_stack_limit();
+    if (t->stack_limit != STACK_LIMIT_UNKNOWN)
+        t->ready_run = hook_run;
 }
