@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The Python extension, for each interpreter that is found and whose headers are there: `python3` on the PATH, Debian's
-# /usr/bin/python3, python3.9 to python3.14, Debian's debug build python3-dbg, and those of pyenv, whose commands work
-# only for the version that is chosen (OPSCOPE_PYTHONS names others). Interpreters of the same binary interface share one. The package lies in
-# build/python/opscope as it would be installed, so that `opscope run python3 x.py` and PYTHONPATH=build/python work from
-# the build folder.
+# /usr/bin/python3, python3.9 to python3.15, Debian's debug build python3-dbg, and those of pyenv, whose commands work
+# only for the version that is chosen (OPSCOPE_PYTHONS names others). Interpreters of the same binary interface share
+# one. Free-threaded builds are left out: the extension relies on the GIL. The package lies in build/python/opscope as it
+# would be installed, so that `opscope run python3 x.py` and PYTHONPATH=build/python work from the build folder.
 #
 # Sets OPSCOPE_PYTHON_BUILT (a list of versions) and OPSCOPE_PYTHON_LEFT_OUT (why there is none).
 
@@ -15,7 +15,7 @@ set(OPSCOPE_PYTHON_QUERY "import sys, sysconfig, os
 inc = sysconfig.get_paths()['include']
 print(';'.join(['%d.%d' % sys.version_info[:2], sysconfig.get_config_var('EXT_SUFFIX') or '', inc,
                 str(int(os.path.exists(os.path.join(inc, 'Python.h')))), sys.implementation.name, sys.executable, sys.prefix,
-                str(int(hasattr(sys, 'gettotalrefcount')))]))")
+                str(int(hasattr(sys, 'gettotalrefcount'))), str(int('t' in getattr(sys, 'abiflags', '')))]))")
 
 # Finds the interpreters; must come before the list of features is written.
 function(opscope_find_pythons)
@@ -26,7 +26,7 @@ function(opscope_find_pythons)
   set(candidates ${OPSCOPE_PYTHONS})
   if(NOT candidates)
     set(candidates python3 /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14
-        python3-dbg)
+        python3.15 python3-dbg)
     set(pyenv "$ENV{PYENV_ROOT}")
     if(NOT pyenv)
       set(pyenv "$ENV{HOME}/.pyenv")
@@ -54,10 +54,15 @@ function(opscope_find_pythons)
     list(GET answer 5 executable)
     list(GET answer 6 prefix)
     list(GET answer 7 is_debug)
+    list(GET answer 8 is_free_threaded)
     if(NOT implementation STREQUAL "cpython" OR version VERSION_LESS 3.9 OR "${prefix} ${version} ${suffix}" IN_LIST seen)
       continue()
     endif()
     list(APPEND seen "${prefix} ${version} ${suffix}")
+    if(is_free_threaded)
+      message(STATUS "opscope: no extension for ${executable}: ${version} is free-threaded there")
+      continue()
+    endif()
     if(is_debug AND has_headers)
       list(APPEND debug_interpreters ${executable})
     elseif(has_headers OR suffix IN_LIST suffixes)

@@ -17,10 +17,8 @@ FUNCTION(start)
         return NULL;
     if (!opscope_is_recording())
         Py_RETURN_FALSE;
-    if (!code_sites_init()) {
-        PyErr_SetString(PyExc_RuntimeError, "no room for another code object attribute");
+    if (!code_sites_init())
         return NULL;
-    }
     return hook_start(flags) ? PyBool_FromLong(1) : NULL;
 }
 
@@ -280,31 +278,72 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int fill(PyObject *made)
+{
+    bool is_good = time_calls_add_to(made) == 0 && finder_add_to(made) == 0 &&
+                   PyModule_AddIntConstant(made, "LINES", HOOK_LINES) == 0 &&
+                   PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) == 0 &&
+                   PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) == 0 &&
+                   PyModule_AddIntConstant(made, "GC", HOOK_GC) == 0 &&
+                   PyModule_AddIntConstant(made, "TASKS", HOOK_TASKS) == 0 &&
+                   PyModule_AddIntConstant(made, "IMPORT_FRAMES", HOOK_IMPORT_FRAMES) == 0 &&
+                   PyModule_AddIntConstant(made, "PROGRAM", PLACE_PROGRAM) == 0 &&
+                   PyModule_AddIntConstant(made, "LIBRARY", PLACE_LIBRARY) == 0 &&
+                   PyModule_AddIntConstant(made, "FRAMEWORK", PLACE_FRAMEWORK) == 0 &&
+                   PyModule_AddStringConstant(made, "version", opscope_recorder_version()) == 0;
+    return is_good ? 0 : -1;
+}
+
+#if PY_VERSION_HEX >= 0x030c0000
+/* Sub-interpreters may have a GIL of their own, and nothing here is made for two of them at once. The error is named
+ * after them; its text is for the user, and for the first of them alone. */
+static int refuse(void)
+{
+    static bool is_told;
+    bool was_told = __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED);
+    PyObject *name = PyUnicode_FromString("sub-interpreter");
+    PyObject *text = PyUnicode_FromString(
+        was_told ? "" : "Python calls are recorded in the main interpreter only, not in sub-interpreters");
+    if (name && text)
+        PyErr_SetImportError(text, name, NULL);
+    Py_XDECREF(name);
+    Py_XDECREF(text);
+    return -1;
+}
+
+static int execute(PyObject *made)
+{
+    return PyInterpreterState_Get() == PyInterpreterState_Main() ? fill(made) : refuse();
+}
+
+static struct PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)(uintptr_t)execute},
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED}, /* to be asked at all */
+    {0, NULL},
+};
+#endif
+
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "opscope._native",
     .m_doc = "The recorder of opscope, for Python.",
-    .m_size = -1, /* one recorder a process, hence one module */
     .m_methods = methods,
+#if PY_VERSION_HEX >= 0x030c0000
+    .m_slots = slots,
+#else
+    .m_size = -1, /* one recorder a process, hence one module */
+#endif
 };
 
 PyMODINIT_FUNC PyInit__native(void);
 PyMODINIT_FUNC PyInit__native(void)
 {
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyModuleDef_Init(&module);
+#else
     PyObject *made = PyModule_Create(&module);
-    if (made && (time_calls_add_to(made) != 0 || finder_add_to(made) != 0 ||
-                 PyModule_AddIntConstant(made, "LINES", HOOK_LINES) != 0 ||
-                 PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) != 0 ||
-                 PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) != 0 ||
-                 PyModule_AddIntConstant(made, "GC", HOOK_GC) != 0 ||
-                 PyModule_AddIntConstant(made, "TASKS", HOOK_TASKS) != 0 ||
-                 PyModule_AddIntConstant(made, "IMPORT_FRAMES", HOOK_IMPORT_FRAMES) != 0 ||
-                 PyModule_AddIntConstant(made, "PROGRAM", PLACE_PROGRAM) != 0 ||
-                 PyModule_AddIntConstant(made, "LIBRARY", PLACE_LIBRARY) != 0 ||
-                 PyModule_AddIntConstant(made, "FRAMEWORK", PLACE_FRAMEWORK) != 0 ||
-                 PyModule_AddStringConstant(made, "version", opscope_recorder_version()) != 0)) {
-        Py_DECREF(made);
-        return NULL;
-    }
+    if (made && fill(made) != 0)
+        Py_CLEAR(made);
     return made;
+#endif
 }

@@ -15,8 +15,8 @@
  *
  * Each code object has one site (in its co_extra, from 3.14 on in code_table.c), made at its first call and freed with
  * it; the recorder keeps the name's id in it, so an event carries four bytes for its name. The site also says whether
- * the code is recorded at all (filters), collapsed (imports) or may belong to a task (coroutines): all of it is one test
- * for ordinary functions. */
+ * the code is recorded at all (filters), collapsed (imports) or may belong to a task (coroutines): all of it is one
+ * test for ordinary functions. */
 #ifndef OPSCOPE_PYTHON_NATIVE_H
 #define OPSCOPE_PYTHON_NATIVE_H
 
