@@ -136,6 +136,13 @@ def note(text):
         sys.stderr.write("opscope: " + text + "\n")
 
 
+def why_no_native():
+    version = "%d.%d" % sys.version_info[:2]
+    if "t" in getattr(sys, "abiflags", ""):
+        return "this Python %s is free-threaded, and opscope has extensions only for builds with the GIL" % version
+    return "there is no extension for %s %s (opscope doctor lists those that were built)" % (sys.implementation.name, version)
+
+
 def configure(wanted):
     global flags, is_partial, start_signpost, stop_signpost
     for word in wanted:
@@ -163,12 +170,16 @@ def start(package):
     sys.meta_path.insert(0, first)
     if "off" in wanted:
         return
-    native = load_native(package)
+    try:
+        native = load_native(package)
+    except ImportError as error:
+        if error.name != "sub-interpreter":
+            raise
+        if str(error):  # the first of them
+            note(str(error))
+        return
     if native is None:
-        note(
-            "Python calls are not recorded: there is no extension for %s %d.%d (opscope doctor lists those that were built)"
-            % (sys.implementation.name, sys.version_info[0], sys.version_info[1])
-        )
+        note("Python calls are not recorded: " + why_no_native())
         return
     # No frames of ours in the program's own tracing (coverage, pdb): only the names in question get to the Python code.
     last.find_spec = native.find_spec_for(("opscope", "tracy"), last.find_spec)

@@ -415,7 +415,7 @@ class HookCases(Tools):
             profile.disable()
             text = io.StringIO()
             stats = pstats.Stats(profile, stream=text)
-            print({key[2]: value[:2] for key, value in stats.stats.items() if key[0] == __file__})
+            print(sorted((key[2], value[:2]) for key, value in stats.stats.items() if key[0] == __file__))
             tracer = trace.Trace(count=1, trace=0)
             tracer.runfunc(work, 4)
             print(sorted(tracer.results().counts.values()))
