@@ -27,6 +27,7 @@ from support.report import Report
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SYSTEM_FILE_LIMIT_S = 1200
 EMULATOR_SLOWDOWN = 5
+LONG_FUZZ_SECONDS = 240  # a target, with --long
 SANITIZER_SLOWDOWN = 3
 # System tests that are run on the build with ASan as well: what reads the files of others.
 SANITIZED_SYSTEM_TESTS = ("test_report_damaged", "test_tenstorrent")
@@ -43,7 +44,7 @@ class Context:
         self.long = options.long
         self.match = options.match
         self.update = options.update
-        self.fuzz_seconds = options.fuzz_seconds or (600 if options.long else 20)
+        self.fuzz_seconds = options.fuzz_seconds or (LONG_FUZZ_SECONDS if options.long else 20)
         kept = ("OPSCOPE_REFERENCE_DATA", "OPSCOPE_NO_INSTALL")
         self.env = {
             name: value
@@ -293,8 +294,8 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at a time")
     parser.add_argument("--only", default="", help="comma-separated steps")
     parser.add_argument("--match", default="", help="system tests whose name contains this")
-    parser.add_argument("--long", action="store_true", help="fuzz 10 minutes a target, repeat stress tests")
-    parser.add_argument("--fuzz-seconds", type=int, default=0, help="seconds a fuzz target (20; 600 with --long)")
+    parser.add_argument("--long", action="store_true", help="fuzz longer, repeat stress tests, all of CPython's suite")
+    parser.add_argument("--fuzz-seconds", type=int, default=0, help=f"seconds a fuzz target (20; {LONG_FUZZ_SECONDS} with --long)")
     parser.add_argument("--update", action="store_true", help="golden: write the expectations anew")
     parser.add_argument("--list", action="store_true", help="name the steps and end")
     options = parser.parse_args()

@@ -6,6 +6,7 @@ modules below; by hand, with a line for each module:
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import shutil
@@ -132,7 +133,9 @@ class Comparison:
 
     def __init__(self, python, module, folder, trace, repeats=2):
         self.python, self.module, self.folder = python, module, folder
-        self.plain, self.traced = run_module(python, module, folder), run_module(python, module, folder, trace)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:  # both at once, in folders of their own
+            plain, traced = (pool.submit(run_module, python, module, folder, each) for each in (None, trace))
+        self.plain, self.traced = plain.result(), traced.result()
         self.found, self.of_any_tool = differences(self.plain, self.traced), []
         for _ in range(repeats):
             if self.found:
