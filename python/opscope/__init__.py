@@ -35,13 +35,29 @@ except ImportError:  # the recorder cannot be loaded
     _native = None
 
 
+def _plain(text: object) -> str:
+    """Whatever was given for a text, as one that can be written: no lone surrogates (names of files have them), no NUL.
+    Only asked for what the recorder refuses."""
+    try:
+        whole = str(text)
+    except Exception:  # of an object's own __str__
+        whole = "<%s>" % type(text).__name__
+    return whole.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
+
+
 def is_recording() -> bool:
     """True inside a session."""
     return _native is not None and _native.is_recording()
 
 
+def _is_coroutine_function(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return bool(getattr(code, "co_flags", 0) & 0x80)  # inspect.CO_COROUTINE; importing that takes too long
+
+
 class zone:
-    """A zone for the time of a `with` block, or of each call of the function that it decorates."""
+    """A zone for the time of a `with` block, or of each call of the function that it decorates; of a generator function
+    only the making of the generator. While calls are recorded it ends when its function is left, also to wait."""
 
     __slots__ = ("name", "_open")
 
@@ -51,7 +67,10 @@ class zone:
 
     def __enter__(self) -> "zone":
         if _native is not None:
-            self._open.append(_native.zone_begin(self.name))
+            try:
+                self._open.append(_native.zone_begin(self.name))
+            except (TypeError, ValueError):
+                self._open.append(_native.zone_begin(_plain(self.name)))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -61,16 +80,27 @@ class zone:
     def text(self, text: str) -> None:
         """More about the innermost open zone."""
         if _native is not None:
-            _native.zone_text(text)
+            _native.zone_text(text if type(text) is str and text.isascii() else _plain(text))
 
     def __call__(self, function: _Function) -> _Function:
-        name = self.name
+        text = self.name  # not "name": that of a frame that begins nothing but a task is taken for an import's
+
+        @functools.wraps(function)
+        async def with_zone_of_coroutine(*args: Any, **kwargs: Any) -> Any:
+            with zone(text):
+                return await function(*args, **kwargs)
+
+        if _is_coroutine_function(function):
+            return with_zone_of_coroutine  # type: ignore[return-value]
 
         @functools.wraps(function)
         def with_zone(*args: Any, **kwargs: Any) -> Any:
             if _native is None:
                 return function(*args, **kwargs)
-            number = _native.zone_begin(name)
+            try:
+                number = _native.zone_begin(text)
+            except (TypeError, ValueError):
+                number = _native.zone_begin(_plain(text))
             try:
                 return function(*args, **kwargs)
             finally:
@@ -82,7 +112,10 @@ class zone:
 def message(text: str) -> None:
     """A line of text at this moment (opscope messages)."""
     if _native is not None:
-        _native.message(text)
+        try:
+            _native.message(text)
+        except (TypeError, ValueError):
+            _native.message(_plain(text))
 
 
 def signpost(header: str, message: Optional[str] = None) -> None:
@@ -92,7 +125,10 @@ def signpost(header: str, message: Optional[str] = None) -> None:
         return
     if header == _start.stop_signpost:
         _Window.set_open(False)
-    _native.signpost(header, message)
+    try:
+        _native.signpost(header, message)
+    except (TypeError, ValueError):  # python -m tracy takes whatever can be printed
+        _native.signpost(_plain(header), None if message is None else _plain(message))
     if header == _start.start_signpost:
         _Window.set_open(True)
 
@@ -100,19 +136,28 @@ def signpost(header: str, message: Optional[str] = None) -> None:
 def counter(name: str, value: float) -> None:
     """A value that changes over time."""
     if _native is not None:
-        _native.counter(name, value)
+        try:
+            _native.counter(name, value)
+        except (TypeError, ValueError):
+            _native.counter(_plain(name), value)
 
 
 def frame(name: str = "frame") -> None:
     """The end of one frame, step or iteration of that name."""
     if _native is not None:
-        _native.frame(name)
+        try:
+            _native.frame(name)
+        except (TypeError, ValueError):
+            _native.frame(_plain(name))
 
 
 def thread_name(name: str) -> None:
     """How this thread's row is called. Threads made with threading.Thread have theirs already."""
     if _native is not None:
-        _native.thread_name(name)
+        try:
+            _native.thread_name(name)
+        except (TypeError, ValueError):
+            _native.thread_name(_plain(name))
 
 
 class _Recording:
@@ -185,6 +230,14 @@ class Profiler:
 
     def __call__(self, function: _Function) -> _Function:
         @functools.wraps(function)
+        async def with_profiler_of_coroutine(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return await function(*args, **kwargs)
+
+        if _is_coroutine_function(function):
+            return with_profiler_of_coroutine  # type: ignore[return-value]
+
+        @functools.wraps(function)
         def with_profiler(*args: Any, **kwargs: Any) -> Any:
             with self:
                 return function(*args, **kwargs)
@@ -234,12 +287,12 @@ class op:
 
     def __enter__(self) -> "op":
         if _native is not None:
-            self._number, self.call_id = _native.op_begin(self.name, self.TYPES[self.type], self.device)
+            self._number, self.call_id = _native.op_begin(_plain(self.name), self.TYPES[self.type], self.device)
             if self._number:
                 for tensor in self.inputs:
                     self._tensor(False, tensor)
                 for key, value in self.attributes.items():
-                    _native.op_attribute(str(key), str(value))
+                    _native.op_attribute(_plain(key), _plain(value))
         return self
 
     def output(self, tensor: Any) -> None:

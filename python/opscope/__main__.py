@@ -269,10 +269,12 @@ def join_run(options, command, env):
     """In a run that is going on; or without any, where the program is missing."""
     if "OPSCOPE_SESSION" not in env:
         note("nothing is recorded: the opscope program is neither beside the package nor on the PATH")
-    given = {"-o": options.output, "-n": options.name, "-r": options.report, "--min-duration": options.min_duration}
+    given = {"-o": options.output, "-n": options.name, "-r": options.report}
     words = [word for word, value in given.items() if value]
     if words and "OPSCOPE_SESSION" in env:
         note("%s: without effect, as this joins a run that is going on" % ", ".join(words))
+    if options.min_duration and "OPSCOPE_SESSION" in env:
+        note("--min-duration is the affair of the run that this joins: opscope run --min-duration")
     put_boot_on_path(env)
     return replace_process(command, env, options.verbose)
 

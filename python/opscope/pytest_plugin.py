@@ -80,23 +80,18 @@ def pytest_load_initial_conftests(early_config):
 # --- zones ---
 
 
-def plain(text):
-    """Without lone surrogates, which the recorder could not write."""
-    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def begin(name, kind, place):
     native = opscope._native
     if native is None:
         return 0
     file, line = place
-    return native.zone_begin_at(plain(name), "pytest " + kind, plain(file), line)
+    return native.zone_begin_at(opscope._plain(name), "pytest " + kind, opscope._plain(file), line)
 
 
 def end(number, text=None):
     if number:
         if text:
-            opscope._native.zone_text(plain(text))
+            opscope._native.zone_text(opscope._plain(text))
         opscope._native.scope_end(number)
 
 
@@ -170,7 +165,7 @@ class Recorder:
         native = opscope._native
         if native is not None and folder not in self.known_folders:
             self.known_folders.add(folder)
-            native.add_folder(plain(folder), native.PROGRAM)
+            native.add_folder(opscope._plain(folder), native.PROGRAM)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):

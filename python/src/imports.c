@@ -22,6 +22,7 @@ static bool is_of_the_start(const char *module)
     return strcmp(module, "usercustomize") == 0;
 }
 
+/* Without a name: a coroutine of the package itself, which is no zone. */
 int import_begin(PyObject *name)
 {
     PyObject *owner, *type, *value, *traceback;
@@ -30,7 +31,7 @@ int import_begin(PyObject *name)
     const char *module = utf8_of(name, &owner);
     size_t at = strlen(text), length = strnlen(module, sizeof text - at - 1);
     memcpy(text + at, module, length);
-    bool is_wanted = !filters_hide_import(module) && !is_of_the_start(module);
+    bool is_wanted = length && !filters_hide_import(module) && !is_of_the_start(module);
     int is_open = is_wanted ? opscope_zone_begin_named_(text, at + length, 0) : 0;
     Py_XDECREF(owner);
     PyErr_Restore(type, value, traceback);

@@ -5,6 +5,7 @@ examples. Each on the first interpreter that the build has an extension for; the
 import ctypes
 import os
 import shutil
+import textwrap
 import unittest
 
 import harness
@@ -107,6 +108,69 @@ class PythonPackage(harness.TestCase):
         rows = [row for row in self.opscope_json("tree", trace)["rows"] if row["name"] == "<module>"]
         self.assertEqual({os.path.basename(row["file"]) for row in rows}, {"<string>", *names})
         self.assertIn("--by location", self.opscope("zones", trace).stdout)
+
+    def test_whatever_is_given_for_a_text(self):
+        """Nothing that can be printed, and no name of a file, becomes an error of the program."""
+        code = """
+            import opscope
+            class Broken:
+                def __str__(self):
+                    raise KeyError
+            for text in ("\\udcff.txt", "a\\0b", 5, None, Broken()):
+                opscope.signpost(text, text)
+                opscope.message(text)
+                opscope.counter(text, 1)
+                opscope.frame(text)
+                with opscope.zone(text) as zone, opscope.op(text, attributes={text: text}):
+                    zone.text(text)
+                opscope.zone(text)(print)("ran", end=" ")
+                opscope.thread_name(text)
+        """
+        with open(self.path("texts.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(code))
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        plain = self.run_command([self.python, "texts.py"], env=env)
+        self.assertEqual((plain.status, plain.stdout, plain.stderr), (0, "ran " * 5, ""), plain)
+        trace = self.record([self.python, "texts.py"])
+        rows = self.opscope_json("messages", "--kind", "signpost", trace)["rows"]
+        expected = ["\\udcff.txt", "a\\0b", "5", "None", "<Broken>"]
+        self.assertEqual([row["header"] for row in rows], expected)
+        self.assertEqual([row["text"] for row in rows], [None if text == "None" else text for text in expected])
+        ops = [row["name"] for row in self.opscope_json("ops", trace)["rows"] if row["type"] == "host"]
+        self.assertEqual(ops, expected)
+
+    def test_coroutine_functions_are_decorated(self):
+        code = """
+            import asyncio, opscope
+            @opscope.zone("around")
+            async def marked(n):
+                await asyncio.sleep(0.02)
+                return n
+            @opscope.Profiler()
+            async def profiled(n):
+                await asyncio.sleep(0)
+                return inside(n)
+            def inside(n):
+                return n
+            async def main():
+                print(await asyncio.gather(marked(1), marked(2)), await profiled(3))
+            print(asyncio.iscoroutinefunction(marked), marked.__name__)
+            asyncio.run(main())
+        """
+        with open(self.path("tasks.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(code))
+        for python in interpreters():
+            for words in ([], ["--python-trace", "lines"], ["--python-partial"], ["--python-trace", "off"]):
+                trace = self.path("t.opscope")
+                done = self.opscope("run", "-q", "-o", trace, *words, python, "-W", "ignore", "tasks.py")
+                self.assertEqual((done.status, done.stdout), (0, "True marked\n[1, 2] 3\n"), done)
+                rows = {row["name"]: row for row in self.opscope_json("zones", trace)["rows"]}
+                self.assertEqual(rows["around"]["count"], 2)
+                self.assertEqual("inside" in rows, "off" not in words)
+                self.assertEqual([name for name in rows if "_of_coroutine" in name or name == "import around"], [])
+                if words and words[-1] != "lines":  # calls are not recorded: with the waiting
+                    self.assertGreater(rows["around"]["min_ns"], 10 * 1000 * 1000)
+                self.assertEqual(self.opscope_json("info", trace)["open_zones"], [])
 
     def test_report_of_what_the_program_recorded(self):
         env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
