@@ -210,7 +210,7 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The first of these letters among the interpreter's options, which end at a script, -m or -c; '\0' when there is none. */
+/* The first of these letters among the interpreter's options, which end at a script, -m or -c; '\0': none. */
 static char find_option(char *const *command, const char *letters)
 {
     for (char *const *word = command + 1; *word && (*word)[0] == '-' && (*word)[1]; word++) {
