@@ -210,6 +210,10 @@ class PythonPackage(harness.TestCase):
         self.assertEqual(types, ["signpost"] + ["host"] * 10 + ["signpost"])
         headers = [row["header"] for row in self.opscope_json("messages", "--kind", "signpost", trace)["rows"]]
         self.assertEqual(headers, ["start", "stop"])
+        trace = self.record([self.python, os.path.join(EXAMPLES, "serve.py")])
+        self.assertEqual(self.zones(trace, "-n", "encode", "-n", "import json"), {"encode": 9, "import json": 1})
+        tracks = {row["name"] for row in self.opscope_json("info", trace)["tracks"] if row["kind"] == "task"}
+        self.assertLessEqual({"client 0", "client 1", "client 2"}, tracks)
         for method in ("fork", "spawn"):
             trace = self.record([self.python, os.path.join(EXAMPLES, "workers.py"), method])
             self.assertEqual(self.zones(trace, "-n", "count_primes"), {"count_primes": 4})
