@@ -75,15 +75,18 @@ def zones_of(trace):
 
 
 BARE_TOOL = "a sys.monitoring tool that does nothing"
+BARE_TOOL_FOLDER = os.path.join(os.path.dirname(CHILD), "bare_tool")
 
 
 def run_module(python, module, folder, trace=None, limit_s=LIMIT_S):
     """Runs one module: plain, under `opscope run` with OPSCOPE_PYTHON_TRACE = trace, or under a BARE_TOOL."""
     work = tempfile.mkdtemp(prefix="suite-", dir=folder)
     results, out = os.path.join(work, "results"), os.path.join(work, "t.opscope")
-    command = [python, CHILD, *["--bare-tool"] * (trace == BARE_TOOL), results, "--timeout", str(limit_s), module]
+    command = [python, CHILD, results, "--timeout", str(limit_s), module]
     env, begin = {}, time.monotonic()
-    if trace and trace != BARE_TOOL:
+    if trace == BARE_TOOL:
+        env["PYTHONPATH"] = BARE_TOOL_FOLDER
+    elif trace:
         env["OPSCOPE_PYTHON_TRACE"] = trace
         command = [harness.OPSCOPE, "run", "-q", "-o", out, "--", *command]
     try:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs modules of CPython's own test suite and notes what became of each test:
 
-    suite_child.py [--bare-tool] RESULTS [regrtest words]
+    suite_child.py RESULTS [regrtest words]
 
 regrtest itself runs them (`python3 -m test`), with its preparations and checks; only the class that collects results
 writes a line for each test as it begins and ends, so that a crash shows which test it was in, and a test that fails in
 a sub-test still has its name (regrtest's own XML drops it). RESULTS gets JSON: {"begin": NAME} or {"test": NAME,
 "outcome": WORD, "detail": TEXT}.
-
---bare-tool, 3.12 and later: a sys.monitoring tool that does nothing is told of the events that opscope is told of. What
-differs under it, too, is CPython's doing.
 
 Imports nothing before the tests that the interpreter would not import anyway: tests look at sys.modules."""
 
@@ -78,17 +75,6 @@ def note_outcomes(result_class, path):
     result_class.addSubTest, result_class.startTest = noting_sub_test, noting_start
 
 
-def start_bare_tool():
-    monitoring = sys.monitoring
-    monitoring.use_tool_id(4, "bare")
-    events = 0
-    for name in ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND"):
-        event = getattr(monitoring.events, name)
-        monitoring.register_callback(4, event, lambda *words: None)
-        events |= event
-    monitoring.set_events(4, events)
-
-
 def make_room_in_monitoring_tests():
     """test_monitoring takes the tool ids 2, 3 and 4 and wants no other tool to be active at all. Under a profiler it gets
     ids that are free, and does not see the profiler where it looks for active tools. What its own tools are told of must
@@ -116,9 +102,6 @@ if __name__ == "__main__":
     except ImportError:  # before 3.13
         from test.support import testresult
 
-    if sys.argv[1] == "--bare-tool":
-        del sys.argv[1]
-        start_bare_tool()
     note_outcomes(testresult.RegressionTestResult, os.path.abspath(sys.argv[1]))
     sys.argv[1:] = sys.argv[2:]
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started in the background: tests interrupt themselves

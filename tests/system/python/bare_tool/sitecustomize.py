@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stands on PYTHONPATH when CPython's own tests are run with a tool that does nothing (cpython_suite.py): in them and in
+the processes that they start, a sys.monitoring tool is told of the events that opscope is told of. What differs under
+it, too, is CPython's doing.
+
+The callback is a type, which takes two or three arguments and runs no Python code that a trace function could see."""
+
+import os
+import sys
+
+sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(__file__)]
+
+
+def start(monitoring):
+    events = 0
+    monitoring.use_tool_id(4, "bare")
+    for name in ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND"):
+        event = getattr(monitoring.events, name)
+        monitoring.register_callback(4, event, slice)
+        events |= event
+    monitoring.set_events(4, events)
+
+
+start(sys.monitoring)
