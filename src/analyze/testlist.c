@@ -162,7 +162,7 @@ static int compare_entries(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* The last test of the track that began by then. */
+/* The innermost test of the track that ran then: a test may run a session of its own. */
 static struct test_entry *find_test(const struct test_list *list, uint32_t track, uint64_t time_ns)
 {
     size_t low = 0, high = list->count;
@@ -174,8 +174,11 @@ static struct test_entry *find_test(const struct test_list *list, uint32_t track
         else
             high = middle;
     }
-    struct test_entry *found = low ? &list->entries[low - 1] : NULL;
-    return found && found->track == track && time_ns <= found->end_ns ? found : NULL;
+    for (; low && list->entries[low - 1].track == track; low--) {
+        if (time_ns <= list->entries[low - 1].end_ns)
+            return &list->entries[low - 1];
+    }
+    return NULL;
 }
 
 int test_list_make(struct test_list *list, struct trace *trace, const struct trace_filter *filter,

@@ -80,6 +80,38 @@ static void tests_with_their_phases(void **state)
     trace_close(trace);
 }
 
+/* A test that runs a session of its own: each has its own phases. */
+static void tests_in_tests(void **state)
+{
+    (void)state;
+    struct trace_writer *w = open_writer(test_path("nested.opscope"), 0);
+    struct zone_sink *sink = trace_writer_sink(w, add_track(w, add_process(w, 7), "main", 0));
+    zone_sink_add(sink, 3, 1002, 1012, 0, place(w, "outer setup", "pytest setup", 3));
+    zone_sink_add(sink, 5, 1102, 1103, 0, place(w, "inner setup", "pytest setup", 3));
+    zone_sink_add(sink, 5, 1104, 1134, 0, place(w, "inner call", "pytest call", 3));
+    zone_sink_add(sink, 5, 1136, 1138, 0, place(w, "inner teardown", "pytest teardown", 3));
+    zone_sink_add(sink, 4, 1100, 1140, 33, place(w, "inner", "pytest test", 3));
+    zone_sink_add(sink, 3, 1014, 1800, 40, place(w, "outer call", "pytest call", 3));
+    zone_sink_add(sink, 3, 1802, 1807, 0, place(w, "outer teardown", "pytest teardown", 3));
+    zone_sink_add(sink, 2, 1000, 1810, 801, place(w, "outer", "pytest test", 3));
+    assert_ok(trace_writer_finish(w, ERR));
+    struct trace *trace = NULL;
+    struct trace_filter_options options = {0};
+    struct trace_filter filter;
+    struct test_list list;
+    assert_ok(trace_open(&trace, test_path("nested.opscope"), 0, ERR));
+    assert_ok(trace_filter_resolve(&filter, trace, &options, ERR));
+    assert_ok(test_list_make(&list, trace, &filter, ERR));
+    assert_int_equal(list.count, 2);
+    static const uint64_t phases[2][TEST_PHASES] = {{10, 786, 5}, {1, 30, 2}};
+    for (size_t i = 0; i < list.count; i++)
+        for (size_t k = 0; k < TEST_PHASES; k++)
+            assert_int_equal(list.entries[i].phase_ns[k], phases[i][k]);
+    test_list_free(&list);
+    trace_filter_free(&filter);
+    trace_close(trace);
+}
+
 static void tests_that_are_wanted(void **state)
 {
     (void)state;
@@ -147,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tests_with_their_phases),
+        cmocka_unit_test(tests_in_tests),
         cmocka_unit_test(tests_that_are_wanted),
         cmocka_unit_test(lines_of_functions),
     };
