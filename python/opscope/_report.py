@@ -26,7 +26,8 @@ class OpReport:
     def state(self):
         """Of each file of the logs; None: there are none."""
         try:
-            return {file.name: (file.stat().st_mtime_ns, file.stat().st_size) for file in os.scandir(self.logs)}
+            files = [(file.name, file.stat()) for file in os.scandir(self.logs)]
+            return {name: (found.st_mtime_ns, found.st_size) for name, found in files} or None
         except OSError:
             return None
 
@@ -39,7 +40,8 @@ class OpReport:
             self.say_that_logs_are_old(now)
             subprocess.call([self.program, "report", trace])
         elif now is None:
-            note("no op report: there is no %s, and the program recorded no ops itself" % self.logs)
+            what = "nothing in" if os.path.isdir(self.logs) else "no"
+            note("no op report: there is %s %s, and the program recorded no ops itself" % (what, self.logs))
         else:
             self.say_that_logs_are_old(now)
             note("no op report: the program recorded no ops itself")

@@ -54,6 +54,14 @@ def folder(output):
     return chosen or os.path.join(os.environ.get("TT_METAL_HOME", "."), "generated", "profiler")
 
 
+def make_folder(path):
+    """Before the runtime needs it; if it cannot be made, that is the runtime's to say."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        pass
+
+
 def counter_bits(groups, note):
     """The bit field of a list of counter groups."""
     names = [name for name in groups.split(",") if name]
@@ -112,7 +120,7 @@ class Flags:
             if flag in self.given:
                 env[variable] = "1"
         if output:
-            env["TT_METAL_PROFILER_DIR"] = output
+            env["TT_METAL_PROFILER_DIR"] = os.path.abspath(output)  # a test may change its folder
         if with_report:
             env["TTNN_OP_PROFILER"] = "1"
             env["TT_METAL_PROFILER_TRACE_TRACKING"] = "1"
@@ -124,6 +132,7 @@ class Flags:
             env["TT_METAL_DEVICE_PROFILER_NOC_EVENTS"] = "1"
             logs = os.path.join(os.path.abspath(output or folder(None)), ".logs")
             env["TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH"] = logs
+            make_folder(logs)
         own_analysis = {"--no-runtime-analysis", "--enable-sum-profiling", "--profile-dispatch-cores"}
         if not own_analysis & self.given and not self.counters:
             env["TT_METAL_PROFILER_CPP_POST_PROCESS"] = "1"

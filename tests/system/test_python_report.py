@@ -163,6 +163,16 @@ class Report(harness.TestCase):
         self.assert_status(done)
         self.assertTrue(os.path.exists(self.path("out", "ops_perf_results_old.csv")))
 
+    def test_the_folder_that_the_runtime_is_told(self):
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        code = "import os; print(*sorted(v for k, v in os.environ.items() if k.startswith('TT_') and '/' in v))"
+        command = [self.python, "-m", "opscope", "-q", "-r", "--collect-noc-traces", "-o", "out", "-c", code]
+        done = self.run_command(command, env=env)
+        self.assert_status(done)
+        self.assertEqual(done.stdout, "%s %s\n" % (self.path("out"), self.path("out", ".logs")))
+        self.assertTrue(os.path.isdir(self.path("out", ".logs")))
+        self.assertIn("no op report: there is nothing in out/.logs", done.stderr)
+
     def test_no_report_of_a_failure_with_check_exit_code(self):
         env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
         command = [self.python, "-m", "opscope", "-q", "-r", "--check-exit-code", "-o", "out"]
