@@ -108,6 +108,21 @@ static int take_lane(struct loop *loop, uint32_t track, struct export_span *span
     return span->lane == UINT32_MAX ? export_no_memory(loop->job) : 0;
 }
 
+/* Adds row i of a block to those that are to be written, if it is wanted; *count is how many there are. */
+static void keep_span(struct loop *loop, size_t *count, uint32_t track, uint32_t name,
+                      struct export_span span, size_t i)
+{
+    span.end_ns = span.end_ns < span.start_ns ? span.start_ns : span.end_ns;
+    if (export_wants_zone(loop->job, track, name, span.start_ns, span.end_ns))
+        loop->order[(*count)++] = (struct sort_entry){.span = span, .index = (uint32_t)i};
+}
+
+static void sort_spans(struct loop *loop, size_t count)
+{
+    if (count)
+        qsort(loop->order, count, sizeof *loop->order, compare_spans);
+}
+
 static int visit_ops(void *context, const struct trace_rows *rows)
 {
     struct loop *loop = context;
@@ -122,12 +137,9 @@ static int visit_ops(void *context, const struct trace_rows *rows)
             .start_ns = op->start_ns, .end_ns = op->end_ns, .is_open = op->end_ns == 0};
         if (span.is_open)
             span.end_ns = export_open_end_ns(job, op->track);
-        span.end_ns = span.end_ns < span.start_ns ? span.start_ns : span.end_ns;
-        if (export_wants_zone(job, op->track, op->name, span.start_ns, span.end_ns))
-            loop->order[count++] = (struct sort_entry){.span = span, .index = (uint32_t)i};
+        keep_span(loop, &count, op->track, op->name, span, i);
     }
-    if (count)
-        qsort(loop->order, count, sizeof *loop->order, compare_spans);
+    sort_spans(loop, count);
     for (size_t i = 0; i < count && result == 0; i++) {
         const struct trace_op *op = &rows->ops[loop->order[i].index];
         result = take_lane(loop, op->track, &loop->order[i].span);
@@ -150,14 +162,12 @@ static int visit_runs(void *context, const struct trace_rows *rows)
         return export_no_memory(job);
     for (size_t i = 0; i < rows->count; i++) {
         const struct trace_run *run = &rows->runs[i];
-        struct export_span span = {.start_ns = export_host_ns(job, run->track, run->start)};
-        span.end_ns = export_host_ns(job, run->track, saturating_add_u64(run->start, run->duration));
-        span.end_ns = span.end_ns < span.start_ns ? span.start_ns : span.end_ns;
-        if (export_wants_zone(job, run->track, run->name, span.start_ns, span.end_ns))
-            loop->order[count++] = (struct sort_entry){.span = span, .index = (uint32_t)i};
+        uint64_t end = saturating_add_u64(run->start, run->duration);
+        struct export_span span = {.start_ns = export_host_ns(job, run->track, run->start),
+                                   .end_ns = export_host_ns(job, run->track, end)};
+        keep_span(loop, &count, run->track, run->name, span, i);
     }
-    if (count)
-        qsort(loop->order, count, sizeof *loop->order, compare_spans);
+    sort_spans(loop, count);
     for (size_t i = 0; i < count && result == 0; i++) {
         const struct trace_run *run = &rows->runs[loop->order[i].index];
         result = take_lane(loop, run->track, &loop->order[i].span);

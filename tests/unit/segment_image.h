@@ -4,8 +4,10 @@
 #ifndef OPSCOPE_TESTS_SEGMENT_IMAGE_H
 #define OPSCOPE_TESTS_SEGMENT_IMAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "session/session.h"
@@ -129,6 +131,22 @@ static inline void image_zone(struct image *image, uint32_t chunk, uint64_t star
 {
     image_record(image, chunk, start, RECORD_ZONE_BEGIN, name, 0);
     image_record(image, chunk, end, RECORD_ZONE_END, 0, 0);
+}
+
+/* The same in memory of its own, which takes no room until it is written; false: none to be had. */
+static inline bool image_map(struct image *image, uint32_t chunk_count)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    uint8_t *memory = mmap(NULL, segment_layout(chunk_count).total, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    image_init(image, memory, chunk_count);
+    return true;
+}
+
+static inline int image_unmap(struct image *image)
+{
+    return munmap(image->memory, image->layout.total);
 }
 
 #endif

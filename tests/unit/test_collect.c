@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "collect_image.h"
 #include "trace/reader.h"
@@ -46,16 +45,13 @@ static int tear_down_group(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    size_t total = segment_layout(CHUNKS).total;
-    uint8_t *memory =
-        mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (!image_map(&image, CHUNKS))
         return -1;
-    image_init(&image, memory, CHUNKS);
     trace = NULL;
     rows = NULL;
     row_count = 0;
-    return collection_open(&collection, base, 0) || !collection_add(&collection, memory, total);
+    return collection_open(&collection, base, 0) ||
+           !collection_add(&collection, image.memory, image.layout.total);
 }
 
 static int tear_down(void **state)
@@ -63,7 +59,7 @@ static int tear_down(void **state)
     (void)state;
     trace_close(trace);
     free(rows);
-    munmap(image.memory, image.layout.total);
+    image_unmap(&image);
     return unlink(collection.path);
 }
 

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "collect_image.h"
 #include "trace/reader.h"
@@ -40,26 +39,22 @@ static int tear_down_group(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    size_t total = segment_layout(CHUNKS).total;
-    uint8_t *memory =
-        mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (!image_map(&image, CHUNKS))
         return -1;
-    image_init(&image, memory, CHUNKS);
     name = image_name(&image, "zone");
     trace = NULL;
     ledger = (struct session_control){0};
     if (collection_open(&first, base, 0) != 0)
         return -1;
     first.folder.ledger = &ledger;
-    return !collection_add(&first, memory, total);
+    return !collection_add(&first, image.memory, image.layout.total);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     trace_close(trace);
-    munmap(image.memory, image.layout.total);
+    image_unmap(&image);
     return unlink(first.path);
 }
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,19 +184,15 @@ static struct image image;
 static int map_image(void **state)
 {
     (void)state;
-    size_t total = segment_layout(CHUNKS).total;
-    uint8_t *memory =
-        mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (!image_map(&image, CHUNKS))
         return -1;
-    image_init(&image, memory, CHUNKS);
     return 0;
 }
 
 static int unmap_image(void **state)
 {
     (void)state;
-    return munmap(image.memory, image.layout.total);
+    return image_unmap(&image);
 }
 
 static struct session_segment *open_image(void)
