@@ -40,7 +40,7 @@ USAGE = """usage: python3 -m opscope [options] script.py | -m module | -c code |
   -v                 say what is run
   -q                 no summary
   --process-logs-only   only the report of -r
-  -h, --help
+  -h, --help, --version
 
 Every option of `python -m tracy` is accepted: those that concern the device set the variables of its runtime, and one
 that means nothing here says so."""
@@ -57,7 +57,7 @@ class Options:
         self.min_duration = None
         self.report = self.verbose = self.quiet = self.logs_only = False
         self.output = self.name = self.per_test = None
-        self.is_module = False
+        self.is_module = self.is_version = False
         self.code = None
         self.command = []
         self.vendor = _tenstorrent.Flags()
@@ -107,7 +107,7 @@ def split_letters(argument):
 
 
 LONG = [word for table in (FLAGS, VALUES, WORD_FLAGS, WORD_VALUES) for word in table if word.startswith("--")]
-LONG += _tenstorrent.LONG + ["--help"]
+LONG += _tenstorrent.LONG + ["--help", "--version"]
 
 
 def whole_option(word):
@@ -147,6 +147,9 @@ def parse(arguments):
         if word in ("-h", "--help"):
             print(USAGE)
             raise SystemExit(0)
+        if word == "--version":
+            options.is_version = True
+            return options
         if word == "-m":
             options.is_module = True
             rest.insert(0, value_of(word))
@@ -194,6 +197,14 @@ def is_other_program(path):
     return head.startswith(b"#!") and b"python" not in head.split(b"\n", 1)[0]
 
 
+def words_of(text):
+    """A whole command line in one word, as python -m tracy takes it."""
+    try:
+        return (shlex.split(text) if any(c.isspace() for c in text) else [text]) or [text]
+    except ValueError as error:
+        raise UsageError("%s: %s" % (text, error))
+
+
 def program_command(options):
     """What to run, and a name for its trace."""
     if options.code is not None:
@@ -202,8 +213,11 @@ def program_command(options):
         raise UsageError("what shall be run?")
     first = options.command[0]
     if options.is_module:
-        words = shlex.split(first) if any(c.isspace() for c in first) else [first]
+        words = words_of(first)
         return interpreter() + ["-m"] + words + options.command[1:], words[0]
+    if not os.path.exists(first):
+        options.command[:1] = words_of(first)
+        first = options.command[0]
     if first == "-":
         return interpreter() + options.command, "python"
     if is_other_program(first):
@@ -306,9 +320,11 @@ def main(arguments):
         options = parse(arguments)
         options.vendor.check(options.report)
         program = find_program()
-        if options.logs_only:
+        if options.logs_only or options.is_version:
             if not program:
                 raise UsageError("the opscope program is not found: neither beside the package nor on the PATH")
+            if options.is_version:
+                return replace_process([program, "--version"], os.environ, False)
             _report.OpReport(program, _tenstorrent.folder(options.output), options.name).make_of_logs()
             return 0
         command, stem = program_command(options)

@@ -48,11 +48,18 @@ class Runner(harness.TestCase):
             ["-mshow", "-p", "--", "x"],
             ["-m", "show -p", "--", "x"],
             ["-m", "show -p -- x"],
+            ["show.py -p", "--", "x"],
             ["-t", "5000", "--no-dev", "--output=out", "--", "show.py", "-p", "--", "x"],
         ):
             done = self.profile(*words)
             self.assertEqual((done.status, done.stdout), (0, "['-p', '--', 'x']\n"), done)
         self.assertEqual(self.files("out"), ["show.opscope"])
+        done = self.profile("-m", "show 'a b")
+        self.assertEqual((done.status, done.stdout), (2, ""), done)
+        self.assertEqual(done.stderr, "opscope: show 'a b: No closing quotation (python3 -m opscope --help)\n")
+        self.assertEqual(self.profile("--version").stdout, self.opscope("--version").stdout)
+        self.write("with space.py", "print('here')")
+        self.assertEqual(self.profile("-q", "with space.py").stdout, "here\n")
         done = self.profile("--dis", "show.py")
         self.assertEqual(done.status, 2)
         self.assertIn("--disable-device-data-dump-to-files or --disable-device-data-push-to-tracy", done.stderr)
