@@ -10,6 +10,7 @@
 #include "cli/report_load.h"
 #include "cli/report_view.h"
 #include "present/utf8.h"
+#include "trace/reader.h"
 
 static int check_options(const struct command *command, const struct report_options *options)
 {
@@ -72,12 +73,16 @@ static void print_notes(const struct perf *perf)
 static int make_report(struct perf *perf, const struct command_line *line, struct error *err)
 {
     int status = 0;
-    for (int i = 0; i < line->count && !status; i++)
-        status = report_load(perf, line->values[i], err);
+    struct trace *trace = NULL;
+    for (int i = 0; i < line->count && !status; i++) {
+        trace_close(trace);
+        status = report_load(perf, line->values[i], &trace, err);
+    }
     if (!status)
         status = perf_finish(perf, err);
     if (!status && !perf->options.compat && line->count == 1)
-        status = report_find_host_zones(perf, line->values[0], err);
+        status = report_find_host_zones(perf, line->values[0], trace, err);
+    trace_close(trace);
     return status;
 }
 

@@ -62,10 +62,11 @@ static int read_rows(struct perf *perf, struct op_rows *rows, struct error *err)
     return status;
 }
 
-int report_load(struct perf *perf, const char *path, struct error *err)
+int report_load(struct perf *perf, const char *path, struct trace **trace, struct error *err)
 {
     struct op_rows *rows;
     int status = op_rows_open(&rows, path, err);
+    *trace = NULL;
     if (status)
         return status;
     status = select_columns(rows, perf, path, err);
@@ -74,16 +75,17 @@ int report_load(struct perf *perf, const char *path, struct error *err)
     if (!status)
         status = perf_end_file(perf, err);
     take_notices(perf, rows);
+    *trace = op_rows_take_trace(rows);
     op_rows_close(rows);
     return status;
 }
 
-int report_find_host_zones(struct perf *perf, const char *path, struct error *err)
+int report_find_host_zones(struct perf *perf, const char *path, struct trace *trace, struct error *err)
 {
-    struct trace *trace;
-    if (!tt_is_trace(path) || trace_open(&trace, path, 0, NULL) != 0)
+    struct trace *opened = NULL;
+    if (!trace && (!tt_is_trace(path) || trace_open(&opened, path, 0, NULL) != 0))
         return 0;
-    int status = perf_find_host_zones(perf, trace, err);
-    trace_close(trace);
+    int status = perf_find_host_zones(perf, trace ? trace : opened, err);
+    trace_close(opened);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "trace/reader.h"
 
 #define PAGE_BYTES ((size_t)256 << 10)
 
@@ -97,6 +98,7 @@ void tt_model_free(struct tt_model *model)
     tt_map_free(&model->op_of_id);
     tt_map_free(&model->replay_of_key);
     tt_map_free(&model->child_of_key);
+    trace_close(model->trace);
     free(model->records);
     free(model->ops);
     free(model->children);

@@ -144,6 +144,7 @@ uint32_t tt_map_get(const struct tt_map *map, uint64_t key); /* TT_NONE */
 void tt_map_free(struct tt_map *map);
 
 struct tt_model {
+    struct trace *trace; /* NULL, or where cells have their texts: closed with the model */
     struct intern columns;
     struct intern texts;
     struct tt_page *pages;

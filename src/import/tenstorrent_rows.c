@@ -226,8 +226,17 @@ static void close_state(void *state)
     free(s);
 }
 
+static struct trace *take_trace(void *state)
+{
+    struct state *s = state;
+    struct trace *trace = s->model.trace;
+    s->model.trace = NULL;
+    return trace;
+}
+
 static const struct op_rows_source folder_source = {.kind = "log folder", .next = next, .close = close_state};
-static const struct op_rows_source trace_source = {.kind = "trace", .next = next, .close = close_state};
+static const struct op_rows_source trace_source = {
+    .kind = "trace", .next = next, .take_trace = take_trace, .close = close_state};
 
 int tt_rows_open_model(struct op_rows **rows, const char *path, const char *kind, struct tt_model *model,
                        struct error *err)

@@ -43,6 +43,7 @@ int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *
 /* True when the file is a trace that tt_import made. */
 bool tt_trace_is_imported(const char *path);
 bool tt_trace_has_table(const struct trace *trace);
+/* The trace stays open as long as the model. */
 int tt_model_from_trace(struct tt_model *model, struct trace *trace, struct error *err);
 /* A trace by its first bytes. */
 bool tt_is_trace(const char *path);

@@ -87,13 +87,12 @@ struct reader {
     struct bytes text, name;
 };
 
-static void add_tensor_cell(struct reader *r, bool is_output, uint32_t index, unsigned field)
+static uint32_t intern_value(struct reader *r, struct op_cell value)
 {
-    bytes_clear(&r->name);
-    op_tensor_column(is_output, index, (enum op_tensor_field)field, &r->name);
-    uint32_t column = tt_column(r->model, (const char *)r->name.data, r->name.length);
-    tt_cell_copy(r->model, &r->cells, column, r->text.length ? (const char *)r->text.data : "",
-                 r->text.length);
+    uint32_t id = intern_add(&r->model->texts, value.length ? value.data : "", value.length);
+    if (id == INTERN_NONE)
+        r->model->failed = true;
+    return id;
 }
 
 static struct op_cell tensor_value(const char *text, const char *key)
@@ -125,27 +124,25 @@ static void read_tensor(struct reader *r, bool is_output, uint32_t index, const 
     static const char *const words[] = {"layout", "dtype", "memory"};
     struct op_cell logical = tensor_value(text, "shape"), padded = tensor_value(text, "padded");
     for (unsigned field = 0; field < OP_TENSOR_FIELDS; field++) {
-        bytes_clear(&r->text);
+        struct op_cell value;
         if (field <= OP_TENSOR_X) {
             struct op_cell outer = size_at(padded, field), inner = size_at(logical, field);
+            bytes_clear(&r->text);
             bytes_append(&r->text, outer.data, outer.length);
             bytes_append_u8(&r->text, '[');
             bytes_append(&r->text, inner.data, inner.length);
             bytes_append_u8(&r->text, ']');
+            value.length = r->text.length;
+            value.data = intern_text(&r->model->texts,
+                                     intern_value(r, cell_of((const char *)r->text.data, value.length)));
         } else {
-            struct op_cell value = tensor_value(text, words[field - OP_TENSOR_LAYOUT]);
-            bytes_append(&r->text, value.data, value.length);
+            value = tensor_value(text, words[field - OP_TENSOR_LAYOUT]);
         }
-        add_tensor_cell(r, is_output, index, field);
+        bytes_clear(&r->name);
+        op_tensor_column(is_output, index, (enum op_tensor_field)field, &r->name);
+        uint32_t column = tt_column(r->model, (const char *)r->name.data, r->name.length);
+        tt_cell_add(r->model, &r->cells, column, value.data, value.length);
     }
-}
-
-static uint32_t intern_value(struct reader *r, struct op_cell value)
-{
-    uint32_t id = intern_add(&r->model->texts, value.length ? value.data : "", value.length);
-    if (id == INTERN_NONE)
-        r->model->failed = true;
-    return id;
 }
 
 static void add_child(struct reader *r, struct tt_op *op, uint32_t column, uint64_t sum_ns)
@@ -211,12 +208,8 @@ static void read_description(struct reader *r, struct tt_op *op, uint32_t descri
             record->has_model = cell_unsigned(value, &record->pm_compute_ns);
         if (column == OP_COLUMN_ID_PROGRAM_HASH && !op->hash.data)
             op->hash = value;
-        uint32_t text = intern_value(r, value);
-        if (text != INTERN_NONE)
-            tt_cell_add(r->model, &r->cells, column, intern_text(&r->model->texts, text), value.length);
+        tt_cell_add(r->model, &r->cells, column, value.data, value.length);
     }
-    if (op->hash.data)
-        op->hash.data = tt_keep(r->model, op->hash.data, op->hash.length);
 }
 
 static void read_op(struct reader *r, const struct trace_op *row)
@@ -228,7 +221,7 @@ static void read_op(struct reader *r, const struct trace_op *row)
         return;
     const char *name = trace_get_name(r->trace, row->name)->name;
     const struct trace_track *track = trace_get_track(r->trace, row->track);
-    op->name = cell_of(tt_keep(model, name, strlen(name)), strlen(name));
+    op->name = cell_of(name, strlen(name));
     op->device = row->device == TRACE_NONE ? TT_NONE : row->device;
     op->thread = track ? (uint32_t)track->number : 0;
     op->start_ns = op->message_ns = row->start_ns;
@@ -285,14 +278,16 @@ static void add_run_cell(struct reader *r, uint32_t id, const char *name, uint64
     uint32_t column = part->column;
     bytes_clear(&r->text);
     if (equals) {
-        bytes_append_text(&r->text, equals + 1);
-    } else if (part->kind == OP_COLUMN_REAL) {
+        tt_cell_add(r->model, &r->cells, column, equals + 1, strlen(equals + 1));
+        return;
+    }
+    if (part->kind == OP_COLUMN_REAL) {
         memcpy(&real, &value, sizeof real);
         python_append_float(&r->text, real);
     } else {
         bytes_append_format(&r->text, "%" PRIu64, value);
     }
-    if (column == OP_COLUMN_ID_KERNEL && !equals && r->model->run_count) {
+    if (column == OP_COLUMN_ID_KERNEL && r->model->run_count) {
         r->model->runs[r->model->run_count - 1].has_kernel = true;
         r->model->runs[r->model->run_count - 1].kernel_ns = value;
     }
@@ -469,8 +464,8 @@ int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *er
         return result;
     }
     tt_model_init(&model);
+    model.trace = trace;
     result = tt_model_from_trace(&model, trace, err);
-    trace_close(trace);
     if (result != 0) {
         tt_model_free(&model);
         error_prefix(err, "%s", path);
