@@ -107,7 +107,10 @@ class Report(harness.TestCase):
         self.assertTrue(all(row["HOST DURATION [ns]"] for row in named))
 
     def test_signposts_go_among_the_ops_of_the_host(self):
-        calls = [self.run.op(name, 10 + number)[0] for number, name in enumerate(("a", "b"))]
+        calls = []
+        for number, name in enumerate(("a", "b")):
+            self.run.tick(3600 * 10**9)  # an hour: longer than the program needs from its signpost to its op
+            calls.append(self.run.op(name, 10 + number)[0])
         self.write_logs(with_host=True)
         rows = self.report("mine=%d" % calls[1])
         self.assertEqual(self.table(rows, "OP CODE"), [("a",), ("start",), ("b",), ("stop",)])
