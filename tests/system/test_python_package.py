@@ -106,7 +106,8 @@ class PythonPackage(harness.TestCase):
         found = sorted((os.path.basename(row["file"]), row["line"], row["count"]) for row in rows)
         self.assertEqual(found, [("first.py", 1, 3), ("second.py", 1, 3)])
         rows = [row for row in self.opscope_json("tree", trace)["rows"] if row["name"] == "<module>"]
-        self.assertEqual({os.path.basename(row["file"]) for row in rows}, {"<string>", *names})
+        files = {os.path.basename(row["file"]) for row in rows}  # and linecache's, to which 3.14 gives the text of -c
+        self.assertLessEqual({"<string>", *names}, files)
         self.assertIn("--by location", self.opscope("zones", trace).stdout)
 
     def test_whatever_is_given_for_a_text(self):
