@@ -445,7 +445,7 @@ int call_tree_make(struct call_tree *tree, struct trace *trace, const struct tra
         .tree = tree, .trace = trace, .filter = filter, .track_count = trace_track_count(trace)};
     *tree = (struct call_tree){.wall_ns = filter->until_ns - filter->since_ns};
     b.tracks = calloc(b.track_count + 1, sizeof *b.tracks);
-    int result = b.tracks ? name_groups_make(&tree->groups, trace, NULL, true, err)
+    int result = b.tracks ? name_groups_make(&tree->groups, trace, NULL, NAMES_BY_PLACE, err)
                           : error_set_errno(err, ENOMEM, "call tree");
     if (result == 0)
         result = read_blocks(&b, trace, err);

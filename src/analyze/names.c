@@ -4,16 +4,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/intern.h"
 
+/* Is the zone called as the function it is in, or as a line of it? */
+static bool is_function(const struct trace_name *name)
+{
+    size_t length = strlen(name->function);
+    return length > 0 && strncmp(name->name, name->function, length) == 0 &&
+           (name->name[length] == '\0' || name->name[length] == ':');
+}
+
 static uint32_t group_id(struct intern *keys, struct bytes *key, const struct trace_name *name,
-                         bool by_location)
+                         enum name_grouping grouping)
 {
     bytes_clear(key);
     bytes_append_text(key, name->name);
-    if (by_location) {
+    if (grouping == NAMES_BY_PLACE || (grouping == NAMES_BY_ZONE && is_function(name))) {
         bytes_append_u8(key, 0);
         bytes_append_text(key, name->function);
         bytes_append_u8(key, 0);
@@ -24,7 +33,7 @@ static uint32_t group_id(struct intern *keys, struct bytes *key, const struct tr
 }
 
 static int fill(struct name_groups *groups, struct intern *keys, const struct trace *trace,
-                const struct trace_filter *filter, bool by_location)
+                const struct trace_filter *filter, enum name_grouping grouping)
 {
     struct bytes key = {0};
     int result = 0;
@@ -33,7 +42,7 @@ static int fill(struct name_groups *groups, struct intern *keys, const struct tr
         groups->group_of[i] = NAME_GROUP_UNWANTED;
         if (filter && !trace_filter_wants_name(filter, name))
             continue;
-        uint32_t id = group_id(keys, &key, trace_get_name(trace, name), by_location);
+        uint32_t id = group_id(keys, &key, trace_get_name(trace, name), grouping);
         if (id == INTERN_NONE) {
             result = -ENOMEM;
             break;
@@ -50,7 +59,7 @@ static int fill(struct name_groups *groups, struct intern *keys, const struct tr
 }
 
 int name_groups_make(struct name_groups *groups, const struct trace *trace, const struct trace_filter *filter,
-                     bool by_location, struct error *err)
+                     enum name_grouping grouping, struct error *err)
 {
     struct intern keys = {0};
     size_t count = trace_name_count(trace) + 1;
@@ -63,7 +72,7 @@ int name_groups_make(struct name_groups *groups, const struct trace *trace, cons
     };
     int result = -ENOMEM;
     if (groups->group_of && groups->first_name && groups->name_count && groups->is_seen)
-        result = fill(groups, &keys, trace, filter, by_location);
+        result = fill(groups, &keys, trace, filter, grouping);
     intern_free(&keys);
     if (result != 0) {
         name_groups_free(groups);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that a view treats as one. A trace has a name entry for each place in the source; a person asks for
- * "load", wherever it is written. Name ids are mapped to dense group ids once, so that the inner loops index an
- * array. */
+ * "load", wherever it is written. But a zone that is called as its function is that function: "run" of one class and
+ * "run" of another, the "<module>" of each file, are not the same thing. Name ids are mapped to dense group ids once, so
+ * that the inner loops index an array. */
 #ifndef OPSCOPE_ANALYZE_NAMES_H
 #define OPSCOPE_ANALYZE_NAMES_H
 
@@ -22,9 +23,15 @@ struct name_groups {
     size_t map_count; /* entries of group_of */
 };
 
-/* By the name's text, or by name and place. The filter may be NULL. */
+enum name_grouping {
+    NAMES_BY_TEXT,
+    NAMES_BY_ZONE, /* by the text; functions, and lines of functions (FUNCTION:LINE), by place, too */
+    NAMES_BY_PLACE,
+};
+
+/* The filter may be NULL. */
 int name_groups_make(struct name_groups *groups, const struct trace *trace, const struct trace_filter *filter,
-                     bool by_location, struct error *err);
+                     enum name_grouping grouping, struct error *err);
 void name_groups_free(struct name_groups *groups);
 /* Counts only the names that were marked as seen: a frame or a counter may be called as a zone is, elsewhere in the
  * source. A group of none stays as it is. */

@@ -284,7 +284,10 @@ int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct 
     c.scope_count = 1 + (by == ZONE_STATS_BY_THREAD    ? trace_track_count(trace)
                          : by == ZONE_STATS_BY_PROCESS ? trace_process_count(trace)
                                                        : 0);
-    int result = name_groups_make(&c.groups, trace, filter, by == ZONE_STATS_BY_LOCATION, err);
+    enum name_grouping grouping = by == ZONE_STATS_BY_LOCATION ? NAMES_BY_PLACE
+                                  : by == ZONE_STATS_BY_TEXT   ? NAMES_BY_TEXT
+                                                               : NAMES_BY_ZONE;
+    int result = name_groups_make(&c.groups, trace, filter, grouping, err);
     if (result == 0) {
         c.page_count = (c.groups.group_count >> PAGE_BITS) + 1;
         c.scopes = calloc(c.scope_count, sizeof *c.scopes);

@@ -16,10 +16,11 @@
 #define ZONE_STATS_EXACT 512u
 
 enum zone_stats_by {
-    ZONE_STATS_BY_NAME = 0,
+    ZONE_STATS_BY_NAME = 0, /* functions of one name apart: NAMES_BY_ZONE */
     ZONE_STATS_BY_LOCATION = 1,
     ZONE_STATS_BY_THREAD = 2,  /* name and track */
     ZONE_STATS_BY_PROCESS = 3, /* name and process */
+    ZONE_STATS_BY_TEXT = 4,    /* one row a name, whatever has it */
 };
 
 struct zone_stats_row {

@@ -88,7 +88,7 @@ static int load_zones(struct checking *c, const char *path, bool salvage, struct
     if (!status)
         status = trace_filter_resolve(&filter, c->trace, &everything, err);
     if (!status)
-        status = zone_stats_make(&c->stats, c->trace, &filter, ZONE_STATS_BY_NAME, err);
+        status = zone_stats_make(&c->stats, c->trace, &filter, ZONE_STATS_BY_TEXT, err);
     trace_filter_free(&filter);
     if (status)
         return status;

@@ -222,9 +222,9 @@ static const struct command_option zones_options[] = {
      .argument = "WHAT",
      .offset = OPTION_FIELD(struct zones_options, by),
      .choices = by_choices,
-     .help = "What a row is: a zone name (the default), a name at one place in the source, a name in one "
-             "thread, a "
-             "name in one process."},
+     .help =
+         "What a row is: a zone name (the default; functions that share a name are rows of their own), a name at "
+         "one place in the source, a name in one thread, a name in one process."},
     {.name = "sort",
      .letter = 's',
      .type = OPTION_CHOICE,
