@@ -51,6 +51,8 @@ def run(command):
 
 def build(folder):
     """Only what the wheel holds."""
+    if "t" in sys.abiflags:
+        raise SystemExit("opscope: %s is free-threaded, and the extension needs a Python with the GIL" % sys.executable)
     jobs = str(os.cpu_count() or 2)
     run(["cmake", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DOPSCOPE_PYTHONS=" + sys.executable])
     extension = "opscope_python" + re.sub("[^0-9A-Za-z]", "_", sysconfig.get_config_var("EXT_SUFFIX"))
