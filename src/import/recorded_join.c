@@ -122,20 +122,24 @@ static bool explicit_id(const struct tt_model *model, const struct tt_op *op, ui
 
 /* --- the logs have the host's ops: signposts --- */
 
-static bool is_same(struct op_cell a, struct op_cell b)
+/* The first signpost of that name in the logs; TT_NONE. */
+static uint32_t find_signpost(const struct intern *headers, const uint32_t *first, struct op_cell header)
 {
-    return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+    uint32_t id = intern_find(headers, header.length ? header.data : "", header.length);
+    return id == INTERN_NONE ? TT_NONE : first[id];
 }
 
 /* How far the logs' clock is behind the recorder's, by the first signpost or the first op that both have. */
-static bool find_offset(const struct tt_model *model, const struct tt_model *recorded, int64_t *offset)
+static bool find_offset(const struct tt_model *model, const struct tt_model *recorded,
+                        const struct intern *headers, const uint32_t *first, int64_t *offset)
 {
-    for (size_t i = 0; i < recorded->signpost_count; i++)
-        for (size_t k = 0; k < model->signpost_count; k++)
-            if (is_same(recorded->signposts[i].header, model->signposts[k].header)) {
-                *offset = (int64_t)(recorded->signposts[i].time_ns - model->signposts[k].time_ns);
-                return true;
-            }
+    for (size_t i = 0; i < recorded->signpost_count; i++) {
+        uint32_t own = find_signpost(headers, first, recorded->signposts[i].header);
+        if (own == TT_NONE)
+            continue;
+        *offset = (int64_t)(recorded->signposts[i].time_ns - model->signposts[own].time_ns);
+        return true;
+    }
     for (size_t i = 0; i < recorded->op_count; i++) {
         uint64_t id = 0;
         uint32_t op =
@@ -148,20 +152,12 @@ static bool find_offset(const struct tt_model *model, const struct tt_model *rec
     return false;
 }
 
-static bool has_signpost(const struct tt_model *model, size_t count, struct op_cell header)
-{
-    for (size_t i = 0; i < count; i++)
-        if (is_same(model->signposts[i].header, header))
-            return true;
-    return false;
-}
-
-static void add_signposts(struct tt_model *model, const struct tt_model *recorded)
+static void add_missing_signposts(struct tt_model *model, const struct tt_model *recorded,
+                                  const struct intern *headers, const uint32_t *first)
 {
     static const char unaligned[] = "unmatched: recorded signposts", early[] = "unmatched: early signposts";
     int64_t offset = 0;
-    size_t own_count = model->signpost_count;
-    if (!find_offset(model, recorded, &offset)) {
+    if (!find_offset(model, recorded, headers, first, &offset)) {
         if (recorded->signpost_count)
             tt_note(
                 model, unaligned, 0,
@@ -173,7 +169,7 @@ static void add_signposts(struct tt_model *model, const struct tt_model *recorde
     for (size_t i = 0; i < recorded->signpost_count && !model->failed; i++) {
         struct tt_signpost signpost = recorded->signposts[i];
         int64_t time_ns = (int64_t)signpost.time_ns - offset;
-        if (has_signpost(model, own_count, signpost.header))
+        if (find_signpost(headers, first, signpost.header) != TT_NONE)
             continue;
         if (time_ns < 0) {
             tt_note(model, early, 0, "recorded signposts from before the logs begin are left out");
@@ -189,6 +185,27 @@ static void add_signposts(struct tt_model *model, const struct tt_model *recorde
         signpost.text.data = tt_keep(model, signpost.text.data, signpost.text.length);
         model->signposts[model->signpost_count++] = signpost;
     }
+}
+
+static void add_signposts(struct tt_model *model, const struct tt_model *recorded)
+{
+    struct intern headers = {0};
+    uint32_t *first = calloc(model->signpost_count + 1, sizeof first[0]);
+    for (uint32_t i = 0; first && i < model->signpost_count && !model->failed; i++) {
+        struct op_cell header = model->signposts[i].header;
+        size_t known = headers.count;
+        uint32_t id = intern_add(&headers, header.length ? header.data : "", header.length);
+        if (id == INTERN_NONE)
+            model->failed = true;
+        else if (id == known)
+            first[id] = i;
+    }
+    if (!first)
+        model->failed = true;
+    else if (!model->failed)
+        add_missing_signposts(model, recorded, &headers, first);
+    intern_free(&headers);
+    free(first);
 }
 
 /* What only the program knows of its op: the layer of the model and the place in the source. The log's record is
