@@ -3,8 +3,8 @@
 # The Python extension, for each interpreter that is found and whose headers are there: `python3` on the PATH, Debian's
 # /usr/bin/python3, python3.9 to python3.15, Debian's debug build python3-dbg, and those of pyenv, whose commands work
 # only for the version that is chosen (OPSCOPE_PYTHONS names others). Interpreters of the same binary interface share
-# one. Free-threaded builds are left out: the extension relies on the GIL. The package lies in build/python/opscope as it
-# would be installed, so that `opscope run python3 x.py` and PYTHONPATH=build/python work from the build folder.
+# one. Free-threaded builds are left out: the extension relies on the GIL. The package lies in build/python/opscope as
+# it would be installed, so that `opscope run python3 x.py` and PYTHONPATH=build/python work from the build folder.
 #
 # Sets OPSCOPE_PYTHON_BUILT (a list of versions) and OPSCOPE_PYTHON_LEFT_OUT (why there is none).
 
@@ -60,7 +60,8 @@ function(opscope_find_pythons)
     endif()
     list(APPEND seen "${prefix} ${version} ${suffix}")
     if(is_free_threaded)
-      message(STATUS "opscope: no extension for ${executable}: ${version} is free-threaded there")
+      message(STATUS "opscope: no Python extension for ${executable}, which is free-threaded")
+      set(OPSCOPE_PYTHON_LEFT_OUT "the one Python that was found is free-threaded" PARENT_SCOPE)
       continue()
     endif()
     if(is_debug AND has_headers)

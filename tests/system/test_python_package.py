@@ -95,6 +95,24 @@ class PythonPackage(harness.TestCase):
         self.assertEqual(parents["zone of a plug-in"], "plugin_work")
         self.assertEqual(len(self.opscope_json("info", trace)["tracks"]), 1)
 
+    def test_a_free_threaded_python_is_left_out(self):
+        """By the build, which asks an interpreter that answers like one, and by the wheel's back end."""
+        answer = "3.14;.cpython-314t-x86_64-linux-gnu.so;/usr/include;1;cpython;/opt/python3.14t;/opt;0;1"
+        with open(self.path("python3.14t"), "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho '{answer}'\n")
+        os.chmod(self.path("python3.14t"), 0o755)
+        build = ["cmake", "-S", harness.SOURCE, "-B", self.path("build")]
+        done = self.run_command([*build, "-DOPSCOPE_PYTHONS=" + self.path("python3.14t")])
+        self.assert_status(done)
+        self.assertIn("no Python extension for /opt/python3.14t, which is free-threaded", done.stdout)
+        self.assertIn("left out: Python extension (the one Python that was found is free-threaded)", done.stdout)
+        code = "import sys; sys.abiflags += 't'; import opscope_build; opscope_build.build(sys.argv[1])"
+        env = {"PYTHONPATH": os.path.join(harness.SOURCE, "python", "build_backend")}
+        done = self.run_command([self.python, "-c", code, self.path("wheel")], env=env)
+        self.assertEqual(done.status, 1)
+        self.assertIn("is free-threaded, and the extension needs a Python with the GIL", done.stderr)
+        self.assertFalse(os.path.exists(self.path("wheel")))
+
     def test_functions_of_one_name_are_apart_in_the_tree(self):
         names = ("first.py", "second.py")
         for name in names:
@@ -171,6 +189,52 @@ class PythonPackage(harness.TestCase):
                 self.assertEqual([name for name in rows if "_of_coroutine" in name or name == "import around"], [])
                 if words and words[-1] != "lines":  # calls are not recorded: with the waiting
                     self.assertGreater(rows["around"]["min_ns"], 10 * 1000 * 1000)
+                self.assertEqual(self.opscope_json("info", trace)["open_zones"], [])
+
+    def test_lines_of_with_blocks_are_inside_them(self):
+        """A zone or an op that is open over several lines does not end with the line that opens it."""
+        code = """
+            import opscope, time
+            @opscope.zone("decorated")
+            def inner():
+                time.sleep(0.005)
+            def work():
+                with opscope.zone("block"):
+                    with opscope.op("matmul"):
+                        inner()
+                    time.sleep(0.005)
+                return 1
+            work()
+        """
+        with open(self.path("blocks.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(code))
+        line = textwrap.dedent(code).split("\n").index("def work():") + 1
+        for python in interpreters():
+            for words in ([], ["--python-c-calls"]):
+                trace = self.record([python, "blocks.py"], "--python-trace", "lines", *words)
+                nodes, found = {}, {}
+                for row in self.opscope_json("tree", "--min-percent", "0", trace)["rows"]:
+                    path = nodes[row["node"]] = nodes.get(row["parent"], ()) + (row["name"].rsplit(".", 1)[-1],)
+                    if "work" in path:
+                        found[path[path.index("work") :]] = row["count"]
+                shown = {path: count for path, count in found.items() if "sleep" not in path[-1] and len(path) < 6}
+                self.assertLessEqual(
+                    {
+                        ("work", "work:%d" % (line + 1)),
+                        ("work", "block"),
+                        ("work", "block", "work:%d" % (line + 2)),
+                        ("work", "block", "matmul"),
+                        ("work", "block", "matmul", "work:%d" % (line + 3)),
+                        ("work", "block", "matmul", "work:%d" % (line + 3), "decorated"),
+                        ("work", "block", "work:%d" % (line + 4)),
+                        ("work", "work:%d" % (line + 5)),
+                    },
+                    set(shown),
+                    python,
+                )
+                self.assertNotIn(("work", "work:%d" % (line + 3)), found)
+                (op,) = self.opscope_json("ops", trace)["rows"]
+                self.assertGreater(op["host_ns"], 5 * 1000 * 1000)
                 self.assertEqual(self.opscope_json("info", trace)["open_zones"], [])
 
     def test_report_of_what_the_program_recorded(self):
