@@ -253,6 +253,20 @@ static void warn_about_losses(const struct launch_result *r)
         fprintf(stderr, "opscope: %s\n", r->trace_error.message);
 }
 
+/* As a word for the shell: in quotes only where it needs them. */
+static void print_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
+    if (word[strspn(word, plain)] == '\0') {
+        fputs(word, stderr);
+        return;
+    }
+    fputc('\'', stderr);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, stderr);
+    fputc('\'', stderr);
+}
+
 static void summarise(const struct launch_result *r, char *const *program, const char *output)
 {
     const struct collector_stats *s = &r->stats;
@@ -277,10 +291,13 @@ static void summarise(const struct launch_result *r, char *const *program, const
     if (s->still_running)
         fprintf(stderr, "; %u process%s still running at the end", s->still_running,
                 s->still_running == 1 ? "" : "es");
-    if (is_known)
+    if (is_known) {
         fprintf(stderr, "\nopscope: no zones: %s\n", why);
-    else
-        fprintf(stderr, "\nopscope: next: opscope zones %s\n", output);
+    } else {
+        fputs("\nopscope: next: opscope zones ", stderr);
+        print_word(output);
+        fputc('\n', stderr);
+    }
 }
 
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */

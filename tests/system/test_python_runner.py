@@ -3,6 +3,7 @@
 the program. On the first interpreter of the build."""
 
 import os
+import shlex
 import signal
 import subprocess
 
@@ -74,6 +75,13 @@ class Runner(harness.TestCase):
         done = self.profile("-q", "-o", "out", "-", "a", stdin=b"import sys; print(sys.argv)")
         self.assertEqual((done.status, done.stdout), (0, "['-', 'a']\n"), done)
         self.assertEqual(self.files("out"), ["python.opscope"])
+
+    def test_the_next_command_can_be_copied(self):
+        for name in ("plain.opscope", "with space.opscope", "it's \u00fc $HOME.opscope"):
+            done = self.profile("-o", name, "show.py")
+            command = done.stderr.rsplit("next: ", 1)[1]
+            self.assertEqual(shlex.split(command), ["opscope", "zones", name])
+            self.assert_status(self.run_command(["/bin/sh", "-c", command.replace("opscope", harness.OPSCOPE, 1)]))
 
     def test_a_folder_that_cannot_be_made(self):
         done = self.profile("-o", "show.py/x", "show.py")
