@@ -68,9 +68,9 @@ class zone:
     def __enter__(self) -> "zone":
         if _native is not None:
             try:
-                self._open.append(_native.zone_begin(self.name))
+                self._open.append(_native.zone_enter(self.name))
             except (TypeError, ValueError):
-                self._open.append(_native.zone_begin(_plain(self.name)))
+                self._open.append(_native.zone_enter(_plain(self.name)))
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -113,6 +113,9 @@ static inline bool fast_line(struct thread_stack *t, const struct code_site *sit
     uint32_t id = LIKELY(index < site->line_count) ? site->lines[index].id : 0;
     if (UNLIKELY(!hook_is_fast || !id || !c))
         return false;
+    if (UNLIKELY(t->scope_count &&
+                 t->scopes[t->scope_count - 1].depth >= depth)) /* a with block's lines are inside */
+        return false;
     if (t->depth == depth + 1)
         return fast_end_begin(c, id);
     if (UNLIKELY(t->depth != depth || !fast_begin(c, id)))

@@ -113,6 +113,14 @@ static PyObject *zone_begin(PyObject *self, PyObject *name)
     return PyLong_FromUnsignedLongLong(serial);
 }
 
+/* That of a with block. */
+static PyObject *zone_enter(PyObject *self, PyObject *name)
+{
+    if (opscope_is_recording() && PyUnicode_Check(name))
+        stack_leave_line();
+    return zone_begin(self, name);
+}
+
 static PyObject *scope_end(PyObject *self, PyObject *number)
 {
     UNUSED_SELF;
@@ -205,6 +213,7 @@ FUNCTION(op_begin)
         return NULL;
     uint64_t serial = 0, call = 0;
     if (opscope_is_recording()) {
+        stack_leave_line();
         call = opscope_op_begin_(name, type, device); /* 0 when it is lost; its end is owed all the same */
         serial = stack_push_scope(thread_stack.depth);
         thread_stack.depth++;
@@ -262,6 +271,7 @@ static PyMethodDef methods[] = {
     {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
     {"hook", hook, METH_NOARGS, "which hook this Python gets"},
     {"zone_begin", zone_begin, METH_O, "zone_begin(name) -> number for scope_end"},
+    {"zone_enter", zone_enter, METH_O, "zone_enter(name): zone_begin for a block of several lines"},
     {"zone_begin_at", zone_begin_at, METH_VARARGS,
      "zone_begin_at(name, function, file, line) -> number for scope_end"},
     {"scope_end", scope_end, METH_O, "scope_end(number)"},

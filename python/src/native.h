@@ -92,6 +92,10 @@ void stack_pop_to(uint32_t depth);         /* ends zones until only this many ar
 bool stack_push_call(const void *key, uint32_t depth, bool is_shown, bool has_task);
 void stack_end_call(const void *key); /* the innermost call of that key, and all above it */
 uint64_t stack_push_scope(uint32_t depth);
+/* Lines and with blocks: the zone of a block is not inside that of the line which opens it, since it lasts longer; the
+ * lines of the block are inside it. depth: what the function's zone has open with it. */
+uint32_t stack_line_depth(const struct thread_stack *t, uint32_t depth);
+void stack_leave_line(void);           /* ends the zone of the line that is running: a block begins */
 void stack_end_scope(uint64_t serial); /* nothing when a frame's end has already ended it */
 void stack_drop_calls(void);
 bool stack_is_too_deep(struct thread_stack *t); /* --max-depth */

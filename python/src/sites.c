@@ -186,7 +186,7 @@ static int begin_line(struct code_site *site, struct opscope_site *at, uint32_t 
 void code_site_line_begins(struct code_site *site, uint32_t depth, uint32_t line)
 {
     struct opscope_site *at = line_of_site(site, line);
-    stack_pop_to(depth);
+    stack_pop_to(stack_line_depth(&thread_stack, depth));
     if (at && begin_line(site, at, line))
         thread_stack.depth++;
 }

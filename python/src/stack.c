@@ -95,6 +95,28 @@ bool stack_is_too_deep(struct thread_stack *t)
     return t->depth >= base && t->depth - base >= stack_max_depth;
 }
 
+uint32_t stack_line_depth(const struct thread_stack *t, uint32_t depth)
+{
+    const struct open_scope *scope = t->scope_count ? &t->scopes[t->scope_count - 1] : NULL;
+    return scope && scope->depth >= depth ? scope->depth + 1 : depth;
+}
+
+/* Called from the package's own frame, which is not shown, if it is among the calls at all. */
+void stack_leave_line(void)
+{
+    struct thread_stack *t = &thread_stack;
+    uint32_t i = t->call_count;
+    if (!hook_is_active || !(hook_active_flags & HOOK_LINES))
+        return;
+    while (i && !t->calls[i - 1].is_shown)
+        i--;
+    if (!i)
+        return;
+    uint32_t depth = stack_line_depth(t, t->calls[i - 1].depth + t->calls[i - 1].has_task + 1);
+    if (t->depth == depth + 1)
+        stack_pop_to(depth);
+}
+
 uint64_t stack_push_scope(uint32_t depth)
 {
     struct thread_stack *t = &thread_stack;
