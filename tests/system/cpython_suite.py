@@ -28,7 +28,8 @@ MODULES = QUICK + """test_asyncgen test_yield_from test_raise test_with test_con
     test_pickle test_copy test_dataclasses test_sys_settrace test_cprofile test_profile test_trace test_bdb test_pdb
     test_tracemalloc test_faulthandler test_thread test_threading test_threading_local test_queue test_context
     test_atexit test_signal test_fork1 test_runpy test_cmd_line test_cmd_line_script test_site test_sys test_import
-    test_unittest test_doctest test_multiprocessing_main_handling test_asyncio.test_base_events
+    test_unittest test_doctest test_interpreters test__interpreters test_crossinterp
+    test_multiprocessing_main_handling test_asyncio.test_base_events
     test_asyncio.test_futures test_asyncio.test_locks test_asyncio.test_pep492 test_asyncio.test_queues
     test_asyncio.test_runners test_asyncio.test_taskgroups test_asyncio.test_timeouts""".split()
 
