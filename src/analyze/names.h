@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that a view treats as one. A trace has a name entry for each place in the source; a person asks for
  * "load", wherever it is written. But a zone that is called as its function is that function: "run" of one class and
- * "run" of another, the "<module>" of each file, are not the same thing. Name ids are mapped to dense group ids once, so
- * that the inner loops index an array. */
+ * "run" of another, the "<module>" of each file, are not the same thing. Name ids are mapped to dense group ids
+ * once, so that the inner loops index an array. */
 #ifndef OPSCOPE_ANALYZE_NAMES_H
 #define OPSCOPE_ANALYZE_NAMES_H
 

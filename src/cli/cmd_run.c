@@ -294,7 +294,7 @@ static void summarise(const struct launch_result *r, char *const *program, const
     if (is_known) {
         fprintf(stderr, "\nopscope: no zones: %s\n", why);
     } else {
-        fputs("\nopscope: next: opscope zones ", stderr);
+        fprintf(stderr, "\nopscope: next: opscope %s ", run_python_view(program));
         print_word(output);
         fputc('\n', stderr);
     }

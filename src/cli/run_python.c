@@ -292,3 +292,16 @@ bool run_python_name(char *const *command, char *out, size_t size)
     }
     return false;
 }
+
+const char *run_python_view(char *const *command)
+{
+    char name[256] = "";
+    const char *words = getenv(TRACE_VARIABLE), *program = base_name(command[0]);
+    if (!words || has_word(words, "off"))
+        return "zones";
+    if (has_word(words, "lines"))
+        return "zones --source";
+    bool is_pytest = strcmp(program, "pytest") == 0 || strcmp(program, "py.test") == 0 ||
+                     (run_python_name(command, name, sizeof name) && strcmp(name, "pytest") == 0);
+    return is_pytest ? "zones --by-test" : "zones";
+}

@@ -32,6 +32,10 @@ bool run_python_name(char *const *command, char *out, size_t size);
  * run_python_prepare. */
 bool run_python_why_nothing(char *const *command, char *out, size_t size);
 
+/* The view to look at first: "zones", of tests "zones --by-test", of lines "zones --source". After
+ * run_python_prepare. */
+const char *run_python_view(char *const *command);
+
 /* The folder that holds the Python package opscope; false where there is none beside the program. */
 bool run_python_package_folder(char *out, size_t size);
 

@@ -163,6 +163,10 @@ class Cases:
         places = {row["name"]: row["line"] for row in self.rows("-n", "fixture *")}
         self.assertEqual(places["fixture number"], SESSION.split("\n").index("def number():"))  # of its decorator
 
+    def test_the_next_command_is_for_tests(self):
+        command = ["run", "-o", self.trace, "--", self.python, "-m", "pytest", *PLAIN, "test_s.py"]
+        self.assertIn("next: opscope zones --by-test %s\n" % self.trace, self.opscope(*command).stderr)
+
     def test_frames_of_the_framework_where_asked(self):
         self.assert_status(self.module("--framework", "-m", "pytest", *PLAIN, "test_s.py", "-k", "ok"))
         self.assertTrue([row for row in self.rows() if "/_pytest/" in (row["file"] or "")])

@@ -81,6 +81,7 @@ class Runner(harness.TestCase):
             done = self.profile("-o", name, "show.py")
             command = done.stderr.rsplit("next: ", 1)[1]
             self.assertEqual(shlex.split(command), ["opscope", "zones", name])
+            self.assertIn("next: opscope zones --source ", self.profile("-l", "-o", name, "show.py").stderr)
             self.assert_status(self.run_command(["/bin/sh", "-c", command.replace("opscope", harness.OPSCOPE, 1)]))
 
     def test_a_folder_that_cannot_be_made(self):
