@@ -75,20 +75,19 @@ def zones_of(trace):
     return done.json()["zones"] if done.status == 0 else 0
 
 
-BARE_TOOL = "a sys.monitoring tool that does nothing"
 BARE_TOOL_FOLDER = os.path.join(os.path.dirname(CHILD), "bare_tool")
 
 
-def run_module(python, module, folder, trace=None, limit_s=LIMIT_S):
-    """Runs one module: plain, under `opscope run` with OPSCOPE_PYTHON_TRACE = trace, or under a BARE_TOOL."""
+def run_module(python, module, folder, trace=None, limit_s=LIMIT_S, is_bare=False):
+    """Runs one module: plain, under `opscope run` with OPSCOPE_PYTHON_TRACE = trace, or under a sys.monitoring tool that
+    does nothing and is told of the same events."""
     work = tempfile.mkdtemp(prefix="suite-", dir=folder)
     results, out = os.path.join(work, "results"), os.path.join(work, "t.opscope")
     command = [python, CHILD, results, "--timeout", str(limit_s), module]
-    env, begin = {}, time.monotonic()
-    if trace == BARE_TOOL:
+    env, begin = {"OPSCOPE_PYTHON_TRACE": trace} if trace else {}, time.monotonic()
+    if is_bare:
         env["PYTHONPATH"] = BARE_TOOL_FOLDER
     elif trace:
-        env["OPSCOPE_PYTHON_TRACE"] = trace
         command = [harness.OPSCOPE, "run", "-q", "-o", out, "--", *command]
     try:
         done = harness.run(command, timeout=limit_s + 30, env=env, cwd=work, merge=True)
@@ -136,7 +135,7 @@ class Comparison:
     stops a line later."""
 
     def __init__(self, python, module, folder, trace, repeats=2):
-        self.python, self.module, self.folder = python, module, folder
+        self.python, self.module, self.folder, self.trace = python, module, folder, trace
         with concurrent.futures.ThreadPoolExecutor(2) as pool:  # both at once, in folders of their own
             plain, traced = (pool.submit(run_module, python, module, folder, each) for each in (None, trace))
         self.plain, self.traced = plain.result(), traced.result()
@@ -155,7 +154,7 @@ class Comparison:
         self.found = [row for row in self.found if row[0] in names]
 
     def compare_with_bare_tool(self):
-        bare = differences(self.plain, run_module(self.python, self.module, self.folder, BARE_TOOL))
+        bare = differences(self.plain, run_module(self.python, self.module, self.folder, self.trace, is_bare=True))
         same = {(name, after) for name, _, after, _ in bare}
         self.of_any_tool = [row for row in self.found if (row[0], row[2]) in same]
         self.found = [row for row in self.found if (row[0], row[2]) not in same]

@@ -3,7 +3,7 @@
 the processes that they start, a sys.monitoring tool is told of the events that opscope is told of. What differs under
 it, too, is CPython's doing.
 
-The callback is a type, which takes two or three arguments and runs no Python code that a trace function could see."""
+The callback is a type, which takes two to four arguments and runs no Python code that a trace function could see."""
 
 import os
 import sys
@@ -11,14 +11,13 @@ import sys
 sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(__file__)]
 
 
-def start(monitoring):
-    events = 0
+def start(monitoring, words):
+    names = ["PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND"]
+    names += ["LINE"] * ("lines" in words) + ["CALL"] * ("c-calls" in words)
     monitoring.use_tool_id(4, "bare")
-    for name in ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND"):
-        event = getattr(monitoring.events, name)
-        monitoring.register_callback(4, event, slice)
-        events |= event
-    monitoring.set_events(4, events)
+    for name in names + ["C_RETURN", "C_RAISE"] * ("c-calls" in words):
+        monitoring.register_callback(4, getattr(monitoring.events, name), property)
+    monitoring.set_events(4, sum(getattr(monitoring.events, name) for name in names))
 
 
-start(sys.monitoring)
+start(sys.monitoring, os.environ.get("OPSCOPE_PYTHON_TRACE", "").split(","))
