@@ -5,7 +5,11 @@
  * the two readings of the CPU's counter and that calls are no longer inlined.
  *
  * A record that does not fit is taken back by giving its slot back before nest: a signal handler in between meets the
- * same full chunk that the recorder's own slow path leaves it. */
+ * same full chunk that the recorder's own slow path leaves it.
+ *
+ * The clock is read before the slot is taken: reading it waits for what was begun before, and taking a slot is slow
+ * to end. A handler that records in between comes first in the stream with a later time; the collector lets no time go
+ * back, so the record then begins or ends where the handler's last one did. */
 #ifndef OPSCOPE_PYTHON_FAST_H
 #define OPSCOPE_PYTHON_FAST_H
 
@@ -44,6 +48,7 @@ static inline bool fast_begin(struct thread_cursor *c, uint32_t id)
 {
     if (UNLIKELY(c->skip || c->nest))
         return false;
+    uint64_t now = clock_counter();
     c->nest = 1;
     uint32_t depth = c->depth, index = cursor_advance(&c->index, 1);
     if (UNLIKELY(index + depth + 2 + CURSOR_SLACK + 1 > c->limit))
@@ -51,7 +56,7 @@ static inline bool fast_begin(struct thread_cursor *c, uint32_t id)
     c->depth = depth + 1;
     cursor_count(&c->zones);
     struct slot *slot = c->base + index;
-    *slot = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_BEGIN), id};
+    *slot = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), id};
     return fast_publish(c, index + 1);
 }
 
@@ -60,12 +65,13 @@ static inline bool fast_end(struct thread_cursor *c)
     uint32_t depth;
     if (UNLIKELY(!c || c->skip || c->nest || (depth = c->depth) == 0))
         return false;
+    uint64_t now = clock_counter();
     c->nest = 1;
     uint32_t index = cursor_advance(&c->index, 1);
     if (UNLIKELY(index >= c->limit))
         return fast_take_back(c, index);
     c->depth = depth - 1;
-    c->base[index] = (struct slot){slot_time_kind(clock_counter(), RECORD_ZONE_END), 0};
+    c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
     return fast_publish(c, index + 1);
 }
 
@@ -75,12 +81,12 @@ static inline bool fast_end_begin(struct thread_cursor *c, uint32_t id)
     uint32_t depth;
     if (UNLIKELY(c->skip || c->nest || (depth = c->depth) == 0))
         return false;
+    uint64_t now = clock_counter();
     c->nest = 1;
     uint32_t index = cursor_advance(&c->index, 2);
     if (UNLIKELY(index + depth + 3 + CURSOR_SLACK + 1 > c->limit))
         return fast_take_back(c, index);
     cursor_count(&c->zones);
-    uint64_t now = clock_counter();
     c->base[index] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
     c->base[index + 1] = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), id};
     return fast_publish(c, index + 2);
@@ -92,12 +98,13 @@ static inline bool fast_end_two(struct thread_cursor *c)
     uint32_t depth;
     if (UNLIKELY(!c || c->skip || c->nest || (depth = c->depth) < 2))
         return false;
+    uint64_t now = clock_counter();
     c->nest = 1;
     uint32_t index = cursor_advance(&c->index, 2);
     if (UNLIKELY(index + 2 > c->limit))
         return fast_take_back(c, index);
     c->depth = depth - 2;
-    uint64_t end = slot_time_kind(clock_counter(), RECORD_ZONE_END);
+    uint64_t end = slot_time_kind(now, RECORD_ZONE_END);
     c->base[index] = (struct slot){end, 0};
     c->base[index + 1] = (struct slot){end, 0};
     return fast_publish(c, index + 2);
