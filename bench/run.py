@@ -141,9 +141,10 @@ def commit_text():
 
 def write_markdown(path, tables, skipped, loads):
     """One section a suite, all of one run."""
+    commit = commit_text()  # before the file, which is part of it, changes
     with open(path, "w", encoding="utf-8") as file:
         file.write("# Benchmarks\n\nMade by one run of `bench/run.py --write docs/benchmarks.md` (`make bench` prints the same) at\n")
-        file.write(f"commit {commit_text()} on one machine: {machine_text()}; load {loads[0]:.1f} before the run, ")
+        file.write(f"commit {commit} on one machine: {machine_text()}; load {loads[0]:.1f} before the run, ")
         file.write(f"{loads[1]:.1f} after it.\n")
         file.write("Machines differ; the ratios to a floor or a peer measured in the same run are what to compare.\n")
         for title, lines in tables:

@@ -27,7 +27,7 @@ from support.report import Report
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SYSTEM_FILE_LIMIT_S = 1200
 EMULATOR_SLOWDOWN = 5
-LONG_FUZZ_SECONDS = 240  # a target, with --long
+LONG_FUZZ_SECONDS = 120  # a target, with --long
 SANITIZER_SLOWDOWN = 3
 # System tests that are run on the build with ASan as well: what reads the files of others.
 SANITIZED_SYSTEM_TESTS = ("test_report_damaged", "test_tenstorrent")

@@ -33,7 +33,7 @@ MODULES = QUICK + """test_asyncgen test_yield_from test_raise test_with test_con
     test_asyncio.test_futures test_asyncio.test_locks test_asyncio.test_pep492 test_asyncio.test_queues
     test_asyncio.test_runners test_asyncio.test_taskgroups test_asyncio.test_timeouts""".split()
 
-# Minutes each: on two interpreters only.
+# Up to minutes each.
 SLOW = """test_importlib test_subprocess test_asyncio.test_subprocess test_asyncio.test_tasks
     test_asyncio.test_unix_events test_concurrent_futures test_multiprocessing_fork test_multiprocessing_spawn
     test_multiprocessing_forkserver""".split()

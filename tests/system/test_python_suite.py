@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPython's own test suite passes under opscope as it does without: each test of each module ends the same way. Runs on
 every interpreter of the build that has its suite (Debian: libpython3.11-testsuite); `make test` takes a few modules,
-`make test-long` all that cpython_suite.py names, on the oldest of each version (3.11.2 rather than 3.11.7)."""
+`make test-long` all that cpython_suite.py names, on two of the interpreters."""
 
 import unittest
 
@@ -35,16 +35,10 @@ def add_test(cases, module, is_there):
     cases["test_" + module.replace("test_", "").replace(".", "_")] = test
 
 
-def slow_modules(found):
-    """{path: modules}: each slow module on the newest interpreter that has it, and on the first other one."""
-    chosen = {path: [] for _, path in found}
-    newest_first = sorted(found, reverse=True)[:1] + found
-    there = {path: cpython_suite.present(path, cpython_suite.SLOW) for _, path in found}
-    for module in cpython_suite.SLOW:
-        having = list(dict.fromkeys(path for _, path in newest_first if module in there[path]))
-        for path in having[:2]:
-            chosen[path].append(module)
-    return chosen
+def whole_suite(found):
+    """The newest interpreter, and Debian's or else the oldest: more can be compared by hand (cpython_suite.py)."""
+    ordered = [path for _, path in sorted(found)]
+    return {ordered[-1], "/usr/bin/python3" if "/usr/bin/python3" in ordered else ordered[0]} if ordered else set()
 
 
 def load_tests(loader, tests, pattern):
@@ -55,15 +49,14 @@ def load_tests(loader, tests, pattern):
         done = harness.run([path, "-c", "import sys, test.test_generators; print('%d.%d.%d' % sys.version_info[:3])"])
         if done.status == 0:
             found.append((tuple(int(part) for part in done.stdout.split(".")), path))
-    slow = slow_modules(found) if IS_LONG else {}
-    whole = {version[:2]: path for version, path in sorted(found, reverse=True)} if IS_LONG else {}
+    whole = whole_suite(found) if IS_LONG else set()
     for version, path in found:
-        modules = cpython_suite.MODULES if path in whole.values() else cpython_suite.QUICK
+        modules = cpython_suite.MODULES + cpython_suite.SLOW if path in whole else cpython_suite.QUICK
         modules = [module for module in modules if module != "test_monitoring" or version >= (3, 12)]
         there = cpython_suite.present(path, modules)
         cases = {"python": path}
-        for module in modules + slow.get(path, []):
-            add_test(cases, module, module in there or module in slow.get(path, []))
+        for module in modules:
+            add_test(cases, module, module in there)
         name = "Python%d_%d_%d" % version
         globals()[name] = type(name, (Cases, harness.TestCase), cases)
         suite.addTests(loader.loadTestsFromTestCase(globals()[name]))
