@@ -72,7 +72,8 @@ int diff_write_pairs(const struct diff *diff, FILE *out, struct error *err)
     size_t i = 0, k = 0;
     bytes_append_text(
         &text, "what,a_id,b_id,op,a_tensors,b_tensors,location,a_ns,b_ns,change_ns,a_gap_ns,b_gap_ns\r\n");
-    while ((i < a->op_count || k < b->op_count) && !text.failed) {
+    /* Without an op, signposts alone are not matched. */
+    while (diff->has_ops && (i < a->op_count || k < b->op_count) && !text.failed) {
         bool is_gone = i < a->op_count && diff->align.b_of_a[i] == ALIGN_NONE;
         bool is_new = !is_gone && k < b->op_count && diff->a_of_b[k] == ALIGN_NONE;
         const struct diff_op *left = is_new ? NULL : &a->ops[i++], *right = is_gone ? NULL : &b->ops[k++];
