@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/perf_cell.h"
+#include "base/keyed_text.h"
 
 #define SIZES 4u
 #define SIZES_TOLD 16u
@@ -72,17 +73,11 @@ void diff_append_cells_shape(struct bytes *out, const struct perf_cell *cells)
     }
 }
 
-/* The value behind "key=" in texts joined by semicolons. */
 static struct perf_cell value_of(const char *text, const char *key)
 {
-    size_t key_length = strlen(key);
-    while (*text) {
-        size_t length = strcspn(text, ";");
-        if (length > key_length && text[key_length] == '=' && memcmp(text, key, key_length) == 0)
-            return slice(text + key_length + 1, length - key_length - 1);
-        text += length + (text[length] == ';');
-    }
-    return (struct perf_cell){0};
+    size_t length;
+    const char *value = keyed_text_find(text, key, &length);
+    return slice(value, length);
 }
 
 /* "2x3x32x64" to four sizes: what is in front of four is multiplied into the first, missing ones are 1. */

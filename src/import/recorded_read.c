@@ -94,18 +94,6 @@ static void add_number(struct recorded_records *r, uint32_t column, uint64_t val
     tt_cell_copy(r->model, &r->cells, column, text, (size_t)n);
 }
 
-static struct op_cell tensor_value(const char *text, const char *key)
-{
-    size_t key_length = strlen(key);
-    while (*text) {
-        size_t length = strcspn(text, ";");
-        if (length > key_length && text[key_length] == '=' && memcmp(text, key, key_length) == 0)
-            return cell_of(text + key_length + 1, length - key_length - 1);
-        text += length + (text[length] == ';');
-    }
-    return cell_of("", 0);
-}
-
 /* "2x3x32x64" to four sizes; what is in front of four is multiplied into the first, missing ones are 1. */
 static bool parse_sizes(struct op_cell text, uint64_t sizes[4])
 {
@@ -146,9 +134,9 @@ static void add_tensor(struct recorded_records *r, bool is_output, uint32_t inde
                  {"FP32", "FLOAT32"},
                  {"BFP8", "BFLOAT8_B"},
                  {"BFP4", "BFLOAT4_B"}};
-    struct op_cell shape = tensor_value(text, "shape"), padded = tensor_value(text, "padded");
-    struct op_cell layout = tensor_value(text, "layout"), type = tensor_value(text, "dtype"),
-                   memory = tensor_value(text, "memory");
+    struct op_cell shape = cell_of_key(text, "shape"), padded = cell_of_key(text, "padded");
+    struct op_cell layout = cell_of_key(text, "layout"), type = cell_of_key(text, "dtype"),
+                   memory = cell_of_key(text, "memory");
     uint64_t logical[4], physical[4];
     bool has_shape = parse_sizes(shape, logical), has_padded = parse_sizes(padded, physical);
     for (unsigned i = 0; i < 4 && (has_shape || has_padded); i++) {

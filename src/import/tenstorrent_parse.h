@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/keyed_text.h"
 #include "import/op_rows.h"
 
 static inline struct op_cell cell_of(const char *data, size_t length)
@@ -40,6 +41,14 @@ static inline bool cell_begins(struct op_cell cell, const char *text)
 static inline bool cell_contains(struct op_cell cell, const char *text)
 {
     return cell.length > 0 && memmem(cell.data, cell.length, text, strlen(text)) != NULL;
+}
+
+/* The value behind "key=" of a text whose parts are parted by semicolons. */
+static inline struct op_cell cell_of_key(const char *text, const char *key)
+{
+    size_t length;
+    const char *value = keyed_text_find(text, key, &length);
+    return cell_of(value, length);
 }
 
 /* Decimal digits alone, at least one, that fit. */

@@ -95,18 +95,6 @@ static uint32_t intern_value(struct reader *r, struct op_cell value)
     return id;
 }
 
-static struct op_cell tensor_value(const char *text, const char *key)
-{
-    size_t key_length = strlen(key);
-    while (*text) {
-        size_t length = strcspn(text, ";");
-        if (length > key_length && text[key_length] == '=' && memcmp(text, key, key_length) == 0)
-            return cell_of(text + key_length + 1, length - key_length - 1);
-        text += length + (text[length] == ';');
-    }
-    return cell_of("", 0);
-}
-
 /* The n-th size of "1x32x64x128". */
 static struct op_cell size_at(struct op_cell sizes, unsigned n)
 {
@@ -122,7 +110,7 @@ static struct op_cell size_at(struct op_cell sizes, unsigned n)
 static void read_tensor(struct reader *r, bool is_output, uint32_t index, const char *text)
 {
     static const char *const words[] = {"layout", "dtype", "memory"};
-    struct op_cell logical = tensor_value(text, "shape"), padded = tensor_value(text, "padded");
+    struct op_cell logical = cell_of_key(text, "shape"), padded = cell_of_key(text, "padded");
     for (unsigned field = 0; field < OP_TENSOR_FIELDS; field++) {
         struct op_cell value;
         if (field <= OP_TENSOR_X) {
@@ -136,7 +124,7 @@ static void read_tensor(struct reader *r, bool is_output, uint32_t index, const 
             value.data = intern_text(&r->model->texts,
                                      intern_value(r, cell_of((const char *)r->text.data, value.length)));
         } else {
-            value = tensor_value(text, words[field - OP_TENSOR_LAYOUT]);
+            value = cell_of_key(text, words[field - OP_TENSOR_LAYOUT]);
         }
         bytes_clear(&r->name);
         op_tensor_column(is_output, index, (enum op_tensor_field)field, &r->name);
