@@ -3,9 +3,9 @@
 # What a folder of sources becomes. Every glob is re-read at build time (CONFIGURE_DEPENDS), so that a new
 # file needs no edit here.
 
-# One static library a folder.
+# One static library per folder of src/, with its sub-folders.
 function(opscope_folder name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
   if(sources)
     add_library(opscope_${name} STATIC ${sources})
     target_link_libraries(opscope_${name} PUBLIC ${ARGN})
@@ -48,12 +48,12 @@ function(opscope_recorder)
 endfunction()
 
 function(opscope_program)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
   if(NOT sources)
     return()
   endif()
   add_executable(opscope ${sources})
-  target_link_libraries(opscope PRIVATE opscope_measure opscope_collect opscope_import opscope_present
+  target_link_libraries(opscope PRIVATE opscope_measure opscope_collect opscope_import opscope_compat
                         Threads::Threads)
   set_target_properties(opscope PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
@@ -89,7 +89,7 @@ function(opscope_benchmarks)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE opscope_record_shared opscope_collect opscope_import opscope_present
+    target_link_libraries(${name} PRIVATE opscope_record_shared opscope_collect opscope_import opscope_compat
                           Threads::Threads)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
   endforeach()
@@ -133,7 +133,7 @@ function(opscope_unit_tests)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
-    target_link_libraries(${name} PRIVATE opscope_measure opscope_collect opscope_import opscope_present
+    target_link_libraries(${name} PRIVATE opscope_measure opscope_collect opscope_import opscope_compat
                           opscope_record_static
                           Threads::Threads ${CMOCKA_LIBRARY})
     add_test(NAME unit/${name} COMMAND ${name})
@@ -150,7 +150,7 @@ function(opscope_fuzz_targets)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE opscope_collect opscope_import opscope_present Threads::Threads)
+    target_link_libraries(${name} PRIVATE opscope_collect opscope_import opscope_compat Threads::Threads)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
   endforeach()
 endfunction()

@@ -95,6 +95,7 @@ function(opscope_python_extensions)
     string(MAKE_C_IDENTIFIER "opscope_python${suffix}" target)
     add_library(${target} MODULE ${sources})
     target_include_directories(${target} SYSTEM PRIVATE ${OPSCOPE_PYTHON_INCLUDE_${suffix}})
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}) # its headers are "python/src/..."
     # Debian's headers of the debug build are links to those of the other, beside a pyconfig.h of their own, which GCC
     # would not find once it has followed the links.
     target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-plt -ftls-model=initial-exec

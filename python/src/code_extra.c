@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python 3.9 to 3.13: the site of a code object lies in that itself, among its extra attributes (co_extra), and is
  * freed with it. code_table.c says why that is not so later. */
-#include "native.h"
+#include "python/src/native.h"
 
 #ifndef HAVE_CODE_TABLE
 

@@ -8,7 +8,7 @@
  * Open addressing with linear probing, half full at most; an entry is 16 bytes. A code watcher tells when a code object
  * ends: its entry goes, and those behind it move up, so that a search may stop at the first free entry. Everything
  * happens under the GIL of the main interpreter, the only one with a hook. */
-#include "native.h"
+#include "python/src/native.h"
 
 #ifdef HAVE_CODE_TABLE
 

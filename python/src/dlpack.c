@@ -6,7 +6,7 @@
  * ("dltensor_versioned"; a major version above 1 may be laid out otherwise and is refused). */
 #include <string.h>
 
-#include "native.h"
+#include "python/src/native.h"
 
 struct dl_tensor {
     void *data;

@@ -13,7 +13,7 @@
 #ifndef OPSCOPE_PYTHON_FAST_H
 #define OPSCOPE_PYTHON_FAST_H
 
-#include "native.h"
+#include "python/src/native.h"
 #include "record/recorder.h"
 
 /* May the functions below be used? The recorder's clock must be the CPU's counter, too. Sets the thread up. */

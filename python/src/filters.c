@@ -8,7 +8,7 @@
  *
  * Recorded is what some --include matches, or everything when there is none, less what some --exclude matches. Of an
  * import only the module's name is known when it begins: patterns of files match none. */
-#include "native.h"
+#include "python/src/native.h"
 
 #include <fnmatch.h>
 #include <limits.h>

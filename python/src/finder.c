@@ -2,7 +2,7 @@
 /* What stands in sys.meta_path is asked at every import of the program. A find_spec in Python would be a frame that the
  * program's own trace function sees: coverage would count its lines, a debugger would step into it. This one is a
  * built-in function; it asks the Python function only for the few names that it is there for. */
-#include "native.h"
+#include "python/src/native.h"
 
 /* self: (names, function) */
 static PyObject *find_spec(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)

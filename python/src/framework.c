@@ -12,7 +12,7 @@
  *
  * Which is which is decided by the folder of the file, the deepest that was named; what is in none of them is the
  * program's. A code object is looked up once, and only when it runs in a muted thread. */
-#include "native.h"
+#include "python/src/native.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --gc: each run of the garbage collector is a zone "GC gen N" with what it found as its text, in the thread whose
  * allocation set it off. A C function among gc.callbacks. */
-#include "native.h"
+#include "python/src/native.h"
 
 static struct opscope_site sites[3] = {
     {.struct_size = sizeof sites[0], .name = "GC gen 0", .function = "gc.collect", .file = "(C)"},

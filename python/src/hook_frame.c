@@ -12,7 +12,7 @@
  * the hook takes itself out and the profile function goes on (dearer, no C stack) until that call returns. Other
  * threads are not recorded in the meantime. Where the program has a profile function of its own there, its deep calls
  * are not recorded either. */
-#include "native.h"
+#include "python/src/native.h"
 
 #if PY_VERSION_HEX < 0x030c0000
 
@@ -25,7 +25,7 @@ typedef _PyInterpreterFrame eval_frame_type;
 typedef PyFrameObject eval_frame_type;
 #endif
 
-#include "fast.h"
+#include "python/src/fast.h"
 
 bool hook_is_active, hook_is_fast;
 unsigned hook_active_flags;

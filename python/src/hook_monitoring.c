@@ -8,11 +8,11 @@
  *
  * The tool id is 4 or 3, which are nobody's, and only else the profiler's, 2, without which cProfile refuses to start.
  * Event numbers are read from sys.monitoring.events: they are not the same in all versions. */
-#include "native.h"
+#include "python/src/native.h"
 
 #if PY_VERSION_HEX >= 0x030c0000
 
-#include "fast.h"
+#include "python/src/fast.h"
 
 bool hook_is_active, hook_is_fast;
 unsigned hook_active_flags;

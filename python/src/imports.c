@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One import is one zone, "import NAME". In Python's own import system that is a dozen frames of frozen code between
  * the statement and the module's code; the outermost of them has the name, the others are not recorded. */
-#include "native.h"
+#include "python/src/native.h"
 
 #include <stdlib.h>
 

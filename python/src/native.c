@@ -2,9 +2,9 @@
 /* The module opscope._native: starting and stopping the hooks, and the calls behind the package's API. Each of them
  * does nothing, and costs next to nothing, outside a session. Arguments are checked even then, so that a program
  * behaves the same with and without a profiler. */
-#include "native.h"
+#include "python/src/native.h"
 
-#include "time_calls.h"
+#include "python/src/time_calls.h"
 
 #define FUNCTION(name) static PyObject *name(PyObject *self, PyObject *arguments)
 #define UNUSED_SELF (void)self

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A site for each code object, each line of it, each C function and each frame name. Sites are made under the GIL, at
  * the first event; none of this runs Python code, since a frame-evaluation hook must not. */
-#include "native.h"
+#include "python/src/native.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a thread has open: see native.h. Everything here is the thread's own; nothing runs Python code. */
-#include "native.h"
+#include "python/src/native.h"
 
 #include <pthread.h>
 #include <stdlib.h>

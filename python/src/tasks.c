@@ -8,7 +8,7 @@
  *
  * A process gets MOST_TASKS tracks; tasks after that stay on their threads' tracks. A task is told from another by
  * address and name, so one that is made at the address of a dead one of the same name goes on in its track. */
-#include "native.h"
+#include "python/src/native.h"
 
 #include "base/hash.h"
 

@@ -2,7 +2,7 @@
 /* The calling loop of `opscope overhead`: calls a Python callable again and again from C, so that no bytecode lies
  * between the calls, and takes the time around the burst. The result of a call is dropped in the loop, as in a program
  * that does not keep it. Also the calibration ops, and a call of nothing that says what the loop itself costs. */
-#include "time_calls.h"
+#include "python/src/time_calls.h"
 
 #include "base/clock.h"
 #include "measure/calibration.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a text from outside UTF-8? present/utf8.h shows what is not. */
+/* Is a text from outside UTF-8? text/utf8.h shows what is not. */
 #ifndef OPSCOPE_BASE_UTF8_VALID_H
 #define OPSCOPE_BASE_UTF8_VALID_H
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 #define CONFIG_NAME "opscope.toml"
 

@@ -16,9 +16,9 @@
 #ifndef OPSCOPE_CLI_CHECK_CONFIG_H
 #define OPSCOPE_CLI_CHECK_CONFIG_H
 
-#include "analyze/diff_check.h"
+#include "analyze/diff/check.h"
 #include "base/text_list.h"
-#include "import/toml.h"
+#include "text/toml.h"
 
 struct check_config {
     struct toml toml;

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "present/diff_table.h"
+#include "present/diff/table.h"
 #include "present/format.h"
 #include "present/junit.h"
-#include "present/report.h"
+#include "present/document.h"
 
 #define CAUSES 5u /* rows of the comparison that are named when something failed */
 

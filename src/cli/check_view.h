@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_CLI_CHECK_VIEW_H
 #define OPSCOPE_CLI_CHECK_VIEW_H
 
-#include "analyze/diff_check.h"
+#include "analyze/diff/check.h"
 #include "present/output.h"
 
 struct check_view {

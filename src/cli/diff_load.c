@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/perf.h"
+#include "analyze/report/report.h"
 #include "cli/machine_files.h"
 #include "cli/overhead_load.h"
 #include "import/op_rows.h"
 #include "import/overhead_csv.h"
-#include "import/tenstorrent_trace.h"
+#include "import/tenstorrent/trace.h"
 #include "trace/reader.h"
 
 int diff_sources_begin(struct diff_sources *sources, struct error *err)

@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_CLI_DIFF_LOAD_H
 #define OPSCOPE_CLI_DIFF_LOAD_H
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "analyze/machine.h"
 
 struct diff_sources {

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "present/diff_html.h"
-#include "present/diff_table.h"
+#include "present/diff/html.h"
+#include "present/diff/table.h"
 #include "present/format.h"
-#include "present/report.h"
-#include "present/utf8.h"
+#include "present/document.h"
+#include "text/utf8.h"
 
 #define ROWS_SHOWN 20u
 #define GROUPS_SHOWN 12u

@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_CLI_DIFF_VIEW_H
 #define OPSCOPE_CLI_DIFF_VIEW_H
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "present/output.h"
 
 struct diff_command_options {

@@ -1,212 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help: the text for a terminal, wrapped to its width, from a command's table. */
+/* opscope help: the help of a command as text, man page or markdown. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/command/command.h"
 
-#define WIDEST_TEXT 100u /* lines of prose longer than this are hard to read */
-#define OPTION_COLUMN 26u
-
-static void heading(struct bytes *out, const char *title, bool is_coloured)
-{
-    bytes_append_format(out, is_coloured ? "\n\033[1m%s\033[0m\n" : "\n%s\n", title);
-}
-
-/* Appends words with line breaks; the first line begins at column `at`, the others at `indent`. */
-static void wrap(struct bytes *out, const char *text, size_t length, unsigned at, unsigned indent,
-                 unsigned width)
-{
-    size_t i = 0;
-    bool is_line_start = true;
-    while (i < length) {
-        while (i < length && (text[i] == ' ' || text[i] == '\n'))
-            i++;
-        size_t begin = i;
-        while (i < length && text[i] != ' ' && text[i] != '\n')
-            i++;
-        unsigned word = (unsigned)(i - begin);
-        if (word == 0)
-            break;
-        if (!is_line_start && at + 1 + word > width) {
-            bytes_append_format(out, "\n%*s", (int)indent, "");
-            at = indent;
-            is_line_start = true;
-        }
-        if (!is_line_start) {
-            bytes_append_text(out, " ");
-            at++;
-        }
-        bytes_append(out, text + begin, word);
-        at += word;
-        is_line_start = false;
-    }
-    bytes_append_text(out, "\n");
-}
-
-bool help_next_paragraph(const char **text, const char **begin, size_t *length, bool *is_verbatim)
-{
-    const char *at = *text;
-    while (*at == '\n')
-        at++;
-    if (!*at)
-        return false;
-    const char *end = strstr(at, "\n\n");
-    if (!end)
-        end = at + strlen(at);
-    *begin = at;
-    *length = (size_t)(end - at);
-    *is_verbatim = *at == ' ';
-    *text = end;
-    return true;
-}
-
-static void paragraphs(struct bytes *out, const char *text, unsigned width)
-{
-    const char *begin;
-    size_t length;
-    bool is_verbatim;
-    while (help_next_paragraph(&text, &begin, &length, &is_verbatim)) {
-        bytes_append_text(out, "\n");
-        if (is_verbatim) {
-            bytes_append(out, begin, length);
-            bytes_append_text(out, "\n");
-        } else {
-            wrap(out, begin, length, 0, 0, width);
-        }
-    }
-}
-
-void help_option_label(const struct command_option *option, struct bytes *out)
-{
-    if (option->letter)
-        bytes_append_format(out, "-%c, ", option->letter);
-    bytes_append_format(out, "--%s", option->name);
-    if (option->type != OPTION_FLAG)
-        bytes_append_format(out, " %s", option->argument);
-}
-
-void help_option_text(const struct command_option *option, struct bytes *out)
-{
-    bytes_append_text(out, option->help);
-    if (option->choices && option->type == OPTION_CHOICE) {
-        bytes_append_text(out, " One of: ");
-        for (size_t i = 0; option->choices[i]; i++)
-            bytes_append_format(out, "%s%s", i ? ", " : "", option->choices[i]);
-        bytes_append_text(out, ".");
-    }
-}
-
-/* "  label       text, wrapped" */
-static void definition(struct bytes *out, const struct bytes *label, const char *text, size_t length,
-                       unsigned column, unsigned width)
-{
-    unsigned at = 2 + (unsigned)label->length;
-    bytes_append_text(out, "  ");
-    bytes_append(out, label->data, label->length);
-    if (at + 2 > column) {
-        bytes_append_format(out, "\n%*s", (int)column, "");
-    } else {
-        bytes_append_format(out, "%*s", (int)(column - at), "");
-    }
-    wrap(out, text, length, column, column, width);
-}
-
-static void option_tables(struct bytes *out, const struct command *command, unsigned width, bool is_coloured)
-{
-    struct bytes label = {0}, text = {0};
-    for (const struct option_use *use = command->options; use->table; use++) {
-        heading(out, use->table->title, is_coloured);
-        for (const struct command_option *option = use->table->options; option->name; option++) {
-            if (option->is_hidden)
-                continue;
-            bytes_clear(&label);
-            bytes_clear(&text);
-            if (!option->letter)
-                bytes_append_text(&label, "    ");
-            help_option_label(option, &label);
-            help_option_text(option, &text);
-            definition(out, &label, (const char *)text.data, text.length, OPTION_COLUMN, width);
-        }
-    }
-    bytes_free(&label);
-    bytes_free(&text);
-}
-
-static void one_definition(struct bytes *out, const char *label_text, const char *text, unsigned column,
-                           unsigned width)
-{
-    struct bytes label = {0};
-    bytes_append_text(&label, label_text);
-    definition(out, &label, text, strlen(text), column, width);
-    bytes_free(&label);
-}
-
-static const struct command_exit usual_exits[] = {
-    {EXIT_OK, "success"},
-    {EXIT_USAGE, "bad input or usage"},
-    {0, NULL},
+struct help_options {
+    bool man, markdown;
+    const char *man_all, *markdown_all;
 };
 
-const struct command_exit *help_exits(const struct command *command)
+static int write_file(const char *folder, const char *name, const char *ending, const struct bytes *text,
+                      struct error *err)
 {
-    return command->exits ? command->exits : usual_exits;
+    char *path = NULL;
+    struct output output;
+    if (asprintf(&path, "%s/%s%s", folder, name, ending) < 0)
+        return error_set_errno(err, ENOMEM, "%s", folder);
+    struct output_options options = {.output = path};
+    int result = output_open(&output, &options, err);
+    if (result == 0) {
+        fwrite(text->data, 1, text->length, output.stream);
+        result = output_finish(&output, err);
+    }
+    free(path);
+    return result;
 }
 
-void command_help_text(const struct command *command, unsigned width, bool is_coloured, struct bytes *out)
+/* opscope.1, opscope-run.1 ... or README.md, run.md ... */
+static int write_all(const char *folder, bool is_man, struct error *err)
 {
-    if (width > WIDEST_TEXT || width == 0)
-        width = WIDEST_TEXT;
-    if (width < 40)
-        width = 40;
-    for (size_t i = 0; command->usage[i]; i++)
-        bytes_append_format(out, "%s opscope %s %s\n", i ? "      " : "Usage:", command->name,
-                            command->usage[i]);
-    bytes_append_format(out, "\n%s.\n", command->summary);
-    paragraphs(out, command->description, width);
-    if (command->arguments)
-        heading(out, "Arguments", is_coloured);
-    for (const struct command_argument *argument = command->arguments; argument && argument->name; argument++)
-        one_definition(out, argument->name, argument->help, OPTION_COLUMN, width);
-    option_tables(out, command, width, is_coloured);
-    heading(out, "Exit status", is_coloured);
-    for (const struct command_exit *status = help_exits(command); status->meaning; status++) {
-        char code[16];
-        snprintf(code, sizeof code, "%d", status->code);
-        one_definition(out, code, status->meaning, 8, width);
+    struct bytes text = {0};
+    const struct command *command;
+    if (is_man)
+        program_man_page(&text);
+    else
+        program_markdown(&text);
+    int result = write_file(folder, is_man ? "opscope" : "README", is_man ? ".1" : ".md", &text, err);
+    for (size_t i = 0; result == 0 && (command = command_at(i)); i++) {
+        char name[64];
+        if (command->is_hidden)
+            continue;
+        bytes_clear(&text);
+        if (is_man)
+            command_man_page(command, &text);
+        else
+            command_markdown(command, &text);
+        snprintf(name, sizeof name, is_man ? "opscope-%s" : "%s", command->name);
+        result = write_file(folder, name, is_man ? ".1" : ".md", &text, err);
     }
-    if (command->examples)
-        heading(out, "Examples", is_coloured);
-    for (const struct command_example *example = command->examples; example && example->command; example++) {
-        bytes_append_format(out, "  %s\n      ", example->command);
-        wrap(out, example->meaning, strlen(example->meaning), 6, 6, width);
-    }
-    if (command->see_also) {
-        bytes_append_text(out, "\nSee also:");
-        for (size_t i = 0; command->see_also[i]; i++)
-            bytes_append_format(out, "%s opscope %s", i ? "," : "", command->see_also[i]);
-        bytes_append_text(out, "\n");
-    }
+    bytes_free(&text);
+    return result;
 }
 
-void program_help_text(unsigned width, bool is_coloured, struct bytes *out)
+static void one_page(const struct command *about, const struct help_options *options, struct bytes *text)
 {
-    const char *const groups[] = {COMMAND_GROUP_RECORD, COMMAND_GROUP_LOOK, COMMAND_GROUP_HELP};
-    if (width > WIDEST_TEXT || width == 0)
-        width = WIDEST_TEXT;
-    bytes_append_text(out, "Usage: opscope COMMAND [options] [arguments]\n"
-                           "       opscope --version | --help\n\n");
-    wrap(out, PROGRAM_SUMMARY, strlen(PROGRAM_SUMMARY), 0, 0, width);
-    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
-        heading(out, groups[g], is_coloured);
-        const struct command *command;
-        for (size_t i = 0; (command = command_at(i)); i++) {
-            if (!command->is_hidden && strcmp(command->group, groups[g]) == 0)
-                one_definition(out, command->name, command->summary, 16, width);
-        }
-    }
-    bytes_append_text(out,
-                      "\nopscope COMMAND --help explains a command; opscope help COMMAND does the same.\n");
+    unsigned width = output_terminal_width(STDOUT_FILENO);
+    bool is_coloured = output_may_colour(stdout, OUTPUT_COLOR_AUTO);
+    if (options->man && about)
+        command_man_page(about, text);
+    else if (options->man)
+        program_man_page(text);
+    else if (options->markdown && about)
+        command_markdown(about, text);
+    else if (options->markdown)
+        program_markdown(text);
+    else if (about)
+        command_help_text(about, width, is_coloured, text);
+    else
+        program_help_text(width, is_coloured, text);
 }
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct help_options options = {0};
+    struct command_line line;
+    struct error err = {0};
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (options.man_all && write_all(options.man_all, true, &err) != 0)
+        return command_fail(command, &err);
+    if (options.markdown_all && write_all(options.markdown_all, false, &err) != 0)
+        return command_fail(command, &err);
+    if (options.man_all || options.markdown_all)
+        return EXIT_OK;
+    const struct command *about = line.count ? command_find(line.values[0]) : NULL;
+    if (line.count && !about)
+        return command_usage_error(command, "no command is called '%s'", line.values[0]);
+    struct bytes text = {0};
+    one_page(about, &options, &text);
+    fwrite(text.data, 1, text.length, stdout);
+    bytes_free(&text);
+    return EXIT_OK;
+}
+
+static const struct command_option help_options[] = {
+    {.name = "man",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct help_options, man),
+     .help = "Print the man page (roff): opscope help --man zones | man -l -"},
+    {.name = "markdown",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct help_options, markdown),
+     .help = "Print the page as markdown."},
+    {.name = "man-all",
+     .type = OPTION_TEXT,
+     .argument = "FOLDER",
+     .offset = OPTION_FIELD(struct help_options, man_all),
+     .is_hidden = true,
+     .help = "Write all man pages into a folder."},
+    {.name = "markdown-all",
+     .type = OPTION_TEXT,
+     .argument = "FOLDER",
+     .offset = OPTION_FIELD(struct help_options, markdown_all),
+     .is_hidden = true,
+     .help = "Write all pages as markdown into a folder."},
+    {0},
+};
+
+static const struct option_table help_table = {"Options", help_options};
+
+static const struct command_argument arguments[] = {
+    {.name = "COMMAND", .kind = ARGUMENT_COMMAND, .is_optional = true, .help = "The command to explain."},
+    {0},
+};
+
+const struct command command_help = {
+    .name = "help",
+    .group = COMMAND_GROUP_HELP,
+    .summary = "Explain a command",
+    .usage = (const char *const[]){"[--man | --markdown] [COMMAND]", NULL},
+    .description = "Without a command, lists them all. opscope COMMAND --help prints the same text.",
+    .options = {{&help_table, 0}},
+    .arguments = arguments,
+    .see_also = (const char *const[]){"completion", NULL},
+    .run = run,
+};

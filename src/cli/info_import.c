@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope info: what an import could not read or join. */
 #include "cli/info_tables.h"
-#include "import/tenstorrent_trace.h"
+#include "import/tenstorrent/trace.h"
 
 struct notes {
     struct view *view;

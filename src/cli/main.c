@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "cli/command.h"
+#include "cli/command/command.h"
 #include "opscope/opscope.h"
 #include "trace/format.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "cli/ops_rows.h"
-#include "import/file_map.h"
-#include "import/tenstorrent.h"
-#include "import/tenstorrent_per_core.h"
-#include "present/report.h"
+#include "text/file_map.h"
+#include "import/tenstorrent/tenstorrent.h"
+#include "import/tenstorrent/per_core.h"
+#include "present/document.h"
 
 static void append_label(struct bytes *out, const struct tt_core *core, const char *between)
 {

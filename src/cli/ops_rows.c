@@ -15,10 +15,10 @@
 #include "import/op_check.h"
 #include "import/op_columns.h"
 #include "import/op_rows.h"
-#include "import/tenstorrent.h"
+#include "import/tenstorrent/tenstorrent.h"
 #include "present/format.h"
-#include "present/report.h"
-#include "present/utf8.h"
+#include "present/document.h"
+#include "text/utf8.h"
 
 #define WRITE_SIZE ((size_t)256 << 10)
 

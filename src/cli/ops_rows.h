@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_CLI_OPS_ROWS_H
 #define OPSCOPE_CLI_OPS_ROWS_H
 
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 enum { OPS_SOURCE_AUTO, OPS_SOURCE_REPORT, OPS_SOURCE_LOG };
 

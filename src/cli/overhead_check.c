@@ -15,7 +15,7 @@
 #include "cli/overhead_load.h"
 #include "cli/overhead_verdict.h"
 #include "present/output.h"
-#include "present/overhead_csv.h"
+#include "present/overhead/csv.h"
 
 #define DEFAULT_PATIENCE_NS UINT64_C(60000000000)
 #define ROUND_REPEATS 10u

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/overhead.h"
-#include "analyze/overhead_gate.h"
-#include "cli/command.h"
+#include "analyze/overhead/overhead.h"
+#include "analyze/overhead/gate.h"
+#include "cli/command/command.h"
 #include "measure/measure.h"
 
 struct overhead_check_options {

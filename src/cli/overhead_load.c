@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/overhead_columns.h"
+#include "analyze/overhead/columns.h"
 #include "import/overhead_csv.h"
 
 static bool is_text(struct overhead_csv_text text, const char *other)

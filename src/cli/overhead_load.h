@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_CLI_OVERHEAD_LOAD_H
 #define OPSCOPE_CLI_OVERHEAD_LOAD_H
 
-#include "analyze/overhead.h"
+#include "analyze/overhead/overhead.h"
 #include "base/error.h"
 
 /* *run is made anew, sorted by name, and freed by the caller, also after an error. */

@@ -10,9 +10,9 @@
 #include "cli/overhead_load.h"
 #include "present/format.h"
 #include "present/junit.h"
-#include "present/overhead_html.h"
-#include "present/overhead_tables.h"
-#include "present/report.h"
+#include "present/overhead/html.h"
+#include "present/overhead/tables.h"
+#include "present/document.h"
 
 /* --- verdicts --- */
 

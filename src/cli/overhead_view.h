@@ -3,8 +3,8 @@
 #ifndef OPSCOPE_CLI_OVERHEAD_VIEW_H
 #define OPSCOPE_CLI_OVERHEAD_VIEW_H
 
-#include "analyze/overhead.h"
-#include "present/report.h"
+#include "analyze/overhead/overhead.h"
+#include "present/document.h"
 
 struct overhead_view {
     bool has_native; /* a trace was recorded */

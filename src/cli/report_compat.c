@@ -4,7 +4,7 @@
 
 #include "cli/report_files.h"
 #include "present/output.h"
-#include "present/perf_compat.h"
+#include "compat/tt_perf_report_1_2_4/compat.h"
 
 static struct perf_compat_look look_of(const struct report_options *options, FILE *out)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "present/output.h"
-#include "present/perf_svg.h"
+#include "present/report/svg.h"
 
 int report_write_file(const char *path, report_writer *write, const struct perf *perf,
                       const struct report_options *options, struct error *err)

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/perf_host.h"
+#include "analyze/report/host.h"
 #include "import/op_rows.h"
-#include "import/tenstorrent_trace.h"
+#include "import/tenstorrent/trace.h"
 
 /* 2024's headers call a size INPUT_0_W; newer ones INPUT_0_W_PAD[LOGICAL]. */
 static bool has_padded_sizes(const struct op_rows *rows)

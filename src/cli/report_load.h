@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_CLI_REPORT_LOAD_H
 #define OPSCOPE_CLI_REPORT_LOAD_H
 
-#include "analyze/perf.h"
+#include "analyze/report/report.h"
 #include "base/error.h"
 
 struct trace;

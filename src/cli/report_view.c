@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/perf_advice.h"
+#include "analyze/report/advice.h"
 #include "cli/report_files.h"
 #include "present/format.h"
 #include "present/output.h"
-#include "present/perf_html.h"
-#include "present/perf_compat.h"
-#include "present/perf_table.h"
-#include "present/report.h"
+#include "present/report/html.h"
+#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "present/report/table.h"
+#include "present/document.h"
 
 #define ADVICE_LINES 15u
 #define PAGE_ROWS_MAX 5000u

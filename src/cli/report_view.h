@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/perf.h"
+#include "analyze/report/report.h"
 #include "base/error.h"
 
 struct report_options {

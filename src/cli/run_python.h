@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/text_list.h"
-#include "cli/command.h"
+#include "cli/command/command.h"
 
 enum run_python_trace { RUN_PYTHON_AUTO, RUN_PYTHON_OFF, RUN_PYTHON_LINES };
 

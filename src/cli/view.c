@@ -13,7 +13,7 @@
 #include "analyze/losses.h"
 #include "base/intern.h"
 #include "present/format.h"
-#include "present/utf8.h"
+#include "text/utf8.h"
 
 #define NAMED_OPEN_ZONES 3u
 #define NAME_COLUMNS 40u /* of a name in a sentence */

@@ -5,8 +5,8 @@
 #define OPSCOPE_CLI_VIEW_H
 
 #include "base/bytes.h"
-#include "cli/command.h"
-#include "present/report.h"
+#include "cli/command/command.h"
+#include "present/document.h"
 #include "trace/reader.h"
 
 struct view {

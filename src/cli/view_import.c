@@ -8,7 +8,7 @@
 #include "base/leftovers.h"
 #include "cli/ops_rows.h"
 #include "cli/view.h"
-#include "import/tenstorrent_trace.h"
+#include "import/tenstorrent/trace.h"
 
 bool view_is_import(const char *path)
 {

@@ -8,7 +8,7 @@
 #include "analyze/clockquality.h"
 #include "analyze/linestats.h"
 #include "cli/zones_views.h"
-#include "import/source_text.h"
+#include "text/source_text.h"
 #include "present/format.h"
 
 #define SHOWN_GAP 6u /* more lines than this without a hit are left out */

@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 #include "base/intern.h"
 #include "import/ops_csv.h"
-#include "import/tenstorrent.h"
-#include "import/tenstorrent_trace.h"
+#include "import/tenstorrent/tenstorrent.h"
+#include "import/tenstorrent/trace.h"
 
 #define NOTICES_MAX 64u
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "import/csv.h"
+#include "text/csv.h"
 
 struct ops_csv {
     struct csv_reader reader;

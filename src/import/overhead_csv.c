@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/intern.h"
-#include "import/csv.h"
+#include "text/csv.h"
 
 #define LONGEST_NUMBER 64u
 #define LONGEST_SHOWN 40 /* of a cell in a message */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "import/recorded_read.h"
-#include "import/tenstorrent_parse.h"
+#include "import/tenstorrent/parse.h"
 
 #define FIRST_HOST_ID (UINT64_C(1) << 31) /* as the vendor numbers ops that run on the host */
 #define DEVICE_BITS 10u

@@ -16,7 +16,7 @@
 #ifndef OPSCOPE_IMPORT_RECORDED_JOIN_H
 #define OPSCOPE_IMPORT_RECORDED_JOIN_H
 
-#include "import/tenstorrent_model.h"
+#include "import/tenstorrent/model.h"
 #include "trace/reader.h"
 
 /* Before the devices' files are read. True in *is_host when the model's ops are now the recorded ones, so that

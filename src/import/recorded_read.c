@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/python_text.h"
-#include "import/tenstorrent_parse.h"
+#include "text/python_text.h"
+#include "import/tenstorrent/parse.h"
 
 /* --- rows of the trace --- */
 

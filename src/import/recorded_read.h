@@ -9,7 +9,7 @@
 #ifndef OPSCOPE_IMPORT_RECORDED_READ_H
 #define OPSCOPE_IMPORT_RECORDED_READ_H
 
-#include "import/tenstorrent_model.h"
+#include "import/tenstorrent/model.h"
 #include "trace/reader.h"
 
 /* Calls `row` with each row of the blocks of a type until it says false. */

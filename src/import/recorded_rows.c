@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "import/recorded_read.h"
-#include "import/tenstorrent_join.h"
-#include "import/tenstorrent_row_writer.h"
-#include "import/tenstorrent_trace.h"
+#include "import/tenstorrent/join.h"
+#include "import/tenstorrent/row_writer.h"
+#include "import/tenstorrent/trace.h"
 
 struct op {
     uint64_t call, start_ns, duration_ns;

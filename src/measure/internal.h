@@ -5,9 +5,9 @@
 
 #include <limits.h>
 
-#include "analyze/overhead_native.h"
+#include "analyze/overhead/native.h"
 #include "base/bytes.h"
-#include "import/json_read.h"
+#include "text/json_read.h"
 #include "measure/measure.h"
 #include "measure/worker.h"
 

@@ -14,7 +14,7 @@
 #ifndef OPSCOPE_MEASURE_MEASURE_H
 #define OPSCOPE_MEASURE_MEASURE_H
 
-#include "analyze/overhead.h"
+#include "analyze/overhead/overhead.h"
 #include "base/error.h"
 #include "base/text_list.h"
 

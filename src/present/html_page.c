@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "present/utf8.h"
+#include "text/utf8.h"
 
 static const char page_style[] =
     ":root{color-scheme:light dark;--line:#d5d7dd;--soft:#f4f5f8;--good:#1d7f45;--warn:#a86500;--bad:#bb2d2d}\n"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "present/utf8.h"
+#include "text/utf8.h"
 
 /* A character that XML 1.0 cannot hold at all, not even as a reference. */
 static bool is_forbidden(uint32_t character)

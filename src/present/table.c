@@ -11,7 +11,7 @@
 
 #include "base/checked.h"
 #include "present/format.h"
-#include "present/utf8.h"
+#include "text/utf8.h"
 
 void table_init(struct table *table, const char *name, const struct table_column *columns,
                 size_t column_count)

@@ -20,7 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "present/json.h"
+#include "text/json_write.h"
 
 enum table_type {
     TABLE_TEXT,

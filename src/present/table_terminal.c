@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "present/table.h"
-#include "present/utf8.h"
+#include "text/utf8.h"
 
 #define GAP 2u
 #define NARROWEST_TEXT 4u

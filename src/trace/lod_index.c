@@ -2,7 +2,7 @@
 /* Made when the first window is drawn: the directories of all LOD blocks, the stretches of the file that
  * they stand for, and the zone blocks of each track. A level of a stretch counts only when all its parts are
  * there; so after damage, or in a file that still grows, drawing falls back to the blocks themselves. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "trace/writer.h"
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 static bool is_held(const char *path)
 {

@@ -3,7 +3,7 @@
  *
  * The file is read with pread into memory of our own: a mapping would be killed by SIGBUS when someone
  * truncates the file, and saves nothing that can be measured on blocks of 4 to 64 KiB. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

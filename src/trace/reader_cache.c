@@ -6,7 +6,7 @@
  * in a virtual machine, against 50 us). So chunks of a few sizes are kept and used again, and the cache
  * grows slowly, 32 KiB a drawing on average: a first look at a new window decodes many blocks into little
  * memory. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Device ticks to host nanoseconds: straight lines between a clock's sync points, extended at both ends,
  * never drawn across a break. Integer arithmetic throughout: a 128-bit product, never a double, which would
  * lose nanoseconds after 104 days. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Definitions: read from all DEFINITIONS blocks when the trace is opened, then given ids that are unique in
  * the trace. The first source keeps its ids (a hole becomes a "?"); those of further sources, or ids that are
  * absurdly sparse, become dense behind them. A definition that comes again replaces the earlier one. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The index of a file: segment after segment, each by the checkpoint that its header slots name. A finished
  * segment needs nothing else. Of one that still grows (or whose writer died) the blocks behind the newest
  * checkpoint are walked one by one, up to the first that is not whole. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

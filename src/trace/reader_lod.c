@@ -3,7 +3,7 @@
  * is at most a few pixels, the nodes inside a block where no level above it fits, its zones where even those
  * are too coarse. What falls on one pixel becomes one row in any case, so a window gives at most two rows a
  * pixel and costs about the same at every zoom. docs/decisions/001-time-levels.md has the measurements. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

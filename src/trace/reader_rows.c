@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows other than zones: columns decoded into one array of 64-bit values, then put together as structs. Times
  * of points, counters, memory events and samples become host times; runs stay in ticks of their track. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * broken tail is cut off, the segment gets its last checkpoint and trailer (and the levels of detail that
  * were still in memory), and the writer goes on in a new segment of the same source, with the same ids,
  * flagged as recovered. The flight recorder's files are taken one after the other. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 /* More processes, tracks, clocks, names or descriptions than any writer gave. */
 #define MAX_ID (UINT32_C(1) << 24)

@@ -2,7 +2,7 @@
 /* The index of a broken file, by a scan from the first byte to the last: every block whose header and columns
  * have their hashes is kept, wherever it lies; between them the scan looks for the next magic number. Trusts
  * no length, no slot and no checkpoint. Reads the whole file once. */
-#include "reader_internal.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <string.h>

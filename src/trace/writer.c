@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The writer's life: open, tick, finish. What a recording costs in memory is bounded: definitions, 96 MiB of
  * open blocks, 64 Ki level-of-detail nodes, and 72 bytes of index a block. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

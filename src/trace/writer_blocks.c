@@ -4,7 +4,7 @@
  *
  * This runs once in 16 Ki zones and is most of what the collector does: about 10 ns a zone, of which zstd
  * takes two thirds. Rows are already in order, so nothing is sorted but the few carried ones. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

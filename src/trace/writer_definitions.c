@@ -3,7 +3,7 @@
  * in DEFINITIONS blocks in front of the block that needs them, and restated in each segment that uses them.
  * A definition that is new or changed is queued at once; one that an earlier segment holds is queued when a
  * row of this segment refers to it. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

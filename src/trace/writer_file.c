@@ -5,7 +5,7 @@
  * that fails, rows stop and are counted; definitions, losses, the last checkpoint and the trailer go into the
  * megabyte, so the file ends whole. Where fallocate is not supported a second file of that size is the
  * reserve, and RLIMIT_FSIZE is treated as the size of the disk. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

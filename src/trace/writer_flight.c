@@ -4,7 +4,7 @@
  *
  * What is dropped is counted, and told in a loss record of the segment written then; when that segment is
  * dropped in turn its loss records are told again, so the sums stay right. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

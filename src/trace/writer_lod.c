@@ -9,7 +9,7 @@
  * Levels are a factor of 2 apart but a zone is in every second one only: a block whose own nodes are of
  * level L is in the levels L + 2, L + 4 and so on, so that each level of its row has a quarter of the nodes
  * of the one below. Even and odd levels are made one after the other. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

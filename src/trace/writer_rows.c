@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows other than zones: gathered by type and clock in 64-bit columns, written as a block when there are many
  * or when they are 2 s old. One list of columns for all types; a type leaves out what it does not have. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

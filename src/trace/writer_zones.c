@@ -5,7 +5,7 @@
  * whose duration or child time needs more than 32 bits, is carried with absolute times instead. A pause
  * longer than 32 bits of ticks starts a new run of the same depth (a rebase). Arrays start small and double,
  * since most threads are short; the memory of all of them is bounded by writing the largest blocks early. */
-#include "writer_internal.h"
+#include "trace/writer_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

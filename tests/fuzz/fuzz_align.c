@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analyze/align.h"
+#include "analyze/diff/align.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/perf.h"
+#include "analyze/report/report.h"
 #include "import/op_check.h"
 #include "import/op_rows.h"
-#include "present/perf_compat.h"
-#include "present/perf_html.h"
-#include "present/perf_table.h"
+#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "present/report/html.h"
+#include "present/report/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/diff.h"
-#include "analyze/perf.h"
+#include "analyze/diff/diff.h"
+#include "analyze/report/report.h"
 #include "import/op_rows.h"
-#include "present/diff_html.h"
-#include "present/diff_table.h"
+#include "present/diff/html.h"
+#include "present/diff/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/source_text.h"
+#include "text/source_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
 

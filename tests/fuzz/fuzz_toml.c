@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/toml.h"
+#include "text/toml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

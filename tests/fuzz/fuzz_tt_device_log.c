@@ -2,10 +2,10 @@
 /* A device log: markers, ops, counters, gaps, statistics, rows. */
 #include <stdint.h>
 
-#include "import/tenstorrent.h"
-#include "import/tenstorrent_join.h"
-#include "import/tenstorrent_per_core.h"
-#include "import/tenstorrent_stats.h"
+#include "import/tenstorrent/tenstorrent.h"
+#include "import/tenstorrent/join.h"
+#include "import/tenstorrent/per_core.h"
+#include "import/tenstorrent/stats.h"
 
 static void read_rows(struct tt_model *model)
 {

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "import/tenstorrent.h"
-#include "import/tenstorrent_host.h"
-#include "import/tenstorrent_join.h"
-#include "import/tenstorrent_messages.h"
+#include "import/tenstorrent/tenstorrent.h"
+#include "import/tenstorrent/host.h"
+#include "import/tenstorrent/join.h"
+#include "import/tenstorrent/messages.h"
 
 static size_t take(const uint8_t **data, size_t *size)
 {

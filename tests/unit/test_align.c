@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/align.h"
+#include "analyze/diff/align.h"
 
 #define SHORT_MAX 90u
 

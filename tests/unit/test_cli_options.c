@@ -13,11 +13,11 @@
 #include "base/bytes.h"
 
 /* The program's own sources: they are no library. */
-#include "cli/completion.c"
-#include "cli/help.c"
-#include "cli/options.c"
-#include "cli/suggest.c"
-#include "cli/values.c"
+#include "cli/command/completion.c"
+#include "cli/command/help.c"
+#include "cli/command/options.c"
+#include "cli/command/suggest.c"
+#include "cli/command/values.c"
 
 struct options {
     bool fast, json;

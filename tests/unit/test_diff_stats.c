@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/diff_stats.h"
+#include "analyze/diff/stats.h"
 
 static uint64_t random_state = 4711;
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "present/export.h"
+#include "present/export/export.h"
 #include "trace/writer.h"
 
 struct fixture {

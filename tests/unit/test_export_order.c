@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "present/export_order.h"
+#include "present/export/order.h"
 #include "trace/writer.h"
 
 /* --- a trace in the making --- */

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "present/export_events.h"
-#include "present/export_proto.h"
-#include "present/export_spill.h"
+#include "present/export/events.h"
+#include "present/export/proto.h"
+#include "present/export/spill.h"
 
 static void assert_bytes(const struct bytes *got, const void *want, size_t length)
 {

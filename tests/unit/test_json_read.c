@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "import/json_read.h"
-#include "import/tenstorrent_record.h"
+#include "text/json_read.h"
+#include "import/tenstorrent/record.h"
 
 static struct json_document document;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* analyze/overhead.c: the record of a measurement and its statistics. */
+/* analyze/overhead/overhead.c: the record of a measurement and its statistics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/overhead.h"
-#include "analyze/overhead_native.h"
-#include "present/overhead_csv.h"
+#include "analyze/overhead/overhead.h"
+#include "analyze/overhead/native.h"
+#include "present/overhead/csv.h"
 
 static void test_add_find_sort(void **state)
 {

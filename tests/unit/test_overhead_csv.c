@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/overhead.h"
+#include "analyze/overhead/overhead.h"
 #include "import/overhead_csv.h"
-#include "present/overhead_csv.h"
+#include "present/overhead/csv.h"
 
 #define HEADING                                                                                              \
     "op,count,python min dispatch time (ms),python mean dispatch time(ms),python mean dispatch + sync time " \

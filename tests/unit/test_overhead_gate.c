@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/overhead_gate.h"
+#include "analyze/overhead/gate.h"
 
 #define OPS 60u
 #define TRIALS 40u

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/perf.h"
-#include "analyze/perf_advice.h"
-#include "analyze/perf_order.h"
+#include "analyze/report/report.h"
+#include "analyze/report/advice.h"
+#include "analyze/report/order.h"
 
 /* A machine with round numbers: 100 GB/s, 10 cores, HiFi4 1 TFLOP/s a core, LoFi 4, vector 0.1, links of 10 GB/s. */
 static struct machine_set test_machines(void)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "import/python_text.h"
+#include "text/python_text.h"
 
 static void check(struct bytes *out, const char *expected)
 {

@@ -11,7 +11,7 @@
 
 #include "present/format.h"
 #include "present/table.h"
-#include "present/utf8.h"
+#include "text/utf8.h"
 
 enum { NAME, COUNT, TOTAL, SHARE, MEAN, FILE_NAME, COLUMNS };
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "present/json.h"
-#include "present/report.h"
+#include "text/json_write.h"
+#include "present/document.h"
 
 static void assert_json(struct json *json, const char *expected)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "import/toml.h"
+#include "text/toml.h"
 
 static struct toml toml;
 static struct error err;

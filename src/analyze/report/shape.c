@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts that stand behind an op's name, and what is read out of its attributes for them. Attributes look like
+ * {'key': 'value'; 'config': 'Name(a=1;b=(2;3))'}: commas were replaced by semicolons. */
+#include "analyze/report/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void append_cell(struct bytes *out, struct perf_cell cell)
+{
+    bytes_append(out, cell.data, cell.length);
+}
+
+enum { MADE_TYPES = 1, MADE_MATMUL_TYPES };
+
+static void append_types(struct bytes *text, const struct perf_source *source)
+{
+    struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
+                     out = source->tensors[PERF_OUT(0)].type;
+    if (in0.length)
+        append_cell(text, cell_short_type(in0));
+    if (in1.length) {
+        if (in0.length)
+            bytes_append_text(text, ", ");
+        append_cell(text, cell_short_type(in1));
+    }
+    if (out.length) {
+        bytes_append_text(text, text->length ? " => " : "=> ");
+        append_cell(text, cell_short_type(out));
+    }
+}
+
+static void append_matmul_types(struct bytes *text, const struct perf_source *source, bool is_compat)
+{
+    const struct perf_cell none = {is_compat ? "nan" : "?", is_compat ? 3 : 1};
+    struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
+                     out = source->tensors[PERF_OUT(0)].type;
+    if (!is_compat && !source->fidelity.length && !in0.length && !in1.length && !out.length)
+        return; /* nothing is known */
+    append_cell(text, source->fidelity.length ? source->fidelity : none);
+    bytes_append_text(text, " ");
+    append_cell(text, in0.length ? cell_short_type(in0) : none);
+    bytes_append_text(text, " x ");
+    append_cell(text, in1.length ? cell_short_type(in1) : none);
+    bytes_append_text(text, " => ");
+    append_cell(text, out.length ? cell_short_type(out) : none);
+}
+
+static uint32_t types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source,
+                           uint64_t kind)
+{
+    /* The types are known by their ids; an unknown fidelity is a text of its own. */
+    const uint64_t key[6] = {
+        kind,          row->types[0], row->types[1],
+        row->types[2], row->fidelity, row->fidelity == PERF_FIDELITY_UNKNOWN ? source->fidelity.length : 0};
+    struct perf_made_text *made = perf_find_made(perf, key);
+    bool is_own = row->fidelity == PERF_FIDELITY_UNKNOWN && source->fidelity.length;
+    if (made->is_used && !is_own)
+        return made->text;
+    bytes_clear(&perf->scratch);
+    if (kind == MADE_TYPES)
+        append_types(&perf->scratch, source);
+    else
+        append_matmul_types(&perf->scratch, source, perf->options.compat);
+    made->text =
+        perf->scratch.length ? perf_intern(perf, perf->scratch.data, perf->scratch.length) : PERF_NO_TEXT;
+    made->is_used = true;
+    return made->text;
+}
+
+uint32_t perf_types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source)
+{
+    return types_text(perf, row, source, MADE_TYPES);
+}
+
+uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_row *row,
+                                const struct perf_source *source)
+{
+    return types_text(perf, row, source, MADE_MATMUL_TYPES);
+}
+
+void perf_take_program_config(struct perf_row *row, struct perf_cell attributes)
+{
+    if (!cell_has(attributes, "program_config"))
+        return;
+    row->block_w = cell_find_number(attributes, "in0_block_w=");
+    row->subblock_h = cell_find_number(attributes, "out_subblock_h=");
+    row->subblock_w = cell_find_number(attributes, "out_subblock_w=");
+}
+
+/* "window_hw=(3;3); ..." */
+bool perf_conv_window(struct perf_cell attributes, double *height, double *width)
+{
+    struct perf_cell text = cell_before(cell_after(attributes, "window_hw"), "; ");
+    if (text.length < 4)
+        return false;
+    text.data += 2;
+    text.length -= 3;
+    struct perf_cell first = cell_before(text, ";"), second = cell_before(cell_after(text, ";"), ";");
+    return cell_number(first, height) == NUMBER_WHOLE && cell_number(second, width) == NUMBER_WHOLE &&
+           *height > 0 && *width > 0;
+}
+
+/* The number behind "name=" or "name:", up to the next semicolon; "x" where there is none. */
+static void append_number_of(struct bytes *out, struct perf_cell attributes, const char *name)
+{
+    struct perf_cell text = cell_after(attributes, name);
+    double value;
+    if (text.length > 1) {
+        text.data++;
+        text.length--;
+        if (cell_number(cell_before(text, ";"), &value) == NUMBER_WHOLE) {
+            bytes_append_format(out, "%.0f", value);
+            return;
+        }
+    }
+    bytes_append_text(out, "x");
+}
+
+/* Absent counts as on. */
+static bool is_on(struct perf_cell attributes, const char *name)
+{
+    struct perf_cell value = cell_after(attributes, name);
+    return !value.data || (value.length >= 4 && memcmp(value.data, "true", 4) == 0);
+}
+
+void perf_append_conv_marks(struct perf *perf, struct perf_cell attributes)
+{
+    struct bytes *text = &perf->scratch;
+    bytes_append_text(text, " [ABH=");
+    append_number_of(text, attributes, "per_core_out_matrix_height_ntile");
+    bytes_append_text(text, "|");
+    append_number_of(text, attributes, "act_block_h_ntiles");
+    if (is_on(attributes, "enable_act_double_buffer': '"))
+        bytes_append_text(text, " ADB");
+    if (is_on(attributes, "enable_split_reader': '"))
+        bytes_append_text(text, " SR");
+    bytes_append_text(text, "]");
+}
+
+/* The first `count` pieces between semicolons behind "key=", joined by commas. */
+static void append_pieces(struct bytes *out, struct perf_cell attributes, const char *key, unsigned count)
+{
+    struct perf_cell rest = cell_after(attributes, key);
+    if (!rest.data) {
+        bytes_append_text(out, "x");
+        return;
+    }
+    for (unsigned i = 0; i < count && rest.data; i++) {
+        if (i > 0)
+            bytes_append_text(out, ",");
+        append_cell(out, cell_before(rest, ";"));
+        rest = cell_after(rest, ";");
+    }
+}
+
+void perf_append_halo(struct perf *perf, struct perf_cell attributes)
+{
+    struct bytes *text = &perf->scratch;
+    bytes_append_text(text, " w=");
+    append_pieces(text, attributes, "window_hw=", 2);
+    bytes_append_text(text, " s=");
+    append_pieces(text, attributes, "stride_hw=", 2);
+    bytes_append_text(text, " p=");
+    append_pieces(text, attributes, "padding=", 4);
+    bytes_append_text(text, " d=");
+    append_pieces(text, attributes, "dilation_hw=", 2);
+    bytes_append_text(text, " | ");
+    struct perf_cell layout = cell_before(cell_after(attributes, "memory_layout="), ";");
+    if (!layout.data) {
+        bytes_append_text(text, "x");
+        return;
+    }
+    struct perf_cell behind = cell_after(layout, "::");
+    append_cell(text, behind.data ? behind : layout);
+}

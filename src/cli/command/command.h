@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sub-command, declared once. From this one table come the parser, --help, the man page, docs/commands/ and
+ * the completion of three shells, so that they cannot disagree.
+ *
+ * A command is a `const struct command command_NAME` in src/cli/cmd_NAME.c, listed in commands.c. Its run
+ * function fills an options struct with defaults, calls command_parse, and goes on when that returns
+ * COMMAND_CONTINUE:
+ *
+ *     static int run(const struct command *command, int argc, char **argv)
+ *     {
+ *         struct zones_options options = {.top = 0};
+ *         struct command_line line;
+ *         int status = command_parse(command, argc, argv, &options, &line);
+ *         if (status != COMMAND_CONTINUE)
+ *             return status;
+ *
+ * An option names its field by offset; OPTION_FIELD checks nothing, the comment beside each type says what
+ * the field must be. */
+#ifndef OPSCOPE_CLI_COMMAND_COMMAND_H
+#define OPSCOPE_CLI_COMMAND_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/filter.h"
+#include "base/error.h"
+#include "base/text_list.h"
+#include "present/output.h"
+
+enum {
+    COMMAND_CONTINUE = -1, /* command_parse: go on */
+    EXIT_OK = 0,
+    EXIT_NEGATIVE = 1, /* it worked, and the answer is no */
+    EXIT_USAGE = 2,    /* bad input or usage */
+    EXIT_RUN_FAILED = 125,
+};
+
+enum option_type {                  /* the field must be */
+                   OPTION_FLAG,     /* bool */
+                   OPTION_TEXT,     /* const char * */
+                   OPTION_NUMBER,   /* uint64_t; checked against min and max unless both are 0 */
+                   OPTION_SIZE,     /* uint64_t bytes: 4096, 64K, 1.5M, 2GiB (powers of 1024) */
+                   OPTION_DURATION, /* uint64_t ns: 1.5s, 200ms, 10us, 5ns, 2min, 1h; a bare number is seconds
+                                     */
+                   OPTION_TIME,     /* struct trace_time: a duration since the start of the trace, or 50% */
+                   OPTION_CHOICE,   /* unsigned: the index in `choices` */
+                   OPTION_LIST,     /* struct text_list: may be given many times */
+                   OPTION_PERCENT,  /* double: 1.5 or 1.5% */
+};
+
+struct command_option {
+    const char *name; /* long name without the dashes; NULL ends a table */
+    char letter;      /* short form, or 0 */
+    enum option_type type;
+    const char *argument; /* how --help calls the value: "FILE" */
+    size_t offset;        /* of the field in the command's options struct */
+    const char *const
+        *choices; /* OPTION_CHOICE: NULL-terminated; also offered by completion for OPTION_TEXT */
+    uint64_t min, max;
+    bool is_hidden;
+    bool is_file;     /* completion offers file names */
+    const char *help; /* a sentence; --help, man page and docs print it */
+};
+
+/* Options that belong together under one heading. */
+struct option_table {
+    const char *title; /* "Options", "Filters", "Output" */
+    const struct command_option *options;
+};
+
+/* Which options a command takes, and where in its struct the fields of that table begin. */
+struct option_use {
+    const struct option_table *table;
+    size_t offset;
+};
+
+enum argument_kind {
+    ARGUMENT_TRACE,
+    ARGUMENT_FILE,
+    ARGUMENT_FOLDER,
+    ARGUMENT_PROGRAM,
+    ARGUMENT_COMMAND,
+    ARGUMENT_CHOICE
+};
+
+struct command_argument {
+    const char *name; /* "FILE"; NULL ends the list */
+    enum argument_kind kind;
+    bool is_optional;
+    bool is_repeated; /* takes all that follow */
+    const char *const *choices;
+    const char *help;
+};
+
+struct command_exit { /* ended by meaning == NULL */
+    int code;
+    const char *meaning;
+};
+
+struct command_example { /* ended by command == NULL */
+    const char *command;
+    const char *meaning;
+};
+
+struct command {
+    const char *name;
+    const char *group;        /* heading in `opscope --help`: one of the COMMAND_GROUP_ texts */
+    const char *summary;      /* one line, no full stop */
+    const char *const *usage; /* forms without "opscope NAME": "[options] FILE"; NULL-terminated */
+    const char
+        *description; /* paragraphs, separated by an empty line; a line that starts with a space is kept */
+    struct option_use options[6];             /* ended by table == NULL */
+    const struct command_argument *arguments; /* may be NULL */
+    const struct command_exit *exits;         /* NULL: 0 and 2 as everywhere */
+    const struct command_example *examples;
+    const char *const *see_also; /* command names; NULL-terminated */
+    bool stops_at_argument;      /* options end at the first argument, as for `run` */
+    bool is_hidden;
+    int usage_exit; /* status of a usage error; 0 = EXIT_USAGE */
+    int (*run)(const struct command *command, int argc, char **argv);
+};
+
+#define COMMAND_GROUP_RECORD "Record"
+#define COMMAND_GROUP_LOOK "Look"
+#define COMMAND_GROUP_HELP "Help"
+
+#define OPTION_FIELD(type, field) offsetof(type, field)
+
+/* The arguments that are not options, in order. */
+struct command_line {
+    int count;
+    char **values;
+    bool had_separator; /* "--" was given */
+};
+
+/* Parses argv[1..]; argv[0] is the command's name. Returns COMMAND_CONTINUE, or the exit status when there is
+ * nothing left to do: help was printed, or an error was (to stderr). The order of argv changes; the texts in
+ * the options point into it. */
+int command_parse(const struct command *command, int argc, char **argv, void *options,
+                  struct command_line *line);
+
+/* The same without printing: 0, -EINVAL with a sentence in err, or 1 when help was asked for. */
+int command_parse_quiet(const struct command *command, int argc, char **argv, void *options,
+                        struct command_line *line, struct error *err);
+
+/* Prints "opscope NAME: message (see opscope NAME --help)" and returns the command's status for usage errors.
+ */
+int command_usage_error(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints "opscope NAME: message" and returns EXIT_USAGE. */
+int command_fail(const struct command *command, const struct error *err);
+
+/* --- option tables that many commands share --- */
+extern const struct option_table filter_option_table;        /* fields of struct trace_filter_options */
+extern const struct option_table output_option_table;        /* fields of struct output_options */
+extern const struct option_table export_output_option_table; /* --output alone, same struct */
+
+/* --- values, also usable by themselves; 0 or -EINVAL with what was expected in err --- */
+int value_parse_number(const char *text, uint64_t *out, struct error *err);
+int value_parse_size(const char *text, uint64_t *bytes, struct error *err);
+int value_parse_duration(const char *text, uint64_t *ns, struct error *err);
+int value_parse_percent(const char *text, double *percent, struct error *err);
+int value_parse_time(const char *text, struct trace_time *time, struct error *err);
+
+/* --- all commands --- */
+const struct command *command_at(size_t i); /* in the order of `opscope --help`; NULL past the end */
+const struct command *command_find(const char *name);
+
+/* The nearest of a list of words to a mistyped one, or NULL when none is near. */
+const char *suggest_word(const char *typed, const char *const *words, size_t count);
+
+/* --- documents made from the tables --- */
+struct bytes;
+void command_help_text(const struct command *command, unsigned width, bool is_coloured, struct bytes *out);
+void command_man_page(const struct command *command, struct bytes *out);
+void command_markdown(const struct command *command, struct bytes *out);
+void program_help_text(unsigned width, bool is_coloured, struct bytes *out);
+void program_man_page(struct bytes *out);
+void program_markdown(struct bytes *out);
+int completion_script(const char *shell, struct bytes *out); /* bash, zsh, fish; -EINVAL */
+
+#endif

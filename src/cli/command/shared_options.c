@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that many commands take, declared once: which part of a trace, and how the result is written. */
+#include "cli/command/command.h"
+
+#define FILTER(field) OPTION_FIELD(struct trace_filter_options, field)
+#define OUTPUT(field) OPTION_FIELD(struct output_options, field)
+
+static const struct command_option filter_options[] = {
+    {.name = "process",
+     .type = OPTION_LIST,
+     .argument = "PID|NAME",
+     .offset = FILTER(processes),
+     .help = "Only this process: its pid, a word of its command, or a pattern with * and ? over the whole "
+             "command. May be given again for more."},
+    {.name = "thread",
+     .type = OPTION_LIST,
+     .argument = "TID|NAME",
+     .offset = FILTER(threads),
+     .help = "Only this thread or track: its number, its name, or a pattern. May be given again."},
+    {.name = "name",
+     .letter = 'n',
+     .type = OPTION_LIST,
+     .argument = "PATTERN",
+     .offset = FILTER(names),
+     .help = "Only names that match: * stands for any text, ? for one character, [ab] for one of several. "
+             "May be given again."},
+    {.name = "since",
+     .type = OPTION_TIME,
+     .argument = "TIME",
+     .offset = FILTER(since),
+     .help = "Only what ends after this time since the start of the trace: 1.5s, 200ms, 50%."},
+    {.name = "until",
+     .type = OPTION_TIME,
+     .argument = "TIME",
+     .offset = FILTER(until),
+     .help = "Only what begins before this time since the start of the trace."},
+    {.name = "salvage",
+     .type = OPTION_FLAG,
+     .offset = FILTER(salvage),
+     .help = "Read every whole block of a damaged trace and leave out the rest."},
+    {0},
+};
+
+const struct option_table filter_option_table = {"Filters", filter_options};
+
+static const char *const color_choices[] = {"auto", "always", "never", NULL};
+
+static const struct command_option output_options[] = {
+    {.name = "json", .type = OPTION_FLAG, .offset = OUTPUT(json), .help = "Write JSON with exact numbers."},
+    {.name = "csv",
+     .type = OPTION_FLAG,
+     .offset = OUTPUT(csv),
+     .help = "Write CSV (RFC 4180) with exact numbers; the header names the unit."},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = OUTPUT(output),
+     .is_file = true,
+     .help = "Write to FILE, which appears only when it is whole; - is standard output."},
+    {.name = "wide",
+     .letter = 'w',
+     .type = OPTION_FLAG,
+     .offset = OUTPUT(wide),
+     .help = "Show all columns and whole texts, however narrow the terminal."},
+    {.name = "color",
+     .type = OPTION_CHOICE,
+     .argument = "WHEN",
+     .offset = OUTPUT(color),
+     .choices = color_choices,
+     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set."},
+    {0},
+};
+
+const struct option_table output_option_table = {"Output", output_options};
+
+static const struct command_option export_output_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = OUTPUT(output),
+     .is_file = true,
+     .help = "Write to FILE, which appears only when it is whole; - is standard output."},
+    {0},
+};
+
+const struct option_table export_output_option_table = {"Output", export_output_options};

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope diff: what changed between two runs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/diff_load.h"
+#include "cli/diff_view.h"
+
+static int compare(struct diff *diff, const struct command_line *line, size_t a_count,
+                   struct diff_sources *sources, struct error *err)
+{
+    int status = diff_load_side(diff, DIFF_A, line->values, a_count, sources, err);
+    if (!status)
+        status =
+            diff_load_side(diff, DIFF_B, line->values + a_count, (size_t)line->count - a_count, sources, err);
+    if (!status)
+        status = diff_check_kinds(diff, err);
+    return status ? status : diff_finish(diff, err);
+}
+
+/* How many of the arguments stand in front of --against: the parser puts options and arguments apart. */
+static size_t count_before(int argc, const char *const *order, const struct command_line *line)
+{
+    size_t before = 0;
+    int at = 1;
+    while (at < argc && strcmp(order[at], "--against") != 0)
+        at++;
+    for (int i = 0; i < line->count; i++) {
+        for (int k = 1; k < at; k++)
+            before += order[k] == line->values[i];
+    }
+    return before;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct diff_command_options options = {.threshold = 2, .significance = 1};
+    struct command_line line;
+    struct diff_sources sources;
+    struct diff diff;
+    struct error err = {0};
+    const char **order = malloc((size_t)argc * sizeof(char *));
+    if (!order)
+        return command_usage_error(command, "no memory for %d arguments", argc);
+    memcpy(order, argv, (size_t)argc * sizeof(char *));
+    int status = command_parse(command, argc, argv, &options, &line);
+    size_t a_count = status == COMMAND_CONTINUE && options.against ? count_before(argc, order, &line) : 1;
+    free(order);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (!options.against && line.count > 2)
+        return command_usage_error(command, "more than two runs: say which are B's with --against");
+    if (a_count == 0 || a_count >= (size_t)line.count)
+        return command_usage_error(command, options.against
+                                                ? "--against stands between the runs of A and those of B"
+                                                : "the run to compare with is missing: A B");
+    if (options.output.json && options.output.csv)
+        return command_usage_error(command, "--json and --csv exclude each other");
+    if (!(options.significance > 0))
+        return command_usage_error(command, "--significance must be above 0");
+    diff_begin(&diff, &(struct diff_options){.threshold_percent = options.threshold,
+                                             .alpha_percent = options.significance,
+                                             .group_by = (enum diff_group_by)options.group_by,
+                                             .ignore_location = options.ignore_location,
+                                             .ignore_shape = options.ignore_shape,
+                                             .start_signpost = options.start_signpost,
+                                             .end_signpost = options.end_signpost});
+    status = diff_sources_begin(&sources, &err);
+    sources.salvage = options.salvage;
+    if (!status)
+        status = compare(&diff, &line, a_count, &sources, &err);
+    bytes_append_u8(&sources.notes, 0);
+    const char *notes = sources.notes.failed ? "" : (const char *)sources.notes.data;
+    diff_print_notes(command->name, notes);
+    if (!status)
+        status = diff_show(&diff, &options, notes, &err);
+    diff_free(&diff);
+    diff_sources_free(&sources);
+    return status ? command_fail(command, &err) : EXIT_OK;
+}
+
+/* --- the command --- */
+
+#define FIELD(field) OPTION_FIELD(struct diff_command_options, field)
+
+static const char *const group_choices[] = {"op", "category", "location", "layer", NULL};
+static const char *const only_choices[] = {"all", "ops", "zones", NULL};
+
+static const struct command_option match_options[] = {
+    {.name = "against",
+     .type = OPTION_FLAG,
+     .offset = FIELD(against),
+     .help = "Between several runs of A and several of B: changes are tested from run to run."},
+    {.name = "ignore-location",
+     .type = OPTION_FLAG,
+     .offset = FIELD(ignore_location),
+     .help = "Match ops without looking at their place in the source."},
+    {.name = "ignore-shape",
+     .type = OPTION_FLAG,
+     .offset = FIELD(ignore_shape),
+     .help = "Match ops by their names alone: another batch size, another data type."},
+    {.name = "start-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(start_signpost),
+     .help = "Compare the ops after the first signpost of this name, in both runs."},
+    {.name = "end-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(end_signpost),
+     .help =
+         "Compare the ops before the first signpost of this name; the second one where it is also the start."},
+    {.name = "threshold",
+     .type = OPTION_PERCENT,
+     .argument = "PERCENT",
+     .offset = FIELD(threshold),
+     .help = "A change of less than this counts as none (2)."},
+    {.name = "significance",
+     .type = OPTION_PERCENT,
+     .argument = "PERCENT",
+     .offset = FIELD(significance),
+     .help = "How likely noise alone may make such a change for it to count (1)."},
+    {.name = "salvage",
+     .type = OPTION_FLAG,
+     .offset = FIELD(salvage),
+     .help = "Read every whole block of a damaged trace and leave out the rest."},
+    {0},
+};
+
+static const struct command_option show_options[] = {
+    {.name = "only",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .offset = FIELD(only),
+     .choices = only_choices,
+     .help = "Show ops alone or zones alone."},
+    {.name = "group-by",
+     .type = OPTION_CHOICE,
+     .argument = "KEY",
+     .offset = FIELD(group_by),
+     .choices = group_choices,
+     .help = "What the grouped table and the bars of the page sum over."},
+    {.name = "top",
+     .type = OPTION_NUMBER,
+     .argument = "N",
+     .offset = FIELD(top),
+     .min = 1,
+     .help = "Show the N rows that changed most (20 on a terminal, all elsewhere)."},
+    {.name = "all",
+     .letter = 'a',
+     .type = OPTION_FLAG,
+     .offset = FIELD(all),
+     .help = "Show also what did not change, or only within the noise."},
+    {.name = "html",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(html),
+     .is_file = true,
+     .help = "Also write one self-contained page: both runs' bars side by side, and the tables."},
+    {.name = "pairs",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(pairs),
+     .is_file = true,
+     .help = "Also write every op of both runs in order as CSV, those that were matched in one line."},
+    {0},
+};
+
+static const struct option_table match_table = {"What is compared", match_options};
+static const struct option_table show_table = {"What is shown", show_options};
+
+static const struct command_argument arguments[] = {
+    {.name = "A",
+     .kind = ARGUMENT_TRACE,
+     .help = "The run before: a trace, an ops CSV, a log folder or an overhead CSV."},
+    {.name = "B", .kind = ARGUMENT_TRACE, .is_repeated = true, .help = "The run after."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope diff before.opscope after.opscope", "What got slower, faster, new and gone."},
+    {"opscope diff a.csv b.csv --group-by category --html diff.html", "Two ops CSVs, with a page."},
+    {"opscope diff a.opscope b.opscope --only zones --all", "All zones of two traces."},
+    {"opscope diff a1.opscope a2.opscope a3.opscope --against b1.opscope b2.opscope b3.opscope",
+     "Three runs of each, tested from run to run."},
+    {"opscope diff a.csv b.csv --pairs pairs.csv", "Which op was matched with which."},
+    {0},
+};
+
+static const struct command_exit exits[] = {
+    {EXIT_OK, "The runs were compared, whatever changed (opscope check judges)."},
+    {EXIT_USAGE, "Bad input or usage, or files that cannot be compared."},
+    {0},
+};
+
+const struct command command_diff = {
+    .name = "diff",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Compare two runs: what got slower, faster, new or gone",
+    .usage = (const char *const[]){"[options] A B", "[options] A... --against B...", NULL},
+    .description =
+        "Ops are matched as two sequences, so that an op that was inserted or removed does not shift the rest: by "
+        "name, tensors and place in the source, then, between those, by name and tensors, then by name. Zones are "
+        "matched by name, function and file, ops of overhead CSVs by name.\n"
+        "\n"
+        "A row stands for equal ops (name, tensors, place): A and B are their total times, each is the median change "
+        "of one. What happened often enough is tested: slower and faster are changes above the threshold that are not "
+        "noise (signed-rank test over matched ops, rank-sum test over durations of zones). The test sees the spread "
+        "inside the two runs, not from run to run. With fewer than 8 pairs all must agree; what happened once has no "
+        "spread, and the threshold alone decides. new and gone: only in B, only in A; more and fewer: as fast as "
+        "before and called more or less often.\n"
+        "\n"
+        "With several runs of each side (--against) the first ones are matched op by op, and what changed is told "
+        "from the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
+        "fewer by Student's t-test at 1 %.\n"
+        "\n"
+        "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. "
+        "Zones are ranked by the change of their own time, so that a slow zone comes before those around it.",
+    .options = {{&match_table, 0}, {&show_table, 0}, {&output_option_table, FIELD(output)}},
+    .arguments = arguments,
+    .exits = exits,
+    .examples = examples,
+    .see_also = (const char *const[]){"check", "report", "zones", NULL},
+    .run = run,
+};

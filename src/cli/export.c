@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope export: a trace for other people's tools. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/view.h"
+#include "present/export/export.h"
+#include "present/format.h"
+
+#define TRACE_ENDING ".opscope"
+#define PROGRESS_AFTER_NS UINT64_C(500000000)
+#define PROGRESS_EVERY_NS UINT64_C(100000000)
+
+struct export_command_options {
+    struct trace_filter_options filter;
+    struct output_options output;
+    unsigned format, what, unit;
+};
+
+static const char *const format_choices[] = {"chrome", "perfetto", "csv", "speedscope", "collapsed", NULL};
+static const char *const what_choices[] = {"zones", "messages", "counters", "memory",
+                                           "ops",   "runs",     "losses",   NULL};
+static const char *const unit_choices[] = {"ns", "us", NULL};
+
+#define FORMAT_UNSET UINT32_MAX
+#define FORMATS (sizeof format_choices / sizeof format_choices[0] - 1)
+
+struct progress {
+    uint64_t begin_ns, shown_ns;
+    bool is_shown;
+};
+
+static void show_progress(void *context, double share)
+{
+    struct progress *progress = context;
+    uint64_t now_ns = clock_raw_ns();
+    if (now_ns - progress->begin_ns < PROGRESS_AFTER_NS || now_ns - progress->shown_ns < PROGRESS_EVERY_NS)
+        return;
+    fprintf(stderr, "\rexporting: %3.0f %%", 100.0 * share);
+    progress->shown_ns = now_ns;
+    progress->is_shown = true;
+}
+
+static void clear_progress(const struct progress *progress)
+{
+    if (progress->is_shown)
+        fprintf(stderr, "\r%*s\r", 20, "");
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), ending_length = strlen(ending);
+    return length > ending_length && strcmp(text + length - ending_length, ending) == 0;
+}
+
+/* The format that the name of the output asks for; the longest ending that fits (".speedscope.json"). */
+static unsigned format_of(const char *path)
+{
+    unsigned best = FORMAT_UNSET;
+    for (unsigned i = 0; path && i < FORMATS; i++) {
+        if (ends_with(path, export_file_ending(i)) &&
+            (best == FORMAT_UNSET || strlen(export_file_ending(i)) > strlen(export_file_ending(best))))
+            best = i;
+    }
+    return best;
+}
+
+/* NAME.opscope becomes NAME.json, anything else has the ending put behind it. Freed by the caller. */
+static char *default_path(const char *trace_path, enum export_format format)
+{
+    char *path = NULL;
+    if (strcmp(trace_path, "-") == 0)
+        trace_path = "trace" TRACE_ENDING;
+    int length = (int)strlen(trace_path);
+    if (ends_with(trace_path, TRACE_ENDING))
+        length -= (int)strlen(TRACE_ENDING);
+    if (asprintf(&path, "%.*s%s", length, trace_path, export_file_ending(format)) < 0)
+        return NULL;
+    return path;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return a && b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Checks what the tables cannot, and settles format and output. COMMAND_CONTINUE, or the exit status. */
+static int settle(const struct command *command, struct export_command_options *options, const char *path,
+                  char **made_path)
+{
+    const char *output = options->output.output;
+    bool is_to_stdout = !output || strcmp(output, "-") == 0;
+    if (options->format == FORMAT_UNSET)
+        options->format = format_of(output);
+    if (options->format == FORMAT_UNSET)
+        return command_usage_error(command,
+                                   "say which --format: chrome, perfetto, csv, speedscope or collapsed");
+    if (options->what != EXPORT_ROWS_ZONES && options->format != EXPORT_CSV)
+        return command_usage_error(command, "--what goes with --format csv only");
+    if (options->unit != 0 && options->format != EXPORT_COLLAPSED)
+        return command_usage_error(command, "--unit goes with --format collapsed only");
+    if (is_to_stdout && isatty(STDOUT_FILENO)) {
+        if (output && export_is_binary(options->format))
+            return command_usage_error(command,
+                                       "%s is a binary format and standard output is a terminal: name a file "
+                                       "with -o, or pipe it",
+                                       format_choices[options->format]);
+        if (!output) {
+            *made_path = default_path(path, options->format);
+            if (!*made_path)
+                return command_fail(command, &(struct error){ENOMEM, "not enough memory"});
+            options->output.output = *made_path;
+        }
+    }
+    if (is_same_file(options->output.output, path))
+        return command_usage_error(command, "%s is the trace itself", path);
+    return COMMAND_CONTINUE;
+}
+
+/* "12 messages, " behind what is there, unless there are none. */
+static void add_count(struct bytes *text, uint64_t count, const char *what)
+{
+    struct number_text number;
+    if (count)
+        bytes_append_format(text, "%s%s %s%s", text->length ? ", " : "", format_count(&number, count), what,
+                            count == 1 ? "" : "s");
+}
+
+static void say_what_is_lost(const struct command *command, const struct export_counts *counts,
+                             const char *path)
+{
+    struct bytes text = {0};
+    add_count(&text, counts->lost_zones, "zone");
+    add_count(&text, counts->lost_records, "other record");
+    if (text.length)
+        fprintf(stderr, "opscope %s: the recording lost %.*s; see opscope info %s\n", command->name,
+                (int)text.length, (const char *)text.data, path);
+    bytes_free(&text);
+}
+
+/* Formats that have zones and nothing else. */
+static void say_what_is_left_out(const struct command *command, const struct export_command_options *options,
+                                 const struct trace_info *info)
+{
+    struct bytes text = {0};
+    bool has_zones_only = options->format == EXPORT_SPEEDSCOPE || options->format == EXPORT_COLLAPSED;
+    if (has_zones_only) {
+        add_count(&text, info->points, "message");
+        add_count(&text, info->counters, "counter value");
+        add_count(&text, info->memory_events, "memory event");
+        add_count(&text, info->ops, "op");
+        add_count(&text, info->runs, "run");
+    }
+    if (options->format != EXPORT_CSV)
+        add_count(&text, info->samples, "sample");
+    if (text.length)
+        fprintf(stderr, "opscope %s: %s has no room for: %.*s\n", command->name,
+                format_choices[options->format], (int)text.length, (const char *)text.data);
+    bytes_free(&text);
+}
+
+static void say_what_is_there(const struct export_counts *counts, const char *path)
+{
+    struct bytes text = {0};
+    struct number_text size;
+    add_count(&text, counts->zones, "zone");
+    add_count(&text, counts->open_zones, "open zone");
+    add_count(&text, counts->points, "message");
+    add_count(&text, counts->counters, "counter value");
+    add_count(&text, counts->memory_events, "memory event");
+    add_count(&text, counts->ops, "op");
+    add_count(&text, counts->runs, "run");
+    add_count(&text, counts->losses, "loss record");
+    fprintf(stderr, "wrote %s: %.*s (%s)\n", path, text.length ? (int)text.length : 7,
+            text.length ? (const char *)text.data : "no rows", format_bytes(&size, counts->size_bytes));
+    bytes_free(&text);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int write_export(const struct command *command, const struct export_command_options *options,
+                        struct trace *trace, const struct trace_filter *filter, const char *path)
+{
+    struct progress progress = {.begin_ns = clock_raw_ns()};
+    struct export_options how = {
+        .format = options->format,
+        .rows = options->what,
+        .in_microseconds = options->unit == 1,
+        .title = base_name(path),
+        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+        .progress_context = &progress,
+    };
+    struct export_counts counts = {0};
+    struct output output;
+    struct error err = {0};
+    if (output_open(&output, &options->output, &err) != 0)
+        return command_fail(command, &err);
+    int result = export_trace(trace, filter, &how, output.stream, &counts, &err);
+    clear_progress(&progress);
+    if (result != 0) {
+        bool is_reader_gone = result == -EPIPE && !output.path;
+        output_abandon(&output);
+        return is_reader_gone ? EXIT_OK : command_fail(command, &err);
+    }
+    const char *written = output.path ? options->output.output : NULL;
+    if (output_finish(&output, &err) != 0)
+        return command_fail(command, &err);
+    if (written)
+        say_what_is_there(&counts, written);
+    say_what_is_left_out(command, options, trace_get_info(trace));
+    /* A CSV of zones has no row for a loss, nor has a stack. */
+    say_what_is_lost(command, &counts, path);
+    return EXIT_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct export_command_options options = {.format = FORMAT_UNSET};
+    struct command_line line;
+    struct bytes stdin_data = {0};
+    struct trace *trace = NULL;
+    struct trace_filter filter = {0};
+    struct error err = {0};
+    char *made_path = NULL;
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status == COMMAND_CONTINUE)
+        status = settle(command, &options, line.values[0], &made_path);
+    if (status == COMMAND_CONTINUE) {
+        if (view_open_trace(&trace, &stdin_data, line.values[0], options.filter.salvage, &err) != 0 ||
+            trace_filter_resolve(&filter, trace, &options.filter, &err) != 0)
+            status = command_fail(command, &err);
+        else
+            status = write_export(command, &options, trace, &filter, line.values[0]);
+    }
+    trace_filter_free(&filter);
+    trace_close(trace);
+    bytes_free(&stdin_data);
+    free(made_path);
+    return status;
+}
+
+static const struct command_option export_options_table[] = {
+    {.name = "format",
+     .letter = 'f',
+     .type = OPTION_CHOICE,
+     .argument = "FORMAT",
+     .offset = OPTION_FIELD(struct export_command_options, format),
+     .choices = format_choices,
+     .help =
+         "What to write: chrome (trace events as JSON, for chrome://tracing, Perfetto, speedscope), "
+         "perfetto (protobuf, for ui.perfetto.dev), csv, speedscope, collapsed (stacks for flame graphs). "
+         "Taken from the ending of -o FILE when it is not given."},
+    {.name = "what",
+     .type = OPTION_CHOICE,
+     .argument = "ROWS",
+     .offset = OPTION_FIELD(struct export_command_options, what),
+     .choices = what_choices,
+     .help = "csv: which rows; zones unless given. messages are signposts and frames, too."},
+    {.name = "unit",
+     .type = OPTION_CHOICE,
+     .argument = "UNIT",
+     .offset = OPTION_FIELD(struct export_command_options, unit),
+     .choices = unit_choices,
+     .help = "collapsed: weights in ns (the default) or in us, rounded down."},
+    {0},
+};
+
+static const struct option_table export_table = {"Options", export_options_table};
+
+static const struct command_exit exits[] = {
+    {EXIT_OK, "the export is written (also when the trace tells of losses)"},
+    {EXIT_USAGE, "the trace cannot be read, the output cannot be written, or bad usage"},
+    {0, NULL},
+};
+
+static const struct command_example examples[] = {
+    {"opscope export t.opscope -o t.pftrace", "Open t.pftrace at ui.perfetto.dev."},
+    {"opscope export t.opscope --format chrome --since 1s --until 2s -o part.json", "One second of it."},
+    {"opscope export t.opscope --format collapsed | flamegraph.pl --countname ns > t.svg", "A flame graph."},
+    {"opscope export t.opscope --format csv --what counters | head", "Counter values, without a file."},
+    {0},
+};
+
+const struct command command_export = {
+    .name = "export",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Write a trace for other tools: Chrome, Perfetto, CSV, speedscope, flame graphs",
+    .usage = (const char *const[]){"[options] FILE", NULL},
+    .description =
+        "chrome and perfetto hold everything: zones with text, value and source location, messages, "
+        "signposts and "
+        "frames, counters, memory in use by pool, ops with tensors and attributes (in a row of their own "
+        "below "
+        "their thread), device tracks with zones and runs, and what the recording lost as events named "
+        "\"lost N "
+        "zones\". speedscope and collapsed hold zones.\n\n"
+        "Times in chrome, csv and speedscope count from the start of the trace; perfetto has the host's "
+        "monotonic "
+        "nanoseconds. Zones that had not ended are closed when their process or the trace ended, and marked "
+        "open; "
+        "in csv their duration is empty.\n\n"
+        "csv, --what zones: name, file, line, function, process, pid, thread, tid, start_ns, duration_ns, "
+        "self_ns "
+        "(without the zones inside), depth, text, value. Rows are not sorted by time. The other rows have "
+        "their "
+        "columns in the header.\n\n"
+        "collapsed: one line for each stack, program (pid);thread;outer;inner and its self time.\n\n"
+        "With --since and --until, chrome, perfetto and csv hold zones that reach into the window whole; "
+        "speedscope and collapsed cut them at its borders. Zones that --name leaves out are left out of "
+        "stacks, "
+        "too, and their time counts for the zone around them.\n\n"
+        "Without -o the export goes to standard output; when that is a terminal, to FILE with another ending "
+        "(.json, .pftrace, .csv, .speedscope.json, .collapsed), and a line says where.",
+    .options = {{&export_table, 0},
+                {&filter_option_table, OPTION_FIELD(struct export_command_options, filter)},
+                {&export_output_option_table, OPTION_FIELD(struct export_command_options, output)}},
+    .arguments = view_arguments,
+    .exits = exits,
+    .examples = examples,
+    .see_also = (const char *const[]){"info", "zones", "tree", NULL},
+    .run = run,
+};

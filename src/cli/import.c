@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope import: a trace out of what another tool recorded. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/ops_rows.h"
+#include "import/tenstorrent/trace.h"
+#include "present/format.h"
+
+struct import_options {
+    const char *output;
+    unsigned device_source;
+    bool device_only;
+};
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct import_options options = {0};
+    struct command_line line;
+    struct tt_import_counts counts;
+    struct error err = {0};
+    struct number_text ops, runs, zones, signposts, lost;
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (strcmp(line.values[0], "tenstorrent") != 0)
+        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent", line.values[0]);
+    if (line.count != 2)
+        return command_usage_error(command, "a folder, a device log or an ops CSV is expected behind '%s'",
+                                   line.values[0]);
+    if (!options.output)
+        return command_usage_error(command, "-o FILE says where the trace goes");
+    if (!ops_rows_is_source(line.values[1]) && tt_trace_is_imported(line.values[1]))
+        return command_usage_error(command, "%s is a trace already", line.values[1]);
+    struct tt_options how = {.source = (enum tt_device_source)options.device_source,
+                             .is_device_only = options.device_only};
+    if (tt_import(line.values[1], options.output, &how, &counts, &err) != 0)
+        return command_fail(command, &err);
+    fprintf(stderr, "opscope import: %s: %s ops, %s device runs, %s zones, %s signposts\n", options.output,
+            format_count(&ops, counts.ops), format_count(&runs, counts.runs),
+            format_count(&zones, counts.zones), format_count(&signposts, counts.signposts));
+    if (counts.faults)
+        fprintf(stderr, "opscope import: %s things could not be read or joined; see opscope info %s\n",
+                format_count(&lost, counts.faults), options.output);
+    return EXIT_OK;
+}
+
+static const char *const device_sources[] = {"auto", "report", "log", NULL};
+static const char *const kinds[] = {"tenstorrent", NULL};
+
+static const struct command_option import_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct import_options, output),
+     .is_file = true,
+     .help = "The trace to write; it appears only when it is whole."},
+    {.name = "device-source",
+     .type = OPTION_CHOICE,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct import_options, device_source),
+     .choices = device_sources,
+     .help =
+         "Where device times come from: report (cpp_device_perf_report.csv), log (profile_log_device.csv), "
+         "auto (the report where there is one)."},
+    {.name = "device-only",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct import_options, device_only),
+     .help = "Leave the host's ops out."},
+    {0},
+};
+
+static const struct option_table import_table = {"Options", import_options};
+
+static const struct command_argument import_arguments[] = {
+    {.name = "KIND", .kind = ARGUMENT_CHOICE, .choices = kinds, .help = "Whose files: tenstorrent."},
+    {.name = "PATH",
+     .kind = ARGUMENT_FILE,
+     .help =
+         "A folder of logs or the one above its .logs, a profile_log_device.csv, or an ops CSV of any version."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope import tenstorrent generated/profiler -o run.opscope", "A run's logs as one trace."},
+    {"opscope ops run.opscope --csv ops.csv", "Its op table, as the vendor's tool writes it."},
+    {0},
+};
+
+const struct command command_import = {
+    .name = "import",
+    .group = COMMAND_GROUP_RECORD,
+    .summary = "Make a trace of what another tool recorded",
+    .usage = (const char *const[]){"KIND PATH -o FILE", NULL},
+    .description =
+        "Reads logs of another tool into a trace: ops with their tensors and kernels, device runs, device tracks with "
+        "zones, signposts, clocks. Every other command takes such logs directly as well; a trace is smaller, opens "
+        "at once, and holds everything in one file.\n\n"
+        "What cannot be read or joined (a cut message, an op without device data, markers that were dropped) does not "
+        "stop the import: it is kept as far as it goes, counted, and listed by opscope info.",
+    .options = {{&import_table, 0}},
+    .arguments = import_arguments,
+    .examples = examples,
+    .see_also = (const char *const[]){"ops", "info", "export", NULL},
+    .run = run,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope machine: the machines that reports measure against. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/machine_files.h"
+#include "present/document.h"
+
+struct machine_options {
+    struct output_options output;
+};
+
+enum {
+    LIST_NAME,
+    LIST_TITLE,
+    LIST_CORES,
+    LIST_DRAM,
+    LIST_HIFI2,
+    LIST_LINK,
+    LIST_ALIASES,
+    LIST_FROM,
+    LIST_COLUMNS
+};
+
+static const struct table_column list_columns[LIST_COLUMNS] = {
+    [LIST_NAME] = {.key = "name", .title = "name"},
+    [LIST_TITLE] = {.key = "title", .title = "what", .shrink = 20, .drop = 2},
+    [LIST_CORES] = {.key = "worker_cores", .title = "cores", .type = TABLE_REAL},
+    [LIST_DRAM] = {.key = "dram_gb_s", .title = "DRAM GB/s", .type = TABLE_REAL},
+    [LIST_HIFI2] = {.key = "tflops_hifi2", .title = "TFLOP/s HiFi2", .type = TABLE_REAL, .decimals = 1},
+    [LIST_LINK] = {.key = "link_gb_s", .title = "link GB/s", .type = TABLE_REAL},
+    [LIST_ALIASES] = {.key = "aliases", .title = "also", .shrink = 12, .drop = 1},
+    [LIST_FROM] = {.key = "file", .title = "file", .shrink = 12, .drop = 3},
+};
+
+enum { SHOW_KEY, SHOW_VALUE, SHOW_UNIT, SHOW_SOURCE, SHOW_COLUMNS };
+
+static const struct table_column show_columns[SHOW_COLUMNS] = {
+    [SHOW_KEY] = {.key = "figure", .title = "figure"},
+    [SHOW_VALUE] = {.key = "value", .title = "value", .type = TABLE_REAL, .decimals = 4},
+    [SHOW_UNIT] = {.key = "unit", .title = "unit"},
+    [SHOW_SOURCE] = {.key = "source", .title = "source", .shrink = 30},
+};
+
+static void join_aliases(const struct machine *machine, struct bytes *out)
+{
+    bytes_clear(out);
+    for (size_t i = 0; i < machine->alias_count; i++)
+        bytes_append_format(out, "%s%s", i ? ", " : "", machine->aliases[i]);
+    bytes_append_u8(out, 0);
+}
+
+static void show_list(struct report *report, const struct machine_set *set)
+{
+    struct table table;
+    struct bytes aliases = {0};
+    table_init(&table, "machines", list_columns, LIST_COLUMNS);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct machine *machine = &set->machines[i];
+        join_aliases(machine, &aliases);
+        table_add_row(&table);
+        table_set_text(&table, LIST_NAME, machine->name);
+        table_set_text(&table, LIST_TITLE, machine->title);
+        table_set_real(&table, LIST_CORES, machine->worker_cores);
+        table_set_real(&table, LIST_DRAM, machine->dram_gb_s);
+        table_set_real(&table, LIST_HIFI2, machine->tflops_per_core[MACHINE_HIFI2] * machine->worker_cores);
+        table_set_real(&table, LIST_LINK, machine->link_gb_s);
+        table_set_text(&table, LIST_ALIASES, aliases.failed ? "" : (const char *)aliases.data);
+        table_set_text(&table, LIST_FROM, machine->path);
+    }
+    report_table(report, "rows", &table);
+    bytes_free(&aliases);
+    table_free(&table);
+}
+
+static void show_one(struct report *report, const struct machine *machine)
+{
+    struct table table;
+    struct bytes aliases = {0};
+    join_aliases(machine, &aliases);
+    report_text(report, "name", "machine", machine->name);
+    report_text(report, "title", "what", machine->title);
+    report_text(report, "aliases", "also", aliases.failed ? "" : (const char *)aliases.data);
+    report_text(report, "file", "file", machine->path);
+    table_init(&table, "figures", show_columns, SHOW_COLUMNS);
+    for (size_t i = 0; i < machine->figure_count; i++) {
+        const struct machine_figure *figure = &machine->figures[i];
+        table_add_row(&table);
+        table_set_text(&table, SHOW_KEY, figure->key);
+        table_set_real(&table, SHOW_VALUE, figure->value);
+        table_set_text(&table, SHOW_UNIT, figure->unit);
+        table_set_text(&table, SHOW_SOURCE, figure->source);
+    }
+    report_table(report, "rows", &table);
+    bytes_free(&aliases);
+    table_free(&table);
+}
+
+static int show(const struct command *command, const struct machine_options *options,
+                const struct machine_set *set, const struct machine *machine)
+{
+    struct output output;
+    struct report report;
+    struct error err = {0};
+    if (output_open(&output, &options->output, &err) != 0)
+        return command_fail(command, &err);
+    report_begin(&report, &output, "machines");
+    if (machine)
+        show_one(&report, machine);
+    else
+        show_list(&report, set);
+    int status = report_finish(&report, &err);
+    report_free(&report);
+    if (status == 0)
+        status = output_finish(&output, &err);
+    else
+        output_abandon(&output);
+    return status ? command_fail(command, &err) : EXIT_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct machine_options options = {0};
+    struct command_line line;
+    struct machine_set set = {0};
+    const struct machine *machine = NULL;
+    struct error err = {0};
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    bool is_list = strcmp(line.values[0], "list") == 0, is_show = strcmp(line.values[0], "show") == 0;
+    if (!is_list && !is_show)
+        return command_usage_error(command, "'%s': list or show", line.values[0]);
+    if (is_show != (line.count == 2))
+        return command_usage_error(command,
+                                   is_show ? "show needs the name of a machine" : "list takes no name");
+    if (machine_files_read(&set, is_show ? line.values[1] : NULL, &err) != 0) {
+        machine_set_free(&set);
+        return command_fail(command, &err);
+    }
+    if (is_show) {
+        const char *name = line.values[1];
+        machine =
+            machine_file_is_path(name) ? &set.machines[set.newest] : machine_find(&set, name, strlen(name));
+        if (!machine) {
+            machine_set_free(&set);
+            error_set(&err, 2, "there is no machine '%s' (opscope machine list)", name);
+            return command_fail(command, &err);
+        }
+    }
+    status = show(command, &options, &set, machine);
+    machine_set_free(&set);
+    return status;
+}
+
+static const char *const verbs[] = {"list", "show", NULL};
+
+static const struct command_argument arguments[] = {
+    {.name = "list|show",
+     .kind = ARGUMENT_CHOICE,
+     .choices = verbs,
+     .help = "All machines, or one with its sources."},
+    {.name = "NAME",
+     .kind = ARGUMENT_FILE,
+     .is_optional = true,
+     .help = "A machine's name, another name of it, or a file."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope machine list", "What reports can be measured against."},
+    {"opscope machine show p150", "Every figure of one, with where it comes from."},
+    {"opscope machine show ./mine.json", "Check a file of your own."},
+    {0},
+};
+
+const struct command command_machine = {
+    .name = "machine",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "List machines and their peaks, with the source of each figure",
+    .usage = (const char *const[]){"[options] list", "[options] show NAME|FILE", NULL},
+    .description =
+        "A machine is a JSON file with its peaks and the marks from which a report judges. Files of your own in "
+        "~/.config/opscope/machines or in the folder that OPSCOPE_MACHINES names are found, too, and replace one of "
+        "the same name; docs/roofline.md describes the format.",
+    .options = {{&output_option_table, OPTION_FIELD(struct machine_options, output)}},
+    .arguments = arguments,
+    .examples = examples,
+    .see_also = (const char *const[]){"report", NULL},
+    .run = run,
+};

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope ops: calls of accelerator operations with what ran on the device for them. Traces of opscope's own
+ * recorder are shown here; what has a vendor's columns in ops_rows.c. */
+#include <string.h>
+
+#include "analyze/labels.h"
+#include "analyze/opstable.h"
+#include "analyze/pointlist.h"
+#include "cli/ops_rows.h"
+#include "cli/view.h"
+#include "import/op_rows.h"
+#include "import/tenstorrent/trace.h"
+#include "present/format.h"
+
+enum {
+    COLUMN_CALL,
+    COLUMN_PID,
+    COLUMN_PROGRAM,
+    COLUMN_THREAD,
+    COLUMN_NAME,
+    COLUMN_TYPE,
+    COLUMN_DEVICE,
+    COLUMN_START,
+    COLUMN_HOST,
+    COLUMN_RUNS,
+    COLUMN_DEVICE_START,
+    COLUMN_DEVICE_TIME,
+    COLUMN_CORES,
+    COLUMN_INPUTS,
+    COLUMN_OUTPUTS,
+    COLUMN_ATTRIBUTES,
+    COLUMN_KERNELS,
+    COLUMN_LOCATION,
+    COLUMNS
+};
+
+static const struct table_column columns[COLUMNS] = {
+    [COLUMN_CALL] = {.key = "call", .title = "call", .type = TABLE_IDENTIFIER, .drop = 6},
+    [COLUMN_PID] = {.key = "pid", .title = "pid", .type = TABLE_IDENTIFIER, .drop = 8},
+    [COLUMN_PROGRAM] = {.key = "program", .shown = TABLE_DATA_ONLY},
+    [COLUMN_THREAD] = {.key = "thread", .shown = TABLE_DATA_ONLY},
+    [COLUMN_NAME] = {.key = "name", .title = "op", .shrink = 16},
+    [COLUMN_TYPE] = {.key = "type", .title = "type", .drop = 5},
+    [COLUMN_DEVICE] = {.key = "device", .title = "device", .type = TABLE_IDENTIFIER, .drop = 7},
+    [COLUMN_START] = {.key = "start", .title = "start", .type = TABLE_INSTANT, .drop = 3},
+    [COLUMN_HOST] = {.key = "host", .title = "host", .type = TABLE_TIME},
+    [COLUMN_RUNS] = {.key = "runs", .title = "runs", .type = TABLE_INTEGER, .drop = 4},
+    [COLUMN_DEVICE_START] = {.key = "device_start", .type = TABLE_INSTANT, .shown = TABLE_DATA_ONLY},
+    [COLUMN_DEVICE_TIME] = {.key = "device_time", .title = "on device", .type = TABLE_TIME},
+    [COLUMN_CORES] = {.key = "cores", .title = "cores", .type = TABLE_INTEGER, .drop = 2},
+    [COLUMN_INPUTS] = {.key = "inputs", .title = "inputs", .shrink = 24, .drop = 1},
+    [COLUMN_OUTPUTS] = {.key = "outputs", .title = "outputs", .shrink = 16, .drop = 9},
+    [COLUMN_ATTRIBUTES] = {.key = "attributes", .shown = TABLE_DATA_ONLY},
+    [COLUMN_KERNELS] = {.key = "kernels", .shown = TABLE_DATA_ONLY},
+    [COLUMN_LOCATION] = {.key = "location", .shown = TABLE_DATA_ONLY},
+};
+
+static void set_parts(struct view *view, struct table *table, const struct trace_op *op, struct bytes *text)
+{
+    static const struct {
+        uint32_t role;
+        size_t column;
+    } roles[] = {
+        {TRACE_PART_INPUT, COLUMN_INPUTS},         {TRACE_PART_OUTPUT, COLUMN_OUTPUTS},
+        {TRACE_PART_ATTRIBUTE, COLUMN_ATTRIBUTES}, {TRACE_PART_KERNEL, COLUMN_KERNELS},
+        {TRACE_PART_LOCATION, COLUMN_LOCATION},
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+        bytes_clear(text);
+        if (op_table_parts(view->trace, op, roles[i].role, text))
+            table_set_text_length(table, roles[i].column, (const char *)text->data, text->length);
+    }
+}
+
+static void add_row(struct view *view, struct table *table, const struct op_entry *entry, struct bytes *text)
+{
+    const struct trace_op *op = &entry->op;
+    const struct trace_process *process =
+        op->process == TRACE_NONE ? NULL : trace_get_process(view->trace, op->process);
+    char program[64];
+    table_add_row(table);
+    table_set_unsigned(table, COLUMN_CALL, op->call);
+    if (process) {
+        table_set_integer(table, COLUMN_PID, process->pid);
+        table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+    }
+    view_set_track(view, table, COLUMN_THREAD, op->track);
+    table_set_text(table, COLUMN_NAME, trace_get_name(view->trace, op->name)->name);
+    table_set_text(table, COLUMN_TYPE, trace_op_type_text(op->type));
+    if (op->device != TRACE_NONE)
+        table_set_unsigned(table, COLUMN_DEVICE, op->device);
+    table_set_unsigned(table, COLUMN_START, view_since_start(view, op->start_ns));
+    if (op->end_ns) /* else it had not ended */
+        table_set_unsigned(table, COLUMN_HOST, op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0);
+    table_set_unsigned(table, COLUMN_RUNS, entry->run_count);
+    if (entry->run_count) {
+        table_set_unsigned(table, COLUMN_DEVICE_START, view_since_start(view, entry->device_start_ns));
+        table_set_unsigned(table, COLUMN_DEVICE_TIME, entry->device_ns);
+        table_set_unsigned(table, COLUMN_CORES, entry->cores);
+    }
+    set_parts(view, table, op, text);
+}
+
+static void add_signpost(struct view *view, struct table *table, const struct point_list *signposts,
+                         const struct point_entry *entry)
+{
+    const struct trace_process *process = view_process_of(view, entry->track);
+    char program[64];
+    table_add_row(table);
+    if (process) {
+        table_set_integer(table, COLUMN_PID, process->pid);
+        table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+    }
+    view_set_track(view, table, COLUMN_THREAD, entry->track);
+    table_set_text_length(table, COLUMN_NAME, point_list_text(signposts, entry->header),
+                          entry->header_length);
+    table_set_text(table, COLUMN_TYPE, "signpost");
+    table_set_style(table, COLUMN_NAME, TABLE_BOLD);
+    table_set_style(table, COLUMN_TYPE, TABLE_BOLD);
+    table_set_unsigned(table, COLUMN_START, view_since_start(view, entry->time_ns));
+    if (entry->text_length)
+        table_set_text_length(table, COLUMN_ATTRIBUTES, point_list_text(signposts, entry->text),
+                              entry->text_length);
+}
+
+/* Ops and signposts in the order of time; a signpost goes before what begins at its moment. */
+static void add_rows(struct view *view, struct table *table, const struct op_table *ops,
+                     const struct point_list *signposts, size_t limit)
+{
+    struct bytes text = {0};
+    size_t op = 0, signpost = 0;
+    while (op + signpost < limit) {
+        bool is_signpost =
+            signpost < signposts->count &&
+            (op == ops->count || signposts->entries[signpost].time_ns <= ops->entries[op].op.start_ns);
+        if (is_signpost)
+            add_signpost(view, table, signposts, &signposts->entries[signpost++]);
+        else
+            add_row(view, table, &ops->entries[op++], &text);
+    }
+    bytes_free(&text);
+}
+
+static void show(struct view *view, const struct ops_options *options, const struct op_table *ops,
+                 const struct point_list *signposts)
+{
+    struct table table;
+    struct number_text number;
+    size_t count = ops->count + signposts->count;
+    size_t shown = options->limit && options->limit < count ? (size_t)options->limit : count;
+    table_init(&table, "ops", columns, COLUMNS);
+    add_rows(view, &table, ops, signposts, shown);
+    report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->count);
+    report_number(&view->report, "signposts", NULL, TABLE_INTEGER, signposts->count);
+    report_number(&view->report, "runs", NULL, TABLE_INTEGER, ops->run_count);
+    report_number(&view->report, "unmatched_runs", NULL, TABLE_INTEGER, ops->unmatched_run_count);
+    view_add_table(view, &table, "ops");
+    if (shown < count)
+        report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown, format_count(&number, count));
+    if (ops->unmatched_run_count && view->filter.is_everything)
+        report_note(&view->report, TABLE_WARN, "%s device runs belong to no op in this trace",
+                    format_count(&number, ops->unmatched_run_count));
+    view_add_state(view);
+    table_free(&table);
+}
+
+static int run_trace(const struct command *command, const char *path, const struct ops_options *options)
+{
+    struct view view;
+    struct op_table ops;
+    struct point_list signposts;
+    struct error err = {0};
+    int status = view_open(&view, command, path, &options->filter, &options->output, "ops");
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (op_table_make(&ops, view.trace, &view.filter, &err) != 0)
+        return view_fail(&view, &err);
+    if (point_list_make(&signposts, view.trace, &view.filter, 1u << TRACE_POINT_SIGNPOST, &err) != 0) {
+        op_table_free(&ops);
+        return view_fail(&view, &err);
+    }
+    show(&view, options, &ops, &signposts);
+    point_list_free(&signposts);
+    op_table_free(&ops);
+    return view_close(&view, EXIT_OK);
+}
+
+/* `--csv OUT` is `--csv -o OUT`: of two arguments, the one right behind --csv is the output. */
+static const char *find_csv_output(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--csv") == 0 && (argv[i + 1][0] != '-' || argv[i + 1][1] == 0))
+            return argv[i + 1];
+    }
+    return NULL;
+}
+
+static int take_output(const struct command *command, struct ops_options *options,
+                       const struct command_line *line, const char *csv_output, const char **path)
+{
+    *path = line->values[0];
+    if (line->count < 2)
+        return COMMAND_CONTINUE;
+    if (!csv_output || options->output.output || line->count > 2)
+        return command_usage_error(command, "one FILE is expected, not %d arguments", line->count);
+    *path = line->values[0] == csv_output ? line->values[1] : line->values[0];
+    options->output.output = csv_output;
+    return COMMAND_CONTINUE;
+}
+
+/* Filters that need a trace's processes, threads and times. */
+static bool has_trace_filters(const struct trace_filter_options *filter)
+{
+    return filter->processes.count || filter->threads.count || filter->since.kind != TRACE_TIME_UNSET ||
+           filter->until.kind != TRACE_TIME_UNSET;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct ops_options options = {0};
+    struct command_line line;
+    const char *path, *csv_output = find_csv_output(argc, argv);
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status == COMMAND_CONTINUE)
+        status = take_output(command, &options, &line, csv_output, &path);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (options.output.csv && options.output.json)
+        return command_usage_error(command, "--json and --csv exclude each other");
+    bool is_source = ops_rows_is_source(path);
+    bool is_vendor_trace = !is_source && strcmp(path, "-") != 0 && tt_trace_is_imported(path);
+    if (options.trace && !is_source)
+        return command_usage_error(command, "--trace goes with a folder of logs");
+    if (options.per_core)
+        return ops_per_core_run(command, path, &options);
+    if (!is_source && !is_vendor_trace && !options.columns)
+        return run_trace(command, path, &options);
+    if (has_trace_filters(&options.filter))
+        return command_usage_error(
+            command, "--process, --thread, --since and --until are for recorded traces without --columns");
+    return ops_rows_run(command, path, &options);
+}
+
+static const char *const column_sets[] = {"tt", "v1", "compact", "all", NULL};
+static const char *const device_sources[] = {"auto", "report", "log", NULL};
+
+static const struct command_option ops_options[] = {
+    {.name = "limit",
+     .type = OPTION_NUMBER,
+     .argument = "N",
+     .offset = OPTION_FIELD(struct ops_options, limit),
+     .min = 1,
+     .help = "Only the first N."},
+    {.name = "columns",
+     .type = OPTION_TEXT,
+     .argument = "SET|NAME,...",
+     .offset = OPTION_FIELD(struct ops_options, columns),
+     .choices = column_sets,
+     .help =
+         "Which columns of a vendor's table: tt (its own, as its tool writes them), v1 (the header of 2024: "
+         "INPUT_0_W, BRISC MAX KERNEL SIZE [B], no architecture), compact (the terminal's), all (tt and what "
+         "opscope adds: NOTE), or names with commas between. CSV and JSON have all unless told otherwise."},
+    {.name = "per-core",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct ops_options, per_core),
+     .help = "Times between ops core by core, from a device log: cycles less the recorder's own 1,500."},
+    {.name = "device-source",
+     .type = OPTION_CHOICE,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct ops_options, device_source),
+     .choices = device_sources,
+     .help = "Where a log folder's device times come from: report (cpp_device_perf_report.csv), log "
+             "(profile_log_device.csv), auto (the report where there is one)."},
+    {.name = "device-only",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct ops_options, device_only),
+     .help = "What the devices of a log folder recorded, without the host's ops."},
+    {.name = "trace",
+     .type = OPTION_TEXT,
+     .argument = "TRACE",
+     .offset = OPTION_FIELD(struct ops_options, trace),
+     .is_file = true,
+     .help =
+         "Join a log folder with what opscope recorded of the same run: ops that the program marked (by their "
+         "attribute global_call_count, else device by device in order) and signposts."},
+    {0},
+};
+
+static const struct option_table ops_table = {"Options", ops_options};
+
+static const struct command_argument ops_arguments[] = {
+    {.name = "FILE",
+     .kind = ARGUMENT_TRACE,
+     .help = "A trace, a folder of logs, a device log, or an ops CSV; - is a trace on standard input."},
+    {.name = "OUT", .kind = ARGUMENT_FILE, .is_optional = true, .help = "Behind --csv: the file to write."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope ops t.opscope", "Every op with its host and device time."},
+    {"opscope ops t.opscope --name 'matmul*' --csv -o ops.csv", "The matrix multiplications, as a file."},
+    {"opscope ops generated/profiler --csv ops.csv",
+     "The op table of a Tenstorrent run, as its own tool writes it."},
+    {0},
+};
+
+const struct command command_ops = {
+    .name = "ops",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "List accelerator ops with their host and device times",
+    .usage = (const char *const[]){"[options] FILE", "[options] FILE --csv OUT", NULL},
+    .description =
+        "One row for each call of an accelerator operation, in the order of their host start: the time the "
+        "call took on the host, how often it ran on a device (none, one, or many with replay or several "
+        "devices), the sum of those times, the most cores that any run used, and its tensors. Attributes, "
+        "kernels and the place in the source are in CSV and JSON. Signposts are rows among them: what came "
+        "between two of them was called there.\n\n"
+        "FILE may also be a folder of Tenstorrent logs (or the one above its .logs), a device log, an ops CSV of "
+        "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
+        "is byte for byte what the vendor's tool writes. What does not fit together (an op without device data, a "
+        "cut message, a replay nobody recorded) is kept, told on stderr and marked in a column NOTE. Cells of an ops "
+        "CSV that are not what their column should hold are written as they are, and told with file, line and column.",
+    .options = {{&ops_table, 0},
+                {&filter_option_table, OPTION_FIELD(struct ops_options, filter)},
+                {&output_option_table, OPTION_FIELD(struct ops_options, output)}},
+    .arguments = ops_arguments,
+    .exits = view_exits,
+    .examples = examples,
+    .see_also = (const char *const[]){"zones", "info", NULL},
+    .run = run,
+};

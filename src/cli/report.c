@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope report: the performance report of a run's ops. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/machine_files.h"
+#include "cli/report_load.h"
+#include "cli/report_view.h"
+#include "text/utf8.h"
+#include "trace/reader.h"
+
+static int check_options(const struct command *command, const struct report_options *options)
+{
+    if (options->compat && strcmp(options->compat, "1.2.4") != 0)
+        return command_usage_error(command, "--compat %s: 1.2.4 is the version that can be reproduced",
+                                   options->compat);
+    if (options->compat && (options->html || options->json))
+        return command_usage_error(command, "--compat writes text and CSV: no --html, no --json");
+    if (options->compat && options->group_by > PERF_BY_CATEGORY)
+        return command_usage_error(command, "--compat 1.2.4 groups by op, memory or category");
+    if (options->json && options->csv)
+        return command_usage_error(command, "--csv and --json exclude each other");
+    return COMMAND_CONTINUE;
+}
+
+static struct perf_options perf_options_of(const struct report_options *options,
+                                           const struct machine_set *machines)
+{
+    const char *machine = options->machine;
+    if (machine && machine_file_is_path(machine) && machines->count)
+        machine = machines->machines[machines->newest].name;
+    return (struct perf_options){
+        .compat = options->compat != NULL,
+        .start_signpost = options->start_signpost ? options->start_signpost : options->signpost,
+        .end_signpost = options->end_signpost,
+        .ignore_signposts = options->ignore_signposts,
+        .print_signposts = options->print_signposts,
+        .id_range = options->id_range,
+        .arch = machine ? machine : options->arch,
+        .machines = machines,
+        .tracing_mode = options->tracing_mode,
+        .no_host_ops = options->no_host_ops,
+        .no_merge_devices = options->no_merge_devices,
+        .ids_are_lines = options->ids == 1,
+        .group_by = (enum perf_group_by)options->group_by,
+        .active_experts = options->active_experts,
+        .target_percent = options->target,
+        .min_percent = options->min_percentage,
+    };
+}
+
+/* What the report has to say beside the table: for people, on stderr. */
+static void print_notes(const struct perf *perf)
+{
+    struct bytes text = {0};
+    for (size_t i = 0; i < perf->note_count; i++) {
+        const struct perf_note *note = &perf->notes[i];
+        bytes_append_text(&text,
+                          note->level == PERF_NOTE_WARN ? "opscope report: warning: " : "opscope report: ");
+        utf8_append_visible(&text, note->text, strlen(note->text));
+        if (note->count > 1)
+            bytes_append_format(&text, " (and %llu more)", (unsigned long long)(note->count - 1));
+        bytes_append_text(&text, "\n");
+    }
+    if (!text.failed && text.length)
+        fwrite(text.data, 1, text.length, stderr);
+    bytes_free(&text);
+}
+
+static int make_report(struct perf *perf, const struct command_line *line, struct error *err)
+{
+    int status = 0;
+    struct trace *trace = NULL;
+    for (int i = 0; i < line->count && !status; i++) {
+        trace_close(trace);
+        status = report_load(perf, line->values[i], &trace, err);
+    }
+    if (!status)
+        status = perf_finish(perf, err);
+    if (!status && !perf->options.compat && line->count == 1)
+        status = report_find_host_zones(perf, line->values[0], trace, err);
+    trace_close(trace);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct report_options options = {.group_by = PERF_BY_MEMORY, .min_percentage = 0.5};
+    struct command_line line;
+    struct machine_set machines = {0};
+    struct perf perf;
+    struct error err = {0};
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status == COMMAND_CONTINUE)
+        status = check_options(command, &options);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (options.compat == NULL && machine_files_read(&machines, options.machine, &err) != 0) {
+        machine_set_free(&machines);
+        return command_fail(command, &err);
+    }
+    struct perf_options wanted = perf_options_of(&options, &machines);
+    status = perf_begin(&perf, &wanted, &err);
+    if (!status)
+        status = make_report(&perf, &line, &err);
+    print_notes(&perf);
+    if (!status)
+        status =
+            options.compat ? report_show_compat(&perf, &options, &err) : report_show(&perf, &options, &err);
+    perf_free(&perf);
+    machine_set_free(&machines);
+    if (status) {
+        command_fail(command, &err);
+        return options.compat ? EXIT_NEGATIVE : EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* --- the command --- */
+
+#define FIELD(field) OPTION_FIELD(struct report_options, field)
+
+static const char *const group_choices[] = {"op",       "memory", "category", "signpost",
+                                            "location", "layer",  NULL};
+static const char *const id_choices[] = {"table", "line", NULL};
+
+static const struct command_option window_options[] = {
+    {.name = "start-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(start_signpost),
+     .help = "Take the ops after the first signpost of this name."},
+    {.name = "end-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(end_signpost),
+     .help =
+         "Take the ops before the first signpost of this name; the second one where it is also the start."},
+    {.name = "signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(signpost),
+     .help = "The older name of --start-signpost."},
+    {.name = "ignore-signposts",
+     .type = OPTION_FLAG,
+     .offset = FIELD(ignore_signposts),
+     .help = "Take all ops. Without a signpost option the last signpost starts the report."},
+    {.name = "print-signposts",
+     .type = OPTION_FLAG,
+     .offset = FIELD(print_signposts),
+     .help = "Keep the signposts that lie between the ops in the table."},
+    {.name = "id-range",
+     .type = OPTION_TEXT,
+     .argument = "A-B",
+     .offset = FIELD(id_range),
+     .help = "Only ops whose ID is from A to B; A- and -B leave one end open."},
+    {.name = "ids",
+     .type = OPTION_CHOICE,
+     .argument = "WHICH",
+     .offset = FIELD(ids),
+     .choices = id_choices,
+     .help = "What an ID is: the op's place in the table, from 1, or its line in the file."},
+    {.name = "no-host-ops",
+     .type = OPTION_FLAG,
+     .offset = FIELD(no_host_ops),
+     .help = "Leave out ops that ran on the host."},
+    {.name = "no-merge-devices",
+     .type = OPTION_FLAG,
+     .offset = FIELD(no_merge_devices),
+     .help = "One row for each device, not one for all."},
+    {.name = "tracing-mode",
+     .type = OPTION_FLAG,
+     .offset = FIELD(tracing_mode),
+     .help = "Keep the order of the file: replayed ops have no host start of their own."},
+    {0},
+};
+
+static const struct command_option model_options[] = {
+    {.name = "machine",
+     .type = OPTION_TEXT,
+     .argument = "NAME|FILE",
+     .offset = FIELD(machine),
+     .is_file = true,
+     .help = "Measure against this machine (opscope machine list) or the one that FILE describes."},
+    {.name = "arch",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(arch),
+     .help = "The same by the name of its architecture: wormhole, blackhole, p100, bh20, n1."},
+    {.name = "active-experts",
+     .type = OPTION_NUMBER,
+     .argument = "K",
+     .offset = FIELD(active_experts),
+     .min = 1,
+     .max = 1000000,
+     .help = "Experts that a sparse matmul really computes for each token, where the op does not record it."},
+    {.name = "target",
+     .type = OPTION_PERCENT,
+     .argument = "PERCENT",
+     .offset = FIELD(target),
+     .help =
+         "What an op should reach of its roofline: gains are computed up to there (65, or the machine's)."},
+    {.name = "compat",
+     .type = OPTION_TEXT,
+     .argument = "VERSION",
+     .offset = FIELD(compat),
+     .help = "Give the numbers, table and CSV of that version of tt-perf-report exactly: 1.2.4."},
+    {0},
+};
+
+static const struct command_option show_options[] = {
+    {.name = "group-by",
+     .type = OPTION_CHOICE,
+     .argument = "KEY",
+     .offset = FIELD(group_by),
+     .choices = group_choices,
+     .help =
+         "What the grouped report sums over; memory is the op with where its first input lies, layer the module "
+         "path: the column MODULE PATH, or the attribute module of a recorded op."},
+    {.name = "top",
+     .type = OPTION_NUMBER,
+     .argument = "N",
+     .offset = FIELD(top),
+     .min = 1,
+     .help = "Only the N ops that take most time, and N lines of groups and advice."},
+    {.name = "min-percentage",
+     .type = OPTION_PERCENT,
+     .argument = "P",
+     .offset = FIELD(min_percentage),
+     .help = "Ops below this share of the time are folded into one line (0.5); 0 shows all."},
+    {.name = "no-advice", .type = OPTION_FLAG, .offset = FIELD(no_advice), .help = "No advice."},
+    {.name = "no-summary", .type = OPTION_FLAG, .offset = FIELD(no_summary), .help = "No grouped report."},
+    {.name = "no-stacked-report",
+     .type = OPTION_FLAG,
+     .offset = FIELD(no_stacked_report),
+     .is_hidden = true,
+     .help = "The older name of --no-summary."},
+    {.name = "no-stack-by-in0",
+     .type = OPTION_FLAG,
+     .offset = FIELD(no_stack_by_in0),
+     .is_hidden = true,
+     .help = "Taken and without effect, as in tt-perf-report; --group-by op does what it did."},
+    {.name = "raw-op-codes",
+     .type = OPTION_FLAG,
+     .offset = FIELD(raw_op_codes),
+     .help = "Add a column with the op codes as recorded to the CSV."},
+    {.name = "wide",
+     .letter = 'w',
+     .type = OPTION_FLAG,
+     .offset = FIELD(wide),
+     .help = "Show all columns and whole "
+             "texts, however narrow the "
+             "terminal."},
+    {.name = "color", .type = OPTION_FLAG, .offset = FIELD(color), .help = "Use colours, also into a pipe."},
+    {.name = "no-color",
+     .type = OPTION_FLAG,
+     .offset = FIELD(no_color),
+     .help = "Use no colours; wins over --color."},
+    {0},
+};
+
+static const struct command_option file_options[] = {
+    {.name = "csv",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(csv),
+     .is_file = true,
+     .help =
+         "Write the op table to FILE as CSV instead of showing it, with what the advice says of each op, and the "
+         "groups beside it as FILE_stacked.csv and .svg; - is standard output."},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = FIELD(json),
+     .help = "Write everything as JSON with exact numbers."},
+    {.name = "html",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(html),
+     .is_file = true,
+     .help = "Also write one self-contained page: table, groups, roofline plot, advice."},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(output),
+     .is_file = true,
+     .help = "Write what would go to standard output to FILE, which appears only when it is whole."},
+    {.name = "summary-file",
+     .type = OPTION_TEXT,
+     .argument = "BASE",
+     .offset = FIELD(summary_file),
+     .is_file = true,
+     .help = "Write the grouped report to BASE.csv and BASE.svg."},
+    {.name = "stacked-csv",
+     .type = OPTION_TEXT,
+     .argument = "BASE",
+     .offset = FIELD(stacked_csv),
+     .is_hidden = true,
+     .is_file = true,
+     .help = "The older name of --summary-file."},
+    {.name = "classic-colors",
+     .type = OPTION_FLAG,
+     .offset = FIELD(classic_colors),
+     .help = "Colour the groups of the drawing one by one, not by category."},
+    {0},
+};
+
+static const struct option_table window_table = {"Which ops", window_options};
+static const struct option_table model_table = {"Measured against", model_options};
+static const struct option_table show_table = {"What is shown", show_options};
+static const struct option_table file_table = {"Output", file_options};
+
+static const struct command_argument arguments[] = {
+    {.name = "FILE",
+     .kind = ARGUMENT_TRACE,
+     .is_repeated = true,
+     .help = "An ops CSV, a folder of device logs, or a trace; several are the hosts of one run."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope report ops_perf_results.csv", "Table, groups and ranked advice."},
+    {"opscope report run/ --html report.html --top 20", "A log folder, as a page and the 20 longest ops."},
+    {"opscope report a.csv b.csv --group-by category", "Two hosts of one run, grouped by category."},
+    {"opscope report ops.csv --compat 1.2.4 --csv table.csv", "The very numbers of tt-perf-report 1.2.4."},
+    {0},
+};
+
+static const struct command_exit exits[] = {
+    {EXIT_OK, "The report was made, also when no op was left to show."},
+    {EXIT_NEGATIVE, "With --compat: it could not be made."},
+    {EXIT_USAGE, "Bad input or usage."},
+    {0},
+};
+
+const struct command command_report = {
+    .name = "report",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Judge every op against what the machine can do, with ranked advice",
+    .usage = (const char *const[]){"[options] FILE...", NULL},
+    .description =
+        "One row for each op: its share of the time, what bounds it, its time on the device, the gap before it, and "
+        "how much of the DRAM bandwidth, arithmetic peak and link bandwidth it reached. Then the time by group, and "
+        "advice ranked by the time it would save.\n"
+        "\n"
+        "Bound is DRAM, FLOP or LINK where an op reaches the target of that roofline, BOTH for DRAM and FLOP, SLOW "
+        "where it reaches none, HOST for ops that ran on the host, GAP where the device waited longer before the op "
+        "than it worked on it. Figures with ~ are bounds, not counts: docs/roofline.md has the formula of each "
+        "kind of op.\n"
+        "\n"
+        "On a narrow terminal columns are left out in this order: call, model, ideal time, overlap, sub-device, link, "
+        "TFLOPs, GB/s, device, math, available cores, cores, FLOPs, DRAM; --wide shows all.\n"
+        "\n"
+        "Cells that hold no usable number count as missing; each kind of damage is told once on standard error, with "
+        "file, line and column of the first.",
+    .options = {{&window_table, 0}, {&model_table, 0}, {&show_table, 0}, {&file_table, 0}},
+    .arguments = arguments,
+    .exits = exits,
+    .examples = examples,
+    .see_also = (const char *const[]){"ops", "machine", NULL},
+    .run = run,
+};

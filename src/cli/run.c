@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope run: records a command and all its descendants. Option handling, progress and the summary; the work is in
+ * collect/launch.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "cli/command/command.h"
+#include "cli/run_python.h"
+#include "collect/earlier.h"
+#include "collect/launch.h"
+#include "present/format.h"
+#include "session/folder.h"
+
+struct run_options {
+    const char *output;
+    uint64_t port;
+    uint64_t buffer_bytes;
+    uint64_t max_size_bytes;
+    uint64_t duration_ns;
+    uint64_t min_duration_ns;
+    unsigned on_full;
+    bool keep_session;
+    bool wait_all;
+    bool is_quiet;
+    struct run_python_options python;
+};
+
+static const char *const on_full_choices[] = {"drop", "wait", NULL};
+
+static const struct command_option options_table[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct run_options, output),
+     .is_file = true,
+     .help =
+         "Where the trace goes. Default: COMMAND.opscope in this folder (of python3 train.py: train.opscope), numbered "
+         "rather than overwritten. "
+         "FILE.csv asks for the op table in that file and puts the trace beside it."},
+    {.name = "port",
+     .letter = 'p',
+     .type = OPTION_NUMBER,
+     .argument = "PORT",
+     .offset = OPTION_FIELD(struct run_options, port),
+     .min = 1,
+     .max = 65535,
+     .help = "Port of the live page. Accepted and noted: the live page comes with a later release."},
+    {.name = "buffer-size",
+     .type = OPTION_SIZE,
+     .argument = "SIZE",
+     .offset = OPTION_FIELD(struct run_options, buffer_bytes),
+     .help =
+         "Most memory a recorded process may use for records not yet collected (default 32M, at most 512M). "
+         "Taken as needed, not at once."},
+    {.name = "on-full",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .choices = on_full_choices,
+     .offset = OPTION_FIELD(struct run_options, on_full),
+     .help = "When that memory is full: drop zones (whole ones, counted and shown as lost), or let the "
+             "program wait "
+             "for the collector (given up when the collector has not been heard of for a second)."},
+    {.name = "max-size",
+     .type = OPTION_SIZE,
+     .argument = "SIZE",
+     .offset = OPTION_FIELD(struct run_options, max_size_bytes),
+     .help = "Flight recorder: keep the newest data within SIZE, drop the oldest."},
+    {.name = "duration",
+     .type = OPTION_DURATION,
+     .argument = "TIME",
+     .offset = OPTION_FIELD(struct run_options, duration_ns),
+     .help = "Stop recording after TIME. The program goes on; its exit status is still passed on."},
+    {.name = "min-duration",
+     .type = OPTION_DURATION,
+     .argument = "TIME",
+     .offset = OPTION_FIELD(struct run_options, min_duration_ns),
+     .help =
+         "Leave zones shorter than TIME out of the trace; their time is their parents'. They are recorded all the "
+         "same: this makes the trace smaller, not the program faster."},
+    {.name = "wait-all",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, wait_all),
+     .help = "After the command has ended, go on until its last recorded descendant has."},
+    {.name = "keep-session",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, keep_session),
+     .help = "Leave the session folder behind, to look at it or to test opscope recover."},
+    {.name = "quiet",
+     .letter = 'q',
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, is_quiet),
+     .help = "No progress line and no summary; warnings stay."},
+    {.name = NULL},
+};
+static const struct option_table run_table = {"Options", options_table};
+
+/* --- names --- */
+
+static bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* NAME.opscope, NAME.2.opscope ...: the first that is free; its .partial is made at once so that two runs that
+ * start together do not choose the same. */
+static int choose_output(const char *program, char *out, size_t size)
+{
+    const char *slash = strrchr(program, '/');
+    const char *base = slash && slash[1] ? slash + 1 : program;
+    for (unsigned n = 1; n < 100000; n++) {
+        char partial[4200];
+        if (n == 1)
+            snprintf(out, size, "%.200s.opscope", base);
+        else
+            snprintf(out, size, "%.200s.%u.opscope", base, n);
+        snprintf(partial, sizeof partial, "%s.partial", out);
+        if (file_exists(out))
+            continue;
+        int fd = open(partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+        if (errno != EEXIST)
+            return errno;
+    }
+    return EEXIST;
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n > m && strcmp(text + n - m, suffix) == 0;
+}
+
+/* One quoted string is a shell command, unless it names a program. */
+static bool is_shell_string(int count, char **values)
+{
+    return count == 1 && strpbrk(values[0], " \t\n|&;<>()$`\\\"'*?[#~=%") && access(values[0], X_OK) != 0;
+}
+
+static void join_command(char **argv, struct bytes *out)
+{
+    for (size_t i = 0; argv[i]; i++) {
+        if (i)
+            bytes_append_u8(out, ' ');
+        bytes_append_text(out, argv[i]);
+    }
+    bytes_append_u8(out, 0);
+}
+
+/* --- what the user sees --- */
+
+struct screen {
+    bool shows_progress;
+    bool has_line;
+};
+
+static void clear_line(struct screen *screen)
+{
+    if (screen->has_line)
+        fputs("\r\033[K", stderr);
+    screen->has_line = false;
+}
+
+static void show_progress(void *context, const struct launch_progress *p)
+{
+    struct screen *screen = context;
+    struct number_text zones, lost, size;
+    /* In the background a write to the terminal could stop us. */
+    if (!screen->shows_progress || tcgetpgrp(STDERR_FILENO) != getpgrp())
+        return;
+    fprintf(stderr, "\r\033[Kopscope: %.0f s, %u process%s, %s zones, %s lost, %s",
+            (double)p->elapsed_ns / 1e9, p->stats.processes, p->stats.processes == 1 ? "" : "es",
+            format_count(&zones, p->stats.zones), format_count(&lost, p->stats.lost_zones),
+            format_bytes(&size, p->size_bytes));
+    screen->has_line = true;
+}
+
+static void show_notice(void *context, const char *text)
+{
+    clear_line(context);
+    fprintf(stderr, "opscope: %s\n", text);
+}
+
+/* The trace that an earlier run of this output left unfinished is kept beside it. */
+static int keep_earlier(const char *output, struct earlier_run *earlier)
+{
+    struct error err = {0};
+    if (earlier_run_keep(output, earlier, &err) != 0) {
+        fprintf(stderr, "opscope run: %s\n", err.message);
+        return EXIT_RUN_FAILED;
+    }
+    if (!earlier->kept[0])
+        return COMMAND_CONTINUE;
+    if (earlier->session[0])
+        fprintf(
+            stderr,
+            "opscope: the run that was writing %s was killed: its trace is kept as %s.partial; `opscope recover %s "
+            "-o %s` finishes it\n",
+            output, earlier->kept, earlier->session, earlier->kept);
+    else
+        fprintf(stderr,
+                "opscope: the run that was writing %s was killed: what it had written is kept as %s%s\n",
+                output, earlier->kept, earlier->is_finished ? "" : ".partial");
+    return COMMAND_CONTINUE;
+}
+
+static void name_left_behind(void *context, const char *path)
+{
+    const struct earlier_run *earlier = context;
+    struct session_folder folder;
+    bool is_alive;
+    if (strcmp(path, earlier->session) == 0)
+        return; /* named already */
+    if (session_folder_open(&folder, path, &is_alive, NULL) != 0)
+        return;
+    if (!is_alive)
+        fprintf(
+            stderr,
+            "opscope: an earlier run left a session behind: finish its trace with `opscope recover %s`, or "
+            "drop it with `opscope recover --clean`\n",
+            path);
+    session_folder_close(&folder);
+}
+
+static void warn_about_losses(const struct launch_result *r)
+{
+    struct number_text zones, records;
+    const struct collector_stats *s = &r->stats;
+    if (s->lost_zones || s->lost_records)
+        fprintf(
+            stderr,
+            "opscope: lost %s zones and %s other records; `opscope info` says where. A larger --buffer-size, "
+            "or --on-full=wait, avoids it\n",
+            format_count(&zones, s->lost_zones), format_count(&records, s->lost_records));
+    if (s->refused)
+        fprintf(stderr, "opscope: %u process%s could not be recorded (%s); see opscope doctor\n", s->refused,
+                s->refused == 1 ? "" : "es", strerror(s->refused_reason));
+    if (s->broken_segments)
+        fprintf(stderr, "opscope: %u segment%s of the session could not be read\n", s->broken_segments,
+                s->broken_segments == 1 ? "" : "s");
+    if (r->trace_error.code)
+        fprintf(stderr, "opscope: %s\n", r->trace_error.message);
+}
+
+/* As a word for the shell: in quotes only where it needs them. */
+static void print_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
+    if (word[strspn(word, plain)] == '\0') {
+        fputs(word, stderr);
+        return;
+    }
+    fputc('\'', stderr);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, stderr);
+    fputc('\'', stderr);
+}
+
+static void summarise(const struct launch_result *r, char *const *program, const char *output)
+{
+    const struct collector_stats *s = &r->stats;
+    struct number_text zones, size, elapsed;
+    char why[256] = "no process called the opscope library";
+    if (!r->has_trace)
+        return;
+    bool is_known = !s->zones && !s->open_zones && run_python_why_nothing(program, why, sizeof why);
+    if (!s->zones && !s->other && !s->ops && !s->open_zones) {
+        fprintf(stderr,
+                "opscope: wrote %s, but nothing was recorded: %s (docs/troubleshooting.md, \"nothing was "
+                "recorded\")\n",
+                output, why);
+        return;
+    }
+    fprintf(stderr, "opscope: wrote %s: %s zones, %u process%s, %u thread%s, %s, %s", output,
+            format_count(&zones, s->zones), s->processes, s->processes == 1 ? "" : "es", s->threads,
+            s->threads == 1 ? "" : "s", format_time(&elapsed, r->elapsed_ns),
+            format_bytes(&size, r->size_bytes));
+    if (s->short_zones)
+        fprintf(stderr, "; %s shorter ones left out", format_count(&zones, s->short_zones));
+    if (s->still_running)
+        fprintf(stderr, "; %u process%s still running at the end", s->still_running,
+                s->still_running == 1 ? "" : "es");
+    if (is_known) {
+        fprintf(stderr, "\nopscope: no zones: %s\n", why);
+    } else {
+        fprintf(stderr, "\nopscope: next: opscope %s ", run_python_view(program));
+        print_word(output);
+        fputc('\n', stderr);
+    }
+}
+
+/* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
+static void write_ops_csv(const char *trace, const char *csv, bool is_quiet)
+{
+    char path[4200];
+    size_t stem = has_suffix(trace, ".opscope") ? strlen(trace) - strlen(".opscope") : strlen(trace);
+    snprintf(path, sizeof path, "%.*s.ops.csv", (int)stem, trace);
+    char ops[] = "ops", as_csv[] = "--csv", output[] = "-o",
+         *argv[] = {ops, as_csv, output, NULL, NULL, NULL};
+    char name[4200];
+    snprintf(name, sizeof name, "%s", trace);
+    argv[3] = csv[0] ? (char *)(uintptr_t)csv : path;
+    argv[4] = name;
+    const struct command *command = command_find("ops");
+    if (command && command->run(command, 5, argv) == EXIT_OK && !is_quiet)
+        fprintf(stderr, "opscope: op table: %s\n", csv[0] ? csv : path);
+}
+
+/* --- the end --- */
+
+/* Ends as the command ended: with its status, or by its signal (without a second core dump). */
+static int pass_on_status(int wait_status)
+{
+    if (WIFEXITED(wait_status))
+        return WEXITSTATUS(wait_status);
+    int number = WTERMSIG(wait_status);
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(number, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    fflush(NULL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+    return 128 + number; /* a signal that cannot end us */
+}
+
+static int launch(const struct run_options *o, char **argv, const char *output, const char *csv)
+{
+    struct bytes command = {0};
+    join_command(argv, &command);
+    struct screen screen = {.shows_progress = !o->is_quiet && isatty(STDERR_FILENO)};
+    struct launch_options options = {
+        .argv = argv,
+        .command = command.failed ? argv[0] : (const char *)command.data,
+        .output = output,
+        .program = "opscope " OPSCOPE_VERSION,
+        .buffer_bytes = o->buffer_bytes,
+        .max_size_bytes = o->max_size_bytes,
+        .duration_ns = o->duration_ns,
+        .min_duration_ns = o->min_duration_ns,
+        .on_full = o->on_full,
+        .keep_session = o->keep_session,
+        .wait_all = o->wait_all,
+        .progress = show_progress,
+        .notice = show_notice,
+        .context = &screen,
+    };
+    struct launch_result result;
+    struct error err = {0};
+    int status = launch_run(&options, &result, &err);
+    bytes_free(&command);
+    clear_line(&screen);
+    if (status) {
+        fprintf(stderr, "opscope run: %s\n", err.message);
+        return EXIT_RUN_FAILED;
+    }
+    if (!result.was_started) {
+        fprintf(stderr, "opscope run: cannot run %s: %s\n", argv[0], strerror(result.exec_error));
+        return result.exec_error == ENOENT ? 127 : 126;
+    }
+    warn_about_losses(&result);
+    if (!o->is_quiet)
+        summarise(&result, argv, output);
+    if (o->keep_session && result.session_path[0])
+        fprintf(stderr, "opscope: session kept: %s\n", result.session_path);
+    if (result.has_trace && result.stats.ops)
+        write_ops_csv(output, csv, o->is_quiet);
+    return pass_on_status(result.wait_status);
+}
+
+/* A standard descriptor that is closed would become the trace's, and our messages would go into it. The command
+ * still finds it closed. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER};
+    struct command_line line;
+    int status = command_parse(command, argc, argv, &o, &line);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
+    char **program = is_shell_string(line.count, line.values) ? shell : line.values;
+    char chosen[4096], csv[4096] = "";
+    const char *output = o.output;
+    fill_standard_descriptors();
+    run_python_prepare(&o.python);
+    if (o.port)
+        fprintf(stderr, "opscope: --port is noted; the live page comes with a later release\n");
+    if (output && has_suffix(output, ".csv")) {
+        snprintf(csv, sizeof csv, "%s", output);
+        snprintf(chosen, sizeof chosen, "%.*s.opscope", (int)(strlen(output) - 4), output);
+        output = chosen;
+    }
+    if (!output) {
+        /* sh -c 'name ...' is called after its first word */
+        char word[256];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(line.values[0], " \t\n;|&<>"), line.values[0]);
+        bool is_named = program == shell ? word[0] != '\0' : run_python_name(program, word, sizeof word);
+        int failed = choose_output(is_named ? word : program[0], chosen, sizeof chosen);
+        if (failed) {
+            fprintf(stderr,
+                    "opscope run: cannot write the trace into this folder: %s (choose another with -o)\n",
+                    strerror(failed));
+            return EXIT_RUN_FAILED;
+        }
+        output = chosen;
+    }
+    struct earlier_run earlier;
+    status = keep_earlier(output, &earlier);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    session_folder_each(name_left_behind, &earlier);
+    return launch(&o, program, output, csv);
+}
+
+static const char *const usage[] = {"[options] [--] COMMAND [ARGUMENT]...", "[options] \"SHELL COMMAND\"",
+                                    NULL};
+static const struct command_argument arguments[] = {
+    {.name = "COMMAND",
+     .kind = ARGUMENT_PROGRAM,
+     .is_repeated = true,
+     .help = "What to run, with its arguments. One quoted string is run by /bin/sh -c."},
+    {.name = NULL},
+};
+static const struct command_exit exits[] = {
+    {0, "the command's own status, whatever it is; a command killed by a signal ends opscope by that signal"},
+    {125, "opscope itself failed before the command was started"},
+    {126, "the command was found but cannot be run"},
+    {127, "the command was not found"},
+    {0, NULL},
+};
+static const struct command_example examples[] = {
+    {"opscope run -o train.opscope -- ./train --steps 10", "records train and everything it starts"},
+    {"opscope run \"make -j2 test\"", "a shell command as one string"},
+    {"opscope run --max-size 100M --duration 1h ./server", "keeps the newest 100 MiB of the first hour"},
+    {NULL, NULL},
+};
+static const char *const see_also[] = {"info", "zones", "recover", "doctor", NULL};
+
+const struct command command_run = {
+    .name = "run",
+    .group = COMMAND_GROUP_RECORD,
+    .summary = "Record a program and all its descendants",
+    .usage = usage,
+    .description =
+        "Runs COMMAND in a new session and collects what it and its descendants record into one "
+        "trace with one clock. "
+        "Exit status, signals, standard streams, arguments, working folder and job control pass "
+        "through; only "
+        "OPSCOPE_SESSION is added to the environment, and for Python programs OPSCOPE_PYTHON_TRACE, "
+        "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH.\n\n"
+        "While it grows, the trace is called FILE.partial, and can be read. The FILE.partial of a run that was "
+        "killed is kept: the next run with the same FILE moves it to NAME.killed.opscope. When the trace holds "
+        "ops, the op table is "
+        "written beside it as NAME.ops.csv.\n\n"
+        "The run ends when COMMAND does. Descendants that live on are listed as still running; "
+        "what they do later is "
+        "not recorded (--wait-all waits for them). Two runs at once have nothing to do with each "
+        "other. A run inside a "
+        "run makes a session of its own: what it starts is recorded there and not in the outer "
+        "trace. If no session "
+        "can be made, COMMAND runs all the same, and a line says that it was not recorded.",
+    .options = {{&run_table, 0}, {&run_python_table, OPTION_FIELD(struct run_options, python)}},
+    .arguments = arguments,
+    .exits = exits,
+    .examples = examples,
+    .see_also = see_also,
+    .stops_at_argument = true,
+    .usage_exit = EXIT_RUN_FAILED,
+    .run = run,
+};

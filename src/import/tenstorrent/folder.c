@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files a folder has, and the way from them to a model with rows. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text/file_map.h"
+#include "import/recorded_join.h"
+#include "import/tenstorrent/tenstorrent.h"
+#include "import/tenstorrent/host.h"
+#include "import/tenstorrent/join.h"
+#include "import/tenstorrent/messages.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static void find_file(struct bytes *out, const char *folder, const char *name)
+{
+    bytes_clear(out);
+    bytes_append_format(out, "%s/%s", folder, name);
+    bytes_append_u8(out, 0);
+    if (out->failed || access((const char *)out->data, R_OK) != 0)
+        bytes_clear(out);
+}
+
+static bool find_in(struct tt_files *files, const char *folder)
+{
+    find_file(&files->messages, folder, "tracy_ops_data.csv");
+    find_file(&files->times, folder, "tracy_ops_times.csv");
+    find_file(&files->report, folder, "cpp_device_perf_report.csv");
+    find_file(&files->log, folder, "profile_log_device.csv");
+    return files->messages.length || files->times.length || files->report.length || files->log.length;
+}
+
+static bool find_anywhere(struct tt_files *files, const char *path)
+{
+    struct bytes inner = {0};
+    bytes_append_format(&inner, "%s/.logs", path);
+    bytes_append_u8(&inner, 0);
+    bool is_found = find_in(files, path) || (!inner.failed && find_in(files, (const char *)inner.data));
+    bytes_free(&inner);
+    return is_found;
+}
+
+enum file_kind { FILE_OTHER, FILE_LOG, FILE_REPORT };
+
+/* One of the folder's files by itself. */
+static enum file_kind kind_of(const char *path)
+{
+    static const char report[] = "GLOBAL CALL COUNT,METAL TRACE ID,METAL TRACE REPLAY SESSION ID,DEVICE ID";
+    char begin[sizeof report];
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return FILE_OTHER;
+    size_t n = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    if (n == sizeof begin && memcmp(begin, report, sizeof report - 1) == 0)
+        return FILE_REPORT;
+    return tt_log_is_log(begin, n) ? FILE_LOG : FILE_OTHER;
+}
+
+bool tt_is_source(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return false;
+    return is_folder(path) || kind_of(path) != FILE_OTHER;
+}
+
+int tt_files_find(struct tt_files *files, const char *path, struct error *err)
+{
+    *files = (struct tt_files){0};
+    if (!is_folder(path)) {
+        enum file_kind kind = kind_of(path);
+        struct bytes *place = kind == FILE_REPORT ? &files->report : &files->log;
+        if (kind == FILE_OTHER)
+            return error_set(err, EINVAL, "%s: neither a folder of logs nor a device log", path);
+        bytes_append_text(place, path);
+        bytes_append_u8(place, 0);
+        return place->failed ? error_set_errno(err, ENOMEM, "%s", path) : 0;
+    }
+    if (find_anywhere(files, path))
+        return 0;
+    tt_files_free(files);
+    return error_set(
+        err, ENOENT,
+        "%s: no Tenstorrent logs: looked here and in .logs for tracy_ops_data.csv, tracy_ops_times.csv, "
+        "cpp_device_perf_report.csv and profile_log_device.csv",
+        path);
+}
+
+void tt_files_free(struct tt_files *files)
+{
+    bytes_free(&files->messages);
+    bytes_free(&files->times);
+    bytes_free(&files->report);
+    bytes_free(&files->log);
+}
+
+static int load_messages(struct tt_model *model, const struct tt_files *files, struct error *err)
+{
+    struct file_map map;
+    int result = file_map_open(&map, (const char *)files->messages.data, err);
+    if (result == 0)
+        result = tt_messages_read(model, map.data, map.length, err);
+    file_map_close(&map);
+    return result;
+}
+
+static int load_csv(struct tt_model *model, const struct bytes *path, bool is_times, struct error *err)
+{
+    static const char cut[] = "damaged: unclosed";
+    struct csv_reader csv;
+    int result = csv_open(&csv, (const char *)path->data, err);
+    if (result != 0)
+        return result;
+    result = is_times ? tt_times_read(model, &csv, err) : tt_report_read(model, &csv, err);
+    if (csv.unclosed_line)
+        tt_note(model, cut, csv.unclosed_line, "%s, line %llu: quotes are open to the end of the file",
+                is_times ? "tracy_ops_times.csv" : "cpp_device_perf_report.csv",
+                (unsigned long long)csv.unclosed_line);
+    csv_close(&csv);
+    return result;
+}
+
+static int load_log(struct tt_model *model, const struct tt_files *files, bool only_sub_devices,
+                    struct error *err)
+{
+    struct file_map map;
+    struct tt_log log = {0};
+    int result = file_map_open(&map, (const char *)files->log.data, err);
+    if (result != 0)
+        return result;
+    if (only_sub_devices) {
+        result = tt_log_read_sub_devices(&log, model, map.data, map.length, err);
+        if (result == 0)
+            tt_runs_add_sub_devices(model, &log);
+    } else {
+        result = tt_log_read(&log, model, map.data, map.length, err);
+        if (result == 0)
+            result = tt_runs_from_log(model, &log, err);
+    }
+    tt_log_free(&log);
+    file_map_close(&map);
+    return result;
+}
+
+/* A file that cannot be read costs what it would have told, not the report. Lack of memory ends it. */
+static int go_on_without(struct tt_model *model, int result, const char *kind, struct error *err)
+{
+    if (result == 0 || result == -ENOMEM)
+        return result;
+    tt_note(model, kind, 0, "%s; the report goes on without it", err->message);
+    *err = (struct error){0};
+    return 0;
+}
+
+/* The host's files: what was dispatched. */
+static int load_host(struct tt_model *model, const struct tt_files *files, struct error *err)
+{
+    static const char no_messages[] = "damaged: messages", no_times[] = "damaged: times";
+    int result = 0;
+    if (files->messages.length)
+        result = go_on_without(model, load_messages(model, files, err), no_messages, err);
+    if (result == 0 && files->times.length)
+        result = go_on_without(model, load_csv(model, &files->times, true, err), no_times, err);
+    return result;
+}
+
+int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
+            struct error *err)
+{
+    static const char no_device[] = "told: no device files", no_host[] = "told: no host ops",
+                      lacks[] = "told: lacks", no_report[] = "damaged: report", no_log[] = "damaged: log";
+    bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
+    bool is_recorded = false;
+    int result = options->is_device_only ? 0 : load_host(model, files, err);
+    if (result == 0 && options->recorded && !options->is_device_only)
+        result = recorded_join_host(model, options->recorded, &is_recorded, err);
+    if (result != 0)
+        return result;
+    model->is_device_only =
+        model->op_count == 0 && !is_recorded && (model->signpost_count == 0 || has_report || has_log);
+    if (model->is_device_only && !options->is_device_only && (files->messages.length || files->times.length))
+        tt_note(model, no_host, 0, "the host's files hold no ops: this is what the devices recorded");
+    if (options->source == TT_SOURCE_AUTO)
+        use_report = has_report && !(model->is_device_only && has_log);
+    else
+        use_report = options->source == TT_SOURCE_REPORT;
+    if (use_report ? !has_report : options->source == TT_SOURCE_LOG && !has_log) {
+        tt_note(model, lacks, 0, "%s is not there: no device data",
+                use_report ? "cpp_device_perf_report.csv" : "profile_log_device.csv");
+        has_report = has_log = false;
+    } else if (use_report) {
+        result = go_on_without(model, load_csv(model, &files->report, false, err), no_report, err);
+        if (result == 0 && has_log)
+            result = go_on_without(model, load_log(model, files, true, err), no_log, err);
+    } else if (has_log) {
+        result = go_on_without(model, load_log(model, files, false, err), no_log, err);
+    } else {
+        tt_note(model, no_device, 0,
+                "neither cpp_device_perf_report.csv nor profile_log_device.csv is there: no device data");
+    }
+    if (result == 0 && is_recorded)
+        recorded_join_runs(model);
+    else if (result == 0 && !model->is_device_only)
+        tt_join_runs(model, !use_report);
+    if (result == 0)
+        result = tt_rows_make(model, has_report || has_log, err);
+    return result;
+}
+
+int tt_rows_open_with(struct op_rows **rows, const char *path, const struct tt_options *options,
+                      struct error *err)
+{
+    struct tt_files files;
+    struct tt_model model;
+    int result = tt_files_find(&files, path, err);
+    *rows = NULL;
+    if (result != 0)
+        return result;
+    tt_model_init(&model);
+    result = tt_load(&model, &files, options, err);
+    tt_files_free(&files);
+    if (result != 0) {
+        tt_model_free(&model);
+        return result;
+    }
+    return tt_rows_open_model(rows, path, "log folder", &model, err);
+}
+
+int tt_rows_open(struct op_rows **rows, const char *path, struct error *err)
+{
+    return tt_rows_open_with(rows, path, &(struct tt_options){0}, err);
+}

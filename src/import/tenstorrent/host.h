@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two plain CSV files of a Tenstorrent run.
+ *
+ * tracy_ops_times.csv has a row for each zone of the host: when each op was dispatched, and how long functions
+ * under it took. cpp_device_perf_report.csv has a row for each run of an op on a device, analysed by the
+ * vendor's runtime. A row that cannot be read or joined is counted; nothing in the files is an error. */
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_HOST_H
+#define OPSCOPE_IMPORT_TENSTORRENT_HOST_H
+
+#include "text/csv.h"
+#include "import/tenstorrent/model.h"
+
+int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *err);
+int tt_report_read(struct tt_model *model, struct csv_reader *csv, struct error *err);
+
+#endif

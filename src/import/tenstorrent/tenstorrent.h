@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tenstorrent's logs: a folder (or the one above its .logs), or a device log by itself. */
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_TENSTORRENT_H
+#define OPSCOPE_IMPORT_TENSTORRENT_TENSTORRENT_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/model.h"
+
+enum tt_device_source {
+    TT_SOURCE_AUTO, /* the runtime's report where there is one, else the log; the log where host files lack */
+    TT_SOURCE_REPORT, /* cpp_device_perf_report.csv */
+    TT_SOURCE_LOG,    /* profile_log_device.csv */
+};
+
+struct tt_options { /* zero-initialised: as the vendor's tool does it */
+    enum tt_device_source source;
+    bool is_device_only;  /* the table of what devices recorded, without the host's ops */
+    const char *recorded; /* NULL, or a trace that opscope recorded of the same run: see recorded_join.h */
+};
+
+/* Where the files are; empty texts for those that are not there. */
+struct tt_files {
+    struct bytes messages, times, report, log; /* NUL-terminated paths */
+};
+
+/* True when `path` is such a folder, lies above one, or is a device log. */
+bool tt_is_source(const char *path);
+/* -ENOENT with a message that says what was looked for. */
+int tt_files_find(struct tt_files *files, const char *path, struct error *err);
+void tt_files_free(struct tt_files *files);
+
+/* Reads a folder into a model that was initialised. What does not fit together is in its notes. */
+int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
+            struct error *err);
+
+/* The source of op rows. */
+int tt_rows_open(struct op_rows **rows, const char *path, struct error *err);
+int tt_rows_open_with(struct op_rows **rows, const char *path, const struct tt_options *options,
+                      struct error *err);
+/* Over a model that has its rows; frees it, also when it fails. */
+int tt_rows_open_model(struct op_rows **rows, const char *path, const char *kind, struct tt_model *model,
+                       struct error *err);
+
+/* What is missing or wrong with a row, for its NOTE column. */
+void tt_row_note(const struct tt_model *model, const struct tt_row *row, struct bytes *out);
+
+#endif

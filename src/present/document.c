@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "present/document.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "present/format.h"
+#include "text/utf8.h"
+
+#define FACT_COLUMN 14
+
+static bool is_utf8_wanted(void)
+{
+    const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+void report_begin(struct report *report, struct output *output, const char *name)
+{
+    *report = (struct report){.output = output};
+    report->look = (struct table_look){output->width, output->is_coloured, is_utf8_wanted()};
+    if (report_is_json(report)) {
+        report->json.stream = output->stream;
+        json_object(&report->json, JSON_LINES);
+        json_member_text(&report->json, "table", name);
+    }
+}
+
+bool report_is_json(const struct report *report)
+{
+    return report->output->format == OUTPUT_JSON;
+}
+
+static bool is_terminal(const struct report *report)
+{
+    return report->output->format == OUTPUT_TERMINAL;
+}
+
+static void fact(struct report *report, const char *title, const char *text)
+{
+    const char *begin = report->look.is_coloured ? table_style_begin(TABLE_BOLD) : "";
+    bytes_append_format(&report->text, "%s%-*s%s", begin, FACT_COLUMN, title, *begin ? "\033[0m" : "");
+    utf8_append_visible(&report->text, text, strlen(text));
+    bytes_append_text(&report->text, "\n");
+}
+
+void report_text(struct report *report, const char *key, const char *title, const char *text)
+{
+    if (report_is_json(report))
+        json_member_text(&report->json, key, text);
+    else if (is_terminal(report) && title)
+        fact(report, title, text ? text : "-");
+}
+
+void report_number(struct report *report, const char *key, const char *title, enum table_type type,
+                   uint64_t value)
+{
+    struct table_column column = {.key = key, .type = type};
+    struct table_cell cell = {.kind = TABLE_CELL_INTEGER, .magnitude = value};
+    const char *unit = table_column_unit(&column);
+    if (report_is_json(report)) {
+        char name[80];
+        snprintf(name, sizeof name, "%s%s%s", key, *unit ? "_" : "", unit);
+        json_member_unsigned(&report->json, name, value);
+    } else if (is_terminal(report) && title) {
+        struct bytes text = {0};
+        table_append_cell(NULL, &column, &cell, &text);
+        bytes_append_u8(&text, 0);
+        fact(report, title, text.failed ? "?" : (const char *)text.data);
+        bytes_free(&text);
+    }
+}
+
+void report_bool(struct report *report, const char *key, const char *title, bool value)
+{
+    if (report_is_json(report))
+        json_member_bool(&report->json, key, value);
+    else if (is_terminal(report) && title)
+        fact(report, title, value ? "yes" : "no");
+}
+
+void report_heading(struct report *report, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    if (!is_terminal(report))
+        return;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) {
+        report->failed = true;
+        return;
+    }
+    if (report->text.length > 0)
+        bytes_append_text(&report->text, "\n");
+    if (report->look.is_coloured)
+        bytes_append_text(&report->text, table_style_begin(TABLE_BOLD));
+    utf8_append_visible(&report->text, text, (size_t)length);
+    bytes_append_text(&report->text, report->look.is_coloured ? "\033[0m\n" : "\n");
+    free(text);
+}
+
+void report_table(struct report *report, const char *key, const struct table *table)
+{
+    report->failed = report->failed || table->failed;
+    switch (report->output->format) {
+    case OUTPUT_JSON:
+        json_key(&report->json, key);
+        table_write_json_rows(table, &report->json);
+        break;
+    case OUTPUT_CSV:
+        table_append_csv(table, &report->text);
+        break;
+    case OUTPUT_TERMINAL:
+        table_append_terminal(table, &report->look, &report->text);
+        break;
+    }
+}
+
+void report_note(struct report *report, enum table_style style, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) {
+        report->failed = true;
+        return;
+    }
+    if (is_terminal(report)) {
+        const char *begin = report->look.is_coloured ? table_style_begin(style) : "";
+        bytes_append_text(&report->text, begin);
+        utf8_append_visible(&report->text, text, (size_t)length);
+        bytes_append_text(&report->text, *begin ? "\033[0m\n" : "\n");
+    } else {
+        bytes_append(&report->notes, text, (size_t)length);
+        bytes_append_text(&report->notes, "\n");
+    }
+    free(text);
+}
+
+static void write_json_notes(struct report *report)
+{
+    const char *at = (const char *)report->notes.data;
+    size_t left = report->notes.length;
+    json_key(&report->json, "notes");
+    json_array(&report->json, JSON_LINES);
+    while (left > 0) {
+        const char *end = memchr(at, '\n', left);
+        size_t length = end ? (size_t)(end - at) : left;
+        json_text_length(&report->json, at, length);
+        at += length + 1;
+        left -= length + 1 < left ? length + 1 : left;
+    }
+    json_end(&report->json);
+}
+
+int report_finish(struct report *report, struct error *err)
+{
+    int result = 0;
+    if (report_is_json(report)) {
+        write_json_notes(report);
+        json_end(&report->json);
+        result = json_finish(&report->json);
+    } else if (report->text.length > 0) {
+        fwrite(report->text.data, 1, report->text.length, report->output->stream);
+    }
+    if (report->failed || report->text.failed || report->notes.failed || result == -ENOMEM)
+        return error_set_errno(err, ENOMEM, "output");
+    return 0; /* what the stream says is output_finish's business */
+}
+
+void report_free(struct report *report)
+{
+    bytes_free(&report->json.buffer);
+    bytes_free(&report->text);
+    bytes_free(&report->notes);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The performance report as tables: ops, groups, advice. */
+#ifndef OPSCOPE_PRESENT_REPORT_TABLE_H
+#define OPSCOPE_PRESENT_REPORT_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/report/report.h"
+#include "present/table.h"
+
+/* Which ops of the report are shown one by one. */
+struct perf_selection {
+    bool *is_shown; /* one for each row of the report */
+    size_t shown_count;
+    size_t folded_count; /* ops that are not */
+    double folded_us, folded_percent;
+};
+
+/* The `top` longest (0: all) that are not below min_percent; signposts and host ops stay unless `top` is given. */
+int perf_select(const struct perf *perf, uint64_t top, double min_percent, struct perf_selection *selection,
+                struct error *err);
+void perf_selection_free(struct perf_selection *selection);
+
+/* `selection` NULL: all rows. The caller frees the table. */
+void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection,
+                         struct table *table);
+void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table *table);
+void perf_make_host_zones_table(const struct perf *perf, uint64_t top, struct table *table);
+void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table *table);
+
+/* "attention, FLOPs at most": what the figures of a row are made by. */
+void perf_append_model(const struct perf_row *row, struct bytes *out);
+const char *perf_bound_analysis(const struct perf_row *row);
+
+/* Every op and column as CSV for people and tools: the columns of tt-perf-report with those of its newer state and
+ * ours behind them. Texts that a spreadsheet would take for a formula get an apostrophe in front. */
+int perf_write_csv(const struct perf *perf, bool has_advice, bool has_raw_op_codes, FILE *out,
+                   struct error *err);
+
+#endif
