@@ -5,8 +5,8 @@
 #include "python/src/time_calls.h"
 
 #include "base/clock.h"
-#include "measure/calibration.h"
-#include "measure/run_delay.h"
+#include "base/calibration.h"
+#include "base/run_delay.h"
 
 #define MOST_ARGUMENTS 64
 

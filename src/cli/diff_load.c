@@ -91,13 +91,13 @@ static int select_columns(struct op_rows *rows, struct perf *perf, const char *p
 static int read_rows(struct diff *diff, struct perf *perf, struct op_rows *rows,
                      const struct columns *columns, uint32_t **shapes, struct error *err)
 {
-    struct perf_cell cells[PERF_COLUMNS] = {{0}};
+    struct slice cells[PERF_COLUMNS] = {{0}};
     struct op_row row;
     size_t capacity = 0;
     int status;
     while ((status = op_rows_next(rows, &row, err)) > 0) {
         for (size_t i = 0; i < columns->count; i++)
-            cells[columns->of_cell[i]] = (struct perf_cell){row.cells[i].data, row.cells[i].length};
+            cells[columns->of_cell[i]] = (struct slice){row.cells[i].data, row.cells[i].length};
         if (!array_reserve(shapes, &capacity, perf->row_count + 1, sizeof **shapes))
             return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count);
         (*shapes)[perf->row_count] = diff_shape_of_cells(diff, cells);

@@ -129,7 +129,7 @@ static int choose_columns(struct ops_output *o, struct error *err)
     return choose_names(o, asked, err);
 }
 
-static bool wants(const struct ops_output *o, struct op_cell code)
+static bool wants(const struct ops_output *o, struct slice code)
 {
     const struct text_list *names = &o->options->filter.names;
     char text[512];
@@ -151,7 +151,7 @@ static void check_row(struct ops_output *o, const struct op_row *row)
 {
     for (size_t i = 0; i < o->column_count; i++) {
         struct chosen *chosen = &o->columns[i];
-        struct op_cell cell = row->cells[chosen->column];
+        struct slice cell = row->cells[chosen->column];
         const char *wrong = chosen->check == OP_CHECK_NOTHING ? NULL : op_check_cell(chosen->check, cell);
         if (wrong)
             op_rows_add_notice(o->rows, &chosen->check, row->line, "line %llu: column '%s': '%.*s%s' %s",
@@ -166,7 +166,7 @@ static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
 {
     int status;
     while ((status = op_rows_next(o->rows, row, err)) > 0) {
-        if (!wants(o, o->code < row->cell_count ? row->cells[o->code] : (struct op_cell){0}))
+        if (!wants(o, o->code < row->cell_count ? row->cells[o->code] : (struct slice){0}))
             continue;
         o->matched++;
         if (o->options->limit && o->shown >= o->options->limit)
@@ -179,9 +179,9 @@ static int next_row(struct ops_output *o, struct op_row *row, struct error *err)
     return status;
 }
 
-static struct op_cell shown_cell(const struct ops_output *o, const struct op_row *row, size_t i)
+static struct slice shown_cell(const struct ops_output *o, const struct op_row *row, size_t i)
 {
-    struct op_cell cell = row->cells[o->columns[i].column];
+    struct slice cell = row->cells[o->columns[i].column];
     const char *bracket =
         o->columns[i].is_padded_only && cell.length ? memchr(cell.data, '[', cell.length) : NULL;
     if (bracket)
@@ -230,7 +230,7 @@ static int write_csv(struct ops_output *o, struct error *err)
     bytes_append_text(&text, "\r\n");
     while (written == 0 && (status = next_row(o, &row, err)) > 0) {
         for (size_t i = 0; i < o->column_count; i++) {
-            struct op_cell cell = shown_cell(o, &row, i);
+            struct slice cell = shown_cell(o, &row, i);
             if (i)
                 bytes_append_u8(&text, ',');
             append_csv(&text, cell.data, cell.length);
@@ -290,7 +290,7 @@ static void describe_column(const struct chosen *chosen, struct table_column *co
 }
 
 /* A number where the column has numbers and the cell is one; else the text. Empty cells are missing. */
-static void set_cell(struct table *table, size_t column, enum table_type type, struct op_cell cell)
+static void set_cell(struct table *table, size_t column, enum table_type type, struct slice cell)
 {
     char buffer[48], *end = NULL;
     if (cell.length == 0)

@@ -9,12 +9,12 @@
 #include "analyze/overhead/columns.h"
 #include "import/overhead_csv.h"
 
-static bool is_text(struct overhead_csv_text text, const char *other)
+static bool is_text(struct slice text, const char *other)
 {
     return text.length == strlen(other) && memcmp(text.data, other, text.length) == 0;
 }
 
-static bool set_text(char **field, struct overhead_csv_text text)
+static bool set_text(char **field, struct slice text)
 {
     char *copy = strndup(text.data ? text.data : "", text.length);
     if (!copy)

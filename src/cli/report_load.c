@@ -49,12 +49,12 @@ static void take_notices(struct perf *perf, const struct op_rows *rows)
 
 static int read_rows(struct perf *perf, struct op_rows *rows, struct error *err)
 {
-    struct perf_cell cells[PERF_COLUMNS];
+    struct slice cells[PERF_COLUMNS];
     struct op_row row;
     int status;
     while ((status = op_rows_next(rows, &row, err)) > 0) {
         for (size_t i = 0; i < PERF_COLUMNS; i++)
-            cells[i] = (struct perf_cell){row.cells[i].data, row.cells[i].length};
+            cells[i] = (struct slice){row.cells[i].data, row.cells[i].length};
         status = perf_add_row(perf, cells, row.line, err);
         if (status)
             break;

@@ -95,7 +95,7 @@ static struct number look_at(const char *text, size_t length)
 }
 
 /* Words that tables use for "nothing". */
-static bool is_nothing(struct op_cell cell)
+static bool is_nothing(struct slice cell)
 {
     static const char *const words[] = {"", "nan", "NaN", "None", "NA", "N/A", "n/a", "null", "NULL"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -105,7 +105,7 @@ static bool is_nothing(struct op_cell cell)
     return false;
 }
 
-static const char *check_size(struct op_cell cell)
+static const char *check_size(struct slice cell)
 {
     const char *bracket = memchr(cell.data, '[', cell.length);
     size_t length = bracket ? (size_t)(bracket - cell.data) : cell.length;
@@ -120,7 +120,7 @@ static const char *check_size(struct op_cell cell)
     return is_good && length <= 19 ? NULL : "is not a size";
 }
 
-static const char *check_name(struct op_cell cell)
+static const char *check_name(struct slice cell)
 {
     if (is_nothing(cell))
         return "names no op";
@@ -129,7 +129,7 @@ static const char *check_name(struct op_cell cell)
     return utf8_is_valid(cell.data, cell.length) ? NULL : "is not UTF-8";
 }
 
-const char *op_check_cell(enum op_check check, struct op_cell cell)
+const char *op_check_cell(enum op_check check, struct slice cell)
 {
     if (check == OP_CHECK_NOTHING)
         return NULL;

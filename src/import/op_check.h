@@ -19,6 +19,6 @@ enum op_check {
 enum op_check op_check_of(const char *column);
 
 /* What is wrong, as the end of "column 'X': 'cell' ...": "is not a number"; NULL where nothing is. */
-const char *op_check_cell(enum op_check check, struct op_cell cell);
+const char *op_check_cell(enum op_check check, struct slice cell);
 
 #endif

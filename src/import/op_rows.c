@@ -29,7 +29,7 @@ struct op_rows {
     size_t *selected; /* column of each selected name, SIZE_MAX for none */
     size_t selected_count;
     bool is_selected, is_prepared;
-    struct op_cell *row_cells, *selected_cells;
+    struct slice *row_cells, *selected_cells;
     uint64_t row_count;
     struct op_notice notices[NOTICES_MAX];
     size_t notice_count;
@@ -210,7 +210,7 @@ void op_rows_append_notice(const struct op_rows *rows, const struct op_notice *n
 int op_rows_select(struct op_rows *rows, const char *const *names, size_t count, struct error *err)
 {
     size_t *selected = calloc(count ? count : 1, sizeof *selected);
-    struct op_cell *cells = calloc(count ? count : 1, sizeof *cells);
+    struct slice *cells = calloc(count ? count : 1, sizeof *cells);
     if (!selected || !cells) {
         free(selected);
         free(cells);
@@ -266,7 +266,7 @@ int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err)
     if (rows->is_selected) {
         for (size_t i = 0; i < rows->selected_count; i++) {
             size_t column = rows->selected[i];
-            rows->selected_cells[i] = column == SIZE_MAX ? (struct op_cell){0} : rows->row_cells[column];
+            rows->selected_cells[i] = column == SIZE_MAX ? (struct slice){0} : rows->row_cells[column];
         }
         row->cells = rows->selected_cells;
         row->cell_count = rows->selected_count;

@@ -24,14 +24,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-
-struct op_cell {
-    const char *data; /* NULL: there is no such cell */
-    size_t length;
-};
+#include "base/slice.h"
 
 struct op_row {
-    const struct op_cell *cells;
+    const struct slice *cells;
     size_t cell_count; /* as many as were selected, else as there are columns */
     uint64_t index;    /* 0, 1, 2 ... among the rows of this source */
     uint64_t line;     /* where the row begins in `path`; 0 where a source has no lines */
@@ -86,7 +82,7 @@ struct op_rows_source {
     const char *kind;
     /* Fills row->line and `cells`, which has one element for each of the source's columns, all missing. Gives
      * 1, 0 at the end, or a negative code. */
-    int (*next)(void *state, struct op_rows *rows, struct op_cell *cells, uint64_t *line, struct error *err);
+    int (*next)(void *state, struct op_rows *rows, struct slice *cells, uint64_t *line, struct error *err);
     /* Optional: called once before the first row, with which columns will be looked at (so that a source need
      * not make the others). */
     int (*prepare)(void *state, const bool *is_wanted, size_t column_count, struct error *err);

@@ -40,7 +40,7 @@ static void note_row(struct ops_csv *csv, struct op_rows *rows, size_t cell_coun
             (unsigned long long)r->line, cell_count, columns, op_rows_column_name(rows, cell_count));
 }
 
-static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64_t *line, struct error *err)
+static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t *line, struct error *err)
 {
     struct ops_csv *csv = state;
     int status = csv_next(&csv->reader, err);

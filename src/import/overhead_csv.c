@@ -81,7 +81,7 @@ struct overhead_csv {
 };
 
 /* Equal but for spaces: the vendor puts one before some brackets and none before others. */
-static bool is_called(struct op_cell cell, const char *name)
+static bool is_called(struct slice cell, const char *name)
 {
     size_t at = 0;
     for (;;) {
@@ -96,7 +96,7 @@ static bool is_called(struct op_cell cell, const char *name)
     }
 }
 
-static int refuse(const struct overhead_csv *csv, enum column column, const char *what, struct op_cell cell,
+static int refuse(const struct overhead_csv *csv, enum column column, const char *what, struct slice cell,
                   struct error *err)
 {
     int shown = cell.length > LONGEST_SHOWN ? LONGEST_SHOWN : (int)cell.length;
@@ -183,7 +183,7 @@ bool overhead_csv_is_one(const char *path)
     return true;
 }
 
-static struct op_cell trimmed(struct op_cell cell)
+static struct slice trimmed(struct slice cell)
 {
     while (cell.length && (cell.data[0] == ' ' || cell.data[0] == '\t')) {
         cell.data++;
@@ -195,7 +195,7 @@ static struct op_cell trimmed(struct op_cell cell)
 }
 
 /* A decimal number and nothing else: strtod alone would take "0x1" and "nan". */
-static bool read_number(struct op_cell cell, double *value)
+static bool read_number(struct slice cell, double *value)
 {
     char text[LONGEST_NUMBER + 1], *end;
     if (cell.length == 0 || cell.length > LONGEST_NUMBER)
@@ -208,13 +208,13 @@ static bool read_number(struct op_cell cell, double *value)
     return end == text + cell.length && isfinite(*value);
 }
 
-static int read_cell(const struct overhead_csv *csv, enum column column, struct op_cell cell,
+static int read_cell(const struct overhead_csv *csv, enum column column, struct slice cell,
                      struct overhead_csv_row *row, struct error *err)
 {
     char *field = (char *)row + columns[column].offset;
     double value;
     if (columns[column].kind == CELL_TEXT) {
-        struct overhead_csv_text text = {cell.data, cell.length};
+        struct slice text = {cell.data, cell.length};
         memcpy(field, &text, sizeof text);
         return 0;
     }
@@ -241,7 +241,7 @@ static int read_cell(const struct overhead_csv *csv, enum column column, struct 
 }
 
 /* The op's name: there, and only once. */
-static int take_name(struct overhead_csv *csv, struct op_cell cell, struct error *err)
+static int take_name(struct overhead_csv *csv, struct slice cell, struct error *err)
 {
     size_t known = csv->names.count;
     if (cell.length == 0)
@@ -272,7 +272,7 @@ static int check_row(const struct overhead_csv *csv, const struct overhead_csv_r
                                    memcmp(row->state.data, measured, sizeof measured - 1) == 0);
     enum column column = csv->places[COLUMN_MIN] != SIZE_MAX ? COLUMN_MIN : COLUMN_MIN_NS;
     if (is_measured && isnan(row->min_ns))
-        return refuse(csv, column, "no time for op", (struct op_cell){row->name.data, row->name.length}, err);
+        return refuse(csv, column, "no time for op", (struct slice){row->name.data, row->name.length}, err);
     return 0;
 }
 
@@ -300,12 +300,12 @@ int overhead_csv_next(struct overhead_csv *csv, struct overhead_csv_row *row, st
     for (size_t c = 0; c < COLUMNS; c++) {
         if (csv->places[c] == SIZE_MAX || csv->places[c] >= csv->reader.cell_count)
             continue;
-        struct op_cell cell = trimmed(csv->reader.cells[csv->places[c]]);
+        struct slice cell = trimmed(csv->reader.cells[csv->places[c]]);
         status = read_cell(csv, (enum column)c, cell, row, err);
         if (status)
             return status;
     }
-    status = take_name(csv, (struct op_cell){row->name.data, row->name.length}, err);
+    status = take_name(csv, (struct slice){row->name.data, row->name.length}, err);
     if (!status)
         status = check_row(csv, row, err);
     return status ? status : 1;

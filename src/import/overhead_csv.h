@@ -17,15 +17,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-struct overhead_csv_text {
-    const char *data; /* not NUL-terminated; valid until the next row */
-    size_t length;
-};
+#include "base/slice.h"
 
 struct overhead_csv_row {
-    struct overhead_csv_text name, group, state, reason; /* length 0 when the file lacks them */
-    uint64_t count, repeats;                             /* 0 when unknown */
+    struct slice name, group, state, reason; /* length 0 when the file lacks them */
+    uint64_t count, repeats;                 /* 0 when unknown */
     /* NAN when the file lacks them or the cell is empty; exact where the file has that, too. */
     double min_ns, floor_ns, mean_ns, mean_total_ns, native_ns, p50_ns, p99_ns, ci_low_ns, ci_high_ns;
     double rounding_ns; /* the minimum may be so much more or less than min_ns */

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "import/recorded_read.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 #define FIRST_HOST_ID (UINT64_C(1) << 31) /* as the vendor numbers ops that run on the host */
 #define DEVICE_BITS 10u
@@ -95,26 +96,26 @@ static int read_recorded(struct tt_model *model, struct trace *trace, struct err
 
 /* --- the number that a program gave its op --- */
 
-static struct op_cell find_cell(const struct tt_model *model, uint32_t record, uint32_t column)
+static struct slice find_cell(const struct tt_model *model, uint32_t record, uint32_t column)
 {
     const struct tt_cells *cells = record == TT_NONE ? NULL : &model->records[record].cells;
     for (uint32_t i = 0; cells && i < cells->count; i++)
         if (cells->items[i].column == column)
-            return cell_of(cells->items[i].data, cells->items[i].length);
-    return cell_of("", 0);
+            return slice_from(cells->items[i].data, cells->items[i].length);
+    return slice_from("", 0);
 }
 
 /* From the op's attributes, which are the repr of a dict with ';' for ','. */
 static bool explicit_id(const struct tt_model *model, const struct tt_op *op, uint64_t *id)
 {
     static const char *const keys[] = {"'global_call_count': '", "'GLOBAL CALL COUNT': '"};
-    struct op_cell cell = find_cell(model, op->record, OP_COLUMN_ID_ATTRIBUTES);
+    struct slice cell = find_cell(model, op->record, OP_COLUMN_ID_ATTRIBUTES);
     const char *end = cell.data + cell.length;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         const char *key = memmem(cell.data, cell.length, keys[k], strlen(keys[k]));
         const char *digits = key ? key + strlen(keys[k]) : end;
         const char *quote = memchr(digits, '\'', (size_t)(end - digits));
-        if (quote && cell_unsigned(cell_of(digits, (size_t)(quote - digits)), id))
+        if (quote && slice_unsigned(slice_from(digits, (size_t)(quote - digits)), id))
             return true;
     }
     return false;
@@ -123,7 +124,7 @@ static bool explicit_id(const struct tt_model *model, const struct tt_op *op, ui
 /* --- the logs have the host's ops: signposts --- */
 
 /* The first signpost of that name in the logs; TT_NONE. */
-static uint32_t find_signpost(const struct intern *headers, const uint32_t *first, struct op_cell header)
+static uint32_t find_signpost(const struct intern *headers, const uint32_t *first, struct slice header)
 {
     uint32_t id = intern_find(headers, header.length ? header.data : "", header.length);
     return id == INTERN_NONE ? TT_NONE : first[id];
@@ -192,7 +193,7 @@ static void add_signposts(struct tt_model *model, const struct tt_model *recorde
     struct intern headers = {0};
     uint32_t *first = calloc(model->signpost_count + 1, sizeof first[0]);
     for (uint32_t i = 0; first && i < model->signpost_count && !model->failed; i++) {
-        struct op_cell header = model->signposts[i].header;
+        struct slice header = model->signposts[i].header;
         size_t known = headers.count;
         uint32_t id = intern_add(&headers, header.length ? header.data : "", header.length);
         if (id == INTERN_NONE)
@@ -216,7 +217,7 @@ static void add_places(struct tt_model *model, struct tt_op *op, const struct tt
     static const uint32_t columns[] = {OP_COLUMN_ID_MODULE_PATH, OP_COLUMN_ID_LOC};
     struct tt_cell_builder cells = {0};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        struct op_cell told = find_cell(recorded, from->record, columns[i]);
+        struct slice told = find_cell(recorded, from->record, columns[i]);
         if (told.length && op->record != TT_NONE && find_cell(model, op->record, columns[i]).length == 0)
             tt_cell_copy(model, &cells, columns[i], told.data, told.length);
     }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "text/python_text.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 /* --- rows of the trace --- */
 
@@ -39,8 +40,8 @@ bool recorded_add_signpost(struct tt_model *model, const struct trace_point *poi
         model->failed = true;
     else
         model->signposts[model->signpost_count++] = (struct tt_signpost){
-            point->time, cell_of(tt_keep(model, point->header, length), length),
-            cell_of(tt_keep(model, point->text, point->text_length), point->text_length)};
+            point->time, slice_from(tt_keep(model, point->header, length), length),
+            slice_from(tt_keep(model, point->text, point->text_length), point->text_length)};
     return !model->failed;
 }
 
@@ -95,14 +96,14 @@ static void add_number(struct recorded_records *r, uint32_t column, uint64_t val
 }
 
 /* "2x3x32x64" to four sizes; what is in front of four is multiplied into the first, missing ones are 1. */
-static bool parse_sizes(struct op_cell text, uint64_t sizes[4])
+static bool parse_sizes(struct slice text, uint64_t sizes[4])
 {
     uint64_t all[16];
     size_t count = 0;
     const char *at = text.data, *end = text.data + text.length;
     while (at < end) {
         const char *x = memchr(at, 'x', (size_t)(end - at));
-        if (count == 16 || !cell_unsigned(cell_of(at, (size_t)((x ? x : end) - at)), &all[count++]))
+        if (count == 16 || !slice_unsigned(slice_from(at, (size_t)((x ? x : end) - at)), &all[count++]))
             return false;
         at = x ? x + 1 : end;
     }
@@ -134,9 +135,9 @@ static void add_tensor(struct recorded_records *r, bool is_output, uint32_t inde
                  {"FP32", "FLOAT32"},
                  {"BFP8", "BFLOAT8_B"},
                  {"BFP4", "BFLOAT4_B"}};
-    struct op_cell shape = cell_of_key(text, "shape"), padded = cell_of_key(text, "padded");
-    struct op_cell layout = cell_of_key(text, "layout"), type = cell_of_key(text, "dtype"),
-                   memory = cell_of_key(text, "memory");
+    struct slice shape = slice_of_key(text, "shape"), padded = slice_of_key(text, "padded");
+    struct slice layout = slice_of_key(text, "layout"), type = slice_of_key(text, "dtype"),
+                 memory = slice_of_key(text, "memory");
     uint64_t logical[4], physical[4];
     bool has_shape = parse_sizes(shape, logical), has_padded = parse_sizes(padded, physical);
     for (unsigned i = 0; i < 4 && (has_shape || has_padded); i++) {
@@ -152,7 +153,7 @@ static void add_tensor(struct recorded_records *r, bool is_output, uint32_t inde
     bytes_clear(&r->text);
     bytes_append(&r->text, type.data, type.length);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (cell_is(type, types[i].told)) {
+        if (slice_is(type, types[i].told)) {
             bytes_clear(&r->text);
             bytes_append_text(&r->text, types[i].vendor);
         }
@@ -160,7 +161,7 @@ static void add_tensor(struct recorded_records *r, bool is_output, uint32_t inde
     if (type.length)
         add_text(r, tensor_column(r, is_output, index, OP_TENSOR_TYPE));
     bytes_clear(&r->text);
-    if (!cell_begins(memory, "DEV_") && !cell_is(memory, "HOST") && device != TRACE_NONE)
+    if (!slice_begins(memory, "DEV_") && !slice_is(memory, "HOST") && device != TRACE_NONE)
         bytes_append_format(&r->text, "DEV_%u_", (unsigned)device);
     bytes_append(&r->text, memory.data, memory.length);
     if (memory.length)

@@ -288,7 +288,7 @@ static void set_run(struct table *table, const struct run *run)
         tt_row_set_number(row, OP_COLUMN_ID_TRACE_SESSION, run->session);
 }
 
-static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64_t *line, struct error *err)
+static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t *line, struct error *err)
 {
     const size_t numbers_bytes = 16 * 24; /* more than there are, with all their digits */
     struct table *table = state;

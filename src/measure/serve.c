@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "text/json_read.h"
-#include "measure/calibration.h"
-#include "measure/run_delay.h"
+#include "base/calibration.h"
+#include "base/run_delay.h"
 #include "text/json_write.h"
 
 #define GAP_NS 20000u      /* around a recorded burst: more than two clocks differ by */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure/run_delay.h"
+#include "base/run_delay.h"
 #include "measure/serve.h"
 
 #define OWN_DELAY_NS 500000u       /* shorter waits may have been for this process, which shares the CPU */

@@ -48,7 +48,7 @@ static bool push_cell(struct csv_reader *r, const char *data, size_t length)
     if (r->cell_count == r->cell_capacity &&
         !array_reserve(&r->cells, &r->cell_capacity, r->cell_count + 1, sizeof *r->cells))
         return false;
-    r->cells[r->cell_count++] = (struct op_cell){data, length};
+    r->cells[r->cell_count++] = (struct slice){data, length};
     return true;
 }
 
@@ -177,7 +177,7 @@ static int fill(struct csv_reader *r, struct error *err)
 }
 
 /* Takes the quotes off a cell, in place. */
-static void unquote(struct op_cell *cell, char *text)
+static void unquote(struct slice *cell, char *text)
 {
     size_t length = cell->length, kept = 0;
     bool is_inside = true;
@@ -205,7 +205,7 @@ static uint64_t count_line_ends(const char *text, size_t length)
 static void finish_quoted(struct csv_reader *r)
 {
     for (size_t i = 0; i < r->cell_count; i++) {
-        struct op_cell *cell = &r->cells[i];
+        struct slice *cell = &r->cells[i];
         if (cell->length == 0 || cell->data[0] != '"')
             continue;
         r->next_line += count_line_ends(cell->data, cell->length);

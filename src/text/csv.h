@@ -16,7 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "import/op_rows.h"
+#include "base/slice.h"
 
 #define CSV_ROW_BYTES_MAX ((size_t)256 << 20)
 
@@ -29,7 +29,7 @@ struct csv_reader {
     const char *memory; /* descriptor == -1: what was not yet copied to the buffer */
     size_t memory_left;
 
-    struct op_cell *cells; /* of the row that csv_next gave */
+    struct slice *cells; /* of the row that csv_next gave */
     size_t cell_count, cell_capacity;
     uint64_t line;          /* on which it begins, from 1 */
     uint64_t next_line;     /* on which the next one begins */

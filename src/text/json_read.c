@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "base/checked.h"
 
 struct parser {
@@ -108,11 +109,6 @@ static int read_escape(struct parser *p)
     bytes_append(&p->document->texts, &values[at - letters], 1);
     return 0;
 }
-
-struct slice {
-    const char *data;
-    size_t length;
-};
 
 static int read_string(struct parser *p, struct slice *out)
 {

@@ -34,7 +34,7 @@ static void load(struct perf *perf, struct op_rows *rows)
     static char buffers[PERF_COLUMNS][40];
     static bool has[PERF_COLUMNS];
     const char *names[PERF_COLUMNS];
-    struct perf_cell cells[PERF_COLUMNS];
+    struct slice cells[PERF_COLUMNS];
     struct op_row row;
     bool is_old = op_rows_find_column(rows, "INPUT_0_W") != SIZE_MAX;
     for (size_t i = 0; i < PERF_COLUMNS; i++) {
@@ -46,7 +46,7 @@ static void load(struct perf *perf, struct op_rows *rows)
         return;
     while (op_rows_next(rows, &row, NULL) > 0) {
         for (size_t i = 0; i < PERF_COLUMNS; i++) {
-            cells[i] = (struct perf_cell){row.cells[i].data, row.cells[i].length};
+            cells[i] = (struct slice){row.cells[i].data, row.cells[i].length};
             if (op_check_cell(op_check_of(names[i]), row.cells[i]))
                 op_rows_add_notice(rows, names[i], row.line, "line %llu: %s", (unsigned long long)row.line,
                                    names[i]);

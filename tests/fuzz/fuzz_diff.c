@@ -28,7 +28,7 @@ static int load(struct diff *diff, int side, const void *data, size_t size)
     static char buffers[PERF_COLUMNS][40];
     bool has[PERF_COLUMNS];
     const char *names[PERF_COLUMNS];
-    struct perf_cell cells[PERF_COLUMNS];
+    struct slice cells[PERF_COLUMNS];
     struct machine_set machines = machines_for_test();
     struct perf_options options = {.machines = &machines, .ignore_signposts = true, .print_signposts = true};
     struct op_rows *rows = NULL;
@@ -51,7 +51,7 @@ static int load(struct diff *diff, int side, const void *data, size_t size)
         status = op_rows_select(rows, names, PERF_COLUMNS, NULL);
     while (!status && op_rows_next(rows, &row, NULL) > 0) {
         for (size_t i = 0; i < PERF_COLUMNS; i++)
-            cells[i] = (struct perf_cell){row.cells[i].data, row.cells[i].length};
+            cells[i] = (struct slice){row.cells[i].data, row.cells[i].length};
         if (!array_reserve(&shapes, &capacity, perf.row_count + 1, sizeof *shapes))
             break;
         shapes[perf.row_count] = diff_shape_of_cells(diff, cells);

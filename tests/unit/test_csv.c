@@ -155,7 +155,7 @@ static void test_large_cells_and_many_columns(void **state)
     bytes_free(&text);
 }
 
-static void assert_cell(struct op_cell cell, const char *text)
+static void assert_cell(struct slice cell, const char *text)
 {
     assert_non_null(cell.data);
     assert_int_equal(cell.length, strlen(text));

@@ -12,7 +12,7 @@
 
 static void check(const char *column, const char *cell, const char *expected)
 {
-    const char *told = op_check_cell(op_check_of(column), (struct op_cell){cell, strlen(cell)});
+    const char *told = op_check_cell(op_check_of(column), (struct slice){cell, strlen(cell)});
     if (expected == NULL && told)
         fail_msg("%s: '%s': %s", column, cell, told);
     if (expected && (!told || strcmp(told, expected) != 0))
@@ -76,7 +76,7 @@ static void test_names(void **state)
     check("OP CODE", "123", NULL);
     check("OP CODE", "Caf\xc3\xa9", NULL);
     check("OP CODE", "Caf\xe9", "is not UTF-8");
-    assert_string_equal(op_check_cell(OP_CHECK_NAME, (struct op_cell){"a\0b", 3}), "holds a NUL byte");
+    assert_string_equal(op_check_cell(OP_CHECK_NAME, (struct slice){"a\0b", 3}), "holds a NUL byte");
     check("SOME COLUMN OF ANOTHER TOOL", "anything", NULL);
 }
 

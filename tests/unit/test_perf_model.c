@@ -40,17 +40,17 @@ struct op {
     const char *in0, *in1, *out; /* "W,Z,Y,X,TYPE,MEMORY" */
 };
 
-static void set(struct perf_cell *cells, size_t column, const char *text)
+static void set(struct slice *cells, size_t column, const char *text)
 {
-    cells[column] = (struct perf_cell){text, text ? strlen(text) : 0};
+    cells[column] = (struct slice){text, text ? strlen(text) : 0};
 }
 
-static void set_tensor(struct perf_cell *cells, size_t tensor, const char *text)
+static void set_tensor(struct slice *cells, size_t tensor, const char *text)
 {
     size_t column = PERF_TENSOR + tensor * PERF_TENSOR_CELLS;
     while (text && *text) {
         size_t length = strcspn(text, ",");
-        cells[column++] = (struct perf_cell){text, length};
+        cells[column++] = (struct slice){text, length};
         text += length + (text[length] == ',');
     }
 }
@@ -68,7 +68,7 @@ static void start(struct perf *perf, struct perf_options options, struct machine
 
 static void add(struct perf *perf, const struct op *op)
 {
-    struct perf_cell cells[PERF_COLUMNS] = {{0}};
+    struct slice cells[PERF_COLUMNS] = {{0}};
     set(cells, PERF_OP_CODE, op->name);
     set(cells, PERF_OP_TYPE, op->type ? op->type : "tt_dnn_device");
     set(cells, PERF_ATTRIBUTES, op->attributes);

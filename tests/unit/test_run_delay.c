@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "measure/run_delay.h"
+#include "base/run_delay.h"
 
 static void test_only_what_is_certain(void **state)
 {

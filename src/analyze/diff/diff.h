@@ -30,7 +30,7 @@
 #include "base/intern.h"
 
 struct perf;
-struct perf_cell;
+struct slice;
 struct trace;
 struct overhead_run;
 
@@ -214,7 +214,7 @@ void diff_free(struct diff *diff);
 /* Ops that went through the performance report's reading (perf_add_row ... perf_finish_rows below): `shapes` has an
  * entry for each of perf->rows, from diff_shape_of_cells. */
 int diff_take_perf(struct diff *diff, int side, struct perf *perf, const uint32_t *shapes, struct error *err);
-uint32_t diff_shape_of_cells(struct diff *diff, const struct perf_cell *cells); /* DIFF_NO_TEXT: no memory */
+uint32_t diff_shape_of_cells(struct diff *diff, const struct slice *cells); /* DIFF_NO_TEXT: no memory */
 /* Ops of a trace that opscope recorded. 1 when they are of several devices and have to be merged (diff_take_perf). */
 int diff_take_trace_ops(struct diff *diff, int side, struct trace *trace, struct error *err);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);

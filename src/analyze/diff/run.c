@@ -9,7 +9,7 @@
 #include "analyze/diff/shape.h"
 #include "analyze/report/internal.h"
 
-uint32_t diff_shape_of_cells(struct diff *diff, const struct perf_cell *cells)
+uint32_t diff_shape_of_cells(struct diff *diff, const struct slice *cells)
 {
     bytes_clear(&diff->scratch);
     diff_append_cells_shape(&diff->scratch, cells);

@@ -17,12 +17,12 @@ struct shape_writer {
     size_t inputs, outputs;
 };
 
-static struct perf_cell slice(const char *data, size_t length)
+static struct slice slice(const char *data, size_t length)
 {
-    return (struct perf_cell){data, length};
+    return (struct slice){data, length};
 }
 
-static void append_cell(struct bytes *out, struct perf_cell cell)
+static void append_cell(struct bytes *out, struct slice cell)
 {
     bytes_append(out, cell.data, cell.length);
 }
@@ -37,16 +37,16 @@ static void begin_tensor(struct shape_writer *w, bool is_output)
     w->outputs += is_output;
 }
 
-static void append_sizes(struct bytes *out, const struct perf_cell sizes[SIZES])
+static void append_sizes(struct bytes *out, const struct slice sizes[SIZES])
 {
     bool has_any = false;
     for (size_t i = 0; i < SIZES; i++) {
-        struct perf_cell padded = cell_before(sizes[i], "["), logical = cell_after(sizes[i], "[");
+        struct slice padded = slice_before(sizes[i], "["), logical = slice_after(sizes[i], "[");
         if (logical.length && logical.data[logical.length - 1] == ']')
             logical.length--;
         bool is_same = !logical.length || (logical.length == padded.length &&
                                            memcmp(logical.data, padded.data, padded.length) == 0);
-        if (!has_any && i + 1 < SIZES && is_same && cell_is(padded, "1"))
+        if (!has_any && i + 1 < SIZES && is_same && slice_is(padded, "1"))
             continue;
         if (has_any)
             bytes_append_text(out, "x");
@@ -55,11 +55,11 @@ static void append_sizes(struct bytes *out, const struct perf_cell sizes[SIZES])
     }
 }
 
-void diff_append_cells_shape(struct bytes *out, const struct perf_cell *cells)
+void diff_append_cells_shape(struct bytes *out, const struct slice *cells)
 {
     struct shape_writer w = {.out = out};
     for (size_t t = 0; t < PERF_TENSORS; t++) {
-        const struct perf_cell *tensor = cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
+        const struct slice *tensor = cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
         bool has_sizes = !cell_is_missing(tensor[2]) || !cell_is_missing(tensor[3]);
         if (!has_sizes && cell_is_missing(tensor[4]))
             continue;
@@ -73,7 +73,7 @@ void diff_append_cells_shape(struct bytes *out, const struct perf_cell *cells)
     }
 }
 
-static struct perf_cell value_of(const char *text, const char *key)
+static struct slice value_of(const char *text, const char *key)
 {
     size_t length;
     const char *value = keyed_text_find(text, key, &length);
@@ -81,7 +81,7 @@ static struct perf_cell value_of(const char *text, const char *key)
 }
 
 /* "2x3x32x64" to four sizes: what is in front of four is multiplied into the first, missing ones are 1. */
-static bool parse_sizes(struct perf_cell text, uint64_t sizes[SIZES])
+static bool parse_sizes(struct slice text, uint64_t sizes[SIZES])
 {
     uint64_t all[SIZES_TOLD];
     size_t count = 0;
@@ -117,7 +117,7 @@ void diff_append_parts_shape(struct bytes *out, const struct trace_part *parts, 
             if (parts[i].role != (is_output ? (uint32_t)TRACE_PART_OUTPUT : (uint32_t)TRACE_PART_INPUT) ||
                 tensors[is_output]++ >= (is_output ? PERF_OUTPUTS : PERF_INPUTS))
                 continue;
-            struct perf_cell sizes[SIZES], type = value_of(parts[i].text, "dtype");
+            struct slice sizes[SIZES], type = value_of(parts[i].text, "dtype");
             bool has_logical = parse_sizes(value_of(parts[i].text, "shape"), logical);
             bool has_padded = parse_sizes(value_of(parts[i].text, "padded"), padded);
             if (!has_logical && !has_padded && !type.length)
@@ -132,7 +132,7 @@ void diff_append_parts_shape(struct bytes *out, const struct trace_part *parts, 
                 append_sizes(out, sizes);
             if (type.length) {
                 bytes_append_text(out, has_logical || has_padded ? " " : "");
-                append_cell(out, cell_is(type, "F32") ? slice("FP32", 4) : cell_short_type(type));
+                append_cell(out, slice_is(type, "F32") ? slice("FP32", 4) : cell_short_type(type));
             }
         }
     }

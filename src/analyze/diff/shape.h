@@ -8,7 +8,7 @@
 #include "analyze/diff/diff.h"
 #include "trace/model.h"
 
-void diff_append_cells_shape(struct bytes *out, const struct perf_cell *cells);
+void diff_append_cells_shape(struct bytes *out, const struct slice *cells);
 void diff_append_parts_shape(struct bytes *out, const struct trace_part *parts, size_t count);
 
 #endif

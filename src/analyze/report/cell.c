@@ -6,7 +6,7 @@
 
 #define LONGEST_NUMBER 400u
 
-bool cell_is_missing(struct perf_cell cell)
+bool cell_is_missing(struct slice cell)
 {
     static const char *const words[] = {"nan",      "NaN",  "None",   "NA",      "N/A",     "n/a",
                                         "null",     "NULL", "-nan",   "-NaN",    "<NA>",    "#N/A",
@@ -18,7 +18,7 @@ bool cell_is_missing(struct perf_cell cell)
     if (cell.data[0] == '1' && (cell.length < 6 || cell.data[1] != '.'))
         return false; /* numbers: most cells that get here */
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (cell_is(cell, words[i]))
+        if (slice_is(cell, words[i]))
             return true;
     }
     return false;
@@ -29,7 +29,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-bool cell_int64(struct perf_cell cell, int64_t *value)
+bool cell_int64(struct slice cell, int64_t *value)
 {
     size_t at = cell.length && cell.data[0] == '-';
     uint64_t sum = 0;
@@ -45,7 +45,7 @@ bool cell_int64(struct perf_cell cell, int64_t *value)
     return true;
 }
 
-static struct perf_cell trimmed(struct perf_cell cell)
+static struct slice trimmed(struct slice cell)
 {
     while (cell.length && (cell.data[0] == ' ' || cell.data[0] == '\t')) {
         cell.data++;
@@ -57,19 +57,19 @@ static struct perf_cell trimmed(struct perf_cell cell)
 }
 
 /* strtod also reads hexadecimal numbers and "nan(...)": these are no numbers of a table. */
-static bool is_decimal(struct perf_cell cell)
+static bool is_decimal(struct slice cell)
 {
     size_t at = cell.length && (cell.data[0] == '-' || cell.data[0] == '+');
     if (at == cell.length)
         return false;
     if (is_digit(cell.data[at]) || cell.data[at] == '.')
         return memchr(cell.data, 'x', cell.length) == NULL && memchr(cell.data, 'X', cell.length) == NULL;
-    struct perf_cell word = {cell.data + at, cell.length - at};
+    struct slice word = {cell.data + at, cell.length - at};
     return (word.length == 3 && strncasecmp(word.data, "inf", 3) == 0) ||
            (word.length == 8 && strncasecmp(word.data, "infinity", 8) == 0);
 }
 
-enum number_kind cell_number(struct perf_cell cell, double *value)
+enum number_kind cell_number(struct slice cell, double *value)
 {
     char text[LONGEST_NUMBER + 1];
     int64_t whole;
@@ -93,7 +93,7 @@ enum number_kind cell_number(struct perf_cell cell, double *value)
     return cell.length == strspn(text, "+-0123456789") ? NUMBER_WHOLE : NUMBER_REAL;
 }
 
-enum number_kind cell_dimension(struct perf_cell cell, double *value)
+enum number_kind cell_dimension(struct slice cell, double *value)
 {
     const char *bracket = cell.length ? memchr(cell.data, '[', cell.length) : NULL;
     if (bracket) {
@@ -109,10 +109,10 @@ enum number_kind cell_dimension(struct perf_cell cell, double *value)
     return kind;
 }
 
-int32_t cell_find_number(struct perf_cell cell, const char *key)
+int32_t cell_find_number(struct slice cell, const char *key)
 {
     for (;;) {
-        cell = cell_after(cell, key);
+        cell = slice_after(cell, key);
         if (!cell.data)
             return PERF_NO_NUMBER;
         int64_t number = 0;
@@ -124,7 +124,7 @@ int32_t cell_find_number(struct perf_cell cell, const char *key)
     }
 }
 
-double cell_type_bytes(struct perf_cell cell)
+double cell_type_bytes(struct slice cell)
 {
     size_t i = 0;
     double bits = 0;
@@ -137,13 +137,13 @@ double cell_type_bytes(struct perf_cell cell)
     return bits / 8;
 }
 
-struct perf_cell cell_short_type(struct perf_cell cell)
+struct slice cell_short_type(struct slice cell)
 {
     static const char *const names[][2] = {
         {"FLOAT32", "FP32"}, {"BFLOAT16", "BF16"}, {"BFLOAT8_B", "BFP8"}, {"BFLOAT4_B", "BFP4"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (cell_is(cell, names[i][0]))
-            return (struct perf_cell){names[i][1], strlen(names[i][1])};
+        if (slice_is(cell, names[i][0]))
+            return (struct slice){names[i][1], strlen(names[i][1])};
     }
     return cell;
 }

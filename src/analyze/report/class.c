@@ -157,7 +157,7 @@ static double dram_part(struct perf_row *row, const struct perf_tensor *tensor)
     if (!tensor->is_present)
         return 0;
     double bytes = tensor_bytes(tensor);
-    if (tensor->memory.length && !cell_has(tensor->memory, "DRAM"))
+    if (tensor->memory.length && !slice_has(tensor->memory, "DRAM"))
         return 0;
     if (!tensor->memory.length || isnan(bytes)) {
         row->model_flags |= PERF_BYTES_AT_LEAST;
@@ -184,7 +184,7 @@ static void take_written_bytes(struct perf_row *row, const struct perf_source *s
     const struct perf_tensor *in = &source->tensors[PERF_IN(0)], *out = &source->tensors[written];
     double amount = elements(out);
     row->dram_bytes = dram_part(row, out);
-    if (in->is_present && cell_has(in->memory, "DRAM") && in->type.length && !isnan(amount))
+    if (in->is_present && slice_has(in->memory, "DRAM") && in->type.length && !isnan(amount))
         row->dram_bytes += amount * cell_type_bytes(in->type);
 }
 
@@ -231,7 +231,7 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
                              *out = &source->tensors[PERF_OUT(0)];
     row->is_matmul = true;
     row->is_dram_sharded =
-        cell_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
+        slice_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
     row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
     if (!row->has_shape) {
@@ -245,10 +245,10 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
 }
 
 /* A numeric attribute: 'nnz': '12' or nnz=12; NaN when there is none. */
-static double attribute_number(struct perf_cell attributes, const char *name)
+static double attribute_number(struct slice attributes, const char *name)
 {
-    struct perf_cell rest = attributes;
-    while ((rest = cell_after(rest, name)).data) {
+    struct slice rest = attributes;
+    while ((rest = slice_after(rest, name)).data) {
         size_t i = 0;
         while (i < rest.length && (rest.data[i] == '\'' || rest.data[i] == ':' || rest.data[i] == '=' ||
                                    rest.data[i] == ' ' || rest.data[i] == '"'))
@@ -258,15 +258,15 @@ static double attribute_number(struct perf_cell attributes, const char *name)
             i++;
         double value;
         if (from > 0 && i > from &&
-            cell_number((struct perf_cell){rest.data + from, i - from}, &value) == NUMBER_WHOLE)
+            cell_number((struct slice){rest.data + from, i - from}, &value) == NUMBER_WHOLE)
             return value;
     }
     return NAN;
 }
 
-static bool attribute_is_true(struct perf_cell attributes, const char *name)
+static bool attribute_is_true(struct slice attributes, const char *name)
 {
-    struct perf_cell rest = cell_after(attributes, name);
+    struct slice rest = slice_after(attributes, name);
     size_t i = 0;
     while (i < rest.length && strchr("':= \"", rest.data[i]))
         i++;
@@ -407,7 +407,7 @@ static void take_collective(struct perf_row *row, const struct perf_source *sour
 {
     const struct perf_tensor *in = &source->tensors[PERF_IN(0)], *out = &source->tensors[PERF_OUT(0)];
     double in_bytes = tensor_bytes(in), out_bytes = result_bytes(source, parts & PERF_PART_REDUCE_SCATTER);
-    bool is_linear = cell_has(source->attributes, "Topology::Linear");
+    bool is_linear = slice_has(source->attributes, "Topology::Linear");
     take_all_bytes(row, source);
     row->link_count = attribute_number(source->attributes, "num_links");
     if (isnan(row->link_count))
@@ -454,7 +454,7 @@ static void take_embedding(struct perf_row *row, const struct perf_source *sourc
 {
     const struct perf_tensor *table = &source->tensors[PERF_IN(1)], *out = &source->tensors[PERF_OUT(0)];
     row->dram_bytes = dram_part(row, &source->tensors[PERF_IN(0)]) + dram_part(row, out);
-    if (cell_has(table->memory, "DRAM") && table->type.length && out->has_shape)
+    if (slice_has(table->memory, "DRAM") && table->type.length && out->has_shape)
         row->dram_bytes += elements(out) * cell_type_bytes(table->type);
     row->has_shape = out->has_shape;
 }

@@ -75,7 +75,7 @@ static double product(const double *factors, size_t count)
 
 static double dram_bytes(const struct perf_tensor *tensor)
 {
-    if (!cell_has(tensor->memory, "DRAM"))
+    if (!slice_has(tensor->memory, "DRAM"))
         return 0;
     return product((const double[]){tensor->w, tensor->y, tensor->z, tensor->x}, 4) *
            cell_type_bytes(tensor->type);
@@ -89,7 +89,7 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
     row->is_matmul = true;
     perf_take_program_config(row, source->attributes);
     row->is_dram_sharded =
-        cell_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
+        slice_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
     row->fidelity_text = perf_matmul_types_text(perf, row, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape && in0->type.length &&
                      in1->type.length && out->type.length && in0->memory.length && in1->memory.length &&
@@ -135,13 +135,13 @@ void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf
     if (row->kind == PERF_SIGNPOST)
         return;
     row->fidelity_text = perf_types_text(perf, row, source);
-    if (cell_has(source->op_code, "Matmul")) {
+    if (slice_has(source->op_code, "Matmul")) {
         take_matmul(perf, row, source);
-    } else if (cell_has(source->op_code, "OptimizedConvNew") || cell_has(source->op_code, "Conv2d")) {
+    } else if (slice_has(source->op_code, "OptimizedConvNew") || slice_has(source->op_code, "Conv2d")) {
         take_conv(perf, row, source);
     } else {
         perf_take_program_config(row, source->attributes);
-        if (cell_has(source->op_code, "HaloDeviceOperation")) {
+        if (slice_has(source->op_code, "HaloDeviceOperation")) {
             bytes_clear(&perf->scratch);
             bytes_append(&perf->scratch, source->op_code.data, source->op_code.length);
             perf_append_halo(perf, source->attributes);

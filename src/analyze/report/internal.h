@@ -10,14 +10,14 @@ struct perf_tensor {
     bool is_present; /* any of its cells has something */
     bool has_shape;  /* all four sizes are usable */
     double w, z, y, x;
-    struct perf_cell type, memory; /* length 0: missing */
+    struct slice type, memory; /* length 0: missing */
 };
 
 /* A row's cells, as far as the models look at them. */
 struct perf_source {
-    const struct perf_cell *cells;
-    struct perf_cell op_code, attributes, fidelity; /* length 0: missing */
-    struct perf_tensor tensors[PERF_TENSORS];       /* inputs, then outputs */
+    const struct slice *cells;
+    struct slice op_code, attributes, fidelity; /* length 0: missing */
+    struct perf_tensor tensors[PERF_TENSORS];   /* inputs, then outputs */
 };
 
 /* Words in an op's name that change its model. */
@@ -43,7 +43,7 @@ struct perf_name perf_name_of(struct perf *perf, uint32_t op_code);
 #define PERF_OUT(i) (PERF_INPUTS + (i))
 
 uint32_t perf_intern(struct perf *perf, const void *data, size_t length); /* sets failed */
-static inline uint32_t perf_intern_cell(struct perf *perf, struct perf_cell cell)
+static inline uint32_t perf_intern_cell(struct perf *perf, struct slice cell)
 {
     return cell.length ? perf_intern(perf, cell.data, cell.length) : PERF_NO_TEXT;
 }
@@ -53,11 +53,11 @@ static inline uint32_t perf_intern_cell(struct perf *perf, struct perf_cell cell
 struct perf_made_text *perf_find_made(struct perf *perf, const uint64_t key[6]);
 
 /* perf_notes.c: what is wrong with a cell, said once for each column, with how many more there are. */
-void perf_note_bad_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
+void perf_note_bad_cell(struct perf *perf, size_t column, struct slice cell, uint64_t line,
                         const char *expected);
-void perf_note_kept_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
+void perf_note_kept_cell(struct perf *perf, size_t column, struct slice cell, uint64_t line,
                          const char *expected);
-void perf_note_name(struct perf *perf, struct perf_cell name, uint64_t line);
+void perf_note_name(struct perf *perf, struct slice name, uint64_t line);
 void perf_note_missing_cells(struct perf *perf, const struct perf_row *row, const struct perf_source *source);
 bool perf_is_stale(const struct perf_row *row);
 void perf_note_stale(struct perf *perf, const struct perf_row *row);
@@ -66,14 +66,14 @@ void perf_note_stale(struct perf *perf, const struct perf_row *row);
 void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
 void perf_model_take(struct perf *perf, struct perf_row *row, const struct perf_source *source);
 /* "3136 x 576 x 64 [ABH=5|7 ADB]" and the like, appended to the scratch text. */
-void perf_append_conv_marks(struct perf *perf, struct perf_cell attributes);
-void perf_append_halo(struct perf *perf, struct perf_cell attributes);
-bool perf_conv_window(struct perf_cell attributes, double *height, double *width);
+void perf_append_conv_marks(struct perf *perf, struct slice attributes);
+void perf_append_halo(struct perf *perf, struct slice attributes);
+bool perf_conv_window(struct slice attributes, double *height, double *width);
 /* What an op's name and data types are shown as, when no model has its own form. */
 uint32_t perf_types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source);
 uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_row *row,
                                 const struct perf_source *source);
-void perf_take_program_config(struct perf_row *row, struct perf_cell attributes);
+void perf_take_program_config(struct perf_row *row, struct slice attributes);
 
 /* perf_window.c: which rows, in which order. */
 int perf_sort_rows(struct perf *perf, struct error *err);

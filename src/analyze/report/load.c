@@ -141,7 +141,7 @@ int perf_end_file(struct perf *perf, struct error *err)
 /* --- rows --- */
 
 /* A value that its column should not hold: missing, but in the compat mode kept where the original keeps it. */
-static double refuse(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line,
+static double refuse(struct perf *perf, const struct slice *cells, size_t column, uint64_t line,
                      const char *expected, double value)
 {
     if (perf->options.compat)
@@ -151,7 +151,7 @@ static double refuse(struct perf *perf, const struct perf_cell *cells, size_t co
     return perf->options.compat ? value : NAN;
 }
 
-static double take_number(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line)
+static double take_number(struct perf *perf, const struct slice *cells, size_t column, uint64_t line)
 {
     double value;
     enum number_kind kind = cell_number(cells[column], &value);
@@ -163,7 +163,7 @@ static double take_number(struct perf *perf, const struct perf_cell *cells, size
 }
 
 /* A count: whole and not negative. */
-static double take_count(struct perf *perf, const struct perf_cell *cells, size_t column, uint64_t line)
+static double take_count(struct perf *perf, const struct slice *cells, size_t column, uint64_t line)
 {
     double value = take_number(perf, cells, column, line);
     bool is_too_low = value < 0 || (value == 0 && column == PERF_CORES);
@@ -172,7 +172,7 @@ static double take_count(struct perf *perf, const struct perf_cell *cells, size_
     return value;
 }
 
-static void take_device(struct perf *perf, struct perf_row *row, const struct perf_cell *cells)
+static void take_device(struct perf *perf, struct perf_row *row, const struct slice *cells)
 {
     double value = take_number(perf, cells, PERF_DEVICE, row->line);
     row->device = PERF_NO_NUMBER;
@@ -190,7 +190,7 @@ static void take_device(struct perf *perf, struct perf_row *row, const struct pe
 
 /* Beyond 2^53 a double is not exact: the compat mode, too, has no figures for such sizes. */
 static void take_size(struct perf *perf, struct perf_tensor *tensor, size_t t, unsigned part,
-                      const struct perf_cell *cell, double *value, uint64_t line)
+                      const struct slice *cell, double *value, uint64_t line)
 {
     enum number_kind kind = cell_dimension(*cell, value);
     double largest = perf->options.compat ? 9007199254740992.0 : 4294967296.0;
@@ -204,7 +204,7 @@ static void take_size(struct perf *perf, struct perf_tensor *tensor, size_t t, u
 static void take_tensors(struct perf *perf, struct perf_source *source, uint64_t line)
 {
     for (size_t t = 0; t < PERF_TENSORS; t++) {
-        const struct perf_cell *cells = source->cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
+        const struct slice *cells = source->cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
         struct perf_tensor *tensor = &source->tensors[t];
         double *sizes[4] = {&tensor->w, &tensor->z, &tensor->y, &tensor->x};
         *tensor = (struct perf_tensor){0};
@@ -216,19 +216,19 @@ static void take_tensors(struct perf *perf, struct perf_source *source, uint64_t
         if (!perf->options.compat && tensor->has_shape && tensor->w * tensor->z * tensor->y * tensor->x == 0)
             tensor->is_present = tensor->has_shape =
                 false; /* an empty tensor: optional inputs are recorded so */
-        tensor->type = cell_is_missing(cells[4]) ? (struct perf_cell){0} : cells[4];
-        tensor->memory = cell_is_missing(cells[5]) ? (struct perf_cell){0} : cells[5];
+        tensor->type = cell_is_missing(cells[4]) ? (struct slice){0} : cells[4];
+        tensor->memory = cell_is_missing(cells[5]) ? (struct slice){0} : cells[5];
     }
 }
 
 static void take_kind(struct perf *perf, struct perf_row *row, const struct perf_source *source)
 {
-    struct perf_cell type = source->cells[PERF_OP_TYPE];
-    row->is_device_type = cell_is(type, "tt_dnn_device");
-    row->is_host_type = cell_is(type, "tt_dnn_cpu") || cell_is(type, "python_fallback");
-    if (cell_is(type, "signpost"))
+    struct slice type = source->cells[PERF_OP_TYPE];
+    row->is_device_type = slice_is(type, "tt_dnn_device");
+    row->is_host_type = slice_is(type, "tt_dnn_cpu") || slice_is(type, "python_fallback");
+    if (slice_is(type, "signpost"))
         row->kind = PERF_SIGNPOST;
-    else if (cell_has(source->op_code, "(torch)") || (!perf->options.compat && row->is_host_type))
+    else if (slice_has(source->op_code, "(torch)") || (!perf->options.compat && row->is_host_type))
         row->kind = PERF_HOST_OP;
     else
         row->kind = PERF_DEVICE_OP;
@@ -236,18 +236,18 @@ static void take_kind(struct perf *perf, struct perf_row *row, const struct perf
         row->is_device_type = row->device != PERF_NO_NUMBER;
 }
 
-static enum perf_fidelity fidelity_of(struct perf_cell cell)
+static enum perf_fidelity fidelity_of(struct slice cell)
 {
     static const char *const names[] = {
         [PERF_LOFI] = "LoFi", [PERF_HIFI2] = "HiFi2", [PERF_HIFI3] = "HiFi3", [PERF_HIFI4] = "HiFi4"};
     for (unsigned i = 0; i < PERF_FIDELITY_UNKNOWN; i++) {
-        if (cell_is(cell, names[i]))
+        if (slice_is(cell, names[i]))
             return (enum perf_fidelity)i;
     }
     return PERF_FIDELITY_UNKNOWN;
 }
 
-static void take_times(struct perf *perf, struct perf_row *row, const struct perf_cell *cells)
+static void take_times(struct perf *perf, struct perf_row *row, const struct slice *cells)
 {
     int64_t start;
     double number;
@@ -274,7 +274,7 @@ static void take_times(struct perf *perf, struct perf_row *row, const struct per
     }
 }
 
-static void take_counts(struct perf *perf, struct perf_row *row, const struct perf_cell *cells)
+static void take_counts(struct perf *perf, struct perf_row *row, const struct slice *cells)
 {
     enum number_kind call = cell_number(cells[PERF_CALL], &row->call);
     row->call_text = call == NUMBER_BAD ? perf_intern_cell(perf, cells[PERF_CALL]) : PERF_NO_TEXT;
@@ -289,14 +289,14 @@ static void take_counts(struct perf *perf, struct perf_row *row, const struct pe
 }
 
 /* The first one counts: all ops are measured against one machine. */
-static void take_arch(struct perf *perf, const struct perf_row *row, struct perf_cell arch)
+static void take_arch(struct perf *perf, const struct perf_row *row, struct slice arch)
 {
     static const char kind_other_arch[] = "another architecture";
     if (perf->arch_text == PERF_NO_TEXT) {
         perf->arch_text = perf_intern_cell(perf, arch);
         perf->arch_file = row->file;
         perf->arch_line = row->line;
-    } else if (!cell_is(arch, perf_text(perf, perf->arch_text))) {
+    } else if (!slice_is(arch, perf_text(perf, perf->arch_text))) {
         perf_note(perf, PERF_NOTE_WARN, kind_other_arch,
                   "%s:%llu: column 'DEVICE ARCH': '%.*s' where others have '%.60s'; all are measured against "
                   "one machine",
@@ -307,7 +307,7 @@ static void take_arch(struct perf *perf, const struct perf_row *row, struct perf
 
 static void take_texts(struct perf *perf, struct perf_row *row, const struct perf_source *source)
 {
-    const struct perf_cell *cells = source->cells;
+    const struct slice *cells = source->cells;
     static const size_t tensors[3] = {PERF_IN(0), PERF_IN(1), PERF_OUT(0)};
     row->op_code = row->shown = perf_intern(perf, source->op_code.data, source->op_code.length);
     for (unsigned i = 0; i < 3; i++)
@@ -328,11 +328,11 @@ static void take_texts(struct perf *perf, struct perf_row *row, const struct per
 static void take_name(struct perf *perf, struct perf_source *source, uint64_t line)
 {
     static const char no_name[] = "(no name)";
-    struct perf_cell name = source->cells[PERF_OP_CODE];
+    struct slice name = source->cells[PERF_OP_CODE];
     source->op_code = name;
     perf_note_name(perf, name, line);
     if (name.length == 0 || (!perf->options.compat && cell_is_missing(name))) {
-        source->op_code = (struct perf_cell){no_name, sizeof no_name - 1};
+        source->op_code = (struct slice){no_name, sizeof no_name - 1};
     } else if (memchr(name.data, 0, name.length)) {
         bytes_clear(&perf->name);
         for (size_t i = 0; i < name.length; i++)
@@ -340,11 +340,11 @@ static void take_name(struct perf *perf, struct perf_source *source, uint64_t li
         if (perf->options.compat) /* there the name ends here */
             source->op_code.length = strnlen(name.data, name.length);
         else if (!perf->name.failed)
-            source->op_code = (struct perf_cell){(const char *)perf->name.data, perf->name.length};
+            source->op_code = (struct slice){(const char *)perf->name.data, perf->name.length};
     }
 }
 
-int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line, struct error *err)
+int perf_add_row(struct perf *perf, const struct slice *cells, uint64_t line, struct error *err)
 {
     if (perf->row_count >= UINT32_MAX - 1 ||
         !array_reserve(&perf->rows, &perf->row_capacity, perf->row_count + 1, sizeof *perf->rows))

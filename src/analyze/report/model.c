@@ -231,7 +231,7 @@ static bool is_matrix_class(unsigned class_)
 /* Machines without math fidelity (GPUs): the data type says which of the peaks it is. */
 static unsigned fidelity_by_type(const char *type)
 {
-    double size = cell_type_bytes((struct perf_cell){type, strlen(type)});
+    double size = cell_type_bytes((struct slice){type, strlen(type)});
     if (*type == 0)
         return PERF_FIDELITY_UNKNOWN;
     return size <= 1 ? PERF_LOFI : size <= 2 ? PERF_HIFI2 : PERF_HIFI4;

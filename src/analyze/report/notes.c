@@ -44,8 +44,8 @@ static const char *current_path(const struct perf *perf)
 
 /* --- cells that hold the wrong thing --- */
 
-static void note_cell(struct perf *perf, const void *kind, size_t column, struct perf_cell cell,
-                      uint64_t line, const char *expected, const char *consequence)
+static void note_cell(struct perf *perf, const void *kind, size_t column, struct slice cell, uint64_t line,
+                      const char *expected, const char *consequence)
 {
     char name[64];
     perf_note(perf, PERF_NOTE_WARN, kind, "%s:%llu: column '%s': '%.*s%s' is not %s; %s", current_path(perf),
@@ -54,14 +54,14 @@ static void note_cell(struct perf *perf, const void *kind, size_t column, struct
               cell.length > SHOWN_MAX ? "..." : "", expected, consequence);
 }
 
-void perf_note_bad_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
+void perf_note_bad_cell(struct perf *perf, size_t column, struct slice cell, uint64_t line,
                         const char *expected)
 {
     static const char kinds[PERF_COLUMNS];
     note_cell(perf, &kinds[column], column, cell, line, expected, "taken as missing");
 }
 
-void perf_note_kept_cell(struct perf *perf, size_t column, struct perf_cell cell, uint64_t line,
+void perf_note_kept_cell(struct perf *perf, size_t column, struct slice cell, uint64_t line,
                          const char *expected)
 {
     static const char kinds[PERF_COLUMNS];
@@ -69,7 +69,7 @@ void perf_note_kept_cell(struct perf *perf, size_t column, struct perf_cell cell
               "used all the same, as tt-perf-report does: do not trust this row");
 }
 
-void perf_note_name(struct perf *perf, struct perf_cell name, uint64_t line)
+void perf_note_name(struct perf *perf, struct slice name, uint64_t line)
 {
     static const char kind_empty[] = "empty", kind_word[] = "no name", kind_nul[] = "NUL",
                       kind_bytes[] = "not UTF-8";
@@ -108,7 +108,7 @@ static void note_empty(struct perf *perf, const struct perf_row *row, const stru
 static void note_tensor(struct perf *perf, const struct perf_row *row, const struct perf_source *source,
                         size_t t)
 {
-    const struct perf_cell *cells = source->cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
+    const struct slice *cells = source->cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
     if (!source->tensors[t].is_present)
         return;
     for (size_t i = 0; i < PERF_TENSOR_CELLS; i++) {
@@ -139,7 +139,7 @@ static void note_model_cells(struct perf *perf, const struct perf_row *row, cons
 void perf_note_missing_cells(struct perf *perf, const struct perf_row *row, const struct perf_source *source)
 {
     static const char kind_zero[] = "zero";
-    const struct perf_cell *cells = source->cells;
+    const struct slice *cells = source->cells;
     if (row->line == 0 || row->kind != PERF_DEVICE_OP)
         return;
     if (cell_is_missing(cells[PERF_OP_TYPE]))

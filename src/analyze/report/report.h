@@ -24,6 +24,7 @@
 #include "analyze/machine.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/slice.h"
 #include "base/intern.h"
 
 /* --- what is read of a row --- */
@@ -61,11 +62,6 @@ enum perf_column {
 
 /* The vendor's name of a column; older headers call the sizes of tensors differently. */
 const char *perf_column_name(size_t column, bool is_old_header, char *buffer, size_t size);
-
-struct perf_cell {
-    const char *data; /* NULL: no such cell */
-    size_t length;
-};
 
 /* --- what is asked for --- */
 
@@ -283,7 +279,7 @@ int perf_begin(struct perf *perf, const struct perf_options *options, struct err
 int perf_begin_file(struct perf *perf, const char *path, const bool *has, bool is_old_header,
                     bool is_padded_header, struct error *err);
 /* `cells` has PERF_COLUMNS elements. -ENOMEM. */
-int perf_add_row(struct perf *perf, const struct perf_cell *cells, uint64_t line, struct error *err);
+int perf_add_row(struct perf *perf, const struct slice *cells, uint64_t line, struct error *err);
 int perf_end_file(struct perf *perf, struct error *err);
 int perf_finish(struct perf *perf, struct error *err);
 void perf_free(struct perf *perf);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void append_cell(struct bytes *out, struct perf_cell cell)
+static void append_cell(struct bytes *out, struct slice cell)
 {
     bytes_append(out, cell.data, cell.length);
 }
@@ -15,8 +15,8 @@ enum { MADE_TYPES = 1, MADE_MATMUL_TYPES };
 
 static void append_types(struct bytes *text, const struct perf_source *source)
 {
-    struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
-                     out = source->tensors[PERF_OUT(0)].type;
+    struct slice in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
+                 out = source->tensors[PERF_OUT(0)].type;
     if (in0.length)
         append_cell(text, cell_short_type(in0));
     if (in1.length) {
@@ -32,9 +32,9 @@ static void append_types(struct bytes *text, const struct perf_source *source)
 
 static void append_matmul_types(struct bytes *text, const struct perf_source *source, bool is_compat)
 {
-    const struct perf_cell none = {is_compat ? "nan" : "?", is_compat ? 3 : 1};
-    struct perf_cell in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
-                     out = source->tensors[PERF_OUT(0)].type;
+    const struct slice none = {is_compat ? "nan" : "?", is_compat ? 3 : 1};
+    struct slice in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
+                 out = source->tensors[PERF_OUT(0)].type;
     if (!is_compat && !source->fidelity.length && !in0.length && !in1.length && !out.length)
         return; /* nothing is known */
     append_cell(text, source->fidelity.length ? source->fidelity : none);
@@ -79,9 +79,9 @@ uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_row *row,
     return types_text(perf, row, source, MADE_MATMUL_TYPES);
 }
 
-void perf_take_program_config(struct perf_row *row, struct perf_cell attributes)
+void perf_take_program_config(struct perf_row *row, struct slice attributes)
 {
-    if (!cell_has(attributes, "program_config"))
+    if (!slice_has(attributes, "program_config"))
         return;
     row->block_w = cell_find_number(attributes, "in0_block_w=");
     row->subblock_h = cell_find_number(attributes, "out_subblock_h=");
@@ -89,27 +89,27 @@ void perf_take_program_config(struct perf_row *row, struct perf_cell attributes)
 }
 
 /* "window_hw=(3;3); ..." */
-bool perf_conv_window(struct perf_cell attributes, double *height, double *width)
+bool perf_conv_window(struct slice attributes, double *height, double *width)
 {
-    struct perf_cell text = cell_before(cell_after(attributes, "window_hw"), "; ");
+    struct slice text = slice_before(slice_after(attributes, "window_hw"), "; ");
     if (text.length < 4)
         return false;
     text.data += 2;
     text.length -= 3;
-    struct perf_cell first = cell_before(text, ";"), second = cell_before(cell_after(text, ";"), ";");
+    struct slice first = slice_before(text, ";"), second = slice_before(slice_after(text, ";"), ";");
     return cell_number(first, height) == NUMBER_WHOLE && cell_number(second, width) == NUMBER_WHOLE &&
            *height > 0 && *width > 0;
 }
 
 /* The number behind "name=" or "name:", up to the next semicolon; "x" where there is none. */
-static void append_number_of(struct bytes *out, struct perf_cell attributes, const char *name)
+static void append_number_of(struct bytes *out, struct slice attributes, const char *name)
 {
-    struct perf_cell text = cell_after(attributes, name);
+    struct slice text = slice_after(attributes, name);
     double value;
     if (text.length > 1) {
         text.data++;
         text.length--;
-        if (cell_number(cell_before(text, ";"), &value) == NUMBER_WHOLE) {
+        if (cell_number(slice_before(text, ";"), &value) == NUMBER_WHOLE) {
             bytes_append_format(out, "%.0f", value);
             return;
         }
@@ -118,13 +118,13 @@ static void append_number_of(struct bytes *out, struct perf_cell attributes, con
 }
 
 /* Absent counts as on. */
-static bool is_on(struct perf_cell attributes, const char *name)
+static bool is_on(struct slice attributes, const char *name)
 {
-    struct perf_cell value = cell_after(attributes, name);
+    struct slice value = slice_after(attributes, name);
     return !value.data || (value.length >= 4 && memcmp(value.data, "true", 4) == 0);
 }
 
-void perf_append_conv_marks(struct perf *perf, struct perf_cell attributes)
+void perf_append_conv_marks(struct perf *perf, struct slice attributes)
 {
     struct bytes *text = &perf->scratch;
     bytes_append_text(text, " [ABH=");
@@ -139,9 +139,9 @@ void perf_append_conv_marks(struct perf *perf, struct perf_cell attributes)
 }
 
 /* The first `count` pieces between semicolons behind "key=", joined by commas. */
-static void append_pieces(struct bytes *out, struct perf_cell attributes, const char *key, unsigned count)
+static void append_pieces(struct bytes *out, struct slice attributes, const char *key, unsigned count)
 {
-    struct perf_cell rest = cell_after(attributes, key);
+    struct slice rest = slice_after(attributes, key);
     if (!rest.data) {
         bytes_append_text(out, "x");
         return;
@@ -149,12 +149,12 @@ static void append_pieces(struct bytes *out, struct perf_cell attributes, const 
     for (unsigned i = 0; i < count && rest.data; i++) {
         if (i > 0)
             bytes_append_text(out, ",");
-        append_cell(out, cell_before(rest, ";"));
-        rest = cell_after(rest, ";");
+        append_cell(out, slice_before(rest, ";"));
+        rest = slice_after(rest, ";");
     }
 }
 
-void perf_append_halo(struct perf *perf, struct perf_cell attributes)
+void perf_append_halo(struct perf *perf, struct slice attributes)
 {
     struct bytes *text = &perf->scratch;
     bytes_append_text(text, " w=");
@@ -166,11 +166,11 @@ void perf_append_halo(struct perf *perf, struct perf_cell attributes)
     bytes_append_text(text, " d=");
     append_pieces(text, attributes, "dilation_hw=", 2);
     bytes_append_text(text, " | ");
-    struct perf_cell layout = cell_before(cell_after(attributes, "memory_layout="), ";");
+    struct slice layout = slice_before(slice_after(attributes, "memory_layout="), ";");
     if (!layout.data) {
         bytes_append_text(text, "x");
         return;
     }
-    struct perf_cell behind = cell_after(layout, "::");
+    struct slice behind = slice_after(layout, "::");
     append_cell(text, behind.data ? behind : layout);
 }

@@ -86,7 +86,7 @@ static void set_number(struct cell *cell, double value, int decimals, const char
 static void set_text(struct cell *cell, const char *text)
 {
     double value;
-    if (cell_number((struct perf_cell){text, strlen(text)}, &value) == NUMBER_WHOLE ||
+    if (cell_number((struct slice){text, strlen(text)}, &value) == NUMBER_WHOLE ||
         (!isnan(value) && *text != 0)) {
         perf_append_grouped(&cell->text, value, 0);
         return;

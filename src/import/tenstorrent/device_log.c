@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 #define ABSENT 255u
 #define FIELDS_MAX 24u
@@ -40,51 +41,51 @@ static const char *const field_names[FIELDS][3] = {
     [FIELD_TYPE] = {"type", "zone phase"},
 };
 
-static struct op_cell take_line(struct tt_log_reader *reader)
+static struct slice take_line(struct tt_log_reader *reader)
 {
     const char *begin = reader->at, *stop = memchr(begin, '\n', (size_t)(reader->end - begin));
     reader->at = stop ? stop + 1 : reader->end;
     reader->line++;
-    return cell_of(begin, (size_t)((stop ? stop : reader->end) - begin));
+    return slice_from(begin, (size_t)((stop ? stop : reader->end) - begin));
 }
 
 bool tt_log_is_log(const char *data, size_t length)
 {
-    struct op_cell text = {data, length};
-    return length > 0 && (cell_begins(text, "ARCH:") || cell_begins(text, "Chip clock is at"));
+    struct slice text = {data, length};
+    return length > 0 && (slice_begins(text, "ARCH:") || slice_begins(text, "Chip clock is at"));
 }
 
 /* "KEY: VALUE" among items separated by commas. */
-static struct op_cell header_item(struct op_cell line, const char *key)
+static struct slice header_item(struct slice line, const char *key)
 {
     const char *at = line.data, *end = line.length ? line.data + line.length : line.data;
     while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
-        struct op_cell item = cell_trim(cell_of(at, (size_t)((comma ? comma : end) - at)));
-        if (cell_begins(item, key)) {
+        struct slice item = slice_trim(slice_from(at, (size_t)((comma ? comma : end) - at)));
+        if (slice_begins(item, key)) {
             size_t skip = strlen(key);
-            return cell_trim(cell_of(item.data + skip, item.length - skip));
+            return slice_trim(slice_from(item.data + skip, item.length - skip));
         }
         at = comma ? comma + 1 : end;
     }
-    return cell_of(NULL, 0);
+    return slice_from(NULL, 0);
 }
 
-static void read_first_line(struct tt_log_reader *reader, struct op_cell line)
+static void read_first_line(struct tt_log_reader *reader, struct slice line)
 {
     struct tt_log_header *header = &reader->header;
-    if (cell_begins(line, "Chip clock is at")) {
+    if (slice_begins(line, "Chip clock is at")) {
         *header =
-            (struct tt_log_header){.arch = cell_of("grayskull", 9), .frequency_mhz = 1200, .is_log = true};
+            (struct tt_log_header){.arch = slice_from("grayskull", 9), .frequency_mhz = 1200, .is_log = true};
         return;
     }
-    header->is_log = cell_begins(line, "ARCH:");
+    header->is_log = slice_begins(line, "ARCH:");
     header->arch = header_item(line, "ARCH:");
-    cell_unsigned32(header_item(line, "CHIP_FREQ[MHz]:"), &header->frequency_mhz);
-    cell_unsigned32(header_item(line, "Max Compute Cores:"), &header->max_compute_cores);
+    slice_unsigned32(header_item(line, "CHIP_FREQ[MHz]:"), &header->frequency_mhz);
+    slice_unsigned32(header_item(line, "Max Compute Cores:"), &header->max_compute_cores);
 }
 
-static void read_columns(struct tt_log_reader *reader, struct op_cell line)
+static void read_columns(struct tt_log_reader *reader, struct slice line)
 {
     const char *at = line.data, *end = line.length ? line.data + line.length : line.data;
     unsigned best[FIELDS];
@@ -93,10 +94,10 @@ static void read_columns(struct tt_log_reader *reader, struct op_cell line)
         best[f] = 3;
     for (unsigned position = 0; at < end && position < FIELDS_MAX; position++) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
-        struct op_cell name = cell_trim(cell_of(at, (size_t)((comma ? comma : end) - at)));
+        struct slice name = slice_trim(slice_from(at, (size_t)((comma ? comma : end) - at)));
         for (unsigned f = 0; f < FIELDS; f++) {
             for (unsigned n = 0; n < best[f] && field_names[f][n]; n++) {
-                if (cell_is(name, field_names[f][n])) {
+                if (slice_is(name, field_names[f][n])) {
                     reader->positions[f] = (uint8_t)position;
                     best[f] = n;
                 }
@@ -116,16 +117,16 @@ void tt_log_reader_init(struct tt_log_reader *reader, const char *data, size_t l
     memset(reader->positions, ABSENT, sizeof reader->positions);
     if (length == 0)
         return;
-    read_first_line(reader, cell_trim(take_line(reader)));
+    read_first_line(reader, slice_trim(take_line(reader)));
     if (reader->at < reader->end)
-        read_columns(reader, cell_trim(take_line(reader)));
+        read_columns(reader, slice_trim(take_line(reader)));
 }
 
-static inline bool digits(struct op_cell cell, uint64_t *value)
+static inline bool digits(struct slice cell, uint64_t *value)
 {
     uint64_t sum = 0;
     if (cell.length == 0 || cell.length > 19)
-        return cell_unsigned(cell, value);
+        return slice_unsigned(cell, value);
     for (size_t i = 0; i < cell.length; i++) {
         unsigned digit = (unsigned)(unsigned char)cell.data[i] - '0';
         if (digit > 9)
@@ -136,7 +137,7 @@ static inline bool digits(struct op_cell cell, uint64_t *value)
     return true;
 }
 
-static inline bool digits32(struct op_cell cell, uint32_t *value)
+static inline bool digits32(struct slice cell, uint32_t *value)
 {
     uint64_t wide = 0;
     if (!digits(cell, &wide) || wide >= UINT32_MAX)
@@ -145,48 +146,47 @@ static inline bool digits32(struct op_cell cell, uint32_t *value)
     return true;
 }
 
-static enum tt_marker_type type_of(struct op_cell text)
+static enum tt_marker_type type_of(struct slice text)
 {
-    if (cell_is(text, "ZONE_START") || cell_is(text, "begin"))
+    if (slice_is(text, "ZONE_START") || slice_is(text, "begin"))
         return TT_MARKER_START;
-    if (cell_is(text, "ZONE_END") || cell_is(text, "end"))
+    if (slice_is(text, "ZONE_END") || slice_is(text, "end"))
         return TT_MARKER_END;
-    if (cell_is(text, "ZONE_TOTAL") || cell_is(text, "sum"))
+    if (slice_is(text, "ZONE_TOTAL") || slice_is(text, "sum"))
         return TT_MARKER_TOTAL;
-    if (cell_begins(text, "TS_DATA"))
+    if (slice_begins(text, "TS_DATA"))
         return TT_MARKER_DATA;
-    return cell_is(text, "TS_EVENT") ? TT_MARKER_EVENT : TT_MARKER_OTHER;
+    return slice_is(text, "TS_EVENT") ? TT_MARKER_EVENT : TT_MARKER_OTHER;
 }
 
-static struct op_cell field_of(const struct tt_log_reader *reader, const struct op_cell *fields,
-                               enum field field)
+static struct slice field_of(const struct tt_log_reader *reader, const struct slice *fields, enum field field)
 {
     uint8_t position = reader->positions[field];
-    return position == ABSENT ? cell_of(NULL, 0) : fields[position];
+    return position == ABSENT ? slice_from(NULL, 0) : fields[position];
 }
 
 /* Splits a line into the fields that are read and the rest; false when it has too few. */
-static bool split(const struct tt_log_reader *reader, const char *at, const char *end, struct op_cell *fields,
-                  struct op_cell *rest)
+static bool split(const struct tt_log_reader *reader, const char *at, const char *end, struct slice *fields,
+                  struct slice *rest)
 {
     for (unsigned i = 0; i < reader->field_count; i++) {
         const char *begin = at;
         while (at < end && *at != ',')
             at++;
-        fields[i] = cell_of(begin, (size_t)(at - begin));
+        fields[i] = slice_from(begin, (size_t)(at - begin));
         if (at == end) {
-            *rest = cell_of(end, 0);
+            *rest = slice_from(end, 0);
             return i + 1 == reader->field_count;
         }
         at++;
     }
-    *rest = cell_of(at, (size_t)(end - at));
+    *rest = slice_from(at, (size_t)(end - at));
     return true;
 }
 
-static bool parse(const struct tt_log_reader *reader, struct op_cell line, struct tt_marker *marker)
+static bool parse(const struct tt_log_reader *reader, struct slice line, struct tt_marker *marker)
 {
-    struct op_cell fields[FIELDS_MAX];
+    struct slice fields[FIELDS_MAX];
     uint64_t number = 0;
     if (!split(reader, line.data, line.data + line.length, fields, &marker->rest))
         return false;
@@ -216,7 +216,7 @@ static bool parse(const struct tt_log_reader *reader, struct op_cell line, struc
 bool tt_log_next(struct tt_log_reader *reader, struct tt_marker *marker)
 {
     while (reader->at < reader->end) {
-        struct op_cell line = take_line(reader);
+        struct slice line = take_line(reader);
         if (line.length > 0 && line.data[line.length - 1] == '\r')
             line.length--;
         if (line.length == 0)
@@ -232,24 +232,24 @@ bool tt_log_next(struct tt_log_reader *reader, struct tt_marker *marker)
 struct tt_marker_rest tt_marker_rest(const struct tt_marker *marker)
 {
     struct tt_marker_rest out = {0};
-    struct op_cell rest = marker->rest;
+    struct slice rest = marker->rest;
     const char *first = rest.length ? memchr(rest.data, ',', rest.length) : NULL;
     const char *last = rest.length ? memrchr(rest.data, ',', rest.length) : NULL;
     if (!first) {
         out.line = rest;
         return out;
     }
-    out.line = cell_of(rest.data, (size_t)(first - rest.data));
+    out.line = slice_from(rest.data, (size_t)(first - rest.data));
     if (first == last) { /* no meta data in older logs */
-        out.file = cell_of(first + 1, (size_t)(rest.data + rest.length - first - 1));
+        out.file = slice_from(first + 1, (size_t)(rest.data + rest.length - first - 1));
         return out;
     }
-    out.file = cell_of(first + 1, (size_t)(last - first - 1));
-    out.meta = cell_of(last + 1, (size_t)(rest.data + rest.length - last - 1));
+    out.file = slice_from(first + 1, (size_t)(last - first - 1));
+    out.meta = slice_from(last + 1, (size_t)(rest.data + rest.length - last - 1));
     return out;
 }
 
-bool tt_meta_value(struct op_cell meta, const char *key, struct op_cell *value)
+bool tt_meta_value(struct slice meta, const char *key, struct slice *value)
 {
     size_t length = strlen(key);
     const char *at = meta.data, *end = meta.length ? meta.data + meta.length : meta.data;
@@ -264,10 +264,10 @@ bool tt_meta_value(struct op_cell meta, const char *key, struct op_cell *value)
         const char *stop = behind;
         while (stop < end && *stop != ';' && *stop != '}')
             stop++;
-        struct op_cell found = cell_trim(cell_of(behind, (size_t)(stop - behind)));
+        struct slice found = slice_trim(slice_from(behind, (size_t)(stop - behind)));
         if (found.length >= 2 && (found.data[0] == '"' || found.data[0] == '\'') &&
             found.data[found.length - 1] == found.data[0])
-            found = cell_of(found.data + 1, found.length - 2);
+            found = slice_from(found.data + 1, found.length - 2);
         *value = found;
         return true;
     }

@@ -30,12 +30,12 @@ struct tt_marker {
     enum tt_marker_type type;
     uint64_t timer, time, data, run;
     int64_t trace, counter; /* -1: none */
-    struct op_cell processor, zone, type_text;
-    struct op_cell rest; /* source line, file and meta data, as they stand */
+    struct slice processor, zone, type_text;
+    struct slice rest; /* source line, file and meta data, as they stand */
 };
 
 struct tt_log_header {
-    struct op_cell arch;
+    struct slice arch;
     uint32_t frequency_mhz; /* 0: not told */
     uint32_t max_compute_cores;
     bool is_log; /* it looks like one */
@@ -57,11 +57,11 @@ bool tt_log_next(struct tt_log_reader *reader, struct tt_marker *marker);
 
 /* Source line, file and meta data of a marker. */
 struct tt_marker_rest {
-    struct op_cell line, file, meta;
+    struct slice line, file, meta;
 };
 struct tt_marker_rest tt_marker_rest(const struct tt_marker *marker);
 /* The value of a key in meta data: {"sub_device_id":1;"sub_device_manager_id":7}, {'workers_runtime_id': 5}. */
-bool tt_meta_value(struct op_cell meta, const char *key, struct op_cell *value);
+bool tt_meta_value(struct slice meta, const char *key, struct slice *value);
 
 /* True when the bytes begin like a device log. */
 bool tt_log_is_log(const char *data, size_t length);

@@ -8,7 +8,8 @@
 
 #include "import/tenstorrent/dispatch.h"
 #include "import/tenstorrent/marks.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 #define MAX_RUN_ID ((uint64_t)1 << 40)
 #define MAX_CORES 65535u
@@ -18,7 +19,7 @@
 /* --- reading: lines to marks --- */
 
 struct memo { /* the signature of the lines before: processor, zone and type repeat all the time */
-    struct op_cell processor, zone;
+    struct slice processor, zone;
     enum tt_marker_type type;
     uint16_t signature;
 };
@@ -30,7 +31,7 @@ struct reading {
     uint32_t group;
 };
 
-static bool same(struct op_cell a, struct op_cell b)
+static bool same(struct slice a, struct slice b)
 {
     return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
@@ -155,27 +156,27 @@ static uint32_t key_of(struct reading *reading, const struct tt_marker *marker)
 static void note_sub_device(struct tt_log *log, uint32_t key, const struct tt_marker *marker, uint64_t line)
 {
     static const char conflict[] = "told: sub-device";
-    struct op_cell value, meta;
+    struct slice value, meta;
     if (marker->rest.length == 0 || marker->rest.data[marker->rest.length - 1] != '}')
         return;
     meta = tt_marker_rest(marker).meta;
     if (!tt_meta_value(meta, "sub_device_id", &value))
         return;
-    struct op_cell *known = &log->keys[key].sub_device;
+    struct slice *known = &log->keys[key].sub_device;
     if (known->data && !same(*known, value))
         tt_note(log->notes, conflict, line,
                 "profile_log_device.csv, line %llu: op %llu has two sub-devices: the last one is taken",
                 (unsigned long long)line, (unsigned long long)marker->run);
     if (!known->data || !same(*known, value))
-        *known = cell_of(tt_keep(log->notes, value.data, value.length), value.length);
+        *known = slice_from(tt_keep(log->notes, value.data, value.length), value.length);
 }
 
 static void add_total(struct tt_log *log, uint32_t key, const struct tt_marker *marker)
 {
     enum tt_sum sum;
-    if (cell_is(marker->zone, "CB-COMPUTE-WAIT-FRONT") && cell_is(marker->processor, "TRISC_0"))
+    if (slice_is(marker->zone, "CB-COMPUTE-WAIT-FRONT") && slice_is(marker->processor, "TRISC_0"))
         sum = TT_SUM_WAIT_FRONT;
-    else if (cell_is(marker->zone, "CB-COMPUTE-RESERVE-BACK") && cell_is(marker->processor, "TRISC_2"))
+    else if (slice_is(marker->zone, "CB-COMPUTE-RESERVE-BACK") && slice_is(marker->processor, "TRISC_2"))
         sum = TT_SUM_RESERVE_BACK;
     else
         return;
@@ -189,14 +190,14 @@ static void add_total(struct tt_log *log, uint32_t key, const struct tt_marker *
 static void add_sample(struct tt_log *log, uint32_t key, uint32_t core, const struct tt_marker *marker)
 {
     static const char unknown[] = "damaged counter";
-    struct op_cell meta = tt_marker_rest(marker).meta, type, value, reference;
+    struct slice meta = tt_marker_rest(marker).meta, type, value, reference;
     if (!tt_meta_value(meta, "counter type", &type))
         return;
     enum tt_counter counter = tt_counter_find(type.data, type.length);
     uint64_t number = 0, cycles = 0;
     if (counter == TT_COUNTER_COUNT || !tt_meta_value(meta, "value", &value) ||
-        !cell_unsigned(value, &number) || !tt_meta_value(meta, "ref cnt", &reference) ||
-        !cell_unsigned(reference, &cycles)) {
+        !slice_unsigned(value, &number) || !tt_meta_value(meta, "ref cnt", &reference) ||
+        !slice_unsigned(reference, &cycles)) {
         tt_note(log->notes, unknown, 0, "profile_log_device.csv: counter %.*s is not known, or has no value",
                 (int)type.length, type.data);
         return;
@@ -240,7 +241,7 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
         return;
     }
     if (marker->type == TT_MARKER_DATA || marker->type == TT_MARKER_EVENT) {
-        if (cell_is(marker->processor, "BRISC"))
+        if (slice_is(marker->processor, "BRISC"))
             add_sample(log, key, core, marker);
         return;
     }
@@ -261,9 +262,10 @@ static void note_header(struct tt_log *log, const struct tt_log_reader *reader)
     static const char no_header[] = "damaged log header", no_columns[] = "damaged log columns",
                       bad[] = "damaged log line", no_frequency[] = "told: frequency";
     log->header = reader->header;
-    log->header.arch = cell_of(tt_keep(log->notes, reader->header.arch.length ? reader->header.arch.data : "",
-                                       reader->header.arch.length),
-                               reader->header.arch.length);
+    log->header.arch =
+        slice_from(tt_keep(log->notes, reader->header.arch.length ? reader->header.arch.data : "",
+                           reader->header.arch.length),
+                   reader->header.arch.length);
     if (!reader->header.is_log)
         tt_note(log->notes, no_header, 1, "profile_log_device.csv, line 1: no ARCH line");
     if (reader->field_count == 0)
@@ -643,7 +645,7 @@ int tt_log_read_sub_devices(struct tt_log *log, struct tt_model *notes, const ch
     *reading = (struct reading){.log = log, .core = TT_NONE, .group = TT_NONE};
     tt_log_reader_init(&reader, data, length);
     log->header = reader.header;
-    log->header.arch = (struct op_cell){0};
+    log->header.arch = (struct slice){0};
     while (!log->failed && reader.at < end) {
         const char *hit = memmem(reader.at, (size_t)(end - reader.at), needle, sizeof needle - 1);
         if (!hit)
@@ -665,15 +667,15 @@ int tt_log_read_sub_devices(struct tt_log *log, struct tt_model *notes, const ch
     return log->failed ? error_set_errno(err, ENOMEM, "profile_log_device.csv") : 0;
 }
 
-struct op_cell tt_log_sub_device(const struct tt_log *log, uint32_t device, uint64_t id, int64_t trace,
-                                 int64_t counter)
+struct slice tt_log_sub_device(const struct tt_log *log, uint32_t device, uint64_t id, int64_t trace,
+                               int64_t counter)
 {
     if (id >= MAX_RUN_ID || device >= TT_MAX_DEVICES)
-        return (struct op_cell){0};
+        return (struct slice){0};
     uint32_t group = tt_map_get(&log->group_of_key, (uint64_t)device << 40 | id);
     struct key_bytes bytes = {group, (uint32_t)trace, (uint32_t)counter};
     uint32_t key = group == TT_NONE ? INTERN_NONE : intern_find(&log->key_names, &bytes, sizeof bytes);
-    return key < log->key_count ? log->keys[key].sub_device : (struct op_cell){0};
+    return key < log->key_count ? log->keys[key].sub_device : (struct slice){0};
 }
 
 void tt_log_free(struct tt_log *log)

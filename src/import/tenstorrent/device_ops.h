@@ -101,7 +101,7 @@ struct tt_dispatch_op { /* the commands of one op */
 struct tt_key { /* device, host id, trace and replay: what a marker belongs to */
     uint32_t group;
     int64_t trace, counter;
-    struct op_cell sub_device;
+    struct slice sub_device;
 };
 
 struct tt_group { /* device and host id */
@@ -151,8 +151,8 @@ void tt_log_free(struct tt_log *log);
 int tt_log_read_sub_devices(struct tt_log *log, struct tt_model *notes, const char *data, size_t length,
                             struct error *err);
 /* The sub-device that (device, id, trace, replay) ran on; length 0: not told. */
-struct op_cell tt_log_sub_device(const struct tt_log *log, uint32_t device, uint64_t id, int64_t trace,
-                                 int64_t counter);
+struct slice tt_log_sub_device(const struct tt_log *log, uint32_t device, uint64_t id, int64_t trace,
+                               int64_t counter);
 
 /* Gap on one core between the kernels of one run and the next. */
 struct tt_core_gap {

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 #define MAX_RUN_ID ((uint64_t)1 << 40)
 #define DEVICE_ID_BITS 10u /* of a run's id; the rest is the program's */
@@ -19,37 +20,37 @@ enum lane { LANE_MASTER, LANE_SUBORDINATE };
 
 /* --- reading --- */
 
-static bool is_dispatch_zone(struct op_cell zone)
+static bool is_dispatch_zone(struct slice zone)
 {
     /* Nearly all names are of others and have no Q: this is asked of every line of a log. */
-    return zone.length > 0 && memchr(zone.data, 'Q', zone.length) && cell_contains(zone, "CQ-DISPATCH");
+    return zone.length > 0 && memchr(zone.data, 'Q', zone.length) && slice_has(zone, "CQ-DISPATCH");
 }
 
-static bool is_prefetch_zone(struct op_cell zone)
+static bool is_prefetch_zone(struct slice zone)
 {
-    return zone.length > 0 && memchr(zone.data, 'Q', zone.length) && cell_contains(zone, "CQ-PREFETCH");
+    return zone.length > 0 && memchr(zone.data, 'Q', zone.length) && slice_has(zone, "CQ-PREFETCH");
 }
 
 static bool has_meta(const struct tt_marker *marker)
 {
-    struct op_cell rest = marker->rest;
+    struct slice rest = marker->rest;
     return rest.length > 0 && rest.data[rest.length - 1] == '}' &&
-           (cell_contains(rest, "workers_runtime_id") || cell_contains(rest, "dispatch_command_"));
+           (slice_has(rest, "workers_runtime_id") || slice_has(rest, "dispatch_command_"));
 }
 
 bool tt_dispatch_is_marker(const struct tt_marker *marker)
 {
-    if (cell_is(marker->processor, "ERISC"))
+    if (slice_is(marker->processor, "ERISC"))
         return false;
     return is_dispatch_zone(marker->zone) || is_prefetch_zone(marker->zone) || has_meta(marker);
 }
 
-static unsigned command_of(struct op_cell name)
+static unsigned command_of(struct slice name)
 {
-    unsigned command = cell_begins(name, "CQ_DISPATCH_") ? COMMAND_ANY : 0;
-    if (cell_is(name, "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL"))
+    unsigned command = slice_begins(name, "CQ_DISPATCH_") ? COMMAND_ANY : 0;
+    if (slice_is(name, "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL"))
         command |= COMMAND_NOTIFY;
-    if (cell_is(name, "CQ_DISPATCH_CMD_SEND_GO_SIGNAL"))
+    if (slice_is(name, "CQ_DISPATCH_CMD_SEND_GO_SIGNAL"))
         command |= COMMAND_SEND_GO;
     return command;
 }
@@ -59,13 +60,13 @@ static bool read_event(struct tt_log *log, const struct tt_marker *marker, struc
 {
     static const char bad_id[] = "damaged dispatch id";
     bool is_zone = is_dispatch_zone(marker->zone);
-    struct op_cell value;
+    struct slice value;
     event->is_start = is_zone && marker->type == TT_MARKER_START;
     event->is_end = is_zone && marker->type == TT_MARKER_END;
     if (has_meta(marker)) {
-        struct op_cell meta = tt_marker_rest(marker).meta;
+        struct slice meta = tt_marker_rest(marker).meta;
         if (tt_meta_value(meta, "workers_runtime_id", &value)) {
-            event->has_id = cell_unsigned(value, &event->id) && event->id < MAX_RUN_ID;
+            event->has_id = slice_unsigned(value, &event->id) && event->id < MAX_RUN_ID;
             if (!event->has_id)
                 tt_note(log->notes, bad_id, 0, "profile_log_device.csv: workers_runtime_id %.*s is no id",
                         (int)(value.length < 40 ? value.length : 40), value.length ? value.data : "");
@@ -83,9 +84,9 @@ void tt_dispatch_add(struct tt_log *log, uint32_t core, const struct tt_marker *
     struct tt_dispatch_event event = {.time = marker->time, .core = (uint16_t)core};
     if (is_dispatch_zone(marker->zone) || is_prefetch_zone(marker->zone))
         log->cores[core].is_dispatch = true;
-    if (cell_is(marker->processor, "BRISC"))
+    if (slice_is(marker->processor, "BRISC"))
         event.lane = LANE_MASTER;
-    else if (cell_is(marker->processor, "NCRISC"))
+    else if (slice_is(marker->processor, "NCRISC"))
         event.lane = LANE_SUBORDINATE;
     else
         return;

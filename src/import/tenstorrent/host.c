@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
-static struct op_cell cell_at(const struct csv_reader *csv, size_t column)
+static struct slice cell_at(const struct csv_reader *csv, size_t column)
 {
-    return column < csv->cell_count ? cell_trim(csv->cells[column]) : cell_of(NULL, 0);
+    return column < csv->cell_count ? slice_trim(csv->cells[column]) : slice_from(NULL, 0);
 }
 
 static size_t find_column(const struct csv_reader *csv, const char *name)
 {
     for (size_t i = 0; i < csv->cell_count; i++) {
-        if (cell_is(cell_trim(csv->cells[i]), name))
+        if (slice_is(slice_trim(csv->cells[i]), name))
             return i;
     }
     return SIZE_MAX;
@@ -29,14 +30,14 @@ struct times_columns {
     size_t name, text, start, duration, thread, parent;
 };
 
-static bool id_behind_colon(struct op_cell text, uint64_t *id)
+static bool id_behind_colon(struct slice text, uint64_t *id)
 {
     const char *colon = text.length ? memrchr(text.data, ':', text.length) : NULL;
-    return colon &&
-           cell_unsigned(cell_trim(cell_of(colon + 1, (size_t)(text.data + text.length - colon - 1))), id);
+    return colon && slice_unsigned(
+                        slice_trim(slice_from(colon + 1, (size_t)(text.data + text.length - colon - 1))), id);
 }
 
-static void set_times(struct tt_model *model, uint64_t id, struct op_cell name, uint64_t start,
+static void set_times(struct tt_model *model, uint64_t id, struct slice name, uint64_t start,
                       uint64_t duration, uint32_t thread, uint64_t line)
 {
     static const char no_message[] = "unmatched times";
@@ -50,7 +51,7 @@ static void set_times(struct tt_model *model, uint64_t id, struct op_cell name, 
             "tracy_ops_times.csv, line %llu: op %llu has host times and no message; its name is not known",
             (unsigned long long)line, (unsigned long long)id);
         op->flags |= TT_OP_NO_MESSAGE;
-        op->name = cell_of(tt_keep(model, name.data, name.length), name.length);
+        op->name = slice_from(tt_keep(model, name.data, name.length), name.length);
         op->message_ns = start;
         if (!(id >> 31 & 1)) /* this bit tells host ops; the low ten are the device */
             op->device = (uint32_t)(id & 0x3ff);
@@ -61,7 +62,7 @@ static void set_times(struct tt_model *model, uint64_t id, struct op_cell name, 
     op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
 }
 
-static void add_child(struct tt_model *model, struct tt_op *op, struct op_cell name, uint64_t duration)
+static void add_child(struct tt_model *model, struct tt_op *op, struct slice name, uint64_t duration)
 {
     struct bytes column_name = {0};
     bytes_append(&column_name, name.data, name.length);
@@ -94,22 +95,22 @@ static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
                            const struct times_columns *at)
 {
     static const char bad[] = "damaged times";
-    struct op_cell name = cell_at(csv, at->name), text = cell_at(csv, at->text),
-                   parent = cell_at(csv, at->parent);
-    bool is_op = cell_contains(name, "TT_DNN") || cell_contains(name, "TT_METAL");
-    bool is_child = cell_contains(parent, "id:");
+    struct slice name = cell_at(csv, at->name), text = cell_at(csv, at->text),
+                 parent = cell_at(csv, at->parent);
+    bool is_op = slice_has(name, "TT_DNN") || slice_has(name, "TT_METAL");
+    bool is_child = slice_has(parent, "id:");
     uint64_t start = 0, duration = 0, id = 0;
     uint32_t thread = 0;
     if (!is_op && !is_child)
         return;
-    if (!cell_unsigned(cell_at(csv, at->start), &start) ||
-        !cell_unsigned(cell_at(csv, at->duration), &duration) || (is_op && !id_behind_colon(text, &id))) {
+    if (!slice_unsigned(cell_at(csv, at->start), &start) ||
+        !slice_unsigned(cell_at(csv, at->duration), &duration) || (is_op && !id_behind_colon(text, &id))) {
         tt_note(model, bad, csv->line,
                 "tracy_ops_times.csv, line %llu: no id, start or duration; the row is left out",
                 (unsigned long long)csv->line);
         return;
     }
-    cell_unsigned32(cell_at(csv, at->thread), &thread);
+    slice_unsigned32(cell_at(csv, at->thread), &thread);
     if (is_op)
         set_times(model, id, name, start, duration, thread, csv->line);
     if (!is_child || !id_behind_colon(parent, &id))
@@ -194,7 +195,7 @@ static bool find_report_columns(struct report_columns *at, const struct csv_read
     if (!at->known)
         return false;
     for (size_t i = 0; i < at->count; i++) {
-        struct op_cell name = cell_trim(csv->cells[i]);
+        struct slice name = slice_trim(csv->cells[i]);
         at->known[i] = op_column_find(name.data, name.length);
     }
     return true;
@@ -213,9 +214,9 @@ static struct previous *previous_of(struct report_reader *r, uint32_t device)
     struct previous *fresh = &r->previous[r->previous_count++];
     uint64_t duration, start, end;
     *fresh = (struct previous){.device = device};
-    if (cell_unsigned(cell_at(r->csv, r->at.fw), &duration) &&
-        cell_unsigned(cell_at(r->csv, r->at.fw_start), &start) &&
-        cell_unsigned(cell_at(r->csv, r->at.fw_end), &end) && end > start)
+    if (slice_unsigned(cell_at(r->csv, r->at.fw), &duration) &&
+        slice_unsigned(cell_at(r->csv, r->at.fw_start), &start) &&
+        slice_unsigned(cell_at(r->csv, r->at.fw_end), &end) && end > start)
         fresh->ns_per_cycle = (double)duration / (double)(end - start);
     return fresh;
 }
@@ -224,9 +225,9 @@ static struct previous *previous_of(struct report_reader *r, uint32_t device)
  * they overlap, 0 where there is nothing to make it from. */
 static void add_gap(struct report_reader *r, struct previous *previous, unsigned which)
 {
-    struct op_cell told = cell_at(r->csv, which ? r->at.op_to_op_dm : r->at.op_to_op);
+    struct slice told = cell_at(r->csv, which ? r->at.op_to_op_dm : r->at.op_to_op);
     uint64_t start, end;
-    bool has_start = cell_unsigned(cell_at(r->csv, which ? r->at.dm_start : r->at.kernel_start), &start);
+    bool has_start = slice_unsigned(cell_at(r->csv, which ? r->at.dm_start : r->at.kernel_start), &start);
     uint32_t column = which ? OP_COLUMN_ID_OP_TO_OP_DM : OP_COLUMN_ID_OP_TO_OP;
     if (told.length > 0) {
         tt_cell_copy(r->model, &r->cells, column, told.data, told.length);
@@ -240,7 +241,7 @@ static void add_gap(struct report_reader *r, struct previous *previous, unsigned
         }
         tt_cell_copy(r->model, &r->cells, column, text, strlen(text));
     }
-    if (cell_unsigned(cell_at(r->csv, which ? r->at.dm_end : r->at.kernel_end), &end)) {
+    if (slice_unsigned(cell_at(r->csv, which ? r->at.dm_end : r->at.kernel_end), &end)) {
         previous->has_end[which] = true;
         previous->end[which] = end;
     }
@@ -257,16 +258,16 @@ static void fill_run(struct report_reader *r, struct tt_run *run)
 {
     const struct csv_reader *csv = r->csv;
     uint32_t trace;
-    if (cell_unsigned32(cell_at(csv, r->at.trace), &trace))
+    if (slice_unsigned32(cell_at(csv, r->at.trace), &trace))
         run->trace = trace;
-    cell_unsigned32(cell_at(csv, r->at.session), &run->session);
-    cell_unsigned32(cell_at(csv, r->at.cores), &run->cores);
-    run->has_cycles = cell_unsigned(cell_at(csv, r->at.fw_start), &run->start_cycle) &&
-                      cell_unsigned(cell_at(csv, r->at.fw_end), &run->end_cycle) &&
+    slice_unsigned32(cell_at(csv, r->at.session), &run->session);
+    slice_unsigned32(cell_at(csv, r->at.cores), &run->cores);
+    run->has_cycles = slice_unsigned(cell_at(csv, r->at.fw_start), &run->start_cycle) &&
+                      slice_unsigned(cell_at(csv, r->at.fw_end), &run->end_cycle) &&
                       run->end_cycle >= run->start_cycle;
-    run->has_kernel = cell_unsigned(cell_at(csv, r->at.kernel), &run->kernel_ns);
+    run->has_kernel = slice_unsigned(cell_at(csv, r->at.kernel), &run->kernel_ns);
     for (size_t i = 0; i < r->at.count && i < csv->cell_count; i++) {
-        struct op_cell cell = cell_at(csv, i);
+        struct slice cell = cell_at(csv, i);
         if (cell.length > 0 && !is_own_cell(r->at.known[i]))
             tt_cell_copy(r->model, &r->cells, r->at.known[i], cell.data, cell.length);
     }
@@ -277,8 +278,8 @@ static void read_report_row(struct report_reader *r)
     static const char bad[] = "damaged report row";
     uint64_t id, fw_ns;
     uint32_t device;
-    if (!cell_unsigned(cell_at(r->csv, r->at.id), &id) ||
-        !cell_unsigned32(cell_at(r->csv, r->at.device), &device)) {
+    if (!slice_unsigned(cell_at(r->csv, r->at.id), &id) ||
+        !slice_unsigned32(cell_at(r->csv, r->at.device), &device)) {
         tt_note(r->model, bad, r->csv->line,
                 "cpp_device_perf_report.csv, line %llu: no call count or device; the row is left out",
                 (unsigned long long)r->csv->line);
@@ -289,16 +290,16 @@ static void read_report_row(struct report_reader *r)
     struct tt_run *run = previous ? tt_run_add(r->model) : NULL;
     if (!run)
         return;
-    struct op_cell arch = cell_at(r->csv, r->at.arch);
+    struct slice arch = cell_at(r->csv, r->at.arch);
     if (!known->arch.data && arch.length > 0)
-        known->arch = cell_of(tt_keep(r->model, arch.data, arch.length), arch.length);
-    if (cell_contains(arch, "quasar"))
+        known->arch = slice_from(tt_keep(r->model, arch.data, arch.length), arch.length);
+    if (slice_has(arch, "quasar"))
         r->model->is_quasar = true;
     run->id = id;
     run->device = device;
     fill_run(r, run);
     if (run->has_cycles && run->end_cycle - run->start_cycle > previous->longest_cycles &&
-        cell_unsigned(cell_at(r->csv, r->at.fw), &fw_ns) && fw_ns > 0) {
+        slice_unsigned(cell_at(r->csv, r->at.fw), &fw_ns) && fw_ns > 0) {
         previous->longest_cycles = run->end_cycle - run->start_cycle;
         known->frequency_mhz =
             (uint32_t)fmin(1e6, (double)previous->longest_cycles * 1000.0 / (double)fw_ns + 0.5);

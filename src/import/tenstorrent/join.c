@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 /* --- runs to ops --- */
 
@@ -121,8 +122,8 @@ void tt_runs_add_sub_devices(struct tt_model *model, const struct tt_log *log)
     struct tt_cell_builder cells = {0};
     for (size_t i = 0; i < model->run_count; i++) {
         struct tt_run *run = &model->runs[i];
-        struct op_cell value = tt_log_sub_device(log, run->device, run->id, run->trace,
-                                                 run->session ? (int64_t)run->session : -1);
+        struct slice value = tt_log_sub_device(log, run->device, run->id, run->trace,
+                                               run->session ? (int64_t)run->session : -1);
         if (value.length == 0)
             continue;
         for (uint32_t k = 0; k < run->cells.count; k++)

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 static const char *const firmware_zones[] = {"BRISC-FW", "NCRISC-FW",          "TRISC-FW",
                                              "ERISC-FW", "TENSIX_RISC_AGG-FW", "DM-FW"};
@@ -37,37 +38,37 @@ static const struct {
     {"QUASAR_NEO", "TRISC-FW", TT_SPAN_QUASAR_TRISC_FW},
 };
 
-static bool is_one_of(struct op_cell zone, const char *const *names, size_t count)
+static bool is_one_of(struct slice zone, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (cell_is(zone, names[i]))
+        if (slice_is(zone, names[i]))
             return true;
     }
     return false;
 }
 
-uint32_t tt_class_of(struct op_cell processor, struct op_cell zone, enum tt_marker_type type)
+uint32_t tt_class_of(struct slice processor, struct slice zone, enum tt_marker_type type)
 {
     uint32_t class = 0;
     if (type != TT_MARKER_START && type != TT_MARKER_END)
         return 0;
     for (size_t i = 0; i < sizeof master_zones / sizeof master_zones[0]; i++) {
-        if (cell_is(processor, master_zones[i].processor) && cell_is(zone, master_zones[i].zone))
+        if (slice_is(processor, master_zones[i].processor) && slice_is(zone, master_zones[i].zone))
             class |= TT_CLASS_MASTER;
     }
     for (size_t i = 0; i < sizeof processor_spans / sizeof processor_spans[0]; i++) {
-        if (cell_begins(processor, processor_spans[i].processor) && cell_is(zone, processor_spans[i].zone))
+        if (slice_begins(processor, processor_spans[i].processor) && slice_is(zone, processor_spans[i].zone))
             class |= TT_CLASS_SPAN(processor_spans[i].span);
     }
-    if (cell_contains(zone, "FW"))
+    if (slice_has(zone, "FW"))
         class |= TT_CLASS_NAMED_FW;
     if (is_one_of(zone, firmware_zones, sizeof firmware_zones / sizeof firmware_zones[0]))
         class |= TT_CLASS_FW;
     if (is_one_of(zone, kernel_zones, sizeof kernel_zones / sizeof kernel_zones[0]))
         class |= TT_CLASS_KERNEL;
-    if (cell_is(zone, "BRISC-KERNEL") || cell_is(zone, "NCRISC-KERNEL"))
+    if (slice_is(zone, "BRISC-KERNEL") || slice_is(zone, "NCRISC-KERNEL"))
         class |= TT_CLASS_DM_KERNEL | TT_CLASS_MOVER_KERNEL;
-    if (cell_is(zone, "ERISC-KERNEL"))
+    if (slice_is(zone, "ERISC-KERNEL"))
         class |= TT_CLASS_DM_KERNEL;
     if (class)
         class |= type == TT_MARKER_START ? TT_CLASS_START : TT_CLASS_END;

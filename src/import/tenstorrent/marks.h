@@ -19,7 +19,7 @@ enum tt_class {
 #define TT_CLASS_SPAN(span) (1u << (TT_CLASS_SPAN_SHIFT + (span)))
 
 /* 0: no analysis looks at it. */
-uint32_t tt_class_of(struct op_cell processor, struct op_cell zone, enum tt_marker_type type);
+uint32_t tt_class_of(struct slice processor, struct slice zone, enum tt_marker_type type);
 
 /* Stable sort by time; `spare` has room for as many. Quick where the marks are a few ascending runs. */
 bool tt_marks_sort(struct tt_mark *marks, struct tt_mark *spare, size_t count);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "text/json_read.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 #include "import/tenstorrent/record.h"
 
 #define TRACE_ENDED (TT_NONE - 1)
@@ -26,7 +27,7 @@ struct reader {
 };
 
 struct message {
-    struct op_cell text;
+    struct slice text;
     uint64_t time_ns;
     bool is_cut;
 };
@@ -40,15 +41,15 @@ static void count_lines(struct reader *r, const char *from, const char *to)
 }
 
 /* "TEXT;NS" of a line: the time is behind the last ';'. */
-static void split_time(struct op_cell line, struct message *message)
+static void split_time(struct slice line, struct message *message)
 {
-    line = cell_trim(line);
+    line = slice_trim(line);
     const char *last = line.length ? memrchr(line.data, ';', line.length) : NULL;
     message->text = line;
     message->time_ns = 0;
-    if (last && cell_unsigned(cell_trim(cell_of(last + 1, (size_t)(line.data + line.length - last - 1))),
-                              &message->time_ns))
-        message->text = cell_of(line.data, (size_t)(last - line.data));
+    if (last && slice_unsigned(slice_trim(slice_from(last + 1, (size_t)(line.data + line.length - last - 1))),
+                               &message->time_ns))
+        message->text = slice_from(line.data, (size_t)(last - line.data));
 }
 
 /* The backtick that closes the message at r->at; NULL when it was cut. *end is where the message ends then. */
@@ -80,21 +81,22 @@ static bool next_message(struct reader *r, struct message *message)
         return false;
     if (*r->at != '`') {
         stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
-        split_time(cell_of(r->at, (size_t)((stop ? stop : r->end) - r->at)), message);
+        split_time(slice_from(r->at, (size_t)((stop ? stop : r->end) - r->at)), message);
         stop = stop ? stop + 1 : r->end;
     } else {
         const char *close = find_close(r, &stop);
         if (close) {
             struct message rest;
             stop = memchr(close, '\n', (size_t)(r->end - close));
-            split_time(cell_of(close + 1, (size_t)((stop ? stop : r->end) - close - 1)), &rest);
-            *message = (struct message){cell_of(r->at + 1, (size_t)(close - r->at - 1)), rest.time_ns, false};
+            split_time(slice_from(close + 1, (size_t)((stop ? stop : r->end) - close - 1)), &rest);
+            *message =
+                (struct message){slice_from(r->at + 1, (size_t)(close - r->at - 1)), rest.time_ns, false};
             stop = stop ? stop + 1 : r->end;
         } else {
             const char *text_end = stop;
             while (text_end > r->at + 1 && (text_end[-1] == '\n' || text_end[-1] == '\r'))
                 text_end--;
-            split_time(cell_of(r->at + 1, (size_t)(text_end - r->at - 1)), message);
+            split_time(slice_from(r->at + 1, (size_t)(text_end - r->at - 1)), message);
             message->is_cut = true;
         }
     }
@@ -105,48 +107,48 @@ static bool next_message(struct reader *r, struct message *message)
 
 /* `"NAME", HASH, DEVICE, HIT, ID`, older: `"NAME", HASH, DEVICE, ID`. The name may hold anything. */
 struct header {
-    struct op_cell name, hash;
+    struct slice name, hash;
     uint32_t device;
     int8_t cache_hit;
     uint64_t id;
 };
 
-static bool take_last_field(struct op_cell *rest, struct op_cell *field)
+static bool take_last_field(struct slice *rest, struct slice *field)
 {
     const char *comma = rest->length ? memrchr(rest->data, ',', rest->length) : NULL;
     if (!comma)
         return false;
-    *field = cell_trim(cell_of(comma + 1, (size_t)(rest->data + rest->length - comma - 1)));
+    *field = slice_trim(slice_from(comma + 1, (size_t)(rest->data + rest->length - comma - 1)));
     rest->length = (size_t)(comma - rest->data);
     return true;
 }
 
-static struct op_cell unquote(struct op_cell text)
+static struct slice unquote(struct slice text)
 {
-    text = cell_trim(text);
+    text = slice_trim(text);
     if (text.length >= 2 && text.data[0] == '"' && text.data[text.length - 1] == '"')
-        return cell_of(text.data + 1, text.length - 2);
+        return slice_from(text.data + 1, text.length - 2);
     return text;
 }
 
-static bool parse_header(struct op_cell text, struct header *header)
+static bool parse_header(struct slice text, struct header *header)
 {
-    struct op_cell field;
+    struct slice field;
     const char *colon = memchr(text.data, ':', text.length);
     *header = (struct header){.device = TT_NONE, .cache_hit = -1};
     if (!colon)
         return false;
-    text = cell_trim(cell_of(colon + 1, (size_t)(text.data + text.length - colon - 1)));
+    text = slice_trim(slice_from(colon + 1, (size_t)(text.data + text.length - colon - 1)));
     header->name = unquote(text);
-    if (!take_last_field(&text, &field) || !cell_unsigned(field, &header->id) ||
+    if (!take_last_field(&text, &field) || !slice_unsigned(field, &header->id) ||
         !take_last_field(&text, &field))
         return false;
     uint64_t number;
-    bool is_number = cell_unsigned(field, &number);
-    struct op_cell before = text, second, third;
-    if (take_last_field(&before, &second) && cell_unsigned(second, &number) &&
-        take_last_field(&before, &third) && cell_unsigned(third, &number)) { /* NAME, hash, device, hit */
-        header->cache_hit = cell_is(field, "1") || cell_is(field, "true") || cell_is(field, "True");
+    bool is_number = slice_unsigned(field, &number);
+    struct slice before = text, second, third;
+    if (take_last_field(&before, &second) && slice_unsigned(second, &number) &&
+        take_last_field(&before, &third) && slice_unsigned(third, &number)) { /* NAME, hash, device, hit */
+        header->cache_hit = slice_is(field, "1") || slice_is(field, "true") || slice_is(field, "True");
         field = second;
         header->hash = third;
         text = before;
@@ -155,10 +157,10 @@ static bool parse_header(struct op_cell text, struct header *header)
             return false;
     }
     header->name = unquote(text);
-    return cell_unsigned32(field, &header->device);
+    return slice_unsigned32(field, &header->device);
 }
 
-static uint32_t *record_slot(struct reader *r, uint32_t device, struct op_cell hash)
+static uint32_t *record_slot(struct reader *r, uint32_t device, struct slice hash)
 {
     bytes_clear(&r->scratch);
     bytes_append_format(&r->scratch, "%u ", (unsigned)device);
@@ -176,13 +178,13 @@ static uint32_t *record_slot(struct reader *r, uint32_t device, struct op_cell h
     return &r->record_of_program[id];
 }
 
-static struct op_cell keep(struct reader *r, struct op_cell text)
+static struct slice keep(struct reader *r, struct slice text)
 {
-    return cell_of(tt_keep(r->model, text.data, text.length), text.length);
+    return slice_from(tt_keep(r->model, text.data, text.length), text.length);
 }
 
 /* The op's program, told in this message. */
-static void read_program(struct reader *r, struct tt_op *op, struct op_cell json)
+static void read_program(struct reader *r, struct tt_op *op, struct slice json)
 {
     static const char damaged[] = "damaged message";
     struct error err = {0};
@@ -200,7 +202,7 @@ static void read_program(struct reader *r, struct tt_op *op, struct op_cell json
     op->record = record;
     if (record == TT_NONE || op->device == TT_NONE || !hash || hash->kind != JSON_NUMBER)
         return;
-    uint32_t *slot = record_slot(r, op->device, cell_of(hash->text, hash->length));
+    uint32_t *slot = record_slot(r, op->device, slice_from(hash->text, hash->length));
     if (slot)
         *slot = record;
 }
@@ -237,8 +239,8 @@ static void note_cut(struct reader *r)
             (unsigned long long)r->message_line);
 }
 
-static void read_device_op(struct reader *r, const struct message *message, struct op_cell head,
-                           struct op_cell json)
+static void read_device_op(struct reader *r, const struct message *message, struct slice head,
+                           struct slice json)
 {
     static const char bad_header[] = "damaged header", unknown[] = "unmatched program";
     struct header header;
@@ -274,15 +276,15 @@ static void read_device_op(struct reader *r, const struct message *message, stru
 }
 
 /* Ops that ran on the host: the id is in the JSON alone. */
-static void read_host_op(struct reader *r, const struct message *message, struct op_cell head,
-                         struct op_cell json)
+static void read_host_op(struct reader *r, const struct message *message, struct slice head,
+                         struct slice json)
 {
     static const char damaged[] = "damaged host op";
     struct header header = {.device = TT_NONE, .cache_hit = -1};
     struct error err = {0};
     const char *colon = memchr(head.data, ':', head.length);
     if (colon)
-        header.name = unquote(cell_of(colon + 1, (size_t)(head.data + head.length - colon - 1)));
+        header.name = unquote(slice_from(colon + 1, (size_t)(head.data + head.length - colon - 1)));
     if (!json.data || json_read(&r->document, json.data, json.length, &err) != 0 ||
         !json_unsigned_value(json_find(&r->document, json_root(&r->document), "global_call_count"),
                              &header.id)) {
@@ -305,13 +307,13 @@ static void read_host_op(struct reader *r, const struct message *message, struct
 
 static void read_op(struct reader *r, const struct message *message)
 {
-    struct op_cell text = message->text, json = {0};
+    struct slice text = message->text, json = {0};
     const char *arrow = memmem(text.data, text.length, " ->\n", 4);
     if (arrow) {
-        json = cell_of(arrow + 4, (size_t)(text.data + text.length - arrow - 4));
+        json = slice_from(arrow + 4, (size_t)(text.data + text.length - arrow - 4));
         text.length = (size_t)(arrow - text.data);
     }
-    if (cell_begins(text, "TT_DNN_DEVICE_OP"))
+    if (slice_begins(text, "TT_DNN_DEVICE_OP"))
         read_device_op(r, message, text, json);
     else
         read_host_op(r, message, text, json);
@@ -320,22 +322,22 @@ static void read_op(struct reader *r, const struct message *message)
 static void read_trace(struct reader *r, const struct message *message)
 {
     static const char bad[] = "damaged trace message", crossed[] = "unmatched trace end";
-    struct op_cell text = message->text, field;
+    struct slice text = message->text, field;
     uint32_t device, trace;
     const char *colon = memchr(text.data, ':', text.length);
-    struct op_cell rest =
-        colon ? cell_of(colon + 1, (size_t)(text.data + text.length - colon - 1)) : (struct op_cell){0};
-    if (!take_last_field(&rest, &field) || !cell_unsigned32(field, &trace) ||
-        !cell_unsigned32(cell_trim(rest), &device)) {
+    struct slice rest =
+        colon ? slice_from(colon + 1, (size_t)(text.data + text.length - colon - 1)) : (struct slice){0};
+    if (!take_last_field(&rest, &field) || !slice_unsigned32(field, &trace) ||
+        !slice_unsigned32(slice_trim(rest), &device)) {
         tt_note(r->model, bad, r->message_line,
                 "tracy_ops_data.csv, line %llu: a trace message without device and id",
                 (unsigned long long)r->message_line);
         return;
     }
-    if (cell_begins(text, "TT_METAL_TRACE_BEGIN")) {
+    if (slice_begins(text, "TT_METAL_TRACE_BEGIN")) {
         if (!tt_map_put(&r->trace_of_device, device, trace))
             r->model->failed = true;
-    } else if (cell_begins(text, "TT_METAL_TRACE_END")) {
+    } else if (slice_begins(text, "TT_METAL_TRACE_END")) {
         uint32_t current = tt_map_get(&r->trace_of_device, device);
         if (current != trace)
             tt_note(r->model, crossed, r->message_line,
@@ -343,7 +345,7 @@ static void read_trace(struct reader *r, const struct message *message)
                     (unsigned long long)r->message_line, (unsigned)trace, (unsigned)device);
         if (current < TRACE_ENDED)
             tt_map_put(&r->trace_of_device, device, TRACE_ENDED);
-    } else if (cell_begins(text, "TT_METAL_TRACE_REPLAY")) {
+    } else if (slice_begins(text, "TT_METAL_TRACE_REPLAY")) {
         struct tt_replay *replay = tt_replay_find(r->model, device, trace, true);
         if (replay &&
             array_reserve(&replay->times_ns, &replay->capacity, replay->count + 1, sizeof(uint64_t)))
@@ -357,16 +359,16 @@ static void read_trace(struct reader *r, const struct message *message)
 static void read_signpost(struct reader *r, const struct message *message)
 {
     struct tt_model *model = r->model;
-    struct op_cell text = message->text, second = {0};
+    struct slice text = message->text, second = {0};
     for (size_t i = text.length; i-- > 1;) {
         if (text.data[i - 1] == ':' && text.data[i] == ' ') {
-            text = cell_of(text.data + i + 1, text.length - i - 1);
+            text = slice_from(text.data + i + 1, text.length - i - 1);
             break;
         }
     }
     const char *line_end = text.length ? memchr(text.data, '\n', text.length) : NULL;
     if (line_end) {
-        second = cell_of(line_end + 1, (size_t)(text.data + text.length - line_end - 1));
+        second = slice_from(line_end + 1, (size_t)(text.data + text.length - line_end - 1));
         text.length = (size_t)(line_end - text.data);
         const char *more = second.length ? memchr(second.data, '\n', second.length) : NULL;
         if (more)
@@ -384,15 +386,15 @@ static void read_signpost(struct reader *r, const struct message *message)
 static void read_compiler(struct reader *r, const struct message *message)
 {
     const char *separator = memchr(message->text.data, ';', message->text.length);
-    struct op_cell key = message->text, value = {0};
+    struct slice key = message->text, value = {0};
     if (separator) {
         key.length = (size_t)(separator - key.data);
-        value = cell_of(separator + 1, message->text.length - key.length - 1);
+        value = slice_from(separator + 1, message->text.length - key.length - 1);
     }
-    uint32_t *place = cell_is(key, "MLIR_OP_LOCATION")        ? &r->location
-                      : cell_is(key, "MLIR_CONST_EVAL_OP")    ? &r->const_eval
-                      : cell_is(key, "MLIR_PROGRAM_METADATA") ? &r->metadata
-                                                              : NULL;
+    uint32_t *place = slice_is(key, "MLIR_OP_LOCATION")        ? &r->location
+                      : slice_is(key, "MLIR_CONST_EVAL_OP")    ? &r->const_eval
+                      : slice_is(key, "MLIR_PROGRAM_METADATA") ? &r->metadata
+                                                               : NULL;
     if (!place)
         return;
     *place = intern_add(&r->model->texts, value.length ? value.data : "", value.length);
@@ -403,14 +405,14 @@ static void read_compiler(struct reader *r, const struct message *message)
 
 static void read_message(struct reader *r, const struct message *message)
 {
-    struct op_cell text = message->text;
-    if (cell_begins(text, "TT_SIGNPOST"))
+    struct slice text = message->text;
+    if (slice_begins(text, "TT_SIGNPOST"))
         read_signpost(r, message);
-    else if (cell_begins(text, "MLIR_"))
+    else if (slice_begins(text, "MLIR_"))
         read_compiler(r, message);
-    else if (cell_begins(text, "TT_METAL_TRACE_") && !cell_begins(text, "TT_METAL_TRACE_ENQUEUE_PROGRAM"))
+    else if (slice_begins(text, "TT_METAL_TRACE_") && !slice_begins(text, "TT_METAL_TRACE_ENQUEUE_PROGRAM"))
         read_trace(r, message);
-    else if ((cell_begins(text, "TT_DNN") || cell_begins(text, "TT_METAL")) && cell_contains(text, "OP"))
+    else if ((slice_begins(text, "TT_DNN") || slice_begins(text, "TT_METAL")) && slice_has(text, "OP"))
         read_op(r, message);
     else if (message->is_cut)
         note_cut(r);

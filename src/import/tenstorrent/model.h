@@ -67,8 +67,8 @@ struct tt_child { /* a host function under an op, summed */
 
 struct tt_op {
     uint64_t id; /* global call count */
-    struct op_cell name;
-    struct op_cell hash;
+    struct slice name;
+    struct slice hash;
     uint32_t record; /* TT_NONE */
     uint32_t device; /* TT_NONE: a host op */
     int64_t trace;   /* captured in this trace; TT_NO_TRACE */
@@ -104,7 +104,7 @@ struct tt_run {
 
 struct tt_signpost {
     uint64_t time_ns;
-    struct op_cell header, text;
+    struct slice header, text;
 };
 
 struct tt_replay { /* messages of one trace on one device */
@@ -130,7 +130,7 @@ struct tt_note {
 struct tt_device { /* of the device log or the report */
     uint32_t id;
     uint32_t frequency_mhz; /* 0: not known */
-    struct op_cell arch;
+    struct slice arch;
 };
 
 /* Open addressing, 64-bit keys to 32-bit values. */

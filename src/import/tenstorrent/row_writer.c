@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 /* --- columns --- */
 
@@ -68,7 +69,7 @@ void tt_row_writer_free(struct tt_row_writer *row)
 
 /* --- cells --- */
 
-bool tt_row_begin(struct tt_row_writer *row, struct op_cell *cells, size_t size)
+bool tt_row_begin(struct tt_row_writer *row, struct slice *cells, size_t size)
 {
     row->cells = cells;
     bytes_clear(&row->scratch);
@@ -78,7 +79,7 @@ bool tt_row_begin(struct tt_row_writer *row, struct op_cell *cells, size_t size)
 void tt_row_set_cell(struct tt_row_writer *row, uint32_t column, const char *data, size_t length)
 {
     if (row->place_of_column[column] != TT_NONE)
-        row->cells[row->place_of_column[column]] = cell_of(length ? data : "", length);
+        row->cells[row->place_of_column[column]] = slice_from(length ? data : "", length);
 }
 
 void tt_row_set_text(struct tt_row_writer *row, uint32_t column, const char *text, size_t length)
@@ -112,7 +113,7 @@ void tt_row_set_cells(struct tt_row_writer *row, const struct tt_cells *cells, b
         const struct tt_cell *cell = &cells->items[i];
         uint32_t place = row->place_of_column[cell->column];
         if (place != TT_NONE && (may_replace || !row->cells[place].data))
-            row->cells[place] = cell_of(cell->length ? cell->data : "", cell->length);
+            row->cells[place] = slice_from(cell->length ? cell->data : "", cell->length);
     }
 }
 

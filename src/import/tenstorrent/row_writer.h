@@ -8,7 +8,7 @@
 
 struct tt_row_writer {         /* zero-initialised */
     uint32_t *place_of_column; /* column of the model to column of the table; TT_NONE */
-    struct op_cell *cells;     /* of the row that is being made */
+    struct slice *cells;       /* of the row that is being made */
     struct bytes scratch;      /* has room for the whole row: cells that point there must not move */
 };
 
@@ -19,7 +19,7 @@ int tt_row_declare(struct tt_row_writer *row, struct op_rows *rows, const struct
 void tt_row_writer_free(struct tt_row_writer *row);
 
 /* `size` is the most that this row writes into the scratch. False: no memory. */
-bool tt_row_begin(struct tt_row_writer *row, struct op_cell *cells, size_t size);
+bool tt_row_begin(struct tt_row_writer *row, struct slice *cells, size_t size);
 void tt_row_set_cell(struct tt_row_writer *row, uint32_t column, const char *data,
                      size_t length); /* not copied */
 void tt_row_set_text(struct tt_row_writer *row, uint32_t column, const char *text,

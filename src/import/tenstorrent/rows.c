@@ -6,7 +6,8 @@
 
 #include "text/python_text.h"
 #include "import/tenstorrent/tenstorrent.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 #include "import/tenstorrent/row_writer.h"
 
 struct state {
@@ -189,7 +190,7 @@ static size_t scratch_need(const struct state *s, const struct tt_row *row)
     return need;
 }
 
-static int next(void *state, struct op_rows *rows, struct op_cell *cells, uint64_t *line, struct error *err)
+static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t *line, struct error *err)
 {
     struct state *s = state;
     (void)rows;

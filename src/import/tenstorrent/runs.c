@@ -8,7 +8,8 @@
 
 #include "text/python_text.h"
 #include "import/tenstorrent/join.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 
 static const struct {
     enum tt_span span;
@@ -224,7 +225,7 @@ int tt_runs_from_log(struct tt_model *model, struct tt_log *log, struct error *e
         if (device && device->frequency_mhz == 0)
             *device = (struct tt_device){device->id, log->header.frequency_mhz, log->header.arch};
     }
-    model->is_quasar |= cell_contains(log->header.arch, "quasar");
+    model->is_quasar |= slice_has(log->header.arch, "quasar");
     free(order);
     free(maker.cells.items);
     bytes_free(&maker.text);

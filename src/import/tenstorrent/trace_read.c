@@ -8,7 +8,8 @@
 
 #include "text/python_text.h"
 #include "import/tenstorrent/join.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 #include "import/tenstorrent/trace.h"
 
 static const struct trace_track *import_track(const struct trace *trace)
@@ -87,7 +88,7 @@ struct reader {
     struct bytes text, name;
 };
 
-static uint32_t intern_value(struct reader *r, struct op_cell value)
+static uint32_t intern_value(struct reader *r, struct slice value)
 {
     uint32_t id = intern_add(&r->model->texts, value.length ? value.data : "", value.length);
     if (id == INTERN_NONE)
@@ -96,7 +97,7 @@ static uint32_t intern_value(struct reader *r, struct op_cell value)
 }
 
 /* The n-th size of "1x32x64x128". */
-static struct op_cell size_at(struct op_cell sizes, unsigned n)
+static struct slice size_at(struct slice sizes, unsigned n)
 {
     const char *at = sizes.data, *end = sizes.data + sizes.length;
     for (; n > 0 && at < end; n--) {
@@ -104,17 +105,17 @@ static struct op_cell size_at(struct op_cell sizes, unsigned n)
         at = x ? x + 1 : end;
     }
     const char *x = at < end ? memchr(at, 'x', (size_t)(end - at)) : NULL;
-    return cell_of(at, (size_t)((x ? x : end) - at));
+    return slice_from(at, (size_t)((x ? x : end) - at));
 }
 
 static void read_tensor(struct reader *r, bool is_output, uint32_t index, const char *text)
 {
     static const char *const words[] = {"layout", "dtype", "memory"};
-    struct op_cell logical = cell_of_key(text, "shape"), padded = cell_of_key(text, "padded");
+    struct slice logical = slice_of_key(text, "shape"), padded = slice_of_key(text, "padded");
     for (unsigned field = 0; field < OP_TENSOR_FIELDS; field++) {
-        struct op_cell value;
+        struct slice value;
         if (field <= OP_TENSOR_X) {
-            struct op_cell outer = size_at(padded, field), inner = size_at(logical, field);
+            struct slice outer = size_at(padded, field), inner = size_at(logical, field);
             bytes_clear(&r->text);
             bytes_append(&r->text, outer.data, outer.length);
             bytes_append_u8(&r->text, '[');
@@ -122,9 +123,9 @@ static void read_tensor(struct reader *r, bool is_output, uint32_t index, const 
             bytes_append_u8(&r->text, ']');
             value.length = r->text.length;
             value.data = intern_text(&r->model->texts,
-                                     intern_value(r, cell_of((const char *)r->text.data, value.length)));
+                                     intern_value(r, slice_from((const char *)r->text.data, value.length)));
         } else {
-            value = cell_of_key(text, words[field - OP_TENSOR_LAYOUT]);
+            value = slice_of_key(text, words[field - OP_TENSOR_LAYOUT]);
         }
         bytes_clear(&r->name);
         op_tensor_column(is_output, index, (enum op_tensor_field)field, &r->name);
@@ -146,23 +147,23 @@ static void add_child(struct reader *r, struct tt_op *op, uint32_t column, uint6
 }
 
 /* An attribute that belongs to the op rather than to its program. True when it was one. */
-static bool read_own_part(struct reader *r, struct tt_op *op, struct op_cell key, struct op_cell value)
+static bool read_own_part(struct reader *r, struct tt_op *op, struct slice key, struct slice value)
 {
     static const char child_suffix[] = "_TT_HOST_FUNC [ns]";
     uint64_t number = 0;
-    bool is_number = cell_unsigned(value, &number);
+    bool is_number = slice_unsigned(value, &number);
     size_t suffix = sizeof child_suffix - 1;
-    if (cell_is(key, "PROGRAM CACHE HIT"))
-        op->cache_hit = cell_is(value, "True");
-    else if (cell_is(key, "LOC"))
+    if (slice_is(key, "PROGRAM CACHE HIT"))
+        op->cache_hit = slice_is(value, "True");
+    else if (slice_is(key, "LOC"))
         op->location = intern_value(r, value);
-    else if (cell_is(key, "CONST_EVAL_OP"))
+    else if (slice_is(key, "CONST_EVAL_OP"))
         op->const_eval = intern_value(r, value);
-    else if (cell_is(key, "PROGRAM_METADATA"))
+    else if (slice_is(key, "PROGRAM_METADATA"))
         op->metadata = intern_value(r, value);
-    else if (is_number && cell_is(key, TT_PART_TRACE))
+    else if (is_number && slice_is(key, TT_PART_TRACE))
         op->trace = number < UINT32_MAX ? (int64_t)number : TT_NO_TRACE;
-    else if (is_number && cell_is(key, TT_PART_FLAGS))
+    else if (is_number && slice_is(key, TT_PART_FLAGS))
         op->flags |= (uint32_t)number;
     else if (is_number && key.length > suffix &&
              memcmp(key.data + key.length - suffix, child_suffix, suffix) == 0)
@@ -187,13 +188,13 @@ static void read_description(struct reader *r, struct tt_op *op, uint32_t descri
         const char *equals = strchr(parts[i].text, '=');
         if (!equals)
             continue;
-        struct op_cell key = cell_of(parts[i].text, (size_t)(equals - parts[i].text));
-        struct op_cell value = cell_of(equals + 1, strlen(equals + 1));
+        struct slice key = slice_from(parts[i].text, (size_t)(equals - parts[i].text));
+        struct slice value = slice_from(equals + 1, strlen(equals + 1));
         if (!r->model->is_table && read_own_part(r, op, key, value))
             continue;
         uint32_t column = tt_column(r->model, key.data, key.length);
         if (column == OP_COLUMN_ID_PM_COMPUTE)
-            record->has_model = cell_unsigned(value, &record->pm_compute_ns);
+            record->has_model = slice_unsigned(value, &record->pm_compute_ns);
         if (column == OP_COLUMN_ID_PROGRAM_HASH && !op->hash.data)
             op->hash = value;
         tt_cell_add(r->model, &r->cells, column, value.data, value.length);
@@ -209,7 +210,7 @@ static void read_op(struct reader *r, const struct trace_op *row)
         return;
     const char *name = trace_get_name(r->trace, row->name)->name;
     const struct trace_track *track = trace_get_track(r->trace, row->track);
-    op->name = cell_of(name, strlen(name));
+    op->name = slice_from(name, strlen(name));
     op->device = row->device == TRACE_NONE ? TT_NONE : row->device;
     op->thread = track ? (uint32_t)track->number : 0;
     op->start_ns = op->message_ns = row->start_ns;
@@ -328,7 +329,7 @@ static void read_run(struct reader *r, const struct trace_run *row, uint64_t *or
 static void read_point(struct reader *r, const struct trace_point *point)
 {
     struct tt_model *model = r->model;
-    struct op_cell text = cell_of(point->text, point->text_length);
+    struct slice text = slice_from(point->text, point->text_length);
     if (point->kind == TRACE_POINT_SIGNPOST) {
         if (model->is_table) /* they are rows like the others */
             return;
@@ -339,12 +340,12 @@ static void read_point(struct reader *r, const struct trace_point *point)
         }
         size_t length = strlen(point->header);
         model->signposts[model->signpost_count++] =
-            (struct tt_signpost){point->time, cell_of(tt_keep(model, point->header, length), length),
-                                 cell_of(tt_keep(model, text.data, text.length), text.length)};
+            (struct tt_signpost){point->time, slice_from(tt_keep(model, point->header, length), length),
+                                 slice_from(tt_keep(model, text.data, text.length), text.length)};
     } else if (strcmp(point->header, "kind") == 0) {
-        model->is_device_only |= cell_is(text, "device only");
-        model->is_quasar |= cell_is(text, "quasar");
-        model->has_locations |= cell_is(text, "locations");
+        model->is_device_only |= slice_is(text, "device only");
+        model->is_quasar |= slice_is(text, "quasar");
+        model->has_locations |= slice_is(text, "locations");
     } else if (strcmp(point->header, "column") == 0) {
         if (array_reserve(&model->table_columns, &model->table_column_capacity, model->table_column_count + 1,
                           sizeof model->table_columns[0]))
@@ -467,7 +468,7 @@ int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *er
 static bool number_of(const struct op_row *row, size_t column, uint64_t *value)
 {
     return column < row->cell_count && row->cells[column].data &&
-           cell_unsigned(cell_trim(row->cells[column]), value);
+           slice_unsigned(slice_trim(row->cells[column]), value);
 }
 
 struct table_places {

@@ -8,7 +8,8 @@
 
 #include "base/text_copy.h"
 #include "text/python_text.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 #include "import/tenstorrent/trace.h"
 
 #define MAX_PARTS 60000u /* of a description: a block holds no more */
@@ -41,7 +42,7 @@ uint32_t tt_trace_device_track(struct tt_trace_writer *w, uint32_t id)
     if (track != TT_NONE)
         return track;
     const struct tt_device *device = tt_device_get(w->model, id);
-    struct op_cell arch = device && device->arch.data ? device->arch : cell_of("", 0);
+    struct slice arch = device && device->arch.data ? device->arch : slice_from("", 0);
     double mhz = device && device->frequency_mhz ? device->frequency_mhz : 1000;
     snprintf(name, sizeof name, "device %u", (unsigned)id);
     uint32_t clock = trace_writer_clock(
@@ -153,15 +154,15 @@ static uint32_t role_of(uint32_t column)
 }
 
 /* "64[50]" to 64 and 50. */
-static bool split_size(const struct tt_cell *cell, struct op_cell *padded, struct op_cell *logical)
+static bool split_size(const struct tt_cell *cell, struct slice *padded, struct slice *logical)
 {
     const char *bracket = cell->length ? memchr(cell->data, '[', cell->length) : NULL;
     uint64_t number;
     if (!bracket || cell->data[cell->length - 1] != ']')
         return false;
-    *padded = cell_of(cell->data, (size_t)(bracket - cell->data));
-    *logical = cell_of(bracket + 1, cell->length - padded->length - 2);
-    return cell_unsigned(*padded, &number) && cell_unsigned(*logical, &number);
+    *padded = slice_from(cell->data, (size_t)(bracket - cell->data));
+    *logical = slice_from(bracket + 1, cell->length - padded->length - 2);
+    return slice_unsigned(*padded, &number) && slice_unsigned(*logical, &number);
 }
 
 /* The seven cells of a tensor as one part, when they are such as can be given back from it. */
@@ -169,7 +170,7 @@ static bool add_tensor(struct tt_trace_writer *w, struct parts *parts, const str
                        bool is_output, struct bytes *scratch)
 {
     static const char *const words[] = {"layout", "dtype", "memory"};
-    struct op_cell padded[4], logical[4];
+    struct slice padded[4], logical[4];
     bytes_clear(scratch);
     for (unsigned i = 0; i < 4; i++) {
         if (!split_size(&cells[i], &padded[i], &logical[i]))
@@ -252,16 +253,16 @@ static void add_number_part(struct tt_trace_writer *w, struct parts *parts, cons
     add_part(w, parts, TRACE_PART_ATTRIBUTE, key, key_length, text, (size_t)n);
 }
 
-static struct op_cell find_cell(const struct tt_record *record, uint32_t column)
+static struct slice find_cell(const struct tt_record *record, uint32_t column)
 {
     for (uint32_t i = 0; record && i < record->cells.count; i++) {
         if (record->cells.items[i].column == column)
-            return cell_of(record->cells.items[i].data, record->cells.items[i].length);
+            return slice_from(record->cells.items[i].data, record->cells.items[i].length);
     }
-    return cell_of("", 0);
+    return slice_from("", 0);
 }
 
-static uint32_t name_of(struct tt_trace_writer *w, struct op_cell text)
+static uint32_t name_of(struct tt_trace_writer *w, struct slice text)
 {
     char *copy = text_copy(text.data, text.length);
     uint32_t id = copy ? trace_writer_name(w->writer, copy, "", "", 0, 0) : TRACE_NONE;
@@ -299,8 +300,8 @@ static void describe_op(struct tt_trace_writer *w, const struct tt_op *op, struc
                         op->flags | (op->record == TT_NONE ? TT_OP_NO_RECORD_AT_ALL : 0));
 }
 
-static void write_point(struct tt_trace_writer *w, uint32_t kind, uint64_t time, struct op_cell header,
-                        struct op_cell text)
+static void write_point(struct tt_trace_writer *w, uint32_t kind, uint64_t time, struct slice header,
+                        struct slice text)
 {
     char *own_header = text_copy(header.data, header.length), *own_text = text_copy(text.data, text.length);
     if (own_header && own_text)
@@ -324,10 +325,10 @@ static void write_ops(struct tt_trace_writer *w)
     for (size_t i = 0; i < model->op_count && !w->failed; i++) {
         const struct tt_op *op = &model->ops[i];
         const struct tt_record *record = op->record == TT_NONE ? NULL : &model->records[op->record];
-        struct op_cell code = record ? find_cell(record, OP_COLUMN_ID_OP_CODE) : op->name;
-        struct op_cell type = find_cell(record, OP_COLUMN_ID_OP_TYPE);
+        struct slice code = record ? find_cell(record, OP_COLUMN_ID_OP_CODE) : op->name;
+        struct slice type = find_cell(record, OP_COLUMN_ID_OP_TYPE);
         bool has_times = !(op->flags & TT_OP_NO_TIMES);
-        if (model->is_table && cell_is(type, "signpost")) {
+        if (model->is_table && slice_is(type, "signpost")) {
             write_point(w, TRACE_POINT_SIGNPOST, op->start_ns, code,
                         find_cell(record, OP_COLUMN_ID_ATTRIBUTES));
             w->counts->signposts++;
@@ -338,9 +339,9 @@ static void write_ops(struct tt_trace_writer *w)
                                            .process = w->process,
                                            .track = tt_trace_thread_track(w, op->thread),
                                            .name = name_of(w, code),
-                                           .type = cell_is(type, "python_fallback") ? TRACE_OP_FALLBACK
-                                                   : op->device == TT_NONE          ? TRACE_OP_HOST
-                                                                                    : TRACE_OP_DEVICE,
+                                           .type = slice_is(type, "python_fallback") ? TRACE_OP_FALLBACK
+                                                   : op->device == TT_NONE           ? TRACE_OP_HOST
+                                                                                     : TRACE_OP_DEVICE,
                                            .device = op->device == TT_NONE ? TRACE_NONE : op->device,
                                            .description = finish_parts(w, &parts),
                                            .start_ns = has_times ? op->start_ns : op->message_ns,
@@ -419,8 +420,8 @@ static bool is_real(const struct tt_cell *cell, struct bytes *scratch, double *v
 
 static bool is_whole(const struct tt_cell *cell, uint64_t *value)
 {
-    struct op_cell text = cell_of(cell->data, cell->length);
-    return (text.length == 1 || (text.length > 1 && text.data[0] != '0')) && cell_unsigned(text, value);
+    struct slice text = slice_from(cell->data, cell->length);
+    return (text.length == 1 || (text.length > 1 && text.data[0] != '0')) && slice_unsigned(text, value);
 }
 
 static void add_cell(struct tt_trace_writer *w, struct run_parts *parts, const struct tt_cell *cell)
@@ -469,12 +470,12 @@ static void write_runs(struct tt_trace_writer *w)
         if (!op)
             add_run_part(w, &parts, TT_PART_ID, run->id);
         add_run_part(w, &parts, TT_PART_ORDER, i);
-        struct op_cell code = record ? find_cell(record, OP_COLUMN_ID_OP_CODE)
-                              : op   ? op->name
-                                     : cell_of("", 0);
+        struct slice code = record ? find_cell(record, OP_COLUMN_ID_OP_CODE)
+                            : op   ? op->name
+                                   : slice_from("", 0);
         char unnamed[40];
         if (code.length == 0)
-            code = cell_of(unnamed, (size_t)snprintf(unnamed, sizeof unnamed, "op %" PRIu64, run->id));
+            code = slice_from(unnamed, (size_t)snprintf(unnamed, sizeof unnamed, "op %" PRIu64, run->id));
         trace_writer_run(w->writer, &(struct trace_run){
                                         .call = !op               ? 0
                                                 : model->is_table ? (uint64_t)run->op + 1
@@ -516,8 +517,8 @@ static void write_notes(struct tt_trace_writer *w)
         bytes_append_text(&text, note->text ? note->text : "");
         if (note->count > 1)
             bytes_append_format(&text, " (%" PRIu64 " times)", note->count);
-        write_point(w, TRACE_POINT_MESSAGE, 0, cell_of("import", 6),
-                    cell_of((const char *)text.data, text.length));
+        write_point(w, TRACE_POINT_MESSAGE, 0, slice_from("import", 6),
+                    slice_from((const char *)text.data, text.length));
         w->counts->notes++;
         if (strncmp(note->kind, "told", 4) != 0)
             w->counts->faults += note->count;
@@ -541,7 +542,7 @@ static void write_columns(struct tt_trace_writer *w)
 {
     for (size_t i = 0; i < w->model->table_column_count; i++) {
         const struct intern_entry *name = &w->model->columns.entries[w->model->table_columns[i]];
-        write_point(w, TRACE_POINT_MESSAGE, 0, cell_of("column", 6), cell_of(name->data, name->length));
+        write_point(w, TRACE_POINT_MESSAGE, 0, slice_from("column", 6), slice_from(name->data, name->length));
     }
 }
 
@@ -564,11 +565,11 @@ static void write_begin(struct tt_trace_writer *w, const char *path)
                                          .clock = TRACE_HOST_CLOCK,
                                          .name = w->model->is_table ? TT_TRACK_TABLE : TT_TRACK_FOLDER});
     if (w->model->is_device_only) /* not to be told from the ops alone: there may be signposts */
-        write_point(w, TRACE_POINT_MESSAGE, 0, cell_of("kind", 4), cell_of("device only", 11));
+        write_point(w, TRACE_POINT_MESSAGE, 0, slice_from("kind", 4), slice_from("device only", 11));
     if (w->model->is_quasar)
-        write_point(w, TRACE_POINT_MESSAGE, 0, cell_of("kind", 4), cell_of("quasar", 6));
+        write_point(w, TRACE_POINT_MESSAGE, 0, slice_from("kind", 4), slice_from("quasar", 6));
     if (w->model->has_locations)
-        write_point(w, TRACE_POINT_MESSAGE, 0, cell_of("kind", 4), cell_of("locations", 9));
+        write_point(w, TRACE_POINT_MESSAGE, 0, slice_from("kind", 4), slice_from("locations", 9));
     w->failed |= command.failed || w->process == TRACE_NONE || w->import_track == TRACE_NONE;
     bytes_free(&command);
 }

@@ -10,7 +10,8 @@
 
 #include "text/csv.h"
 #include "text/file_map.h"
-#include "import/tenstorrent/parse.h"
+#include "base/keyed_text.h"
+#include "base/slice.h"
 #include "import/tenstorrent/trace.h"
 
 #define MAX_TRACKS 100000u
@@ -36,7 +37,7 @@ struct lanes {
     uint32_t *core_tracks;
     size_t core_capacity;
     struct bytes scratch;
-    struct op_cell last_processor, last_zone,
+    struct slice last_processor, last_zone,
         last_rest; /* the marker before, to find its lane and name again */
     uint32_t last_device, last_x, last_y, last_lane, last_name;
 };
@@ -127,7 +128,7 @@ static uint32_t zone_name(struct lanes *lanes, const struct tt_marker *marker)
     struct tt_marker_rest rest = tt_marker_rest(marker);
     uint32_t line = 0;
     struct bytes *text = &lanes->scratch;
-    cell_unsigned32(rest.line, &line);
+    slice_unsigned32(rest.line, &line);
     bytes_clear(text);
     bytes_append(text, marker->zone.data, marker->zone.length);
     bytes_append_u8(text, 0);
@@ -241,15 +242,15 @@ static int compare_zones(const void *left, const void *right)
 static size_t column(const struct csv_reader *csv, const char *name)
 {
     for (size_t i = 0; i < csv->cell_count; i++) {
-        if (cell_is(cell_trim(csv->cells[i]), name))
+        if (slice_is(slice_trim(csv->cells[i]), name))
             return i;
     }
     return SIZE_MAX;
 }
 
-static struct op_cell cell_at(const struct csv_reader *csv, size_t i)
+static struct slice cell_at(const struct csv_reader *csv, size_t i)
 {
-    return i < csv->cell_count ? cell_trim(csv->cells[i]) : cell_of("", 0);
+    return i < csv->cell_count ? slice_trim(csv->cells[i]) : slice_from("", 0);
 }
 
 static int read_host_zones(struct tt_trace_writer *w, struct csv_reader *csv, struct host_zones *zones,
@@ -266,13 +267,13 @@ static int read_host_zones(struct tt_trace_writer *w, struct csv_reader *csv, st
         struct host_zone zone = {.order = (uint32_t)zones->count};
         uint64_t length;
         uint32_t line_number = 0;
-        if (!cell_unsigned(cell_at(csv, start), &zone.start) ||
-            !cell_unsigned(cell_at(csv, duration), &length) ||
+        if (!slice_unsigned(cell_at(csv, start), &zone.start) ||
+            !slice_unsigned(cell_at(csv, duration), &length) ||
             __builtin_add_overflow(zone.start, length, &zone.end))
             continue;
-        struct op_cell title = cell_at(csv, name), source = cell_at(csv, file);
-        cell_unsigned32(cell_at(csv, thread), &zone.thread);
-        cell_unsigned32(cell_at(csv, line), &line_number);
+        struct slice title = cell_at(csv, name), source = cell_at(csv, file);
+        slice_unsigned32(cell_at(csv, thread), &zone.thread);
+        slice_unsigned32(cell_at(csv, line), &line_number);
         bytes_clear(&text);
         bytes_append(&text, title.data, title.length);
         bytes_append_u8(&text, 0);

@@ -20,7 +20,7 @@
 #define LIST_ROWS 14u
 #define PAGE_ROWS 3000u
 
-struct slice { /* what is stacked */
+struct stack_part { /* what is stacked */
     const char *name;
     double values[DIFF_SIDES];
 };
@@ -32,28 +32,28 @@ static const char rest_colour[] = "#8b8d98", gap_colour[] = "#c9ccd6";
 
 static int compare_slices(const void *left, const void *right)
 {
-    const struct slice *a = left, *b = right;
+    const struct stack_part *a = left, *b = right;
     double x = fmax(a->values[0], a->values[1]), y = fmax(b->values[0], b->values[1]);
     return (x < y) - (x > y);
 }
 
 /* Groups of ops, or zones; the largest first, what is behind COLOURS put together. Returns how many. */
-static size_t make_slices(const struct diff *diff, struct slice **out)
+static size_t make_slices(const struct diff *diff, struct stack_part **out)
 {
     size_t most = diff->group_count ? diff->group_count : diff->row_count, count = 0;
-    struct slice *slices = calloc(most + 1, sizeof *slices);
+    struct stack_part *slices = calloc(most + 1, sizeof *slices);
     for (size_t i = 0; slices && i < diff->group_count; i++) {
         const struct diff_group *group = &diff->groups[i];
         slices[count++] =
-            (struct slice){group->name == DIFF_NO_TEXT ? "(none)" : diff_text(diff, group->name),
-                           {group->time_ns[DIFF_A], group->time_ns[DIFF_B]}};
+            (struct stack_part){group->name == DIFF_NO_TEXT ? "(none)" : diff_text(diff, group->name),
+                                {group->time_ns[DIFF_A], group->time_ns[DIFF_B]}};
     }
     for (size_t i = 0; slices && !diff->group_count && i < diff->row_count; i++) {
         const struct diff_row *row = &diff->rows[i];
         bool is_zone = row->kind == DIFF_ZONE_ROW;
-        slices[count++] = (struct slice){diff_text(diff, row->name),
-                                         {is_zone ? row->self_ns[DIFF_A] : row->total_ns[DIFF_A],
-                                          is_zone ? row->self_ns[DIFF_B] : row->total_ns[DIFF_B]}};
+        slices[count++] = (struct stack_part){diff_text(diff, row->name),
+                                              {is_zone ? row->self_ns[DIFF_A] : row->total_ns[DIFF_A],
+                                               is_zone ? row->self_ns[DIFF_B] : row->total_ns[DIFF_B]}};
     }
     if (slices)
         qsort(slices, count, sizeof *slices, compare_slices);
@@ -93,7 +93,7 @@ static void append_segment(struct bytes *out, const char *name, double value, do
                         time.text);
 }
 
-static void append_bar(const struct diff *diff, const struct slice *slices, size_t count, int side,
+static void append_bar(const struct diff *diff, const struct stack_part *slices, size_t count, int side,
                        double scale, double y, struct bytes *out)
 {
     double x = BAR_LEFT, gap = diff->is_host_time ? 0 : diff->runs[side].gap_ns;
@@ -111,7 +111,7 @@ static void append_bar(const struct diff *diff, const struct slice *slices, size
 }
 
 /* The groups by name: a thin bar for each run. */
-static void append_list(const struct slice *slices, size_t count, double top, struct bytes *out)
+static void append_list(const struct stack_part *slices, size_t count, double top, struct bytes *out)
 {
     double most = count ? fmax(slices[0].values[0], slices[0].values[1]) : 0;
     for (size_t i = 0; i < count; i++)
@@ -145,7 +145,7 @@ static void append_list(const struct slice *slices, size_t count, double top, st
 
 static void append_drawing(const struct diff *diff, struct bytes *out)
 {
-    struct slice *slices;
+    struct stack_part *slices;
     size_t count = make_slices(diff, &slices), rows = count < LIST_ROWS ? count : LIST_ROWS;
     double lengths[DIFF_SIDES] = {0};
     for (int side = 0; side < DIFF_SIDES; side++) {

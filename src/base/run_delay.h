@@ -6,8 +6,8 @@
  * The kernel keeps the figure for each thread (/proc/thread-self/schedstat: ns on the CPU, ns waiting for it, slices).
  * Reading it takes about a microsecond: outside the timed stretch. In a header because the Python extension has it as
  * well. Where the file is not there, nothing is taken off. */
-#ifndef OPSCOPE_MEASURE_RUN_DELAY_H
-#define OPSCOPE_MEASURE_RUN_DELAY_H
+#ifndef OPSCOPE_BASE_RUN_DELAY_H
+#define OPSCOPE_BASE_RUN_DELAY_H
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /* Fixed pieces of work, measured in every run like ops: they say how fast this machine is, and how steady. Some
  * microseconds each, so that a burst of them fits between two interrupts. In a header because the Python extension has
  * them as well; a reference holds their times, so what they do must never change. */
-#ifndef OPSCOPE_MEASURE_CALIBRATION_H
-#define OPSCOPE_MEASURE_CALIBRATION_H
+#ifndef OPSCOPE_BASE_CALIBRATION_H
+#define OPSCOPE_BASE_CALIBRATION_H
 
 #include <stdint.h>
 #include <stdlib.h>
