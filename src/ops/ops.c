@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/ops.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+void ops_init(struct ops *ops)
+{
+    *ops = (struct ops){0};
+}
+
+void ops_free(struct ops *ops)
+{
+    struct intern *tables[] = {&ops->texts,           &ops->tensor_index,      &ops->kernel_index,
+                               &ops->attribute_index, &ops->description_index, &ops->size_index};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        intern_free(tables[i]);
+    bytes_free(&ops->scratch);
+    free(ops->sizes);
+    free(ops->size_places);
+    free(ops->tensors);
+    free(ops->kernels);
+    free(ops->attributes);
+    free(ops->descriptions);
+    free(ops->lists);
+    free(ops->figures);
+    free(ops->calls);
+    free(ops->runs);
+    free(ops->run_order);
+    free(ops->signposts);
+    free(ops->lines);
+    free(ops->devices);
+    free(ops->notices);
+    *ops = (struct ops){0};
+}
+
+int ops_check(const struct ops *ops, struct error *err)
+{
+    return ops->failed ? error_set_errno(err, ENOMEM, "%zu ops", ops->call_count) : 0;
+}
+
+static bool fail(struct ops *ops)
+{
+    ops->failed = true;
+    return false;
+}
+
+/* Room for `more` elements, whose places must be ids. */
+static bool room(struct ops *ops, void *array_pointer, size_t count, size_t *capacity, size_t more,
+                 size_t size)
+{
+    if (ops->failed || count + more >= OPS_NONE ||
+        !array_reserve(array_pointer, capacity, count + more, size))
+        return fail(ops);
+    return true;
+}
+
+uint32_t ops_text(struct ops *ops, struct slice text)
+{
+    if (!text.data)
+        return OPS_NONE;
+    uint32_t id = intern_add(&ops->texts, text.data, text.length);
+    if (id == INTERN_NONE)
+        fail(ops);
+    return id;
+}
+
+/* The id of these bytes in an index whose entries are in the order of an array; *is_new: they are to be appended. */
+static uint32_t find_or_add(struct ops *ops, struct intern *index, const void *data, size_t size,
+                            bool *is_new)
+{
+    size_t before = index->count;
+    uint32_t id = intern_add(index, data, size);
+    *is_new = index->count > before;
+    if (id == INTERN_NONE)
+        fail(ops);
+    return id;
+}
+
+uint32_t ops_sizes(struct ops *ops, const int64_t *sizes, uint32_t rank)
+{
+    bool is_new;
+    uint32_t id = find_or_add(ops, &ops->size_index, sizes, rank * sizeof sizes[0], &is_new);
+    if (id == INTERN_NONE)
+        return OPS_NONE;
+    if (is_new) {
+        if (!room(ops, &ops->size_places, id, &ops->size_place_capacity, 1, sizeof ops->size_places[0]) ||
+            !room(ops, &ops->sizes, ops->size_count, &ops->size_capacity, rank, sizeof ops->sizes[0]))
+            return OPS_NONE;
+        ops->size_places[id] = (uint32_t)ops->size_count;
+        if (rank)
+            memcpy(ops->sizes + ops->size_count, sizes, rank * sizeof sizes[0]);
+        ops->size_count += rank;
+    }
+    return ops->size_places[id];
+}
+
+uint32_t ops_tensor(struct ops *ops, const struct op_tensor *tensor)
+{
+    bool is_new;
+    uint32_t id = find_or_add(ops, &ops->tensor_index, tensor, sizeof *tensor, &is_new);
+    if (is_new && room(ops, &ops->tensors, ops->tensor_count, &ops->tensor_capacity, 1, sizeof *tensor))
+        ops->tensors[ops->tensor_count++] = *tensor;
+    return ops->failed ? OPS_NONE : id;
+}
+
+uint32_t ops_kernel(struct ops *ops, const struct op_kernel *kernel)
+{
+    bool is_new;
+    uint32_t id = find_or_add(ops, &ops->kernel_index, kernel, sizeof *kernel, &is_new);
+    if (is_new && room(ops, &ops->kernels, ops->kernel_count, &ops->kernel_capacity, 1, sizeof *kernel))
+        ops->kernels[ops->kernel_count++] = *kernel;
+    return ops->failed ? OPS_NONE : id;
+}
+
+uint32_t ops_attribute(struct ops *ops, uint32_t key, uint32_t value)
+{
+    struct op_attribute attribute = {key, value};
+    bool is_new;
+    uint32_t id = find_or_add(ops, &ops->attribute_index, &attribute, sizeof attribute, &is_new);
+    if (is_new &&
+        room(ops, &ops->attributes, ops->attribute_count, &ops->attribute_capacity, 1, sizeof attribute))
+        ops->attributes[ops->attribute_count++] = attribute;
+    return ops->failed ? OPS_NONE : id;
+}
+
+uint32_t ops_description(struct ops *ops, const struct op_description *description, const uint32_t *ids)
+{
+    struct op_description kept = *description;
+    size_t count = (size_t)kept.inputs + kept.outputs + kept.attributes + kept.kernels;
+    struct bytes *key = &ops->scratch;
+    bool is_new;
+    kept.first = 0;
+    bytes_clear(key);
+    bytes_append(key, &kept, sizeof kept);
+    bytes_append(key, ids, count * sizeof ids[0]);
+    if (key->failed) {
+        fail(ops);
+        return OPS_NONE;
+    }
+    uint32_t id = find_or_add(ops, &ops->description_index, key->data, key->length, &is_new);
+    if (is_new && room(ops, &ops->lists, ops->list_count, &ops->list_capacity, count, sizeof ids[0]) &&
+        room(ops, &ops->descriptions, ops->description_count, &ops->description_capacity, 1, sizeof kept)) {
+        kept.first = (uint32_t)ops->list_count;
+        if (count)
+            memcpy(ops->lists + ops->list_count, ids, count * sizeof ids[0]);
+        ops->list_count += count;
+        ops->descriptions[ops->description_count++] = kept;
+    }
+    return ops->failed ? OPS_NONE : id;
+}
+
+uint32_t ops_add_call(struct ops *ops, const struct op_call *call)
+{
+    if (!room(ops, &ops->calls, ops->call_count, &ops->call_capacity, 1, sizeof *call))
+        return OPS_NONE;
+    ops->calls[ops->call_count] = *call;
+    return (uint32_t)ops->call_count++;
+}
+
+uint32_t ops_add_run(struct ops *ops, const struct op_run *run)
+{
+    if (!room(ops, &ops->runs, ops->run_count, &ops->run_capacity, 1, sizeof *run))
+        return OPS_NONE;
+    struct op_run *kept = &ops->runs[ops->run_count];
+    *kept = *run;
+    kept->first_figure = (uint32_t)ops->figure_count;
+    kept->figures = 0;
+    return (uint32_t)ops->run_count++;
+}
+
+void ops_add_figure(struct ops *ops, struct op_figure figure)
+{
+    struct op_run *run = ops->run_count ? &ops->runs[ops->run_count - 1] : NULL;
+    if (!run || run->figures == UINT16_MAX ||
+        !room(ops, &ops->figures, ops->figure_count, &ops->figure_capacity, 1, sizeof figure))
+        return;
+    ops->figures[ops->figure_count++] = figure;
+    run->figures++;
+}
+
+void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, struct slice text)
+{
+    struct op_signpost signpost = {time_ns, ops_text(ops, header), ops_text(ops, text)};
+    if (room(ops, &ops->signposts, ops->signpost_count, &ops->signpost_capacity, 1, sizeof signpost))
+        ops->signposts[ops->signpost_count++] = signpost;
+}
+
+uint32_t ops_device(struct ops *ops, uint32_t number)
+{
+    for (uint32_t i = 0; i < ops->device_count; i++) {
+        if (ops->devices[i].number == number)
+            return i;
+    }
+    if (ops->device_count >= OPS_NO_DEVICE ||
+        !room(ops, &ops->devices, ops->device_count, &ops->device_capacity, 1, sizeof ops->devices[0]))
+        return OPS_NONE;
+    ops->devices[ops->device_count] =
+        (struct op_device){.number = number, .name = OPS_NONE, .architecture = OPS_NONE};
+    return (uint32_t)ops->device_count++;
+}
+
+void ops_add_notice(struct ops *ops, uint32_t kind, enum op_notice_severity severity, uint64_t line,
+                    const char *format, ...)
+{
+    for (size_t i = 0; i < ops->notice_count; i++) {
+        if (ops->notices[i].kind == kind) {
+            ops->notices[i].count++;
+            return;
+        }
+    }
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!room(ops, &ops->notices, ops->notice_count, &ops->notice_capacity, 1, sizeof ops->notices[0]))
+        return;
+    ops->notices[ops->notice_count++] = (struct op_notice){.kind = kind,
+                                                           .severity = (uint8_t)severity,
+                                                           .count = 1,
+                                                           .first_line = line,
+                                                           .text = ops_text(ops, slice_of(text))};
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The op model: every call of an accelerator operation, what ran on devices for it, and what is known of both, in typed
+ * arrays. Importers and the trace reader fill it, ops_finish joins it once, and everything that shows ops reads it:
+ * tables, the report, comparisons, exports. The trace file is its stored form. No vendor's words, no text that would
+ * have to be parsed again.
+ *
+ *     struct ops ops;
+ *     ops_init(&ops);
+ *     ops_from_trace(&ops, trace, &wanted, &err);          or an importer: ops_add_call, ops_add_run ...
+ *     ops_finish(&ops, &err);                              join, gaps, stale times, the order of lines (finish.h)
+ *     for (i = 0; i < ops.line_count; i++) ... ops.lines[i] ...
+ *     ops_free(&ops);
+ *
+ * A program calls few different ops, many times each. What calls have in common is kept once: a description holds the
+ * tensors, attributes, kernels and the place in the source, and equal descriptions are one; texts are interned. A call
+ * takes 56 bytes, a run 64, a line 12, so a million of each take 132 MB; figures beyond times (16 bytes each) are read
+ * only where they are wanted.
+ *
+ * Ids are places in the arrays below; OPS_NONE means "no such thing", also of a text. An addition that finds no memory
+ * sets `failed`, and gives OPS_NONE or does nothing: callers check once, with ops_check. */
+#ifndef OPSCOPE_OPS_OPS_H
+#define OPSCOPE_OPS_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/slice.h"
+
+#define OPS_NONE UINT32_MAX
+
+/* --- what calls have in common --- */
+
+/* Sizes of any rank: `rank` elements of ops.sizes from each of these places on; OPS_NONE where they are not known. */
+struct op_tensor {
+    uint32_t rank;
+    uint32_t shape, padded, strides;
+    uint32_t dtype, layout, memory; /* texts */
+    uint32_t rest;                  /* text: what the source said beyond this, as "key=value;..." */
+};
+
+/* Code that ran for an op: a CUDA kernel, a compute or data movement kernel of a core. Zero sizes: not known. */
+struct op_kernel {
+    uint32_t name, source, hash; /* texts */
+    uint32_t role;               /* text: "compute", "data movement" ... */
+    uint32_t grid[3], block[3];
+    uint32_t registers, shared_bytes;
+};
+
+struct op_attribute {
+    uint32_t key, value; /* texts */
+};
+
+/* Places in ops.lists, where the ids of tensors, attributes and kernels stand one after the other. */
+struct op_description {
+    uint32_t first; /* of inputs, outputs, attributes, kernels, in this order */
+    uint16_t inputs, outputs, attributes, kernels; /* how many of each */
+    uint32_t location;                             /* text: "file:line", a compiler's loc(...) */
+    uint32_t module;                               /* text: the path of the layer, "model.layers.0.mlp" */
+    uint32_t fidelity;                             /* text: the precision of the math */
+};
+
+/* --- figures --- */
+
+enum op_figure_kind {
+    OP_FIGURE_TICKS = 0, /* of the device's clock */
+    OP_FIGURE_NS = 1,
+    OP_FIGURE_COUNT = 2,
+    OP_FIGURE_BYTES = 3, /* memory traffic, per level: "DRAM read", "L2 write" */
+    OP_FIGURE_REAL = 4,
+    OP_FIGURE_PERCENT = 5, /* real, 100 is all */
+    OP_FIGURE_TEXT = 6,    /* whole is a text: a list, a value that is not a number */
+    OP_FIGURE_KINDS
+};
+
+struct op_figure {
+    uint32_t name; /* text */
+    uint32_t kind; /* enum op_figure_kind */
+    union {
+        uint64_t whole;
+        double real;
+    };
+};
+
+static inline bool op_figure_is_real(uint32_t kind)
+{
+    return kind == OP_FIGURE_REAL || kind == OP_FIGURE_PERCENT;
+}
+
+/* --- calls, runs, signposts --- */
+
+enum op_type { OP_TYPE_DEVICE = 0, OP_TYPE_HOST = 1, OP_TYPE_FALLBACK = 2 };
+
+/* What is wrong with a call or a run. Each is named in the notes and beside the row. */
+enum op_fault {
+    OP_FAULT_CUT = 1,          /* its description ended early: only its name is known */
+    OP_FAULT_NO_HOST_TIME = 2, /* when it was called is not known */
+    OP_FAULT_OPEN = 4,         /* had not returned at the end of the recording */
+    OP_FAULT_NO_RUN = 8,       /* a device op of which no device recorded anything */
+    OP_FAULT_NO_CALL = 16,     /* a run whose call was not recorded */
+    OP_FAULT_REPEATED = 32,    /* the call's number was taken by another call */
+    OP_FAULT_INCOMPLETE = 64,  /* some core's end was not recorded */
+    OP_FAULT_STALE = 128,      /* device times of an earlier run: left out of the sums */
+    OP_FAULT_NO_REPLAY = 256,  /* the replay that it belongs to was not recorded */
+    OP_FAULT_NO_DESCRIPTION = 512,
+};
+
+struct op_call {
+    uint64_t number; /* unique in its process: the program's own count of calls */
+    uint64_t start_ns, end_ns;
+    uint32_t process, track; /* as in the trace; OPS_NONE */
+    uint32_t name;           /* text */
+    uint32_t description;
+    uint32_t device;    /* in ops.devices; OPS_NONE: a host op, or not known */
+    uint32_t first_run; /* after ops_finish: its runs are next to each other in ops.run_order */
+    uint16_t runs;
+    uint16_t faults; /* enum op_fault */
+    uint8_t type;    /* enum op_type */
+};
+
+enum op_run_flag {
+    OP_RUN_ESTIMATED = 1, /* from a model, not from a device */
+    OP_RUN_MERGED = 2,    /* the longest of several devices stands for all */
+};
+
+struct op_run {
+    uint64_t start_ticks, end_ticks;
+    uint64_t start_ns;
+    uint64_t duration_ns;
+    int64_t gap_ns;   /* since the run before it on its track; INT64_MIN: none, or not known */
+    uint32_t call;    /* in ops.calls; OPS_NONE */
+    uint32_t track;   /* in the trace; OPS_NONE */
+    uint32_t session; /* replay of a captured trace; 0: none */
+    uint32_t cores;   /* 0: not known */
+    uint32_t first_figure;
+    uint16_t figures;
+    uint16_t faults; /* enum op_fault */
+    uint16_t device; /* in ops.devices; OPS_NO_DEVICE */
+    uint16_t flags;  /* enum op_run_flag */
+};
+#define OPS_NO_DEVICE UINT16_MAX
+#define OPS_NO_GAP INT64_MIN
+
+struct op_signpost {
+    uint64_t time_ns;
+    uint32_t header, text; /* texts */
+};
+
+/* The order in which views show calls, runs and signposts. A call without runs and a run without a call have lines of
+ * their own; a call with several runs has one line per run. */
+struct op_line {
+    uint32_t call, run, signpost; /* OPS_NONE where it has no such part */
+};
+
+/* --- devices and remarks --- */
+
+struct op_device {
+    uint32_t number;       /* as the program numbers its devices */
+    uint32_t name;         /* text */
+    uint32_t architecture; /* text: names the machine file; OPS_NONE: the device did not say */
+    uint32_t cores;        /* that a program may use; 0: not known */
+    double ticks_per_second;
+};
+
+/* Something that could not be read or joined: one sentence per kind, counted. */
+enum op_notice_severity { OP_NOTICE_DAMAGED, OP_NOTICE_UNMATCHED, OP_NOTICE_LOST, OP_NOTICE_INFO };
+struct op_notice {
+    uint32_t kind; /* the source's own enum: notices of one kind are one */
+    uint8_t severity;
+    uint64_t count;
+    uint64_t first_line; /* in the source; 0: none */
+    uint32_t text;       /* of the first one */
+};
+
+/* --- the model --- */
+
+struct ops {
+    struct intern texts;
+    int64_t *sizes;
+    size_t size_count, size_capacity;
+    uint32_t *size_places; /* by id in size_index */
+    size_t size_place_capacity;
+    struct op_tensor *tensors;
+    size_t tensor_count, tensor_capacity;
+    struct op_kernel *kernels;
+    size_t kernel_count, kernel_capacity;
+    struct op_attribute *attributes;
+    size_t attribute_count, attribute_capacity;
+    struct op_description *descriptions;
+    size_t description_count, description_capacity;
+    uint32_t *lists;
+    size_t list_count, list_capacity;
+    struct op_figure *figures;
+    size_t figure_count, figure_capacity;
+    struct op_call *calls;
+    size_t call_count, call_capacity;
+    struct op_run *runs;
+    size_t run_count, run_capacity;
+    uint32_t *run_order; /* ops_finish: ids of runs, those of one call next to each other */
+    struct op_signpost *signposts;
+    size_t signpost_count, signpost_capacity;
+    struct op_line *lines; /* ops_finish */
+    size_t line_count;
+    struct op_device *devices;
+    size_t device_count, device_capacity;
+    struct op_notice *notices;
+    size_t notice_count, notice_capacity;
+    /* equal ones are kept once: bytes of the struct to its place */
+    struct intern tensor_index, kernel_index, attribute_index, description_index, size_index;
+    struct bytes scratch;
+    bool failed; /* no memory somewhere */
+};
+
+void ops_init(struct ops *ops);
+void ops_free(struct ops *ops);
+int ops_check(const struct ops *ops, struct error *err); /* -ENOMEM when something failed */
+
+/* --- filling it --- */
+
+uint32_t ops_text(struct ops *ops, struct slice text); /* OPS_NONE for a slice without data */
+static inline const char *ops_get_text(const struct ops *ops, uint32_t text)
+{
+    return intern_text(&ops->texts, text); /* "" for OPS_NONE */
+}
+static inline struct slice ops_get_slice(const struct ops *ops, uint32_t text)
+{
+    return text < ops->texts.count
+               ? slice_from(ops->texts.entries[text].data, ops->texts.entries[text].length)
+               : slice_from(NULL, 0);
+}
+
+uint32_t ops_sizes(struct ops *ops, const int64_t *sizes,
+                   uint32_t rank); /* a place in ops.sizes; equal ones are one */
+uint32_t ops_tensor(struct ops *ops, const struct op_tensor *tensor);
+uint32_t ops_kernel(struct ops *ops, const struct op_kernel *kernel);
+uint32_t ops_attribute(struct ops *ops, uint32_t key, uint32_t value);
+/* `ids`: inputs, outputs, attributes and kernels one after the other, as many as the description counts. */
+uint32_t ops_description(struct ops *ops, const struct op_description *description, const uint32_t *ids);
+static inline const uint32_t *ops_inputs(const struct ops *ops, const struct op_description *d)
+{
+    return ops->lists + d->first;
+}
+static inline const uint32_t *ops_outputs(const struct ops *ops, const struct op_description *d)
+{
+    return ops->lists + d->first + d->inputs;
+}
+static inline const uint32_t *ops_attributes(const struct ops *ops, const struct op_description *d)
+{
+    return ops->lists + d->first + d->inputs + d->outputs;
+}
+static inline const uint32_t *ops_kernels(const struct ops *ops, const struct op_description *d)
+{
+    return ops->lists + d->first + d->inputs + d->outputs + d->attributes;
+}
+
+/* Each gives the id of what was added; the caller may change it until ops_finish. */
+uint32_t ops_add_call(struct ops *ops, const struct op_call *call);
+uint32_t ops_add_run(struct ops *ops, const struct op_run *run);
+/* To the run that was added last. */
+void ops_add_figure(struct ops *ops, struct op_figure figure);
+void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, struct slice text);
+/* The device of this number, added when new. OPS_NONE: too many. */
+uint32_t ops_device(struct ops *ops, uint32_t number);
+/* Counts one more of `kind`; the text is made for the first one only. */
+void ops_add_notice(struct ops *ops, uint32_t kind, enum op_notice_severity severity, uint64_t line,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#endif
