@@ -61,6 +61,16 @@ struct opscope_tensor {
     const char *memory;          /* "DEV_1_DRAM_INTERLEAVED" */
 };
 
+/* What opscope_device_open_as takes. A machine file is chosen by the architecture, so name the chip as its vendor
+ * does: "wormhole_b0", "sm_90", "gfx942". */
+struct opscope_device {
+    uint32_t struct_size;
+    uint32_t number;
+    const char *name;         /* texts may be NULL: unknown */
+    const char *architecture; /* what kind of device this is */
+    double ticks_per_second;  /* of the times that are recorded for it */
+};
+
 enum opscope_track_kind {
     OPSCOPE_TRACK_QUEUE = 3,
     OPSCOPE_TRACK_CORE = 4,
@@ -121,6 +131,7 @@ OPSCOPE_API void opscope_op_kernel_(const char *name);
 OPSCOPE_API void opscope_op_end_(void);
 OPSCOPE_API uint64_t opscope_now_(void);
 OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second);
+OPSCOPE_API uint32_t opscope_device_open_as_(const struct opscope_device *device);
 OPSCOPE_API uint32_t opscope_device_track_(uint32_t device, uint32_t parent, int kind, const char *name,
                                            uint64_t number);
 OPSCOPE_API void opscope_device_zone_(uint32_t track, const char *name, uint64_t start_ticks,
@@ -291,6 +302,11 @@ static inline uint32_t opscope_device_open(const char *name, uint32_t number, do
 {
     return opscope_is_recording() ? opscope_device_open_(name, number, ticks_per_second) : 0;
 }
+/* The same for a device that says what it is, so that reports can compare it with what such a chip can do. */
+static inline uint32_t opscope_device_open_as(const struct opscope_device *device)
+{
+    return opscope_is_recording() ? opscope_device_open_as_(device) : 0;
+}
 /* parent: another track of the device, or 0 for the device itself. */
 static inline uint32_t opscope_device_track(uint32_t device, uint32_t parent, enum opscope_track_kind kind,
                                             const char *name, uint64_t number)
@@ -356,6 +372,7 @@ OPSCOPE_NOTHING_(void opscope_op_kernel(const char *name))
 OPSCOPE_NOTHING_(void opscope_op_end(void))
 OPSCOPE_ZERO_(uint64_t opscope_now(void))
 OPSCOPE_ZERO_(uint32_t opscope_device_open(const char *name, uint32_t number, double ticks_per_second))
+OPSCOPE_ZERO_(uint32_t opscope_device_open_as(const struct opscope_device *device))
 OPSCOPE_ZERO_(uint32_t opscope_device_track(uint32_t device, uint32_t parent, enum opscope_track_kind kind,
                                             const char *name, uint64_t number))
 OPSCOPE_NOTHING_(void opscope_device_zone(uint32_t track, const char *name, uint64_t start_ticks,

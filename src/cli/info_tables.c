@@ -141,6 +141,7 @@ enum {
     TRACK_KIND,
     TRACK_NUMBER,
     TRACK_NAME,
+    TRACK_ARCHITECTURE,
     TRACK_ZONES,
     TRACK_DEPTH,
     TRACK_LOST,
@@ -154,6 +155,7 @@ static const struct table_column track_columns[TRACK_COLUMNS] = {
     [TRACK_KIND] = {.key = "kind", .title = "kind", .drop = 3},
     [TRACK_NUMBER] = {.key = "number", .title = "number", .type = TABLE_IDENTIFIER, .drop = 2},
     [TRACK_NAME] = {.key = "name", .title = "name", .shrink = 16},
+    [TRACK_ARCHITECTURE] = {.key = "architecture", .shown = TABLE_DATA_ONLY},
     [TRACK_ZONES] = {.key = "zones", .title = "zones", .type = TABLE_INTEGER},
     [TRACK_DEPTH] = {.key = "depth", .title = "depth", .type = TABLE_INTEGER, .drop = 1},
     [TRACK_LOST] = {.key = "lost_zones", .title = "lost", .type = TABLE_INTEGER},
@@ -171,6 +173,19 @@ static uint64_t *lost_by_track(const struct view *view)
             lost[losses[i].track] += losses[i].zones;
     }
     return lost;
+}
+
+/* A device says what it is after its name on a terminal, in a column of its own in data. */
+static void set_track_name(const struct view *view, struct table *table, const struct trace_track *track)
+{
+    if (!track->name)
+        return;
+    if (*track->architecture && view->output.format == OUTPUT_TERMINAL)
+        table_set_format(table, TRACK_NAME, "%s (%s)", track->name, track->architecture);
+    else if (*track->name)
+        table_set_text(table, TRACK_NAME, track->name);
+    if (*track->architecture)
+        table_set_text(table, TRACK_ARCHITECTURE, track->architecture);
 }
 
 void info_add_tracks(struct view *view, bool is_alone)
@@ -191,8 +206,7 @@ void info_add_tracks(struct view *view, bool is_alone)
             table_set_integer(&table, TRACK_PID, process->pid);
         table_set_text(&table, TRACK_KIND, trace_track_kind_text(track->kind));
         table_set_unsigned(&table, TRACK_NUMBER, track->number);
-        if (track->name && *track->name)
-            table_set_text(&table, TRACK_NAME, track->name);
+        set_track_name(view, &table, track);
         table_set_unsigned(&table, TRACK_ZONES, trace_track_zone_count(view->trace, i));
         table_set_unsigned(&table, TRACK_DEPTH, trace_track_depth_count(view->trace, i));
         table_set_unsigned(&table, TRACK_LOST, lost[i]);

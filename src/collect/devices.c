@@ -12,13 +12,15 @@
 #define SORT_ROWS 65536u
 #define PARENT_LEVELS 16u
 
-/* Appends the definition's text, NUL-terminated, to the scratch buffer. */
+/* Puts the definition's text into the scratch buffer, with two NULs after it: a second text that is not there reads as
+ * empty. */
 static bool read_definition(struct source *s, uint32_t id, uint32_t kind, struct segment_name *out)
 {
     struct bytes *text = &s->collector->scratch;
     bytes_clear(text);
     if (!session_segment_definition(s->segment, id, out, text) || out->kind != kind)
         return false;
+    bytes_append_u8(text, 0);
     bytes_append_u8(text, 0);
     return !text->failed;
 }
@@ -50,7 +52,8 @@ static struct device *find_device(struct source *s, uint32_t definition)
                                 .kind = TRACE_TRACK_DEVICE,
                                 .clock = device.clock,
                                 .number = name.aux,
-                                .name = text};
+                                .name = text,
+                                .architecture = text + strlen(text) + 1};
     device.trace_id = trace_writer_track(w, &track);
     s->devices[s->device_count] = device;
     return &s->devices[s->device_count++];

@@ -145,20 +145,42 @@ OPSCOPE_API uint64_t opscope_now_(void)
     return c ? clock_ticks(c->clock_source) : 0;
 }
 
-OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second)
+static struct name_piece short_piece(const char *text)
+{
+    return (struct name_piece){text ? text : "", text ? strnlen(text, SESSION_MAX_NAME_BYTES / 4) : 0};
+}
+
+/* Members that the caller's struct is too old to have read as zero. */
+static struct opscope_device device_of(const struct opscope_device *given)
+{
+    struct opscope_device device = {0};
+    memcpy(&device, given, given->struct_size < sizeof device ? given->struct_size : sizeof device);
+    return device;
+}
+
+OPSCOPE_API uint32_t opscope_device_open_as_(const struct opscope_device *given)
 {
     struct thread_cursor *c = cursor_of_thread();
-    if (!c)
+    if (!c || !given)
         return 0;
+    struct opscope_device device = device_of(given);
     struct name_definition d = {
         .kind = NAME_DEVICE,
-        .aux = number,
+        .aux = device.number,
         .owner = c->process,
-        .pieces = {{name ? name : "", name ? strlen(name) : 0}},
-        .piece_count = 1,
+        .pieces = {short_piece(device.name), short_piece(device.architecture)},
+        .piece_count = device.architecture && *device.architecture ? 2 : 1,
     };
-    memcpy(&d.value, &ticks_per_second, sizeof d.value);
+    memcpy(&d.value, &device.ticks_per_second, sizeof d.value);
     return names_intern(&d);
+}
+
+OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second)
+{
+    return opscope_device_open_as_(&(struct opscope_device){.struct_size = sizeof(struct opscope_device),
+                                                            .number = number,
+                                                            .name = name,
+                                                            .ticks_per_second = ticks_per_second});
 }
 
 OPSCOPE_API uint32_t opscope_device_track_(uint32_t device, uint32_t parent, int kind, const char *name,

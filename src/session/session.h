@@ -192,8 +192,9 @@ enum record_part { /* RECORD_OP_PART's payload */
 
 enum name_kind {
     NAME_TEXT = 1,
-    NAME_SITE = 2,         /* name, NUL, function, NUL, file; aux = line, value = colour */
-    NAME_DEVICE = 3,       /* name; aux = number, value = double ticks a second, owner = process */
+    NAME_SITE = 2, /* name, NUL, function, NUL, file; aux = line, value = colour */
+    NAME_DEVICE =
+        3, /* name, or name, NUL, architecture; aux = number, value = double ticks a second, owner = process */
     NAME_DEVICE_TRACK = 4, /* name; aux = kind, value = number, owner = device, parent = track or 0 */
     NAME_TASK = 5,         /* name; value = number, owner = process */
 };

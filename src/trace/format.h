@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define TRACE_FORMAT_VERSION 1u
+#define TRACE_FORMAT_VERSION 2u
 #define TRACE_MIN_READER_VERSION 1u
 
 #define SEGMENT_MAGIC "OPSCOPE\n"
@@ -107,6 +107,7 @@ enum definition_column {
     TRACK_KEY = 38,
     TRACK_LENGTH = 39,
     TRACK_TEXT = 40,
+    TRACK_ARCHITECTURE = 41, /* its length; version 2 */
     CLOCK_ID = 48,
     CLOCK_FLAGS = 49, /* 1 = device */
     CLOCK_RATE = 50,  /* ticks a second, bits of an IEEE double */

@@ -56,6 +56,8 @@ struct trace_track {
     uint64_t number; /* thread id, core number, queue number */
     uint64_t key;
     const char *name;
+    const char
+        *architecture; /* of a device: what it says that it is; "" when unknown (to a writer also NULL) */
 };
 
 struct trace_clock {

@@ -166,10 +166,11 @@ static int load_processes(struct definition_block *b)
 static int load_tracks(struct definition_block *b)
 {
     static const uint16_t ids[] = {TRACK_ID,    TRACK_PROCESS, TRACK_PARENT, TRACK_KIND,
-                                   TRACK_CLOCK, TRACK_NUMBER,  TRACK_KEY};
-    int status = begin_kind(b, ids, 7, TRACK_LENGTH, 1, TRACK_TEXT);
+                                   TRACK_CLOCK, TRACK_NUMBER,  TRACK_KEY,    TRACK_ARCHITECTURE};
+    int status = begin_kind(b, ids, 8, TRACK_LENGTH, 1, TRACK_TEXT);
     size_t n = b->count;
     const uint64_t *v = b->values;
+    size_t first = b->source->new_tracks.count;
     for (size_t i = 0; i < n && !status; i++) {
         struct trace_track track = {.id = (uint32_t)v[i],
                                     .process = (uint32_t)v[n + i],
@@ -178,11 +179,20 @@ static int load_tracks(struct definition_block *b)
                                     .clock = (uint32_t)v[4 * n + i],
                                     .number = v[5 * n + i],
                                     .key = v[6 * n + i],
-                                    .name = next_text(b, v[7 * n + i])};
+                                    .name = next_text(b, v[8 * n + i]),
+                                    .architecture = ""};
         if (!track.name)
             status = b->text_status;
         else if (!vector_add(&b->source->new_tracks, &track, sizeof track))
             status = -ENOMEM;
+    }
+    for (size_t i = 0; i < n && !status; i++) { /* after all names, where an older reader does not look */
+        struct trace_track *track = (struct trace_track *)b->source->new_tracks.items + first + i;
+        const char *text = next_text(b, v[7 * n + i]);
+        if (text)
+            track->architecture = text;
+        else
+            status = b->text_status;
     }
     end_kind(b);
     return status;
@@ -359,7 +369,7 @@ out:
 }
 
 static const struct trace_track blank_track = {
-    .process = TRACE_NONE, .parent = TRACE_NONE, .kind = TRACE_TRACK_OTHER, .name = "?"};
+    .process = TRACE_NONE, .parent = TRACE_NONE, .kind = TRACE_TRACK_OTHER, .name = "?", .architecture = ""};
 
 /* Tracks that blocks use but nobody defines (their definition is in a damaged block) get a "?" too: put in
  * front, so that a definition replaces it. */

@@ -269,6 +269,7 @@ uint32_t trace_writer_track(struct trace_writer *w, const struct trace_track *tr
     kept->track = *track;
     kept->track.id = id;
     kept->track.name = keep_text(d, track->name, MAX_TRACK_NAME_BYTES);
+    kept->track.architecture = keep_text(d, track->architecture, MAX_TRACK_NAME_BYTES);
     if (kept->track.clock >= d->clock_count)
         kept->track.clock = TRACE_HOST_CLOCK;
     kept->segment = 0;
@@ -422,8 +423,11 @@ static void put_tracks(struct writer_definitions *d, const uint32_t *ids, size_t
     PUT_COLUMN(TRACK_NUMBER, count, all[ids[i]].track.number);
     PUT_COLUMN(TRACK_KEY, count, all[ids[i]].track.key);
     PUT_COLUMN(TRACK_LENGTH, count, strlen(all[ids[i]].track.name));
+    PUT_COLUMN(TRACK_ARCHITECTURE, count, strlen(all[ids[i]].track.architecture));
     for (size_t i = 0; i < count; i++)
         bytes_append_text(text, all[ids[i]].track.name);
+    for (size_t i = 0; i < count; i++)
+        bytes_append_text(text, all[ids[i]].track.architecture);
     block_add_bytes(&d->builder, TRACK_TEXT, text->data, text->length);
 }
 

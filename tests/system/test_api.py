@@ -119,6 +119,8 @@ class C(Api):
         self.assertEqual(tracks["core 1-2"]["zones"], 2)
         self.assertEqual(tracks["core 1-2"]["depth"], 2, "the inner kernel lies in the outer one")
         self.assertEqual(trace.info["runs"], 1)
+        self.assertEqual((tracks["chip"]["architecture"], tracks["queue 0"]["architecture"]), ("chip_b0", None))
+        self.assertIn("chip_b0", self.opscope("info", trace.path, "--show", "tracks").stdout)
         clocks = {clock["clock"]: clock for clock in trace.info["clocks"]}
         self.assertEqual((clocks["chip"]["kind"], clocks["chip"]["points"]), ("device", 1))
         rows = {row["name"]: row for row in trace.rows}

@@ -292,11 +292,11 @@ static void check_drawing(struct trace *t, const struct ref_zones *zones)
     lod_rows_free(&rows);
 }
 
-static void check(const char *path, const struct ref_zones *expected)
+static void check(const char *path, uint32_t version, const struct ref_zones *expected)
 {
     struct trace *t = open_trace(path, 0);
     const struct trace_info *info = trace_get_info(t);
-    assert_int_equal(info->format_version, 1);
+    assert_int_equal(info->format_version, version);
     assert_true(info->is_complete && !info->is_recovered && !info->is_salvaged);
     assert_string_equal(info->program, "opscope 0.1.0");
     assert_string_equal(info->host, "node7");
@@ -322,8 +322,8 @@ static void test_version_1(void **state)
     assert_int_equal(write_recording(&r, fresh), 0);
     ref_sort(&r.zones);
     assert_int_equal(r.zones.count, 2565);
-    check(fresh, &r.zones);
-    check(golden_path("v1.opscope"), &r.zones);
+    check(fresh, 2, &r.zones);
+    check(golden_path("v1.opscope"), 1, &r.zones);
     ref_free(&r.zones);
 }
 

@@ -26,7 +26,7 @@ static void check_info(struct trace *t)
     assert_string_equal(info->program, "test 1.0");
     assert_string_equal(info->command, "sh -c true");
     assert_string_equal(info->host, "box");
-    assert_int_equal(info->format_version, 1);
+    assert_int_equal(info->format_version, 2);
     assert_int_equal(info->start_ns | info->end_ns | info->zones, 0);
 }
 
@@ -51,6 +51,8 @@ static void check_tracks_and_names(struct trace *t, uint32_t queue, uint32_t dma
     assert_int_equal(trace_get_track(t, dma)->process, process);
     assert_int_equal(trace_get_track(t, dma)->number, UINT64_MAX);
     assert_string_equal(trace_get_track(t, dma)->name, "dma \xc3\xa9");
+    assert_string_equal(trace_get_track(t, dma)->architecture, "chip_b0");
+    assert_string_equal(trace_get_track(t, queue)->architecture, "");
     assert_int_equal(trace_name_count(t), 3);
     assert_int_equal(trace_get_name(t, 1)->colour, 0xff8000);
     assert_string_equal(trace_get_name(t, 77)->name, "?");
@@ -90,7 +92,8 @@ static void test_definitions(void **state)
                                .kind = TRACE_TRACK_DMA,
                                .number = UINT64_MAX,
                                .key = 5,
-                               .name = "dma \xc3\xa9"};
+                               .name = "dma \xc3\xa9",
+                               .architecture = "chip_b0"};
     uint32_t d = trace_writer_track(w, &core);
     assert_int_equal(trace_writer_find_track(w, 5), d);
     assert_string_equal(trace_writer_get_track(w, d)->name, "dma \xc3\xa9");

@@ -36,6 +36,7 @@ int main(void)
     opscope_op_kernel("kernel");
     opscope_op_end();
     uint32_t device = opscope_device_open("device", 0, 1e9);
+    device += opscope_device_open_as(NULL);
     uint32_t track = opscope_device_track(device, 0, OPSCOPE_TRACK_CORE, "core", 0);
     opscope_device_zone(track, "zone", 1, 1);
     opscope_device_run(NULL);

@@ -82,7 +82,12 @@ static void ops(void)
                                 .layout = "TILE",
                                 .memory = "DRAM"};
     struct opscope_tensor out = {.struct_size = sizeof out, .rank = 2, .shape = shape, .dtype = "FLOAT32"};
-    uint32_t device = opscope_device_open("chip", 3, 1e9);
+    uint32_t device =
+        opscope_device_open_as(&(struct opscope_device){.struct_size = sizeof(struct opscope_device),
+                                                        .number = 3,
+                                                        .name = "chip",
+                                                        .architecture = "chip_b0",
+                                                        .ticks_per_second = 1e9});
     uint32_t queue = opscope_device_track(device, 0, OPSCOPE_TRACK_QUEUE, "queue 0", 0);
     uint32_t core = opscope_device_track(device, queue, OPSCOPE_TRACK_CORE, "core 1-2", 12);
     opscope_device_sync(device, opscope_now(), 1000000, 10);
