@@ -129,6 +129,8 @@ function(opscope_unit_tests)
     return()
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/unit/test_trace_golden.c PROPERTIES
+                              COMPILE_DEFINITIONS OPSCOPE_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})

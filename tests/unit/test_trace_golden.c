@@ -181,9 +181,7 @@ static int write_recording(struct recording *r, const char *path)
 static const char *golden_path(const char *name)
 {
     static char path[1024];
-    const char *here = __FILE__, *slash = strrchr(here, '/');
-    snprintf(path, sizeof path, "%.*s/../golden/trace/%s", slash ? (int)(slash - here) : 1,
-             slash ? here : ".", name);
+    snprintf(path, sizeof path, "%s/tests/golden/trace/%s", OPSCOPE_SOURCE_FOLDER, name);
     return path;
 }
 
