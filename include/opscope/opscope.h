@@ -84,6 +84,30 @@ struct opscope_run_part { /* time of one processor in a run, in device ticks */
     uint64_t ticks;
 };
 
+/* What is known of a run beyond times of processors: memory traffic, counters, a utilisation. */
+enum opscope_figure_kind {
+    OPSCOPE_FIGURE_TICKS = 0, /* of the device's clock */
+    OPSCOPE_FIGURE_NS = 1,
+    OPSCOPE_FIGURE_COUNT = 2,
+    OPSCOPE_FIGURE_BYTES = 3,
+    OPSCOPE_FIGURE_REAL = 4,
+    OPSCOPE_FIGURE_PERCENT = 5, /* real, 100 is all */
+    OPSCOPE_FIGURE_TEXT = 6
+};
+
+struct opscope_figure {
+    const char *name;
+    uint32_t kind; /* enum opscope_figure_kind */
+    uint32_t reserved;
+    union {
+        uint64_t whole;
+        double real;      /* OPSCOPE_FIGURE_REAL, OPSCOPE_FIGURE_PERCENT */
+        const char *text; /* OPSCOPE_FIGURE_TEXT */
+    } value;
+};
+
+enum opscope_run_flag { OPSCOPE_RUN_ESTIMATED = 1 }; /* from a model of the device, not measured on one */
+
 struct opscope_run { /* one execution of an op on a device */
     uint32_t struct_size;
     uint32_t track;   /* from opscope_device_track */
@@ -94,8 +118,11 @@ struct opscope_run { /* one execution of an op on a device */
     uint32_t cores;
     uint32_t session;    /* trace replay session; 0 = none */
     uint32_t part_count; /* up to 32 */
-    uint32_t reserved;
+    uint32_t flags;      /* enum opscope_run_flag */
     const struct opscope_run_part *parts;
+    const struct opscope_figure *figures;
+    uint32_t figure_count; /* up to 32 */
+    uint32_t reserved;
 };
 
 #ifndef OPSCOPE_DISABLE

@@ -237,7 +237,13 @@ static void take_run(struct source *s, struct track *t, const struct slot *slots
     uint32_t count = more - 2;
     for (uint32_t i = 0; i < count; i++) {
         struct slot part = load_slot(&slots[3 + i]);
-        parts[i] = (struct trace_run_part){source_name(s, (uint32_t)part.time_kind), part.word};
+        parts[i] = (struct trace_run_part){.name = source_name(s, (uint32_t)part.time_kind),
+                                           .kind = (uint32_t)(part.time_kind >> 32),
+                                           .whole = part.word};
+        if (parts[i].kind >= TRACE_FIGURE_KINDS)
+            parts[i].kind = TRACE_FIGURE_COUNT;
+        if (parts[i].kind == TRACE_FIGURE_TEXT)
+            parts[i].whole = source_name(s, (uint32_t)part.word);
     }
     struct trace_run run = {
         .call = first.word,
@@ -245,6 +251,7 @@ static void take_run(struct source *s, struct track *t, const struct slot *slots
         .name = source_name(s, (uint32_t)word),
         .session = (uint32_t)(second.time_kind >> 32),
         .cores = (uint32_t)second.time_kind,
+        .flags = (uint32_t)second.word,
         .part_count = count,
         .start = start,
         .duration = first.time_kind,

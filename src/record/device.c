@@ -7,7 +7,7 @@
 #include "record/recorder.h"
 
 #define MAX_RANK 16u
-#define MAX_RUN_PARTS 32u
+#define MAX_RUN_PARTS 32u /* and as many figures */
 
 static uint64_t word_of(uint32_t id, uint32_t low_payload, uint32_t more_slots)
 {
@@ -213,14 +213,23 @@ OPSCOPE_API void opscope_device_run_(const struct opscope_run *run)
 {
     if (!run || !run->track || !cursor_of_thread())
         return;
-    struct slot more[2 + MAX_RUN_PARTS];
+    struct slot more[2 + 2 * MAX_RUN_PARTS];
     uint32_t parts = run->parts ? (run->part_count < MAX_RUN_PARTS ? run->part_count : MAX_RUN_PARTS) : 0;
+    uint32_t count = parts;
+    bool has_figures = run->struct_size >= sizeof *run && run->figures;
     more[0] = (struct slot){run->duration_ticks, run->op_call};
-    more[1] = (struct slot){(uint64_t)run->session << 32 | run->cores, 0};
+    more[1] = (struct slot){(uint64_t)run->session << 32 | run->cores, run->flags};
     for (uint32_t i = 0; i < parts; i++)
         more[2 + i] = (struct slot){text_id(run->parts[i].name), run->parts[i].ticks};
+    for (uint32_t i = 0; has_figures && i < run->figure_count && i < MAX_RUN_PARTS; i++) {
+        const struct opscope_figure *figure = &run->figures[i];
+        struct slot *slot = &more[2 + count++];
+        *slot = (struct slot){(uint64_t)figure->kind << 32 | text_id(figure->name), figure->value.whole};
+        if (figure->kind == OPSCOPE_FIGURE_TEXT)
+            slot->word = text_id(figure->value.text);
+    }
     emit_at(run->start_ticks, RECORD_DEVICE_RUN,
-            word_of(text_id(run->name), run->track & 0xffffff, 2 + parts), more, 2 + parts);
+            word_of(text_id(run->name), run->track & 0xffffff, 2 + count), more, 2 + count);
 }
 
 OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint64_t device_ticks,

@@ -330,6 +330,15 @@ static void write_op(struct cutting *c, const struct trace_op *op)
     trace_writer_op(c->writer, &copy);
 }
 
+static struct trace_run_part map_figure(struct cutting *c, const struct trace_run_part *figure)
+{
+    struct trace_run_part copy = *figure;
+    copy.name = map_name(c, figure->name);
+    if (figure->kind == TRACE_FIGURE_TEXT)
+        copy.whole = map_name(c, (uint32_t)figure->whole);
+    return copy;
+}
+
 static void write_run(struct cutting *c, const struct trace_run *run)
 {
     const struct trace_track *track = trace_get_track(c->trace, run->track);
@@ -344,7 +353,7 @@ static void write_run(struct cutting *c, const struct trace_run *run)
     if (run->part_count) {
         parts = calloc(run->part_count, sizeof *parts);
         for (uint32_t i = 0; parts && i < run->part_count; i++)
-            parts[i] = (struct trace_run_part){map_name(c, run->parts[i].name), run->parts[i].ticks};
+            parts[i] = map_figure(c, &run->parts[i]);
         copy.part_count = parts ? run->part_count : 0;
         copy.parts = parts;
     }

@@ -144,8 +144,14 @@ enum row_column {
     ROW_END = 13, /* end of an op or a loss, duration of a run */
     ROW_CORES = 14,
     ROW_PARTS = 15,     /* number of parts of a run, of frames of a sample, other records of a loss */
-    ROW_PART_NAME = 16, /* one value a part */
+    ROW_PART_NAME = 16, /* one value per part; parts of a run are ticks */
     ROW_PART_VALUE = 17,
+    /* since version 2: */
+    ROW_FIGURES = 18,     /* number of figures of a run that are not ticks */
+    ROW_FIGURE_NAME = 19, /* one value per figure */
+    ROW_FIGURE_KIND = 20,
+    ROW_FIGURE_VALUE = 21, /* whole number, bits of a double or name id, as the kind says */
+    ROW_FLAGS = 22,        /* of a run */
 };
 
 enum checkpoint_column {
@@ -169,8 +175,6 @@ enum checkpoint_column {
     CHECKPOINT_OPEN_DEPTH = 25,
     CHECKPOINT_OPEN_START = 26,
     CHECKPOINT_OPEN_NAME = 27,
-    CHECKPOINT_OPEN_SEEN = 28, /* after the start; 0 = not known, else plus one */
-    CHECKPOINT_OPEN_CHILD = 29,
 };
 enum checkpoint_info {
     CHECKPOINT_PREVIOUS, /* offset in the segment; 0 = none */

@@ -112,16 +112,10 @@ struct trace_extra {
     uint32_t text_length;
 };
 
-/* Begun, but not ended when its thread ended, its process died or the recording stopped. To the writer, times are ticks
- * of the track's clock; the reader hands out host ns. */
-struct trace_open_zone {
+struct trace_open_zone { /* begun, not ended when its process died or the recording stopped */
     uint32_t track;
     uint32_t depth;
     uint64_t start;
-    /* When its thread was last seen: its last record, or the last moment at which it was known to live. The
-     * zone is shown to last until then. To the writer, 0 = not known; the reader fills it in. */
-    uint64_t seen;
-    uint64_t child; /* time spent in direct children, as in a zone */
     uint32_t name;
 };
 
@@ -180,9 +174,33 @@ struct trace_op {
     uint64_t end_ns; /* 0 = still open at the end */
 };
 
-struct trace_run_part { /* time per processor, or any other named figure in ticks */
+enum trace_figure_kind {
+    TRACE_FIGURE_TICKS = 0, /* of the track's clock: the time of one processor */
+    TRACE_FIGURE_NS = 1,
+    TRACE_FIGURE_COUNT = 2,
+    TRACE_FIGURE_BYTES = 3, /* memory traffic */
+    TRACE_FIGURE_REAL = 4,
+    TRACE_FIGURE_PERCENT = 5, /* real, 100 is all */
+    TRACE_FIGURE_TEXT = 6,    /* whole is a name id */
+    TRACE_FIGURE_KINDS        /* one past the last */
+};
+
+struct trace_run_part { /* a named figure of a run */
     uint32_t name;
-    uint64_t ticks;
+    uint32_t kind; /* enum trace_figure_kind */
+    union {
+        uint64_t whole;
+        double real; /* TRACE_FIGURE_REAL, TRACE_FIGURE_PERCENT */
+    };
+};
+
+static inline bool trace_figure_is_real(uint32_t kind)
+{
+    return kind == TRACE_FIGURE_REAL || kind == TRACE_FIGURE_PERCENT;
+}
+
+enum trace_run_flag {
+    TRACE_RUN_ESTIMATED = 1, /* from a model of the device, not measured on one */
 };
 
 struct trace_run {
@@ -192,6 +210,7 @@ struct trace_run {
     uint32_t name;
     uint32_t session; /* trace replay session; 0 = none */
     uint32_t cores;
+    uint32_t flags; /* enum trace_run_flag */
     uint32_t part_count;
     uint64_t start; /* ticks of the track's clock */
     uint64_t duration;

@@ -9,11 +9,12 @@
 
 #include "base/checked.h"
 
-#define COLUMNS 18u
+#define COLUMNS 23u
 
 struct trace_rows_memory {
     struct bytes values;   /* COLUMNS arrays of `count` values */
     struct bytes parts;    /* part columns */
+    struct bytes figures;  /* figure columns */
     struct bytes text;     /* with a NUL behind each */
     struct bytes raw_text; /* as stored */
     struct bytes rows;     /* the structs */
@@ -25,9 +26,10 @@ struct rows_decoder {
     const struct entry *entry;
     const struct source *source;
     struct trace_rows_memory *m;
-    size_t count, part_count;
+    size_t count, part_count, figure_count;
     uint64_t *v[COLUMNS];
     uint64_t *part_name, *part_value;
+    uint64_t *figure_name, *figure_kind, *figure_value;
     size_t part_at, text_at;
 };
 
@@ -37,6 +39,7 @@ void trace_rows_free(struct trace_rows *rows)
     if (m) {
         bytes_free(&m->values);
         bytes_free(&m->parts);
+        bytes_free(&m->figures);
         bytes_free(&m->text);
         bytes_free(&m->raw_text);
         bytes_free(&m->rows);
@@ -63,7 +66,8 @@ static int decode_columns(struct rows_decoder *d, const struct block_view *view)
         return -ENOMEM;
     for (unsigned id = 1; id < COLUMNS; id++) {
         d->v[id] = values + id * n;
-        if (id == ROW_TEXT || id == ROW_PART_NAME || id == ROW_PART_VALUE)
+        if (id == ROW_TEXT || id == ROW_PART_NAME || id == ROW_PART_VALUE ||
+            (id >= ROW_FIGURE_NAME && id <= ROW_FIGURE_VALUE))
             continue;
         int status = block_decode_u64(view, &d->t->codec, (uint16_t)id, d->v[id], n);
         if (status)
@@ -72,13 +76,21 @@ static int decode_columns(struct rows_decoder *d, const struct block_view *view)
     return 0;
 }
 
-/* Every row's parts lie behind those of the row before; their number must come out right. */
+static bool sum_of(const struct rows_decoder *d, unsigned column, size_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < d->count; i++)
+        if (!checked_add_size(*total, (size_t)d->v[column][i], total) || *total > BLOCK_MAX_ROWS)
+            return false;
+    return true;
+}
+
+/* Every row's parts lie after those of the row before; their number must come out right. */
 static int decode_parts(struct rows_decoder *d, const struct block_view *view)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < d->count; i++)
-        if (!checked_add_size(total, (size_t)d->v[ROW_PARTS][i], &total) || total > BLOCK_MAX_ROWS)
-            return -EINVAL;
+    size_t total;
+    if (!sum_of(d, ROW_PARTS, &total))
+        return -EINVAL;
     d->part_count = total;
     uint64_t *values = reserve(&d->m->parts, 2 * total, sizeof *values);
     if (!values)
@@ -87,6 +99,25 @@ static int decode_parts(struct rows_decoder *d, const struct block_view *view)
     d->part_value = values + total;
     int status = block_decode_u64(view, &d->t->codec, ROW_PART_NAME, d->part_name, total);
     return status ? status : block_decode_u64(view, &d->t->codec, ROW_PART_VALUE, d->part_value, total);
+}
+
+static int decode_figures(struct rows_decoder *d, const struct block_view *view)
+{
+    size_t total;
+    if (!sum_of(d, ROW_FIGURES, &total))
+        return -EINVAL;
+    d->figure_count = total;
+    uint64_t *values = reserve(&d->m->figures, 3 * total, sizeof *values);
+    if (!values)
+        return -ENOMEM;
+    d->figure_name = values;
+    d->figure_kind = values + total;
+    d->figure_value = values + 2 * total;
+    int status = 0;
+    for (unsigned i = 0; i < 3 && !status; i++)
+        status =
+            block_decode_u64(view, &d->t->codec, (uint16_t)(ROW_FIGURE_NAME + i), values + i * total, total);
+    return status;
 }
 
 static int decode_text(struct rows_decoder *d, const struct block_view *view)
@@ -198,27 +229,44 @@ static int make_ops(struct rows_decoder *d, struct trace_rows *out)
     return 0;
 }
 
+/* A kind of a later version reads as a count: its value is shown, its unit is not known. */
+static struct trace_run_part figure_of(const struct rows_decoder *d, size_t i)
+{
+    struct trace_run_part part = {.name = map_id(&d->source->names, (uint32_t)d->figure_name[i]),
+                                  .kind = d->figure_kind[i] < TRACE_FIGURE_KINDS ? (uint32_t)d->figure_kind[i]
+                                                                                 : TRACE_FIGURE_COUNT,
+                                  .whole = d->figure_value[i]};
+    if (part.kind == TRACE_FIGURE_TEXT)
+        part.whole = map_id(&d->source->names, (uint32_t)d->figure_value[i]);
+    return part;
+}
+
 static int make_runs(struct rows_decoder *d, struct trace_rows *out)
 {
     struct trace_run *rows = reserve(&d->m->rows, d->count, sizeof *rows);
-    struct trace_run_part *parts = reserve(&d->m->part_rows, d->part_count, sizeof *parts);
+    struct trace_run_part *parts = reserve(&d->m->part_rows, d->part_count + d->figure_count, sizeof *parts);
     if (!rows || !parts)
         return -ENOMEM;
-    for (size_t i = 0; i < d->part_count; i++)
-        parts[i] = (struct trace_run_part){.name = map_id(&d->source->names, (uint32_t)d->part_name[i]),
-                                           .ticks = d->part_value[i]};
-    for (size_t i = 0; i < d->count; i++) {
+    for (size_t i = 0, part = 0, figure = 0; i < d->count; i++) {
+        uint32_t own = 0;
+        for (uint64_t k = 0; k < d->v[ROW_PARTS][i]; k++, part++)
+            parts[own++] =
+                (struct trace_run_part){.name = map_id(&d->source->names, (uint32_t)d->part_name[part]),
+                                        .whole = d->part_value[part]};
+        for (uint64_t k = 0; k < d->v[ROW_FIGURES][i]; k++, figure++)
+            parts[own++] = figure_of(d, figure);
         rows[i] = (struct trace_run){.call = d->v[ROW_CALL][i],
                                      .process = map_id(&d->source->processes, (uint32_t)d->v[ROW_PROCESS][i]),
                                      .track = track_of(d, i),
                                      .name = name_of(d, i),
                                      .session = (uint32_t)d->v[ROW_DEVICE][i],
                                      .cores = (uint32_t)d->v[ROW_CORES][i],
-                                     .part_count = (uint32_t)d->v[ROW_PARTS][i],
+                                     .flags = (uint32_t)d->v[ROW_FLAGS][i],
+                                     .part_count = own,
                                      .start = d->v[ROW_TIME][i],
                                      .duration = d->v[ROW_END][i],
                                      .parts = parts};
-        parts += rows[i].part_count;
+        parts += own;
     }
     out->runs = rows;
     return 0;
@@ -250,6 +298,8 @@ static int decode(struct rows_decoder *d, const struct block_view *view, struct 
     int status = decode_columns(d, view);
     if (!status && has_parts)
         status = decode_parts(d, view);
+    if (!status && type == TRACE_BLOCK_RUNS)
+        status = decode_figures(d, view);
     if (!status && type == TRACE_BLOCK_POINTS)
         status = decode_text(d, view);
     if (status)

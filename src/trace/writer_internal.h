@@ -106,12 +106,12 @@ struct name_list {
     bool failed;
 };
 
-#define ROW_COLUMNS 18u
+#define ROW_COLUMNS 23u
 struct row_buffer { /* rows of one type and clock that are not yet written */
     struct row_buffer *next;
     uint32_t type, clock;
     uint64_t opened_at_ns;
-    size_t count, part_count;
+    size_t count, part_count, figure_count;
     uint64_t t_first, t_last;
     struct {
         uint64_t *values;

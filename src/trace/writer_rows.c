@@ -23,7 +23,8 @@ static const uint32_t columns_of_type[] = {
     [TRACE_BLOCK_OPS] = BIT(ROW_CALL) | BIT(ROW_PROCESS) | BIT(ROW_TRACK) | BIT(ROW_NAME) | BIT(ROW_KIND) |
                         BIT(ROW_DEVICE) | BIT(ROW_DESCRIPTION) | BIT(ROW_TIME) | BIT(ROW_END),
     [TRACE_BLOCK_RUNS] = BIT(ROW_CALL) | BIT(ROW_PROCESS) | BIT(ROW_TRACK) | BIT(ROW_NAME) | BIT(ROW_DEVICE) |
-                         BIT(ROW_CORES) | BIT(ROW_TIME) | BIT(ROW_END) | BIT(ROW_PARTS),
+                         BIT(ROW_CORES) | BIT(ROW_TIME) | BIT(ROW_END) | BIT(ROW_PARTS) | BIT(ROW_FIGURES) |
+                         BIT(ROW_FLAGS),
     [TRACE_BLOCK_LOSSES] = BIT(ROW_PROCESS) | BIT(ROW_TRACK) | BIT(ROW_KIND) | BIT(ROW_TIME) | BIT(ROW_END) |
                            BIT(ROW_SIZE) | BIT(ROW_PARTS),
     [TRACE_BLOCK_SAMPLES] = BIT(ROW_TRACK) | BIT(ROW_TIME) | BIT(ROW_PARTS),
@@ -69,8 +70,9 @@ static struct row_buffer *begin_row(struct trace_writer *w, uint32_t type, uint3
 {
     struct row_buffer *buffer = find_buffer(w, type, clock);
     bool ok = buffer != NULL;
-    if (ok && (buffer->count >= ROWS_A_BLOCK || buffer->part_count + parts > PARTS_A_BLOCK ||
-               buffer->text.length >= BLOCK_FLUSH_TEXT))
+    if (ok &&
+        (buffer->count >= ROWS_A_BLOCK || buffer->part_count + buffer->figure_count + parts > PARTS_A_BLOCK ||
+         buffer->text.length >= BLOCK_FLUSH_TEXT))
         write_buffer(w, buffer);
     for (unsigned column = 1; ok && column < ROW_COLUMNS; column++)
         if (columns_of_type[type] & BIT(column))
@@ -78,6 +80,9 @@ static struct row_buffer *begin_row(struct trace_writer *w, uint32_t type, uint3
     if (ok && parts)
         ok = reserve_column(buffer, ROW_PART_NAME, buffer->part_count + parts) &&
              reserve_column(buffer, ROW_PART_VALUE, buffer->part_count + parts);
+    for (unsigned column = ROW_FIGURE_NAME; ok && type == TRACE_BLOCK_RUNS && column <= ROW_FIGURE_VALUE;
+         column++)
+        ok = reserve_column(buffer, column, buffer->figure_count + parts);
     if (ok)
         return buffer;
     writer_fail(w, -ENOMEM, NULL);
@@ -184,11 +189,19 @@ void trace_writer_run(struct trace_writer *w, const struct trace_run *run)
     put(b, ROW_CORES, run->cores);
     put(b, ROW_TIME, run->start);
     put(b, ROW_END, run->duration);
-    put(b, ROW_PARTS, parts);
-    for (size_t i = 0; i < parts; i++, b->part_count++) {
-        b->columns[ROW_PART_NAME].values[b->part_count] = run->parts[i].name;
-        b->columns[ROW_PART_VALUE].values[b->part_count] = run->parts[i].ticks;
+    put(b, ROW_FLAGS, run->flags);
+    size_t first = b->part_count;
+    for (size_t i = 0; i < parts; i++) {
+        const struct trace_run_part *part = &run->parts[i];
+        bool is_ticks = part->kind == TRACE_FIGURE_TICKS;
+        size_t at = is_ticks ? b->part_count++ : b->figure_count++;
+        b->columns[is_ticks ? ROW_PART_NAME : ROW_FIGURE_NAME].values[at] = part->name;
+        b->columns[is_ticks ? ROW_PART_VALUE : ROW_FIGURE_VALUE].values[at] = part->whole;
+        if (!is_ticks)
+            b->columns[ROW_FIGURE_KIND].values[at] = part->kind;
     }
+    put(b, ROW_PARTS, b->part_count - first);
+    put(b, ROW_FIGURES, parts - (b->part_count - first));
     end_row(b, run->start, saturating_add_u64(run->start, run->duration));
 }
 
@@ -259,6 +272,11 @@ static void need_definitions(struct trace_writer *w, const struct row_buffer *b)
     }
     for (size_t i = 0; i < b->part_count; i++)
         definitions_need_name(w, (uint32_t)b->columns[ROW_PART_NAME].values[i]);
+    for (size_t i = 0; i < b->figure_count; i++) {
+        definitions_need_name(w, (uint32_t)b->columns[ROW_FIGURE_NAME].values[i]);
+        if (b->columns[ROW_FIGURE_KIND].values[i] == TRACE_FIGURE_TEXT)
+            definitions_need_name(w, (uint32_t)b->columns[ROW_FIGURE_VALUE].values[i]);
+    }
 }
 
 static int put_block(struct trace_writer *w, const struct row_buffer *b)
@@ -277,6 +295,8 @@ static int put_block(struct trace_writer *w, const struct row_buffer *b)
         block_add_u64(&w->builder, ROW_PART_NAME, b->columns[ROW_PART_NAME].values, b->part_count);
         block_add_u64(&w->builder, ROW_PART_VALUE, b->columns[ROW_PART_VALUE].values, b->part_count);
     }
+    for (unsigned column = ROW_FIGURE_NAME; column <= ROW_FIGURE_VALUE; column++)
+        block_add_u64(&w->builder, (uint16_t)column, b->columns[column].values, b->figure_count);
     block_add_bytes(&w->builder, ROW_TEXT, b->text.data, b->text.length);
     struct block_header header = {.type = (uint16_t)b->type,
                                   .track = TRACE_NONE,
@@ -304,7 +324,7 @@ static int write_buffer(struct trace_writer *w, struct row_buffer *b)
     } else {
         w->segment_records += b->count;
     }
-    b->count = b->part_count = 0;
+    b->count = b->part_count = b->figure_count = 0;
     b->opened_at_ns = 0;
     bytes_clear(&b->text);
     if (b->text.capacity > BLOCK_FLUSH_TEXT)

@@ -515,7 +515,7 @@ static void work_everything(void)
     opscope_device_sync(device, opscope_now(), 1000, 10);
     opscope_device_zone(core, "kernel", 1000, 50);
     struct opscope_run_part part = {"BRISC", 40};
-    struct opscope_run run = {sizeof run, core, call, "matmul", 1000, 50, 64, 0, 1, 0, &part};
+    struct opscope_run run = {sizeof run, core, call, "matmul", 1000, 50, 64, 0, 1, 0, &part, NULL, 0, 0};
     opscope_device_run(&run);
     opscope_device_zone(0, "nowhere", 1, 1); /* ignored */
     OPSCOPE_COUNTER("level", 1.5);

@@ -111,7 +111,8 @@ static void add_rows(struct recording *r)
     struct trace_part parts[3] = {{TRACE_PART_INPUT, "shape=1x1x32x32;dtype=BF16"},
                                   {TRACE_PART_ATTRIBUTE, "axis=1"},
                                   {TRACE_PART_LOCATION, "model.py:20"}};
-    struct trace_run_part run_parts[2] = {{r->names[3], 111}, {r->names[1], 222}};
+    struct trace_run_part run_parts[2] = {{.name = r->names[3], .whole = 111},
+                                          {.name = r->names[1], .whole = 222}};
     uint32_t frames[2] = {r->names[1], r->names[0]};
     struct trace_point signpost = {.track = r->host,
                                    .kind = TRACE_POINT_SIGNPOST,
@@ -252,7 +253,7 @@ static void check_rows(struct trace *t)
     assert_int_equal(rows.ops[0].description, 0);
     assert_true(find_rows(t, TRACE_BLOCK_RUNS, &rows));
     assert_int_equal(rows.runs[0].start, 7000);
-    assert_int_equal(rows.runs[0].parts[1].ticks, 222);
+    assert_int_equal(rows.runs[0].parts[1].whole, 222);
     assert_true(find_rows(t, TRACE_BLOCK_SAMPLES, &rows));
     assert_int_equal(rows.samples[0].frames[0], 1);
     trace_rows_free(&rows);

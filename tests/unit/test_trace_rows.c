@@ -283,8 +283,8 @@ static void check_runs(struct trace *t, uint32_t brisc)
             assert_int_equal(run->part_count, seen % 4);
             if (seen % 4 == 3) {
                 assert_int_equal(run->parts[0].name, brisc);
-                assert_int_equal(run->parts[1].ticks, seen * 2);
-                assert_true(run->parts[2].ticks == UINT64_MAX);
+                assert_int_equal(run->parts[1].whole, seen * 2);
+                assert_true(run->parts[2].whole == UINT64_MAX);
             }
         }
     assert_int_equal(seen, 5000);
@@ -333,7 +333,9 @@ static void test_ops_runs_samples(void **state)
                               .start_ns = 10000 + i * 100,
                               .end_ns = i % 10 ? 10000 + i * 100 + 60 : 0};
         trace_writer_op(w, &op);
-        struct trace_run_part parts[3] = {{brisc, i}, {trisc, i * 2}, {brisc, UINT64_MAX}};
+        struct trace_run_part parts[3] = {{.name = brisc, .whole = i},
+                                          {.name = trisc, .whole = i * 2},
+                                          {.name = brisc, .whole = UINT64_MAX}};
         struct trace_run run = {.call = i + 1,
                                 .process = process,
                                 .track = device,
@@ -442,39 +444,52 @@ static void test_losses_and_open_zones(void **state)
     trace_close(t);
 }
 
-static void list_three(void *context, struct trace_writer *w)
+/* Figures keep their kinds; those in ticks come first. An estimated run says so. */
+static void test_figures(void **state)
 {
-    const struct trace_open_zone *zones = context;
-    for (size_t i = 0; i < 3; i++)
-        trace_writer_open_zone(w, &zones[i]);
-}
-
-/* A trace of nothing but zones that never ended reaches from the first of them to when its thread was last seen. */
-static void test_open_zones_alone(void **state)
-{
-    const char *path = test_path("open.opscope");
+    const char *path = test_path("figures.opscope");
     struct trace_writer *w = open_writer(path, 0);
-    uint32_t process = add_process(w, 1), track = add_track(w, process, "t", 0);
-    uint32_t other = add_track(w, process, "u", 0), name = trace_writer_name(w, "serve", "", "", 0, 0);
-    struct trace_open_zone zones[3] = {
-        {.track = track, .start = 5000000, .seen = 9000000, .child = 2500000, .name = name},
-        {.track = track, .depth = 1, .start = 6500000, .seen = 9000000, .name = name},
-        {.track = other, .start = 4000000, .name = name}, /* last seen: not known */
-    };
-    size_t count;
+    uint32_t process = add_process(w, 1), track = add_track(w, process, "chip", 0);
+    uint32_t name = add_name(w, "matmul"), text = add_name(w, "HiFi4");
+    struct trace_run_part parts[TRACE_FIGURE_KINDS];
+    struct trace_rows rows = {0};
+    size_t position = 0;
     (void)state;
-    trace_writer_set_open_zones(w, list_three, zones);
-    struct trace *t = finish_and_open(w, path);
-    const struct trace_open_zone *open = trace_get_open_zones(t, &count);
-    assert_int_equal(count, 3);
-    assert_int_equal(open[0].seen, 9000000);
-    assert_int_equal(open[0].child, 2500000);
-    assert_int_equal(open[1].seen, 9000000);
-    assert_int_equal(open[2].seen, open[2].start); /* no row says more */
-    assert_int_equal(trace_get_info(t)->start_ns, 4000000);
-    assert_int_equal(trace_get_info(t)->end_ns, 9000000);
-    assert_int_equal(trace_track_seen_ns(t, track), 9000000);
-    assert_int_equal(trace_track_seen_ns(t, 77), 9000000);
+    for (uint32_t kind = 0; kind < TRACE_FIGURE_KINDS; kind++) {
+        parts[kind] = (struct trace_run_part){.name = name, .kind = kind, .whole = kind + 100};
+        if (trace_figure_is_real(kind))
+            parts[kind].real = kind + 0.25;
+    }
+    parts[TRACE_FIGURE_TEXT].whole = text;
+    for (uint64_t i = 0; i < 3; i++) {
+        struct trace_run run = {.call = i + 1,
+                                .process = process,
+                                .track = track,
+                                .name = name,
+                                .flags = i == 1 ? TRACE_RUN_ESTIMATED : 0,
+                                .part_count = i == 2 ? 0 : TRACE_FIGURE_KINDS,
+                                .parts = parts};
+        trace_writer_run(w, &run);
+    }
+    assert_ok(trace_writer_finish(w, ERR));
+    struct trace *t = open_trace(path, 0);
+    assert_true(next_rows(t, TRACE_BLOCK_RUNS, &position, &rows));
+    assert_int_equal(rows.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct trace_run *run = &rows.runs[i];
+        assert_int_equal(run->flags, i == 1 ? TRACE_RUN_ESTIMATED : 0);
+        assert_int_equal(run->part_count, i == 2 ? 0 : TRACE_FIGURE_KINDS);
+        for (uint32_t k = 0; k < run->part_count; k++) {
+            assert_int_equal(run->parts[k].kind, k);
+            if (k == TRACE_FIGURE_TEXT)
+                assert_string_equal(trace_get_name(t, (uint32_t)run->parts[k].whole)->name, "HiFi4");
+            else if (trace_figure_is_real(k))
+                assert_true(run->parts[k].real == k + 0.25);
+            else
+                assert_int_equal(run->parts[k].whole, k + 100);
+        }
+    }
+    trace_rows_free(&rows);
     trace_close(t);
 }
 
@@ -493,15 +508,11 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_many_names),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_counters_and_memory),
-        cmocka_unit_test(test_ops_runs_samples),
-        cmocka_unit_test(test_losses_and_open_zones),
-        cmocka_unit_test(test_open_zones_alone),
-        cmocka_unit_test(test_losses_melt),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_definitions),      cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_points),           cmocka_unit_test(test_counters_and_memory),
+        cmocka_unit_test(test_ops_runs_samples), cmocka_unit_test(test_losses_and_open_zones),
+        cmocka_unit_test(test_losses_melt),      cmocka_unit_test(test_words),
+        cmocka_unit_test(test_figures),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -237,7 +237,7 @@ static void read_op(struct reader *r, const struct trace_op *row)
 /* --- runs --- */
 
 /* What a part's name says, found once for each. */
-static const struct part_name *part_name_of(struct reader *r, uint32_t id, const char *name)
+static const struct part_name *part_name_of(struct reader *r, uint32_t id, const char *name, size_t length)
 {
     size_t had = r->part_capacity;
     if (!array_reserve(&r->part_names, &r->part_capacity, (size_t)id + 1, sizeof r->part_names[0])) {
@@ -248,8 +248,6 @@ static const struct part_name *part_name_of(struct reader *r, uint32_t id, const
         memset(r->part_names + had, 0, (r->part_capacity - had) * sizeof r->part_names[0]);
     struct part_name *part = &r->part_names[id];
     if (!part->is_known) {
-        const char *equals = strchr(name, '=');
-        size_t length = equals ? (size_t)(equals - name) : strlen(name);
         *part = (struct part_name){.is_known = true,
                                    .column = tt_column(r->model, name, length),
                                    .kind = op_column_kind_of(name, length)};
@@ -257,28 +255,29 @@ static const struct part_name *part_name_of(struct reader *r, uint32_t id, const
     return part;
 }
 
-static void add_run_cell(struct reader *r, uint32_t id, const char *name, uint64_t value)
+/* Traces of version 1 have a text inside the name of its part, and the bits of a real among the ticks. */
+static void add_run_cell(struct reader *r, const struct trace_run_part *from, const char *name)
 {
-    const char *equals = strchr(name, '=');
-    const struct part_name *part = part_name_of(r, id, name);
-    double real;
+    const char *equals = from->kind == TRACE_FIGURE_TICKS ? strchr(name, '=') : NULL;
+    const struct part_name *part =
+        part_name_of(r, from->name, name, equals ? (size_t)(equals - name) : strlen(name));
     if (!part)
         return;
     uint32_t column = part->column;
     bytes_clear(&r->text);
-    if (equals) {
-        tt_cell_add(r->model, &r->cells, column, equals + 1, strlen(equals + 1));
+    if (equals || from->kind == TRACE_FIGURE_TEXT) {
+        const char *text = equals ? equals + 1 : trace_get_name(r->trace, (uint32_t)from->whole)->name;
+        tt_cell_add(r->model, &r->cells, column, text, strlen(text));
         return;
     }
-    if (part->kind == OP_COLUMN_REAL) {
-        memcpy(&real, &value, sizeof real);
-        python_append_float(&r->text, real);
-    } else {
-        bytes_append_format(&r->text, "%" PRIu64, value);
-    }
+    if (trace_figure_is_real(from->kind) ||
+        (from->kind == TRACE_FIGURE_TICKS && part->kind == OP_COLUMN_REAL))
+        python_append_float(&r->text, from->real);
+    else
+        bytes_append_format(&r->text, "%" PRIu64, from->whole);
     if (column == OP_COLUMN_ID_KERNEL && r->model->run_count) {
         r->model->runs[r->model->run_count - 1].has_kernel = true;
-        r->model->runs[r->model->run_count - 1].kernel_ns = value;
+        r->model->runs[r->model->run_count - 1].kernel_ns = from->whole;
     }
     tt_cell_copy(r->model, &r->cells, column, r->text.length ? (const char *)r->text.data : "",
                  r->text.length);
@@ -301,7 +300,7 @@ static void read_run(struct reader *r, const struct trace_run *row, uint64_t *or
     *order = 0;
     for (uint32_t i = 0; i < row->part_count; i++) {
         const char *name = trace_get_name(r->trace, row->parts[i].name)->name;
-        uint64_t value = row->parts[i].ticks;
+        uint64_t value = row->parts[i].whole;
         if (strcmp(name, TT_PART_TRACE) == 0)
             run->trace = value < UINT32_MAX ? (int64_t)value : TT_NO_TRACE;
         else if (strcmp(name, TT_PART_REPLAY_NS) == 0)
@@ -313,7 +312,7 @@ static void read_run(struct reader *r, const struct trace_run *row, uint64_t *or
         else if (strcmp(name, TT_PART_ORDER) == 0)
             *order = value;
         else
-            add_run_cell(r, row->parts[i].name, name, value);
+            add_run_cell(r, &row->parts[i], name);
     }
     run->cells = tt_cells_finish(model, &r->cells);
     if (run->op == TT_NONE || model->is_table)

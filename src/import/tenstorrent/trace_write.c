@@ -359,6 +359,7 @@ static void write_ops(struct tt_trace_writer *w)
 struct run_column { /* what is asked of a column again and again */
     uint32_t name;
     enum op_column_kind kind;
+    uint32_t figure; /* enum trace_figure_kind */
 };
 
 struct run_parts {
@@ -368,21 +369,36 @@ struct run_parts {
     struct run_column *columns; /* by column of the model */
 };
 
-static void add_named_part(struct tt_trace_writer *w, struct run_parts *parts, uint32_t name, uint64_t value)
+static void add_named_part(struct tt_trace_writer *w, struct run_parts *parts, struct trace_run_part part)
 {
     if (!array_reserve(&parts->items, &parts->capacity, parts->count + 1, sizeof parts->items[0])) {
         w->failed = true;
         return;
     }
-    parts->items[parts->count++] = (struct trace_run_part){name, value};
+    parts->items[parts->count++] = part;
 }
 
-static void add_run_part(struct tt_trace_writer *w, struct run_parts *parts, const char *name, uint64_t value)
+static void add_run_part(struct tt_trace_writer *w, struct run_parts *parts, const char *name,
+                         enum trace_figure_kind kind, uint64_t value)
 {
-    add_named_part(w, parts, trace_writer_name(w->writer, name, "", "", 0, 0), value);
+    uint32_t id = trace_writer_name(w->writer, name, "", "", 0, 0);
+    add_named_part(w, parts, (struct trace_run_part){.name = id, .kind = kind, .whole = value});
 }
 
-/* Kinds, and names for those columns whose values are numbers. */
+/* The unit that the vendor's name of a column says. */
+static uint32_t figure_kind_of(const char *name, enum op_column_kind kind)
+{
+    size_t length = strlen(name);
+    if (kind == OP_COLUMN_TEXT)
+        return TRACE_FIGURE_TEXT;
+    if (kind == OP_COLUMN_REAL)
+        return strstr(name, "(%)") || strstr(name, "UTIL") ? TRACE_FIGURE_PERCENT : TRACE_FIGURE_REAL;
+    if (strstr(name, "[ns]"))
+        return TRACE_FIGURE_NS;
+    return length > 6 && strcmp(name + length - 6, " CYCLE") == 0 ? TRACE_FIGURE_TICKS : TRACE_FIGURE_COUNT;
+}
+
+/* Kinds and names of the columns that runs use. */
 static bool find_run_columns(struct tt_trace_writer *w, struct run_parts *parts)
 {
     const struct intern *names = &w->model->columns;
@@ -396,8 +412,8 @@ static bool find_run_columns(struct tt_trace_writer *w, struct run_parts *parts)
         if (!is_used[i])
             continue;
         parts->columns[i].kind = op_column_kind_of(names->entries[i].data, names->entries[i].length);
-        if (parts->columns[i].kind != OP_COLUMN_TEXT)
-            parts->columns[i].name = trace_writer_name(w->writer, names->entries[i].data, "", "", 0, 0);
+        parts->columns[i].figure = figure_kind_of(names->entries[i].data, parts->columns[i].kind);
+        parts->columns[i].name = trace_writer_name(w->writer, names->entries[i].data, "", "", 0, 0);
     }
     bool is_fine = is_used && parts->columns;
     free(is_used);
@@ -426,26 +442,14 @@ static bool is_whole(const struct tt_cell *cell, uint64_t *value)
 
 static void add_cell(struct tt_trace_writer *w, struct run_parts *parts, const struct tt_cell *cell)
 {
-    const struct intern_entry *column = &w->model->columns.entries[cell->column];
-    uint64_t whole;
-    double real;
-    enum op_column_kind kind = parts->columns[cell->column].kind;
-    if (kind == OP_COLUMN_INTEGER && is_whole(cell, &whole)) {
-        add_named_part(w, parts, parts->columns[cell->column].name, whole);
-    } else if (kind == OP_COLUMN_REAL && is_real(cell, &parts->text, &real)) {
-        memcpy(&whole, &real, sizeof whole);
-        add_named_part(w, parts, parts->columns[cell->column].name, whole);
-    } else {
-        bytes_clear(&parts->text);
-        bytes_append(&parts->text, column->data, column->length);
-        bytes_append_u8(&parts->text, '=');
-        bytes_append(&parts->text, cell->data, cell->length);
-        bytes_append_u8(&parts->text, 0);
-        if (parts->text.failed)
-            w->failed = true;
-        else
-            add_run_part(w, parts, (const char *)parts->text.data, 0);
+    const struct run_column *column = &parts->columns[cell->column];
+    struct trace_run_part part = {.name = column->name, .kind = column->figure};
+    if (!(column->kind == OP_COLUMN_INTEGER && is_whole(cell, &part.whole)) &&
+        !(column->kind == OP_COLUMN_REAL && is_real(cell, &parts->text, &part.real))) {
+        part.kind = TRACE_FIGURE_TEXT;
+        part.whole = name_of(w, slice_from(cell->data, cell->length));
     }
+    add_named_part(w, parts, part);
 }
 
 static void write_runs(struct tt_trace_writer *w)
@@ -462,14 +466,14 @@ static void write_runs(struct tt_trace_writer *w)
         for (uint32_t k = 0; k < run->cells.count; k++)
             add_cell(w, &parts, &run->cells.items[k]);
         if (run->trace != TT_NO_TRACE)
-            add_run_part(w, &parts, TT_PART_TRACE, (uint64_t)run->trace);
+            add_run_part(w, &parts, TT_PART_TRACE, TRACE_FIGURE_COUNT, (uint64_t)run->trace);
         if (run->session)
-            add_run_part(w, &parts, TT_PART_REPLAY_NS, run->replay_ns);
+            add_run_part(w, &parts, TT_PART_REPLAY_NS, TRACE_FIGURE_NS, run->replay_ns);
         if (run->flags)
-            add_run_part(w, &parts, TT_PART_FLAGS, run->flags);
+            add_run_part(w, &parts, TT_PART_FLAGS, TRACE_FIGURE_COUNT, run->flags);
         if (!op)
-            add_run_part(w, &parts, TT_PART_ID, run->id);
-        add_run_part(w, &parts, TT_PART_ORDER, i);
+            add_run_part(w, &parts, TT_PART_ID, TRACE_FIGURE_COUNT, run->id);
+        add_run_part(w, &parts, TT_PART_ORDER, TRACE_FIGURE_COUNT, i);
         struct slice code = record ? find_cell(record, OP_COLUMN_ID_OP_CODE)
                             : op   ? op->name
                                    : slice_from("", 0);

@@ -542,13 +542,25 @@ static int put_run(void *context, const struct trace_run *run, const struct expo
     put_unsigned(chrome, "start ticks", run->start);
     put_unsigned(chrome, "ticks", run->duration);
     for (uint32_t i = 0; i < run->part_count; i++) {
+        const struct trace_run_part *figure = &run->parts[i];
         bytes_clear(&chrome->scratch);
-        bytes_append_format(&chrome->scratch, "%s ticks",
-                            trace_get_name(chrome->job->trace, run->parts[i].name)->name);
+        export_append_figure_key(chrome->job, figure, &chrome->scratch);
         bytes_append_u8(&chrome->scratch, 0);
-        put_unsigned(chrome, chrome->scratch.failed ? "" : (const char *)chrome->scratch.data,
-                     run->parts[i].ticks);
+        const char *key = chrome->scratch.failed ? "" : (const char *)chrome->scratch.data;
+        if (!trace_figure_is_real(figure->kind) && figure->kind != TRACE_FIGURE_TEXT) {
+            put_unsigned(chrome, key, figure->whole);
+            continue;
+        }
+        quoted(chrome, key);
+        text(chrome, ":");
+        if (figure->kind == TRACE_FIGURE_TEXT)
+            quoted(chrome, trace_get_name(chrome->job->trace, (uint32_t)figure->whole)->name);
+        else
+            json_append_real(chrome->out, figure->real);
+        text(chrome, ",");
     }
+    if (run->flags & TRACE_RUN_ESTIMATED)
+        text(chrome, "\"estimated\":true,");
     end_args(chrome);
     return 0;
 }

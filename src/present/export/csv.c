@@ -3,8 +3,7 @@
  *
  * Rows stand in the order of the file: by block, in it by track and depth, then by time. Sorting is what the
  * reader of a CSV does anyway. Times are ns since the start of the trace. What is not known is empty: the
- * pid of an unknown process. A zone that never ended has the time until its thread was last seen, and 1 in the
- * column "open". */
+ * duration of a zone that never ended, the pid of an unknown process. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -211,7 +210,6 @@ static int put_zone_group(struct csv *csv, const struct zone_rows_group *group, 
                      rows->duration[row] > rows->child[row] ? rows->duration[row] - rows->child[row] : 0);
         put_unsigned(csv, group->depth);
         put_extras(csv, extra_count ? rows->extras + *position : NULL, extra_count);
-        put_nothing(csv);
         csv->job->counts->zones++;
         result = end_row(csv);
     }
@@ -224,16 +222,15 @@ static int put_open_zones(struct csv *csv)
     const struct trace_open_zone *open = trace_get_open_zones(csv->job->trace, &count);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        if (!export_wants_zone(csv->job, open[i].track, open[i].name, open[i].start, open[i].seen))
+        uint64_t start_ns = export_host_ns(csv->job, open[i].track, open[i].start);
+        if (!export_wants_zone(csv->job, open[i].track, open[i].name, start_ns, UINT64_MAX))
             continue;
         put_zone_head(csv, open[i].name, open[i].track);
-        uint64_t duration = open[i].seen - open[i].start;
-        put_time(csv, open[i].start);
-        put_unsigned(csv, duration);
-        put_unsigned(csv, duration > open[i].child ? duration - open[i].child : 0);
+        put_time(csv, start_ns);
+        put_nothing(csv);
+        put_nothing(csv);
         put_unsigned(csv, open[i].depth);
         put_extras(csv, NULL, 0);
-        put_unsigned(csv, 1);
         csv->job->counts->open_zones++;
         result = end_row(csv);
     }
@@ -409,10 +406,11 @@ static int visit_runs(void *context, const struct trace_rows *rows)
         put_unsigned(csv, run->session);
         put_unsigned(csv, run->cores);
         bytes_clear(&csv->scratch);
-        for (uint32_t part = 0; part < run->part_count; part++)
-            bytes_append_format(&csv->scratch, "%s%s=%" PRIu64, part ? ";" : "",
-                                trace_get_name(job->trace, run->parts[part].name)->name,
-                                run->parts[part].ticks);
+        for (uint32_t part = 0; part < run->part_count; part++) {
+            bytes_append_format(&csv->scratch, "%s%s=", part ? ";" : "",
+                                trace_get_name(job->trace, run->parts[part].name)->name);
+            export_append_figure_value(job, &run->parts[part], &csv->scratch);
+        }
         put_text_length(csv, (const char *)csv->scratch.data, csv->scratch.length);
         job->counts->runs++;
         result = end_row(csv);
@@ -455,7 +453,7 @@ static const struct {
     export_rows_fn visit;
 } kinds[] = {
     [EXPORT_ROWS_ZONES] =
-        {"name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value,open",
+        {"name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value",
          TRACE_BLOCK_ZONES, NULL},
     [EXPORT_ROWS_MESSAGES] = {"kind,header,text,process,pid,thread,tid,time_ns", TRACE_BLOCK_POINTS,
                               visit_points},

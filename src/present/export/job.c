@@ -8,6 +8,7 @@
 
 #include "analyze/labels.h"
 #include "analyze/losses.h"
+#include "text/python_number.h"
 
 #define FLUSH_BYTES ((size_t)256 << 10)
 #define DEEPEST_TRACK 64u /* a longer way up, or a circle, is taken for a damaged file */
@@ -128,6 +129,12 @@ uint64_t export_host_ns(const struct export_job *job, uint32_t track, uint64_t t
 uint64_t export_relative_ns(const struct export_job *job, uint64_t host_ns)
 {
     return host_ns > job->info->start_ns ? host_ns - job->info->start_ns : 0;
+}
+
+uint64_t export_open_end_ns(const struct export_job *job, uint32_t track)
+{
+    const struct trace_process *process = trace_get_process(job->trace, export_track_process(job, track));
+    return process && process->end_ns ? process->end_ns : job->info->end_ns;
 }
 
 bool export_is_host_track(const struct trace_track *track)
@@ -252,6 +259,32 @@ uint64_t export_loss_ns(const struct export_job *job, const struct trace_loss *l
     uint64_t ns = loss->from_ns;
     ns = ns > job->info->end_ns ? job->info->end_ns : ns;
     return ns < job->info->start_ns ? job->info->start_ns : ns;
+}
+
+void export_append_figure_key(const struct export_job *job, const struct trace_run_part *figure,
+                              struct bytes *out)
+{
+    static const struct {
+        const char *unit, *said; /* what a name holds that says the unit itself */
+    } units[TRACE_FIGURE_KINDS] = {[TRACE_FIGURE_TICKS] = {" ticks", "\n"},
+                                   [TRACE_FIGURE_NS] = {" ns", "[ns]"},
+                                   [TRACE_FIGURE_BYTES] = {" bytes", "bytes"},
+                                   [TRACE_FIGURE_PERCENT] = {" %", "%"}};
+    const char *name = trace_get_name(job->trace, figure->name)->name;
+    bytes_append_text(out, name);
+    if (units[figure->kind].unit && !strstr(name, units[figure->kind].said))
+        bytes_append_text(out, units[figure->kind].unit);
+}
+
+void export_append_figure_value(const struct export_job *job, const struct trace_run_part *figure,
+                                struct bytes *out)
+{
+    if (figure->kind == TRACE_FIGURE_TEXT)
+        bytes_append_text(out, trace_get_name(job->trace, (uint32_t)figure->whole)->name);
+    else if (trace_figure_is_real(figure->kind))
+        python_append_float(out, figure->real);
+    else
+        export_append_unsigned(out, figure->whole);
 }
 
 void export_append_unsigned(struct bytes *out, uint64_t value)

@@ -40,6 +40,8 @@ uint32_t export_track_process(const struct export_job *job, uint32_t track);
 uint64_t export_host_ns(const struct export_job *job, uint32_t track, uint64_t time);
 /* ns since the start of the trace; 0 for what is said to be earlier. */
 uint64_t export_relative_ns(const struct export_job *job, uint64_t host_ns);
+/* When what is still open on this track is taken to end: with its process, else with the trace. */
+uint64_t export_open_end_ns(const struct export_job *job, uint32_t track);
 
 bool export_is_host_track(const struct trace_track *track); /* a thread or task, not something on a device */
 /* The track above, or TRACE_NONE; also where a damaged file has parents in a circle. */
@@ -61,6 +63,12 @@ bool export_wants_loss(const struct export_job *job, const struct trace_loss *lo
 void export_loss_text(const struct trace_loss *loss, char *text, size_t size);
 /* When it is shown: at its beginning, within the trace. */
 uint64_t export_loss_ns(const struct export_job *job, const struct trace_loss *loss);
+
+/* A run's figure: its name with the unit that the name does not say, and its value as text. */
+void export_append_figure_key(const struct export_job *job, const struct trace_run_part *figure,
+                              struct bytes *out);
+void export_append_figure_value(const struct export_job *job, const struct trace_run_part *figure,
+                                struct bytes *out);
 
 void export_append_unsigned(struct bytes *out, uint64_t value);
 

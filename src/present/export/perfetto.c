@@ -64,6 +64,7 @@ enum { /* field numbers of the public schema */
        LOCATION_LINE = 4,
        ANNOTATION_BOOL = 2,
        ANNOTATION_UNSIGNED = 3,
+       ANNOTATION_DOUBLE = 5,
        ANNOTATION_TEXT = 6,
        ANNOTATION_NAME = 10,
 };
@@ -92,7 +93,7 @@ struct perfetto {
     uint64_t *track_uuids;  /* by track id: of lane 0; 0 = not yet described */
     uint8_t *name_sent;     /* by name id */
     size_t name_count;
-    struct bytes key, packet, event, inner, entry, interned, text;
+    struct bytes key, packet, event, inner, entry, interned, text, figure;
 };
 
 /* --- packets --- */
@@ -196,10 +197,29 @@ static void annotate_unsigned(struct perfetto *perfetto, const char *name, uint6
     proto_message(&perfetto->event, EVENT_ANNOTATION, &perfetto->inner);
 }
 
-static void annotate_open(struct perfetto *perfetto)
+static void annotate_figure(struct perfetto *perfetto, const struct trace_run_part *figure)
+{
+    bytes_clear(&perfetto->figure);
+    export_append_figure_key(perfetto->job, figure, &perfetto->figure);
+    bytes_append_u8(&perfetto->figure, 0);
+    const char *key = perfetto->figure.failed ? "" : (const char *)perfetto->figure.data;
+    if (figure->kind == TRACE_FIGURE_TEXT) {
+        const char *text = trace_get_name(perfetto->job->trace, (uint32_t)figure->whole)->name;
+        annotate_text(perfetto, key, text, strlen(text));
+    } else if (trace_figure_is_real(figure->kind)) {
+        bytes_clear(&perfetto->inner);
+        proto_text(&perfetto->inner, ANNOTATION_NAME, key);
+        proto_double(&perfetto->inner, ANNOTATION_DOUBLE, figure->real);
+        proto_message(&perfetto->event, EVENT_ANNOTATION, &perfetto->inner);
+    } else {
+        annotate_unsigned(perfetto, key, figure->whole);
+    }
+}
+
+static void annotate_true(struct perfetto *perfetto, const char *name)
 {
     bytes_clear(&perfetto->inner);
-    proto_text(&perfetto->inner, ANNOTATION_NAME, "open");
+    proto_text(&perfetto->inner, ANNOTATION_NAME, name);
     proto_unsigned(&perfetto->inner, ANNOTATION_BOOL, 1);
     proto_message(&perfetto->event, EVENT_ANNOTATION, &perfetto->inner);
 }
@@ -397,7 +417,7 @@ static int zone_end(void *context, const struct export_zone *zone, uint32_t lane
             annotate_unsigned(perfetto, key, extra->value);
     }
     if (zone->is_open)
-        annotate_open(perfetto);
+        annotate_true(perfetto, "open");
     end_event(perfetto, zone->end_ns);
     return 0;
 }
@@ -490,7 +510,7 @@ static int put_op(void *context, const struct trace_op *op, const struct export_
     end_event(perfetto, span->start_ns);
     begin_event(perfetto, SLICE_END, uuid);
     if (span->is_open)
-        annotate_open(perfetto);
+        annotate_true(perfetto, "open");
     end_event(perfetto, span->end_ns);
     return 0;
 }
@@ -511,12 +531,10 @@ static int put_run(void *context, const struct trace_run *run, const struct expo
     annotate_unsigned(perfetto, "cores", run->cores);
     annotate_unsigned(perfetto, "start ticks", run->start);
     annotate_unsigned(perfetto, "ticks", run->duration);
-    for (uint32_t i = 0; i < run->part_count; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%.100s ticks",
-                 trace_get_name(perfetto->job->trace, run->parts[i].name)->name);
-        annotate_unsigned(perfetto, name, run->parts[i].ticks);
-    }
+    if (run->flags & TRACE_RUN_ESTIMATED)
+        annotate_true(perfetto, "estimated");
+    for (uint32_t i = 0; i < run->part_count; i++)
+        annotate_figure(perfetto, &run->parts[i]);
     end_event(perfetto, span->start_ns);
     begin_event(perfetto, SLICE_END, uuid);
     end_event(perfetto, span->end_ns);
@@ -601,8 +619,8 @@ static int describe_rows(struct perfetto *perfetto)
 
 static void free_perfetto(struct perfetto *perfetto)
 {
-    struct bytes *buffers[] = {&perfetto->key,   &perfetto->packet,   &perfetto->event, &perfetto->inner,
-                               &perfetto->entry, &perfetto->interned, &perfetto->text};
+    struct bytes *buffers[] = {&perfetto->figure, &perfetto->key,   &perfetto->packet,   &perfetto->event,
+                               &perfetto->inner,  &perfetto->entry, &perfetto->interned, &perfetto->text};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         bytes_free(buffers[i]);
     free(perfetto->is_native);

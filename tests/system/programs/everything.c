@@ -107,7 +107,16 @@ static void ops(void)
     opscope_op_begin("gelu", OPSCOPE_OP_FALLBACK, 0);
     opscope_op_end();
     struct opscope_run_part parts[] = {{"BRISC", 400}, {"NCRISC", 300}};
+    struct opscope_figure figures[] = {
+        {.name = "DRAM read", .kind = OPSCOPE_FIGURE_BYTES, .value.whole = 4096},
+        {.name = "stalled", .kind = OPSCOPE_FIGURE_NS, .value.whole = 77},
+        {.name = "tiles", .kind = OPSCOPE_FIGURE_COUNT, .value.whole = 9},
+        {.name = "intensity", .kind = OPSCOPE_FIGURE_REAL, .value.real = 3.0},
+        {.name = "busy", .kind = OPSCOPE_FIGURE_PERCENT, .value.real = 62.5},
+        {.name = "kernel", .kind = OPSCOPE_FIGURE_TEXT, .value.text = "matmul, 2 cores; fast"}};
     struct opscope_run run = {.struct_size = sizeof run,
+                              .figures = figures,
+                              .figure_count = 6,
                               .track = queue,
                               .op_call = call,
                               .name = "matmul",
