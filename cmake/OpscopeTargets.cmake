@@ -47,14 +47,16 @@ function(opscope_recorder)
   endif()
 endfunction()
 
+# The program is main.c; the commands are a library, which the unit tests link as well.
 function(opscope_program)
+  set(main ${CMAKE_SOURCE_DIR}/src/cli/main.c)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
-  if(NOT sources)
-    return()
-  endif()
-  add_executable(opscope ${sources})
-  target_link_libraries(opscope PRIVATE opscope_measure opscope_collect opscope_import opscope_compat
+  list(REMOVE_ITEM sources ${main})
+  add_library(opscope_cli STATIC ${sources})
+  target_link_libraries(opscope_cli PUBLIC opscope_measure opscope_collect opscope_import opscope_compat
                         Threads::Threads)
+  add_executable(opscope ${main})
+  target_link_libraries(opscope PRIVATE opscope_cli)
   set_target_properties(opscope PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
@@ -83,7 +85,7 @@ function(opscope_examples)
   endforeach()
 endfunction()
 
-# bench/bench_*.c becomes build/bench/bench_*, with the recorder and the whole road behind it.
+# bench/bench_*.c becomes build/bench/bench_*, with the recorder and everything up to the reports.
 function(opscope_benchmarks)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/bench_*.c)
   foreach(source ${sources})
@@ -135,11 +137,9 @@ function(opscope_unit_tests)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
-    target_link_libraries(${name} PRIVATE opscope_measure opscope_collect opscope_import opscope_compat
-                          opscope_record_static
-                          Threads::Threads ${CMOCKA_LIBRARY})
+    target_link_libraries(${name} PRIVATE opscope_cli opscope_record_static ${CMOCKA_LIBRARY})
     add_test(NAME unit/${name} COMMAND ${name})
-    set_tests_properties(unit/${name} PROPERTIES TIMEOUT 300 LABELS unit)
+    set_tests_properties(unit/${name} PROPERTIES TIMEOUT 1200 LABELS unit)
   endforeach()
 endfunction()
 

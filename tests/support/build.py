@@ -8,8 +8,8 @@ import tempfile
 
 from .process import run_logged
 
-CONFIGURE_LIMIT_S = 300
-BUILD_LIMIT_S = 1800
+CONFIGURE_LIMIT_S = 900
+BUILD_LIMIT_S = 5400
 
 
 def build(step, context, folder, flags, targets=()):

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the unit tests of a build and counts their cmocka cases.
 
-CTest knows the commands (with the emulator of a cross build) and the limits; the cases inside a program are
-read from what cmocka prints. A program that dies, ends with a status of its own or ran no case is a failure.
-A case that skips says why in a line that begins with "SKIP: ".
+CTest knows the commands (with the emulator of a cross build) and the limits; how the cases inside a program ended is in
+the XML file that cmocka writes when all of them have. A program that dies, ends with a status of its own or ran no case
+is a failure. A case that skips says why in a line that begins with "SKIP: ".
 """
 
 import concurrent.futures
 import json
 import os
-import re
 import subprocess
+import xml.etree.ElementTree
 
 from .process import run_logged
 from .report import FAILED, PASSED, SKIPPED
-
-CASE = re.compile(r"^\[\s*(RUN|OK|FAILED|SKIPPED|ERROR)\s*\] (.*)$")
 
 
 def list_tests(build):
@@ -25,7 +23,7 @@ def list_tests(build):
     )
     tests = []
     for test in json.loads(listing.stdout)["tests"]:
-        limit = 300.0
+        limit = 1200.0
         for item in test.get("properties", []):
             if item["name"] == "TIMEOUT":
                 limit = float(item["value"])
@@ -33,43 +31,40 @@ def list_tests(build):
     return tests
 
 
-def read_cases(text):
-    """{case: (status, reason)} from a cmocka program's output; a case that never ended has status None."""
-    cases = {}
-    running = None
-    reason = ""
-    for line in text.splitlines():
-        if line.startswith("SKIP: "):
-            reason = line[6:].strip()
-        match = CASE.match(line)
-        if not match:
-            continue
-        word, name = match.groups()
-        name = name.strip()
-        if word == "RUN":
-            running = name
-            reason = ""
-            cases[name] = (None, "")
-        elif word == "OK" and name in cases:
-            cases[name] = (PASSED, "")
-        elif word == "SKIPPED" and name == running and cases[name][0] is None:
-            cases[name] = (SKIPPED, reason or "no reason given")
-        elif word == "FAILED" and name in cases:
-            cases[name] = (FAILED, "see the log")
+def read_cases(path, output):
+    """[(case, status, reason)] from cmocka's XML file; `output` has the reasons of the skipped ones, in their order."""
+    reasons = iter([line[6:].strip() for line in output.splitlines() if line.startswith("SKIP: ")])
+    cases = []
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        failure = case.find("failure")
+        if failure is not None:
+            lines = (failure.text or "").strip().splitlines()
+            cases.append((case.get("name"), FAILED, lines[0] if lines else "see the log"))
+        elif case.find("skipped") is not None:
+            cases.append((case.get("name"), SKIPPED, next(reasons, "no reason given")))
+        else:
+            cases.append((case.get("name"), PASSED, ""))
     return cases
 
 
 def run_one(step, name, command, limit, log, env):
-    finished = run_logged(command, log, limit, env=env)
-    cases = read_cases(finished.text())
+    """One program. cmocka writes to its standard error when the XML file is there already, so an old one goes first."""
+    path = os.path.splitext(log)[0] + ".xml"
+    if os.path.exists(path):
+        os.remove(path)
+    finished = run_logged(command, log, limit, env=dict(env, CMOCKA_MESSAGE_OUTPUT="xml", CMOCKA_XML_FILE=path))
     short = name.split("/")[-1]
-    failures = 0
-    for case, (status, reason) in cases.items():
-        if status is None:
-            status, reason = FAILED, f"did not end: {finished.reason()}"
-        failures += status == FAILED
-        step.add(f"{short}.{case}", status, reason, log if status == FAILED else "")
-    if finished.status != 0 and not failures:
+    try:
+        cases = read_cases(path, finished.text())
+    except FileNotFoundError:  # it died before its end
+        step.failed(short, finished.reason() if finished.status else "ran no case", log)
+        return
+    except xml.etree.ElementTree.ParseError as error:
+        step.failed(short, f"cmocka's results cannot be read: {error}", log)
+        return
+    for case, status, reason in cases:
+        step.add(f"{short}.{case}", status, reason, path if status == FAILED else "")
+    if finished.status != 0 and not any(status == FAILED for _, status, _ in cases):
         step.failed(short, finished.reason(), log)
     elif not cases:
         step.failed(short, "ran no case", log)

@@ -24,7 +24,7 @@ def run_target(step, context, folder, name, seconds):
     command = [
         os.path.join(folder, name),
         f"-max_total_time={seconds}",
-        "-timeout=30",
+        "-timeout=60",
         "-rss_limit_mb=2048",
         "-max_len=1048576",
         "-print_final_stats=1",
@@ -33,7 +33,7 @@ def run_target(step, context, folder, name, seconds):
         seeds,
     ]
     env = dict(context.env, ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=1")
-    finished = run_logged(command, log, seconds + 300, env=env)
+    finished = run_logged(command, log, seconds + 1200, env=env)
     if finished.status == 0:
         step.passed(short)
     else:

@@ -6,10 +6,11 @@ tests/golden/CASE/ holds
     stdout    what it must print
     stderr    what it must say there (optional: not compared when absent)
     status    its exit status (optional: 0)
+    origin    who wrote the expectation: "opscope", or the tool and release that opscope is compared with
     needs     a path below $OPSCOPE_REFERENCE_DATA without which the case is skipped (optional); the script
               finds it as $DATA/...
-and whatever input it reads. `tests/run.py --only golden --update` writes stdout and stderr anew: for our own
-formats only, where the change is meant; expectations that come from another tool are never updated.
+and whatever input it reads. `tests/run.py --only golden --update` rewrites stdout and stderr: for our own formats only,
+where the change is meant. An expectation that another tool wrote is never updated: opscope would be compared with itself.
 """
 
 import difflib
@@ -19,7 +20,7 @@ import shutil
 import subprocess
 import tempfile
 
-LIMIT_S = 60
+LIMIT_S = 600
 
 
 def read(path, default=None):
@@ -90,6 +91,13 @@ def run_golden(step, context, update=False):
             done = run_case(context, folder)
         except subprocess.TimeoutExpired:
             step.failed(name, f"still running after {LIMIT_S} s")
+            continue
+        origin = (read(os.path.join(folder, "origin")) or b"").decode("utf-8", "replace").strip()
+        if not origin:
+            step.failed(name, "its file origin does not say who wrote the expectation")
+            continue
+        if update and origin != "opscope":
+            step.failed(name, f"not updated: the expectation was written by {origin}")
             continue
         if update:
             write_expectation(done, folder)

@@ -11,13 +11,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-
-/* The program's own sources: they are no library. */
-#include "cli/command/completion.c"
-#include "cli/command/help.c"
-#include "cli/command/options.c"
-#include "cli/command/suggest.c"
-#include "cli/command/values.c"
+#include "cli/command/command.h"
 
 struct options {
     bool fast, json;
@@ -268,18 +262,22 @@ static void test_errors(void **state)
 
 static void test_list_has_an_end(void **state)
 {
-    struct text_list list = {0};
-    const struct command_option *option = NULL;
-    size_t base;
-    struct error err = {0};
+    struct parsed p;
+    struct bytes line = {0};
     (void)state;
-    option = find_option(&demo, "name", 4, 0, &base);
-    assert_non_null(option);
-    struct command_option here = *option;
-    here.offset = 0;
+    bytes_append_text(&line, "demo FILE");
     for (unsigned i = 0; i < TEXT_LIST_MAX; i++)
-        assert_int_equal(set_option(&here, "x", (char *)&list, &err), 0);
-    assert_int_equal(set_option(&here, "x", (char *)&list, &err), -EINVAL);
+        bytes_append_text(&line, " -nx");
+    bytes_append_u8(&line, 0);
+    parse(&p, &demo, (const char *)line.data);
+    assert_int_equal(p.result, 0);
+    assert_int_equal(p.options.names.count, TEXT_LIST_MAX);
+    line.length--;
+    bytes_append_text(&line, " -nx");
+    bytes_append_u8(&line, 0);
+    parse(&p, &demo, (const char *)line.data);
+    assert_int_equal(p.result, -EINVAL);
+    bytes_free(&line);
 }
 
 static void test_values(void **state)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lint refuses a planted violation of each of its rules, and lets the same file pass without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+
+LICENCE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+SCRIPT_LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
+# Who may include whom, as the architecture has it: written down here once more, so that the lint cannot be loosened
+# unseen. A folder may always include its own headers and the public ones.
+MAY_INCLUDE = {
+    "src/base": "",
+    "src/text": "base",
+    "src/session": "base",
+    "src/record": "session base",
+    "src/trace": "base",
+    "src/collect": "session trace base",
+    "src/ops": "trace text base",
+    "src/import": "ops trace text base",
+    "src/analyze": "ops trace text base",
+    "src/present": "analyze ops trace text base",
+    "src/compat": "analyze/report present text base",
+    "src/measure": "analyze/overhead text base",
+    "src/serve": "present analyze import ops collect session trace text base",
+    "src/cli": "serve measure compat present analyze import ops collect session trace record text base",
+    "python/src": "record/fast.h base",
+}
+ROOMS = ("base text session record trace collect ops import analyze analyze/report analyze/diff analyze/overhead present "
+         "compat measure serve cli").split()
+
+
+def function(lines):
+    return "static void f(void)\n{\n" + "    g();\n" * (lines - 2) + "}\n"
+
+
+def inside(line):
+    return f"static void f(void)\n{{\n    {line}\n}}\n"
+
+
+def include(name):
+    return f'#include "{name}"\n'
+
+
+# (rule, file, what is planted, what is fine, a part of the message)
+RULES = [
+    ("licence", "src/base/x.c", None, "", "no SPDX-License-Identifier line"),
+    ("licence of a script", "scripts/x.py", None, "", "no SPDX-License-Identifier line"),
+    ("file length", "src/base/x.c", "int a;\n" * 800, "int a;\n" * 799, "801 lines, 800 is the limit"),
+    ("line length", "src/base/x.c", "// " + "x" * 118 + "\n", "// " + "x" * 117 + "\n", "line of 121 columns"),
+    ("function length", "src/base/x.c", function(101), function(80), "function of 101 lines, 100 is the limit"),
+    ("unfinished", "docs/x.md", "TO" + "DO: later\n", "to do: later\n", "mark of unfinished work"),
+    ("machine's path", "docs/x.md", "see /ho" + "me/me/x\n", "see ~/x\n", "path of one machine"),
+    ("folder of an include", "src/base/x.c", include("bytes.h"), include("base/bytes.h"), '"bytes.h" names no folder'),
+    ("internal header", "src/collect/x.c", include("trace/reader_internal.h"), include("trace/reader.h"),
+     "trace/reader_internal.h is for its own folder only"),
+    ("internal header of a parent", "src/analyze/report/x.c", include("analyze/internal.h"), "",
+     "analyze/internal.h is for its own folder only"),
+    ("a vendor's room", "src/import/x.c", include("import/tenstorrent/host.h"), include("import/file_map.h"),
+     "import/tenstorrent/host.h is for"),
+    ("a vendor's room from the commands", "src/cli/x.c", include("import/tenstorrent/host.h"), "", "is for"),
+    ("separate rooms", "src/analyze/report/x.c", include("analyze/diff/diff.h"), include("analyze/machine.h"),
+     "src/analyze/report must not include analyze/diff/diff.h"),
+    ("separate rooms, their exception", "src/analyze/diff/x.c", include("analyze/report/report.h"),
+     include("analyze/report/class.h"), "src/analyze/diff must not include analyze/report/report.h"),
+    ("a layer from a sub-folder", "src/analyze/report/x.c", include("present/table.h"), include("ops/ops.h"),
+     "src/analyze must not include present/table.h"),
+    ("a vendor's word", "src/ops/x.c", "/* worm" + "hole */\n", "/* a chip */\n", "a vendor's word outside its rooms"),
+    ("static object in a function", "src/present/x.c", inside("static int calls;"), inside("static const int calls = 1;"),
+     "mutable object inside a function outlives the call"),
+    ("static array in a function", "src/cli/x.c", inside("static char text[80];"), inside("char text[80];"),
+     "mutable object inside a function outlives the call"),
+]  # fmt: skip
+BANNED = "strcpy strcat sprintf vsprintf strtok gets atoi atol atoll atof alloca mktemp tmpnam".split()
+BANNED_IN_LIBRARIES = "exit abort printf puts putchar perror".split()
+
+
+class Lint(harness.TestCase):
+    """Files of their own in a scratch folder, beside a copy of the linter."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("scripts"))
+        for name in ("lint_sources.py", "lint_known.txt"):
+            if os.path.exists(os.path.join(harness.SOURCE, "scripts", name)):
+                shutil.copy(os.path.join(harness.SOURCE, "scripts", name), self.path("scripts"))
+
+    def lint(self, files):
+        """What the linter says of {path: text}; the licence line is put in front, unless the text is None."""
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(self.path(path)), exist_ok=True)
+            with open(self.path(path), "w", encoding="utf-8") as file:
+                licence = SCRIPT_LICENCE if path.endswith(".py") else "" if path.endswith(".md") else LICENCE
+                file.write("int a;\n" if text is None else licence + text)
+        done = self.run_command([sys.executable, "scripts/lint_sources.py", *files])
+        self.assertIn(done.status, (0, 1), done)
+        self.assertEqual(done.stderr, "", done)
+        return done
+
+    def test_each_rule(self):
+        for rule, path, bad, good, message in RULES:
+            with self.subTest(rule):
+                done = self.lint({path: bad})
+                self.assert_status(done, 1)
+                self.assertIn(message, done.stdout)
+                self.assertTrue(done.stdout.startswith(path + ":"), done)
+                done = self.lint({path: good})
+                self.assert_status(done, 0)
+                self.assertEqual(done.stdout, "")
+
+    def test_banned_functions(self):
+        for name in BANNED:
+            done = self.lint({"src/cli/x.c": inside(f"{name}(a);")})
+            self.assert_status(done, 1)
+            self.assertIn(f"{name}() is banned here", done.stdout)
+        for name in BANNED_IN_LIBRARIES:
+            done = self.lint({"src/analyze/x.c": inside(f"{name}(a);")})
+            self.assert_status(done, 1)
+            self.assertIn(f"{name}() is banned here", done.stdout)
+            self.assert_status(self.lint({"src/cli/x.c": inside(f"{name}(a);")}), 0)
+        fine = inside('my_strcpy(a); s->printf(a); say("strcpy(a)"); /* sprintf(a) */')
+        self.assert_status(self.lint({"src/analyze/x.c": fine}), 0)
+
+    def test_every_pair_of_folders(self):
+        """Each include of a room's header from each other room, all in one run of the linter."""
+        files, refused = {}, set()
+        for room, allowed in MAY_INCLUDE.items():
+            own = room.removeprefix("src/")
+            for other in ROOMS:
+                path, name = f"{room}/from_{other.replace('/', '_')}.c", f"{other}/fast.h"
+                files[path] = include(name)
+                if not any((name + "/").startswith(folder + "/") for folder in [*allowed.split(), own]):
+                    refused.add(f"{path}:2: {room} must not include {name}")
+        done = self.lint(files)
+        self.assertEqual(set(done.stdout.splitlines()), refused)
+        self.assertGreater(len(refused), 100)
+
+    def test_public_headers_are_for_all(self):
+        files = {f"{room}/x.c": include("opscope/opscope.h") for room in MAY_INCLUDE}
+        self.assert_status(self.lint(files), 0)
+
+
+@unittest.skipUnless(shutil.which("clang-format") and shutil.which("shellcheck"), "needs clang-format and shellcheck")
+class Whole(harness.TestCase):
+    def test_script(self):
+        """scripts/lint.sh on a small tree: formatting, sources and shell scripts, all of them named."""
+        os.mkdir(self.path("scripts"))
+        for name in ("lint.sh", "lint_sources.py", "lint_known.txt"):
+            if os.path.exists(os.path.join(harness.SOURCE, "scripts", name)):
+                shutil.copy(os.path.join(harness.SOURCE, "scripts", name), self.path("scripts"))
+        shutil.copy(os.path.join(harness.SOURCE, ".clang-format"), self.folder)
+        os.makedirs(self.path("src", "base"))
+
+        def write(name, text):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+        write("src/base/x.c", LICENCE + "int a;\n")
+        write("scripts/x.sh", "#!/bin/sh\n" + SCRIPT_LICENCE + "echo fine\n")
+        subprocess.run(["git", "init", "-q"], cwd=self.folder, check=False)
+        done = self.run_command(["scripts/lint.sh"])
+        self.assert_status(done, 0)
+        self.assertIn("fine", done.stdout)
+        write("src/base/x.c", LICENCE + "int  a ;\n")
+        write("src/base/y.c", LICENCE + "int gets(a);\n")
+        write("scripts/x.sh", "#!/bin/sh\n" + SCRIPT_LICENCE + "for x in $(ls); do echo $x; done\n")
+        done = self.run_command(["scripts/lint.sh"])
+        self.assert_status(done, 1)
+        for part in ("code should be clang-formatted", "gets() is banned here", "SC2086"):
+            self.assertIn(part, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
