@@ -21,8 +21,8 @@ BURST = 20
 GAP_NS = 20_000  # around a recorded burst: more than two clocks differ by
 SETTLE_S = 0.005  # threads that spin before they sleep give up
 WATCH_S = 0.005  # then the process should be idle
-LONGEST_WATCH_S = 1
-IDLE_TRIES = 200  # a second
+LONGEST_WATCH_S = 0.2  # on a shared CPU: several turns of every process that wants it
+IDLE_TRIES = 200  # a second on an idle machine
 EARLY_NS, EARLY_SHARE = 1000, 0.25  # waiting so much a call, in itself and beside dispatching
 
 
@@ -87,8 +87,9 @@ def pause():
 
 
 def watch_others(seconds):
-    """Lets other threads run until the process has had so much of the CPU: on a busy machine that takes longer. Never
-    sleeps: an idle CPU lowers its clock, and the next calls would be slower. Gives what the others had."""
+    """Lets other threads run until the process has had so much of the CPU, or long enough that every thread had its
+    turn. Never sleeps: an idle CPU lowers its clock, and the next calls would be slower. Returns what the other threads
+    of this process had."""
     end = time.monotonic() + LONGEST_WATCH_S
     everything, own = time.process_time(), time.thread_time()
     while time.process_time() - everything < seconds and time.monotonic() < end:
@@ -114,7 +115,8 @@ def goes_on_working():
 
 def has_to_wait(waits, dispatches, calls):
     """Does synchronising take a share of its own, because the calls returned before their work was done?"""
-    wait, dispatch = statistics.median(waits) / calls, statistics.median(dispatches)
+    # Of an even number the lower one: one burst that was disturbed must not decide.
+    wait, dispatch = statistics.median_low(waits) / calls, statistics.median_low(dispatches)
     return wait > EARLY_NS and wait > EARLY_SHARE * dispatch
 
 
@@ -238,13 +240,14 @@ def main():
     answers = os.fdopen(write_fd, "w", encoding="utf-8")
     warnings.simplefilter("ignore")  # deprecated functions are ops, too
     try:
+        overhead.check_package(options.ops)
         native = load_native()
         settings = overhead.Settings(shape, options.dtype, options.layout, options.device, native.is_recording())
         worker = Worker(native, overhead.load(options.ops, settings))
         limit_memory(options.memory_limit)
     except overhead.Unavailable as error:
         questions.readline()
-        answers.write(json.dumps({"error": str(error)}) + "\n")
+        answers.write(json.dumps({"error": str(error), "is_missing": error.is_missing}) + "\n")
         answers.flush()
         return
     gc.collect()

@@ -2,6 +2,7 @@
 """What `python3 -m opscope` does when the program has ended: the op report of -r, and a trace for each test of
 --per-test. Whatever goes wrong here never changes the status of the run."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -68,7 +69,9 @@ def split_by_test(program, trace, folder):
         return
     command = [program, "zones", "--by-test", "--split", folder, "--json", trace]
     done = subprocess.run(command, stdout=subprocess.PIPE)
-    if done.returncode == 0:
+    if done.returncode == 0 and not json.loads(done.stdout)["rows"]:
+        note("no trace for each test: no test of pytest ran (--per-test DIR -m pytest ...)")
+    elif done.returncode == 0:
         note("a trace for each test is in %s (opscope zones --by-test %s)" % (folder, trace))
 
 

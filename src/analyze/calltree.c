@@ -319,19 +319,11 @@ static int compare_open(const void *left, const void *right)
     return (a->depth < b->depth) - (a->depth > b->depth); /* deepest first */
 }
 
-static uint64_t last_sign_of(const struct builder *b, uint32_t track)
-{
-    const struct trace_track *t = trace_get_track(b->trace, track);
-    const struct trace_process *process = t ? trace_get_process(b->trace, t->process) : NULL;
-    uint64_t end = trace_get_info(b->trace)->end_ns;
-    return process && process->end_ns && process->end_ns < end ? process->end_ns : end;
-}
-
-/* A zone that never ended (its start in host ns) takes what waits below it, with the time it has run. */
+/* A zone that never ended takes what waits below it, with the time it has run. */
 static bool add_open(struct builder *b, const struct trace_open_zone *open)
 {
     struct track_levels *track = &b->tracks[open->track];
-    uint64_t start = open->start, end = last_sign_of(b, open->track);
+    uint64_t start = open->start, end = open->seen;
     struct call_nodes *nodes = &b->tree->nodes;
     uint64_t inside_ns = 0;
     if (is_waiting(b, track, (size_t)open->depth + 1))
@@ -373,13 +365,10 @@ static int finish_tracks(struct builder *b, struct error *err)
     bool is_done = open != NULL;
     for (size_t i = 0; open && i < count; i++) {
         bool is_wanted = given[i].track < b->track_count && given[i].depth <= TRACE_MAX_DEPTH &&
-                         trace_filter_wants_track(b->filter, given[i].track);
-        if (!is_wanted)
-            continue;
-        open[kept] = given[i];
-        open[kept].start =
-            trace_host_ns(b->trace, trace_get_track(b->trace, given[i].track)->clock, given[i].start);
-        kept += open[kept].start <= b->filter->until_ns;
+                         trace_filter_wants_track(b->filter, given[i].track) &&
+                         trace_filter_wants_span(b->filter, given[i].start, given[i].seen);
+        if (is_wanted)
+            open[kept++] = given[i];
     }
     if (open)
         qsort(open, kept, sizeof *open, compare_open);

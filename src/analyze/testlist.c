@@ -142,7 +142,6 @@ static void read_open_zones(struct reading *r)
 {
     size_t count = 0;
     const struct trace_open_zone *zones = trace_get_open_zones(r->trace, &count);
-    uint64_t end_ns = trace_get_info(r->trace)->end_ns;
     for (size_t i = 0; i < count; i++) {
         if (role_of(r, zones[i].name) != ROLE_TEST || !trace_filter_wants_track(r->filter, zones[i].track))
             continue;
@@ -150,7 +149,7 @@ static void read_open_zones(struct reading *r)
                                          .track = zones[i].track,
                                          .depth = zones[i].depth,
                                          .start_ns = zones[i].start,
-                                         .end_ns = end_ns > zones[i].start ? end_ns : zones[i].start});
+                                         .end_ns = zones[i].seen});
     }
 }
 

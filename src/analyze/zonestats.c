@@ -22,6 +22,7 @@ struct accumulator {
     struct histogram *histogram; /* NULL while the durations fit into `few` */
     uint64_t *few;
     size_t few_capacity;
+    uint64_t open_count;
     uint32_t group, scope;
 };
 
@@ -94,6 +95,17 @@ static bool keep_few(struct accumulator *a, uint64_t duration)
     return is_kept;
 }
 
+static inline bool add_zone(struct accumulator *a, uint64_t duration, uint64_t child)
+{
+    a->count++;
+    a->total += duration;
+    a->child += child;
+    a->squares += (__uint128_t)duration * duration;
+    a->min = duration < a->min ? duration : a->min;
+    a->max = duration > a->max ? duration : a->max;
+    return a->histogram ? histogram_add(a->histogram, duration) : keep_few(a, duration);
+}
+
 /* The inner loop: rows [first, first + count) of one track and depth. */
 static int count_rows(struct counting *c, const struct zone_rows *rows, size_t first, size_t count,
                       uint32_t scope)
@@ -123,13 +135,7 @@ static int count_rows(struct counting *c, const struct zone_rows *rows, size_t f
         }
         if (has_window && (rows->start[i] > until || rows->start[i] + duration < since))
             continue;
-        a->count++;
-        a->total += duration;
-        a->child += rows->child[i];
-        a->squares += (__uint128_t)duration * duration;
-        a->min = duration < a->min ? duration : a->min;
-        a->max = duration > a->max ? duration : a->max;
-        if (!(a->histogram ? histogram_add(a->histogram, duration) : keep_few(a, duration)))
+        if (!add_zone(a, duration, rows->child[i]))
             return -ENOMEM;
     }
     return 0;
@@ -177,6 +183,26 @@ static int count_blocks(struct counting *c, struct trace *trace, struct error *e
     return result;
 }
 
+/* Zones that never ended, with the time until their thread was last seen. */
+static int count_open_zones(struct counting *c, struct error *err)
+{
+    size_t count = 0, last_name = c->groups.map_count - 1;
+    const struct trace_open_zone *zones = trace_get_open_zones(c->trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t name = zones[i].name < last_name ? zones[i].name : (uint32_t)last_name;
+        uint32_t group = c->groups.group_of[name];
+        if (group == NAME_GROUP_UNWANTED || !trace_filter_wants_track(c->filter, zones[i].track) ||
+            !trace_filter_wants_span(c->filter, zones[i].start, zones[i].seen))
+            continue;
+        c->groups.is_seen[name] = true;
+        struct accumulator *a = find_accumulator(c, scope_of_track(c, zones[i].track), group);
+        if (!a || !add_zone(a, zones[i].seen - zones[i].start, zones[i].child))
+            return error_set_errno(err, ENOMEM, "zone statistics");
+        a->open_count++;
+    }
+    return 0;
+}
+
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -210,6 +236,7 @@ static void fill_row(const struct counting *c, struct accumulator *a, uint64_t w
         .track = TRACE_NONE,
         .process = TRACE_NONE,
         .count = a->count,
+        .open_count = a->open_count,
         .total_ns = a->total,
         .self_ns = a->total > a->child ? a->total - a->child : 0,
         .min_ns = a->min,
@@ -251,7 +278,8 @@ static int fill_rows(struct zone_stats *stats, const struct counting *c, struct 
         if (c->all[i]->count == 0) /* its zones were all outside the window */
             continue;
         fill_row(c, c->all[i], stats->wall_ns, &stats->rows[stats->row_count]);
-        stats->zone_count += stats->rows[stats->row_count++].count;
+        stats->zone_count += stats->rows[stats->row_count].count - stats->rows[stats->row_count].open_count;
+        stats->row_count++;
     }
     qsort(stats->rows, stats->row_count, sizeof *stats->rows, compare_rows);
     return 0;
@@ -296,6 +324,8 @@ int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct 
     }
     if (result == 0)
         result = count_blocks(&c, trace, err);
+    if (result == 0)
+        result = count_open_zones(&c, err);
     if (result == 0) {
         name_groups_keep_seen(&c.groups);
         result = fill_rows(stats, &c, err);

@@ -6,8 +6,8 @@
  * durations below 256 ns, else within 0.4 % (the buckets'; we promise 1 %). The p-th percentile is the smallest
  * duration that is not exceeded by p % of the zones (nearest rank).
  *
- * Zones still open at the end are not counted here: they have no duration. With a window, zones that lie in it
- * or reach into it are counted whole. */
+ * Zones that never ended count as well, with the time until their thread was last seen. With a window, zones
+ * that lie in it or reach into it are counted whole. */
 #ifndef OPSCOPE_ANALYZE_ZONESTATS_H
 #define OPSCOPE_ANALYZE_ZONESTATS_H
 
@@ -28,7 +28,8 @@ struct zone_stats_row {
     uint32_t name_count; /* how many places in the source are in it */
     uint32_t track;      /* ZONE_STATS_BY_THREAD, else TRACE_NONE */
     uint32_t process;    /* ZONE_STATS_BY_THREAD and _PROCESS, else TRACE_NONE */
-    uint64_t count;
+    uint64_t count;      /* those that never ended included */
+    uint64_t open_count; /* of which never ended */
     uint64_t total_ns, self_ns, min_ns, max_ns;
     uint64_t p50_ns, p90_ns, p99_ns;
     double mean_ns, std_ns; /* of the whole population */
@@ -38,7 +39,7 @@ struct zone_stats_row {
 struct zone_stats {
     struct zone_stats_row *rows; /* in order of total, largest first */
     size_t row_count;
-    uint64_t zone_count;
+    uint64_t zone_count; /* those that ended */
     uint64_t wall_ns;
 };
 

@@ -27,7 +27,8 @@ bool bytes_reserve(struct bytes *b, size_t more)
     size_t need;
     if (b->failed)
         return false;
-    if (!checked_add_size(b->length, more, &need) || !array_reserve(&b->data, &b->capacity, need, 1)) {
+    if (!checked_add_size(b->length, more, &need) || !checked_add_size(need, 1, &need) ||
+        !array_reserve(&b->data, &b->capacity, need, 1)) {
         b->failed = true;
         return false;
     }
@@ -54,7 +55,7 @@ void bytes_append_format(struct bytes *b, const char *format, ...)
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (n >= 0 && bytes_reserve(b, (size_t)n + 1)) {
+    if (n >= 0 && bytes_reserve(b, (size_t)n)) {
         vsnprintf((char *)b->data + b->length, (size_t)n + 1, format, again);
         b->length += (size_t)n;
     }

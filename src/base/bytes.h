@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A growable byte buffer, and a bounded cursor over bytes for parsers.
- * An append that finds no memory sets `failed` and drops what follows: callers check once, at the end. */
+ * An append that finds no memory sets `failed` and drops what follows: callers check once, at the end.
+ * There is always room for one byte after the last, so that bytes_text() can end the text with a NUL. */
 #ifndef OPSCOPE_BASE_BYTES_H
 #define OPSCOPE_BASE_BYTES_H
 
@@ -9,11 +10,20 @@
 #include <stdint.h>
 
 struct bytes {
-    uint8_t *data;
+    uint8_t *data; /* from malloc, or NULL */
     size_t length;
     size_t capacity;
     bool failed;
 };
+
+/* The bytes as a C string, valid until the buffer changes; "" when there are none. The NUL is not counted. */
+static inline const char *bytes_text(const struct bytes *b)
+{
+    if (!b->data)
+        return "";
+    b->data[b->length] = 0;
+    return (const char *)b->data;
+}
 
 void bytes_free(struct bytes *b);
 void bytes_clear(struct bytes *b); /* keeps the memory */

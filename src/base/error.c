@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,11 @@ int error_set_errno(struct error *err, int code, const char *format, ...)
             snprintf(err->message + n, sizeof err->message - (size_t)n, ": %s", strerror(code));
     }
     return -code;
+}
+
+int error_no_memory(struct error *err, const char *what)
+{
+    return error_set(err, ENOMEM, "no memory for %s", what);
 }
 
 void error_prefix(struct error *err, const char *format, ...)

@@ -15,9 +15,12 @@ struct error {
 /* Fills err and returns -code, so that a caller can write: return error_set(err, EINVAL, "...", ...); */
 int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same with ": <strerror(code)>" behind the sentence. */
+/* The same with ": <strerror(code)>" after the sentence. */
 int error_set_errno(struct error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* "no memory for <what>"; returns -ENOMEM. `what` names the thing ("the page", a path), not its size. */
+int error_no_memory(struct error *err, const char *what);
 
 /* Puts "text: " in front of a message that is already there. */
 void error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -61,7 +61,8 @@ static size_t find_slot(const struct intern *table, const void *data, size_t len
     size_t at = hash & mask;
     while (table->slots[at]) {
         const struct intern_entry *entry = &table->entries[table->slots[at] - 1];
-        if (entry->hash == hash && entry->length == length && memcmp(entry->data, data, length) == 0)
+        if (entry->hash == hash && entry->length == length &&
+            (length == 0 || memcmp(entry->data, data, length) == 0))
             return at;
         at = (at + 1) & mask;
     }

@@ -296,7 +296,6 @@ void info_add_open_zones(struct view *view, bool is_alone)
     table_init(&table, "open", open_columns, OPEN_COLUMNS);
     for (size_t i = 0; i < count; i++) {
         const struct trace_process *process = view_process_of(view, zones[i].track);
-        uint64_t start_ns, running_ns = view_open_zone_ns(view, &zones[i], &start_ns);
         if (!trace_filter_wants_track(&view->filter, zones[i].track) ||
             !trace_filter_wants_name(&view->filter, zones[i].name))
             continue;
@@ -307,8 +306,8 @@ void info_add_open_zones(struct view *view, bool is_alone)
         }
         view_set_track(view, &table, OPEN_THREAD, zones[i].track);
         table_set_unsigned(&table, OPEN_DEPTH, zones[i].depth);
-        table_set_unsigned(&table, OPEN_START, view_since_start(view, start_ns));
-        table_set_unsigned(&table, OPEN_RUNNING, running_ns);
+        table_set_unsigned(&table, OPEN_START, view_since_start(view, zones[i].start));
+        table_set_unsigned(&table, OPEN_RUNNING, zones[i].seen - zones[i].start);
         table_set_text(&table, OPEN_NAME, trace_get_name(view->trace, zones[i].name)->name);
     }
     add_table(view, &table, "Zones that had not ended", "open_zones", is_alone);

@@ -139,7 +139,9 @@ static const struct command_option how_options[] = {
      .type = OPTION_DURATION,
      .argument = "TIME",
      .offset = FIELD(time_limit_ns),
-     .help = "Stop an op that takes longer for its bursts of one pass (default 30s); the rest goes on."},
+     .help =
+         "Stop an op that takes longer for its bursts of one pass (default 30s); the rest goes on. The time that other "
+         "processes had the CPU for does not count."},
     {.name = "memory-limit",
      .type = OPTION_SIZE,
      .argument = "SIZE",
@@ -282,6 +284,19 @@ static bool has_suffix(const char *text, const char *suffix)
     return n > m && strcmp(text + n - m, suffix) == 0;
 }
 
+static bool is_one_of(const char *const *words, const char *text)
+{
+    while (*words && strcmp(*words, text) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static bool is_c_source(const char *path)
+{
+    return has_suffix(path, ".c") || has_suffix(path, ".cc") || has_suffix(path, ".cpp") ||
+           has_suffix(path, ".cxx") || has_suffix(path, ".h");
+}
+
 static bool is_glob(const char *text)
 {
     return strpbrk(text, "*?[") != NULL;
@@ -292,14 +307,14 @@ static int split_command(struct job *job, const char *text)
 {
     size_t count = 0;
     if (strlen(text) >= sizeof job->words)
-        return command_usage_error(job->command, "the command is too long: give it behind --");
+        return command_usage_error(job->command, "the command is too long: give it after --");
     snprintf(job->words, sizeof job->words, "%s", text);
     char *rest = job->words, *word;
     while ((word = strsep(&rest, " \t"))) {
         if (!*word)
             continue;
         if (count == MOST_WORDS)
-            return command_usage_error(job->command, "the command has too many words: give it behind --");
+            return command_usage_error(job->command, "the command has too many words: give it after --");
         job->argv[count++] = word;
     }
     if (!count)
@@ -322,8 +337,8 @@ static int choose_provider(struct job *job, const struct command_line *line)
     }
     if (!ops || !*ops)
         return command_usage_error(job->command,
-                                   "whose ops? --ops torch, numpy, ttnn, FILE.py, FILE.so, or a command "
-                                   "behind --");
+                                   "no ops given: --ops torch, numpy, ttnn, FILE.py or FILE.so, or a command "
+                                   "after --");
     m->ops = ops;
     if (strncmp(ops, "command:", 8) == 0) {
         m->provider = MEASURE_COMMAND;
@@ -333,6 +348,12 @@ static int choose_provider(struct job *job, const struct command_line *line)
         m->provider = MEASURE_LIBRARY;
         return COMMAND_CONTINUE;
     }
+    if (!has_suffix(ops, ".py") && !is_one_of(provider_words, ops))
+        return command_usage_error(
+            job->command,
+            "no provider %s: --ops takes torch, numpy, ttnn, a Python file (FILE.py), a shared "
+            "library (FILE.so) or command:PROGRAM%s",
+            ops, is_c_source(ops) ? "; build a .so from this source first" : "");
     m->provider = MEASURE_PYTHON;
     if (!run_python_package_folder(job->package, sizeof job->package))
         return command_usage_error(job->command,
@@ -353,7 +374,7 @@ static int split_folder(struct job *job)
     if (!mark)
         return COMMAND_CONTINUE;
     if (!mark[2] || !text_list_add(&o->names, strstr(o->folder, "::") + 2))
-        return command_usage_error(job->command, "-o DIR::OP: which op?");
+        return command_usage_error(job->command, "-o DIR::OP: no op after the colons");
     if (mark == job->folder)
         *mark++ = '.';
     *mark = '\0';

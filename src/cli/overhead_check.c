@@ -152,6 +152,35 @@ static bool exists(const char *path)
     return stat(path, &about) == 0;
 }
 
+/* Can this file be written, in a folder that is there? Asked before minutes of measuring. */
+static int check_place(const char *path, struct error *err)
+{
+    struct stat about;
+    if (!path || strcmp(path, "-") == 0)
+        return 0;
+    const char *slash = strrchr(path, '/');
+    char *folder = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    int status = 0;
+    if (!folder)
+        status = error_set(err, ENOMEM, "no memory");
+    else if (stat(folder, &about) != 0)
+        status = error_set_errno(err, errno, "%s cannot be written: %s", path, folder);
+    else if (!S_ISDIR(about.st_mode))
+        status = error_set(err, ENOTDIR, "%s cannot be written: %s is not a folder", path, folder);
+    else if (access(folder, W_OK) != 0)
+        status = error_set_errno(err, errno, "%s cannot be written: %s", path, folder);
+    free(folder);
+    return status;
+}
+
+static int check_places(const struct overhead_check_options *options, struct error *err)
+{
+    int status = options->update ? check_place(options->reference, err) : 0;
+    if (!status)
+        status = check_place(options->junit, err);
+    return status ? status : check_place(options->html, err);
+}
+
 /* --- the whole --- */
 
 bool overhead_check_is_wanted(const struct overhead_check_options *options)
@@ -191,6 +220,8 @@ int overhead_check_prepare(const struct command *command, const struct overhead_
         return command_usage_error(
             command, "--tolerance %s: a factor of 1 or more was expected, such as 1.13 for 13 %% slower",
             options->tolerance);
+    if (check_places(options, &err) != 0)
+        return command_fail(command, &err);
     if (!options->reference || (options->update && !exists(options->reference)))
         return COMMAND_CONTINUE;
     int status = overhead_load(&reference, options->reference, &err);

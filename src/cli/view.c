@@ -209,17 +209,6 @@ void view_set_track(struct view *view, struct table *table, size_t column, uint3
         table_set_text(table, column, view_track_name(view, track, label, sizeof label));
 }
 
-uint64_t view_open_zone_ns(const struct view *view, const struct trace_open_zone *zone, uint64_t *start_ns)
-{
-    const struct trace_track *track = trace_get_track(view->trace, zone->track);
-    const struct trace_process *process = view_process_of(view, zone->track);
-    uint64_t end_ns = trace_get_info(view->trace)->end_ns;
-    *start_ns = trace_host_ns(view->trace, track ? track->clock : TRACE_HOST_CLOCK, zone->start);
-    if (process && process->end_ns) /* also when nothing was recorded any more until then */
-        end_ns = process->end_ns;
-    return end_ns > *start_ns ? end_ns - *start_ns : 0;
-}
-
 /* "1,234 zones and 5 other records" */
 static const char *amount(const struct loss_sum *sum, char *buffer, size_t size)
 {
@@ -280,7 +269,6 @@ static void json_losses(struct json *json, const struct loss_sums *sums)
 static void json_open_zone(struct view *view, struct json *json, const struct trace_open_zone *zone)
 {
     char label[64];
-    uint64_t start_ns, running_ns = view_open_zone_ns(view, zone, &start_ns);
     const struct trace_process *process = view_process_of(view, zone->track);
     json_object(json, JSON_INLINE);
     json_member_text(json, "name", trace_get_name(view->trace, zone->name)->name);
@@ -291,8 +279,8 @@ static void json_open_zone(struct view *view, struct json *json, const struct tr
         json_null(json);
     json_member_text(json, "thread", label_track(view->trace, zone->track, label, sizeof label));
     json_member_unsigned(json, "depth", zone->depth);
-    json_member_unsigned(json, "start_ns", view_since_start(view, start_ns));
-    json_member_unsigned(json, "running_ns", running_ns);
+    json_member_unsigned(json, "start_ns", view_since_start(view, zone->start));
+    json_member_unsigned(json, "running_ns", zone->seen - zone->start);
     json_end(json);
 }
 
@@ -310,10 +298,8 @@ void view_add_open_zones(struct view *view)
         if (!trace_filter_wants_track(&view->filter, zones[i].track) ||
             !trace_filter_wants_name(&view->filter, zones[i].name))
             continue;
-        uint64_t start_ns, running_ns = view_open_zone_ns(view, &zones[i], &start_ns);
         struct number_text time;
-        /* The trace ends with its last row; a zone that began after that is open at the end all the same. */
-        if (start_ns > view->filter.until_ns && view->filter.until_ns < trace_get_info(view->trace)->end_ns)
+        if (!trace_filter_wants_span(&view->filter, zones[i].start, zones[i].seen))
             continue;
         if (is_json)
             json_open_zone(view, &view->report.json, &zones[i]);
@@ -321,7 +307,7 @@ void view_add_open_zones(struct view *view)
             const char *name = trace_get_name(view->trace, zones[i].name)->name;
             bytes_append_text(&names, wanted > 1 ? ", " : "");
             utf8_append_shortened(&names, name, strlen(name), NAME_COLUMNS, "..");
-            bytes_append_format(&names, " (%s)", format_time(&time, running_ns));
+            bytes_append_format(&names, " (%s)", format_time(&time, zones[i].seen - zones[i].start));
         }
     }
     if (is_json)

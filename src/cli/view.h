@@ -59,8 +59,6 @@ void view_set_place(struct view *view, struct table *table, size_t location, siz
                     uint32_t name, uint32_t place_count);
 /* The process of a track; NULL when the trace does not have it. */
 const struct trace_process *view_process_of(const struct view *view, uint32_t track);
-/* How long an open zone has run: until its process ended, or the trace did. */
-uint64_t view_open_zone_ns(const struct view *view, const struct trace_open_zone *zone, uint64_t *start_ns);
 
 extern const struct command_argument view_arguments[]; /* FILE */
 extern const struct command_exit view_exits[];

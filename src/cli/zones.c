@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope zones: statistics per zone. */
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ enum {
     COLUMN_P99,
     COLUMN_MAX,
     COLUMN_STD,
+    COLUMN_OPEN,
     COLUMNS
 };
 
@@ -66,6 +68,7 @@ static const struct table_column all_columns[COLUMNS] = {
     [COLUMN_P99] = {.key = "p99", .title = "p99", .type = TABLE_TIME, .drop = 5},
     [COLUMN_MAX] = {.key = "max", .title = "max", .type = TABLE_TIME, .drop = 4},
     [COLUMN_STD] = {.key = "std", .title = "std", .type = TABLE_TIME, .drop = 9},
+    [COLUMN_OPEN] = {.key = "open", .type = TABLE_INTEGER, .shown = TABLE_DATA_ONLY},
 };
 
 static const char *const by_choices[] = {"name", "location", "thread", "process", NULL};
@@ -96,7 +99,10 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
     const struct trace_name *name = trace_get_name(view->trace, row->name);
     char text[PATH_MAX + 16];
     table_add_row(table);
-    table_set_text(table, at[COLUMN_NAME], name->name);
+    if (row->open_count && view->output.format == OUTPUT_TERMINAL)
+        table_set_format(table, at[COLUMN_NAME], "%s (%" PRIu64 " not ended)", name->name, row->open_count);
+    else
+        table_set_text(table, at[COLUMN_NAME], name->name);
     view_set_place(view, table, at[COLUMN_LOCATION], at[COLUMN_FILE], at[COLUMN_LINE], row->name,
                    row->name_count);
     if (at[COLUMN_FUNCTION] != SIZE_MAX)
@@ -123,6 +129,9 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
     table_set_unsigned(table, at[COLUMN_P99], row->p99_ns);
     table_set_unsigned(table, at[COLUMN_MAX], row->max_ns);
     table_set_real(table, at[COLUMN_STD], row->std_ns);
+    table_set_unsigned(table, at[COLUMN_OPEN], row->open_count);
+    if (row->open_count)
+        table_set_style(table, at[COLUMN_NAME], TABLE_WARN);
 }
 
 static void show(struct view *view, const struct zones_options *options, const struct zone_stats *stats)
@@ -290,9 +299,9 @@ const struct command command_zones = {
         "Percentiles are exact for rows of up to 512 zones and for durations below 256 ns, and otherwise within "
         "1 % (0.4 % by construction of the buckets). All other figures are exact.\n\n"
         "With --since and --until the zones that lie in the window or reach into it are counted whole, and wall is "
-        "the length of the window. Zones that had not ended when their process died or the recording stopped are "
-        "not in the figures; a line below the table names them. When records were lost, a line says how many and "
-        "why.\n\n"
+        "the length of the window. Zones that had not ended when their process died or the recording stopped "
+        "count with the time until their thread was last seen; a line below the table names them. When "
+        "records were lost, a line says how many and why.\n\n"
         "--by-test and --source show other tables. A line's total is the time from when it was reached until the "
         "next line of its function was, calls included; self is without the zones inside, and share is of the "
         "lines of its function. The text of a line comes from its file, where that is there and was not changed "

@@ -37,8 +37,9 @@ static void list_open_zones(void *context, struct trace_writer *w)
         const struct source *s = c->sources[i];
         for (size_t j = 0; j < s->track_slots; j++) {
             const struct track *t = s->tracks[j];
+            uint64_t seen_ns = t && t->depth ? source_seen_ns(s, t) : 0;
             for (uint32_t d = 0; t && d < t->depth; d++) {
-                struct trace_open_zone zone = track_open_zone(t, d);
+                struct trace_open_zone zone = track_open_zone(t, d, seen_ns);
                 trace_writer_open_zone(w, &zone);
             }
         }
@@ -187,6 +188,11 @@ static void end_process(struct collector *c, uint32_t id, int32_t status, uint32
     trace_writer_process(c->writer, &process);
 }
 
+void collector_root_alive(struct collector *c, uint64_t ns)
+{
+    c->root_alive_ns = ns;
+}
+
 void collector_root_exited(struct collector *c, int status)
 {
     end_process(c, c->root_id, status, 0);
@@ -287,13 +293,13 @@ static uint64_t drain(struct source *s, bool include_owned, bool is_final)
     return taken;
 }
 
-static void finish_tracks(struct source *s, uint32_t process_slot, bool every_process, uint64_t now_ns)
+static void finish_tracks(struct source *s, uint32_t process_slot, bool every_process)
 {
-    /* track_finish closes the gap with entries from behind it, so the same place is looked at again. */
+    /* track_finish fills the gap with entries that come after it, so the same place is looked at again. */
     for (size_t i = 0; i < s->track_slots;) {
         struct track *t = s->tracks[i];
         if (t && (every_process || t->process == process_slot))
-            track_finish(s, t, now_ns);
+            track_finish(s, t, source_seen_ns(s, t));
         else
             i++;
     }
@@ -332,7 +338,7 @@ static void process_died(struct source *s, uint32_t slot)
         if (list[i].d.process == slot)
             take_chunk(s, &list[i], true);
     }
-    finish_tracks(s, slot, false, clock_raw_ns());
+    finish_tracks(s, slot, false);
     note_process_loss(s, slot);
     s->processes[slot].is_dead = true;
     end_process(s->collector, s->processes[slot].trace_id, TRACE_STATUS_UNKNOWN, 0);
@@ -378,10 +384,15 @@ static void check_liveness(struct source *s, bool is_short)
     uint32_t count = session_segment_process_count(s->segment);
     for (uint32_t slot = 0; slot < count; slot++) {
         struct session_process p;
+        uint64_t now_ns = clock_raw_ns();
         source_process_id(s, slot);
-        if (slot < s->process_count && !s->processes[slot].is_dead &&
-            session_segment_process(s->segment, slot, &p) && process_is_gone(p.pid))
+        if (slot >= s->process_count || s->processes[slot].is_dead ||
+            !session_segment_process(s->segment, slot, &p))
+            continue;
+        if (process_is_gone(p.pid))
             process_died(s, slot);
+        else
+            s->processes[slot].alive_ns = now_ns;
     }
     if (is_short)
         reclaim_dead_threads(s);
@@ -417,7 +428,6 @@ static void finish_source(struct source *s, bool is_end_of_run)
     uint64_t now = clock_raw_ns();
     drain(s, false, false);
     drain(s, true, true);
-    finish_tracks(s, 0, true, now);
     uint32_t count = session_segment_process_count(s->segment);
     for (uint32_t slot = 0; slot < count; slot++) {
         struct session_process p;
@@ -426,9 +436,12 @@ static void finish_source(struct source *s, bool is_end_of_run)
         if (id == TRACE_NONE || s->processes[slot].is_dead || !session_segment_process(s->segment, slot, &p))
             continue;
         bool is_running = is_end_of_run && !s->is_closed && !(s->is_local && process_is_gone(p.pid));
+        if (is_running && s->is_local && !(c->flags & COLLECTOR_RECOVER))
+            s->processes[slot].alive_ns = now;
         c->stats.still_running += is_running;
         end_process(c, id, TRACE_STATUS_UNKNOWN, is_running ? TRACE_PROCESS_RUNNING_AT_END : 0);
     }
+    finish_tracks(s, 0, true);
     note_unplaced_losses(s, now);
     device_flush(s, now, true);
     if (session_segment_is_dead(s->segment)) {

@@ -35,6 +35,8 @@ void collector_free(struct collector *c);
 
 /* The command that was started, so that its process row has an exit status even if it recorded nothing. */
 void collector_set_root(struct collector *c, int64_t pid, const char *command, uint64_t start_ns);
+/* It had not exited at that time: call after the folder's events were read. */
+void collector_root_alive(struct collector *c, uint64_t ns);
 void collector_root_exited(struct collector *c, int status);
 
 /* A file appeared in, or its last writer left, the session folder. */

@@ -106,6 +106,8 @@ struct track {
 struct source_process {
     uint32_t trace_id; /* TRACE_NONE: not seen yet */
     bool is_dead;
+    bool is_replaced;  /* its pid has a newer image (exec): signs of life are those of that one */
+    uint64_t alive_ns; /* when it was last seen alive; 0 = never looked */
     uint64_t lost_zones, lost_records; /* last figures */
     uint32_t track_count;              /* live ones */
 };
@@ -164,8 +166,9 @@ struct collector {
     uint64_t own_namespace;
     uint32_t root_id;
     int64_t root_pid;
-    uint32_t process_rows; /* in the trace */
-    uint64_t next_peek_ns; /* at unsealed chunks */
+    uint64_t root_alive_ns; /* when the command was last seen alive */
+    uint32_t process_rows;  /* in the trace */
+    uint64_t next_peek_ns;  /* at unsealed chunks */
     /* recover: */
     struct told *told; /* what the file tells of losses, in order of key */
     size_t told_count;
@@ -187,6 +190,7 @@ uint32_t source_name(struct source *s, uint32_t id);
 struct track *source_track(struct source *s, const struct segment_chunk *chunk);
 void source_forget_track(struct source *s, struct track *t);
 uint32_t source_process_id(struct source *s, uint32_t slot);
+uint64_t source_seen_ns(const struct source *s, const struct track *t); /* when a live thread was last seen */
 uint64_t source_key(const struct source *s, uint64_t kind, uint64_t number); /* of a row in the trace */
 
 /* ledger.c: what recover needs to know of a collector that died */
@@ -207,8 +211,9 @@ void track_lose(struct track *t, uint32_t reason, uint64_t from_ns, uint64_t to_
 void track_flush_losses(struct source *s, struct track *t); /* what track_lose has put together */
 void track_end_zone(struct source *s, struct track *t, uint64_t end_ns);
 bool track_push(struct track *t, uint64_t start, uint32_t name, uint32_t kind);
-struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth);
-void track_finish(struct source *s, struct track *t, uint64_t now_ns); /* its thread is gone; frees it */
+struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth, uint64_t seen_ns);
+/* Its thread is gone, and was last seen at seen_ns; frees it. */
+void track_finish(struct source *s, struct track *t, uint64_t seen_ns);
 
 /* tasks.c: turns of tasks, which are zones that send what is inside them to another track */
 void task_begin(struct source *s, struct track *t, uint32_t definition, uint64_t ns);

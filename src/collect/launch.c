@@ -45,6 +45,7 @@ struct run {
     pid_t child;
     bool has_exited;
     bool has_tried_to_watch;
+    uint64_t alive_ns; /* when the command was last seen alive */
     uint64_t start_ns, next_progress_ns, next_rescan_ns;
     int idle_ms;
 };
@@ -192,8 +193,14 @@ static void read_signals(struct run *r)
         if (info.ssi_signo != SIGCHLD && is_ours && !r->has_exited)
             kill(r->child, (int)info.ssi_signo);
     }
+    if (r->has_exited)
+        return;
     int status;
-    if (!r->has_exited && waitpid(r->child, &status, WNOHANG) == r->child) {
+    uint64_t now_ns = clock_raw_ns();
+    pid_t ended = waitpid(r->child, &status, WNOHANG);
+    if (ended == 0)
+        r->alive_ns = now_ns;
+    if (ended == r->child) {
         r->has_exited = true;
         r->result->wait_status = status;
         if (r->collector)
@@ -245,6 +252,8 @@ static void collect(struct run *r)
         collector_scan_folder(r->collector);
         r->next_rescan_ns = now + RESCAN_NS;
     }
+    if (!r->has_exited)
+        collector_root_alive(r->collector, r->alive_ns);
     uint64_t taken = collector_poll(r->collector, &err);
     if (err.code && !r->result->trace_error.code) {
         r->result->trace_error = err;

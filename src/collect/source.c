@@ -8,6 +8,17 @@
 #include "base/hash.h"
 #include "collect/internal.h"
 
+/* The process has called exec, and has made a new segment: what its old image had open ended with its last record. (Two
+ * copies of the recorder in one process look the same, and lose nothing by it.) */
+static void mark_replaced(struct source *s, uint32_t pid)
+{
+    struct session_process p;
+    for (uint32_t slot = 0; slot < s->process_count && s->is_local; slot++) {
+        if (session_segment_process(s->segment, slot, &p) && p.pid == pid)
+            s->processes[slot].is_replaced = true;
+    }
+}
+
 struct source *source_new(struct collector *c, struct session_segment *segment)
 {
     struct source *s = calloc(1, sizeof *s);
@@ -16,6 +27,8 @@ struct source *source_new(struct collector *c, struct session_segment *segment)
     s->collector = c;
     s->segment = segment;
     s->is_local = c->own_namespace && session_segment_header(segment)->pid_namespace == c->own_namespace;
+    for (size_t i = 0; i < c->source_count && s->is_local; i++)
+        mark_replaced(c->sources[i], session_segment_header(segment)->pid);
     return s;
 }
 
@@ -160,6 +173,23 @@ uint32_t source_process_id(struct source *s, uint32_t slot)
     if (s->collector->flags & COLLECTOR_RECOVER)
         ledger_open_process(s, slot, source_key(s, 1, slot));
     return s->processes[slot].trace_id;
+}
+
+/* Its last record; or the last moment at which its process was known to live, if that is later: what hangs records
+ * nothing. When the process died is not known that well: only when we heard of it. */
+uint64_t source_seen_ns(const struct source *s, const struct track *t)
+{
+    const struct collector *c = s->collector;
+    struct session_process p;
+    uint64_t seen_ns = t->last_ns;
+    if (t->process >= s->process_count || s->processes[t->process].is_replaced)
+        return seen_ns;
+    const struct source_process *process = &s->processes[t->process];
+    seen_ns = process->alive_ns > seen_ns ? process->alive_ns : seen_ns;
+    if (c->root_alive_ns > seen_ns && s->is_local && session_segment_process(s->segment, t->process, &p) &&
+        (int64_t)p.pid == c->root_pid)
+        seen_ns = c->root_alive_ns;
+    return seen_ns;
 }
 
 /* --- tracks --- */

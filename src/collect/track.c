@@ -212,17 +212,25 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
     t->last_ns = last;
 }
 
-struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth)
+struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth, uint64_t seen_ns)
 {
+    const struct open_zone *zone = &t->stack[depth];
+    uint64_t child = zone->child;
+    if (depth + 1 < t->depth && seen_ns > zone[1].start)
+        child += seen_ns - zone[1].start;
     const struct track_lane *lane = &t->lane;
     for (uint32_t i = t->outer_count; i > 0 && depth < lane->base; i--)
         lane = &t->outer[i - 1];
-    return (struct trace_open_zone){lane->trace_id, depth - lane->base, t->stack[depth].start,
-                                    t->stack[depth].name};
+    return (struct trace_open_zone){.track = lane->trace_id,
+                                    .depth = depth - lane->base,
+                                    .start = zone->start,
+                                    .seen = seen_ns,
+                                    .child = child,
+                                    .name = zone->name};
 }
 
 /* The thread is gone. What it had open stays open for good. */
-void track_finish(struct source *s, struct track *t, uint64_t now_ns)
+void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
 {
     struct collector *c = s->collector;
     if (!t->is_settled) {
@@ -230,12 +238,12 @@ void track_finish(struct source *s, struct track *t, uint64_t now_ns)
         ledger_settle(c);
     }
     track_flush_losses(s, t);
-    track_flush_loss(s, t, now_ns > t->last_ns ? now_ns : t->last_ns);
+    track_flush_loss(s, t, seen_ns);
     for (uint32_t i = 0; i < t->depth && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {
         if (!array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1,
                            sizeof *c->dead_open))
             break;
-        c->dead_open[c->dead_open_count++] = track_open_zone(t, i);
+        c->dead_open[c->dead_open_count++] = track_open_zone(t, i, seen_ns);
     }
     while (t->op_count) /* ops that never ended are rows all the same */
         record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);

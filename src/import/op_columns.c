@@ -132,10 +132,8 @@ static bool find_kernel_size(const char *name, size_t length, uint32_t *class, u
 
 static bool find_metric(const char *name, size_t length, unsigned *metric, unsigned *statistic)
 {
-    char buffer[96];
-    struct bytes text = {.data = (uint8_t *)buffer, .capacity = sizeof buffer};
-    if (length >= sizeof buffer - 1)
-        return false;
+    struct bytes text = {0};
+    bool is_found = false;
     for (*metric = 0; *metric < OP_METRIC_COUNT; (*metric)++) {
         const char *base = metrics[*metric].name;
         if (name[0] != base[0] && name[0] != 'A')
@@ -144,11 +142,14 @@ static bool find_metric(const char *name, size_t length, unsigned *metric, unsig
             bytes_clear(&text);
             op_counter_column((enum op_counter_metric) * metric, (enum op_counter_statistic) * statistic,
                               &text);
-            if (text.length == length && memcmp(text.data, name, length) == 0)
-                return true;
+            is_found = text.length == length && memcmp(bytes_text(&text), name, length) == 0;
+            if (is_found)
+                goto out;
         }
     }
-    return false;
+out:
+    bytes_free(&text);
+    return is_found;
 }
 
 enum op_fixed_column op_column_find(const char *name, size_t length)

@@ -20,7 +20,8 @@ struct measure {
     bool has_worker;
     double loop_ns; /* of the worker that runs */
     unsigned interpreter;
-    unsigned process; /* number that measure_again was last called with */
+    bool lacks_package; /* the interpreter that was asked last: the package whose ops were wanted */
+    unsigned process;   /* number that measure_again was last called with */
     uint64_t memory_limit_bytes;
     char program[PATH_MAX]; /* opscope itself */
     struct overhead_window *windows;

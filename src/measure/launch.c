@@ -16,6 +16,7 @@
 #define MOST_ARGUMENTS 48u
 
 static const char *const interpreters[] = {"python3", "/usr/bin/python3"};
+#define INTERPRETERS (sizeof interpreters / sizeof interpreters[0])
 
 char *measure_text(const struct json_node *node)
 {
@@ -178,7 +179,9 @@ static int ask_list(struct measure *m, struct error *err)
         return 1;
     }
     const struct json_node *error = json_find(d, json_root(d), "error");
+    const struct json_node *is_missing = json_find(d, json_root(d), "is_missing");
     if (error && error->kind == JSON_STRING) {
+        m->lacks_package = is_missing && is_missing->kind == JSON_TRUE;
         error_set(err, EINVAL, "%.*s", (int)(error->length < 400 ? error->length : 400), error->text);
         return 1;
     }
@@ -193,6 +196,7 @@ static int ask_list(struct measure *m, struct error *err)
 static int start_once(struct measure *m, struct error *err)
 {
     struct arguments a;
+    m->lacks_package = false;
     make_arguments(m, &a);
     struct worker_options options = {.argv = (char *const *)(uintptr_t)a.items,
                                      .package =
@@ -211,26 +215,36 @@ static int start_once(struct measure *m, struct error *err)
     return status;
 }
 
+/* Tries the interpreters one after the other. What the user is told is what keeps the first one that has the package
+ * from working; or, where none has it, what to do about that. */
+static int start_python(struct measure *m, struct error *err)
+{
+    bool all_lack_it = true;
+    int status = 1;
+    for (size_t i = 0; i < INTERPRETERS && status == 1; i++) {
+        struct error problem = {0};
+        m->interpreter = (unsigned)i;
+        if (m->options.trace)
+            m->facts.trace_count = 0;
+        status = start_once(m, &problem);
+        if (status && all_lack_it && !m->lacks_package) {
+            *err = problem;
+            all_lack_it = false;
+        }
+    }
+    if (status && all_lack_it)
+        error_set(err, EINVAL,
+                  "neither %s nor %s has %s: install it for one of them, or name the Python that has it "
+                  "(--python PROGRAM)",
+                  interpreters[0], interpreters[1], m->options.ops);
+    return status;
+}
+
 int measure_start_worker(struct measure *m, bool is_again, struct error *err)
 {
-    struct error first = {0};
     bool may_choose = m->options.provider == MEASURE_PYTHON && !m->options.python && !is_again;
-    size_t count = may_choose ? sizeof interpreters / sizeof interpreters[0] : 1;
-    int status = 1;
-    for (size_t i = 0; i < count && status == 1; i++) {
-        if (may_choose)
-            m->interpreter = (unsigned)i;
-        if (i > 0 && m->options.trace)
-            m->facts.trace_count = 0;
-        status = start_once(m, i ? err : &first);
-    }
-    if (status) {
-        if (count == 1 || !err->code)
-            *err = first;
-        else if (strcmp(first.message, err->message) != 0) /* the first is the one that the user knows */
-            error_set(err, EINVAL, "%s: %.200s; %s: %.200s", interpreters[0], first.message, interpreters[1],
-                      err->message);
+    int status = may_choose ? start_python(m, err) : start_once(m, err);
+    if (status)
         return status == 1 ? -EINVAL : status;
-    }
     return is_again ? 0 : take_list(m, err);
 }

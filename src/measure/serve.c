@@ -19,12 +19,12 @@
 #include "base/run_delay.h"
 #include "text/json_write.h"
 
-#define GAP_NS 20000u      /* around a recorded burst: more than two clocks differ by */
-#define SETTLE_NS 5000000u /* threads that spin before they sleep give up */
-#define WATCH_NS 5000000u  /* then the process should be idle */
-#define LONGEST_WATCH_NS 1000000000u
-#define IDLE_TRIES 200u /* a second */
-#define EARLY_NS 1000u  /* waiting so long a call */
+#define GAP_NS 20000u               /* around a recorded burst: more than two clocks differ by */
+#define SETTLE_NS 5000000u          /* threads that spin before they sleep give up */
+#define WATCH_NS 5000000u           /* then the process should be idle */
+#define LONGEST_WATCH_NS 200000000u /* on a shared CPU: several turns of every process that wants it */
+#define IDLE_TRIES 200u             /* a second on an idle machine */
+#define EARLY_NS 1000u              /* waiting so long a call */
 #define MAX_REPEATS 100000u
 
 struct server {
@@ -143,8 +143,9 @@ static void pause_ns(uint64_t ns)
     }
 }
 
-/* Lets other threads run until the process has had so much of the CPU: on a busy machine that takes longer. Never
- * sleeps: an idle CPU lowers its clock, and the calls that follow would be slower for it. Gives what the others had. */
+/* Lets other threads run until the process has had so much of the CPU, or long enough that every thread had its turn
+ * (on a busy machine yielding gives the CPU away each time). Never sleeps: an idle CPU lowers its clock, and the calls
+ * that follow would be slower for it. Returns what the other threads of this process had. */
 static uint64_t watch_others(uint64_t cpu_ns)
 {
     uint64_t end_ns = clock_raw_ns() + LONGEST_WATCH_NS;
@@ -201,14 +202,14 @@ static void signpost(const struct server *s, const char *what, const char *name)
 
 /* An op whose bursts would be stopped at the time limit is not begun with. The first calls may have been slow for once,
  * so that one more is timed. */
-static void find_slow(const struct request *r, void *context, const struct burst_times *warmup,
-                      struct result *result)
+static void find_slow(const struct request *r, const struct delay_source *delay, void *context,
+                      const struct burst_times *warmup, struct result *result)
 {
     double calls = (double)r->calls * 2 * (double)r->repeats, limit_ns = (double)r->limit_ns;
     struct burst_times one;
     if (!r->limit_ns || (double)warmup->total_ns / (double)r->warmup * calls <= limit_ns)
         return;
-    result->status = time_burst(&no_delay, r->op, context, 1, &one);
+    result->status = time_burst(delay, r->op, context, 1, &one);
     if (!result->status && (double)one.total_ns * calls > limit_ns)
         result->slow_ns = one.total_ns;
 }
@@ -230,14 +231,13 @@ static void measure_prepared(const struct server *s, const struct request *r, vo
 {
     bool was_idle = r->is_first && wait_until_idle();
     struct burst_times ignored;
+    const struct delay_source waiting = {s->run_delay, s->options->delay_ns};
     /* What is recorded is compared with what was recorded, which knows of no others: nothing is taken off then. */
-    struct delay_source delay = {s->run_delay, s->options->delay_ns};
-    if (r->is_traced)
-        delay = no_delay;
+    const struct delay_source delay = r->is_traced ? no_delay : waiting;
     if (r->warmup)
-        result->status = time_burst(&no_delay, r->op, context, r->warmup, &ignored);
+        result->status = time_burst(&waiting, r->op, context, r->warmup, &ignored);
     if (!result->status && r->warmup)
-        find_slow(r, context, &ignored, result);
+        find_slow(r, &waiting, context, &ignored, result);
     if (result->slow_ns)
         return;
     if (!result->status && was_idle)

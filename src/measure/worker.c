@@ -186,9 +186,45 @@ static bool send_line(struct worker *w, const char *question)
     return is_sent;
 }
 
-/* Reads until there is a whole line. */
-static int read_line(struct worker *w, uint64_t end_ns, size_t *length)
+/* How long a worker has waited for its CPU while other processes had it: the wait of its main thread, which makes the
+ * calls, less what threads of its own ran. Of use only as the difference of two readings. */
+static int64_t waited_ns(const struct worker *w)
 {
+    char path[64];
+    clockid_t clock;
+    unsigned long long own_ns = 0, wait_ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)w->inner_pid);
+    FILE *file = w->inner_pid > 0 ? fopen(path, "re") : NULL;
+    if (!file)
+        return 0;
+    bool is_read = fscanf(file, "%llu %llu", &own_ns, &wait_ns) == 2;
+    fclose(file);
+    if (!is_read || clock_getcpuclockid(w->inner_pid, &clock) != 0)
+        return 0;
+    return (int64_t)wait_ns - ((int64_t)clock_ns(clock) - (int64_t)own_ns);
+}
+
+struct deadline {
+    uint64_t end_ns, limit_end_ns; /* with and without what the worker waited for its CPU */
+    int64_t waited_ns;             /* the first reading */
+};
+
+/* Is the time over? A limit is about the op, so the time that other processes had the CPU for is not part of it: on a
+ * busy machine an op takes longer, and has not hung. */
+static bool is_over(const struct worker *w, struct deadline *deadline, uint64_t now_ns)
+{
+    if (now_ns < deadline->end_ns)
+        return false;
+    int64_t more_ns = waited_ns(w) - deadline->waited_ns;
+    deadline->end_ns = deadline->limit_end_ns + (more_ns > 0 ? (uint64_t)more_ns : 0);
+    return now_ns >= deadline->end_ns;
+}
+
+/* Reads until there is a whole line. */
+static int read_line(struct worker *w, uint64_t limit_ns, size_t *length)
+{
+    uint64_t limit_end_ns = clock_raw_ns() + limit_ns;
+    struct deadline deadline = {limit_end_ns, limit_end_ns, waited_ns(w)};
     size_t seen = 0;
     for (;;) {
         const uint8_t *found =
@@ -199,11 +235,11 @@ static int read_line(struct worker *w, uint64_t end_ns, size_t *length)
         }
         seen = w->buffer.length;
         uint64_t now = clock_raw_ns();
-        if (now >= end_ns)
+        if (is_over(w, &deadline, now))
             return WORKER_SILENT;
         if (w->buffer.length > LONGEST_ANSWER || !bytes_reserve(&w->buffer, 65536))
             return -ENOMEM;
-        uint64_t left_ms = (end_ns - now) / 1000000 + 1;
+        uint64_t left_ms = (deadline.end_ns - now) / 1000000 + 1;
         struct pollfd fd = {.fd = w->from, .events = POLLIN};
         if (poll(&fd, 1, left_ms > 1000 ? 1000 : (int)left_ms) <= 0)
             continue;
@@ -226,7 +262,7 @@ int worker_ask(struct worker *w, const char *question, uint64_t limit_ns, struct
     size_t length = 0;
     int status = WORKER_DIED;
     if (w->is_running && send_line(w, question))
-        status = read_line(w, clock_raw_ns() + limit_ns, &length);
+        status = read_line(w, limit_ns, &length);
     if (status == WORKER_ANSWERED) {
         status = json_read(document, (const char *)w->buffer.data, length, err);
         w->line_length = length + 1;

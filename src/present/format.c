@@ -20,6 +20,24 @@ const char *format_count(struct number_text *out, uint64_t value)
     return out->text;
 }
 
+/* "process" is "processes" and "entry" is "entries"; other words get an s. */
+const char *format_things(struct number_text *out, uint64_t value, const char *one)
+{
+    struct number_text count;
+    size_t length = strlen(one);
+    bool has_y = length > 1 && one[length - 1] == 'y' && !strchr("aeiou", one[length - 2]);
+    bool has_s = length > 1 && (one[length - 1] == 's' || one[length - 1] == 'x');
+    if (value == 1)
+        snprintf(out->text, sizeof out->text, "1 %s", one);
+    else
+        snprintf(out->text, sizeof out->text, "%s %.*s%s", format_count(&count, value),
+                 (int)(has_y ? length - 1 : length), one,
+                 has_y   ? "ies"
+                 : has_s ? "es"
+                         : "s");
+    return out->text;
+}
+
 /* The unit is the largest in which the rounded value is not below 1, so that 999.9996 us is 1.000 ms. */
 const char *format_time_real(struct number_text *out, double ns)
 {

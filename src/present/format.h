@@ -10,7 +10,8 @@ struct number_text {
     char text[48];
 };
 
-const char *format_count(struct number_text *out, uint64_t value); /* 1,234,567 */
+const char *format_count(struct number_text *out, uint64_t value);                   /* 1,234,567 */
+const char *format_things(struct number_text *out, uint64_t value, const char *one); /* 1 zone, 2,345 zones */
 const char *format_time(struct number_text *out, uint64_t ns);     /* 17 ns, 1.234 us, 5.000 s, 2.750 h */
 const char *format_time_real(struct number_text *out, double ns);  /* the same; 17.3 ns */
 const char *format_instant(struct number_text *out, uint64_t ns);  /* 12.345678 s */

@@ -175,6 +175,8 @@ enum checkpoint_column {
     CHECKPOINT_OPEN_DEPTH = 25,
     CHECKPOINT_OPEN_START = 26,
     CHECKPOINT_OPEN_NAME = 27,
+    CHECKPOINT_OPEN_SEEN = 28, /* after the start; 0 = not known, else plus one */
+    CHECKPOINT_OPEN_CHILD = 29,
 };
 enum checkpoint_info {
     CHECKPOINT_PREVIOUS, /* offset in the segment; 0 = none */

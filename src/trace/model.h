@@ -112,10 +112,16 @@ struct trace_extra {
     uint32_t text_length;
 };
 
-struct trace_open_zone { /* begun, not ended when its process died or the recording stopped */
+/* Begun, but not ended when its thread ended, its process died or the recording stopped. To the writer, times are ticks
+ * of the track's clock; the reader hands out host ns. */
+struct trace_open_zone {
     uint32_t track;
     uint32_t depth;
     uint64_t start;
+    /* When its thread was last seen: its last record, or the last moment at which it was known to live. The
+     * zone is shown to last until then. To the writer, 0 = not known; the reader fills it in. */
+    uint64_t seen;
+    uint64_t child; /* time spent in direct children, as in a zone */
     uint32_t name;
 };
 

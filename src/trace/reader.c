@@ -223,6 +223,26 @@ static void count_rows(struct trace_info *info, const struct trace_block *block)
     }
 }
 
+/* Decides when the thread of each open zone was last seen, for every view, and lets the trace reach from the first open
+ * zone to that moment. A trace that does not say it (opscope 0.1) is taken to have seen the thread until its process
+ * ended, or else until the last row. */
+static void open_zones_finish(struct trace *t)
+{
+    struct trace_info *info = &t->info;
+    uint64_t last_row_ns = info->end_ns;
+    for (size_t i = 0; i < t->open_zone_count; i++) {
+        struct trace_open_zone *zone = &t->open_zones[i];
+        const struct trace_process *process = trace_get_process(t, t->tracks[zone->track].process);
+        struct track_total *track = &t->track_totals[zone->track];
+        if (!zone->seen)
+            zone->seen = process && process->end_ns ? process->end_ns : last_row_ns;
+        zone->seen = zone->seen > zone->start ? zone->seen : zone->start;
+        track->seen_ns = zone->seen > track->seen_ns ? zone->seen : track->seen_ns;
+        info->start_ns = zone->start < info->start_ns ? zone->start : info->start_ns;
+        info->end_ns = zone->seen > info->end_ns ? zone->seen : info->end_ns;
+    }
+}
+
 /* Global ids and host times into the index; the sums of `info`. */
 static void finish_index(struct trace *t)
 {
@@ -245,6 +265,7 @@ static void finish_index(struct trace *t)
         info->start_ns = entry->min_start_ns < info->start_ns ? entry->min_start_ns : info->start_ns;
         info->end_ns = entry->last_ns > info->end_ns ? entry->last_ns : info->end_ns;
     }
+    open_zones_finish(t);
     if (info->start_ns == UINT64_MAX)
         info->start_ns = 0;
     for (size_t i = 0; i < t->loss_count; i++) {
@@ -401,6 +422,12 @@ uint64_t trace_track_zone_count(const struct trace *t, uint32_t track)
 uint32_t trace_track_depth_count(const struct trace *t, uint32_t track)
 {
     return track < t->track_count ? t->track_totals[track].depths : 0;
+}
+
+uint64_t trace_track_seen_ns(const struct trace *t, uint32_t track)
+{
+    return track < t->track_count && t->track_totals[track].seen_ns ? t->track_totals[track].seen_ns
+                                                                    : t->info.end_ns;
 }
 
 size_t trace_name_count(const struct trace *t)

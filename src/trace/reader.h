@@ -27,7 +27,7 @@ struct trace_info {
     bool is_recovered; /* a part was written by `opscope recover` */
     uint64_t damaged_blocks;
     uint64_t size_bytes;
-    uint64_t start_ns, end_ns; /* host times of all rows; 0, 0 when there are none */
+    uint64_t start_ns, end_ns; /* host times of all rows and open zones; 0, 0 when there are none */
     uint64_t zones, points, counters, memory_events, ops, runs, samples;
     uint64_t lost_zones, lost_records; /* sums of the Loss records, LATE_ENDS and DROPPED_OLD left out */
     uint64_t zone_blocks, zone_bytes;
@@ -43,6 +43,9 @@ size_t trace_track_count(const struct trace *t);
 const struct trace_track *trace_get_track(const struct trace *t, uint32_t id);
 uint64_t trace_track_zone_count(const struct trace *t, uint32_t track);
 uint32_t trace_track_depth_count(const struct trace *t, uint32_t track); /* deepest zone + 1 */
+/* When what is open on this track (zones, ops) is taken to end: when its thread was last seen, as trace_open_zone.seen;
+ * the end of the trace for a track without open zones. */
+uint64_t trace_track_seen_ns(const struct trace *t, uint32_t track);
 size_t trace_name_count(const struct trace *t);
 const struct trace_name *trace_get_name(const struct trace *t,
                                         uint32_t id); /* never NULL: "?" for a bad id */

@@ -502,6 +502,7 @@ static int collect_totals(struct trace *t)
             if (zone.track == TRACE_NONE)
                 continue;
             zone.start = trace_host_ns(t, t->tracks[zone.track].clock, zone.start);
+            zone.seen = zone.seen ? trace_host_ns(t, t->tracks[zone.track].clock, zone.seen) : 0;
             t->open_zones[t->open_zone_count++] = zone;
         }
     }

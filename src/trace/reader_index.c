@@ -160,13 +160,14 @@ int index_load_open_zones(struct trace *t, const struct block_view *view)
     source->has_checkpoint = true;
     source->checkpoint_sequence = view->header.sequence;
     source->open_zones.count = 0;
-    uint64_t *starts = malloc((count + 1) * (sizeof *starts + 3 * sizeof(uint32_t)));
+    uint64_t *starts = calloc(count + 1, 3 * sizeof *starts + 3 * sizeof(uint32_t));
     struct trace_open_zone *zones = vector_grow(&source->open_zones, count, sizeof *zones);
     if (!starts || !zones) {
         free(starts);
         return -ENOMEM;
     }
-    uint32_t *tracks = (uint32_t *)(starts + count), *depths = tracks + count, *names = depths + count;
+    uint64_t *seen = starts + count, *child = seen + count;
+    uint32_t *tracks = (uint32_t *)(child + count), *depths = tracks + count, *names = depths + count;
     int status = block_decode_u64(view, &t->codec, CHECKPOINT_OPEN_START, starts, count);
     if (!status)
         status = block_decode_u32(view, &t->codec, CHECKPOINT_OPEN_TRACK, tracks, count);
@@ -174,9 +175,18 @@ int index_load_open_zones(struct trace *t, const struct block_view *view)
         status = block_decode_u32(view, &t->codec, CHECKPOINT_OPEN_DEPTH, depths, count);
     if (!status)
         status = block_decode_u32(view, &t->codec, CHECKPOINT_OPEN_NAME, names, count);
+    /* Traces of opscope 0.1 do not have these two. */
+    if (!status && block_count(view, CHECKPOINT_OPEN_SEEN))
+        status = block_decode_u64(view, &t->codec, CHECKPOINT_OPEN_SEEN, seen, count);
+    if (!status && block_count(view, CHECKPOINT_OPEN_CHILD))
+        status = block_decode_u64(view, &t->codec, CHECKPOINT_OPEN_CHILD, child, count);
     for (size_t i = 0; i < count && !status; i++)
-        zones[i] = (struct trace_open_zone){
-            .track = tracks[i], .depth = depths[i], .start = starts[i], .name = names[i]};
+        zones[i] = (struct trace_open_zone){.track = tracks[i],
+                                            .depth = depths[i],
+                                            .start = starts[i],
+                                            .seen = seen[i] ? saturating_add_u64(starts[i], seen[i] - 1) : 0,
+                                            .child = child[i],
+                                            .name = names[i]};
     source->open_zones.count = status ? 0 : count;
     free(starts);
     return status;

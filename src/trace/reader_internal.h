@@ -38,6 +38,7 @@ struct track_total {
     uint32_t track;
     uint32_t depths;
     uint64_t zones;
+    uint64_t seen_ns; /* of a track of the trace with open zones: when its thread was last seen */
 };
 
 struct description {

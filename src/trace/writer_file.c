@@ -393,6 +393,9 @@ static void put_open_zones(struct trace_writer *w, uint64_t *values)
     PUT_COLUMN(CHECKPOINT_OPEN_DEPTH, count, zones[i].depth);
     PUT_COLUMN(CHECKPOINT_OPEN_START, count, zones[i].start);
     PUT_COLUMN(CHECKPOINT_OPEN_NAME, count, zones[i].name);
+    PUT_COLUMN(CHECKPOINT_OPEN_SEEN, count,
+               zones[i].seen < zones[i].start ? 0 : zones[i].seen - zones[i].start + 1);
+    PUT_COLUMN(CHECKPOINT_OPEN_CHILD, count, zones[i].child);
 }
 
 static void list_open_zones(struct trace_writer *w)

@@ -56,11 +56,11 @@ class Trace:
         return self.info["tracks"]
 
     def count(self, name):
-        """How many zones have this name."""
-        return sum(row["count"] for row in self.rows if row["name"] == name)
+        """How many zones of this name have ended."""
+        return sum(row["count"] - row["open"] for row in self.rows if row["name"] == name)
 
     def counts(self):
-        return {row["name"]: row["count"] for row in self.rows}
+        return {row["name"]: row["count"] - row["open"] for row in self.rows if row["count"] > row["open"]}
 
     def open_names(self):
         """Names of the zones that had not ended, outermost first within a thread."""

@@ -40,7 +40,7 @@ EXAMPLES = os.path.join(BUILD, "examples")
 # How often a stress test repeats itself: 1 in `make test`, more in `make test-long`.
 REPEAT = int(os.environ.get("OPSCOPE_TEST_REPEAT", "1"))
 # A limit against hanging, not a measurement: far above what any test needs on a loaded machine.
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 KEPT_VARIABLES = ("OPSCOPE_REFERENCE_DATA", "OPSCOPE_NO_INSTALL")
 

@@ -178,8 +178,8 @@ class WhatIsThere(Export):
 class Csv(Export):
     def test_zones(self):
         rows = self.csv_rows()
-        closed = [row for row in rows if row["duration_ns"]]
-        still_open = [row["name"] for row in rows if not row["duration_ns"]]
+        closed = [row for row in rows if not row["open"]]
+        still_open = [row["name"] for row in rows if row["open"]]
         self.assertEqual(collections.Counter(row["name"] for row in closed), ZONES)
         self.assertEqual(sorted(still_open), sorted(OPEN_ZONES))
         for row in closed:
@@ -198,7 +198,7 @@ class Csv(Export):
         """On each thread, self times sum to the time of the outermost zones."""
         by_thread = collections.defaultdict(lambda: [0, 0])
         for row in self.csv_rows():
-            if row["duration_ns"]:
+            if not row["open"]:
                 sums = by_thread[row["pid"], row["thread"]]
                 sums[0] += int(row["self_ns"])
                 sums[1] += int(row["duration_ns"]) if row["depth"] == "0" else 0
@@ -255,7 +255,7 @@ class Chrome(Export):
         ours = collections.Counter((e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in closed)
         theirs = collections.Counter(
             (row["name"], int(row["start_ns"]), int(row["duration_ns"]))
-            for row in self.csv_rows() if row["duration_ns"]
+            for row in self.csv_rows() if not row["open"]
         )
         self.assertEqual(ours, theirs)
         texts = [event["args"] for event in closed if "text" in event["args"]]
@@ -364,7 +364,7 @@ class PerfettoFormat(Export):
         )
         theirs = collections.Counter(
             (row["name"], int(row["start_ns"]), int(row["duration_ns"]))
-            for row in self.csv_rows() if row["duration_ns"]
+            for row in self.csv_rows() if not row["open"]
         )
         self.assertEqual(ours, theirs)
 
@@ -438,7 +438,7 @@ class Speedscope(Export):
         """(zones by name, total self ns by name) of a thread, from the CSV."""
         counts, self_ns = collections.Counter(), collections.Counter()
         for row in self.csv_rows():
-            if row["thread"] == thread and row["duration_ns"]:
+            if row["thread"] == thread and not row["open"]:
                 counts[row["name"]] += 1
                 self_ns[row["name"]] += int(row["self_ns"])
         return counts, self_ns
@@ -483,7 +483,7 @@ class Speedscope(Export):
         profile = self.collapsed_import["profiles"][0]
         expected = collections.Counter()
         for row in self.csv_rows():
-            if row["duration_ns"]:
+            if not row["open"]:
                 expected[row["name"].replace(";", ":")] += int(row["self_ns"])
         for name in ("step", "recurse", "child work", "kernel"):
             self.assertEqual(profile["frames"][name]["self"], expected[name])
@@ -503,7 +503,7 @@ class Collapsed(Export):
         deepest = [stack for stack in stacks if ";worker one;" in stack and stack.count(";recurse") == DEPTH]
         self.assertEqual(len(deepest), 1)
         total = sum(int(row["self_ns"]) for row in self.csv_rows()
-                    if row["duration_ns"] and row["thread"] == "worker one")
+                    if not row["open"] and row["thread"] == "worker one")
         self.assertEqual(sum(weight for stack, weight in stacks.items() if ";worker one;" in stack), total)
 
 
@@ -512,13 +512,13 @@ class Command(Export):
         rows = self.csv_rows("--name", "step", "--thread", "worker one")
         self.assertEqual(len(rows), STEPS)
         self.assertEqual({row["thread"] for row in rows}, {"worker one"})
-        everything = [row for row in self.csv_rows() if row["duration_ns"]]
+        everything = [row for row in self.csv_rows() if not row["open"]]
         since = self.info["length_ns"] // 4
         until = self.info["length_ns"] // 2
         rows = self.csv_rows("--since", f"{since}ns", "--until", f"{until}ns")
         expected = [row for row in everything if int(row["start_ns"]) <= until
                     and int(row["start_ns"]) + int(row["duration_ns"]) >= since]
-        self.assertEqual(sum(bool(row["duration_ns"]) for row in rows), len(expected))
+        self.assertEqual(sum(not row["open"] for row in rows), len(expected))
         self.assertLess(len(expected), len(everything))
 
     def test_window_nests_in_every_format(self):

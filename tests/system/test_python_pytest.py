@@ -240,6 +240,14 @@ class Cases:
         names = os.listdir(self.path("each"))
         self.assertEqual(sorted(names), ["notes.txt", "session.opscope", "test_s.py..test_ok.opscope"])
 
+    def test_per_test_without_a_test(self):
+        self.write("plain.py", "print('done')\n")
+        done = self.module("--per-test", "each", "plain.py")
+        self.assert_status(done)
+        self.assertIn("no test of pytest ran", done.stderr)
+        self.assertNotIn("a trace for each test is in", done.stderr)
+        self.assertEqual(os.listdir(self.path("each")), ["session.opscope"])
+
     def test_ids_that_are_no_file_names(self):
         self.write(
             "test_i.py",

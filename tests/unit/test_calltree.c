@@ -34,7 +34,7 @@ static size_t hand_find(struct hand_tree *tree, size_t parent, uint32_t name)
 
 /* thread UINT32_MAX: all of them; zones outside [since, until] are left out. */
 static void hand_make(struct hand_tree *tree, const struct zone_program *p, uint32_t thread, uint64_t since,
-                      uint64_t until, uint64_t end)
+                      uint64_t until)
 {
     size_t *node_of = malloc((p->count + 1) * sizeof *node_of);
     *tree = (struct hand_tree){.nodes = calloc(p->count + 1, sizeof(struct hand_node))};
@@ -42,7 +42,7 @@ static void hand_make(struct hand_tree *tree, const struct zone_program *p, uint
     assert_non_null(tree->nodes);
     for (size_t i = 0; i < p->count; i++) {
         const struct made_zone *zone = &p->zones[i];
-        uint64_t zone_end = zone->end ? zone->end : end;
+        uint64_t zone_end = made_zone_end(p, zone);
         node_of[i] = SIZE_MAX;
         if ((thread != UINT32_MAX && zone->thread != thread) || zone_end < since || zone->start > until)
             continue;
@@ -60,7 +60,7 @@ static void hand_make(struct hand_tree *tree, const struct zone_program *p, uint
         const struct made_zone *zone = &p->zones[i];
         if (zone->parent == SIZE_MAX || p->zones[zone->parent].end != 0 || node_of[i] == SIZE_MAX)
             continue;
-        tree->nodes[node_of[zone->parent]].child += (zone->end ? zone->end : end) - zone->start;
+        tree->nodes[node_of[zone->parent]].child += made_zone_end(p, zone) - zone->start;
     }
     free(node_of);
 }
@@ -107,7 +107,6 @@ static void check(const struct zone_program *p, const struct trace_filter_option
     assert_int_equal(trace_open(&trace, p->path, 0, &err), 0);
     assert_int_equal(trace_filter_resolve(&filter, trace, options, &err), 0);
     assert_int_equal(call_tree_make(&tree, trace, &filter, by, &err), 0);
-    uint64_t end = trace_get_info(trace)->end_ns;
     if (by == CALL_TREE_BY_THREAD)
         assert_int_equal(tree.root_count, p->thread_count);
     if (by == CALL_TREE_MERGED)
@@ -117,7 +116,7 @@ static void check(const struct zone_program *p, const struct trace_filter_option
         uint32_t thread = by == CALL_TREE_MERGED
                               ? UINT32_MAX
                               : (uint32_t)(trace_get_track(trace, tree.roots[r].track)->number - 200);
-        hand_make(&hand, p, thread, filter.since_ns, filter.until_ns, end);
+        hand_make(&hand, p, thread, filter.since_ns, filter.until_ns);
         assert_same(&tree, tree.roots[r].node, trace, p, &hand, SIZE_MAX);
         free(hand.nodes);
     }

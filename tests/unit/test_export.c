@@ -147,11 +147,11 @@ static void test_csv_zones(void **state)
     assert_int_equal(counts.zones, 3);
     assert_int_equal(counts.open_zones, 1);
     const char *lines[] = {
-        "name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value\n",
-        "\nstep,a b.c,7,run,prog,100,main,100,0,1002500,1400,0,,\n",
-        "\n\"load;\"\"x\"\"\n\",,,,prog,100,main,100,500,1100,1100,1,,\n",
-        "\ncompute,,,,prog,100,main,100,2000,1000000,1000000,1,\"1,\x01\xff\",18446744073709551615\n",
-        "\nlast,,,,prog,100,main,100,1002600,,,0,,\n",
+        "name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value,open\n",
+        "\nstep,a b.c,7,run,prog,100,main,100,0,1002500,1400,0,,,\n",
+        "\n\"load;\"\"x\"\"\n\",,,,prog,100,main,100,500,1100,1100,1,,,\n",
+        "\ncompute,,,,prog,100,main,100,2000,1000000,1000000,1,\"1,\x01\xff\",18446744073709551615,\n",
+        "\nlast,,,,prog,100,main,100,1002600,0,0,0,,,1\n",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (!strstr(text, lines[i]))
@@ -299,7 +299,7 @@ static void test_zones_with_several_texts(void **state)
                      "\"three\"}}");
     free(text);
     text = export_text(&f, (struct export_options){.format = EXPORT_CSV}, &counts);
-    assert_has(text, ",1000,1000,0,\"one\ntwo\nthree\",2\n");
+    assert_has(text, ",1000,1000,0,\"one\ntwo\nthree\",2,\n");
     free(text);
     end(&f);
 }

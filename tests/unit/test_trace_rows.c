@@ -444,6 +444,42 @@ static void test_losses_and_open_zones(void **state)
     trace_close(t);
 }
 
+static void list_three(void *context, struct trace_writer *w)
+{
+    const struct trace_open_zone *zones = context;
+    for (size_t i = 0; i < 3; i++)
+        trace_writer_open_zone(w, &zones[i]);
+}
+
+/* A trace of nothing but zones that never ended reaches from the first of them to when its thread was last seen. */
+static void test_open_zones_alone(void **state)
+{
+    const char *path = test_path("open.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t process = add_process(w, 1), track = add_track(w, process, "t", 0);
+    uint32_t other = add_track(w, process, "u", 0), name = trace_writer_name(w, "serve", "", "", 0, 0);
+    struct trace_open_zone zones[3] = {
+        {.track = track, .start = 5000000, .seen = 9000000, .child = 2500000, .name = name},
+        {.track = track, .depth = 1, .start = 6500000, .seen = 9000000, .name = name},
+        {.track = other, .start = 4000000, .name = name}, /* last seen: not known */
+    };
+    size_t count;
+    (void)state;
+    trace_writer_set_open_zones(w, list_three, zones);
+    struct trace *t = finish_and_open(w, path);
+    const struct trace_open_zone *open = trace_get_open_zones(t, &count);
+    assert_int_equal(count, 3);
+    assert_int_equal(open[0].seen, 9000000);
+    assert_int_equal(open[0].child, 2500000);
+    assert_int_equal(open[1].seen, 9000000);
+    assert_int_equal(open[2].seen, open[2].start); /* no row says more */
+    assert_int_equal(trace_get_info(t)->start_ns, 4000000);
+    assert_int_equal(trace_get_info(t)->end_ns, 9000000);
+    assert_int_equal(trace_track_seen_ns(t, track), 9000000);
+    assert_int_equal(trace_track_seen_ns(t, 77), 9000000);
+    trace_close(t);
+}
+
 /* Figures keep their kinds; those in ticks come first. An estimated run says so. */
 static void test_figures(void **state)
 {
@@ -508,10 +544,15 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definitions),      cmocka_unit_test(test_many_names),
-        cmocka_unit_test(test_points),           cmocka_unit_test(test_counters_and_memory),
-        cmocka_unit_test(test_ops_runs_samples), cmocka_unit_test(test_losses_and_open_zones),
-        cmocka_unit_test(test_losses_melt),      cmocka_unit_test(test_words),
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_counters_and_memory),
+        cmocka_unit_test(test_ops_runs_samples),
+        cmocka_unit_test(test_losses_and_open_zones),
+        cmocka_unit_test(test_open_zones_alone),
+        cmocka_unit_test(test_losses_melt),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_figures),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

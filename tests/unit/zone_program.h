@@ -28,6 +28,7 @@ struct zone_program {
     struct made_zone *zones; /* in order of begin within a thread */
     size_t count, capacity;
     uint32_t names[64], tracks[16], processes[2];
+    uint64_t last[16]; /* when each thread did something last */
     char path[64];
     struct trace_writer *writer;
 };
@@ -49,15 +50,37 @@ static inline uint64_t made_duration(struct zone_program *p)
     return 1 + made_random(p) % size;
 }
 
+/* When a zone ended, or its thread was last seen. */
+static inline uint64_t made_zone_end(const struct zone_program *p, const struct made_zone *zone)
+{
+    return zone->end ? zone->end : p->last[zone->thread];
+}
+
+/* The time of the open zone that is directly inside this open one; 0 if there is none. */
+static inline uint64_t made_open_child(const struct zone_program *p, size_t index)
+{
+    for (size_t i = index + 1; i < p->count; i++) {
+        if (p->zones[i].parent == index && p->zones[i].end == 0)
+            return p->last[p->zones[i].thread] - p->zones[i].start;
+    }
+    return 0;
+}
+
 static inline void made_list_open(void *context, struct trace_writer *writer)
 {
     struct zone_program *p = context;
     for (size_t i = 0; i < p->count; i++) {
         const struct made_zone *zone = &p->zones[i];
-        struct trace_open_zone open = {p->tracks[zone->thread], zone->depth, zone->start,
-                                       p->names[zone->name]};
-        if (zone->end == 0)
-            trace_writer_open_zone(writer, &open);
+        struct trace_open_zone open = {.track = p->tracks[zone->thread],
+                                       .depth = zone->depth,
+                                       .start = zone->start,
+                                       .seen = p->last[zone->thread],
+                                       .child = zone->child,
+                                       .name = p->names[zone->name]};
+        if (zone->end != 0)
+            continue;
+        open.child += made_open_child(p, i);
+        trace_writer_open_zone(writer, &open);
     }
 }
 
@@ -104,6 +127,7 @@ static inline void made_thread(struct zone_program *p, unsigned thread, size_t c
         } else {
             open = made_end(p, sink, open, now);
         }
+        p->last[thread] = now;
         if (begun % 4096 == 0)
             trace_writer_tick(p->writer, now, NULL);
     }

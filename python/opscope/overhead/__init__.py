@@ -10,12 +10,19 @@ A provider is an object with
 
 A file of yours needs none of this: see overhead/module.py, or docs/overhead.md."""
 
-import importlib
-import os
+import importlib.util
+import sys
+
+PACKAGES = ("torch", "numpy", "ttnn")
 
 
 class Unavailable(Exception):
-    """The provider cannot work here; the text says why."""
+    """The provider cannot work here; the text says why. `is_missing`: this interpreter lacks the package, another may
+    have it."""
+
+    def __init__(self, text, is_missing=False):
+        super().__init__(text)
+        self.is_missing = is_missing
 
 
 class CannotCall(Exception):
@@ -53,11 +60,25 @@ def first_line(error):
     return ("%s: %s" % (kind, line) if line else kind)[:300]
 
 
+def check_package(ops):
+    """Says so early when this interpreter lacks the package: then nothing else about it matters."""
+    if ops in PACKAGES and importlib.util.find_spec(ops) is None:
+        raise Unavailable("%s has no %s" % (sys.executable, ops), is_missing=True)
+
+
+def import_package(name):
+    """The package whose ops are measured."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise Unavailable("%s cannot be imported: %s" % (name, first_line(error))) from error
+
+
 def load(ops, settings):
     """The provider of that name, or of that file."""
-    if ops in ("torch", "numpy", "ttnn"):
+    if ops in PACKAGES:
         return importlib.import_module("opscope.overhead." + ops).Provider(settings)
-    if ops.endswith(".py") or os.path.sep in ops:
+    if ops.endswith(".py"):
         from opscope.overhead import module
 
         return module.Provider(settings, ops)

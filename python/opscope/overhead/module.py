@@ -30,7 +30,7 @@ KEYS = {"name", "call", "inputs", "kwargs", "group", "synchronize", "reason"}
 
 
 def load_file(path):
-    if not os.path.exists(path):
+    if not os.path.isfile(path):
         raise Unavailable("%s: no such file" % path)
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)

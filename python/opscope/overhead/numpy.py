@@ -2,7 +2,7 @@
 """The ops of NumPy: its universal functions, by their number of inputs, and the functions of its namespace that
 compute, reduce and reshape arrays."""
 
-from opscope.overhead import CannotCall, Op, Unavailable, first_line, shape_text
+from opscope.overhead import CannotCall, Op, Unavailable, first_line, import_package, shape_text
 
 SHAPE = (32, 32)
 
@@ -31,10 +31,7 @@ class Provider:
     name = "numpy"
 
     def __init__(self, settings):
-        try:
-            import numpy
-        except ImportError as error:
-            raise Unavailable("numpy cannot be imported: %s" % first_line(error)) from error
+        numpy = import_package("numpy")
         if settings.device not in (None, "cpu"):
             raise Unavailable("numpy has no device %s" % settings.device)
         if settings.layout not in (None, "C", "F"):

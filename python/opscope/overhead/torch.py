@@ -9,7 +9,7 @@ GPU calls return early, and the shape is the one of the reference measurements o
 import ctypes
 import os
 
-from opscope.overhead import CannotCall, Op, Unavailable, first_line, shape_text
+from opscope.overhead import CannotCall, Op, Unavailable, first_line, import_package, shape_text
 
 CPU_SHAPE = (1, 4, 8, 8)
 DEVICE_SHAPE = (1, 4, 1024, 1024)
@@ -456,14 +456,21 @@ def group_of(name, schemas):
     return ("creation", "unary", "binary", "ternary")[count]
 
 
+def what_to_build(package):
+    """What the user does to have the observer of this torch, which needs its C++ headers."""
+    header = os.path.join("include", "ATen", "record_function.h")
+    if os.path.exists(os.path.join(package, header)):
+        return "configure opscope with -DOPSCOPE_TORCH=%s and build it" % package
+    if os.path.exists(os.path.join("/usr", header)):
+        return "they are installed now, so configure and build opscope again"
+    return "install libtorch-dev, then configure and build opscope again"
+
+
 class Provider:
     name = "torch"
 
     def __init__(self, settings):
-        try:
-            import torch
-        except ImportError as error:
-            raise Unavailable("torch cannot be imported: %s" % first_line(error)) from error
+        torch = import_package("torch")
         self.torch = torch
         self.version = str(torch.__version__)
         device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -492,8 +499,8 @@ class Provider:
         path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "libopscope_torch-%s.so" % release)
         if not os.path.exists(path):
             raise Unavailable(
-                "native times of torch %s are not to be had: opscope was built without the headers of that torch"
-                " (Debian: libtorch-dev; else configure with -DOPSCOPE_TORCH=FOLDER)" % release
+                "--trace: opscope was built without the C++ headers of torch %s: %s"
+                % (release, what_to_build(os.path.dirname(self.torch.__file__)))
             )
         self.observer = ctypes.CDLL(path)
         self.observer.opscope_torch_start()

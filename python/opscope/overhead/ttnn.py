@@ -15,7 +15,7 @@ memory), !complex (tensors are complex)."""
 import ast
 import os
 
-from opscope.overhead import CannotCall, Op, Unavailable, first_line, shape_text
+from opscope.overhead import CannotCall, Op, Unavailable, first_line, import_package, shape_text
 
 SHAPE = (1, 4, 1024, 1024)
 TILE = 32
@@ -182,10 +182,7 @@ class Provider:
     name = "ttnn"
 
     def __init__(self, settings):
-        try:
-            import ttnn
-        except ImportError as error:
-            raise Unavailable("ttnn cannot be imported: %s" % first_line(error)) from error
+        ttnn = import_package("ttnn")
         if os.environ.get("TT_METAL_SLOW_DISPATCH_MODE"):
             raise Unavailable("TT_METAL_SLOW_DISPATCH_MODE is set: host overhead is measured with fast dispatch")
         self.ttnn = ttnn

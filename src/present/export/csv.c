@@ -3,7 +3,8 @@
  *
  * Rows stand in the order of the file: by block, in it by track and depth, then by time. Sorting is what the
  * reader of a CSV does anyway. Times are ns since the start of the trace. What is not known is empty: the
- * duration of a zone that never ended, the pid of an unknown process. */
+ * pid of an unknown process. A zone that never ended has the time until its thread was last seen, and 1 in the
+ * column "open". */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -210,6 +211,7 @@ static int put_zone_group(struct csv *csv, const struct zone_rows_group *group, 
                      rows->duration[row] > rows->child[row] ? rows->duration[row] - rows->child[row] : 0);
         put_unsigned(csv, group->depth);
         put_extras(csv, extra_count ? rows->extras + *position : NULL, extra_count);
+        put_nothing(csv);
         csv->job->counts->zones++;
         result = end_row(csv);
     }
@@ -222,15 +224,16 @@ static int put_open_zones(struct csv *csv)
     const struct trace_open_zone *open = trace_get_open_zones(csv->job->trace, &count);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        uint64_t start_ns = export_host_ns(csv->job, open[i].track, open[i].start);
-        if (!export_wants_zone(csv->job, open[i].track, open[i].name, start_ns, UINT64_MAX))
+        if (!export_wants_zone(csv->job, open[i].track, open[i].name, open[i].start, open[i].seen))
             continue;
         put_zone_head(csv, open[i].name, open[i].track);
-        put_time(csv, start_ns);
-        put_nothing(csv);
-        put_nothing(csv);
+        uint64_t duration = open[i].seen - open[i].start;
+        put_time(csv, open[i].start);
+        put_unsigned(csv, duration);
+        put_unsigned(csv, duration > open[i].child ? duration - open[i].child : 0);
         put_unsigned(csv, open[i].depth);
         put_extras(csv, NULL, 0);
+        put_unsigned(csv, 1);
         csv->job->counts->open_zones++;
         result = end_row(csv);
     }
@@ -453,7 +456,7 @@ static const struct {
     export_rows_fn visit;
 } kinds[] = {
     [EXPORT_ROWS_ZONES] =
-        {"name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value",
+        {"name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value,open",
          TRACE_BLOCK_ZONES, NULL},
     [EXPORT_ROWS_MESSAGES] = {"kind,header,text,process,pid,thread,tid,time_ns", TRACE_BLOCK_POINTS,
                               visit_points},

@@ -136,7 +136,7 @@ static int visit_ops(void *context, const struct trace_rows *rows)
         struct export_span span = {
             .start_ns = op->start_ns, .end_ns = op->end_ns, .is_open = op->end_ns == 0};
         if (span.is_open)
-            span.end_ns = export_open_end_ns(job, op->track);
+            span.end_ns = trace_track_seen_ns(job->trace, op->track);
         keep_span(loop, &count, op->track, op->name, span, i);
     }
     sort_spans(loop, count);

@@ -131,12 +131,6 @@ uint64_t export_relative_ns(const struct export_job *job, uint64_t host_ns)
     return host_ns > job->info->start_ns ? host_ns - job->info->start_ns : 0;
 }
 
-uint64_t export_open_end_ns(const struct export_job *job, uint32_t track)
-{
-    const struct trace_process *process = trace_get_process(job->trace, export_track_process(job, track));
-    return process && process->end_ns ? process->end_ns : job->info->end_ns;
-}
-
 bool export_is_host_track(const struct trace_track *track)
 {
     return track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK;

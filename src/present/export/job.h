@@ -40,8 +40,6 @@ uint32_t export_track_process(const struct export_job *job, uint32_t track);
 uint64_t export_host_ns(const struct export_job *job, uint32_t track, uint64_t time);
 /* ns since the start of the trace; 0 for what is said to be earlier. */
 uint64_t export_relative_ns(const struct export_job *job, uint64_t host_ns);
-/* When what is still open on this track is taken to end: with its process, else with the trace. */
-uint64_t export_open_end_ns(const struct export_job *job, uint32_t track);
 
 bool export_is_host_track(const struct trace_track *track); /* a thread or task, not something on a device */
 /* The track above, or TRACE_NONE; also where a damaged file has parents in a circle. */

@@ -312,8 +312,8 @@ static int hold_open_zones(struct order *order)
             continue;
         struct track_state *state = &order->tracks[open[i].track];
         struct export_zone zone = {
-            .start_ns = export_host_ns(order->job, open[i].track, open[i].start),
-            .end_ns = export_open_end_ns(order->job, open[i].track),
+            .start_ns = open[i].start,
+            .end_ns = open[i].seen,
             .track = open[i].track,
             .name = open[i].name,
             .depth = open[i].depth,
@@ -322,7 +322,6 @@ static int hold_open_zones(struct order *order)
             .is_open = true,
         };
         zone.end_ns = state->hi > zone.end_ns ? state->hi : zone.end_ns;
-        zone.end_ns = zone.start_ns > zone.end_ns ? zone.start_ns : zone.end_ns;
         int result = wants(order, &zone) ? heap_push(order, &state->waiting, &zone) : 0;
         if (result != 0)
             return result;

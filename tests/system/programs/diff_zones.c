@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zones of two versions of a program, told by the argument: "slow part" takes 1 ms in version 1 and 15 ms in version 2,
+/* Zones of two versions of a program, told by the argument: "slow part" takes 1 ms in version 1 and 40 ms in version 2,
  * "old part" is in version 1 alone, "new part" in version 2. The times are so far apart that no load brings their
  * medians near each other. */
 #include <stdlib.h>
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
         OPSCOPE_ZONE("step");
         {
             OPSCOPE_ZONE("slow part");
-            sleep_ms(version == 1 ? 1 : 15);
+            sleep_ms(version == 1 ? 1 : 40);
         }
         if (version == 1) {
             OPSCOPE_ZONE("old part");

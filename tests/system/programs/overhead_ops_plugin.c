@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "opscope/opscope.h"
@@ -63,6 +64,18 @@ static int call_grows(void *context)
     static unsigned calls;
     (void)context;
     work(10 * ++calls);
+    return 0;
+}
+
+// Takes 5 ms of the CPU, and so the longer the more others want it.
+static int call_spins(void *context)
+{
+    struct timespec begin, now;
+    (void)context;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 5000000);
     return 0;
 }
 
@@ -133,11 +146,22 @@ static int call_greedy(void *context)
 // --- work that goes on after the call ---
 
 static atomic_uint jobs;
+static uint64_t first_ns;            // when the first call of the burst was made
+static _Atomic(uint64_t) waiting_ns; // how long its jobs go on once they are waited for; 0: nobody waits yet
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static void *run_job(void *unused)
 {
     (void)unused;
-    usleep(100000); // longer than the calls of a burst can be held up
+    while (!atomic_load(&waiting_ns))
+        usleep(1000);
+    usleep((useconds_t)(atomic_load(&waiting_ns) / 1000));
     atomic_fetch_sub(&jobs, 1);
     return NULL;
 }
@@ -146,14 +170,20 @@ static int call_early(void *context)
 {
     pthread_t thread;
     (void)context;
-    atomic_fetch_add(&jobs, 1);
+    if (atomic_fetch_add(&jobs, 1) == 0) {
+        atomic_store(&waiting_ns, 0);
+        first_ns = now_ns();
+    }
     int failed = pthread_create(&thread, NULL, run_job, NULL);
     return failed ? failed : pthread_detach(thread);
 }
 
+// Takes as long again as the calls did, however busy the machine is.
 static int wait_for_jobs(void *context)
 {
     (void)context;
+    if (atomic_load(&jobs))
+        atomic_store(&waiting_ns, now_ns() - first_ns + 1000000);
     while (atomic_load(&jobs))
         usleep(50);
     return 0;
@@ -164,6 +194,7 @@ static const struct opscope_overhead_op ops[] = {
     {.name = "good.work", .group = "good", .call = call_work},
     {.name = "good.plain", .group = "good", .call = call_plain},
     {.name = "good.prints", .group = "loud", .call = call_prints},
+    {.name = "long.spins", .group = "long", .call = call_spins},
     {.name = "uneven.grows", .group = "uneven", .call = call_grows},
     {.name = "inputs.shape",
      .group = "inputs",
