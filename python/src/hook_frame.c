@@ -312,7 +312,8 @@ __attribute__((noinline)) static PyObject *evaluated(PyObject *result, uint32_t 
         return result;
     }
     t->depth = depth;
-    if (UNLIKELY(!fast_end(recorder_cursor))) /* not the same after a fork */
+    struct thread_cursor *c = recorder_cursor; /* not the same after a fork */
+    if (UNLIKELY(!c || !fast_end(c)))
         opscope_zone_end_();
     return result;
 }

@@ -163,6 +163,9 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
     while (i < end) {
         uint64_t time_kind = load_word(&slots[i].time_kind), word = load_word(&slots[i].word);
         unsigned kind = (unsigned)(time_kind & 0xff);
+#ifdef DRAIN_PREFETCH_LINES
+        __builtin_prefetch(slots + i + 4 * DRAIN_PREFETCH_LINES);
+#endif
         uint64_t ns = tick_ns(&clock, time_kind >> 8);
         if (kind == RECORD_ZONE_BEGIN) {
             ns = ns > last ? ns : last;

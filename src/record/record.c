@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls that every program uses: zones, texts, signposts, counters, frames, memory, thread names.
- * opscope_zone_begin_ and opscope_zone_end_ are the hot path; see recorder.h for why they are right and
- * docs/benchmarks.md for what they cost. */
+ * opscope_zone_begin_ and opscope_zone_end_ are the hot path; see fast.h for why they are right and docs/benchmarks.md
+ * for what they cost. */
 #include <string.h>
 
 #include "record/recorder.h"
@@ -16,8 +16,9 @@ static inline uint64_t id_payload(uint32_t id, uint32_t payload)
     return (uint64_t)payload << 32 | id;
 }
 
-__attribute__((always_inline)) static inline int begin(struct thread_cursor *c, unsigned kind, uint32_t id,
-                                                       uint32_t colour)
+/* Everything that fast_begin leaves. */
+__attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigned kind, uint32_t id,
+                                                uint32_t colour)
 {
     if (UNLIKELY(c->skip)) {
         c->skip++;
@@ -40,11 +41,6 @@ __attribute__((always_inline)) static inline int begin(struct thread_cursor *c, 
     return 1;
 }
 
-static int zone_begin(struct thread_cursor *c, uint32_t id, uint32_t colour)
-{
-    return begin(c, RECORD_ZONE_BEGIN, id, colour);
-}
-
 __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
 {
     struct thread_cursor *c = cursor_of_thread();
@@ -53,7 +49,7 @@ __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
         return 0;
     }
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-    return zone_begin(c, id ? id : names_site(site), 0);
+    return begin_slow(c, RECORD_ZONE_BEGIN, id ? id : names_site(site), 0);
 }
 
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
@@ -62,7 +58,7 @@ OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (UNLIKELY(!c || !id))
         return zone_begin_first(site);
-    return zone_begin(c, id, 0);
+    return LIKELY(fast_begin(c, id)) ? 1 : begin_slow(c, RECORD_ZONE_BEGIN, id, 0);
 }
 
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour)
@@ -70,7 +66,7 @@ OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint3
     struct thread_cursor *c = cursor_of_thread();
     if (!c)
         cursor_lose_zone(NULL);
-    return c ? zone_begin(c, names_text(name, length), colour) : 0;
+    return c ? begin_slow(c, RECORD_ZONE_BEGIN, names_text(name, length), colour) : 0;
 }
 
 OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number)
@@ -87,19 +83,16 @@ OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t nu
         .pieces = {{name, length < SESSION_MAX_NAME_BYTES ? length : SESSION_MAX_NAME_BYTES}},
         .piece_count = 1,
     };
-    return begin(c, RECORD_TASK_BEGIN, names_intern(&d), 0);
+    return begin_slow(c, RECORD_TASK_BEGIN, names_intern(&d), 0);
 }
 
-OPSCOPE_API void opscope_zone_end_(void)
+__attribute__((noinline)) static void end_slow(struct thread_cursor *c)
 {
-    struct thread_cursor *c = recorder_cursor;
-    if (UNLIKELY(!c))
-        return;
-    if (UNLIKELY(c->skip)) {
+    if (c->skip) {
         c->skip--;
         return;
     }
-    if (UNLIKELY(c->depth == 0)) /* begun before the session, or before the fork */
+    if (c->depth == 0) /* begun before the session, or before the fork */
         return;
     c->nest++;
     uint32_t index = cursor_advance(&c->index, 1);
@@ -116,6 +109,13 @@ OPSCOPE_API void opscope_zone_end_(void)
     slot->time_kind = now_kind(c, RECORD_ZONE_END);
     slot->word = 0;
     cursor_publish(c);
+}
+
+OPSCOPE_API void opscope_zone_end_(void)
+{
+    struct thread_cursor *c = recorder_cursor;
+    if (LIKELY(c) && UNLIKELY(!fast_end(c)))
+        end_slow(c);
 }
 
 /* A record of `count` slots behind its head. */
