@@ -279,6 +279,7 @@ static const struct command_option result_options[] = {
      .argument = "FILE",
      .offset = FIELD(junit),
      .is_file = true,
+     .is_output = true,
      .help = "Also write the results as JUnit XML, which CI systems show."},
     {0},
 };

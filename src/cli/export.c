@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -84,13 +83,6 @@ static char *default_path(const char *trace_path, enum export_format format)
     return path;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-    return a && b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 /* Checks what the tables cannot, and settles format and output. COMMAND_CONTINUE, or the exit status. */
 static int settle(const struct command *command, struct export_command_options *options, const char *path,
                   char **made_path)
@@ -119,8 +111,6 @@ static int settle(const struct command *command, struct export_command_options *
             options->output.output = *made_path;
         }
     }
-    if (is_same_file(options->output.output, path))
-        return command_usage_error(command, "%s is the trace itself", path);
     return COMMAND_CONTINUE;
 }
 

@@ -56,6 +56,7 @@ static const struct command_option import_options[] = {
      .argument = "FILE",
      .offset = OPTION_FIELD(struct import_options, output),
      .is_file = true,
+     .is_output = true,
      .help = "The trace to write; it appears only when it is whole."},
     {.name = "device-source",
      .type = OPTION_CHOICE,
@@ -85,7 +86,7 @@ static const struct command_argument import_arguments[] = {
 
 static const struct command_example examples[] = {
     {"opscope import tenstorrent generated/profiler -o run.opscope", "A run's logs as one trace."},
-    {"opscope ops run.opscope --csv ops.csv", "Its op table, as the vendor's tool writes it."},
+    {"opscope ops run.opscope --csv=ops.csv", "Its op table, as the vendor's tool writes it."},
     {0},
 };
 

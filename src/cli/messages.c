@@ -111,12 +111,8 @@ static const struct command_option messages_options[] = {
      .offset = OPTION_FIELD(struct messages_options, kind),
      .choices = kind_choices,
      .help = "Only this kind of record."},
-    {.name = "limit",
-     .type = OPTION_NUMBER,
-     .argument = "N",
-     .offset = OPTION_FIELD(struct messages_options, limit),
-     .min = 1,
-     .help = "Only the first N."},
+    OPTION_TOP(OPTION_FIELD(struct messages_options, limit), "Only the first N rows."),
+    OPTION_LIMIT(OPTION_FIELD(struct messages_options, limit)),
     {0},
 };
 

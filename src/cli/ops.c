@@ -185,29 +185,6 @@ static int run_trace(const struct command *command, const char *path, const stru
     return view_close(&view, EXIT_OK);
 }
 
-/* `--csv OUT` is `--csv -o OUT`: of two arguments, the one right behind --csv is the output. */
-static const char *find_csv_output(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--csv") == 0 && (argv[i + 1][0] != '-' || argv[i + 1][1] == 0))
-            return argv[i + 1];
-    }
-    return NULL;
-}
-
-static int take_output(const struct command *command, struct ops_options *options,
-                       const struct command_line *line, const char *csv_output, const char **path)
-{
-    *path = line->values[0];
-    if (line->count < 2)
-        return COMMAND_CONTINUE;
-    if (!csv_output || options->output.output || line->count > 2)
-        return command_usage_error(command, "one FILE is expected, not %d arguments", line->count);
-    *path = line->values[0] == csv_output ? line->values[1] : line->values[0];
-    options->output.output = csv_output;
-    return COMMAND_CONTINUE;
-}
-
 /* Filters that need a trace's processes, threads and times. */
 static bool has_trace_filters(const struct trace_filter_options *filter)
 {
@@ -219,12 +196,10 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct ops_options options = {0};
     struct command_line line;
-    const char *path, *csv_output = find_csv_output(argc, argv);
     int status = command_parse(command, argc, argv, &options, &line);
-    if (status == COMMAND_CONTINUE)
-        status = take_output(command, &options, &line, csv_output, &path);
     if (status != COMMAND_CONTINUE)
         return status;
+    const char *path = line.values[0];
     if (options.output.csv && options.output.json)
         return command_usage_error(command, "--json and --csv exclude each other");
     bool is_source = ops_rows_is_source(path);
@@ -245,12 +220,8 @@ static const char *const column_sets[] = {"tt", "v1", "compact", "all", NULL};
 static const char *const device_sources[] = {"auto", "report", "log", NULL};
 
 static const struct command_option ops_options[] = {
-    {.name = "limit",
-     .type = OPTION_NUMBER,
-     .argument = "N",
-     .offset = OPTION_FIELD(struct ops_options, limit),
-     .min = 1,
-     .help = "Only the first N."},
+    OPTION_TOP(OPTION_FIELD(struct ops_options, limit), "Only the first N rows."),
+    OPTION_LIMIT(OPTION_FIELD(struct ops_options, limit)),
     {.name = "columns",
      .type = OPTION_TEXT,
      .argument = "SET|NAME,...",
@@ -292,14 +263,13 @@ static const struct command_argument ops_arguments[] = {
     {.name = "FILE",
      .kind = ARGUMENT_TRACE,
      .help = "A trace, a folder of logs, a device log, or an ops CSV; - is a trace on standard input."},
-    {.name = "OUT", .kind = ARGUMENT_FILE, .is_optional = true, .help = "Behind --csv: the file to write."},
     {0},
 };
 
 static const struct command_example examples[] = {
     {"opscope ops t.opscope", "Every op with its host and device time."},
-    {"opscope ops t.opscope --name 'matmul*' --csv -o ops.csv", "The matrix multiplications, as a file."},
-    {"opscope ops generated/profiler --csv ops.csv",
+    {"opscope ops t.opscope --name 'matmul*' --csv=ops.csv", "The matrix multiplications, as a file."},
+    {"opscope ops generated/profiler --csv=ops.csv",
      "The op table of a Tenstorrent run, as its own tool writes it."},
     {0},
 };
@@ -308,7 +278,7 @@ const struct command command_ops = {
     .name = "ops",
     .group = COMMAND_GROUP_LOOK,
     .summary = "List accelerator ops with their host and device times",
-    .usage = (const char *const[]){"[options] FILE", "[options] FILE --csv OUT", NULL},
+    .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
         "One row for each call of an accelerator operation, in the order of their host start: the time the "
         "call took on the host, how often it ran on a device (none, one, or many with replay or several "
@@ -324,6 +294,7 @@ const struct command command_ops = {
                 {&filter_option_table, OPTION_FIELD(struct ops_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct ops_options, output)}},
     .arguments = ops_arguments,
+    .takes_csv_word = true,
     .exits = view_exits,
     .examples = examples,
     .see_also = (const char *const[]){"zones", "info", NULL},

@@ -374,23 +374,37 @@ static int write_table(struct ops_output *o, struct error *err)
     return result;
 }
 
-bool ops_rows_is_source(const char *path)
+/* What the beginning of a file says; the ending of its name alone says no more than "perhaps". */
+enum source_guess { SOURCE_NOT, SOURCE_PERHAPS, SOURCE_SURE };
+
+static enum source_guess guess_source(const char *path)
 {
     char begin[8192];
     size_t length = strlen(path);
     if (strcmp(path, "-") == 0)
-        return false;
+        return SOURCE_NOT;
     if (tt_is_source(path))
-        return true;
+        return SOURCE_SURE;
     FILE *file = fopen(path, "re");
     if (!file)
-        return false; /* the trace reader says why */
+        return SOURCE_NOT; /* the trace reader says why */
     size_t n = fread(begin, 1, sizeof begin, file);
     fclose(file);
     if (n >= 8 && memcmp(begin, "OPSCOPE\n", 8) == 0)
-        return false;
-    return (length > 4 && strcasecmp(path + length - 4, ".csv") == 0) || memmem(begin, n, "OP CODE", 7) ||
-           memmem(begin, n, "GLOBAL CALL COUNT", 17);
+        return SOURCE_NOT;
+    if (memmem(begin, n, "OP CODE", 7) || memmem(begin, n, "GLOBAL CALL COUNT", 17))
+        return SOURCE_SURE;
+    return length > 4 && strcasecmp(path + length - 4, ".csv") == 0 ? SOURCE_PERHAPS : SOURCE_NOT;
+}
+
+bool ops_rows_is_source(const char *path)
+{
+    return guess_source(path) != SOURCE_NOT;
+}
+
+bool ops_rows_is_surely_source(const char *path)
+{
+    return guess_source(path) == SOURCE_SURE;
 }
 
 static int open_rows(struct ops_output *o, const char *path, struct error *err)

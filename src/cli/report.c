@@ -7,6 +7,7 @@
 
 #include "cli/command/command.h"
 #include "cli/machine_files.h"
+#include "cli/ops_rows.h"
 #include "cli/report_load.h"
 #include "cli/report_view.h"
 #include "text/utf8.h"
@@ -17,11 +18,11 @@ static int check_options(const struct command *command, const struct report_opti
     if (options->compat && strcmp(options->compat, "1.2.4") != 0)
         return command_usage_error(command, "--compat %s: 1.2.4 is the version that can be reproduced",
                                    options->compat);
-    if (options->compat && (options->html || options->json))
+    if (options->compat && (options->html || options->output.json))
         return command_usage_error(command, "--compat writes text and CSV: no --html, no --json");
     if (options->compat && options->group_by > PERF_BY_CATEGORY)
         return command_usage_error(command, "--compat 1.2.4 groups by op, memory or category");
-    if (options->json && options->csv)
+    if (options->output.json && options->output.csv)
         return command_usage_error(command, "--csv and --json exclude each other");
     return COMMAND_CONTINUE;
 }
@@ -94,6 +95,8 @@ static int run(const struct command *command, int argc, char **argv)
     struct perf perf;
     struct error err = {0};
     int status = command_parse(command, argc, argv, &options, &line);
+    if (options.no_color)
+        options.output.color = OUTPUT_COLOR_NEVER;
     if (status == COMMAND_CONTINUE)
         status = check_options(command, &options);
     if (status != COMMAND_CONTINUE)
@@ -220,12 +223,7 @@ static const struct command_option show_options[] = {
      .help =
          "What the grouped report sums over; memory is the op with where its first input lies, layer the module "
          "path: the column MODULE PATH, or the attribute module of a recorded op."},
-    {.name = "top",
-     .type = OPTION_NUMBER,
-     .argument = "N",
-     .offset = FIELD(top),
-     .min = 1,
-     .help = "Only the N ops that take most time, and N lines of groups and advice."},
+    OPTION_TOP(FIELD(top), "Only the N ops that take most time, and N lines of groups and advice."),
     {.name = "min-percentage",
      .type = OPTION_PERCENT,
      .argument = "P",
@@ -247,52 +245,31 @@ static const struct command_option show_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(raw_op_codes),
      .help = "Add a column with the op codes as recorded to the CSV."},
-    {.name = "wide",
-     .letter = 'w',
-     .type = OPTION_FLAG,
-     .offset = FIELD(wide),
-     .help = "Show all columns and whole "
-             "texts, however narrow the "
-             "terminal."},
-    {.name = "color", .type = OPTION_FLAG, .offset = FIELD(color), .help = "Use colours, also into a pipe."},
     {.name = "no-color",
      .type = OPTION_FLAG,
      .offset = FIELD(no_color),
-     .help = "Use no colours; wins over --color."},
+     .is_hidden = true,
+     .help = "The same as --color=never."},
     {0},
 };
 
+static const char *const group_endings[] = {".csv", ".svg", NULL};
+
 static const struct command_option file_options[] = {
-    {.name = "csv",
-     .type = OPTION_TEXT,
-     .argument = "FILE",
-     .offset = FIELD(csv),
-     .is_file = true,
-     .help =
-         "Write the op table to FILE as CSV instead of showing it, with what the advice says of each op, and the "
-         "groups beside it as FILE_stacked.csv and .svg; - is standard output."},
-    {.name = "json",
-     .type = OPTION_FLAG,
-     .offset = FIELD(json),
-     .help = "Write everything as JSON with exact numbers."},
     {.name = "html",
      .type = OPTION_TEXT,
      .argument = "FILE",
      .offset = FIELD(html),
      .is_file = true,
+     .is_output = true,
      .help = "Also write one self-contained page: table, groups, roofline plot, advice."},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_TEXT,
-     .argument = "FILE",
-     .offset = FIELD(output),
-     .is_file = true,
-     .help = "Write what would go to standard output to FILE, which appears only when it is whole."},
     {.name = "summary-file",
      .type = OPTION_TEXT,
      .argument = "BASE",
      .offset = FIELD(summary_file),
      .is_file = true,
+     .is_output = true,
+     .endings = group_endings,
      .help = "Write the grouped report to BASE.csv and BASE.svg."},
     {.name = "stacked-csv",
      .type = OPTION_TEXT,
@@ -300,6 +277,8 @@ static const struct command_option file_options[] = {
      .offset = FIELD(stacked_csv),
      .is_hidden = true,
      .is_file = true,
+     .is_output = true,
+     .endings = group_endings,
      .help = "The older name of --summary-file."},
     {.name = "classic-colors",
      .type = OPTION_FLAG,
@@ -311,7 +290,7 @@ static const struct command_option file_options[] = {
 static const struct option_table window_table = {"Which ops", window_options};
 static const struct option_table model_table = {"Measured against", model_options};
 static const struct option_table show_table = {"What is shown", show_options};
-static const struct option_table file_table = {"Output", file_options};
+static const struct option_table file_table = {"Files", file_options};
 
 static const struct command_argument arguments[] = {
     {.name = "FILE",
@@ -325,7 +304,7 @@ static const struct command_example examples[] = {
     {"opscope report ops_perf_results.csv", "Table, groups and ranked advice."},
     {"opscope report run/ --html report.html --top 20", "A log folder, as a page and the 20 longest ops."},
     {"opscope report a.csv b.csv --group-by category", "Two hosts of one run, grouped by category."},
-    {"opscope report ops.csv --compat 1.2.4 --csv table.csv", "The very numbers of tt-perf-report 1.2.4."},
+    {"opscope report ops.csv --compat 1.2.4 --csv=table.csv", "The very numbers of tt-perf-report 1.2.4."},
     {0},
 };
 
@@ -354,9 +333,19 @@ const struct command command_report = {
         "On a narrow terminal columns are left out in this order: call, model, ideal time, overlap, sub-device, link, "
         "TFLOPs, GB/s, device, math, available cores, cores, FLOPs, DRAM; --wide shows all.\n"
         "\n"
-        "Cells that hold no usable number count as missing; each kind of damage is told once on standard error, with "
-        "file, line and column of the first.",
-    .options = {{&window_table, 0}, {&model_table, 0}, {&show_table, 0}, {&file_table, 0}},
+        "--csv writes the op table, with what the advice says of each op; with --csv=FILE the groups go to "
+        "FILE_stacked.csv and FILE_stacked.svg beside it. `--csv FILE` is understood, too, where FILE cannot be one "
+        "to read.\n"
+        "\n"
+        "Cells that hold no usable number count as missing; each kind of damage is reported once on standard error, "
+        "with file, line and column of the first.",
+    .options = {{&window_table, 0},
+                {&model_table, 0},
+                {&show_table, 0},
+                {&file_table, 0},
+                {&output_option_table, FIELD(output)}},
+    .takes_csv_word = true,
+    .is_source = ops_rows_is_surely_source,
     .arguments = arguments,
     .exits = exits,
     .examples = examples,

@@ -9,7 +9,7 @@
 static struct perf_compat_look look_of(const struct report_options *options, FILE *out)
 {
     return (struct perf_compat_look){
-        .is_coloured = !options->no_color && (options->color || output_may_colour(out, OUTPUT_COLOR_AUTO)),
+        .is_coloured = output_may_colour(out, options->output.color),
         .has_advice = !options->no_advice,
         .has_raw_op_codes = options->raw_op_codes,
         .min_percent = options->min_percentage,
@@ -43,16 +43,16 @@ static int write_text(const struct perf *perf, const struct report_options *opti
 int report_show_compat(const struct perf *perf, const struct report_options *options, struct error *err)
 {
     int status = 0;
-    if (options->csv)
-        status = report_write_file(options->csv, write_ops_csv, perf, options, err);
+    if (options->output.csv)
+        status = report_write_file(options->output.output, write_ops_csv, perf, options, err);
     if (status)
         return status;
     if (perf->count == 0) {
         fprintf(stderr, "opscope report: no ops are left to show\n");
         return 0;
     }
-    if (!options->csv)
-        status = report_write_file(options->output, write_text, perf, options, err);
+    if (!options->output.csv)
+        status = report_write_file(options->output.output, write_text, perf, options, err);
     if (!status && perf->group_count)
         status = report_write_groups(perf, options, write_groups_csv, err);
     else if (!status && report_has_groups(options))

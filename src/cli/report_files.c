@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output_path.h"
 #include "present/output.h"
 #include "present/report/svg.h"
 
@@ -13,7 +14,14 @@ int report_write_file(const char *path, report_writer *write, const struct perf 
 {
     struct output output;
     struct output_options wanted = {.output = path, .wide = true};
-    int status = output_open(&output, &wanted, err);
+    /* The names that the options spell out were compared before; not those made from them (FILE_stacked.csv). */
+    int status = 0;
+    for (size_t i = 0; path && i < perf->file_count && !status; i++) {
+        const char *input = perf_text(perf, perf->paths[i]);
+        status = output_path_check(path, &input, 1, NULL, err);
+    }
+    if (!status)
+        status = output_open(&output, &wanted, err);
     if (status)
         return status;
     status = write(perf, options, output.stream, err);
@@ -58,8 +66,8 @@ int report_write_groups(const struct perf *perf, const struct report_options *op
         return 0;
     if (given)
         base = strdup(given);
-    else if (options->csv && strcmp(options->csv, "-") != 0)
-        base = stacked_base(options->csv);
+    else if (options->output.csv && options->output.output && strcmp(options->output.output, "-") != 0)
+        base = stacked_base(options->output.output);
     else
         return 0;
     size_t size = base ? strlen(base) + 5 : 0;

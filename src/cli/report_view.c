@@ -223,7 +223,7 @@ static int fill_report(const struct perf *perf, const struct report_options *opt
         report_heading(report, "Performance report: %s, %.0f cores, %.0f GB/s", perf->machine->title,
                        perf->worker_cores, perf->machine->dram_gb_s);
     }
-    if (!options->csv) {
+    if (!options->output.csv) {
         int status = add_ops(perf, options, report, err);
         if (status)
             return status;
@@ -244,15 +244,7 @@ static int show_text(const struct perf *perf, const struct report_options *optio
 {
     struct output output;
     struct report report;
-    struct output_options wanted = {
-        .output = options->output,
-        .json = options->json,
-        .wide = options->wide,
-        .color = options->no_color ? OUTPUT_COLOR_NEVER
-                 : options->color  ? OUTPUT_COLOR_ALWAYS
-                                   : OUTPUT_COLOR_AUTO,
-    };
-    int status = output_open(&output, &wanted, err);
+    int status = output_open(&output, &options->output, err);
     if (status)
         return status;
     report_begin(&report, &output, "report");
@@ -270,17 +262,17 @@ static int show_text(const struct perf *perf, const struct report_options *optio
 int report_show(const struct perf *perf, const struct report_options *options, struct error *err)
 {
     int status = 0;
-    if (options->csv)
-        status = report_write_file(options->csv, write_ops_csv, perf, options, err);
+    if (options->output.csv)
+        status = report_write_file(options->output.output, write_ops_csv, perf, options, err);
     if (!status && options->html)
         status = report_write_file(options->html, write_html, perf, options, err);
     if (!status && perf->group_count)
         status = report_write_groups(perf, options, write_groups_csv, err);
     if (status)
         return status;
-    if (perf->count == 0 && !options->json) {
+    if (perf->count == 0 && !options->output.json) {
         fprintf(stderr, "opscope report: no ops are left to show\n");
         return 0;
     }
-    return options->csv ? 0 : show_text(perf, options, err);
+    return options->output.csv ? 0 : show_text(perf, options, err);
 }

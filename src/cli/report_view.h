@@ -8,6 +8,7 @@
 
 #include "analyze/report/report.h"
 #include "base/error.h"
+#include "present/output.h"
 
 struct report_options {
     const char *start_signpost, *end_signpost, *signpost, *id_range;
@@ -19,9 +20,10 @@ struct report_options {
     unsigned group_by; /* enum perf_group_by */
     uint64_t top;
     double min_percentage;
-    bool no_advice, no_summary, no_stacked_report, no_stack_by_in0, raw_op_codes, wide, color, no_color, json;
+    bool no_advice, no_summary, no_stacked_report, no_stack_by_in0, raw_op_codes, no_color;
     bool classic_colors;
-    const char *csv, *html, *output, *summary_file, *stacked_csv;
+    const char *html, *summary_file, *stacked_csv;
+    struct output_options output;
 };
 
 int report_show(const struct perf *perf, const struct report_options *options, struct error *err);

@@ -2,13 +2,16 @@
 #include "present/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/leftovers.h"
+#include "base/output_path.h"
 
 /* A width given by hand, or 0. */
 static unsigned columns_variable(void)
@@ -38,7 +41,26 @@ bool output_may_colour(FILE *stream, unsigned color)
     return isatty(fileno(stream)) && !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0);
 }
 
-/* Opens a fresh file beside PATH; its mode is what a plain open() would have given. */
+/* Creates a file under a name that nobody has: `path` ends with XXXXXX, which is filled in. Like mkstemp, with the
+ * mode of a plain open(): the process's umask, which cannot be read without changing it, applies by itself. */
+static int create_unused(char *path)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    char *end = path + strlen(path) - 6;
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        unsigned char random[6];
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        for (size_t i = 0; i < sizeof random; i++)
+            end[i] = letters[random[i] % (sizeof letters - 1)];
+        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (descriptor >= 0 || errno != EEXIST)
+            return descriptor;
+    }
+    return -1;
+}
+
+/* Opens a new file beside PATH. */
 static int open_temporary(struct output *output, const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -46,9 +68,9 @@ static int open_temporary(struct output *output, const char *path, struct error 
     const char *name = path + folder_length;
     if (asprintf(&output->temporary_path, "%.*s.%.200s.tmp-XXXXXX", folder_length, path, name) < 0) {
         output->temporary_path = NULL;
-        return error_set_errno(err, ENOMEM, "%s", path);
+        return error_no_memory(err, path);
     }
-    int descriptor = mkstemp(output->temporary_path);
+    int descriptor = create_unused(output->temporary_path);
     if (descriptor < 0) {
         int code = errno;
         free(output->temporary_path);
@@ -56,9 +78,6 @@ static int open_temporary(struct output *output, const char *path, struct error 
         return error_set_errno(err, code, "cannot write %s", path);
     }
     output->leftover = leftover_note(output->temporary_path);
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(descriptor, 0666 & ~mask);
     output->stream = fdopen(descriptor, "w");
     if (!output->stream) {
         int code = errno;
@@ -75,12 +94,12 @@ int output_open(struct output *output, const struct output_options *options, str
         return error_set(err, EINVAL, "--json and --csv exclude each other");
     output->format = options->json ? OUTPUT_JSON : options->csv ? OUTPUT_CSV : OUTPUT_TERMINAL;
     if (options->output && strcmp(options->output, "-") != 0) {
-        struct stat what;
-        /* A device or a pipe cannot be replaced by a rename: write into it. */
-        if (stat(options->output, &what) == 0 && !S_ISREG(what.st_mode)) {
-            if (S_ISDIR(what.st_mode))
-                return error_set_errno(err, EISDIR, "cannot write %s", options->output);
-            output->stream = fopen(options->output, "w");
+        enum output_way way;
+        int status = output_path_check(options->output, NULL, 0, &way, err);
+        if (status != 0)
+            return status;
+        if (way == OUTPUT_INTO) {
+            output->stream = fopen(options->output, "we");
             if (!output->stream)
                 return error_set_errno(err, errno, "cannot write %s", options->output);
         } else {
@@ -93,7 +112,7 @@ int output_open(struct output *output, const struct output_options *options, str
         output->path = strdup(options->output);
         if (!output->path) {
             output_abandon(output);
-            return error_set_errno(err, ENOMEM, "%s", options->output);
+            return error_no_memory(err, options->output);
         }
     }
     output->is_terminal = isatty(fileno(output->stream));

@@ -441,7 +441,7 @@ CASES = {
         ["--color", "--no-color"],
         ALL_SAME,
         ALL_SAME,
-        Seen("opscope ops: --color: '--no-color' is not one of auto, always or never", 2),
+        Seen("opscope ops: unknown option --no-color", 2),
     ),
     "unknown_flag": option(
         ["--frobnicate"], Seen("unknown option --frobnicate", 2), Seen("unknown option --frobnicate", 2)

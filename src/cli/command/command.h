@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sub-command, declared once. From this one table come the parser, --help, the man page, docs/commands/ and
- * the completion of three shells, so that they cannot disagree.
+/* A sub-command, declared once. The parser, --help, the man page, docs/commands/ and the completion of three shells
+ * all read this one table, so that they cannot disagree.
  *
- * A command is a `const struct command command_NAME` in src/cli/cmd_NAME.c, listed in commands.c. Its run
- * function fills an options struct with defaults, calls command_parse, and goes on when that returns
- * COMMAND_CONTINUE:
+ * A command is a `const struct command command_NAME` in src/cli/NAME.c, listed in commands.c. Its run function
+ * fills an options struct with defaults, calls command_parse, and continues when that returns COMMAND_CONTINUE:
  *
  *     static int run(const struct command *command, int argc, char **argv)
  *     {
@@ -14,8 +13,8 @@
  *         if (status != COMMAND_CONTINUE)
  *             return status;
  *
- * An option names its field by offset; OPTION_FIELD checks nothing, the comment beside each type says what
- * the field must be. */
+ * An option names its field by offset. OPTION_FIELD checks nothing: the comment above each type says what the field
+ * must be. */
 #ifndef OPSCOPE_CLI_COMMAND_COMMAND_H
 #define OPSCOPE_CLI_COMMAND_COMMAND_H
 
@@ -36,17 +35,28 @@ enum {
     EXIT_RUN_FAILED = 125,
 };
 
-enum option_type {                  /* the field must be */
-                   OPTION_FLAG,     /* bool */
-                   OPTION_TEXT,     /* const char * */
-                   OPTION_NUMBER,   /* uint64_t; checked against min and max unless both are 0 */
-                   OPTION_SIZE,     /* uint64_t bytes: 4096, 64K, 1.5M, 2GiB (powers of 1024) */
-                   OPTION_DURATION, /* uint64_t ns: 1.5s, 200ms, 10us, 5ns, 2min, 1h; a bare number is seconds
-                                     */
-                   OPTION_TIME,     /* struct trace_time: a duration since the start of the trace, or 50% */
-                   OPTION_CHOICE,   /* unsigned: the index in `choices` */
-                   OPTION_LIST,     /* struct text_list: may be given many times */
-                   OPTION_PERCENT,  /* double: 1.5 or 1.5% */
+/* What an option takes, and what its field must be. */
+enum option_type {
+    /* bool */
+    OPTION_FLAG,
+    /* const char * */
+    OPTION_TEXT,
+    /* uint64_t; checked against min and max unless both are 0 */
+    OPTION_NUMBER,
+    /* uint64_t bytes: 4096, 64K, 1.5M, 2GiB (powers of 1024) */
+    OPTION_SIZE,
+    /* uint64_t ns: 1.5s, 200ms, 10us, 5ns, 2min, 1h; a bare number is seconds */
+    OPTION_DURATION,
+    /* struct trace_time: a duration since the start of the trace, or 50% */
+    OPTION_TIME,
+    /* unsigned: the index in `choices` */
+    OPTION_CHOICE,
+    /* struct text_list: may be given many times */
+    OPTION_LIST,
+    /* double: 1.5 or 1.5% */
+    OPTION_PERCENT,
+    /* bool, and a const char * at `file_offset`: --csv, or --csv=FILE, which also names the output */
+    OPTION_FORMAT,
 };
 
 struct command_option {
@@ -55,11 +65,17 @@ struct command_option {
     enum option_type type;
     const char *argument; /* how --help calls the value: "FILE" */
     size_t offset;        /* of the field in the command's options struct */
-    const char *const
-        *choices; /* OPTION_CHOICE: NULL-terminated; also offered by completion for OPTION_TEXT */
+    size_t file_offset;   /* OPTION_FORMAT: of the output's name, in the same struct */
+    /* OPTION_CHOICE: NULL-terminated; also offered by completion for OPTION_TEXT */
+    const char *const *choices;
+    const char *bare_choice; /* OPTION_CHOICE: what the option means without a value; NULL: it needs one */
     uint64_t min, max;
     bool is_hidden;
-    bool is_file;     /* completion offers file names */
+    bool is_file; /* completion offers file names */
+    /* The file is written, which must not be one that is read. With `endings` (NULL-terminated), these files are:
+     * the value with each ending after it. */
+    bool is_output;
+    const char *const *endings;
     const char *help; /* a sentence; --help, man page and docs print it */
 };
 
@@ -81,7 +97,7 @@ enum argument_kind {
     ARGUMENT_FOLDER,
     ARGUMENT_PROGRAM,
     ARGUMENT_COMMAND,
-    ARGUMENT_CHOICE
+    ARGUMENT_CHOICE,
 };
 
 struct command_argument {
@@ -108,8 +124,8 @@ struct command {
     const char *group;        /* heading in `opscope --help`: one of the COMMAND_GROUP_ texts */
     const char *summary;      /* one line, no full stop */
     const char *const *usage; /* forms without "opscope NAME": "[options] FILE"; NULL-terminated */
-    const char
-        *description; /* paragraphs, separated by an empty line; a line that starts with a space is kept */
+    /* paragraphs, separated by an empty line; a line that starts with a space is kept */
+    const char *description;
     struct option_use options[6];             /* ended by table == NULL */
     const struct command_argument *arguments; /* may be NULL */
     const struct command_exit *exits;         /* NULL: 0 and 2 as everywhere */
@@ -118,6 +134,10 @@ struct command {
     bool stops_at_argument;      /* options end at the first argument, as for `run` */
     bool is_hidden;
     int usage_exit; /* status of a usage error; 0 = EXIT_USAGE */
+    /* `--csv FILE` names the output where FILE cannot be meant as an argument (options.c). */
+    bool takes_csv_word;
+    /* With that, for a command that takes any number of files: is this existing file something that it reads? */
+    bool (*is_source)(const char *path);
     int (*run)(const struct command *command, int argc, char **argv);
 };
 
@@ -126,6 +146,19 @@ struct command {
 #define COMMAND_GROUP_HELP "Help"
 
 #define OPTION_FIELD(type, field) offsetof(type, field)
+
+/* --top N: the first N rows of what is shown; the uint64_t is 0 where it was not given. */
+#define OPTION_TOP(field_offset, text)                                                                       \
+    {                                                                                                        \
+        .name = "top", .type = OPTION_NUMBER, .argument = "N", .offset = (field_offset), .min = 1,           \
+        .help = (text)                                                                                       \
+    }
+/* Its older name in some commands. */
+#define OPTION_LIMIT(field_offset)                                                                           \
+    {                                                                                                        \
+        .name = "limit", .type = OPTION_NUMBER, .argument = "N", .offset = (field_offset), .min = 1,         \
+        .is_hidden = true, .help = "The older name of --top."                                                \
+    }
 
 /* The arguments that are not options, in order. */
 struct command_line {
@@ -144,8 +177,12 @@ int command_parse(const struct command *command, int argc, char **argv, void *op
 int command_parse_quiet(const struct command *command, int argc, char **argv, void *options,
                         struct command_line *line, struct error *err);
 
-/* Prints "opscope NAME: message (see opscope NAME --help)" and returns the command's status for usage errors.
- */
+/* The first file that would be both read and written, or written twice: -EINVAL with a sentence in err. Compares the
+ * command's output options with its arguments and with the files that its other options read. */
+int command_check_files(const struct command *command, const void *options, const struct command_line *line,
+                        struct error *err);
+
+/* Prints "opscope NAME: message (see opscope NAME --help)" and returns the command's status for usage errors. */
 int command_usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Prints "opscope NAME: message" and returns EXIT_USAGE. */

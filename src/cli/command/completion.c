@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "cli/command/command.h"
+#include "cli/command/help.h"
 
 static void append_choices(struct bytes *out, const char *const *choices)
 {
@@ -138,7 +139,8 @@ static void bash_option_words(struct bytes *out, const struct command *command, 
     bytes_append_text(out, only_with_value ? "" : "--help");
     for (const struct option_use *use = command->options; use->table; use++) {
         for (const struct command_option *option = use->table->options; option->name; option++) {
-            if (option->is_hidden || (only_with_value && option->type == OPTION_FLAG))
+            if (option->is_hidden ||
+                (only_with_value && (option->type == OPTION_FLAG || option->type == OPTION_FORMAT)))
                 continue;
             if (only_with_value && option->letter)
                 bytes_append_format(out, " -%c", option->letter);
@@ -213,18 +215,18 @@ static void zsh_option(struct bytes *out, const struct command_option *option)
 {
     const char *special = ":[]";
     const char *repeat = option->type == OPTION_LIST ? "*" : "";
+    const char *equals = option->type == OPTION_FLAG ? "" : option->type == OPTION_FORMAT ? "=-" : "=";
     if (option->letter && !*repeat)
         bytes_append_format(out, "            '(-%c --%s)'{-%c,--%s%s}'[", option->letter, option->name,
-                            option->letter, option->name, option->type == OPTION_FLAG ? "" : "=");
+                            option->letter, option->name, equals);
     else if (option->letter)
         bytes_append_format(out, "            \\*{-%c,--%s=}'[", option->letter, option->name);
     else
-        bytes_append_format(out, "            '%s--%s%s[", repeat, option->name,
-                            option->type == OPTION_FLAG ? "" : "=");
+        bytes_append_format(out, "            '%s--%s%s[", repeat, option->name, equals);
     append_brief(out, option->help, special);
     bytes_append_text(out, "]");
     if (option->type != OPTION_FLAG) {
-        bytes_append_text(out, ":");
+        bytes_append_text(out, help_value_is_optional(option) ? "::" : ":");
         append_quoted(out, option->argument, special);
         bytes_append_text(out, ":");
         if (option->choices) {
@@ -318,7 +320,7 @@ static void fish_option(struct bytes *out, const struct command *command, const 
                         option->name);
     if (option->letter)
         bytes_append_format(out, " -s %c", option->letter);
-    if (option->type != OPTION_FLAG)
+    if (option->type != OPTION_FLAG && !help_value_is_optional(option))
         bytes_append_text(out, option->is_file ? " -r -F" : " -x");
     if (option->choices) {
         bytes_append_text(out, " -a '");

@@ -79,12 +79,19 @@ static void paragraphs(struct bytes *out, const char *text, unsigned width)
     }
 }
 
+bool help_value_is_optional(const struct command_option *option)
+{
+    return option->type == OPTION_FORMAT || option->bare_choice;
+}
+
 void help_option_label(const struct command_option *option, struct bytes *out)
 {
     if (option->letter)
         bytes_append_format(out, "-%c, ", option->letter);
     bytes_append_format(out, "--%s", option->name);
-    if (option->type != OPTION_FLAG)
+    if (help_value_is_optional(option))
+        bytes_append_format(out, "[=%s]", option->argument);
+    else if (option->type != OPTION_FLAG)
         bytes_append_format(out, " %s", option->argument);
 }
 

@@ -12,8 +12,10 @@
 
 /* Cuts the next paragraph off *text; verbatim ones begin with a space and keep their lines. */
 bool help_next_paragraph(const char **text, const char **begin, size_t *length, bool *is_verbatim);
+/* --csv[=FILE], --color[=WHEN] */
+bool help_value_is_optional(const struct command_option *option);
 void help_option_label(const struct command_option *option, struct bytes *out); /* "-o, --output FILE" */
-void help_option_text(const struct command_option *option, struct bytes *out);  /* with the choices behind */
+void help_option_text(const struct command_option *option, struct bytes *out); /* with the choices after it */
 const struct command_exit *help_exits(const struct command *command);
 
 #endif

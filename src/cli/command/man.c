@@ -77,9 +77,9 @@ static void append_options(struct bytes *out, const struct command *command)
             append_word(out, option->name);
             bytes_append_text(out, "\\fR");
             if (option->type != OPTION_FLAG) {
-                bytes_append_text(out, " \\fI");
+                bytes_append_text(out, help_value_is_optional(option) ? "[=\\fI" : " \\fI");
                 append_word(out, option->argument);
-                bytes_append_text(out, "\\fR");
+                bytes_append_text(out, help_value_is_optional(option) ? "\\fR]" : "\\fR");
             }
             bytes_append_text(out, "\n");
             bytes_clear(&text);

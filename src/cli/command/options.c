@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/count_of.h"
 #include "cli/command/command.h"
+#include "trace/format.h"
 
 #define MOST_OPTIONS 96u
 
@@ -97,6 +100,16 @@ static int set_number(const struct command_option *option, const char *value, ui
     return 0;
 }
 
+/* The output that a format names. -o may have named it, too. */
+static int set_output(void *field, const char *value, struct error *err)
+{
+    const char *before = *(const char **)field;
+    if (before && strcmp(before, value) != 0)
+        return error_set(err, EINVAL, "the output has two names: %.100s and %.100s", before, value);
+    *(const char **)field = value;
+    return 0;
+}
+
 static int set_option(const struct command_option *option, const char *value, char *fields, struct error *err)
 {
     void *field = fields + option->offset;
@@ -104,6 +117,9 @@ static int set_option(const struct command_option *option, const char *value, ch
     case OPTION_FLAG:
         *(bool *)field = true;
         return 0;
+    case OPTION_FORMAT:
+        *(bool *)field = true;
+        return value ? set_output(fields + option->file_offset, value, err) : 0;
     case OPTION_TEXT:
         *(const char **)field = value;
         return 0;
@@ -127,9 +143,109 @@ static int set_option(const struct command_option *option, const char *value, ch
     return error_set(err, EINVAL, "option --%s has no type", option->name);
 }
 
+static bool is_choice(const struct command_option *option, const char *word)
+{
+    for (size_t i = 0; word && option->choices[i]; i++) {
+        if (strcmp(option->choices[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- "--csv FILE" ---
+ *
+ * --csv is a flag, and --csv=FILE names the output. Scripts written for other tools of the field say `--csv FILE`, and
+ * some commands understand it: the word after a bare --csv is the output when the command has all the arguments that
+ * it needs without it, and the word cannot be one more of them. A file that might be an input is never written over
+ * on such a guess. */
+
+struct format_words {
+    size_t count;
+    struct {
+        const struct command_option *option;
+        size_t base;
+        const char *word;
+    } items[2];
+};
+
+static void note_word(struct format_words *words, const struct command_option *option, size_t base,
+                      const char *word)
+{
+    bool is_word = word && (word[0] != '-' || word[1] == 0);
+    if (is_word && words->count < COUNT_OF(words->items)) {
+        words->items[words->count].option = option;
+        words->items[words->count].base = base;
+        words->items[words->count++].word = word;
+    }
+}
+
+static bool is_there(const char *path)
+{
+    struct stat what;
+    return strcmp(path, "-") != 0 && stat(path, &what) == 0 &&
+           (S_ISREG(what.st_mode) || S_ISDIR(what.st_mode));
+}
+
+static bool is_trace(const char *path)
+{
+    char magic[MAGIC_BYTES];
+    FILE *file = fopen(path, "rbe");
+    bool is_it = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
+                 memcmp(magic, SEGMENT_MAGIC, sizeof magic) == 0;
+    if (file)
+        fclose(file);
+    return is_it;
+}
+
+static void count_arguments(const struct command *command, int *least, int *most)
+{
+    *least = *most = 0;
+    for (const struct command_argument *argument = command->arguments; argument && argument->name;
+         argument++) {
+        *least += !argument->is_optional;
+        *most = argument->is_repeated || *most == INT32_MAX ? INT32_MAX : *most + 1;
+    }
+}
+
+/* Takes the word at argv[at] out of the arguments. */
+static void take_out(struct command_line *line, int at)
+{
+    memmove(&line->values[at], &line->values[at + 1], (size_t)(line->count - at) * sizeof line->values[0]);
+    line->count--;
+}
+
+static int settle_words(const struct command *command, const struct format_words *words,
+                        struct command_line *line, char *fields, struct error *err)
+{
+    int least, most, at = 0;
+    count_arguments(command, &least, &most);
+    for (size_t i = 0; i < words->count && command->takes_csv_word; i++) {
+        const struct command_option *option = words->items[i].option;
+        const char *word = words->items[i].word;
+        while (at < line->count && line->values[at] != word)
+            at++;
+        if (at == line->count || line->count - 1 < least)
+            break; /* an argument */
+        bool is_one_more = line->count - 1 < most;
+        bool may_be_input = is_trace(word) || (is_one_more ? command->is_source(word) : at < least);
+        if (may_be_input && is_there(word))
+            return error_set(
+                err, EINVAL,
+                "%.200s after --%s: a file to read, or the one to write? --%s=%.200s writes it; to "
+                "read it, put it elsewhere",
+                word, option->name, option->name, word);
+        take_out(line, at);
+        int result = set_output(fields + words->items[i].base + option->file_offset, word, err);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
 /* One "--name" or "--name=value". Returns 1 for --help, else 0 or an error; takes the next argument if
  * needed. */
-static int parse_long(const struct command *command, char **argv, int *i, char *fields, struct error *err)
+static int parse_long(const struct command *command, char **argv, int *i, char *fields,
+                      struct format_words *words, struct error *err)
 {
     const char *name = argv[*i] + 2;
     const char *equals = strchr(name, '=');
@@ -143,12 +259,18 @@ static int parse_long(const struct command *command, char **argv, int *i, char *
     const char *value = equals ? equals + 1 : NULL;
     if (option->type == OPTION_FLAG && value)
         return error_set(err, EINVAL, "option --%s takes no value", option->name);
-    if (option->type != OPTION_FLAG && !value) {
+    if (option->type == OPTION_FORMAT && value && !*value)
+        return error_set(err, EINVAL, "option --%s= needs a %s", option->name, option->argument);
+    if (option->bare_choice && !value && !is_choice(option, argv[*i + 1]))
+        value = option->bare_choice;
+    if (option->type != OPTION_FLAG && option->type != OPTION_FORMAT && !value) {
         value = argv[*i + 1];
         if (!value)
             return error_set(err, EINVAL, "option --%s needs a %s", option->name, option->argument);
         ++*i;
     }
+    if (option->type == OPTION_FORMAT && !value)
+        note_word(words, option, base, argv[*i + 1]);
     int result = set_option(option, value, fields + base, err);
     if (result < 0)
         error_prefix(err, "--%s", option->name);
@@ -166,7 +288,7 @@ static int parse_letters(const struct command *command, char **argv, int *i, cha
         if (!option)
             return error_set(err, EINVAL, "unknown option -%c", *at);
         const char *value = NULL;
-        bool takes_value = option->type != OPTION_FLAG;
+        bool takes_value = option->type != OPTION_FLAG && option->type != OPTION_FORMAT;
         if (takes_value) {
             value = at[1] ? at + 1 : argv[*i + 1];
             if (!value)
@@ -184,7 +306,8 @@ static int parse_letters(const struct command *command, char **argv, int *i, cha
     return 0;
 }
 
-static int check_arguments(const struct command *command, const struct command_line *line, struct error *err)
+static int check_arguments(const struct command *command, const struct command_line *line,
+                           const struct format_words *words, struct error *err)
 {
     int least = 0, most = 0;
     for (const struct command_argument *argument = command->arguments; argument && argument->name;
@@ -198,6 +321,11 @@ static int check_arguments(const struct command *command, const struct command_l
         if (most == INT32_MAX)
             break;
     }
+    for (size_t i = 0; line->count > most && i < words->count; i++) {
+        if (words->items[i].word == line->values[most])
+            return error_set(err, EINVAL, "unexpected argument '%.100s'; --%s=%.100s writes to it",
+                             line->values[most], words->items[i].option->name, line->values[most]);
+    }
     if (line->count > most)
         return error_set(err, EINVAL, "unexpected argument '%.100s'", line->values[most]);
     return 0;
@@ -208,6 +336,7 @@ int command_parse_quiet(const struct command *command, int argc, char **argv, vo
 {
     int kept = 1;
     bool only_arguments = false;
+    struct format_words words = {0};
     *line = (struct command_line){.values = argv + 1};
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
@@ -218,7 +347,7 @@ int command_parse_quiet(const struct command *command, int argc, char **argv, vo
         } else if (strcmp(word, "--") == 0) {
             only_arguments = line->had_separator = true;
         } else if (word[1] == '-') {
-            result = parse_long(command, argv, &i, (char *)options, err);
+            result = parse_long(command, argv, &i, (char *)options, &words, err);
         } else {
             result = parse_letters(command, argv, &i, (char *)options, err);
         }
@@ -227,5 +356,6 @@ int command_parse_quiet(const struct command *command, int argc, char **argv, vo
     }
     argv[kept] = NULL;
     line->count = kept - 1;
-    return check_arguments(command, line, err);
+    int result = settle_words(command, &words, line, (char *)options, err);
+    return result ? result : check_arguments(command, line, &words, err);
 }

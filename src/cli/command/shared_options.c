@@ -43,21 +43,34 @@ static const struct command_option filter_options[] = {
 
 const struct option_table filter_option_table = {"Filters", filter_options};
 
+/* In two tables: with the formats, and alone. */
+#define OUTPUT_FILE_OPTION                                                                                   \
+    {                                                                                                        \
+        .name = "output", .letter = 'o', .type = OPTION_TEXT, .argument = "FILE", .offset = OUTPUT(output),  \
+        .is_file = true, .is_output = true,                                                                  \
+        .help = "Write to FILE, which appears only when it is whole; - is standard output."                  \
+    }
+
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
 static const struct command_option output_options[] = {
-    {.name = "json", .type = OPTION_FLAG, .offset = OUTPUT(json), .help = "Write JSON with exact numbers."},
-    {.name = "csv",
-     .type = OPTION_FLAG,
-     .offset = OUTPUT(csv),
-     .help = "Write CSV (RFC 4180) with exact numbers; the header names the unit."},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_TEXT,
+    {.name = "json",
+     .type = OPTION_FORMAT,
+     .offset = OUTPUT(json),
+     .file_offset = OUTPUT(output),
      .argument = "FILE",
-     .offset = OUTPUT(output),
      .is_file = true,
-     .help = "Write to FILE, which appears only when it is whole; - is standard output."},
+     .is_output = true,
+     .help = "Write JSON with exact numbers, to FILE or where -o says."},
+    {.name = "csv",
+     .type = OPTION_FORMAT,
+     .offset = OUTPUT(csv),
+     .file_offset = OUTPUT(output),
+     .argument = "FILE",
+     .is_file = true,
+     .is_output = true,
+     .help = "Write CSV (RFC 4180) with exact numbers, to FILE or where -o says; the header names the unit."},
+    OUTPUT_FILE_OPTION,
     {.name = "wide",
      .letter = 'w',
      .type = OPTION_FLAG,
@@ -68,20 +81,15 @@ static const struct command_option output_options[] = {
      .argument = "WHEN",
      .offset = OUTPUT(color),
      .choices = color_choices,
-     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set."},
+     .bare_choice = "always",
+     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set; --color alone means always."},
     {0},
 };
 
 const struct option_table output_option_table = {"Output", output_options};
 
 static const struct command_option export_output_options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_TEXT,
-     .argument = "FILE",
-     .offset = OUTPUT(output),
-     .is_file = true,
-     .help = "Write to FILE, which appears only when it is whole; - is standard output."},
+    OUTPUT_FILE_OPTION,
     {0},
 };
 

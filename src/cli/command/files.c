@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No command writes over what it reads. This is known from the option tables: a command reads its arguments and the
+ * files of options that write nothing, and writes those of options marked so. base/output_path.h decides. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/output_path.h"
+#include "cli/command/command.h"
+
+struct written_file {
+    const struct command_option *option;
+    char *path;
+};
+
+struct files {
+    const char **read; /* as given */
+    size_t read_count, read_capacity;
+    struct written_file *written;
+    size_t written_count, written_capacity;
+    bool failed;
+};
+
+static void add_read(struct files *files, const char *path)
+{
+    if (!path)
+        return;
+    if (!array_reserve(&files->read, &files->read_capacity, files->read_count + 1, sizeof files->read[0]))
+        files->failed = true;
+    else
+        files->read[files->read_count++] = path;
+}
+
+static void add_written(struct files *files, const struct command_option *option, const char *path,
+                        const char *ending)
+{
+    char *whole = NULL;
+    if (asprintf(&whole, "%s%s", path, ending) < 0 ||
+        !array_reserve(&files->written, &files->written_capacity, files->written_count + 1,
+                       sizeof files->written[0])) {
+        files->failed = true;
+        free(whole);
+        return;
+    }
+    files->written[files->written_count++] = (struct written_file){option, whole};
+}
+
+static void add_option(struct files *files, const struct command_option *option, const char *path)
+{
+    if (!option->is_output) {
+        add_read(files, path);
+    } else if (path && strcmp(path, "-") != 0) {
+        if (!option->endings)
+            add_written(files, option, path, "");
+        for (size_t i = 0; option->endings && option->endings[i]; i++)
+            add_written(files, option, path, option->endings[i]);
+    }
+}
+
+static void gather(const struct command *command, const void *options, const struct command_line *line,
+                   struct files *files)
+{
+    for (const struct option_use *use = command->options; use->table; use++) {
+        for (const struct command_option *option = use->table->options; option->name; option++) {
+            const void *field = (const char *)options + use->offset + option->offset;
+            const struct text_list *list = option->is_file && option->type == OPTION_LIST ? field : NULL;
+            if (option->is_file && option->type == OPTION_TEXT)
+                add_option(files, option, *(const char *const *)field);
+            for (size_t i = 0; list && i < list->count; i++)
+                add_option(files, option, list->items[i]);
+        }
+    }
+    /* Of a program to run, only the program: its arguments are its own business. */
+    int arguments = command->stops_at_argument && line->count ? 1 : line->count;
+    for (int i = 0; i < arguments; i++)
+        add_read(files, strcmp(line->values[i], "-") == 0 ? "/dev/stdin" : line->values[i]);
+}
+
+int command_check_files(const struct command *command, const void *options, const struct command_line *line,
+                        struct error *err)
+{
+    struct files files = {0};
+    int result = 0;
+    gather(command, options, line, &files);
+    for (size_t i = 0; i < files.written_count && result == 0 && !files.failed; i++) {
+        const struct written_file *output = &files.written[i];
+        result = output_path_check(output->path, files.read, files.read_count, NULL, err);
+        if (result != 0)
+            error_prefix(err, "--%s", output->option->name);
+        add_read(&files, output->path); /* two outputs need two files */
+    }
+    if (files.failed && result == 0)
+        result = error_no_memory(err, "the names of files");
+    for (size_t i = 0; i < files.written_count; i++)
+        free(files.written[i].path);
+    free(files.written);
+    free(files.read);
+    return result;
+}

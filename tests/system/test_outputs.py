@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where commands write: never over what they read, and named alike in every command."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+import ops_csv
+
+TRACE = os.path.join(harness.SOURCE, "tests", "golden", "views", "demo.opscope")
+
+# Words of a command line: TRACE, OTHER, TABLE and BASE (TABLE without its ending) are inputs. {} is where the output
+# goes; each form is tried with every input.
+FORMS = (
+    "zones TRACE {}",
+    "tree TRACE {}",
+    "info TRACE {}",
+    "messages TRACE {}",
+    "ops TRACE {}",
+    "ops TABLE {}",
+    "report TABLE {}",
+    "report TABLE --compat 1.2.4 {}",
+    "diff TRACE OTHER {}",
+    "diff OTHER TRACE {}",
+    "check --baseline TRACE OTHER --max-regress 5% {}",
+    "check --baseline OTHER TRACE --max-regress 5% {}",
+    "check --config opscope.toml --baseline OTHER TRACE {}",
+    "export TRACE --format csv {}",
+    "import tenstorrent TABLE {}",
+)
+# The options that name an output, and the commands that have them.
+OUTPUTS = {
+    "-o FILE": "zones tree info messages ops report diff check export import",
+    "--output=FILE": "zones tree info messages ops report diff check export import",
+    "--csv=FILE": "zones tree messages ops report diff check",
+    "--json=FILE": "zones tree info messages ops report diff check",
+    "--csv -o FILE": "zones tree messages ops report diff check",
+    "--html FILE": "report diff",
+    "--pairs FILE": "diff",
+    "--junit FILE": "check",
+    "--summary-file BASE": "report",
+    "--stacked-csv BASE": "report",
+}
+
+
+class Outputs(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        for name in ("t.opscope", "other.opscope"):
+            shutil.copy(TRACE, self.path(name))
+        self.write_ops("ops.csv")
+        with open(self.path("opscope.toml"), "w", encoding="utf-8") as file:
+            file.write('[check]\nmax-regress = "5%"\n')
+
+    def write_ops(self, name):
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            file.write(ops_csv.text_of(ops_csv.good_rows()))
+
+    def contents(self):
+        found = {}
+        for name in sorted(os.listdir(self.folder)):
+            path = self.path(name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    found[name] = file.read()
+        return found
+
+    def words(self, form, output):
+        names = {"TRACE": "t.opscope", "OTHER": "other.opscope", "TABLE": "ops.csv", "{}": output}
+        return [part for word in form.split() for part in names.get(word, word).split()]
+
+    def refuses(self, words, said, **options):
+        before = self.contents()
+        done = self.opscope(*words, **options)
+        self.assert_status(done, 2)
+        self.assertIn(said, done.stderr)
+        self.assertEqual(self.contents(), before, done)
+
+
+class OverInput(Outputs):
+    def test_no_command_writes_over_what_it_reads(self):
+        tried = set()
+        for form in FORMS:
+            command = form.split()[0]
+            inputs = [name for name in self.words(form, "") if name in self.contents()]
+            self.assertTrue(inputs, form)
+            for option, commands in OUTPUTS.items():
+                for name in inputs if command in commands.split() else ():
+                    if "BASE" in option and not name.endswith(".csv"):
+                        continue
+                    if "--html" in option and "--compat" in form:
+                        continue
+                    output = option.replace("FILE", name).replace("BASE", name[:-4])
+                    with self.subTest(form=form, output=output):
+                        self.refuses(self.words(form, output), "it is an input of this command")
+                    tried.add((command, option))
+        wanted = {(c, option) for option, commands in OUTPUTS.items() for c in commands.split()}
+        self.assertEqual(tried, wanted)
+
+    def test_the_table_above_has_every_output_of_these_commands(self):
+        for command in sorted({form.split()[0] for form in FORMS}):
+            text = self.opscope(command, "--help").stdout
+            found = {f"--{name}" for name in re.findall(r"--([a-z-]+)(?: |\[=)(?:FILE|BASE)\b", text)}
+            found -= {"--config", "--machine", "--device-source"}
+            listed = {option.split()[0].split("=")[0] for option, c in OUTPUTS.items() if command in c.split()}
+            self.assertLessEqual(found - {"--output"}, listed | {"--csv"}, command)
+
+    def test_other_spellings_and_links_are_the_same_file(self):
+        os.symlink("t.opscope", self.path("link.opscope"))
+        os.link(self.path("t.opscope"), self.path("hard.opscope"))
+        for name in ("./t.opscope", self.path("t.opscope"), "link.opscope", "hard.opscope"):
+            with self.subTest(name=name):
+                self.refuses(["zones", "t.opscope", "-o", name], "it is an input of this command")
+
+    def test_standard_input_is_a_file_too(self):
+        with open(self.path("t.opscope"), "rb") as file:
+            done = subprocess.run([harness.OPSCOPE, "zones", "-", "-o", "t.opscope"], stdin=file, cwd=self.folder,
+                                  capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2, done)
+        with open(TRACE, "rb") as file:
+            self.assertEqual(self.contents()["t.opscope"], file.read())
+
+    def test_files_beside_a_table_are_not_inputs_either(self):
+        os.rename(self.path("ops.csv"), self.path("x_stacked.csv"))
+        before = self.contents()["x_stacked.csv"]
+        self.assert_status(self.opscope("report", "x_stacked.csv", "--csv=x.csv"), 2)
+        self.assertEqual(self.contents()["x_stacked.csv"], before)
+
+    def test_two_outputs_have_two_names(self):
+        self.refuses(["report", "ops.csv", "--html", "out", "-o", "out"], "it is an input of this command")
+
+    def test_a_new_file_has_the_mode_that_the_umask_leaves(self):
+        for mask in (0o022, 0o077):
+            done = subprocess.run([harness.OPSCOPE, "zones", "t.opscope", "-o", f"{mask}.txt"], cwd=self.folder, umask=mask,
+                                  check=False)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(os.stat(self.path(f"{mask}.txt")).st_mode & 0o777, 0o666 & ~mask)
+
+    def test_what_is_not_read_is_written_over(self):
+        with open(self.path("out.txt"), "w", encoding="utf-8") as file:
+            file.write("old")
+        self.assert_status(self.opscope("zones", "t.opscope", "-o", "out.txt"))
+        self.assertIn(b"multiply", self.contents()["out.txt"])
+        self.assert_status(self.opscope("zones", "t.opscope", "-o", "/dev/null"))
+
+
+class Formats(Outputs):
+    """--csv[=FILE] and --json[=FILE]."""
+
+    def written(self, *words, name="out.csv"):
+        self.assert_status(self.opscope(*words))
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_a_format_names_its_file(self):
+        plain = self.opscope("zones", "t.opscope", "--csv").stdout_bytes
+        self.assertEqual(self.written("zones", "t.opscope", "--csv=out.csv"), plain)
+        self.assertEqual(self.written("zones", "t.opscope", "--csv", "-o", "out.csv"), plain)
+        self.assertEqual(self.opscope("zones", "--csv", "t.opscope").stdout_bytes, plain)
+        json = self.opscope("zones", "t.opscope", "--json").stdout_bytes
+        self.assertEqual(self.written("zones", "--json=out.json", "t.opscope", name="out.json"), json)
+
+    def test_report_takes_the_form_of_other_tools(self):
+        plain = self.opscope("report", "--csv", "ops.csv").stdout_bytes
+        self.assertTrue(plain)
+        for _ in range(2):  # also over what the first time wrote
+            self.assertEqual(self.written("report", "ops.csv", "--csv", "out.csv"), plain)
+        os.remove(self.path("out.csv"))
+        self.assertEqual(self.written("report", "--csv", "out.csv", "ops.csv"), plain)
+        self.assertEqual(self.written("report", "--csv=out.csv", "ops.csv"), plain)
+        self.assertEqual(self.opscope("report", "ops.csv", "--csv", "-").stdout_bytes, plain)
+
+    def test_a_file_that_may_be_an_input_is_not_guessed_to_be_the_output(self):
+        self.write_ops("b.csv")
+        for words in (
+            ("report", "--csv", "ops.csv", "b.csv"),
+            ("report", "ops.csv", "--csv", "b.csv"),
+            ("ops", "--csv", "ops.csv", "b.csv"),
+            ("ops", "t.opscope", "--csv", "other.opscope"),
+        ):
+            with self.subTest(words=words):
+                self.refuses(words, "a file to read, or the one to write?")
+
+    def test_elsewhere_a_format_is_a_flag(self):
+        self.refuses(["zones", "t.opscope", "--csv", "out.csv"], "--csv=out.csv writes to it")
+        done = self.opscope("diff", "--csv", "t.opscope", "other.opscope")
+        self.assert_status(done)
+        self.assertTrue(done.stdout.startswith("kind,"), done)
+
+    def test_two_names_for_one_output(self):
+        self.refuses(["zones", "t.opscope", "--csv=a.csv", "--json=b.json"], "two names")
+        self.refuses(["zones", "t.opscope", "-o", "a.csv", "--csv=b.csv"], "two names")
+        self.refuses(["zones", "t.opscope", "--csv=", "-o", "a.csv"], "needs a FILE")
+
+    def test_color_alone_is_always(self):
+        for words in (["--color"], ["--color=always"], ["--color", "always"]):
+            self.assertIn("\033[", self.opscope("zones", "t.opscope", *words).stdout, words)
+            self.assertIn("\033[", self.opscope("report", "ops.csv", *words).stdout, words)
+        for words in (["--color=never"], ["--color", "auto"], []):
+            self.assertNotIn("\033[", self.opscope("report", *words, "ops.csv").stdout, words)
+        self.assertNotIn("\033[", self.opscope("report", "--no-color", "ops.csv").stdout)
+
+    def test_top_is_top_everywhere(self):
+        for command, name in (("zones", "t.opscope"), ("messages", "t.opscope"), ("ops", "ops.csv"), ("ops", "t.opscope")):
+            rows = self.opscope(command, name, "--top", "1", "--json").json()["rows"]
+            self.assertLessEqual(len(rows), 1, command)
+            self.assert_status(self.opscope(command, name, "--top", "0"), 2)
+        older = self.opscope("ops", "ops.csv", "--limit", "1", "--csv").stdout
+        self.assertEqual(older, self.opscope("ops", "ops.csv", "--top", "1", "--csv").stdout)
