@@ -98,7 +98,8 @@ function(opscope_benchmarks)
 endfunction()
 
 # tests/system/programs/: what the system tests profile. NAME.c(pp) is a program with the shared recorder,
-# NAME_static.c one that is linked statically as a whole, NAME_plugin.c a module for dlopen.
+# NAME_static.c one that is linked statically as a whole, NAME_plugin.c a module for dlopen, trace_NAME.c one that
+# writes a trace by itself.
 function(opscope_test_programs)
   set(folder ${CMAKE_SOURCE_DIR}/tests/system/programs)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*.cpp)
@@ -116,6 +117,9 @@ function(opscope_test_programs)
       endif()
       add_executable(${target} ${source})
       target_link_libraries(${target} PRIVATE opscope_record_static Threads::Threads m -static)
+    elseif(name MATCHES "^trace_")
+      add_executable(${target} ${source})
+      target_link_libraries(${target} PRIVATE opscope_trace)
     else()
       add_executable(${target} ${source})
       target_link_libraries(${target} PRIVATE opscope_record_shared Threads::Threads m ${CMAKE_DL_LIBS})

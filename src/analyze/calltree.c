@@ -10,6 +10,8 @@
 
 #include "base/bytes.h"
 
+#define CHILD_UNKNOWN UINT64_MAX /* as child time of a row: it reaches out of the window */
+
 struct level {
     uint32_t holder;      /* CALL_NODE_NONE: nothing waits here */
     uint32_t last_child;  /* where the newest zone went; the next is often of the same name */
@@ -149,15 +151,23 @@ static uint64_t row_end(const struct builder *b, size_t row)
     return b->rows.start[row] + b->rows.duration[row];
 }
 
+/* The time of what waits below `depth`. */
+static uint64_t time_below(const struct builder *b, const struct track_levels *track, size_t depth)
+{
+    return is_waiting(b, track, depth + 1) ? sum_of_children(&b->tree->nodes, track->levels[depth + 1].holder)
+                                           : 0;
+}
+
 static bool add_row(struct builder *b, struct track_levels *track, size_t depth, size_t row)
 {
     uint32_t group = name_group_seen(&b->tree->groups, b->rows.name[row]);
+    uint64_t child = b->rows.child[row] == CHILD_UNKNOWN ? time_below(b, track, depth) : b->rows.child[row];
     uint32_t node = end_zone(b, track, depth, group, b->rows.start[row]);
     if (node == CALL_NODE_NONE)
         return false;
     b->tree->nodes.nodes[node].count++;
     b->tree->nodes.nodes[node].total_ns += b->rows.duration[row];
-    b->tree->nodes.nodes[node].child_ns += b->rows.child[row];
+    b->tree->nodes.nodes[node].child_ns += child;
     return true;
 }
 
@@ -208,7 +218,8 @@ static bool take_rows(struct builder *b, struct track_levels *track, size_t base
     }
 }
 
-/* Cuts off the rows outside the window; they are sorted, but only by start, so each is looked at. */
+/* Cuts the rows to the window. Of a zone that reaches out of it, the time of its children is only known when they
+ * have been added up. */
 static void cut_window(struct builder *b)
 {
     size_t kept = 0;
@@ -216,11 +227,12 @@ static void cut_window(struct builder *b)
         struct zone_rows_group *group = &b->rows.groups[g];
         size_t first = kept;
         for (size_t i = group->first; i < (size_t)group->first + group->count; i++) {
-            if (!trace_filter_wants_span(b->filter, b->rows.start[i], row_end(b, i)))
+            uint64_t start = b->rows.start[i], duration = b->rows.duration[i];
+            if (!trace_filter_clip(b->filter, &start, &duration))
                 continue;
-            b->rows.start[kept] = b->rows.start[i];
-            b->rows.duration[kept] = b->rows.duration[i];
-            b->rows.child[kept] = b->rows.child[i];
+            b->rows.start[kept] = start;
+            b->rows.child[kept] = duration == b->rows.duration[i] ? b->rows.child[i] : CHILD_UNKNOWN;
+            b->rows.duration[kept] = duration;
             b->rows.name[kept] = b->rows.name[i];
             kept++;
         }
@@ -323,16 +335,14 @@ static int compare_open(const void *left, const void *right)
 static bool add_open(struct builder *b, const struct trace_open_zone *open)
 {
     struct track_levels *track = &b->tracks[open->track];
-    uint64_t start = open->start, end = open->seen;
     struct call_nodes *nodes = &b->tree->nodes;
-    uint64_t inside_ns = 0;
-    if (is_waiting(b, track, (size_t)open->depth + 1))
-        inside_ns = sum_of_children(nodes, track->levels[open->depth + 1].holder);
-    uint32_t node = end_zone(b, track, open->depth, name_group_seen(&b->tree->groups, open->name), start);
+    uint64_t inside_ns = time_below(b, track, open->depth);
+    uint32_t node =
+        end_zone(b, track, open->depth, name_group_seen(&b->tree->groups, open->name), open->start);
     if (node == CALL_NODE_NONE)
         return false;
     nodes->nodes[node].open_count++;
-    nodes->nodes[node].total_ns += end > start ? end - start : 0;
+    nodes->nodes[node].total_ns += open->seen - open->start;
     nodes->nodes[node].child_ns += inside_ns;
     return true;
 }
@@ -364,11 +374,14 @@ static int finish_tracks(struct builder *b, struct error *err)
     struct trace_open_zone *open = malloc((count + 1) * sizeof *open);
     bool is_done = open != NULL;
     for (size_t i = 0; open && i < count; i++) {
-        bool is_wanted = given[i].track < b->track_count && given[i].depth <= TRACE_MAX_DEPTH &&
-                         trace_filter_wants_track(b->filter, given[i].track) &&
-                         trace_filter_wants_span(b->filter, given[i].start, given[i].seen);
-        if (is_wanted)
-            open[kept++] = given[i];
+        uint64_t start = given[i].start, duration = given[i].seen - given[i].start;
+        if (given[i].track >= b->track_count || given[i].depth > TRACE_MAX_DEPTH ||
+            !trace_filter_wants_track(b->filter, given[i].track) ||
+            !trace_filter_clip(b->filter, &start, &duration))
+            continue;
+        open[kept] = given[i];
+        open[kept].start = start;
+        open[kept++].seen = start + duration;
     }
     if (open)
         qsort(open, kept, sizeof *open, compare_open);

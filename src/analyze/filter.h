@@ -73,4 +73,19 @@ static inline bool trace_filter_wants_span(const struct trace_filter *filter, ui
     return end_ns >= filter->since_ns && start_ns <= filter->until_ns;
 }
 
+/* Cuts a span to the window; false when no time of it lies there. A span of no length may lie on the border. */
+static inline bool trace_filter_clip(const struct trace_filter *filter, uint64_t *start_ns,
+                                     uint64_t *duration_ns)
+{
+    uint64_t start = *start_ns, end = start + *duration_ns;
+    if (!filter->has_window)
+        return true;
+    if (*duration_ns ? end <= filter->since_ns || start >= filter->until_ns
+                     : start < filter->since_ns || start > filter->until_ns)
+        return false;
+    *start_ns = start > filter->since_ns ? start : filter->since_ns;
+    *duration_ns = (end < filter->until_ns ? end : filter->until_ns) - *start_ns;
+    return true;
+}
+
 #endif

@@ -11,13 +11,16 @@
 
 #include "analyze/histogram.h"
 #include "analyze/names.h"
+#include "analyze/nesting.h"
+#include "analyze/zoneblocks.h"
 #include "base/bytes.h"
 
 #define PAGE_BITS 8u
 #define PAGE_NAMES (1u << PAGE_BITS)
 
 struct accumulator {
-    uint64_t count, total, child, min, max;
+    uint64_t count, sum, child, min, max;
+    uint64_t nested;             /* part of the sum that lies inside another zone of this accumulator */
     __uint128_t squares;         /* exact: a double would lose what makes the variance */
     struct histogram *histogram; /* NULL while the durations fit into `few` */
     uint64_t *few;
@@ -41,8 +44,18 @@ struct counting {
     struct accumulator **all;
     size_t count, capacity;
     enum zone_stats_by by;
+    struct nesting_depths *depths; /* by group */
     const struct trace *trace;
     const struct trace_filter *filter;
+    struct border *borders; /* zones that reach out of the window, those read last first */
+    size_t border_count, border_capacity;
+};
+
+/* A zone that reaches out of the window: the time of its children there is summed up as they are read. */
+struct border {
+    uint64_t start, end; /* of the whole zone */
+    struct accumulator *a;
+    uint32_t track, depth;
 };
 
 static struct accumulator *make_accumulator(struct counting *c, uint32_t scope, uint32_t group)
@@ -98,7 +111,7 @@ static bool keep_few(struct accumulator *a, uint64_t duration)
 static inline bool add_zone(struct accumulator *a, uint64_t duration, uint64_t child)
 {
     a->count++;
-    a->total += duration;
+    a->sum += duration;
     a->child += child;
     a->squares += (__uint128_t)duration * duration;
     a->min = duration < a->min ? duration : a->min;
@@ -106,19 +119,35 @@ static inline bool add_zone(struct accumulator *a, uint64_t duration, uint64_t c
     return a->histogram ? histogram_add(a->histogram, duration) : keep_few(a, duration);
 }
 
-/* The inner loop: rows [first, first + count) of one track and depth. */
-static int count_rows(struct counting *c, const struct zone_rows *rows, size_t first, size_t count,
+/* Makes `duration` that of the part in the window; 0 when there is none, 1 when there is, or -ENOMEM. A zone that is
+ * cut gets its child time from its children, which are read after it. */
+static int clip(struct counting *c, const struct zone_rows_group *group, struct accumulator *a,
+                uint64_t start, uint64_t *duration, uint64_t *child)
+{
+    uint64_t inside = start, whole = *duration;
+    if (!trace_filter_clip(c->filter, &inside, duration))
+        return 0;
+    if (*duration == whole)
+        return 1;
+    if (!array_reserve(&c->borders, &c->border_capacity, c->border_count + 1, sizeof c->borders[0]))
+        return -ENOMEM;
+    c->borders[c->border_count++] = (struct border){start, start + whole, a, group->track, group->depth};
+    *child = 0;
+    return 1;
+}
+
+/* The inner loop: rows of one track and depth. */
+static int count_rows(struct counting *c, const struct zone_rows *rows, const struct zone_rows_group *rows_of,
                       uint32_t scope)
 {
     const uint32_t *group_of = c->groups.group_of;
     uint32_t seen_name = UINT32_MAX;
     const size_t last_name = c->groups.map_count - 1;
-    const uint64_t since = c->filter->since_ns, until = c->filter->until_ns;
     const bool has_window = c->filter->has_window;
     struct accumulator *a = NULL;
     uint32_t group_of_a = NAME_GROUP_UNWANTED;
-    for (size_t i = first; i < first + count; i++) {
-        uint64_t duration = rows->duration[i];
+    for (size_t i = rows_of->first; i < (size_t)rows_of->first + rows_of->count; i++) {
+        uint64_t duration = rows->duration[i], child = rows->child[i];
         uint32_t name = rows->name[i];
         uint32_t group = group_of[name < last_name ? name : last_name];
         if (group == NAME_GROUP_UNWANTED)
@@ -132,13 +161,36 @@ static int count_rows(struct counting *c, const struct zone_rows *rows, size_t f
             if (!a)
                 return -ENOMEM;
             group_of_a = group;
+            nesting_see(&c->depths[group], rows_of->depth);
         }
-        if (has_window && (rows->start[i] > until || rows->start[i] + duration < since))
-            continue;
-        if (!add_zone(a, duration, rows->child[i]))
+        if (has_window) {
+            int is_inside = clip(c, rows_of, a, rows->start[i], &duration, &child);
+            if (is_inside < 0)
+                return is_inside;
+            if (!is_inside)
+                continue;
+        }
+        if (!add_zone(a, duration, child))
             return -ENOMEM;
     }
     return 0;
+}
+
+/* Adds the rows that lie in a border zone of the depth above to its child time. */
+static void add_to_borders(struct counting *c, const struct zone_rows *rows,
+                           const struct zone_rows_group *group)
+{
+    for (size_t b = 0; b < c->border_count; b++) {
+        const struct border *border = &c->borders[b];
+        if (border->track != group->track || border->depth + 1 != group->depth)
+            continue;
+        for (size_t i = group->first; i < (size_t)group->first + group->count; i++) {
+            uint64_t start = rows->start[i], duration = rows->duration[i];
+            if (start >= border->start && start + duration <= border->end &&
+                trace_filter_clip(c->filter, &start, &duration))
+                border->a->child += duration;
+        }
+    }
 }
 
 static uint32_t scope_of_track(const struct counting *c, uint32_t track)
@@ -153,54 +205,110 @@ static uint32_t scope_of_track(const struct counting *c, uint32_t track)
     return scope < c->scope_count ? scope : (uint32_t)c->scope_count - 1;
 }
 
-static int count_blocks(struct counting *c, struct trace *trace, struct error *err)
+static int compare_depths(const void *left, const void *right)
 {
-    struct trace_block_filter blocks = {.type = TRACE_BLOCK_ZONES};
-    struct zone_rows rows = {0};
-    const struct trace_block *block;
-    size_t position = 0;
+    const struct zone_rows_group *a = left, *b = right;
+    return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+static int count_block(struct counting *c, struct zone_rows *rows)
+{
     int result = 0;
-    unsigned columns = TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME;
-    if (c->filter->has_window) {
-        columns |= TRACE_COLUMN_START;
-        blocks.since_ns = c->filter->since_ns;
-        blocks.until_ns = c->filter->until_ns;
-    }
-    while (result == 0 && (block = trace_next_block(trace, &blocks, &position))) {
-        if (block->track != TRACE_NONE && !trace_filter_wants_track(c->filter, block->track))
+    if (c->filter->has_window) /* parents before children */
+        qsort(rows->groups, rows->group_count, sizeof rows->groups[0], compare_depths);
+    for (size_t g = 0; g < rows->group_count && result == 0; g++) {
+        const struct zone_rows_group *group = &rows->groups[g];
+        if (!trace_filter_wants_track(c->filter, group->track))
             continue;
-        result = trace_decode_zones(trace, block, columns, &rows, err);
-        for (size_t g = 0; g < rows.group_count && result == 0; g++) {
-            const struct zone_rows_group *group = &rows.groups[g];
-            if (!trace_filter_wants_track(c->filter, group->track))
-                continue;
-            result = count_rows(c, &rows, group->first, group->count, scope_of_track(c, group->track));
-            if (result != 0)
-                error_set_errno(err, -result, "zone statistics");
-        }
+        if (c->border_count)
+            add_to_borders(c, rows, group);
+        result = count_rows(c, rows, group, scope_of_track(c, group->track));
     }
-    zone_rows_free(&rows);
     return result;
 }
 
-/* Zones that never ended, with the time until their thread was last seen. */
+/* With a window from the last block to the first, so that a zone comes before its children (add_to_borders); else in
+ * the order of the file, which is read ahead. */
+static int count_blocks(struct counting *c, struct trace *trace, struct error *err)
+{
+    struct zone_blocks blocks = {0};
+    struct zone_rows rows = {0};
+    unsigned columns = TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME;
+    if (c->filter->has_window)
+        columns |= TRACE_COLUMN_START;
+    int result = zone_blocks_list(&blocks, trace, c->filter, err);
+    for (size_t i = 0; result == 0 && i < blocks.count; i++) {
+        size_t at = c->filter->has_window ? blocks.count - 1 - i : i;
+        result = trace_decode_zones(trace, blocks.items[at], columns, &rows, err);
+        if (result == 0 && (result = count_block(c, &rows)) != 0)
+            error_set_errno(err, -result, "zone statistics");
+    }
+    zone_rows_free(&rows);
+    zone_blocks_free(&blocks);
+    return result;
+}
+
+static void add_nested(void *context, uint32_t track, uint32_t group, uint64_t nested_ns)
+{
+    struct counting *c = context;
+    struct accumulator *a = find_accumulator(c, scope_of_track(c, track), group);
+    if (a) /* it was made when the zones were counted */
+        a->nested += nested_ns;
+}
+
+static int find_nested(struct counting *c, struct trace *trace, struct error *err)
+{
+    bool *is_candidate = calloc(c->groups.group_count + 1, sizeof *is_candidate);
+    bool is_any = false;
+    if (!is_candidate)
+        return error_set_errno(err, ENOMEM, "zone statistics");
+    for (size_t i = 0; i < c->groups.group_count; i++)
+        is_any |= is_candidate[i] = nesting_is_possible(&c->depths[i]);
+    struct nesting_request request = {.trace = trace,
+                                      .filter = c->filter,
+                                      .group_of = c->groups.group_of,
+                                      .map_count = c->groups.map_count,
+                                      .is_candidate = is_candidate,
+                                      .group_count = c->groups.group_count,
+                                      .has_open_zones = true,
+                                      .add = add_nested,
+                                      .context = c};
+    int result = is_any ? nesting_find(&request, err) : 0;
+    free(is_candidate);
+    return result;
+}
+
+/* One zone that never ended, with the time until its thread was last seen. */
+static int count_open_zone(struct counting *c, const struct trace_open_zone *zone)
+{
+    uint32_t name = zone->name < c->groups.map_count - 1 ? zone->name : (uint32_t)c->groups.map_count - 1;
+    uint32_t group = c->groups.group_of[name];
+    const struct zone_rows_group rows = {.track = zone->track, .depth = zone->depth, .count = 1};
+    uint64_t start = zone->start, duration = zone->seen - zone->start, child = zone->child;
+    add_to_borders(c, &(struct zone_rows){.start = &start, .duration = &duration}, &rows);
+    if (group == NAME_GROUP_UNWANTED || !trace_filter_wants_span(c->filter, zone->start, zone->seen))
+        return 0;
+    struct accumulator *a = find_accumulator(c, scope_of_track(c, zone->track), group);
+    int is_inside = a ? clip(c, &rows, a, start, &duration, &child) : -ENOMEM;
+    if (is_inside <= 0)
+        return is_inside;
+    c->groups.is_seen[name] = true;
+    nesting_see(&c->depths[group], zone->depth);
+    a->open_count++;
+    return add_zone(a, duration, child) ? 0 : -ENOMEM;
+}
+
 static int count_open_zones(struct counting *c, struct error *err)
 {
-    size_t count = 0, last_name = c->groups.map_count - 1;
-    const struct trace_open_zone *zones = trace_get_open_zones(c->trace, &count);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t name = zones[i].name < last_name ? zones[i].name : (uint32_t)last_name;
-        uint32_t group = c->groups.group_of[name];
-        if (group == NAME_GROUP_UNWANTED || !trace_filter_wants_track(c->filter, zones[i].track) ||
-            !trace_filter_wants_span(c->filter, zones[i].start, zones[i].seen))
-            continue;
-        c->groups.is_seen[name] = true;
-        struct accumulator *a = find_accumulator(c, scope_of_track(c, zones[i].track), group);
-        if (!a || !add_zone(a, zones[i].seen - zones[i].start, zones[i].child))
-            return error_set_errno(err, ENOMEM, "zone statistics");
-        a->open_count++;
+    struct open_zones open = {0};
+    int result = open_zones_list(&open, c->trace, c->filter, err);
+    for (size_t i = 0; i < open.count && result == 0; i++) {
+        result = count_open_zone(c, &open.items[i]);
+        if (result != 0)
+            error_set_errno(err, -result, "zone statistics");
     }
-    return 0;
+    open_zones_free(&open);
+    return result;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -221,7 +329,7 @@ static uint64_t percentile(const struct accumulator *a, unsigned percent)
 /* sqrt(mean of squares - square of mean) over integers: the subtraction is exact. */
 static double deviation(const struct accumulator *a)
 {
-    __uint128_t mean_part = (__uint128_t)a->total * a->total / a->count;
+    __uint128_t mean_part = (__uint128_t)a->sum * a->sum / a->count;
     if (a->squares <= mean_part)
         return 0;
     return sqrt((double)(a->squares - mean_part) / (double)a->count);
@@ -230,6 +338,7 @@ static double deviation(const struct accumulator *a)
 static void fill_row(const struct counting *c, struct accumulator *a, uint64_t wall_ns,
                      struct zone_stats_row *row)
 {
+    uint64_t total = a->sum > a->nested ? a->sum - a->nested : 0;
     *row = (struct zone_stats_row){
         .name = c->groups.first_name[a->group],
         .name_count = c->groups.name_count[a->group],
@@ -237,13 +346,14 @@ static void fill_row(const struct counting *c, struct accumulator *a, uint64_t w
         .process = TRACE_NONE,
         .count = a->count,
         .open_count = a->open_count,
-        .total_ns = a->total,
-        .self_ns = a->total > a->child ? a->total - a->child : 0,
+        .total_ns = total,
+        .sum_ns = a->sum,
+        .self_ns = a->sum > a->child ? a->sum - a->child : 0,
         .min_ns = a->min,
         .max_ns = a->max,
-        .mean_ns = (double)a->total / (double)a->count,
+        .mean_ns = (double)a->sum / (double)a->count,
         .std_ns = deviation(a),
-        .wall_percent = wall_ns ? 100.0 * (double)a->total / (double)wall_ns : NAN,
+        .wall_percent = wall_ns ? 100.0 * (double)total / (double)wall_ns : NAN,
     };
     if (c->by == ZONE_STATS_BY_THREAD && a->scope + 1 < c->scope_count) {
         row->track = a->scope;
@@ -301,6 +411,8 @@ static void counting_free(struct counting *c)
     }
     free(c->scopes);
     free(c->all);
+    free(c->depths);
+    free(c->borders);
     name_groups_free(&c->groups);
 }
 
@@ -319,13 +431,16 @@ int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct 
     if (result == 0) {
         c.page_count = (c.groups.group_count >> PAGE_BITS) + 1;
         c.scopes = calloc(c.scope_count, sizeof *c.scopes);
-        if (!c.scopes)
+        c.depths = calloc(c.groups.group_count + 1, sizeof *c.depths);
+        if (!c.scopes || !c.depths)
             result = error_set_errno(err, ENOMEM, "zone statistics");
     }
     if (result == 0)
+        result = count_open_zones(&c, err);
+    if (result == 0)
         result = count_blocks(&c, trace, err);
     if (result == 0)
-        result = count_open_zones(&c, err);
+        result = find_nested(&c, trace, err);
     if (result == 0) {
         name_groups_keep_seen(&c.groups);
         result = fill_rows(stats, &c, err);

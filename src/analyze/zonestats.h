@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of zones: for each name, place, thread or process one row.
  *
- * One pass over the zone blocks; the inner loop touches one accumulator a zone (count, sums, extremes, exact
- * sum of squares, a histogram bucket). Percentiles are exact up to ZONE_STATS_EXACT zones a row and for
+ * One pass over the zone blocks; the inner loop touches one accumulator per zone (count, sums, extremes, exact
+ * sum of squares, a histogram bucket). Percentiles are exact up to ZONE_STATS_EXACT zones per row and for
  * durations below 256 ns, else within 0.4 % (the buckets'; we promise 1 %). The p-th percentile is the smallest
  * duration that is not exceeded by p % of the zones (nearest rank).
  *
- * Zones that never ended count as well, with the time until their thread was last seen. With a window, zones
- * that lie in it or reach into it are counted whole. */
+ * The total of a row counts time inside an outer zone of the same row and track once (nesting.h); names that occur at
+ * several depths cost a second pass. The sum counts every zone.
+ *
+ * Zones that never ended count as well, with the time until their thread was last seen. With a window, zones that reach
+ * out of it count with the part inside, in every figure. */
 #ifndef OPSCOPE_ANALYZE_ZONESTATS_H
 #define OPSCOPE_ANALYZE_ZONESTATS_H
 
@@ -20,7 +23,7 @@ enum zone_stats_by {
     ZONE_STATS_BY_LOCATION = 1,
     ZONE_STATS_BY_THREAD = 2,  /* name and track */
     ZONE_STATS_BY_PROCESS = 3, /* name and process */
-    ZONE_STATS_BY_TEXT = 4,    /* one row a name, whatever has it */
+    ZONE_STATS_BY_TEXT = 4,    /* one row per name, whatever has it */
 };
 
 struct zone_stats_row {
@@ -30,7 +33,9 @@ struct zone_stats_row {
     uint32_t process;    /* ZONE_STATS_BY_THREAD and _PROCESS, else TRACE_NONE */
     uint64_t count;      /* those that never ended included */
     uint64_t open_count; /* of which never ended */
-    uint64_t total_ns, self_ns, min_ns, max_ns;
+    uint64_t total_ns;   /* time inside an outer zone of this row counts once */
+    uint64_t sum_ns;     /* of all durations */
+    uint64_t self_ns, min_ns, max_ns;
     uint64_t p50_ns, p90_ns, p99_ns;
     double mean_ns, std_ns; /* of the whole population */
     double wall_percent;    /* total of the time from the start to the end of the window */

@@ -100,6 +100,7 @@ static int load_zones(struct checking *c, const char *path, bool salvage, struct
         c->zones[i] = (struct check_zone){trace_get_name(c->trace, row->name)->name,
                                           row->count,
                                           row->total_ns,
+                                          row->sum_ns,
                                           row->max_ns,
                                           row->p50_ns,
                                           row->p99_ns};

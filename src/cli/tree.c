@@ -278,7 +278,8 @@ const struct command command_tree = {
     .description =
         "Zones inside zones, added up by name and place in the source: the time with (total) and "
         "without (self) what is below, its share of the thread's recorded time, how often it ran. What took "
-        "longest comes first. --name keeps the zones that match, what is above and what is below them.\n\n"
+        "longest comes first. --name keeps the zones that match, what is above and what is below them; zones that "
+        "reach out of a window (--since, --until) count with the part inside it.\n\n"
         "Zones that had not ended are in the tree with the time they ran until their process or "
         "the recording ended, "
         "and are marked. (not recorded) stands for an outer zone that the trace does not hold.\n\n"

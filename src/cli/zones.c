@@ -42,6 +42,7 @@ enum {
     COLUMN_MAX,
     COLUMN_STD,
     COLUMN_OPEN,
+    COLUMN_SUM,
     COLUMNS
 };
 
@@ -69,16 +70,21 @@ static const struct table_column all_columns[COLUMNS] = {
     [COLUMN_MAX] = {.key = "max", .title = "max", .type = TABLE_TIME, .drop = 4},
     [COLUMN_STD] = {.key = "std", .title = "std", .type = TABLE_TIME, .drop = 9},
     [COLUMN_OPEN] = {.key = "open", .type = TABLE_INTEGER, .shown = TABLE_DATA_ONLY},
+    [COLUMN_SUM] = {.key = "sum", .title = "sum", .type = TABLE_TIME, .drop = 10},
 };
 
 static const char *const by_choices[] = {"name", "location", "thread", "process", NULL};
-static const char *const sort_choices[] = {"total", "self", "count", "mean", "min",  "p50",
-                                           "p90",   "p99",  "max",   "std",  "name", NULL};
+static const char *const sort_choices[] = {"total", "self", "count", "mean", "min",  "p50", "p90",
+                                           "p99",   "max",  "std",   "sum",  "name", NULL};
 
 /* Which of all_columns a table grouped so has, in order. `index` maps from them to the table's own. */
-static size_t choose_columns(enum zone_stats_by by, struct table_column *columns, size_t *index)
+static size_t choose_columns(enum zone_stats_by by, const struct zone_stats *stats,
+                             struct table_column *columns, size_t *index)
 {
     size_t count = 0;
+    bool has_nested = false;
+    for (size_t i = 0; i < stats->row_count; i++)
+        has_nested |= stats->rows[i].sum_ns != stats->rows[i].total_ns;
     for (size_t c = 0; c < COLUMNS; c++) {
         bool is_process = c >= COLUMN_PROCESS && c <= COLUMN_PROGRAM;
         bool is_thread = c == COLUMN_THREAD || c == COLUMN_TID;
@@ -88,7 +94,10 @@ static size_t choose_columns(enum zone_stats_by by, struct table_column *columns
             (is_process && by != ZONE_STATS_BY_THREAD && by != ZONE_STATS_BY_PROCESS))
             continue;
         index[c] = count;
-        columns[count++] = all_columns[c];
+        columns[count] = all_columns[c];
+        if (c == COLUMN_SUM && !has_nested) /* it is the total then */
+            columns[count].shown = TABLE_DATA_ONLY;
+        count++;
     }
     return count;
 }
@@ -132,6 +141,7 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
     table_set_unsigned(table, at[COLUMN_OPEN], row->open_count);
     if (row->open_count)
         table_set_style(table, at[COLUMN_NAME], TABLE_WARN);
+    table_set_unsigned(table, at[COLUMN_SUM], row->sum_ns);
 }
 
 static void show(struct view *view, const struct zones_options *options, const struct zone_stats *stats)
@@ -140,7 +150,7 @@ static void show(struct view *view, const struct zones_options *options, const s
     size_t index[COLUMNS];
     struct table table;
     struct number_text zones, rows, wall;
-    table_init(&table, "zones", columns, choose_columns(options->by, columns, index));
+    table_init(&table, "zones", columns, choose_columns(options->by, stats, columns, index));
     const char *key = sort_choices[options->sort];
     size_t row_count = stats->row_count; /* they come in order of total: the rest is not needed */
     if (options->top && options->top < row_count && strcmp(key, "total") == 0 && !options->reverse)
@@ -293,10 +303,12 @@ const struct command command_zones = {
         "zones do not exceed.\n\n"
         "Percentiles are exact for rows of up to 512 zones and for durations below 256 ns, and otherwise within "
         "1 % (0.4 % by construction of the buckets). All other figures are exact.\n\n"
-        "With --since and --until the zones that lie in the window or reach into it are counted whole, and wall is "
-        "the length of the window. Zones that had not ended when their process died or the recording stopped "
-        "count with the time until their thread was last seen; a line below the table names them. When "
-        "records were lost, a line says how many and why.\n\n"
+        "Time inside an outer zone of the same row and thread, as in a recursive function, counts once in total and "
+        "wall; sum adds up all durations, and count, mean and the percentiles are of all zones.\n\n"
+        "With --since and --until, zones that reach out of the window count with the part inside it, and wall is "
+        "the length of the window. Zones that had not ended when their process died or the recording stopped count "
+        "with the time until their thread was last seen; a line below the table names them. When records were lost, "
+        "a line says how many and why.\n\n"
         "--by-test and --source show other tables. A line's total is the time from when it was reached until the "
         "next line of its function was, calls included; self is without the zones inside, and share is of the "
         "lines of its function. The text of a line comes from its file, where that is there and was not changed "

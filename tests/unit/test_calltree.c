@@ -32,7 +32,7 @@ static size_t hand_find(struct hand_tree *tree, size_t parent, uint32_t name)
     return tree->count++;
 }
 
-/* thread UINT32_MAX: all of them; zones outside [since, until] are left out. */
+/* thread UINT32_MAX: all of them; zones count with their part in [since, until]. */
 static void hand_make(struct hand_tree *tree, const struct zone_program *p, uint32_t thread, uint64_t since,
                       uint64_t until)
 {
@@ -42,25 +42,18 @@ static void hand_make(struct hand_tree *tree, const struct zone_program *p, uint
     assert_non_null(tree->nodes);
     for (size_t i = 0; i < p->count; i++) {
         const struct made_zone *zone = &p->zones[i];
-        uint64_t zone_end = made_zone_end(p, zone);
+        uint64_t part = made_part(p, zone, since, until);
         node_of[i] = SIZE_MAX;
-        if ((thread != UINT32_MAX && zone->thread != thread) || zone_end < since || zone->start > until)
+        if ((thread != UINT32_MAX && zone->thread != thread) || !made_is_in(p, zone, since, until))
             continue;
-        size_t node =
-            hand_find(tree, zone->parent == SIZE_MAX ? SIZE_MAX : node_of[zone->parent], zone->name);
+        size_t parent = zone->parent == SIZE_MAX ? SIZE_MAX : node_of[zone->parent];
+        size_t node = hand_find(tree, parent, zone->name);
         node_of[i] = node;
         tree->nodes[node].count += zone->end != 0;
         tree->nodes[node].open += zone->end == 0;
-        tree->nodes[node].total += zone_end - zone->start;
-        if (zone->end)
-            tree->nodes[node].child += zone->child;
-    }
-    /* The time inside an open zone is what its children took, those still open included. */
-    for (size_t i = 0; i < p->count; i++) {
-        const struct made_zone *zone = &p->zones[i];
-        if (zone->parent == SIZE_MAX || p->zones[zone->parent].end != 0 || node_of[i] == SIZE_MAX)
-            continue;
-        tree->nodes[node_of[zone->parent]].child += made_zone_end(p, zone) - zone->start;
+        tree->nodes[node].total += part;
+        if (parent != SIZE_MAX)
+            tree->nodes[parent].child += part;
     }
     free(node_of);
 }

@@ -15,13 +15,22 @@
 struct expected {
     uint64_t *durations;
     size_t count, capacity, open;
-    uint64_t total, child;
+    uint64_t sum, total, child;
 };
 
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
+}
+
+static bool is_inside_same_name(const struct zone_program *p, const struct made_zone *zone)
+{
+    for (size_t i = zone->parent; i != SIZE_MAX; i = p->zones[i].parent) {
+        if (p->zones[i].name == zone->name)
+            return true;
+    }
+    return false;
 }
 
 /* By hand: what a row for (name, thread or process) should say. UINT32_MAX = any. */
@@ -33,13 +42,17 @@ static void count_by_hand(const struct zone_program *p, uint32_t name, uint32_t 
     assert_non_null(e->durations);
     for (size_t i = 0; i < p->count; i++) {
         const struct made_zone *zone = &p->zones[i];
-        uint64_t end = made_zone_end(p, zone);
-        if (zone->name != name || (thread != UINT32_MAX && zone->thread != thread) ||
-            (process != UINT32_MAX && zone->thread % 2 != process) || end < since || zone->start > until)
+        uint64_t part = made_part(p, zone, since, until);
+        if ((thread != UINT32_MAX && zone->thread != thread) ||
+            (process != UINT32_MAX && zone->thread % 2 != process) || !made_is_in(p, zone, since, until))
             continue;
-        e->durations[e->count++] = end - zone->start;
-        e->total += end - zone->start;
-        e->child += zone->child + (zone->end ? 0 : made_open_child(p, i));
+        if (zone->parent != SIZE_MAX && p->zones[zone->parent].name == name)
+            e->child += part;
+        if (zone->name != name)
+            continue;
+        e->durations[e->count++] = part;
+        e->sum += part;
+        e->total += is_inside_same_name(p, zone) ? 0 : part;
         e->open += zone->end == 0;
     }
     qsort(e->durations, e->count, sizeof e->durations[0], compare_u64);
@@ -56,11 +69,12 @@ static void assert_percentile(const struct expected *e, unsigned percent, uint64
 
 static void assert_row(const struct zone_stats_row *row, const struct expected *e, uint64_t wall_ns)
 {
-    double mean = (double)e->total / (double)e->count, squares = 0;
+    double mean = (double)e->sum / (double)e->count, squares = 0;
     assert_int_equal(row->count, e->count);
     assert_int_equal(row->open_count, e->open);
     assert_int_equal(row->total_ns, e->total);
-    assert_int_equal(row->self_ns, e->total - e->child);
+    assert_int_equal(row->sum_ns, e->sum);
+    assert_int_equal(row->self_ns, e->sum - e->child);
     assert_int_equal(row->min_ns, e->durations[0]);
     assert_int_equal(row->max_ns, e->durations[e->count - 1]);
     assert_true(row->mean_ns == mean);
@@ -123,7 +137,7 @@ static uint64_t ended(const struct zone_program *p, uint64_t since, uint64_t unt
 {
     uint64_t count = 0;
     for (size_t i = 0; i < p->count; i++)
-        count += p->zones[i].end != 0 && p->zones[i].end >= since && p->zones[i].start <= until;
+        count += p->zones[i].end != 0 && made_is_in(p, &p->zones[i], since, until);
     return count;
 }
 
@@ -231,6 +245,28 @@ static void test_filters(void **state)
     made_free(&p);
 }
 
+/* Zones of one name inside each other, over many blocks and on several threads: their time counts once. */
+static void test_recursion_counts_once(void **state)
+{
+    static const unsigned depths[] = {1, 2, 40, 2000};
+    struct trace_filter_options all = {0}, half = {.since = {TRACE_TIME_PERCENT, 0, 40}};
+    size_t rows;
+    (void)state;
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        struct zone_program p = {.seed = 7 + i,
+                                 .thread_count = 2,
+                                 .name_count = 2,
+                                 .max_depth = depths[i],
+                                 .longest_ns = 1 << 12,
+                                 .leaves_open = i % 2};
+        assert_true(made_program(&p, 40000));
+        assert_int_equal(check(&p, &all, ZONE_STATS_BY_NAME, &rows), ended(&p, 0, UINT64_MAX));
+        assert_int_equal(check(&p, &all, ZONE_STATS_BY_THREAD, &rows), ended(&p, 0, UINT64_MAX));
+        check(&p, &half, ZONE_STATS_BY_PROCESS, &rows);
+        made_free(&p);
+    }
+}
+
 /* Every value lies in a bucket whose middle is within 0.4 %. */
 static void test_histogram_error(void **state)
 {
@@ -256,9 +292,13 @@ static void test_histogram_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_grouping), cmocka_unit_test(test_few_zones_are_exact),
-        cmocka_unit_test(test_long_zones),     cmocka_unit_test(test_window),
-        cmocka_unit_test(test_filters),        cmocka_unit_test(test_histogram_error),
+        cmocka_unit_test(test_every_grouping),
+        cmocka_unit_test(test_few_zones_are_exact),
+        cmocka_unit_test(test_long_zones),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_histogram_error),
+        cmocka_unit_test(test_recursion_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

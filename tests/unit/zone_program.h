@@ -56,6 +56,23 @@ static inline uint64_t made_zone_end(const struct zone_program *p, const struct 
     return zone->end ? zone->end : p->last[zone->thread];
 }
 
+/* The part of a zone in a window. */
+static inline uint64_t made_part(const struct zone_program *p, const struct made_zone *zone, uint64_t since,
+                                 uint64_t until)
+{
+    uint64_t start = zone->start > since ? zone->start : since, end = made_zone_end(p, zone);
+    end = end < until ? end : until;
+    return end > start ? end - start : 0;
+}
+
+/* A zone that was begun at the last moment has no length, and is in the window all the same. */
+static inline bool made_is_in(const struct zone_program *p, const struct made_zone *zone, uint64_t since,
+                              uint64_t until)
+{
+    return made_part(p, zone, since, until) > 0 ||
+           (made_zone_end(p, zone) == zone->start && zone->start >= since && zone->start <= until);
+}
+
 /* The time of the open zone that is directly inside this open one; 0 if there is none. */
 static inline uint64_t made_open_child(const struct zone_program *p, size_t index)
 {

@@ -304,7 +304,9 @@ static int check_regress(const struct diff *diff, struct check_result *result, s
 
 struct figures {
     uint64_t count;
-    double sum, max, median, p99;
+    double sum;   /* of all durations */
+    double total; /* time inside an outer zone of the same name counts once */
+    double max, median, p99;
 };
 
 static int op_figures(const struct diff *diff, const char *name, struct figures *out, struct error *err)
@@ -326,6 +328,7 @@ static int op_figures(const struct diff *diff, const char *name, struct figures 
         times[count++] = time;
         out->sum += time;
     }
+    out->total = out->sum;
     out->median = stats_median(times, count); /* sorts */
     if (count) {
         out->max = times[count - 1];
@@ -334,10 +337,10 @@ static int op_figures(const struct diff *diff, const char *name, struct figures 
     free(times);
     for (size_t i = 0; i < run->call_count; i++) { /* of an overhead CSV: a file has no single times */
         const struct diff_call *call = &run->calls[i];
+        uint64_t times_run = call->count ? call->count : 1;
+        double sum = call->mean_ns * (double)times_run;
         if (call->is_measured && is_named(diff, call->name, name))
-            *out = (struct figures){call->count ? call->count : 1,
-                                    call->mean_ns * (double)(call->count ? call->count : 1), NAN,
-                                    call->p50_ns, NAN};
+            *out = (struct figures){times_run, sum, sum, NAN, call->p50_ns, NAN};
     }
     return 0;
 }
@@ -348,8 +351,8 @@ static void zone_figures(const struct check_zone *zones, size_t count, const cha
     for (size_t i = 0; i < count; i++) {
         if (strcmp(zones[i].name, name) != 0)
             continue;
-        *out = (struct figures){zones[i].count, (double)zones[i].total_ns, (double)zones[i].max_ns,
-                                (double)zones[i].p50_ns, (double)zones[i].p99_ns};
+        *out = (struct figures){zones[i].count,          (double)zones[i].sum_ns, (double)zones[i].total_ns,
+                                (double)zones[i].max_ns, (double)zones[i].p50_ns, (double)zones[i].p99_ns};
         return;
     }
 }
@@ -364,7 +367,7 @@ static double figure_of(const struct figures *figures, enum check_figure figure)
     case CHECK_P99:
         return figures->p99;
     case CHECK_SUM:
-        return figures->sum;
+        return figures->total;
     case CHECK_CALLS:
         return (double)figures->count;
     default:

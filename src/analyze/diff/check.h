@@ -65,7 +65,7 @@ struct check_result {
 /* Zones of the run that is checked, as `opscope zones` has them. */
 struct check_zone {
     const char *name;
-    uint64_t count, total_ns, max_ns, p50_ns, p99_ns;
+    uint64_t count, total_ns, sum_ns, max_ns, p50_ns, p99_ns;
 };
 
 /* `diff` is finished; without a baseline its side A is empty. -ENOMEM. */

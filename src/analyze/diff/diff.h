@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "analyze/diff/align.h"
+#include "analyze/nesting.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -70,7 +71,9 @@ struct diff_op {
 struct diff_zone {
     uint32_t name, function, file, line; /* file without its folder */
     uint32_t nth;                        /* of the zones that are called so in this function */
-    uint64_t count, total_ns, self_ns, max_ns;
+    uint64_t count, total_ns, self_ns,
+        max_ns; /* in the total, time in an outer zone of its kind counts once */
+    struct nesting_depths depths;
     double *samples;
     size_t sample_count, sample_capacity;
     uint64_t stride; /* every so many-th duration is a sample */

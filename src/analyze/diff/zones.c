@@ -56,11 +56,12 @@ static struct diff_zone *zone_of(struct diff *diff, struct diff_run *run, const 
     return zone;
 }
 
+/* The rows of one depth. */
 static int count_rows(struct diff *diff, int side, const struct trace *trace, const struct zone_rows *rows,
-                      uint32_t *zone_of_name, size_t last_name)
+                      const struct zone_rows_group *group, uint32_t *zone_of_name, size_t last_name)
 {
     struct diff_run *run = &diff->runs[side];
-    for (size_t i = 0; i < rows->count; i++) {
+    for (size_t i = group->first; i < (size_t)group->first + group->count; i++) {
         uint32_t name = rows->name[i];
         struct diff_zone *zone =
             zone_of(diff, run, trace, name < last_name ? name : (uint32_t)last_name, zone_of_name);
@@ -69,14 +70,45 @@ static int count_rows(struct diff *diff, int side, const struct trace *trace, co
                       !array_reserve(&zone->samples, &zone->sample_capacity, zone->sample_count + 1,
                                      sizeof *zone->samples)))
             return -ENOMEM;
+        nesting_see(&zone->depths, group->depth);
         add_sample(zone, (double)duration);
         zone->count++;
         zone->total_ns += duration;
         zone->self_ns += duration > child ? duration - child : 0;
         zone->max_ns = duration > zone->max_ns ? duration : zone->max_ns;
     }
-    run->zones_total += rows->count;
+    run->zones_total += group->count;
     return 0;
+}
+
+static void subtract_nested(void *context, uint32_t track, uint32_t zone, uint64_t nested_ns)
+{
+    struct diff_run *run = context;
+    (void)track;
+    run->zones[zone].total_ns -= nested_ns;
+}
+
+/* Time inside an outer zone of the same name and place counts once. */
+static int count_nested_once(struct diff_run *run, struct trace *trace, uint32_t *zone_of_name,
+                             size_t name_count, struct error *err)
+{
+    bool *is_candidate = calloc(run->zone_count + 1, sizeof *is_candidate);
+    if (!is_candidate)
+        return error_set(err, ENOMEM, "no memory for %zu zones", run->zone_count);
+    for (size_t i = 0; i < run->zone_count; i++)
+        is_candidate[i] = nesting_is_possible(&run->zones[i].depths);
+    for (size_t i = 0; i < name_count; i++)
+        zone_of_name[i]--; /* 0, a name without zones, becomes UINT32_MAX */
+    struct nesting_request request = {.trace = trace,
+                                      .group_of = zone_of_name,
+                                      .map_count = name_count,
+                                      .is_candidate = is_candidate,
+                                      .group_count = run->zone_count,
+                                      .add = subtract_nested,
+                                      .context = run};
+    int status = nesting_find(&request, err);
+    free(is_candidate);
+    return status;
 }
 
 static int compare_zones(const void *left, const void *right)
@@ -109,9 +141,13 @@ int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct err
     while (!status && (block = trace_next_block(trace, &filter, &position))) {
         status = trace_decode_zones(
             trace, block, TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME, &rows, err);
-        if (!status && count_rows(diff, side, trace, &rows, zone_of_name, names) != 0)
-            status = error_set(err, ENOMEM, "no memory for the zones of %s", run->path);
+        for (size_t g = 0; g < rows.group_count && !status; g++) {
+            if (count_rows(diff, side, trace, &rows, &rows.groups[g], zone_of_name, names) != 0)
+                status = error_set(err, ENOMEM, "no memory for the zones of %s", run->path);
+        }
     }
+    if (!status)
+        status = count_nested_once(run, trace, zone_of_name, names + 1, err);
     zone_rows_free(&rows);
     free(zone_of_name);
     if (status)
