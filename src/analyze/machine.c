@@ -53,10 +53,12 @@ const char *machine_missing(const struct machine *machine)
     return NULL;
 }
 
+const struct machine machine_unknown = {
+    .target_percent = 65, .gap_mark_us = 6.5, .gap_floor_us = 6, .few_cores = 10, .link_count = 1};
+
 void machine_defaults(struct machine *machine)
 {
-    *machine = (struct machine){
-        .target_percent = 65, .gap_mark_us = 6.5, .gap_floor_us = 6, .few_cores = 10, .link_count = 1};
+    *machine = machine_unknown;
 }
 
 static char folded(char c)

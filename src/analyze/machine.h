@@ -23,7 +23,7 @@ struct machine_figure {
 };
 
 struct machine {
-    char name[32]; /* "wormhole" */
+    char name[32]; /* "h100" */
     char title[64];
     char path[200]; /* of the file; "built in" */
     char aliases[MACHINE_ALIASES][32];
@@ -70,5 +70,7 @@ bool machine_take(struct machine *machine, const char *key, double value);
 /* What must be there and is not, or NULL. */
 const char *machine_missing(const struct machine *machine);
 void machine_defaults(struct machine *machine);
+/* A machine of which nothing is known: no peaks, the usual marks. */
+extern const struct machine machine_unknown;
 
 #endif

@@ -192,7 +192,7 @@ static const struct command_option model_options[] = {
      .type = OPTION_TEXT,
      .argument = "NAME",
      .offset = FIELD(arch),
-     .help = "The same by the name of its architecture: wormhole, blackhole, p100, bh20, n1."},
+     .help = "The same; the option's older name."},
     {.name = "active-experts",
      .type = OPTION_NUMBER,
      .argument = "K",
@@ -240,7 +240,7 @@ static const struct command_option show_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(no_stack_by_in0),
      .is_hidden = true,
-     .help = "Taken and without effect, as in tt-perf-report; --group-by op does what it did."},
+     .help = "Accepted and ignored, as in tt-perf-report; --group-by op does what it did."},
     {.name = "raw-op-codes",
      .type = OPTION_FLAG,
      .offset = FIELD(raw_op_codes),
@@ -329,6 +329,10 @@ const struct command command_report = {
         "where it reaches none, HOST for ops that ran on the host, GAP where the device waited longer before the op "
         "than it worked on it. Figures with ~ are bounds, not counts: docs/roofline.md has the formula of each "
         "kind of op.\n"
+        "\n"
+        "What an op is measured against is the machine file that names the architecture which the device says it has, "
+        "or the one given with --machine. Where neither is known there are no rooflines: nothing is assumed. Where "
+        "gaps are nearly all of the time (compilation, a first iteration), shares are of the device time.\n"
         "\n"
         "On a narrow terminal columns are left out in this order: call, model, ideal time, overlap, sub-device, link, "
         "TFLOPs, GB/s, device, math, available cores, cores, FLOPs, DRAM; --wide shows all.\n"

@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report/advice.h"
 #include "cli/report_files.h"
-#include "present/format.h"
 #include "present/output.h"
 #include "present/report/html.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
 #include "present/report/table.h"
+#include "present/report/words.h"
 #include "present/document.h"
 
 #define ADVICE_LINES 15u
@@ -37,12 +36,13 @@ static int write_html(const struct perf *perf, const struct report_options *opti
     struct perf_selection selection;
     uint64_t top = options->top ? options->top : PAGE_ROWS_MAX;
     const char *path = perf->file_count ? perf_text(perf, perf->paths[0]) : "";
+    const char *slash = strrchr(path, '/');
     char title[300];
     double least = options->top || perf->count <= PAGE_ROWS_MAX ? 0 : options->min_percentage;
     int status = perf_select(perf, top < perf->count ? top : 0, least, &selection, err);
     if (status)
         return status;
-    snprintf(title, sizeof title, "Performance report: %.200s%s", path,
+    snprintf(title, sizeof title, "Performance report: %.200s%s", slash && slash[1] ? slash + 1 : path,
              perf->file_count > 1 ? " and others" : "");
     struct perf_html html = {
         .title = title,
@@ -60,27 +60,34 @@ static int write_html(const struct perf *perf, const struct report_options *opti
 
 static void add_totals(const struct perf *perf, struct report *report)
 {
-    struct number_text device, host, signposts;
+    struct number_text device, host, signposts, time, gaps, busy, overlap;
+    struct bytes verdict = {0};
     double gap_share = perf->total_us > 0 ? perf->total_gap_us / perf->total_us * 100 : 0;
-    report_note(report, TABLE_BOLD,
-                "%s device ops, %s host ops, %s signposts; device time %.1f us, gaps %.1f us (%.1f %%)",
-                format_count(&device, perf->device_op_count), format_count(&host, perf->host_op_count),
-                format_count(&signposts, perf->signpost_count), perf->total_time_us, perf->total_gap_us,
+    report_note(report, TABLE_BOLD, "%s, %s, %s; device time %s, gaps %s (%.1f %%)",
+                format_things(&device, perf->device_op_count, "device op"),
+                format_things(&host, perf->host_op_count, "host op"),
+                format_things(&signposts, perf->signpost_count, "signpost"),
+                perf_format_us(&time, perf->total_time_us), perf_format_us(&gaps, perf->total_gap_us),
                 gap_share);
     if (perf->has_sub_devices && perf->overlap_us > 0)
-        report_note(report, TABLE_NORMAL,
-                    "busy %.1f us: the ops' times less %.1f us in which sub-devices overlapped",
-                    perf->busy_us, perf->overlap_us);
+        report_note(report, TABLE_NORMAL, "busy %s: the ops' times less %s in which sub-devices overlapped",
+                    perf_format_us(&busy, perf->busy_us), perf_format_us(&overlap, perf->overlap_us));
     if (perf->busy_us > 0 && perf->total_dram_bytes > 0) {
         double gb_s = perf->total_dram_bytes / (perf->busy_us * 1e-6) / 1e9;
-        report_note(report, TABLE_NORMAL,
-                    "DRAM while busy: %.0f GB/s, %.1f %% of %.0f GB/s (ops whose traffic is "
-                    "modelled)",
-                    gb_s, gb_s / perf->machine->dram_gb_s * 100, perf->machine->dram_gb_s);
+        if (perf->has_machine)
+            report_note(report, TABLE_NORMAL,
+                        "DRAM while busy: %.0f GB/s, %.1f %% of %.0f GB/s (ops whose traffic is "
+                        "modelled)",
+                        gb_s, gb_s / perf->machine->dram_gb_s * 100, perf->machine->dram_gb_s);
+        else
+            report_note(report, TABLE_NORMAL, "DRAM while busy: %.0f GB/s (ops whose traffic is modelled)",
+                        gb_s);
     }
-    if (gap_share >= 30)
-        report_note(report, TABLE_BAD, "host-bound: the device waits for %.1f %% of the time%s", gap_share,
-                    perf->host_op_count ? "; host ops lie in between" : "");
+    perf_append_gap_verdict(perf, &verdict);
+    if (verdict.length)
+        report_note(report, TABLE_BAD, "%.*s", (int)verdict.length, (const char *)verdict.data);
+    report->failed |= verdict.failed;
+    bytes_free(&verdict);
 }
 
 #define HOST_ZONES 5u
@@ -112,6 +119,7 @@ static int add_ops(const struct perf *perf, const struct report_options *options
                    struct error *err)
 {
     struct perf_selection selection = {0};
+    struct number_text folded;
     struct table table;
     bool is_all = report_is_json(report);
     int status = is_all && !options->top
@@ -123,9 +131,10 @@ static int add_ops(const struct perf *perf, const struct report_options *options
     perf_make_ops_table(perf, selection.is_shown ? &selection : NULL, &table);
     report_table(report, "rows", &table);
     if (selection.folded_count)
-        report_note(report, TABLE_DIM, "and %zu ops%s: %.1f us, %.1f %% of the run", selection.folded_count,
-                    options->top ? " more" : " below the least share", selection.folded_us,
-                    selection.folded_percent);
+        report_note(report, TABLE_DIM, "and %zu ops%s: %s, %.1f %% %s", selection.folded_count,
+                    options->top ? " more" : " below the least share",
+                    perf_format_us(&folded, selection.folded_us), selection.folded_percent,
+                    perf_share_text(perf));
     table_free(&table);
     perf_selection_free(&selection);
     return 0;
@@ -142,35 +151,39 @@ static void add_groups(const struct perf *perf, const struct report_options *opt
     table_free(&table);
 }
 
+/* Lines that would save next to nothing are counted, not shown. */
+#define LEAST_GAIN_PERCENT 0.05
+
 /* On a terminal advice is sentences: a table would cut them. */
 static void add_advice_lines(const struct perf *perf, const struct report_options *options,
                              struct report *report)
 {
-    size_t lines = options->top ? (size_t)options->top : ADVICE_LINES;
-    for (size_t i = 0; i < perf->advice_count && i < lines; i++) {
+    size_t lines = options->top ? (size_t)options->top : ADVICE_LINES, shown = 0;
+    struct bytes text = {0};
+    for (size_t i = 0; i < perf->advice_count && shown < lines; i++) {
         const struct perf_advice *advice = &perf->advice[i];
-        const char *name = perf_text(perf, advice->shown);
-        unsigned long long id = perf_at(perf, advice->first_row)->id;
-        if (advice->count > 1 && perf_advice_is_shared(advice))
-            report_note(report, TABLE_BOLD,
-                        "%2zu. saves %.1f us (%.1f %%): gaps before %u ops, the longest before %s", i + 1,
-                        advice->gain_us, advice->gain_percent, advice->count, name);
-        else if (advice->count > 1)
-            report_note(report, TABLE_BOLD, "%2zu. saves %.1f us (%.1f %%): %u x %s, the first id %llu",
-                        i + 1, advice->gain_us, advice->gain_percent, advice->count, name, id);
-        else
-            report_note(report, TABLE_BOLD, "%2zu. saves %.1f us (%.1f %%): %s, id %llu", i + 1,
-                        advice->gain_us, advice->gain_percent, name,
-                        (unsigned long long)perf_at(perf, advice->first_row)->id);
-        report_note(report, TABLE_NORMAL, "    %s", advice->trigger);
-        report_note(report, TABLE_NORMAL, "    %s", advice->action);
+        if (advice->gain_percent < LEAST_GAIN_PERCENT && !options->top)
+            continue;
+        bytes_clear(&text);
+        bytes_append_format(&text, "%2zu. ", ++shown);
+        perf_append_headline(perf, advice, &text);
+        report_note(report, TABLE_BOLD, "%.*s", (int)text.length, (const char *)text.data);
+        bytes_clear(&text);
+        perf_append_evidence(perf, advice, &text);
+        report_note(report, TABLE_NORMAL, "    %.*s", (int)text.length, (const char *)text.data);
+        bytes_clear(&text);
+        perf_append_action(perf, advice, &text);
+        report_note(report, TABLE_NORMAL, "    %.*s", (int)text.length, (const char *)text.data);
     }
-    if (lines < perf->advice_count)
-        report_note(report, TABLE_DIM, "and %zu lines more (--top N)", perf->advice_count - lines);
+    if (shown < perf->advice_count)
+        report_note(report, TABLE_DIM, "and %zu lines more (--top N)", perf->advice_count - shown);
+    report->failed |= text.failed;
+    bytes_free(&text);
 }
 
 static void add_advice(const struct perf *perf, const struct report_options *options, struct report *report)
 {
+    struct bytes sum = {0};
     if (report_is_json(report)) {
         struct table table;
         perf_make_advice_table(perf, 0, &table);
@@ -179,15 +192,21 @@ static void add_advice(const struct perf *perf, const struct report_options *opt
         json_member_real(&report->json, "advice_gain_us", perf->advice_gain_us);
         return;
     }
-    report_heading(report, "Advice, by what it would save up to %.0f %% of each roofline",
-                   perf->options.target_percent);
+    if (perf->has_machine)
+        report_heading(report, "Advice, by what it would save up to %.0f %% of each roofline",
+                       perf->options.target_percent);
+    else
+        report_heading(report, "Advice, by what it would save");
     if (perf->advice_count == 0) {
         report_note(report, TABLE_NORMAL, "%s", perf_no_advice_text(perf));
         return;
     }
     add_advice_lines(perf, options, report);
-    report_note(report, TABLE_BOLD, "If all of it were done: %.1f us, %.1f %% of the run.",
-                perf->advice_gain_us, perf->total_us > 0 ? perf->advice_gain_us / perf->total_us * 100 : 0);
+    perf_append_advice_sum(perf, &sum);
+    if (sum.length)
+        report_note(report, TABLE_BOLD, "%.*s.", (int)sum.length, (const char *)sum.data);
+    report->failed |= sum.failed;
+    bytes_free(&sum);
 }
 
 static void add_json_facts(const struct perf *perf, struct report *report)
@@ -198,13 +217,19 @@ static void add_json_facts(const struct perf *perf, struct report *report)
     for (size_t i = 0; i < perf->file_count; i++)
         json_text(json, perf_text(perf, perf->paths[i]));
     json_end(json);
-    json_member_text(json, "machine", perf->machine->name);
-    json_member_real(json, "worker_cores", perf->worker_cores);
+    json_key(json, "machine");
+    if (perf->has_machine)
+        json_text(json, perf->machine->name);
+    else
+        json_null(json);
+    json_member_real(json, "worker_cores", perf->worker_cores > 0 ? perf->worker_cores : NAN);
     json_member_real(json, "target_percent", perf->options.target_percent);
     json_member_unsigned(json, "device_ops", perf->device_op_count);
     json_member_unsigned(json, "host_ops", perf->host_op_count);
     json_member_unsigned(json, "signposts", perf->signpost_count);
     json_member_unsigned(json, "invalid_durations", perf->invalid_count);
+    json_member_text(json, "share_of", perf->gaps_dominate ? "device time" : "run");
+    json_member_bool(json, "looks_like_compilation", perf->looks_like_compilation);
     json_member_real(json, "device_time_us", perf->total_time_us);
     json_member_real(json, "gap_us", perf->total_gap_us);
     json_member_real(json, "busy_us", perf->busy_us);
@@ -219,9 +244,13 @@ static int fill_report(const struct perf *perf, const struct report_options *opt
 {
     if (report_is_json(report)) {
         add_json_facts(perf, report);
-    } else {
+    } else if (perf->has_machine) {
         report_heading(report, "Performance report: %s, %.0f cores, %.0f GB/s", perf->machine->title,
                        perf->worker_cores, perf->machine->dram_gb_s);
+    } else {
+        report_heading(report, "Performance report: %s, no rooflines",
+                       perf->arch_text == PERF_NO_TEXT ? "a device that is not known"
+                                                       : perf_text(perf, perf->arch_text));
     }
     if (!options->output.csv) {
         int status = add_ops(perf, options, report, err);
@@ -271,7 +300,8 @@ int report_show(const struct perf *perf, const struct report_options *options, s
     if (status)
         return status;
     if (perf->count == 0 && !options->output.json) {
-        fprintf(stderr, "opscope report: no ops are left to show\n");
+        if (perf->row_count) /* else a note has said it */
+            fprintf(stderr, "opscope report: no ops are left to show\n");
         return 0;
     }
     return options->output.csv ? 0 : show_text(perf, options, err);

@@ -16,7 +16,7 @@ static const char page_style[] =
     "p{margin:4px 0 10px}.dim{opacity:.7}\n"
     ".facts{display:flex;flex-wrap:wrap;gap:10px;margin:14px 0}\n"
     ".fact{background:var(--soft);border-radius:8px;padding:8px 14px}.fact b{display:block;font-size:18px}\n"
-    ".wide{overflow-x:auto;border:1px solid var(--line);border-radius:8px}\n"
+    ".wide{overflow:auto;max-height:85vh;border:1px solid var(--line);border-radius:8px}\n"
     "table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:4px 9px;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}\n"
     "td.text{white-space:normal;overflow-wrap:break-word;min-width:270px;max-width:460px}\n"

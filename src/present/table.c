@@ -24,8 +24,25 @@ void table_free(struct table *table)
     if (!table)
         return;
     free(table->cells);
+    free(table->own_columns);
     bytes_free(&table->texts);
     *table = (struct table){0};
+}
+
+void table_show_column(struct table *table, size_t column, enum table_shown shown)
+{
+    size_t size = table->column_count * sizeof table->columns[0];
+    assert(column < table->column_count);
+    if (!table->own_columns) {
+        table->own_columns = malloc(size ? size : 1);
+        if (!table->own_columns) {
+            table->failed = true;
+            return;
+        }
+        memcpy(table->own_columns, table->columns, size);
+        table->columns = table->own_columns;
+    }
+    table->own_columns[column].shown = shown;
 }
 
 void table_add_row(struct table *table)

@@ -65,6 +65,7 @@ struct table_cell {
 struct table {
     const char *name;
     const struct table_column *columns;
+    struct table_column *own_columns; /* a copy, once a column of this table was changed */
     size_t column_count;
     struct table_cell *cells; /* row by row */
     size_t cell_capacity;
@@ -76,6 +77,9 @@ struct table {
 void table_init(struct table *table, const char *name, const struct table_column *columns,
                 size_t column_count);
 void table_free(struct table *table);
+
+/* Changes where a column of this table is shown; what it was declared with stays as it is. */
+void table_show_column(struct table *table, size_t column, enum table_shown shown);
 
 /* Cells are set in the newest row. */
 void table_add_row(struct table *table);

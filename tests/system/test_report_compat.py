@@ -14,6 +14,7 @@ import shlex
 import unittest
 
 import harness
+import ops_csv
 
 TABLE_HEAD = "ID "
 STACKED_HEADING = "\U0001f4ca Stacked report \U0001f4ca\n====================\n"
@@ -107,6 +108,18 @@ class Compat(harness.TestCase):
             self.check_case(case[: -len(".cmd")])
         print(f"report --compat 1.2.4: {self.equal} of {self.compared} files equal, {len(cases)} command lines")
         self.assertFalse(self.different, "\n" + "\n".join(self.different[:10]))
+
+    def test_width_counts_the_mark_of_a_signpost(self):
+        """A column is as wide as the longest name in it, where a signpost's ends in " (signpost)" before its sign
+        replaces that."""
+        rows = ops_csv.good_rows()
+        name = "a signpost whose name is longer than that of any op"
+        rows.append({"OP CODE": name, "OP TYPE": "signpost", "HOST START TS": "1999999"})
+        with open(self.path("s.csv"), "w", encoding="utf-8", newline="") as file:
+            file.write(ops_csv.text_of(rows))
+        done = self.opscope("report", "--compat", "1.2.4", "s.csv", "--ignore-signposts", "--no-advice")
+        head = table_of(done.stdout).splitlines()[0]
+        self.assertEqual(head.index("Device") - head.index("OP Code") - 2, len(name + " (signpost)"), done)
 
 
 if __name__ == "__main__":

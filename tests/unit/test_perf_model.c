@@ -71,6 +71,7 @@ static void add(struct perf *perf, const struct op *op)
     struct slice cells[PERF_COLUMNS] = {{0}};
     set(cells, PERF_OP_CODE, op->name);
     set(cells, PERF_OP_TYPE, op->type ? op->type : "tt_dnn_device");
+    set(cells, PERF_ARCH, "wormhole");
     set(cells, PERF_ATTRIBUTES, op->attributes);
     set(cells, PERF_FIDELITY, op->fidelity);
     set(cells, PERF_DURATION, op->duration);

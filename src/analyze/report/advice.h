@@ -22,6 +22,18 @@ struct perf_row_advice {
 /* For a matmul, by the conditions of tt-perf-report 1.2.4; nothing for other ops. */
 void perf_compat_advice(const struct perf *perf, const struct perf_row *row, struct perf_row_advice *advice);
 
+enum perf_rule_id {
+    PERF_RULE_GAP,
+    PERF_RULE_HOST,
+    PERF_RULE_FIDELITY,
+    PERF_RULE_DRAM,
+    PERF_RULE_CORES,
+    PERF_RULE_MATMUL,
+    PERF_RULE_LINK,
+    PERF_RULE_LAYOUT,
+    PERF_RULE_SLOW
+};
+
 /* A rule of the ranked advice: when it holds, and what the gain is measured by. */
 struct perf_rule {
     const char *name;      /* "gap" */
@@ -30,12 +42,5 @@ struct perf_rule {
 };
 extern const struct perf_rule perf_rules[];
 extern const size_t perf_rule_count;
-/* What the ranked advice says of the i-th op of the table, for a cell: "dram (saves 7.5 us): read DRAM faster ...".
- * Nothing where it says nothing. */
-void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out);
-/* What is said where there is no line at all: that all is well only where anything was measured. */
-const char *perf_no_advice_text(const struct perf *perf);
-/* A line about ops that are not equal: those behind gaps. Its op is the one with the most. */
-bool perf_advice_is_shared(const struct perf_advice *advice);
 
 #endif

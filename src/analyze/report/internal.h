@@ -90,7 +90,6 @@ int perf_make_advice(struct perf *perf, struct error *err);
 
 /* What the row could do at most on so many cores, and how many it may use. */
 double perf_peak_tflops(const struct perf *perf, const struct perf_row *row, double cores);
-double perf_core_budget(const struct perf *perf, const struct perf_row *row);
 
 enum perf_category perf_category_of(const struct perf *perf, const char *name, unsigned class_);
 

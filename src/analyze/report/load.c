@@ -73,7 +73,11 @@ const char *perf_text(const struct perf *perf, uint32_t id)
 int perf_begin(struct perf *perf, const struct perf_options *options, struct error *err)
 {
     (void)err;
-    *perf = (struct perf){.options = *options, .arch_text = PERF_NO_TEXT, .devices_per_file = -1};
+    *perf = (struct perf){.options = *options,
+                          .arch_text = PERF_NO_TEXT,
+                          .window = PERF_NO_TEXT,
+                          .devices_per_file = -1,
+                          .machine = &machine_unknown};
     return 0;
 }
 
@@ -84,10 +88,6 @@ void perf_free(struct perf *perf)
     free(perf->order);
     free(perf->paths);
     free(perf->groups);
-    for (size_t i = 0; i < perf->advice_count; i++) {
-        free(perf->advice[i].trigger);
-        free(perf->advice[i].action);
-    }
     free(perf->advice);
     for (size_t i = 0; i < perf->note_count; i++)
         free(perf->notes[i].text);

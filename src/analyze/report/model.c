@@ -27,23 +27,18 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
                       recorded);
         return machine;
     }
-    if (*recorded) {
-        machine = machine_find(machines, recorded, strlen(recorded));
-        if (machine)
-            return machine;
-        perf_note(
-            perf, PERF_NOTE_WARN, NULL,
-            "%s:%llu: column 'DEVICE ARCH': '%.60s' is no machine that is known: wormhole is taken; --machine says "
-            "which",
-            perf_text(perf, perf->paths[perf->arch_file]), (unsigned long long)perf->arch_line, recorded);
-    } else {
+    machine = *recorded ? machine_find(machines, recorded, strlen(recorded)) : NULL;
+    if (machine)
+        return machine;
+    if (*recorded)
         perf_note(perf, PERF_NOTE_INFO, NULL,
-                  "no column says which machine this was: wormhole is taken (--machine)");
-    }
-    machine = machine_find(machines, "wormhole", strlen("wormhole"));
-    if (!machine)
-        error_set(err, EINVAL, "there is no machine 'wormhole' to fall back on (opscope machine list)");
-    return machine;
+                  "no machine file describes '%.60s': no rooflines (--machine NAME or FILE gives one)",
+                  recorded);
+    else
+        perf_note(
+            perf, PERF_NOTE_INFO, NULL,
+            "the ops do not say what device they ran on: no rooflines (--machine NAME or FILE gives one)");
+    return &machine_unknown;
 }
 
 static void find_workers(struct perf *perf)
@@ -262,6 +257,15 @@ static void fill_rooflines(const struct perf *perf, struct perf_row *row)
     double budget = perf_core_budget(perf, row), ideal = 0;
     if (!(row->time_us > 0))
         return;
+    if (!perf->has_machine) {
+        if (row->dram_bytes > 0)
+            row->dram_gb_s = row->dram_bytes / seconds / 1e9;
+        if (row->flops >= 0)
+            row->tflops = row->flops / seconds / 1e12;
+        if (row->link_bytes > 0)
+            row->link_gb_s = row->link_bytes / seconds / 1e9;
+        return;
+    }
     if (row->dram_bytes > 0) {
         row->dram_gb_s = row->dram_bytes / seconds / 1e9;
         row->dram_percent = row->dram_gb_s / machine->dram_gb_s * 100;
@@ -284,15 +288,17 @@ static void fill_rooflines(const struct perf *perf, struct perf_row *row)
         row->ideal_us = ideal;
 }
 
-static enum perf_bound bound_of(const struct perf_row *row, const struct machine *machine, double target)
+static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *row)
 {
+    double target = perf->options.target_percent;
     if (row->kind == PERF_HOST_OP)
         return PERF_BOUND_HOST;
     if (row->kind == PERF_SIGNPOST || isnan(row->time_us))
         return PERF_BOUND_NONE;
-    if (row->shown_gap_us > row->time_us && row->shown_gap_us > machine->gap_mark_us)
+    if (row->shown_gap_us > row->time_us && row->shown_gap_us > perf->machine->gap_mark_us &&
+        !perf->gaps_dominate)
         return PERF_BOUND_GAP;
-    if (row->time_us == 0 || ((row->is_matmul || row->is_conv) && !row->has_shape))
+    if (!perf->has_machine || row->time_us == 0 || ((row->is_matmul || row->is_conv) && !row->has_shape))
         return PERF_BOUND_NONE; /* nothing can be told of it */
     bool is_dram = row->dram_percent >= target, is_flop = row->flops_percent >= target;
     if (is_dram && is_flop)
@@ -304,8 +310,14 @@ static enum perf_bound bound_of(const struct perf_row *row, const struct machine
     return row->link_percent >= target ? PERF_BOUND_LINK : PERF_BOUND_SLOW;
 }
 
-static void fill_totals(struct perf *perf)
+/* From here on gaps hide everything else: shares of the run would say nothing about the ops. */
+#define DOMINANT_GAP_SHARE 0.95
+/* No dispatch takes that long on average: the host compiled, or loaded something. */
+#define COMPILATION_GAP_US 1000.0
+
+static void fill_sums(struct perf *perf)
 {
+    uint64_t gaps = 0;
     perf->total_time_us = perf->total_gap_us = perf->total_flops = perf->total_dram_bytes = 0;
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
@@ -314,17 +326,58 @@ static void fill_totals(struct perf *perf)
             perf->total_flops += row->flops > 0 ? row->flops : 0;
             perf->total_dram_bytes += row->dram_bytes > 0 ? row->dram_bytes : 0;
         }
-        perf->total_gap_us += row->shown_gap_us > 0 ? row->shown_gap_us : 0;
+        if (row->shown_gap_us > 0) {
+            perf->total_gap_us += row->shown_gap_us;
+            gaps++;
+        }
     }
     perf->busy_us = perf->total_time_us - perf->overlap_us;
     perf->total_us = perf->total_time_us + perf->total_gap_us;
+    perf->gaps_dominate = perf->total_time_us > 0 && perf->total_gap_us > DOMINANT_GAP_SHARE * perf->total_us;
+    perf->looks_like_compilation =
+        perf->gaps_dominate && perf->total_gap_us > COMPILATION_GAP_US * (double)gaps;
+}
+
+static void fill_shares(struct perf *perf)
+{
+    double whole_us = perf->gaps_dominate ? perf->total_time_us : perf->total_us;
     for (size_t i = 0; i < perf->count; i++) {
         struct perf_row *row = perf_at(perf, i);
         double time = isnan(row->time_us) ? 0 : row->time_us,
-               gap = row->shown_gap_us > 0 ? row->shown_gap_us : 0;
+               gap = row->shown_gap_us > 0 && !perf->gaps_dominate ? row->shown_gap_us : 0;
         bool is_blank = isnan(row->time_us) && isnan(row->shown_gap_us);
-        row->total_percent = is_blank || !(perf->total_us > 0) ? NAN : (time + gap) / perf->total_us * 100;
+        row->total_percent = is_blank || !(whole_us > 0) ? NAN : (time + gap) / whole_us * 100;
     }
+}
+
+/* No op can be faster than the machine: then it is another one, or the op does less than its model counts. */
+static void note_impossible(struct perf *perf)
+{
+    const struct perf_row *most = NULL;
+    const char *roof = "";
+    double highest = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < perf->count; i++) {
+        const struct perf_row *row = perf_at(perf, i);
+        double percent = fmax(fmax(row->dram_percent, row->flops_percent), row->link_percent);
+        if (!(percent >= 100.05))
+            continue;
+        count++;
+        if (percent > highest) {
+            highest = percent;
+            most = row;
+            roof = percent == row->dram_percent    ? "DRAM bandwidth"
+                   : percent == row->flops_percent ? "FLOPs"
+                                                   : "link bandwidth";
+        }
+    }
+    if (most)
+        perf_note(
+            perf, PERF_NOTE_WARN, NULL,
+            "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %llu): it ran on "
+            "another machine, or does less than its model counts",
+            count, count == 1 ? " reaches" : "s reach", perf->machine->name, count == 1 ? "namely" : "up to",
+            highest, roof, perf_text(perf, most->shown), (unsigned long long)most->id);
 }
 
 int perf_model_figures(struct perf *perf, struct error *err)
@@ -332,6 +385,7 @@ int perf_model_figures(struct perf *perf, struct error *err)
     perf->machine = find_machine(perf, err);
     if (!perf->machine)
         return -EINVAL;
+    perf->has_machine = perf->machine != &machine_unknown;
     if (!(perf->options.target_percent > 0))
         perf->options.target_percent = perf->machine->target_percent;
     find_workers(perf);
@@ -342,11 +396,13 @@ int perf_model_figures(struct perf *perf, struct error *err)
     perf_drop_host_ops(perf);
     if (perf->has_sub_devices)
         status = fill_overlap(perf, err);
+    fill_sums(perf);
     for (size_t i = 0; i < perf->count && !status; i++) {
         struct perf_row *row = perf_at(perf, i);
         fill_rooflines(perf, row);
-        row->bound = (uint8_t)bound_of(row, perf->machine, perf->options.target_percent);
+        row->bound = (uint8_t)bound_of(perf, row);
     }
-    fill_totals(perf);
+    fill_shares(perf);
+    note_impossible(perf);
     return status;
 }

@@ -8,6 +8,8 @@
 
 int perf_finish(struct perf *perf, struct error *err)
 {
+    if (perf->row_count == 0 && !perf->options.compat)
+        return 0; /* nothing to say about nothing */
     int status = perf_sort_rows(perf, err);
     if (!status)
         status = perf_apply_signposts(perf, err);

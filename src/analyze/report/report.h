@@ -199,13 +199,11 @@ struct perf_note {
 /* --- advice: what to change, ranked by what it would save --- */
 
 struct perf_advice {
-    uint32_t rule;      /* index in perf_rules */
-    uint32_t shown;     /* the op or the group of equal ops */
-    uint32_t first_row; /* in rows */
-    uint32_t count;     /* ops that it is about */
+    uint32_t rule;  /* enum perf_rule_id: index in perf_rules */
+    uint32_t shown; /* the op or the group of equal ops */
+    uint32_t row;   /* of the table: the op with the largest gain, whose figures are shown */
+    uint32_t count; /* ops that it is about */
     double gain_us, gain_percent, time_us;
-    char *trigger; /* "DRAM 31.2 % of 512 GB/s, FLOPs 12.0 %" */
-    char *action;
 };
 
 /* A zone of the host that filled gaps (perf_host.h). */
@@ -236,8 +234,9 @@ struct perf {
     size_t row_count, row_capacity;
     uint32_t *order; /* the table: which of the rows, in which order */
     size_t count;
-    const struct machine *machine;
-    double worker_cores; /* of the run */
+    const struct machine *machine; /* never NULL: machine_unknown has the marks alone */
+    bool has_machine;              /* it is known what the machine can do: there are rooflines */
+    double worker_cores;           /* of the run; 0: not known */
     bool budgets_vary, has_sub_devices;
     /* what the sources had */
     uint32_t *paths; /* interned, one a file */
@@ -256,13 +255,17 @@ struct perf {
     /* results */
     uint64_t device_op_count, host_op_count, signpost_count; /* compat: before the last filters */
     double total_time_us, total_gap_us, total_us, busy_us, overlap_us;
+    bool gaps_dominate;          /* nearly all of the time is gaps: shares are of the device time */
+    bool looks_like_compilation; /* ... and the gaps are too long for anything else */
+    uint32_t window;             /* which ops of the run the table has, in words; PERF_NO_TEXT: all */
+    uint64_t read_op_count;      /* all of them */
     double total_flops, total_dram_bytes;
     uint64_t invalid_count;
     struct perf_group *groups;
     size_t group_count, group_capacity;
     struct perf_advice *advice;
     size_t advice_count, advice_capacity;
-    double advice_gain_us;
+    double advice_gain_us, advice_gap_gain_us; /* of all; of gaps alone */
     struct perf_host_zone *host_zones;
     size_t host_zone_count, host_zone_capacity;
     struct perf_note *notes;
@@ -292,6 +295,9 @@ static inline struct perf_row *perf_at(const struct perf *perf, size_t i)
 const char *perf_text(const struct perf *perf, uint32_t id); /* "" for none */
 void perf_note(struct perf *perf, enum perf_note_level level, const void *kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* How many cores the op may use; 0: not known. */
+double perf_core_budget(const struct perf *perf, const struct perf_row *row);
 
 const char *perf_bound_text(unsigned bound);
 const char *perf_category_text(unsigned category);

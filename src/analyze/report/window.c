@@ -155,38 +155,82 @@ static bool is_no_signpost(const struct perf *perf, size_t i, const void *contex
     return perf_at(perf, i)->kind != PERF_SIGNPOST;
 }
 
-/* The window that was asked for by name; false when neither name led to one. */
-static bool named_window(struct perf *perf, struct window *window)
+/* A name that was asked for and is not there: an error that lists those that are. */
+static int no_signpost(struct perf *perf, const char *name, const char *what, struct error *err)
+{
+    struct bytes *text = &perf->scratch;
+    bytes_clear(text);
+    for (size_t i = 0; i < perf->count; i++) {
+        const struct perf_row *row = perf_at(perf, i);
+        if (row->kind != PERF_SIGNPOST)
+            continue;
+        if (text->length > 400) {
+            bytes_append_text(text, ", ...");
+            break;
+        }
+        bytes_append_format(text, "%s'%.60s'", text->length ? ", " : "", perf_text(perf, row->op_code));
+    }
+    if (text->length)
+        return error_set(err, EINVAL, "there is no %ssignpost '%s'; there are: %.*s", what, name,
+                         (int)text->length, (const char *)text->data);
+    return error_set(err, EINVAL, "there is no signpost '%s': the run has none", name);
+}
+
+/* A signpost that the original only warns of. */
+static int missing_signpost(struct perf *perf, const char *name, bool is_start, bool is_second,
+                            struct error *err)
+{
+    if (!perf->options.compat)
+        return no_signpost(perf, name, is_second ? "second " : "", err);
+    perf_note(perf, PERF_NOTE_WARN, NULL, "there is no %ssignpost '%s' to %s at", is_second ? "second " : "",
+              name, is_start ? "start" : "end");
+    return 0;
+}
+
+/* The window that was asked for by name; *is_found: at least one name led to one. */
+static int named_window(struct perf *perf, struct window *window, bool *is_found, struct error *err)
 {
     const char *start = perf->options.start_signpost, *end = perf->options.end_signpost;
-    bool is_found = false;
+    int status = 0;
+    *is_found = false;
     *window = (struct window){.before = UINT64_MAX, .is_from_start = true};
     if (start) {
         size_t at = find_signpost(perf, start, 0);
         if (at == SIZE_MAX) {
-            perf_note(perf, PERF_NOTE_WARN, NULL, "there is no signpost '%s' to start at", start);
+            status = missing_signpost(perf, start, true, false, err);
         } else {
             window->after = perf_at(perf, at)->source_index;
             window->is_from_start = false;
-            is_found = true;
+            *is_found = true;
         }
     }
-    if (end) {
+    if (end && !status) {
         bool is_same = start && strcmp(start, end) == 0;
         size_t at = find_signpost(perf, end, is_same ? 1 : 0);
         if (at != SIZE_MAX) {
             window->before = perf_at(perf, at)->source_index;
-            is_found = true;
-        } else if (is_same && find_signpost(perf, end, 0) != SIZE_MAX) {
-            perf_note(perf, PERF_NOTE_WARN, NULL, "there is no second signpost '%s' to end at", end);
+            *is_found = true;
         } else {
-            perf_note(perf, PERF_NOTE_WARN, NULL, "there is no signpost '%s' to end at", end);
+            bool is_second = is_same && find_signpost(perf, end, 0) != SIZE_MAX;
+            status = missing_signpost(perf, end, false, is_second, err);
         }
         if (is_same && find_signpost(perf, end, 2) != SIZE_MAX)
             perf_note(perf, PERF_NOTE_INFO, NULL,
                       "signpost '%s' comes more than twice; the first two are used", end);
     }
-    return is_found;
+    return status;
+}
+
+/* For the page, which shows no notes about what is as it should be. */
+static void describe_window(struct perf *perf, const char *start, bool is_last, const char *end)
+{
+    struct bytes *text = &perf->scratch;
+    bytes_clear(text);
+    if (start)
+        bytes_append_format(text, "after the %ssignpost '%s'", is_last ? "last " : "", start);
+    if (end)
+        bytes_append_format(text, "%sbefore the signpost '%s'", start ? " and " : "", end);
+    perf->window = perf_intern(perf, text->data, text->length);
 }
 
 static void cut_before(struct perf *perf, size_t at)
@@ -195,7 +239,7 @@ static void cut_before(struct perf *perf, size_t at)
     memmove(perf->order, perf->order + at + 1, perf->count * sizeof *perf->order);
 }
 
-/* From the last signpost on; the newer rule skips signposts that have no op behind them. */
+/* From the last signpost on; the newer rule skips signposts that no op follows. */
 static void start_at_last(struct perf *perf)
 {
     size_t last = SIZE_MAX, start = SIZE_MAX;
@@ -223,25 +267,36 @@ static void start_at_last(struct perf *perf)
     }
     perf_note(perf, PERF_NOTE_INFO, NULL,
               "starting at the last signpost, '%s' (--ignore-signposts takes all ops)", name);
+    describe_window(perf, name, true, NULL);
     cut_before(perf, start);
 }
 
 int perf_apply_signposts(struct perf *perf, struct error *err)
 {
+    const char *start = perf->options.start_signpost, *end = perf->options.end_signpost;
     size_t signposts = 0;
     struct window window;
-    (void)err;
+    bool is_found;
     for (size_t i = 0; i < perf->count; i++)
         signposts += perf_at(perf, i)->kind == PERF_SIGNPOST;
+    perf->read_op_count = perf->count - signposts;
     if (perf->options.ignore_signposts || signposts == 0) {
-        if (signposts == 0 && (perf->options.start_signpost || perf->options.end_signpost))
+        if (signposts == 0 && (start || end) && !perf->options.compat)
+            return no_signpost(perf, start ? start : end, "", err);
+        if (signposts == 0 && (start || end))
             perf_note(perf, PERF_NOTE_WARN, NULL, "there are no signposts; all ops are used");
         return 0;
     }
-    if (named_window(perf, &window))
+    int status = named_window(perf, &window, &is_found, err);
+    if (status)
+        return status;
+    if (is_found) {
         keep(perf, is_inside, &window);
-    else
+        describe_window(perf, window.is_from_start ? NULL : start, false,
+                        window.before < UINT64_MAX ? end : NULL);
+    } else {
         start_at_last(perf);
+    }
     if (!perf->options.print_signposts && perf->options.group_by != PERF_BY_SIGNPOST)
         keep(perf, is_no_signpost, NULL);
     return 0;

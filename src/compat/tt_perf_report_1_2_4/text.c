@@ -94,13 +94,16 @@ static void set_text(struct cell *cell, const char *text)
     utf8_append_visible(&cell->text, text, strlen(text));
 }
 
+#define SIGN "\xf0\x9f\xaa\xa7 "
+#define SIGN_COLUMNS 2u
+
 static void set_op(struct cell *cell, const struct perf *perf, const struct perf_row *row)
 {
     static const char *const split_names[] = {"Matmul", "OptimizedConvNew", "Conv2dDeviceOperation",
                                               "HaloDeviceOperation"};
     const char *shown = perf_text(perf, row->shown);
     if (row->kind == PERF_SIGNPOST) {
-        bytes_append_text(&cell->text, "\xf0\x9f\xaa\xa7 ");
+        bytes_append_text(&cell->text, SIGN);
         utf8_append_visible(&cell->text, shown, strlen(shown));
         return;
     }
@@ -304,6 +307,14 @@ static void widen(struct writer *w)
     }
 }
 
+/* The original counts the mark " (signpost)" that its CSV has, and prints the shorter sign in its place. */
+static void widen_for_signpost(struct writer *w)
+{
+    size_t width = code_points(&w->cells[COLUMN_OP].text) - SIGN_COLUMNS + sizeof " (signpost)" - 1;
+    if (width > w->widths[COLUMN_OP])
+        w->widths[COLUMN_OP] = width;
+}
+
 static void find_widths(struct writer *w)
 {
     struct bytes id = {0};
@@ -319,6 +330,8 @@ static void find_widths(struct writer *w)
                             0); /* the original counts the comma that it does not print */
         if (id.length > w->widths[COLUMN_ID])
             w->widths[COLUMN_ID] = id.length;
+        if (row->kind == PERF_SIGNPOST)
+            widen_for_signpost(w);
     }
     bytes_free(&id);
 }

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/report/advice.h"
 #include "present/report/number.h"
 #include "present/report/table.h"
+#include "present/report/words.h"
 #include "text/utf8.h"
 
 #define FLUSH_BYTES 65536u

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/report/advice.h"
-#include "present/format.h"
+#include "present/report/words.h"
 
 /* --- which rows --- */
 
@@ -141,21 +141,25 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_LAYER] = {.key = "layer", .shown = TABLE_DATA_ONLY},
 };
 
-/* The same without what a run does not have. */
-static const struct table_column *columns_for(const struct perf *perf)
+/* What a run does not have is not shown. */
+static void hide_columns(const struct perf *perf, struct table *table)
 {
-    static struct table_column columns[OP_COLUMNS];
     bool has_links = false;
     for (size_t i = 0; i < perf->count && !has_links; i++)
         has_links = !isnan(perf_at(perf, i)->link_percent);
-    memcpy(columns, op_columns, sizeof columns);
-    if (!perf->has_sub_devices)
-        columns[OP_SUB_DEVICE].shown = columns[OP_OVERLAP].shown = TABLE_DATA_ONLY;
+    if (!perf->has_sub_devices) {
+        table_show_column(table, OP_SUB_DEVICE, TABLE_DATA_ONLY);
+        table_show_column(table, OP_OVERLAP, TABLE_DATA_ONLY);
+    }
     if (!perf->has_sub_devices && !perf->budgets_vary)
-        columns[OP_AVAILABLE].shown = TABLE_DATA_ONLY;
+        table_show_column(table, OP_AVAILABLE, TABLE_DATA_ONLY);
     if (!has_links)
-        columns[OP_LINK_PERCENT].shown = TABLE_DATA_ONLY;
-    return columns;
+        table_show_column(table, OP_LINK_PERCENT, TABLE_DATA_ONLY);
+    if (!perf->has_machine) {
+        table_show_column(table, OP_DRAM_PERCENT, TABLE_DATA_ONLY);
+        table_show_column(table, OP_FLOPS_PERCENT, TABLE_DATA_ONLY);
+        table_show_column(table, OP_IDEAL, TABLE_DATA_ONLY);
+    }
 }
 
 void perf_append_model(const struct perf_row *row, struct bytes *out)
@@ -286,7 +290,8 @@ static void add_op(const struct perf *perf, const struct perf_row *row, struct t
 void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection, struct table *table)
 {
     struct bytes text = {0};
-    table_init(table, "ops", columns_for(perf), OP_COLUMNS);
+    table_init(table, "ops", op_columns, OP_COLUMNS);
+    hide_columns(perf, table);
     for (size_t i = 0; i < perf->count; i++) {
         if (!selection || selection->is_shown[i])
             add_op(perf, perf_at(perf, i), table, &text);
@@ -333,13 +338,13 @@ static const struct table_column group_columns[GROUP_COLUMNS] = {
 
 void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table *table)
 {
-    static struct table_column columns[GROUP_COLUMNS];
-    memcpy(columns, group_columns, sizeof columns);
+    table_init(table, "groups", group_columns, GROUP_COLUMNS);
     if (!perf->options.no_merge_devices)
-        columns[GROUP_DEVICE].shown = TABLE_DATA_ONLY;
+        table_show_column(table, GROUP_DEVICE, TABLE_DATA_ONLY);
     if (perf->options.group_by > PERF_BY_MEMORY)
-        columns[GROUP_CATEGORY].shown = TABLE_DATA_ONLY;
-    table_init(table, "groups", columns, GROUP_COLUMNS);
+        table_show_column(table, GROUP_CATEGORY, TABLE_DATA_ONLY);
+    for (size_t column = GROUP_IDEAL; column < GROUP_COLUMNS && !perf->has_machine; column++)
+        table_show_column(table, column, TABLE_DATA_ONLY);
     for (size_t i = 0; i < perf->group_count && (!top || i < top); i++) {
         const struct perf_group *group = &perf->groups[i];
         table_add_row(table);
@@ -365,6 +370,7 @@ void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table 
 
 enum {
     ADVICE_GAIN,
+    ADVICE_SAVES,
     ADVICE_PERCENT,
     ADVICE_RULE,
     ADVICE_COUNT,
@@ -377,12 +383,13 @@ enum {
 };
 
 static const struct table_column advice_columns[ADVICE_COLUMNS] = {
-    [ADVICE_GAIN] = {.key = "gain_us", .title = "saves us", .type = TABLE_REAL, .decimals = 1},
-    [ADVICE_PERCENT] = {.key = "gain", .title = "of run", .type = TABLE_PERCENT, .decimals = 1},
+    [ADVICE_GAIN] = {.key = "gain_us", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
+    [ADVICE_SAVES] = {.key = "saves", .title = "saves", .type = TABLE_TIME, .shown = TABLE_TERMINAL_ONLY},
+    [ADVICE_PERCENT] = {.key = "gain", .title = "share", .type = TABLE_PERCENT, .decimals = 1},
     [ADVICE_RULE] = {.key = "rule", .title = "rule"},
     [ADVICE_COUNT] = {.key = "ops", .title = "ops", .type = TABLE_INTEGER},
     [ADVICE_OP] = {.key = "op", .title = "op", .shrink = 20},
-    [ADVICE_ID] = {.key = "first_id", .title = "first id", .type = TABLE_IDENTIFIER, .drop = 1},
+    [ADVICE_ID] = {.key = "id", .title = "costliest id", .type = TABLE_IDENTIFIER, .drop = 1},
     [ADVICE_TRIGGER] = {.key = "because", .title = "because", .shrink = 24},
     [ADVICE_ACTION] = {.key = "do", .title = "do", .shrink = 24},
     [ADVICE_CONDITION] = {.key = "condition", .shown = TABLE_DATA_ONLY},
@@ -390,20 +397,28 @@ static const struct table_column advice_columns[ADVICE_COLUMNS] = {
 
 void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table *table)
 {
+    struct bytes text = {0};
     table_init(table, "advice", advice_columns, ADVICE_COLUMNS);
     for (size_t i = 0; i < perf->advice_count && (!top || i < top); i++) {
         const struct perf_advice *advice = &perf->advice[i];
         table_add_row(table);
         table_set_real(table, ADVICE_GAIN, advice->gain_us);
+        table_set_real(table, ADVICE_SAVES, advice->gain_us * 1000);
         table_set_real(table, ADVICE_PERCENT, advice->gain_percent);
         table_set_text(table, ADVICE_RULE, perf_rules[advice->rule].name);
         table_set_unsigned(table, ADVICE_COUNT, advice->count);
         set_text(table, ADVICE_OP, perf, advice->shown);
-        table_set_unsigned(table, ADVICE_ID, perf_at(perf, advice->first_row)->id);
-        table_set_text(table, ADVICE_TRIGGER, advice->trigger);
-        table_set_text(table, ADVICE_ACTION, advice->action);
+        table_set_unsigned(table, ADVICE_ID, perf_at(perf, advice->row)->id);
+        bytes_clear(&text);
+        perf_append_evidence(perf, advice, &text);
+        table_set_text_length(table, ADVICE_TRIGGER, (const char *)text.data, text.length);
+        bytes_clear(&text);
+        perf_append_action(perf, advice, &text);
+        table_set_text_length(table, ADVICE_ACTION, (const char *)text.data, text.length);
         table_set_text(table, ADVICE_CONDITION, perf_rules[advice->rule].condition);
     }
+    table->failed |= text.failed;
+    bytes_free(&text);
 }
 
 /* --- what the host did in the gaps --- */

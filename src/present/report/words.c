@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "present/report/words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyze/report/advice.h"
+
+const char *perf_format_us(struct number_text *out, double us)
+{
+    return format_time_real(out, us * 1000);
+}
+
+const char *perf_share_text(const struct perf *perf)
+{
+    return perf->gaps_dominate ? "of the device time" : "of the run";
+}
+
+/* --- one line of advice --- */
+
+void perf_append_headline(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
+{
+    struct number_text gain;
+    const char *name = perf_text(perf, advice->shown);
+    uint64_t id = perf_at(perf, advice->row)->id;
+    bool is_gap = advice->rule == PERF_RULE_GAP;
+    bytes_append_format(out, "saves %s (%.1f %% %s): ", perf_format_us(&gain, advice->gain_us),
+                        advice->gain_percent, is_gap ? "of the run" : perf_share_text(perf));
+    if (advice->count == 1)
+        bytes_append_format(out, "%s, id %" PRIu64, name, id);
+    else if (is_gap)
+        bytes_append_format(out, "gaps before %u ops, the longest before %s", advice->count, name);
+    else
+        bytes_append_format(out, "%u x %s, the costliest id %" PRIu64, advice->count, name, id);
+}
+
+static void append_figures(const struct perf *perf, const struct perf_row *row, struct bytes *out)
+{
+    const char *before = "";
+    if (!isnan(row->dram_percent)) {
+        bytes_append_format(out, "DRAM %.1f %% of %.0f GB/s", row->dram_percent, perf->machine->dram_gb_s);
+        before = ", ";
+    }
+    if (!isnan(row->flops_percent)) {
+        bytes_append_format(out, "%sFLOPs %.1f %%", before, row->flops_percent);
+        before = ", ";
+    }
+    if (!isnan(row->link_percent)) {
+        bytes_append_format(out, "%slinks %.1f %%", before, row->link_percent);
+        before = ", ";
+    }
+    if (row->cores > 0)
+        bytes_append_format(out, "%s%.0f of %.0f cores", before, row->cores, perf_core_budget(perf, row));
+}
+
+void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
+{
+    const struct perf_row *row = perf_at(perf, advice->row);
+    struct number_text mark, average, longest;
+    perf_format_us(&average, advice->time_us / advice->count);
+    if (advice->rule == PERF_RULE_GAP) {
+        bytes_append_format(out, "gaps of more than %s, %s on average; the longest, %s, before id %" PRIu64,
+                            perf_format_us(&mark, perf->machine->gap_mark_us), average.text,
+                            perf_format_us(&longest, row->shown_gap_us), row->id);
+        return;
+    }
+    if (advice->rule == PERF_RULE_HOST) {
+        bytes_append_format(out, "%s on the host on average", average.text);
+        return;
+    }
+    if (advice->count > 1)
+        bytes_append_format(out, "id %" PRIu64 " takes %s (%s on average): ", row->id,
+                            perf_format_us(&longest, row->time_us), average.text);
+    if (advice->rule == PERF_RULE_LAYOUT && isnan(row->ideal_us))
+        bytes_append_format(out, "%s%s", advice->count > 1 ? "" : average.text,
+                            advice->count > 1 ? "no DRAM traffic" : ", no DRAM traffic");
+    else
+        append_figures(perf, row, out);
+}
+
+/* What can be changed about how a slow matmul is cut; a higher fidelity would not save time. */
+static void append_matmul_action(const struct perf *perf, const struct perf_row *row, struct bytes *out)
+{
+    struct perf_row slow = *row;
+    struct perf_row_advice advice;
+    const char *fidelity;
+    bool is_too_high = perf_fidelity_verdict(perf, row, &fidelity) == PERF_VERDICT_TOO_HIGH, is_any = false;
+    slow.bound = PERF_BOUND_SLOW;
+    perf_compat_advice(perf, &slow, &advice);
+    for (size_t i = 0; i < advice.count; i++) {
+        bool is_fidelity = fidelity && strcmp(advice.texts[i], fidelity) == 0;
+        if (strstr(advice.texts[i], "as they should be") || (is_fidelity && !is_too_high))
+            continue;
+        bytes_append_format(out, "%s%s", is_any ? "; " : "", advice.texts[i]);
+        is_any = true;
+    }
+    if (!is_any)
+        bytes_append_text(out,
+                          "its blocks are cut as they should be: look at how its inputs reach the cores");
+}
+
+static const char *slow_action(const struct perf *perf, const struct perf_row *row)
+{
+    double dram_us = row->dram_bytes > 0 ? row->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    if (dram_us >= row->ideal_us)
+        return "keep its tensors in L1 between ops, or fuse it with the op that makes or uses them";
+    if (row->class_ == PERF_CLASS_CONV)
+        return "give each core larger blocks (act_block_h), double-buffer activations and weights, or lower the "
+               "fidelity";
+    if (row->class_ == PERF_CLASS_ATTENTION)
+        return "use larger chunks of queries and keys for each core, or lower the fidelity";
+    return "it is too small for its cores: fuse it with the op before or after it";
+}
+
+static const char *layout_action(const char *name)
+{
+    if (strstr(name, "Halo"))
+        return "it copies the edges that the next convolution needs: larger shards have fewer edges";
+    if (strstr(name, "Cache"))
+        return "the cache has to be written: give it more cores, or let it write several steps at once";
+    return "leave it out: let the op before it write the layout that the op after it reads";
+}
+
+static const char *fixed_action(const struct perf *perf, const struct perf_advice *advice)
+{
+    const struct perf_row *row = perf_at(perf, advice->row);
+    const char *text = NULL;
+    switch (advice->rule) {
+    case PERF_RULE_GAP:
+        return perf->looks_like_compilation
+                   ? "measure a later iteration: start the report at a signpost after the first one"
+                   : "let the device run ahead of the host: replay a recorded trace, or dispatch without "
+                     "waiting for results";
+    case PERF_RULE_HOST:
+        return "use an op that runs on the device, so that the data stays there";
+    case PERF_RULE_FIDELITY:
+        perf_fidelity_verdict(perf, row, &text);
+        return text ? text : "lower the math fidelity";
+    case PERF_RULE_DRAM:
+        return "read DRAM faster: a DRAM-sharded program config where there are few rows, else larger blocks "
+               "with input 0 in L1; smaller weights (BFP8, BFP4) are less to read";
+    case PERF_RULE_CORES:
+        return "spread the work over more cores: a larger grid, or a shape that divides into more blocks";
+    case PERF_RULE_LAYOUT:
+        return layout_action(perf_text(perf, row->op_code));
+    default:
+        return slow_action(perf, row);
+    }
+}
+
+void perf_append_action(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
+{
+    const struct perf_row *row = perf_at(perf, advice->row);
+    if (advice->rule == PERF_RULE_MATMUL)
+        append_matmul_action(perf, row, out);
+    else if (advice->rule == PERF_RULE_LINK && !isnan(row->link_count))
+        bytes_append_format(out, "use more links than %.0f, or a ring where the devices form one",
+                            row->link_count);
+    else if (advice->rule == PERF_RULE_LINK)
+        bytes_append_text(out, "use more links (num_links) or a ring where the devices form one");
+    else
+        bytes_append_text(out, fixed_action(perf, advice));
+}
+
+void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out)
+{
+    const struct perf_row *row = perf_at(perf, i);
+    struct perf_advice advice = {.row = (uint32_t)i};
+    struct number_text gain;
+    for (unsigned k = 0; k < 2; k++) {
+        double gain_us = (double)(k == 0 ? row->advice_gain_us : row->gap_gain_us);
+        if (!(gain_us > 0))
+            continue;
+        advice.rule = k == 0 ? (uint32_t)row->advice_rule_plus_1 - 1 : PERF_RULE_GAP;
+        bytes_append_format(out, "%s%s (saves %s): ", k && row->advice_gain_us > 0 ? " \xe2\x80\xa2 " : "",
+                            perf_rules[advice.rule].name, perf_format_us(&gain, gain_us));
+        perf_append_action(perf, &advice, out);
+    }
+}
+
+/* --- all of it --- */
+
+const char *perf_no_advice_text(const struct perf *perf)
+{
+    if (!perf->has_machine)
+        return "nothing can be said: what this machine can do is not known (--machine)";
+    for (size_t i = 0; i < perf->count; i++) {
+        if (!isnan(perf_at(perf, i)->ideal_us))
+            return "nothing: every op whose roofline is known reaches the target";
+    }
+    return "nothing can be said: no op has a time and a roofline";
+}
+
+void perf_append_advice_sum(const struct perf *perf, struct bytes *out)
+{
+    double gain_us = perf->advice_gain_us - (perf->gaps_dominate ? perf->advice_gap_gain_us : 0);
+    double whole_us = perf->gaps_dominate ? perf->total_time_us : perf->total_us;
+    struct number_text gain;
+    if (!(gain_us > 0))
+        return;
+    bytes_append_format(
+        out, "%s%s, %.1f %% %s",
+        perf->gaps_dominate ? "If all of it but the gaps were done: " : "If all of it were done: ",
+        perf_format_us(&gain, gain_us), whole_us > 0 ? gain_us / whole_us * 100 : 0, perf_share_text(perf));
+}
+
+void perf_append_gap_verdict(const struct perf *perf, struct bytes *out)
+{
+    double share = perf->total_us > 0 ? perf->total_gap_us / perf->total_us * 100 : 0;
+    if (perf->gaps_dominate && perf->looks_like_compilation)
+        bytes_append_format(out,
+                            "gaps are %.1f %% of the time: this looks like compilation or a first iteration; "
+                            "shares are of the device time",
+                            share);
+    else if (perf->gaps_dominate)
+        bytes_append_format(
+            out,
+            "host-bound: the device waits for %.1f %% of the time%s; shares are of the device "
+            "time",
+            share, perf->host_op_count ? ", host ops lie in between" : "");
+    else if (share >= 30)
+        bytes_append_format(out, "host-bound: the device waits for %.1f %% of the time%s", share,
+                            perf->host_op_count ? "; host ops lie in between" : "");
+}
+
+void perf_append_window(const struct perf *perf, struct bytes *out)
+{
+    struct number_text shown, all;
+    if (perf->window == PERF_NO_TEXT)
+        return;
+    bytes_append_format(out, "%s of %s: those %s",
+                        format_count(&shown, perf->device_op_count + perf->host_op_count),
+                        format_things(&all, perf->read_op_count, "op"), perf_text(perf, perf->window));
+}
