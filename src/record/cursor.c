@@ -94,6 +94,24 @@ static void note_reason(struct thread_cursor *c, uint16_t flag)
         c->descriptor->flags = (uint16_t)(c->descriptor->flags | flag);
 }
 
+/* One that a fork has wiped is not of a block of this process. */
+static void give_back(struct thread_cursor *c)
+{
+    struct process_state *state = process_state_get();
+    bool is_known = c->magic == CURSOR_MAGIC || c->magic == CURSOR_STALE;
+    memset(c, 0, sizeof *c);
+    if (!is_known || !state)
+        return;
+    sigset_t all, saved;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    lock_state(state);
+    c->next_free = state->free_cursors;
+    state->free_cursors = c;
+    unlock_state(state);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+}
+
 /* --- chunks --- */
 
 static void seal(struct chunk_descriptor *d, uint32_t used, uint16_t flags)
@@ -191,14 +209,33 @@ static bool is_stuck(struct thread_cursor *c)
     return ++c->nested_failures > (c->is_switching ? CURSOR_STUCK_SWITCHING : CURSOR_STUCK);
 }
 
+static bool switch_begins(struct process_state *state)
+{
+    __atomic_fetch_add(&state->inside, 1, __ATOMIC_SEQ_CST);
+    if (LIKELY(!__atomic_load_n(&state->is_joining, __ATOMIC_SEQ_CST)))
+        return true;
+    __atomic_fetch_sub(&state->inside, 1, __ATOMIC_RELEASE);
+    return false;
+}
+
+static bool switch_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
+{
+    struct process_state *state = process_state_get();
+    if (!state || !switch_begins(state))
+        return false;
+    bool is_done = c->magic == CURSOR_MAGIC && next_chunk(c, slots, first);
+    __atomic_fetch_sub(&state->inside, 1, __ATOMIC_RELEASE);
+    return is_done;
+}
+
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end)
 {
     struct thread_cursor *c = *cursor;
-    if (UNLIKELY(c->magic != CURSOR_MAGIC)) { /* wiped by fork: start afresh in the child */
-        memset(c, 0, sizeof *c);
+    if (UNLIKELY(c->magic != CURSOR_MAGIC)) { /* wiped by fork, or of an earlier session: start afresh */
+        give_back(c);
         recorder_cursor = NULL;
         c = *cursor = cursor_of_thread();
-        if (!c)
+        if (!c || is_end) /* what ends here began where it is not seen */
             return NULL;
         c->nest++;
         index = cursor_advance(&c->index, slots);
@@ -218,7 +255,7 @@ struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, 
         note_reason(c, CHUNK_LOST_NESTED);
         return NULL;
     }
-    if (!next_chunk(c, slots, &first)) {
+    if (!switch_chunk(c, slots, &first)) {
         cursor_publish(c);
         note_reason(c, CHUNK_LOST_FULL);
         return NULL;
@@ -239,14 +276,9 @@ static void thread_ends(void *unused)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     recorder_cursor = NULL;
-    if (c->magic == CURSOR_MAGIC) { /* else: forked, and never recorded in this process */
+    if (c->magic == CURSOR_MAGIC)
         seal(c->descriptor, c->index, CHUNK_LAST);
-        memset(c, 0, sizeof *c);
-        lock_state(state);
-        c->next_free = state->free_cursors;
-        state->free_cursors = c;
-        unlock_state(state);
-    }
+    give_back(c);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
 
@@ -264,8 +296,11 @@ static struct thread_cursor *allocate_cursor(struct process_state *state)
         if (memory == MAP_FAILED)
             return NULL;
         madvise(memory, bytes, MADV_WIPEONFORK);
-        state->block = memory;
-        state->block_left = BLOCK_CURSORS;
+        c = memory;
+        c->next_free = state->blocks;
+        state->blocks = c;
+        state->block = c + 1;
+        state->block_left = BLOCK_CURSORS - 1;
     }
     state->block_left--;
     return state->block++;
@@ -296,16 +331,18 @@ static struct thread_cursor *set_up_thread(void)
         c = allocate_cursor(state);
     if (c && !has_thread_end_key && pthread_key_create(&thread_end_key, thread_ends) == 0)
         has_thread_end_key = 1;
+    if (c) {
+        memset(c, 0, sizeof *c);
+        c->process = state->slot;
+        c->track = __atomic_fetch_add(&recorder_segment.header->track_count, 1, __ATOMIC_RELAXED);
+        c->thread_id = (uint32_t)syscall(SYS_gettid);
+        c->clock_source = recorder_segment.header->clock_source;
+        c->published = &c->no_chunk;
+        c->magic = CURSOR_MAGIC;
+    }
     unlock_state(state);
     if (!c)
         return NULL;
-    memset(c, 0, sizeof *c);
-    c->process = state->slot;
-    c->track = __atomic_fetch_add(&recorder_segment.header->track_count, 1, __ATOMIC_RELAXED);
-    c->thread_id = (uint32_t)syscall(SYS_gettid);
-    c->clock_source = recorder_segment.header->clock_source;
-    c->published = &c->no_chunk;
-    c->magic = CURSOR_MAGIC;
     if (has_thread_end_key && thread_end_key < INLINE_KEYS)
         pthread_setspecific(thread_end_key, c);
     recorder_cursor = c;
@@ -331,4 +368,68 @@ struct thread_cursor *cursor_of_thread(void)
         record_thread_name(c);
     errno = saved_errno;
     return c;
+}
+
+/* --- one session after another: recorder.h --- */
+
+static void make_stale(struct thread_cursor *c)
+{
+    if (c->magic != CURSOR_MAGIC && c->magic != CURSOR_STALE)
+        return;
+    if (c->descriptor)
+        segment_avoid(c->descriptor);
+    c->magic = CURSOR_STALE;
+    c->limit = c->depth = c->skip = 0;
+}
+
+/* False when some thread does not leave the recorder: it has been stopped there, or left it by siglongjmp. */
+static bool all_have_left(struct process_state *state)
+{
+    uint64_t until = clock_raw_ns() + SESSION_STALE_NS;
+    while (__atomic_load_n(&state->inside, __ATOMIC_SEQ_CST)) {
+        if (clock_raw_ns() > until)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+static int join_next(struct process_state *state)
+{
+    int failed = EBUSY;
+    __atomic_store_n(&state->is_joining, 1, __ATOMIC_SEQ_CST);
+    if (all_have_left(state)) {
+        segment_avoid_none();
+        for (struct thread_cursor *block = state->blocks; block; block = block->next_free)
+            for (uint32_t i = 1; i < BLOCK_CURSORS; i++)
+                make_stale(block + i);
+        failed = segment_replace();
+        state->is_registered = state->claimed = 0;
+        state->grow_not_before_ns = state->hopeless_taken = 0;
+    }
+    __atomic_store_n(&state->is_joining, 0, __ATOMIC_SEQ_CST);
+    return failed;
+}
+
+OPSCOPE_API void opscope_session_leave_(void)
+{
+    recorder_switch_off();
+}
+
+OPSCOPE_API int opscope_session_join_(void)
+{
+    struct process_state *state = process_state_get();
+    sigset_t all, saved;
+    if (!state)
+        return ENOMEM;
+    recorder_switch_off();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    lock_state(state);
+    int failed = recorder_segment.is_ready ? join_next(state) : segment_attach() ? 0 : ENOENT;
+    if (!failed)
+        __atomic_store_n(&opscope_recording, 1, __ATOMIC_RELAXED);
+    unlock_state(state);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    return failed;
 }

@@ -21,6 +21,15 @@
  * Cursors and struct process_state live in memory that the kernel wipes in a forked child, however it was
  * forked. A wiped cursor has limit 0, so its first record takes the slow path, where magic = 0 tells.
  *
+ * ## One session after another
+ *
+ * A program may record several times (opscope_session_join_). Its sites keep the ids of their names, so the next
+ * segment takes over all names; it is mapped where the last one was, so nothing that a late thread still points to
+ * goes away. Cursors are marked CURSOR_STALE with limit 0, so that their threads take the slow path, which sets them
+ * up again. A thread that had just passed the check of its limit writes its record into a chunk of the same number,
+ * which the new session leaves alone: the record belongs to neither session. No chunk is switched meanwhile
+ * (process_state.inside).
+ *
  * ## Whole zones only
  *
  * A begin is recorded only with room left in the chunk for its own end and those of all zones already open (up to
@@ -39,6 +48,7 @@
 #include "session/session.h"
 
 #define CURSOR_MAGIC 0x43555253u
+#define CURSOR_STALE 0x53544c45u /* of a session that this process has left for another */
 #define CURSOR_RESERVED_ENDS 512u /* ends that always have room */
 #define CURSOR_SLACK 4u
 /* A handler that interrupted the recorder and left by siglongjmp leaves nest at 1 for good. It shows in this many

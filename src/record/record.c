@@ -100,8 +100,10 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
     if (UNLIKELY(index + 1 > c->limit)) {
         slot = cursor_reserve_slow(&c, index, 1, true);
         if (!slot) {
-            c->depth--;
-            cursor_advance(&c->late_ends, 1);
+            if (c && c->depth) { /* else: of an earlier session */
+                c->depth--;
+                cursor_advance(&c->late_ends, 1);
+            }
             return;
         }
     }

@@ -23,7 +23,11 @@ struct process_state { /* wiped by fork */
     uint64_t hopeless_taken;     /* header's chunks_taken + 1 when waiting for a chunk was given up */
     struct thread_cursor *free_cursors;
     struct thread_cursor *block; /* cursors not handed out yet */
+    struct thread_cursor
+        *blocks; /* the first cursor of the newest block; its next_free is that of the one before */
     uint32_t block_left;
+    uint32_t inside;     /* threads that are switching chunks */
+    uint32_t is_joining; /* no other thread may begin to: another session is being joined */
 };
 
 struct segment { /* survives fork: the child goes on in the same memory */
@@ -53,7 +57,11 @@ static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_
 }
 
 /* segment.c */
-bool segment_attach(void);                         /* makes this process's segment; once */
+bool segment_attach(void); /* makes this process's segment; once */
+int segment_replace(void); /* the next session's, in its place; 0 or an errno */
+void segment_avoid_none(void);
+void segment_avoid(
+    const struct chunk_descriptor *d);             /* the next segment does not use a chunk of that number */
 bool segment_commit(size_t offset, size_t length); /* false: no memory */
 int32_t segment_take_chunk(bool may_wait);         /* chunk index; -1: none */
 static inline bool segment_may_wait(void)

@@ -62,13 +62,39 @@ struct process_state *process_state_get(void)
     return expected;
 }
 
-bool segment_commit(size_t offset, size_t length)
+static bool commit(const struct segment *s, size_t offset, size_t length)
 {
-    if (!recorder_segment.header->can_grow && recorder_segment.header->magic)
+    if (!s->header->can_grow && s->header->magic)
         return false; /* what was there from the start is all there is */
     size_t from = offset & ~(SESSION_PAGE - 1);
     size_t to = segment_page_up(offset + length);
-    return madvise(recorder_segment.memory + from, to - from, MADV_POPULATE_WRITE) == 0;
+    return madvise(s->memory + from, to - from, MADV_POPULATE_WRITE) == 0;
+}
+
+bool segment_commit(size_t offset, size_t length)
+{
+    return commit(&recorder_segment, offset, length);
+}
+
+/* --- chunks that cursors of an earlier session point to --- */
+
+static uint64_t avoided[SESSION_MAX_CHUNKS / 64];
+
+static bool is_avoided(uint32_t chunk)
+{
+    return avoided[chunk / 64] >> (chunk % 64) & 1;
+}
+
+void segment_avoid_none(void)
+{
+    memset(avoided, 0, sizeof avoided);
+}
+
+void segment_avoid(const struct chunk_descriptor *d)
+{
+    size_t chunk = (size_t)(d - segment_descriptor(0));
+    if (chunk < SESSION_MAX_CHUNKS)
+        avoided[chunk / 64] |= UINT64_C(1) << (chunk % 64);
 }
 
 /* --- making the segment --- */
@@ -147,15 +173,16 @@ static void read_command(struct segment_header *header)
     header->command_length = n > 0 ? (uint32_t)n : 0;
 }
 
-static void write_header(const struct session_control *control, uint64_t segment_id, bool can_grow)
+static void write_header(struct segment *s, const struct session_control *control, uint64_t segment_id,
+                         bool can_grow)
 {
-    struct segment_header *h = recorder_segment.header;
+    struct segment_header *h = s->header;
     struct stat ns;
     h->version = SESSION_VERSION;
-    h->chunk_count = recorder_segment.layout.chunk_count;
+    h->chunk_count = s->layout.chunk_count;
     h->session_id = control->session_id;
     h->segment_id = segment_id;
-    h->total_bytes = recorder_segment.layout.total;
+    h->total_bytes = s->layout.total;
     h->clock_source = control->clock_source;
     h->on_full = control->on_full;
     h->pid = (uint32_t)getpid();
@@ -163,19 +190,18 @@ static void write_header(const struct session_control *control, uint64_t segment
     h->pid_namespace = stat("/proc/self/ns/pid", &ns) == 0 ? (uint64_t)ns.st_ino : 0;
     h->can_grow = can_grow;
     h->heartbeat_ns = clock_raw_ns();
-    h->levels_committed = 1;
     read_command(h);
     h->magic = SESSION_SEGMENT_MAGIC;
 }
 
 /* First memory: with MADV_POPULATE_WRITE a little of everything, without it fixed areas by fallocate. */
-static int commit_first(int fd, bool *can_grow)
+static int commit_first(struct segment *s, int fd, bool *can_grow)
 {
-    const struct segment_layout *l = &recorder_segment.layout;
-    struct segment_header *h = recorder_segment.header;
+    const struct segment_layout *l = &s->layout;
+    struct segment_header *h = s->header;
     uint32_t chunks = FIRST_CHUNKS;
     size_t ids = SESSION_PAGE, names = SESSION_PAGE, processes = SESSION_PAGE;
-    *can_grow = madvise(recorder_segment.memory, l->processes, MADV_POPULATE_WRITE) == 0;
+    *can_grow = madvise(s->memory, l->processes, MADV_POPULATE_WRITE) == 0;
     if (!*can_grow && errno != EINVAL)
         return errno == EFAULT ? ENOSPC : errno;
     if (!*can_grow) {
@@ -194,7 +220,7 @@ static int commit_first(int fd, bool *can_grow)
     for (size_t i = *can_grow ? 1 : 0; i < sizeof parts / sizeof parts[0]; i++) {
         int failed = 0;
         if (*can_grow)
-            failed = segment_commit(parts[i].at, parts[i].bytes) ? 0 : ENOSPC;
+            failed = commit(s, parts[i].at, parts[i].bytes) ? 0 : ENOSPC;
         else
             failed = posix_fallocate(fd, (off_t)parts[i].at, (off_t)parts[i].bytes);
         if (failed)
@@ -203,14 +229,45 @@ static int commit_first(int fd, bool *can_grow)
     h->processes_committed = (uint32_t)(processes / sizeof(struct session_process));
     h->ids_committed = (uint32_t)(ids / sizeof(uint32_t));
     h->names_committed = names;
+    h->levels_committed = 1;
     h->chunks_committed = chunks;
-    uint64_t *map = (uint64_t *)(void *)(recorder_segment.memory + l->free_map);
+    uint64_t *map = (uint64_t *)(void *)(s->memory + l->free_map);
     for (uint32_t i = 0; i < chunks; i++)
-        map[i / 64] |= UINT64_C(1) << (i % 64);
+        if (!is_avoided(i))
+            map[i / 64] |= UINT64_C(1) << (i % 64);
     return 0;
 }
 
-static int map_segment(int fd, uint32_t chunks)
+/* Ids of names are kept in the program (in its sites), so they must mean the same in the next segment. */
+static bool carry_names(struct segment *to, const struct segment *from)
+{
+    const struct segment_layout *l = &from->layout;
+    const struct segment_header *had = from->header;
+    struct segment_header *h = to->header;
+    uint64_t bytes = had->names_used < had->names_committed ? had->names_used : had->names_committed;
+    size_t ids = (size_t)had->ids_committed * sizeof(uint32_t);
+    if (!cgroup_has_room((size_t)bytes + ids) || !commit(to, l->names, (size_t)bytes) ||
+        !commit(to, l->name_ids, ids))
+        return false;
+    memcpy(to->memory + l->names, from->memory + l->names, (size_t)bytes);
+    memcpy(to->memory + l->name_ids, from->memory + l->name_ids, ids);
+    for (uint32_t i = 0; i < SESSION_NAME_LEVELS; i++) {
+        size_t level = segment_level_slots(i) * sizeof(uint32_t);
+        if (!(had->levels_committed & (1u << i)))
+            continue;
+        if (!commit(to, l->levels[i], level))
+            return false;
+        memcpy(to->memory + l->levels[i], from->memory + l->levels[i], level);
+    }
+    h->levels_committed = had->levels_committed;
+    h->ids_committed = had->ids_committed;
+    h->names_committed = segment_page_up((size_t)bytes);
+    h->name_count = had->name_count;
+    h->names_used = bytes;
+    return true;
+}
+
+static int map_segment(struct segment *s, int fd, uint32_t chunks)
 {
     /* A process with little address space gets a smaller segment rather than none. */
     for (;; chunks /= 2) {
@@ -218,9 +275,9 @@ static int map_segment(int fd, uint32_t chunks)
         void *memory = mmap(NULL, layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         if (memory != MAP_FAILED) {
             madvise(memory, layout.total, MADV_DONTDUMP);
-            recorder_segment.layout = layout;
-            recorder_segment.memory = memory;
-            recorder_segment.header = memory;
+            s->layout = layout;
+            s->memory = memory;
+            s->header = memory;
             return ftruncate(fd, (off_t)layout.total) == 0 ? 0 : errno;
         }
         if (chunks <= FIRST_CHUNKS)
@@ -228,7 +285,9 @@ static int map_segment(int fd, uint32_t chunks)
     }
 }
 
-static int build_segment(int fd, const struct session_place *place, uint64_t id)
+/* earlier: of the session before this one, whose names and size this one takes over; NULL: there is none. */
+static int build_segment(struct segment *s, int fd, const struct session_place *place, uint64_t id,
+                         const struct segment *earlier)
 {
     struct stat folder;
     uint32_t chunks = wanted_chunks(&place->control);
@@ -237,46 +296,44 @@ static int build_segment(int fd, const struct session_place *place, uint64_t id)
     if (stat(place->path, &folder) == 0 && folder.st_uid != geteuid() &&
         fchown(fd, folder.st_uid, folder.st_gid) != 0)
         return errno;
-    int failed = map_segment(fd, chunks);
+    int failed = map_segment(s, fd, earlier ? earlier->layout.chunk_count : chunks);
     if (failed)
         return failed;
+    if (earlier && s->layout.chunk_count != earlier->layout.chunk_count)
+        return ENOMEM;
     cgroup_trust(place->control.cgroup_signature);
     if (!cgroup_has_room((size_t)16 * SESSION_PAGE))
         return ENOMEM;
     bool can_grow = false;
-    failed = commit_first(fd, &can_grow);
+    failed = commit_first(s, fd, &can_grow);
     if (failed)
         return failed;
-    write_header(&place->control, id, can_grow);
-    names_text("(no room for this name)", 23); /* becomes SESSION_NAME_FULL */
-    return 0;
+    write_header(s, &place->control, id, can_grow);
+    return earlier && !carry_names(s, earlier) ? ENOMEM : 0;
 }
 
-static bool make_segment(const struct session_place *place)
+static int make_segment(struct segment *s, const struct session_place *place, const struct segment *earlier)
 {
     char hidden[sizeof place->path + 64], final[sizeof place->path + 64];
     uint64_t id = random_id();
     snprintf(hidden, sizeof hidden, "%s/.%d-%016llx", place->path, (int)getpid(), (unsigned long long)id);
     snprintf(final, sizeof final, "%s/%d-%016llx" SESSION_SEGMENT_SUFFIX, place->path, (int)getpid(),
              (unsigned long long)id);
+    *s = (struct segment){0};
     int fd = open(hidden, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        refuse(place, errno);
-        return false;
-    }
-    int failed = build_segment(fd, place, id);
+    if (fd < 0)
+        return errno;
+    int failed = build_segment(s, fd, place, id, earlier);
     if (!failed && rename(hidden, final) != 0)
         failed = errno;
     close(fd);
     if (failed) {
         unlink(hidden);
-        if (recorder_segment.memory)
-            munmap(recorder_segment.memory, recorder_segment.layout.total);
-        recorder_segment = (struct segment){0};
-        refuse(place, failed);
-        return false;
+        if (s->memory)
+            munmap(s->memory, s->layout.total);
+        *s = (struct segment){0};
     }
-    return true;
+    return failed;
 }
 
 bool segment_attach(void)
@@ -284,11 +341,34 @@ bool segment_attach(void)
     struct session_place place;
     if (recorder_segment.is_ready)
         return true;
-    recorder_segment = (struct segment){0};
-    if (!read_session(&place) || !make_segment(&place))
+    if (!read_session(&place))
         return false;
+    int failed = make_segment(&recorder_segment, &place, NULL);
+    if (failed) {
+        refuse(&place, failed);
+        return false;
+    }
+    names_text("(no room for this name)", 23); /* becomes SESSION_NAME_FULL */
     recorder_segment.is_ready = true;
     return true;
+}
+
+int segment_replace(void)
+{
+    struct session_place place;
+    struct segment next;
+    if (!read_session(&place))
+        return ENOENT;
+    int failed = make_segment(&next, &place, &recorder_segment);
+    if (failed)
+        return failed;
+    /* In one step, at the same address: a thread that is late writes into a chunk that nobody uses. */
+    if (mremap(next.memory, next.layout.total, next.layout.total, MREMAP_MAYMOVE | MREMAP_FIXED,
+               recorder_segment.memory) == MAP_FAILED) {
+        failed = errno;
+        munmap(next.memory, next.layout.total);
+    }
+    return failed;
 }
 
 /* --- processes --- */
@@ -383,8 +463,9 @@ static int32_t grow(void)
         return TRY_AGAIN;
     uint64_t *map = (uint64_t *)(void *)(recorder_segment.memory + l->free_map);
     for (uint32_t chunk = have + 1; chunk < have + step; chunk++)
-        __atomic_fetch_or(&map[chunk / 64], UINT64_C(1) << (chunk % 64), __ATOMIC_RELEASE);
-    return (int32_t)have;
+        if (!is_avoided(chunk))
+            __atomic_fetch_or(&map[chunk / 64], UINT64_C(1) << (chunk % 64), __ATOMIC_RELEASE);
+    return is_avoided(have) ? TRY_AGAIN : (int32_t)have;
 }
 
 /* While we wait for a chunk: is it time to give up? Without a collector nobody gives chunks back; and when all of
