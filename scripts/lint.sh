@@ -38,6 +38,7 @@ else
 fi
 
 $python scripts/lint_sources.py || failed=1
+$python scripts/python_options.py || failed=1
 
 if command -v shellcheck >/dev/null; then
     shellcheck "${shell_scripts[@]}" || failed=1

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""opscope: mark up a Python program so that `opscope run` or `python3 -m opscope` shows where its time goes.
+"""opscope: shows where the time of a Python program goes.
+
+Record it from outside, with `opscope run python3 train.py` or `python3 -m opscope train.py`, or from inside:
 
     import opscope
+
+    with opscope.record("train.opscope"):
+        train()
+
+In a notebook, `%load_ext opscope` and then `%%opscope` in a cell. Calls of Python functions are recorded by themselves;
+what else is of interest can be marked up:
 
     with opscope.zone("load batch"):
         ...
     opscope.counter("queue length", n)
     opscope.signpost("epoch", "1")
 
-Calls of Python functions are recorded by themselves. Outside a session every function here does nothing. None of
-them changes what the program does."""
+While nothing is recorded, every one of these does nothing. None of them changes what the program does."""
 
 from __future__ import annotations
 
@@ -21,15 +28,21 @@ from . import _start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing it takes longer than all of this
+    import os
     from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
+
+    from ._record import Recording
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ["Profiler", "counter", "frame", "is_recording", "message", "op", "signpost", "thread_name", "zone"]
+__all__ = [
+    "Profiler", "counter", "frame", "is_recording", "message", "op", "record", "signpost", "start", "stop",
+    "thread_name", "zone",
+]  # fmt: skip
+
+import os as _os
 
 try:
-    import os as _os
-
     _native = _start.load_native(_os.path.dirname(__file__))
 except ImportError:  # the recorder cannot be loaded
     _native = None
@@ -161,11 +174,11 @@ def thread_name(name: str) -> None:
 
 
 class _Recording:
-    """How many want calls to be recorded; the hook is installed while that is any."""
+    """How many want calls to be recorded; the hook is installed while there are any."""
 
     lock = threading.Lock()
     count = 0
-    has_told = False
+    is_reported = False
 
     @classmethod
     def change(cls, by: int) -> None:
@@ -175,11 +188,20 @@ class _Recording:
             try:
                 _native.start(_start.flags)
             except RuntimeError as error:  # no hook can be had: never the program's trouble
-                if not cls.has_told:
+                if not cls.is_reported:
                     sys.stderr.write("opscope: Python calls are not recorded: %s\n" % error)
-                cls.has_told = True
+                cls.is_reported = True
         elif not cls.count:
             _native.stop()
+
+    @classmethod
+    def end(cls) -> None:
+        """Whoever wants calls to be recorded: the recording is over."""
+        with cls.lock:
+            if cls.count:
+                _native.stop()
+            cls.count = Profiler._depth = 0
+            _Window.is_open = cls.is_reported = False
 
 
 class _Window:
@@ -197,6 +219,94 @@ class _Window:
 
 if _native is not None and _start.native is not None and not _start.is_partial and _start.start_signpost is None:
     _Window.is_open, _Recording.count = True, 1  # since the process started
+
+
+_joined = 0  # recordings that were asked for in a process that `opscope run` records
+_is_reported = False
+
+
+def _join(path: object) -> "Recording":
+    """start() in a process of a run: there is a trace already. Calls are recorded as with a Profiler."""
+    global _joined, _is_reported
+    from . import _record
+
+    if path is not None and not _is_reported:
+        sys.stderr.write("opscope: this process is being recorded already: no trace %s of its own\n" % (path,))
+        _is_reported = True
+    _joined += 1
+    Profiler().enable()
+    return _record.Recording(None)
+
+
+def start(path: "Optional[str | os.PathLike]" = None, **options: Any) -> "Recording":
+    """Starts recording this process, and the children that it starts from now on, into the trace `path` (default: one
+    that is named after the program, in the working folder). stop() ends it; so does the end of the process.
+
+    Options are those of `python3 -m opscope`: lines, c_calls, gc, no_async, import_frames, mine (True), include,
+    exclude (a text or a list), max_depth (a number), start_signpost, stop_signpost; and those of the collector:
+    min_duration ("10us"), buffer_size ("64M"), max_size, on_full ("drop" or "wait").
+
+    RuntimeError when this process is recording already. In a process that `opscope run` records, calls are recorded
+    into the trace of that run, as with a Profiler, and no other trace is written.
+
+    A function that is already running when recording starts is not shown itself, only what it calls."""
+    from . import _record
+
+    native = _record.native_or_raise(_native)
+    with _record.lock:
+        if _record.active is not None:
+            raise RuntimeError("opscope is recording already, into %s: stop() ends that" % _record.active.path)
+        if _record.is_in_session(native):
+            return _join(path)
+        recording = _record.begin(native, path, dict(options))
+        _record.active = recording
+        if not _start.is_partial and _start.start_signpost is None:
+            _Window.set_open(True)
+    if not _record.is_registered:
+        _record.at_exit(stop)
+    return recording
+
+
+def stop() -> "Recording":
+    """Ends what start() began, waits until the trace is written, and returns its Recording: path, zones, seconds ..."""
+    global _joined
+    from . import _record
+
+    with _record.lock:
+        recording = _record.active
+        if recording is None and not _joined:
+            raise RuntimeError("opscope is not recording: start() has not been called")
+        if recording is None:
+            _joined -= 1
+            Profiler().disable()
+            return _record.Recording(None)
+        _Recording.end()
+        _record.active = None
+        return _record.finish(_native, recording)
+
+
+class record:
+    """Records a `with` block into a trace; the options are those of start(). The trace is written when the block ends,
+    also by an exception. `as` gives the Recording, whose figures are there after the block.
+
+        with opscope.record("train.opscope", mine=True) as recording:
+            train()
+        print(recording.path, recording.zones)
+    """
+
+    def __init__(self, path: "Optional[str | os.PathLike]" = None, **options: Any):
+        self.path, self.options, self._recording = path, options, None
+
+    def __enter__(self) -> "Recording":
+        self._recording = start(self.path, **self.options)
+        return self._recording
+
+    def __exit__(self, *exception: object) -> None:
+        from . import _record
+
+        recording, self._recording = self._recording, None
+        if recording.pid == _os.getpid() and (recording.path is None or _record.active is recording):
+            stop()  # not in a forked child, and not when the block has called stop() itself
 
 
 class Profiler:

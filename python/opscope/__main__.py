@@ -11,39 +11,43 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 
-from . import _program, _report, _tenstorrent
+from . import _report, _start, _tenstorrent
 from ._process import note, replace_process, run_and_then
+from ._program import find_program
+from ._record import BOOT, check_name, free_name
 
-PACKAGE = os.path.dirname(os.path.abspath(__file__))
-BOOT = os.path.join(os.path.realpath(PACKAGE), "_boot")
 USAGE = """usage: python3 -m opscope [options] script.py | -m module | -c code | program [argument]...
 
-  -p                 partial: Python calls only while opscope.Profiler is enabled
-  -l                 each line as well
-  --c-calls          calls of C functions as well
-  --gc               a zone for each garbage collection
-  --no-async         asyncio tasks on their threads' tracks, not on tracks of their own (--async, the default)
-  --import-frames    the frames of the import system, not one zone an import
-  --include WHAT     only code of these files, folders or modules: src/, model.py, numpy, "torch.nn.*"
-  --exclude WHAT     not of these; both may be given many times
-  --max-depth N      no more than N zones inside one another
-  --min-duration T   zones shorter than T (10us, 1ms) are not in the trace
-  --start-signpost NAME, --stop-signpost NAME
-                     Python calls only from signpost NAME on, and until that one
-  -o DIR             folder of the trace; DIR/NAME.opscope names the file
-  -n NAME            added to the trace's name
-  -r                 afterwards, the op report: of the device logs in DIR/.logs joined with what was recorded, or of
-                     the trace's own ops
-  --per-test DIR     a trace for each test of a pytest session, and session.opscope for all of it, in this folder
-  --framework        pytest's own frames as well
-  -v                 say what is run
-  -q                 no summary
-  --process-logs-only   only the report of -r
+What is recorded:
+%s
+
+The rest:
+  -o FILE.opscope        the trace
+  -o DIR                 its folder; anything without an ending is one, and any other ending an error
+  -n NAME                added to the trace's name
+  --min-duration T       zones shorter than T (10us, 1ms) are not in the trace
+  -r                     afterwards, the op report: of the device logs in DIR/.logs joined with what was recorded,
+                         or of the trace's own ops
+  --per-test DIR         a trace for each test of a pytest session, and session.opscope for all of it, in this
+                         folder
+  -v                     say what is run
+  -q                     no summary
+  --process-logs-only    only the report of -r
   -h, --help, --version
 
 Every option of `python -m tracy` is accepted: those that concern the device set the variables of its runtime, and one
 that means nothing here says so."""
+
+
+def usage():
+    lines = []
+    for word, letter, kind, _, meaning in _start.OPTIONS:
+        name = "-%s, --%s" % (letter, word) if letter else "--" + word
+        name += " " + {"LIST": "WHAT"}.get(kind, kind) if kind else ""
+        lines += textwrap.wrap(meaning, 92, initial_indent="  %-22s " % name, subsequent_indent=" " * 25)
+    return USAGE % "\n".join(lines)
 
 
 class UsageError(Exception):
@@ -52,7 +56,6 @@ class UsageError(Exception):
 
 class Options:
     def __init__(self):
-        self.lines = False
         self.words = []  # of OPSCOPE_PYTHON_TRACE: _start.py
         self.min_duration = None
         self.report = self.verbose = self.quiet = self.logs_only = False
@@ -64,7 +67,6 @@ class Options:
 
 
 FLAGS = {
-    "-l": "lines",
     "-r": "report",
     "-v": "verbose",
     "-q": "quiet",
@@ -78,23 +80,17 @@ VALUES = {
     "--min-duration": "min_duration",
     "--per-test": "per_test",
 }
-WORD_FLAGS = {
-    "-p": "partial",
-    "--c-calls": "c-calls",
-    "--gc": "gc",
-    "--async": None,
-    "--no-async": "no-async",
-    "--import-frames": "import-frames",
-    "--framework": "framework",
-}
-WORD_VALUES = ("--include", "--exclude", "--max-depth", "--start-signpost", "--stop-signpost")
+WORDS = {"--" + row[0]: row for row in _start.OPTIONS}
+WORDS.update({"-" + row[1]: row for row in _start.OPTIONS if row[1]})
 
 
-def word_of(option, value):
+def word_of(option, value_of):
     """--include src/ as a word of OPSCOPE_PYTHON_TRACE."""
-    if option == "--max-depth" and not (value.isascii() and value.isdigit() and 0 < int(value) < 2**32):
-        raise UsageError("--max-depth takes a number from 1 on, not %s" % value)
-    return "%s=%s" % (option[2:], value.replace("%", "%25").replace(",", "%2C"))
+    word, _, kind, _, _ = WORDS[option]
+    value = value_of(option) if kind else None
+    if kind == "N" and not (value.isascii() and value.isdigit() and 0 < int(value) < 2**32):
+        raise UsageError("%s takes a number from 1 on, not %s" % (option, value))
+    return _start.word_of(word, value)
 
 
 def split_letters(argument):
@@ -106,8 +102,8 @@ def split_letters(argument):
     return ["-" + argument[1]] + split_letters("-" + argument[2:])
 
 
-LONG = [word for table in (FLAGS, VALUES, WORD_FLAGS, WORD_VALUES) for word in table if word.startswith("--")]
-LONG += _tenstorrent.LONG + ["--help", "--version"]
+LONG = [word for table in (FLAGS, VALUES, WORDS) for word in table if word.startswith("--")]
+LONG += _tenstorrent.LONG + ["--async", "--help", "--version"]
 
 
 def whole_option(word):
@@ -145,7 +141,7 @@ def parse(arguments):
         pieces = split_letters(word)
         word, rest[:0] = pieces[0], pieces[1:]
         if word in ("-h", "--help"):
-            print(USAGE)
+            print(usage())
             raise SystemExit(0)
         if word == "--version":
             options.is_version = True
@@ -163,10 +159,10 @@ def parse(arguments):
             setattr(options, FLAGS[word], True)
         elif word in VALUES:
             setattr(options, VALUES[word], value_of(word))
-        elif word in WORD_FLAGS:
-            options.words += [WORD_FLAGS[word]] * (WORD_FLAGS[word] is not None)
-        elif word in WORD_VALUES:
-            options.words.append(word_of(word, value_of(word)))
+        elif word in WORDS:
+            options.words.append(word_of(word, value_of))
+        elif word == "--async":
+            pass  # the default
         elif not options.vendor.take(word, value_of, note):
             raise UsageError("no option %s" % word)
     options.command = rest
@@ -210,7 +206,7 @@ def program_command(options):
     if options.code is not None:
         return interpreter() + ["-c", options.code] + options.command, "python"
     if not options.command:
-        raise UsageError("what shall be run?")
+        raise UsageError("no program given")
     first = options.command[0]
     if options.is_module:
         words = words_of(first)
@@ -225,21 +221,23 @@ def program_command(options):
     return interpreter() + options.command, os.path.splitext(os.path.basename(first.rstrip("/")))[0]
 
 
-def find_program():
-    return _program.path_of_program() or shutil.which("opscope")
+def is_folder(output):
+    """-o names the folder of the trace, or the trace? As `python -m tracy -o FOLDER`: a name without an ending, an
+    existing folder and what ends in a slash are folders."""
+    return not output.endswith(".opscope") or output.endswith(os.sep) or os.path.isdir(output)
 
 
-def free_name(folder, stem):
-    """No trace is overwritten, nor one that another run is writing."""
-    path, number = os.path.join(folder, stem + ".opscope"), 2
-    while os.path.exists(path) or os.path.exists(path + ".partial"):
-        path, number = os.path.join(folder, "%s.%d.opscope" % (stem, number)), number + 1
-    return path
+def check_output(output):
+    if output and is_folder(output) and not output.endswith(os.sep) and not os.path.isdir(output):
+        try:
+            check_name(output)
+        except ValueError as error:
+            raise UsageError("%s; %s/ is a folder" % (error, output))
 
 
 def trace_path(options, stem):
     """None: where opscope run puts it."""
-    if options.output and options.output.endswith(".opscope"):
+    if options.output and not is_folder(options.output):
         return options.output
     if not options.output and not options.name and not options.report:
         return None
@@ -250,8 +248,8 @@ def trace_path(options, stem):
 
 def environment(options):
     env = dict(os.environ)
-    env["OPSCOPE_PYTHON_TRACE"] = ",".join(["lines" if options.lines else "calls"] + options.words)
-    folder = options.output if options.output and not options.output.endswith(".opscope") else None
+    env["OPSCOPE_PYTHON_TRACE"] = ",".join(options.words or ["calls"])
+    folder = options.output if options.output and is_folder(options.output) else None
     options.vendor.set_variables(env, options.report, folder)
     return env
 
@@ -282,13 +280,13 @@ def run_per_test(options, program, command, env):
 def join_run(options, command, env):
     """In a run that is going on; or without any, where the program is missing."""
     if "OPSCOPE_SESSION" not in env:
-        note("nothing is recorded: the opscope program is neither beside the package nor on the PATH")
+        note("nothing is recorded: the opscope program is neither beside the package nor on the PATH (OPSCOPE_BIN)")
     given = {"-o": options.output, "-n": options.name, "-r": options.report}
     words = [word for word, value in given.items() if value]
     if words and "OPSCOPE_SESSION" in env:
         note("%s: without effect, as this joins a run that is going on" % ", ".join(words))
     if options.min_duration and "OPSCOPE_SESSION" in env:
-        note("--min-duration is the affair of the run that this joins: opscope run --min-duration")
+        note("--min-duration: without effect here; give it to the run that this joins (opscope run --min-duration)")
     put_boot_on_path(env)
     return replace_process(command, env, options.verbose)
 
@@ -319,6 +317,7 @@ def main(arguments):
     try:
         options = parse(arguments)
         options.vendor.check(options.report)
+        check_output(options.output)
         program = find_program()
         if options.logs_only or options.is_version:
             if not program:

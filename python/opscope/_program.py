@@ -2,10 +2,19 @@
 """Where the program of this package is, and the command `opscope` of an installed package, which is that program."""
 
 import os
+import shutil
 import sys
 
 # In a wheel; in a build folder; in an installation (lib/opscope/python/opscope).
 PLACES = ("bin/opscope", "../../opscope", "../../../../bin/opscope")
+
+
+def find_program() -> "str | None":
+    """OPSCOPE_BIN, the program of this package, or the one on the PATH."""
+    named = os.environ.get("OPSCOPE_BIN")
+    if named:
+        return named if os.path.isfile(named) and os.access(named, os.X_OK) else None
+    return path_of_program() or shutil.which("opscope")
 
 
 def path_of_program() -> "str | None":

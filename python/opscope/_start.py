@@ -1,23 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts recording in a Python process of a session. Imported before the program, so it imports next to nothing.
 
-OPSCOPE_PYTHON_TRACE says what to record, in words with commas between them:
-
-    calls, lines         each call; each line as well
-    off                  only what the program marks up
-    c-calls              calls of C functions as well
-    gc                   a zone for each garbage collection
-    no-async             no tracks for asyncio tasks
-    import-frames        the import system's frames, instead of one zone an import
-    framework            pytest's own frames, too
-    profile              up to 3.11: the profile function instead of frame evaluation
-    partial              only while a Profiler is enabled
-    include=P exclude=P  files or modules (filters.c says how patterns are read); may be repeated
-    max-depth=N          no more than N zones inside one another
-    start-signpost=NAME  record from that signpost on
-    stop-signpost=NAME   and until that one; both as often as they come
-
-A comma in a value is %2C, a percent sign %25."""
+OPSCOPE_PYTHON_TRACE says what to record: words with commas between them. "calls" records each call and "off" only what
+the program marks up; all other words are rows of OPTIONS. A comma in a value is %2C, a percent sign %25."""
 
 import os
 import sys
@@ -26,13 +11,29 @@ import _frozen_importlib
 import _frozen_importlib_external as external
 import _imp
 
-FLAG_OF_WORD = {
-    "lines": "LINES",
-    "c-calls": "C_CALLS",
-    "profile": "PROFILE",
-    "gc": "GC",
-    "import-frames": "IMPORT_FRAMES",
-}
+# What can be recorded of a Python program: the one table behind the options of `python3 -m opscope` (--WORD) and of
+# `opscope run` (--python-WORD, whose table scripts/python_options.py makes of this one), the arguments of
+# opscope.record() and the words of OPSCOPE_PYTHON_TRACE. A row: the word; its one-letter form; the value that it takes
+# ("": none, "N": a number from 1 on, "LIST": may be given many times; anything else: a text), the flag of the extension
+# that it sets; what it does.
+OPTIONS = (
+    ("lines", "l", "", "LINES", "Each line as well."),
+    ("partial", "p", "", "", "Only while the program has an opscope.Profiler enabled."),
+    ("c-calls", "", "", "C_CALLS", "Calls of C functions as well."),
+    ("gc", "", "", "GC", "A zone for each garbage collection, with what it found."),
+    ("no-async", "", "", "", "Keep asyncio and trio tasks and greenlets on their threads' tracks. Otherwise each has "
+     "a track of its own."),
+    ("import-frames", "", "", "IMPORT_FRAMES", "The frames of the import system, instead of one zone per import."),
+    ("framework", "", "", "", "The frames of pytest itself as well."),
+    ("mine", "", "", "", "Only code below the working folder, without what is installed there (site-packages)."),
+    ("include", "", "LIST", "", "Only code of these files, folders (src/) or modules (torch.nn); * matches anything. "
+     "May be given many times."),
+    ("exclude", "", "LIST", "", "Leave out code of these. May be given many times."),
+    ("max-depth", "", "N", "", "No more than N zones inside one another."),
+    ("start-signpost", "", "NAME", "", "Record Python calls from the program's signpost NAME on."),
+    ("stop-signpost", "", "NAME", "", "And until that one. Outside, the hook is not installed and costs nothing."),
+    ("profile", "", "", "PROFILE", ""),  # for tests: up to 3.11, the profile function instead of frame evaluation
+)  # fmt: skip
 
 # What the package's API needs to know.
 native = None
@@ -43,6 +44,11 @@ start_signpost = stop_signpost = None  # their names
 
 def words():
     return [word for word in os.environ.get("OPSCOPE_PYTHON_TRACE", "").split(",") if word]
+
+
+def word_of(word, value=None):
+    """One word of OPSCOPE_PYTHON_TRACE: --include src/ is include=src/."""
+    return word if value is None else "%s=%s" % (word, value.replace("%", "%25").replace(",", "%2C"))
 
 
 def values(wanted, key):
@@ -144,12 +150,14 @@ def why_no_native():
 
 
 def configure(wanted):
+    """The words, told to the extension; afterwards `flags` is what its start() takes."""
     global flags, is_partial, start_signpost, stop_signpost
-    for word in wanted:
-        if word in FLAG_OF_WORD:
-            flags |= getattr(native, FLAG_OF_WORD[word])
-    if "no-async" not in wanted:
-        flags |= native.TASKS
+    flags = 0 if "no-async" in wanted else native.TASKS
+    for word, _, _, flag, _ in OPTIONS:
+        if flag and word in wanted:
+            flags |= getattr(native, flag)
+    if "mine" in wanted:
+        native.only_mine()
     for key in ("include", "exclude"):
         for pattern in values(wanted, key):
             native.add_filter(pattern, key == "include")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --include and --exclude: which code is recorded. Asked once a code object, and once an import.
+/* --include, --exclude and --mine: which code is recorded. Asked once per code object, and once per import.
  *
  * A pattern with a slash, one that ends in .py and one that begins with < (as in <string>) is about the file, any
  * other about the module: numpy is numpy and everything below it. With * ? or [ it is a glob, where * matches anything,
@@ -7,7 +7,10 @@
  * one is taken from the folder in which the process started, and model.py is that file anywhere.
  *
  * Recorded is what some --include matches, or everything when there is none, less what some --exclude matches. Of an
- * import only the module's name is known when it begins: patterns of files match none. */
+ * import only the module's name is known when it begins: patterns of files match none.
+ *
+ * --mine leaves out what is not below the folder in which the process started, and there what is installed: a virtual
+ * environment, site-packages, a Python of its own. Code that has no file (<stdin>, a notebook's cell) is the user's. */
 #include "python/src/native.h"
 
 #include <fnmatch.h>
@@ -23,7 +26,7 @@ struct pattern {
 
 static struct pattern *patterns;
 static size_t pattern_count;
-static bool has_include;
+static bool has_include, is_only_mine;
 static char start_folder[PATH_MAX]; /* with a slash at its end; "" when it is not known */
 
 static bool ends_with(const char *text, const char *end)
@@ -84,6 +87,39 @@ bool filters_add(const char *text, bool is_include)
     return true;
 }
 
+void filters_only_mine(void)
+{
+    find_start_folder();
+    is_only_mine = true;
+}
+
+void filters_reset(void)
+{
+    for (size_t i = 0; i < pattern_count; i++)
+        free(patterns[i].text);
+    free(patterns);
+    patterns = NULL;
+    pattern_count = 0;
+    has_include = is_only_mine = false;
+    start_folder[0] = '\0';
+}
+
+/* file: as make_absolute leaves it. */
+static bool is_mine(const char *file)
+{
+    static const char *const installed[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+    if (file[0] == '<')
+        return strncmp(file, "<frozen", 7) != 0;
+    if (strstr(file, "/ipykernel_")) /* where IPython says that a notebook's cells are */
+        return true;
+    if (strncmp(file, start_folder, strlen(start_folder)) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof installed / sizeof installed[0]; i++)
+        if (strstr(file + strlen(start_folder) - 1, installed[i]))
+            return false;
+    return true;
+}
+
 static bool matches_file(const struct pattern *p, const char *file)
 {
     if (p->is_glob) {
@@ -127,12 +163,13 @@ static bool is_hidden(const char *file, const char *module)
 bool filters_hide(const char *file, const char *module)
 {
     char absolute[PATH_MAX];
-    if (!pattern_count)
+    if (!pattern_count && !is_only_mine)
         return false;
-    return is_hidden(make_absolute(file, absolute, sizeof absolute) ? absolute : file, module);
+    const char *path = make_absolute(file, absolute, sizeof absolute) ? absolute : file;
+    return (is_only_mine && !is_mine(path)) || is_hidden(path, module);
 }
 
 bool filters_hide_import(const char *module)
 {
-    return pattern_count > 0 && is_hidden(NULL, module);
+    return is_only_mine || (pattern_count > 0 && is_hidden(NULL, module));
 }

@@ -356,6 +356,10 @@ static bool is_event_hook(unsigned flags)
     return flags & (HOOK_LINES | HOOK_C_CALLS | HOOK_PROFILE);
 }
 
+void hook_ask_again(void)
+{
+}
+
 bool hook_start(unsigned flags)
 {
     if (hook_is_active)

@@ -30,7 +30,8 @@ const char *hook_name(void)
 /* Hidden for good, and not a framework's, whose frames mute what is below them. */
 static inline bool is_disabled(struct code_site *site)
 {
-    return (site->special & SITE_HIDDEN) && !framework_shows(site) && !framework_mutes(site);
+    return (site->special & (SITE_HIDDEN | SITE_STALE)) == SITE_HIDDEN && !framework_shows(site) &&
+           !framework_mutes(site);
 }
 
 /* The name that is being imported: the first argument of the frame that begins. */
@@ -301,6 +302,22 @@ static bool subscribe_all(PyObject *module, unsigned flags, long *events)
     return is_good;
 }
 
+static bool asks_again;
+
+void hook_ask_again(void)
+{
+    asks_again = true;
+}
+
+/* Of all tools: an event that comes once too often does no harm. */
+static bool restart_events(PyObject *module)
+{
+    PyObject *done = asks_again ? PyObject_CallMethod(module, "restart_events", NULL) : Py_NewRef(Py_None);
+    asks_again = asks_again && !done;
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
 bool hook_start(unsigned flags)
 {
     PyObject *module = monitoring();
@@ -313,7 +330,7 @@ bool hook_start(unsigned flags)
         return true;
     if (!disable && !(disable = PyObject_GetAttrString(module, "DISABLE")))
         return false;
-    if (!take_tool_id(module) || !subscribe_all(module, flags, &events) ||
+    if (!take_tool_id(module) || !subscribe_all(module, flags, &events) || !restart_events(module) ||
         ((flags & HOOK_GC) && !gc_zones_set(true)))
         return false;
     hook_active_flags = flags;

@@ -65,6 +65,14 @@ FUNCTION(add_filter)
     Py_RETURN_NONE;
 }
 
+static PyObject *only_mine(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    UNUSED_SELF;
+    filters_only_mine();
+    Py_RETURN_NONE;
+}
+
 FUNCTION(limit_depth)
 {
     UNUSED_SELF;
@@ -265,6 +273,7 @@ static PyMethodDef methods[] = {
      "add_folder(folder, PROGRAM | LIBRARY | FRAMEWORK): see framework.c"},
     {"add_filter", add_filter, METH_VARARGS,
      "add_filter(pattern, is_include): see filters.c; before start()"},
+    {"only_mine", only_mine, METH_NOARGS, "only_mine(): see filters.c; before start()"},
     {"limit_depth", limit_depth, METH_VARARGS,
      "limit_depth(n): no more than n zones inside one another; before start()"},
     {"is_recording", is_recording, METH_NOARGS, "is there a session?"},
@@ -290,7 +299,7 @@ static PyMethodDef methods[] = {
 
 static int fill(PyObject *made)
 {
-    bool is_good = time_calls_add_to(made) == 0 && finder_add_to(made) == 0 &&
+    bool is_good = time_calls_add_to(made) == 0 && finder_add_to(made) == 0 && session_add_to(made) == 0 &&
                    PyModule_AddIntConstant(made, "LINES", HOOK_LINES) == 0 &&
                    PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) == 0 &&
                    PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) == 0 &&

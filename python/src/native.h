@@ -110,14 +110,16 @@ enum site_special { /* why a site's frames do not take the short way; 0 for ordi
                     SITE_GENERATOR = 4, /* 3.11: its first frame only makes the generator */
                     SITE_COROUTINE = 8, /* may be a task's */
                     SITE_NEW = 16,      /* the recorder has no id for it yet */
+                    SITE_STALE = 32,    /* to be decided again: other filters apply since */
 };
 
 struct code_site {
     struct opscope_site site;
     struct opscope_site *lines; /* of firstlineno, firstlineno + 1, ... */
     uint32_t line_count;
-    uint8_t special; /* enum site_special */
-    uint8_t place;   /* enum site_place; only looked at while a thread is muted */
+    uint8_t special;                   /* enum site_special */
+    uint8_t place;                     /* enum site_place; only looked at while a thread is muted */
+    struct code_site *next, *previous; /* of all code objects' sites */
 };
 
 enum site_place { PLACE_UNKNOWN = 0, PLACE_PROGRAM, PLACE_LIBRARY, PLACE_FRAMEWORK };
@@ -150,8 +152,9 @@ bool code_sites_init(void); /* false with an exception */
 bool code_site_put(PyCodeObject *code, struct code_site *site);
 void code_site_free(void *site);          /* with its code object */
 bool code_sites_hide(const char *folder); /* code from files in this folder, too, is not recorded */
-/* globals: of the frame, for the name of its module; may be NULL. */
+/* globals: of the frame, for the name of its module; may be NULL. Decides about a stale one again. */
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals);
+void code_sites_decide_again(void); /* all of them, each at its next call */
 /* A line of the innermost call begins, and what is open above depth ends. */
 void code_site_line_begins(struct code_site *site, uint32_t depth, uint32_t line);
 int c_call_begin(PyObject *callable);
@@ -175,7 +178,7 @@ static inline struct code_site *code_site_known(PyCodeObject *code)
 static inline struct code_site *code_site_of(PyCodeObject *code, PyObject *globals)
 {
     struct code_site *site = code_site_known(code);
-    return LIKELY(site) ? site : code_site_make(code, globals);
+    return LIKELY(site && !(site->special & SITE_STALE)) ? site : code_site_make(code, globals);
 }
 
 /* Begins its zone, the first one included. */
@@ -190,6 +193,8 @@ static inline int code_site_begin(struct code_site *site)
 /* --- filters (filters.c) --- */
 
 bool filters_add(const char *pattern, bool is_include); /* false: no memory */
+void filters_only_mine(void); /* code below the working folder that is not installed */
+void filters_reset(void);     /* everything is recorded */
 bool filters_hide(const char *file, const char *module);
 bool filters_hide_import(const char *module);
 
@@ -223,11 +228,16 @@ extern bool hook_is_active;
 /* The frames of ordinary functions may be recorded without asking anything more: the hook is active, the recorder is
  * the one that fast.h was compiled for, and there is no limit on depth. */
 extern bool hook_is_fast;
-extern uint32_t hook_run; /* how often a hook has been started */
+extern uint32_t hook_run;  /* how often a hook has been started */
+void hook_ask_again(void); /* code that was switched off is asked about again when a hook is next started */
 
 /* --- imports of the program --- */
 
 int finder_add_to(PyObject *module); /* 0, or -1 with an exception */
+
+/* --- one recording after another in a process (session.c) --- */
+
+int session_add_to(PyObject *module); /* 0, or -1 with an exception */
 
 /* --- tensors (dlpack.c) --- */
 PyObject *dlpack_description(PyObject *self, PyObject *capsule);

@@ -13,11 +13,19 @@ static struct code_site unknown_site = {
     .special = SITE_NEW,
     .site = {.struct_size = sizeof(struct opscope_site), .name = "(unknown)", .file = ""}};
 
+static struct code_site *all_sites;
+
 void code_site_free(void *pointer)
 {
     struct code_site *site = pointer;
     if (!site)
         return;
+    if (site->previous)
+        site->previous->next = site->next;
+    else if (all_sites == site)
+        all_sites = site->next;
+    if (site->next)
+        site->next->previous = site->previous;
     free(site->lines);
     free(site);
 }
@@ -88,7 +96,7 @@ static struct code_site *site_allocate(const char *name, const char *file, uint3
     return site;
 }
 
-/* How a code object's frames are recorded. Whatever is decided here is decided for good. */
+/* How a code object's frames are recorded. Whatever is decided here holds until code_sites_decide_again(). */
 static uint8_t special_of(const PyCodeObject *code, const char *name, const char *file, const char *module)
 {
     bool is_import = false;
@@ -113,6 +121,12 @@ static uint8_t special_of(const PyCodeObject *code, const char *name, const char
     return special;
 }
 
+void code_sites_decide_again(void)
+{
+    for (struct code_site *site = all_sites; site; site = site->next)
+        site->special |= SITE_STALE;
+}
+
 static PyObject *module_name(PyObject *globals)
 {
     PyObject *name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
@@ -122,7 +136,7 @@ static PyObject *module_name(PyObject *globals)
 struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
 {
     struct code_site *found = code_site_look(code);
-    if (found)
+    if (found && !(found->special & SITE_STALE))
         return found;
     PyObject *type, *value, *traceback, *name_owner, *file_owner, *module_owner;
     PyErr_Fetch(&type, &value, &traceback); /* generator.throw() enters a frame with an exception set */
@@ -134,12 +148,22 @@ struct code_site *code_site_make(PyCodeObject *code, PyObject *globals)
 #endif
     const char *file = utf8_of(code->co_filename, &file_owner);
     uint32_t line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
-    struct code_site *site = site_allocate(name, file, line);
-    if (site)
+    struct code_site *site = found ? found : site_allocate(name, file, line);
+    if (site) {
         site->special = special_of(code, name, file, module);
-    if (site && !code_site_put(code, site)) {
+        site->place = PLACE_UNKNOWN;
+        if (site->site.id)
+            site->special &= (uint8_t)~SITE_NEW;
+    }
+    if (site && !found && !code_site_put(code, site)) {
         free(site);
         site = NULL;
+    }
+    if (site && !found) {
+        site->next = all_sites;
+        if (all_sites)
+            all_sites->previous = site;
+        all_sites = site;
     }
     Py_XDECREF(module_owner);
     Py_XDECREF(name_owner);

@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "cli/command/command.h"
+#include "cli/run_output.h"
 #include "cli/run_python.h"
-#include "collect/earlier.h"
 #include "collect/launch.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -43,9 +43,9 @@ static const struct command_option options_table[] = {
      .offset = OPTION_FIELD(struct run_options, output),
      .is_file = true,
      .help =
-         "Where the trace goes. Default: COMMAND.opscope in this folder (of python3 train.py: train.opscope), numbered "
-         "rather than overwritten. "
-         "FILE.csv asks for the op table in that file and puts the trace beside it."},
+         "Where the trace goes: NAME.opscope, or a name without an ending. Default: COMMAND.opscope in this folder (of "
+         "python3 train.py: train.opscope), numbered rather than overwritten. "
+         "NAME.csv asks for the op table in that file and puts the trace beside it. Any other ending is an error."},
     {.name = "port",
      .letter = 'p',
      .type = OPTION_NUMBER,
@@ -190,29 +190,6 @@ static void show_notice(void *context, const char *text)
 {
     clear_line(context);
     fprintf(stderr, "opscope: %s\n", text);
-}
-
-/* The trace that an earlier run of this output left unfinished is kept beside it. */
-static int keep_earlier(const char *output, struct earlier_run *earlier)
-{
-    struct error err = {0};
-    if (earlier_run_keep(output, earlier, &err) != 0) {
-        fprintf(stderr, "opscope run: %s\n", err.message);
-        return EXIT_RUN_FAILED;
-    }
-    if (!earlier->kept[0])
-        return COMMAND_CONTINUE;
-    if (earlier->session[0])
-        fprintf(
-            stderr,
-            "opscope: the run that was writing %s was killed: its trace is kept as %s.partial; `opscope recover %s "
-            "-o %s` finishes it\n",
-            output, earlier->kept, earlier->session, earlier->kept);
-    else
-        fprintf(stderr,
-                "opscope: the run that was writing %s was killed: what it had written is kept as %s%s\n",
-                output, earlier->kept, earlier->is_finished ? "" : ".partial");
-    return COMMAND_CONTINUE;
 }
 
 static void name_left_behind(void *context, const char *path)
@@ -404,6 +381,7 @@ static int run(const struct command *command, int argc, char **argv)
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
     const char *output = o.output;
+    struct error err = {0};
     fill_standard_descriptors();
     run_python_prepare(&o.python);
     if (o.port)
@@ -412,6 +390,10 @@ static int run(const struct command *command, int argc, char **argv)
         snprintf(csv, sizeof csv, "%s", output);
         snprintf(chosen, sizeof chosen, "%.*s.opscope", (int)(strlen(output) - 4), output);
         output = chosen;
+    }
+    if (output && run_output_check(output, &err) != 0) {
+        fprintf(stderr, "opscope run: %s\n", err.message);
+        return EXIT_RUN_FAILED;
     }
     if (!output) {
         /* sh -c 'name ...' is called after its first word */
@@ -428,9 +410,10 @@ static int run(const struct command *command, int argc, char **argv)
         output = chosen;
     }
     struct earlier_run earlier;
-    status = keep_earlier(output, &earlier);
-    if (status != COMMAND_CONTINUE)
-        return status;
+    if (run_output_keep_earlier(output, &earlier, &err) != 0) {
+        fprintf(stderr, "opscope run: %s\n", err.message);
+        return EXIT_RUN_FAILED;
+    }
     session_folder_each(name_left_behind, &earlier);
     return launch(&o, program, output, csv);
 }

@@ -67,10 +67,8 @@ static void put_on_path(const char *folder)
 
 /* --- what to record: the words of OPSCOPE_PYTHON_TRACE, which python/opscope/_start.py explains --- */
 
-static void add_word(struct bytes *words, bool is_wanted, const char *word)
+static void add_word(struct bytes *words, const char *word)
 {
-    if (!is_wanted)
-        return;
     if (words->length)
         bytes_append_u8(words, ',');
     bytes_append_text(words, word);
@@ -78,9 +76,7 @@ static void add_word(struct bytes *words, bool is_wanted, const char *word)
 
 static void add_value(struct bytes *words, const char *key, const char *value)
 {
-    if (!value)
-        return;
-    add_word(words, true, key);
+    add_word(words, key);
     bytes_append_u8(words, '=');
     for (const char *at = value; *at; at++) {
         if (*at == ',' || *at == '%')
@@ -90,27 +86,45 @@ static void add_value(struct bytes *words, const char *key, const char *value)
     }
 }
 
+static void add_FLAG(struct bytes *words, const char *word, const bool *is_given)
+{
+    if (*is_given)
+        add_word(words, word);
+}
+
+static void add_TEXT(struct bytes *words, const char *word, const char *const *text)
+{
+    if (*text)
+        add_value(words, word, *text);
+}
+
+static void add_NUMBER(struct bytes *words, const char *word, const uint64_t *number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)*number);
+    if (*number)
+        add_value(words, word, text);
+}
+
+static void add_LIST(struct bytes *words, const char *word, const struct text_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        add_value(words, word, list->items[i]);
+}
+
 /* False when the user said nothing: python3 -m opscope may have set what it wants. */
 static bool make_words(const struct run_python_options *o, struct bytes *words)
 {
-    char depth[24];
-    snprintf(depth, sizeof depth, "%llu", (unsigned long long)o->max_depth);
-    add_word(words, o->trace == RUN_PYTHON_OFF, "off"); /* `import opscope` works all the same */
-    add_word(words, o->trace == RUN_PYTHON_LINES, "lines");
-    add_word(words, o->is_partial, "partial");
-    add_word(words, o->c_calls, "c-calls");
-    add_word(words, o->gc, "gc");
-    add_word(words, o->no_async, "no-async");
-    add_word(words, o->import_frames, "import-frames");
-    for (size_t i = 0; i < o->include.count; i++)
-        add_value(words, "include", o->include.items[i]);
-    for (size_t i = 0; i < o->exclude.count; i++)
-        add_value(words, "exclude", o->exclude.items[i]);
-    add_value(words, "max-depth", o->max_depth ? depth : NULL);
-    add_value(words, "start-signpost", o->start_signpost);
-    add_value(words, "stop-signpost", o->stop_signpost);
+    if (o->trace == RUN_PYTHON_OFF) /* `import opscope` works all the same */
+        add_word(words, "off");
+    if (o->trace == RUN_PYTHON_LINES)
+        add_word(words, "lines");
+#define OPTION(field, word, kind, argument, help) add_##kind(words, word, &o->field);
+#include "cli/run_python_options.def"
+#undef OPTION
     bool is_any = words->length > 0;
-    add_word(words, !is_any, "calls");
+    if (!is_any)
+        add_word(words, "calls");
     bytes_append_u8(words, 0);
     return is_any;
 }
@@ -142,55 +156,16 @@ static const struct command_option options_table[] = {
      .help =
          "Record the calls of Python programs (auto, where opscope has an extension for that Python), only "
          "what they mark up themselves (off), or each line as well (lines)."},
-    {.name = "python-partial",
-     .type = OPTION_FLAG,
-     .offset = FIELD(is_partial),
-     .help = "Only while the program has an opscope.Profiler enabled."},
-    {.name = "python-c-calls",
-     .type = OPTION_FLAG,
-     .offset = FIELD(c_calls),
-     .help = "Calls of C functions as well."},
-    {.name = "python-gc",
-     .type = OPTION_FLAG,
-     .offset = FIELD(gc),
-     .help = "A zone for each garbage collection, with what it found."},
-    {.name = "python-no-async",
-     .type = OPTION_FLAG,
-     .offset = FIELD(no_async),
-     .help = "Keep asyncio tasks on their threads' tracks. Otherwise each task has a track of its own."},
-    {.name = "python-import-frames",
-     .type = OPTION_FLAG,
-     .offset = FIELD(import_frames),
-     .help = "The frames of the import system, instead of one zone an import."},
-    {.name = "python-include",
-     .type = OPTION_LIST,
-     .argument = "WHAT",
-     .offset = FIELD(include),
-     .help =
-         "Record only code of these files, folders (src/) or modules (torch.nn); * matches anything. May be "
-         "given many times."},
-    {.name = "python-exclude",
-     .type = OPTION_LIST,
-     .argument = "WHAT",
-     .offset = FIELD(exclude),
-     .help = "Leave out code of these. May be given many times."},
-    {.name = "python-max-depth",
-     .type = OPTION_NUMBER,
-     .argument = "N",
-     .offset = FIELD(max_depth),
-     .min = 1,
-     .max = UINT32_MAX - 1,
-     .help = "No more than N zones inside one another."},
-    {.name = "python-start-signpost",
-     .type = OPTION_TEXT,
-     .argument = "NAME",
-     .offset = FIELD(start_signpost),
-     .help = "Record Python calls from the program's signpost NAME on."},
-    {.name = "python-stop-signpost",
-     .type = OPTION_TEXT,
-     .argument = "NAME",
-     .offset = FIELD(stop_signpost),
-     .help = "And until that one. Outside, the hook is not installed and costs nothing."},
+#define OPTION(field, word, kind, value, text)                                                               \
+    {.name = "python-" word,                                                                                 \
+     .type = OPTION_##kind,                                                                                  \
+     .argument = (value),                                                                                    \
+     .offset = FIELD(field),                                                                                 \
+     .min = 1, /* of numbers */                                                                              \
+     .max = UINT32_MAX - 1,                                                                                  \
+     .help = (text)},
+#include "cli/run_python_options.def"
+#undef OPTION
     {.name = NULL},
 };
 const struct option_table run_python_table = {"Python programs", options_table};

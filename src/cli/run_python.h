@@ -13,10 +13,13 @@ enum run_python_trace { RUN_PYTHON_AUTO, RUN_PYTHON_OFF, RUN_PYTHON_LINES };
 
 struct run_python_options {
     unsigned trace; /* enum run_python_trace */
-    bool is_partial, c_calls, gc, no_async, import_frames;
-    uint64_t max_depth; /* 0: no limit */
-    const char *start_signpost, *stop_signpost;
-    struct text_list include, exclude;
+#define FIELD_FLAG bool
+#define FIELD_TEXT const char *
+#define FIELD_NUMBER uint64_t /* 0: not given */
+#define FIELD_LIST struct text_list
+#define OPTION(field, word, kind, argument, help) FIELD_##kind field;
+#include "cli/run_python_options.def"
+#undef OPTION
 };
 extern const struct option_table run_python_table;
 

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,8 +43,10 @@ struct run {
     struct collector *collector; /* NULL once recording is over */
     sigset_t original_mask;
     int signal_fd, inotify_fd;
+    int watched_fd; /* a pidfd of options->watched_pid; -1: none, or the kernel has none */
     pid_t child;
     bool has_exited;
+    bool is_stop_closed; /* or there is none */
     bool has_tried_to_watch;
     uint64_t alive_ns; /* when the command was last seen alive */
     uint64_t start_ns, next_progress_ns, next_rescan_ns;
@@ -190,14 +193,18 @@ static void read_signals(struct run *r)
         /* ssi_code > 0: from the kernel, i.e. the terminal, which told the command as well; but that it was closed it
          * tells the leader of the session alone. */
         bool is_ours = info.ssi_code <= 0 || (info.ssi_signo == SIGHUP && getsid(0) == getpid());
-        if (info.ssi_signo != SIGCHLD && is_ours && !r->has_exited)
+        if (!r->options->argv && (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM))
+            r->has_exited = true;
+        else if (!r->options->argv)
+            continue;
+        else if (info.ssi_signo != SIGCHLD && is_ours && !r->has_exited)
             kill(r->child, (int)info.ssi_signo);
     }
     if (r->has_exited)
         return;
     int status;
     uint64_t now_ns = clock_raw_ns();
-    pid_t ended = waitpid(r->child, &status, WNOHANG);
+    pid_t ended = r->options->argv ? waitpid(r->child, &status, WNOHANG) : 0;
     if (ended == 0)
         r->alive_ns = now_ns;
     if (ended == r->child) {
@@ -301,16 +308,37 @@ static bool is_over(const struct run *r)
     return !r->collector || !r->options->wait_all || collector_is_idle(r->collector);
 }
 
+/* Without a command: has somebody asked us to stop, or has the process that we are there for ended? */
+static bool is_asked_to_stop(struct run *r, const struct pollfd *stop, const struct pollfd *watched)
+{
+    const struct launch_options *o = r->options;
+    char byte;
+    if (o->argv)
+        return false;
+    if (watched->revents)
+        return true;
+    if (stop->revents) {
+        if (!o->watched_pid || read(o->stop_fd, &byte, 1) == 1)
+            return true;
+        r->is_stop_closed =
+            true; /* by a program that closes all descriptors: its end, or a signal, is left */
+    }
+    return o->watched_pid && r->watched_fd < 0 && kill((pid_t)o->watched_pid, 0) != 0 && errno == ESRCH;
+}
+
 static void loop(struct run *r)
 {
     uint64_t deadline = r->options->duration_ns ? r->start_ns + r->options->duration_ns : 0;
     while (!is_over(r)) {
-        struct pollfd fds[2] = {{.fd = r->signal_fd, .events = POLLIN},
-                                {.fd = r->inotify_fd, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
+                               {.fd = r->is_stop_closed ? -1 : r->options->stop_fd, .events = POLLIN},
+                               {.fd = r->watched_fd, .events = POLLIN},
+                               {.fd = r->collector ? r->inotify_fd : -1, .events = POLLIN}};
         int timeout = r->collector ? r->idle_ms : -1;
-        if (poll(fds, r->collector ? 2 : 1, timeout) < 0 && errno != EINTR)
+        if (poll(fds, sizeof fds / sizeof fds[0], timeout) < 0 && errno != EINTR)
             break;
         read_signals(r);
+        r->has_exited |= is_asked_to_stop(r, &fds[1], &fds[2]);
         if (r->collector)
             collect(r);
         if (r->collector && deadline && clock_raw_ns() >= deadline)
@@ -326,7 +354,8 @@ static void set_up_collection(struct run *r, struct error *err)
     if (status) {
         char text[600];
         snprintf(text, sizeof text, "%s; running the program without recording", err->message);
-        notice(r, text);
+        if (r->options->argv)
+            notice(r, text);
         r->collector = NULL;
         return;
     }
@@ -335,12 +364,39 @@ static void set_up_collection(struct run *r, struct error *err)
         watch_folder(r);
 }
 
+/* The command, or whoever waits for the session. */
+static int begin(struct run *r, const struct error *session_error, struct error *err)
+{
+    const struct launch_options *o = r->options;
+    char variable[sizeof r->folder.path + 64];
+    if (o->argv) {
+        r->result->exec_error = start_command(r);
+        r->result->was_started = r->result->exec_error == 0;
+        return 0;
+    }
+    if (!r->collector) {
+        *err = *session_error;
+        return err->code;
+    }
+#ifdef SYS_pidfd_open
+    if (o->watched_pid)
+        r->watched_fd = (int)syscall(SYS_pidfd_open, (pid_t)o->watched_pid, 0);
+#endif
+    session_folder_variable(&r->folder, variable, sizeof variable);
+    o->ready(o->context, variable);
+    r->child = (pid_t)o->watched_pid;
+    r->result->was_started = true;
+    return 0;
+}
+
 int launch_run(const struct launch_options *options, struct launch_result *result, struct error *err)
 {
     struct run r = {.options = options,
+                    .is_stop_closed = options->argv != NULL,
                     .result = result,
                     .signal_fd = -1,
                     .inotify_fd = -1,
+                    .watched_fd = -1,
                     .idle_ms = BUSY_MS,
                     .folder = {.fd = -1, .control_fd = -1}};
     *result = (struct launch_result){0};
@@ -360,10 +416,9 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         notice(&r, "cannot watch signals: they will not be passed on");
     r.start_ns = clock_raw_ns();
     r.next_progress_ns = r.start_ns + 2 * PROGRESS_NS;
-    result->exec_error = start_command(&r);
-    result->was_started = result->exec_error == 0;
+    status = begin(&r, &session_error, err);
     if (result->was_started) {
-        if (r.collector)
+        if (r.collector && r.child)
             collector_set_root(r.collector, r.child, options->command, r.start_ns);
         setpriority(PRIO_PROCESS, 0, -5); /* after the start: the command must not inherit it */
         loop(&r);
@@ -384,6 +439,8 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         close(r.signal_fd);
     if (r.inotify_fd >= 0)
         close(r.inotify_fd);
+    if (r.watched_fd >= 0)
+        close(r.watched_fd);
     sigprocmask(SIG_SETMASK, &r.original_mask, NULL);
-    return 0;
+    return status;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `opscope run`: starts a command inside a new session, collects until it ends, finishes the trace. One process, no
- * daemon: the whole of it adds about 2 ms to a short command. */
+ * daemon: the whole of it adds about 2 ms to a short command.
+ *
+ * `opscope collect`: the same without a command, for programs that join the session by themselves. */
 #ifndef OPSCOPE_COLLECT_LAUNCH_H
 #define OPSCOPE_COLLECT_LAUNCH_H
 
@@ -14,7 +16,7 @@ struct launch_progress {
 };
 
 struct launch_options {
-    char *const *argv;   /* what to run, searched for on the PATH */
+    char *const *argv;   /* what to run, searched for on the PATH; NULL: nothing, see below */
     const char *command; /* the same as one text, for the trace */
     const char *output;  /* path of the trace */
     const char *program; /* "opscope 0.1.0" */
@@ -28,6 +30,11 @@ struct launch_options {
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
     void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
     void *context;
+    /* Without a command: collect until stop_fd has something to read or is closed, SIGINT or SIGTERM comes, or
+     * watched_pid (0: none) has ended. ready() gets the value of OPSCOPE_SESSION for those who want to be recorded. */
+    int stop_fd;
+    int64_t watched_pid;
+    void (*ready)(void *context, const char *session);
 };
 
 struct launch_result {
@@ -42,8 +49,8 @@ struct launch_result {
     struct collector_stats stats;
 };
 
-/* Fails only when nothing was started: the output cannot be made. A session that cannot be made is a notice; the
- * command then runs unrecorded. */
+/* Fails only when nothing was started: the output cannot be made. A session that cannot be made is a notice, and the
+ * command then runs unrecorded; without a command it is an error. */
 int launch_run(const struct launch_options *options, struct launch_result *result, struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cli/command/command.h"
 
 extern const struct command command_run;
+extern const struct command command_collect;
 extern const struct command command_recover;
 extern const struct command command_import;
 extern const struct command command_export;
@@ -26,6 +27,7 @@ extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
     &command_run,
+    &command_collect,
     &command_recover,
     &command_import,
     &command_info,
