@@ -130,6 +130,12 @@ struct opscope_run { /* one execution of an op on a device */
 /* Nonzero while this process may be recorded. Read it only through opscope_is_recording(). */
 OPSCOPE_API extern int opscope_recording;
 
+/* For programs that start recording themselves: joins the session that OPSCOPE_SESSION names now, whether this process
+ * was in another before or in none. Returns 0 or an errno; nothing is recorded then. Not to be called by two threads at
+ * once, nor by a signal handler. */
+OPSCOPE_API int opscope_session_join_(void);
+OPSCOPE_API void opscope_session_leave_(void); /* nothing is recorded any more until the next join */
+
 static inline int opscope_is_recording(void)
 {
     return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED);

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "python/src/native.h"
-#include "record/recorder.h"
 
 static PyObject *join(PyObject *self, PyObject *unused)
 {

@@ -197,11 +197,11 @@ const struct command command_collect = {
     .summary = "Record programs that join by themselves",
     .usage = usage,
     .description =
-        "Makes a session and prints OPSCOPE_SESSION=VALUE as its first line, then OPSCOPE_COLLECTOR=PID. Programs that have that variable in "
-        "their environment are recorded into FILE, with all their descendants, until standard input has a line or "
-        "(without --pid) ends, process PID has ended, or SIGINT or SIGTERM comes. opscope run does all this for one command; this "
-        "command is for programs that are running already or are started by something else. opscope.record() of the "
-        "Python package uses it.\n\n"
+        "Makes a session and prints OPSCOPE_SESSION=VALUE as its first line, then OPSCOPE_COLLECTOR=PID. Programs "
+        "that have that variable in their environment are recorded into FILE, with all their descendants, until "
+        "standard input has a line or (without --pid) ends, process PID has ended, or SIGINT or SIGTERM comes.\n\n"
+        "opscope run does all this for one command; this command is for programs that are running already or are "
+        "started by something else. opscope.record() of the Python package uses it.\n\n"
         "While it grows, the trace is called FILE.partial, and can be read.",
     .options = {{&collect_table, 0}},
     .exits = exits,
