@@ -26,26 +26,10 @@ extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,
-    &command_collect,
-    &command_recover,
-    &command_import,
-    &command_info,
-    &command_zones,
-    &command_tree,
-    &command_messages,
-    &command_ops,
-    &command_device_stats,
-    &command_report,
-    &command_diff,
-    &command_check,
-    &command_overhead,
-    &command_machine,
-    &command_export,
-    &command_doctor,
-    &command_help,
-    &command_completion,
-    &command_overhead_worker,
+    &command_run,    &command_collect, &command_recover,  &command_import,     &command_info,
+    &command_zones,  &command_tree,    &command_messages, &command_ops,        &command_device_stats,
+    &command_report, &command_diff,    &command_check,    &command_overhead,   &command_machine,
+    &command_export, &command_doctor,  &command_help,     &command_completion, &command_overhead_worker,
 };
 
 const struct command *command_at(size_t i)
