@@ -48,7 +48,7 @@
 #include "session/session.h"
 
 #define CURSOR_MAGIC 0x43555253u
-#define CURSOR_STALE 0x53544c45u /* of a session that this process has left for another */
+#define CURSOR_STALE 0x53544c45u  /* of a session that this process has left for another */
 #define CURSOR_RESERVED_ENDS 512u /* ends that always have room */
 #define CURSOR_SLACK 4u
 /* A handler that interrupted the recorder and left by siglongjmp leaves nest at 1 for good. It shows in this many
