@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool wants_point(const struct trace_filter *filter, const struct trace_point *point, uint64_t time_ns,
-                        unsigned kinds)
+bool point_is_wanted(const struct trace_filter *filter, const struct trace_point *point, uint64_t time_ns)
 {
-    if (kinds && !(point->kind < 32 && (kinds & 1u << point->kind)))
-        return false;
     if (!trace_filter_wants_track(filter, point->track) || !trace_filter_wants_span(filter, time_ns, time_ns))
         return false;
     if (filter->names->count == 0)
@@ -69,7 +66,9 @@ int point_list_make(struct point_list *list, struct trace *trace, const struct t
             const struct trace_track *track = trace_get_track(trace, rows.points[i].track);
             uint64_t time_ns =
                 trace_host_ns(trace, track ? track->clock : TRACE_HOST_CLOCK, rows.points[i].time);
-            if (wants_point(filter, &rows.points[i], time_ns, kinds) &&
+            uint32_t kind = rows.points[i].kind;
+            if ((!kinds || (kind < 32 && (kinds & 1u << kind))) &&
+                point_is_wanted(filter, &rows.points[i], time_ns) &&
                 !add_point(list, &rows.points[i], time_ns))
                 result = error_set_errno(err, ENOMEM, "%zu messages", list->count);
         }

@@ -21,7 +21,10 @@ struct point_list {
     struct bytes texts;
 };
 
-/* `kinds`: bit 1 << enum trace_point_kind; 0 = all. A --name pattern has to match the header or the text. */
+/* A --name pattern has to match the header or the text. */
+bool point_is_wanted(const struct trace_filter *filter, const struct trace_point *point, uint64_t time_ns);
+
+/* `kinds`: bit 1 << enum trace_point_kind; 0 = all. */
 int point_list_make(struct point_list *list, struct trace *trace, const struct trace_filter *filter,
                     unsigned kinds, struct error *err);
 void point_list_free(struct point_list *list);

@@ -137,7 +137,7 @@ static int load_table(struct diff *diff, int side, const char *path, struct diff
     if (!status)
         status = diff_take_perf(diff, side, &perf, shapes, err);
     for (size_t i = 0; rows && i < op_rows_notice_count(rows); i++) {
-        const struct op_notice *notice = op_rows_notice(rows, i);
+        const struct op_row_notice *notice = op_rows_notice(rows, i);
         if (strncmp(notice->text, no_column, strlen(no_column)) != 0) /* said below, of what matters here */
             note(sources, path, notice->text, notice->count);
     }

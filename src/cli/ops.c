@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "analyze/labels.h"
-#include "analyze/opstable.h"
-#include "analyze/pointlist.h"
+#include "analyze/wantedops.h"
 #include "cli/ops_rows.h"
 #include "cli/view.h"
 #include "import/op_rows.h"
 #include "import/tenstorrent/trace.h"
+#include "ops/description.h"
+#include "ops/finish.h"
 #include "present/format.h"
 
 enum {
@@ -31,6 +32,7 @@ enum {
     COLUMN_ATTRIBUTES,
     COLUMN_KERNELS,
     COLUMN_LOCATION,
+    COLUMN_FIGURES,
     COLUMNS
 };
 
@@ -53,113 +55,150 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_ATTRIBUTES] = {.key = "attributes", .shown = TABLE_DATA_ONLY},
     [COLUMN_KERNELS] = {.key = "kernels", .shown = TABLE_DATA_ONLY},
     [COLUMN_LOCATION] = {.key = "location", .shown = TABLE_DATA_ONLY},
+    [COLUMN_FIGURES] = {.key = "figures", .shown = TABLE_DATA_ONLY}, /* of all its runs: "BRISC=400;..." */
 };
 
-static void set_parts(struct view *view, struct table *table, const struct trace_op *op, struct bytes *text)
+static void set_list(struct table *table, size_t column, struct bytes *text)
 {
-    static const struct {
-        uint32_t role;
-        size_t column;
-    } roles[] = {
-        {TRACE_PART_INPUT, COLUMN_INPUTS},         {TRACE_PART_OUTPUT, COLUMN_OUTPUTS},
-        {TRACE_PART_ATTRIBUTE, COLUMN_ATTRIBUTES}, {TRACE_PART_KERNEL, COLUMN_KERNELS},
-        {TRACE_PART_LOCATION, COLUMN_LOCATION},
-    };
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
-        bytes_clear(text);
-        if (op_table_parts(view->trace, op, roles[i].role, text))
-            table_set_text_length(table, roles[i].column, (const char *)text->data, text->length);
-    }
+    if (text->length)
+        table_set_text_length(table, column, (const char *)text->data, text->length);
+    bytes_clear(text);
 }
 
-static void add_row(struct view *view, struct table *table, const struct op_entry *entry, struct bytes *text)
+static void set_description(struct table *table, const struct ops *ops, uint32_t description,
+                            struct bytes *text)
 {
-    const struct trace_op *op = &entry->op;
-    const struct trace_process *process =
-        op->process == TRACE_NONE ? NULL : trace_get_process(view->trace, op->process);
-    char program[64];
-    table_add_row(table);
-    table_set_unsigned(table, COLUMN_CALL, op->call);
-    if (process) {
-        table_set_integer(table, COLUMN_PID, process->pid);
-        table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+    const struct op_description *d = ops_get_description(ops, description);
+    bytes_clear(text);
+    for (size_t i = 0; i < d->inputs; i++) {
+        bytes_append_text(text, i ? "; " : "");
+        ops_append_tensor(ops, &ops->tensors[ops_inputs(ops, d)[i]], text);
     }
-    view_set_track(view, table, COLUMN_THREAD, op->track);
-    table_set_text(table, COLUMN_NAME, trace_get_name(view->trace, op->name)->name);
-    table_set_text(table, COLUMN_TYPE, trace_op_type_text(op->type));
-    if (op->device != TRACE_NONE)
-        table_set_unsigned(table, COLUMN_DEVICE, op->device);
-    table_set_unsigned(table, COLUMN_START, view_since_start(view, op->start_ns));
-    if (op->end_ns) /* else it had not ended */
-        table_set_unsigned(table, COLUMN_HOST, op->end_ns > op->start_ns ? op->end_ns - op->start_ns : 0);
-    table_set_unsigned(table, COLUMN_RUNS, entry->run_count);
-    if (entry->run_count) {
-        table_set_unsigned(table, COLUMN_DEVICE_START, view_since_start(view, entry->device_start_ns));
-        table_set_unsigned(table, COLUMN_DEVICE_TIME, entry->device_ns);
-        table_set_unsigned(table, COLUMN_CORES, entry->cores);
+    set_list(table, COLUMN_INPUTS, text);
+    for (size_t i = 0; i < d->outputs; i++) {
+        bytes_append_text(text, i ? "; " : "");
+        ops_append_tensor(ops, &ops->tensors[ops_outputs(ops, d)[i]], text);
     }
-    set_parts(view, table, op, text);
+    set_list(table, COLUMN_OUTPUTS, text);
+    for (size_t i = 0; i < d->attributes; i++) {
+        const struct op_attribute *attribute = &ops->attributes[ops_attributes(ops, d)[i]];
+        bytes_append_format(text, "%s%s%s%s", i ? "; " : "", ops_get_text(ops, attribute->key),
+                            attribute->value == OPS_NONE ? "" : "=", ops_get_text(ops, attribute->value));
+    }
+    set_list(table, COLUMN_ATTRIBUTES, text);
+    for (size_t i = 0; i < d->kernels; i++)
+        bytes_append_format(text, "%s%s", i ? "; " : "",
+                            ops_get_text(ops, ops->kernels[ops_kernels(ops, d)[i]].name));
+    set_list(table, COLUMN_KERNELS, text);
+    if (d->location != OPS_NONE)
+        table_set_text(table, COLUMN_LOCATION, ops_get_text(ops, d->location));
 }
 
-static void add_signpost(struct view *view, struct table *table, const struct point_list *signposts,
-                         const struct point_entry *entry)
+static void set_runs(struct view *view, struct table *table, const struct ops *ops,
+                     const struct op_call *call, struct bytes *text)
 {
-    const struct trace_process *process = view_process_of(view, entry->track);
-    char program[64];
-    table_add_row(table);
-    if (process) {
-        table_set_integer(table, COLUMN_PID, process->pid);
-        table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+    struct runs_of_call runs = runs_of_call_sum(ops, call);
+    table_set_unsigned(table, COLUMN_RUNS, runs.count);
+    if (!runs.count)
+        return;
+    table_set_unsigned(table, COLUMN_DEVICE_START, view_since_start(view, runs.start_ns));
+    table_set_unsigned(table, COLUMN_DEVICE_TIME, runs.device_ns);
+    table_set_unsigned(table, COLUMN_CORES, runs.cores);
+    bytes_clear(text);
+    for (uint32_t i = 0; i < call->runs; i++) {
+        const struct op_run *run = &ops->runs[ops->run_order[call->first_run + i]];
+        for (uint32_t k = 0; k < run->figures; k++) {
+            bytes_append_text(text, text->length ? ";" : "");
+            ops_append_figure(ops, &ops->figures[run->first_figure + k], text);
+        }
     }
-    view_set_track(view, table, COLUMN_THREAD, entry->track);
-    table_set_text_length(table, COLUMN_NAME, point_list_text(signposts, entry->header),
-                          entry->header_length);
+    set_list(table, COLUMN_FIGURES, text);
+}
+
+static void set_process(struct view *view, struct table *table, const struct trace_process *process)
+{
+    char program[64];
+    (void)view;
+    if (!process)
+        return;
+    table_set_integer(table, COLUMN_PID, process->pid);
+    table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
+}
+
+static void add_row(struct view *view, struct table *table, const struct ops *ops, const struct op_call *call,
+                    struct bytes *text)
+{
+    table_add_row(table);
+    table_set_unsigned(table, COLUMN_CALL, call->number);
+    set_process(view, table,
+                call->process == TRACE_NONE ? NULL : trace_get_process(view->trace, call->process));
+    view_set_track(view, table, COLUMN_THREAD, call->track);
+    table_set_text(table, COLUMN_NAME, ops_get_text(ops, call->name));
+    table_set_text(table, COLUMN_TYPE, trace_op_type_text(call->type));
+    if (call->device != OPS_NONE)
+        table_set_unsigned(table, COLUMN_DEVICE, ops->devices[call->device].number);
+    table_set_unsigned(table, COLUMN_START, view_since_start(view, call->start_ns));
+    if (!(call->faults & OP_FAULT_OPEN))
+        table_set_unsigned(table, COLUMN_HOST, call->end_ns - call->start_ns);
+    set_runs(view, table, ops, call, text);
+    set_description(table, ops, call->description, text);
+}
+
+static void add_signpost(struct view *view, struct table *table, const struct ops *ops,
+                         const struct op_signpost *signpost)
+{
+    struct slice text = ops_get_slice(ops, signpost->text);
+    table_add_row(table);
+    set_process(view, table, view_process_of(view, signpost->track));
+    view_set_track(view, table, COLUMN_THREAD, signpost->track);
+    table_set_text(table, COLUMN_NAME, ops_get_text(ops, signpost->header));
     table_set_text(table, COLUMN_TYPE, "signpost");
     table_set_style(table, COLUMN_NAME, TABLE_BOLD);
     table_set_style(table, COLUMN_TYPE, TABLE_BOLD);
-    table_set_unsigned(table, COLUMN_START, view_since_start(view, entry->time_ns));
-    if (entry->text_length)
-        table_set_text_length(table, COLUMN_ATTRIBUTES, point_list_text(signposts, entry->text),
-                              entry->text_length);
+    table_set_unsigned(table, COLUMN_START, view_since_start(view, signpost->time_ns));
+    if (text.length)
+        table_set_text_length(table, COLUMN_ATTRIBUTES, text.data, text.length);
 }
 
-/* Ops and signposts in the order of time; a signpost goes before what begins at its moment. */
-static void add_rows(struct view *view, struct table *table, const struct op_table *ops,
-                     const struct point_list *signposts, size_t limit)
+/* One row per call, whatever number of lines its runs have, and the signposts among them. */
+static void add_rows(struct view *view, struct table *table, const struct ops *ops, size_t limit)
 {
     struct bytes text = {0};
-    size_t op = 0, signpost = 0;
-    while (op + signpost < limit) {
-        bool is_signpost =
-            signpost < signposts->count &&
-            (op == ops->count || signposts->entries[signpost].time_ns <= ops->entries[op].op.start_ns);
-        if (is_signpost)
-            add_signpost(view, table, signposts, &signposts->entries[signpost++]);
+    size_t shown = 0;
+    for (size_t i = 0; i < ops->line_count && shown < limit; i++) {
+        const struct op_line *line = &ops->lines[i];
+        if (line->signpost != OPS_NONE)
+            add_signpost(view, table, ops, &ops->signposts[line->signpost]);
+        else if (ops_line_is_first(ops, line))
+            add_row(view, table, ops, &ops->calls[line->call], &text);
         else
-            add_row(view, table, &ops->entries[op++], &text);
+            continue;
+        shown++;
     }
     bytes_free(&text);
 }
 
-static void show(struct view *view, const struct ops_options *options, const struct op_table *ops,
-                 const struct point_list *signposts)
+static void show(struct view *view, const struct ops_options *options, const struct ops *ops)
 {
     struct table table;
     struct number_text number;
-    size_t count = ops->count + signposts->count;
+    size_t count = ops->call_count + ops->signpost_count;
     size_t shown = options->limit && options->limit < count ? (size_t)options->limit : count;
     table_init(&table, "ops", columns, COLUMNS);
-    add_rows(view, &table, ops, signposts, shown);
-    report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->count);
-    report_number(&view->report, "signposts", NULL, TABLE_INTEGER, signposts->count);
-    report_number(&view->report, "runs", NULL, TABLE_INTEGER, ops->run_count);
-    report_number(&view->report, "unmatched_runs", NULL, TABLE_INTEGER, ops->unmatched_run_count);
+    add_rows(view, &table, ops, shown);
+    report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->call_count);
+    report_number(&view->report, "signposts", NULL, TABLE_INTEGER, ops->signpost_count);
+    report_number(&view->report, "runs", NULL, TABLE_INTEGER, ops->run_count - ops->unmatched_runs);
+    report_number(&view->report, "unmatched_runs", NULL, TABLE_INTEGER, ops->unmatched_runs);
     view_add_table(view, &table, "ops");
     if (shown < count)
         report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown, format_count(&number, count));
-    if (ops->unmatched_run_count && view->filter.is_everything)
+    if (ops->unmatched_runs && view->filter.is_everything)
         report_note(&view->report, TABLE_WARN, "%s device runs belong to no op in this trace",
-                    format_count(&number, ops->unmatched_run_count));
+                    format_count(&number, ops->unmatched_runs));
+    for (size_t i = 0; i < ops->notice_count; i++)
+        report_note(&view->report, TABLE_WARN, "%s (%s times)", ops_get_text(ops, ops->notices[i].text),
+                    format_count(&number, ops->notices[i].count));
     view_add_state(view);
     table_free(&table);
 }
@@ -167,21 +206,19 @@ static void show(struct view *view, const struct ops_options *options, const str
 static int run_trace(const struct command *command, const char *path, const struct ops_options *options)
 {
     struct view view;
-    struct op_table ops;
-    struct point_list signposts;
+    struct ops ops;
     struct error err = {0};
     int status = view_open(&view, command, path, &options->filter, &options->output, "ops");
     if (status != COMMAND_CONTINUE)
         return status;
-    if (op_table_make(&ops, view.trace, &view.filter, &err) != 0)
-        return view_fail(&view, &err);
-    if (point_list_make(&signposts, view.trace, &view.filter, 1u << TRACE_POINT_SIGNPOST, &err) != 0) {
-        op_table_free(&ops);
+    ops_init(&ops);
+    bool has_figures = options->output.csv || options->output.json;
+    if (wanted_ops_read(&ops, view.trace, &view.filter, has_figures, &err) != 0) {
+        ops_free(&ops);
         return view_fail(&view, &err);
     }
-    show(&view, options, &ops, &signposts);
-    point_list_free(&signposts);
-    op_table_free(&ops);
+    show(&view, options, &ops);
+    ops_free(&ops);
     return view_close(&view, EXIT_OK);
 }
 

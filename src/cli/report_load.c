@@ -36,7 +36,7 @@ static int select_columns(struct op_rows *rows, struct perf *perf, const char *p
 
 static void take_notices(struct perf *perf, const struct op_rows *rows)
 {
-    const struct op_notice *notice;
+    const struct op_row_notice *notice;
     struct bytes text = {0};
     for (size_t i = 0; (notice = op_rows_notice(rows, i)); i++) {
         bytes_clear(&text);

@@ -31,7 +31,7 @@ struct op_rows {
     bool is_selected, is_prepared;
     struct slice *row_cells, *selected_cells;
     uint64_t row_count;
-    struct op_notice notices[NOTICES_MAX];
+    struct op_row_notice notices[NOTICES_MAX];
     size_t notice_count;
 };
 
@@ -144,7 +144,7 @@ void op_rows_add_notice(struct op_rows *rows, const void *kind, uint64_t line, c
     char *copy = strdup(text);
     if (copy)
         rows->notices[rows->notice_count++] =
-            (struct op_notice){.text = copy, .count = 1, .first_line = line, .kind = kind};
+            (struct op_row_notice){.text = copy, .count = 1, .first_line = line, .kind = kind};
 }
 
 /* --- asking it --- */
@@ -185,12 +185,12 @@ size_t op_rows_notice_count(const struct op_rows *rows)
     return rows->notice_count;
 }
 
-const struct op_notice *op_rows_notice(const struct op_rows *rows, size_t i)
+const struct op_row_notice *op_rows_notice(const struct op_rows *rows, size_t i)
 {
     return i < rows->notice_count ? &rows->notices[i] : NULL;
 }
 
-void op_rows_append_notice(const struct op_rows *rows, const struct op_notice *notice, struct bytes *out)
+void op_rows_append_notice(const struct op_rows *rows, const struct op_row_notice *notice, struct bytes *out)
 {
     const char *text = notice->text;
     char place[32];

@@ -34,7 +34,7 @@ struct op_row {
 };
 
 /* Something that could not be read or joined: one sentence for all places where it happened. */
-struct op_notice {
+struct op_row_notice {
     const char *text;    /* of the first: "line 17: 2 cells more than the header has columns" */
     uint64_t count;      /* how often */
     uint64_t first_line; /* 0: no line */
@@ -71,9 +71,9 @@ int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err);
 struct trace *op_rows_take_trace(struct op_rows *rows);
 
 size_t op_rows_notice_count(const struct op_rows *rows);
-const struct op_notice *op_rows_notice(const struct op_rows *rows, size_t i);
+const struct op_row_notice *op_rows_notice(const struct op_rows *rows, size_t i);
 /* For people: "t.csv:17: 2 cells more than the header has columns (3 times in all)". */
-void op_rows_append_notice(const struct op_rows *rows, const struct op_notice *notice, struct bytes *out);
+void op_rows_append_notice(const struct op_rows *rows, const struct op_row_notice *notice, struct bytes *out);
 
 /* --- for the sources --- */
 

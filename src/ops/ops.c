@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 
 void ops_init(struct ops *ops)
 {
@@ -36,6 +37,7 @@ void ops_free(struct ops *ops)
     free(ops->lines);
     free(ops->devices);
     free(ops->notices);
+    free(ops->call_slots);
     *ops = (struct ops){0};
 }
 
@@ -155,11 +157,60 @@ uint32_t ops_description(struct ops *ops, const struct op_description *descripti
     return ops->failed ? OPS_NONE : id;
 }
 
+/* The slot of a call: its own, or the free one where it belongs. */
+static uint32_t *call_slot(const struct ops *ops, uint32_t process, uint64_t number)
+{
+    size_t mask = ops->call_slot_count - 1;
+    size_t at =
+        (size_t)hash_mix(number ^ UINT64_C(0x9e3779b97f4a7c15), process + UINT64_C(0xd6e8feb86659fd93));
+    for (at &= mask; ops->call_slots[at]; at = (at + 1) & mask) {
+        const struct op_call *call = &ops->calls[ops->call_slots[at] - 1];
+        if (call->number == number && call->process == process)
+            break;
+    }
+    return &ops->call_slots[at];
+}
+
+/* At most half of the slots are taken. */
+static bool grow_slots(struct ops *ops)
+{
+    uint32_t *old = ops->call_slots;
+    size_t old_count = ops->call_slot_count, count = old_count ? 2 * old_count : 64;
+    if (old_count > ops->call_count * 2)
+        return true;
+    uint32_t *slots = calloc(count, sizeof slots[0]);
+    if (!slots)
+        return fail(ops);
+    ops->call_slots = slots;
+    ops->call_slot_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        if (old[i])
+            *call_slot(ops, ops->calls[old[i] - 1].process, ops->calls[old[i] - 1].number) = old[i];
+    }
+    free(old);
+    return true;
+}
+
+uint32_t ops_find_call(const struct ops *ops, uint32_t process, uint64_t number)
+{
+    return ops->call_slot_count ? *call_slot(ops, process, number) - 1 : OPS_NONE; /* 0 - 1 is OPS_NONE */
+}
+
+void ops_forget_numbers(struct ops *ops)
+{
+    free(ops->call_slots);
+    ops->call_slots = NULL;
+    ops->call_slot_count = 0;
+}
+
 uint32_t ops_add_call(struct ops *ops, const struct op_call *call)
 {
-    if (!room(ops, &ops->calls, ops->call_count, &ops->call_capacity, 1, sizeof *call))
+    if (!room(ops, &ops->calls, ops->call_count, &ops->call_capacity, 1, sizeof *call) || !grow_slots(ops))
         return OPS_NONE;
     ops->calls[ops->call_count] = *call;
+    uint32_t *slot = call_slot(ops, call->process, call->number);
+    if (!*slot)
+        *slot = (uint32_t)ops->call_count + 1;
     return (uint32_t)ops->call_count++;
 }
 
@@ -186,7 +237,7 @@ void ops_add_figure(struct ops *ops, struct op_figure figure)
 
 void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, struct slice text)
 {
-    struct op_signpost signpost = {time_ns, ops_text(ops, header), ops_text(ops, text)};
+    struct op_signpost signpost = {time_ns, ops_text(ops, header), ops_text(ops, text), OPS_NONE};
     if (room(ops, &ops->signposts, ops->signpost_count, &ops->signpost_capacity, 1, sizeof signpost))
         ops->signposts[ops->signpost_count++] = signpost;
 }

@@ -124,6 +124,7 @@ struct op_call {
 enum op_run_flag {
     OP_RUN_ESTIMATED = 1, /* from a model, not from a device */
     OP_RUN_MERGED = 2,    /* the longest of several devices stands for all */
+    OP_RUN_WRONG_GAP = 4, /* the time before or after its gap is wrong: not to be summed */
 };
 
 struct op_run {
@@ -147,6 +148,7 @@ struct op_run {
 struct op_signpost {
     uint64_t time_ns;
     uint32_t header, text; /* texts */
+    uint32_t track;        /* in the trace; OPS_NONE */
 };
 
 /* The order in which views show calls, runs and signposts. A call without runs and a run without a call have lines of
@@ -167,8 +169,12 @@ struct op_device {
 
 /* Something that could not be read or joined: one sentence per kind, counted. */
 enum op_notice_severity { OP_NOTICE_DAMAGED, OP_NOTICE_UNMATCHED, OP_NOTICE_LOST, OP_NOTICE_INFO };
+enum op_notice_kind {
+    OP_NOTICE_KIND_REPEATED = 1,
+    OP_NOTICE_KIND_OWN = 1000
+}; /* sources count from OWN on */
 struct op_notice {
-    uint32_t kind; /* the source's own enum: notices of one kind are one */
+    uint32_t kind; /* enum op_notice_kind, or the source's own: notices of one kind are one */
     uint8_t severity;
     uint64_t count;
     uint64_t first_line; /* in the source; 0: none */
@@ -199,7 +205,8 @@ struct ops {
     size_t call_count, call_capacity;
     struct op_run *runs;
     size_t run_count, run_capacity;
-    uint32_t *run_order; /* ops_finish: ids of runs, those of one call next to each other */
+    uint32_t *run_order;   /* ops_finish: ids of runs, those of one call next to each other */
+    size_t unmatched_runs; /* ops_finish: runs of no call */
     struct op_signpost *signposts;
     size_t signpost_count, signpost_capacity;
     struct op_line *lines; /* ops_finish */
@@ -210,6 +217,8 @@ struct ops {
     size_t notice_count, notice_capacity;
     /* equal ones are kept once: bytes of the struct to its place */
     struct intern tensor_index, kernel_index, attribute_index, description_index, size_index;
+    uint32_t *call_slots; /* calls by process and number, until ops_finish */
+    size_t call_slot_count;
     struct bytes scratch;
     bool failed; /* no memory somewhere */
 };
@@ -258,6 +267,9 @@ static inline const uint32_t *ops_kernels(const struct ops *ops, const struct op
 
 /* Each gives the id of what was added; the caller may change it until ops_finish. */
 uint32_t ops_add_call(struct ops *ops, const struct op_call *call);
+/* The first call of this number in this process; OPS_NONE. */
+uint32_t ops_find_call(const struct ops *ops, uint32_t process, uint64_t number);
+void ops_forget_numbers(struct ops *ops); /* frees what ops_find_call needs */
 uint32_t ops_add_run(struct ops *ops, const struct op_run *run);
 /* To the run that was added last. */
 void ops_add_figure(struct ops *ops, struct op_figure figure);

@@ -15,8 +15,8 @@
 #include "analyze/clockquality.h"
 #include "analyze/labels.h"
 #include "analyze/losses.h"
-#include "analyze/opstable.h"
 #include "analyze/pointlist.h"
+#include "analyze/wantedops.h"
 #include "trace/writer.h"
 
 struct fixture {
@@ -122,8 +122,7 @@ static void test_messages_in_order(void **state)
 static void test_ops_and_runs(void **state)
 {
     struct fixture f;
-    struct op_table table;
-    struct bytes text = {0};
+    struct ops ops;
     struct error err = {0};
     (void)state;
     begin(&f);
@@ -178,26 +177,19 @@ static void test_ops_and_runs(void **state)
     trace_writer_run(f.writer, &run);
     read_back(&f);
 
-    assert_int_equal(op_table_make(&table, f.trace, &f.filter, &err), 0);
-    assert_int_equal(table.count, 2);
-    assert_int_equal(table.run_count, 2);
-    assert_int_equal(table.unmatched_run_count, 1);
-    assert_int_equal(table.entries[0].op.process, f.processes[1]);
-    assert_int_equal(table.entries[0].run_count, 0);
-    const struct op_entry *entry = &table.entries[1];
-    assert_int_equal(entry->run_count, 2);
-    assert_int_equal(entry->device_ns, 2 * 20000); /* a tick is 2 ns by the points, whatever is nominal */
-    assert_int_equal(entry->device_start_ns, 1000000 + 100000);
-    assert_int_equal(entry->device_end_ns, 1000000 + 220000);
-    assert_int_equal(entry->cores, 16);
-    assert_int_equal(op_table_parts(f.trace, &entry->op, TRACE_PART_INPUT, &text), 2);
-    bytes_append_u8(&text, 0);
-    assert_string_equal((const char *)text.data, "1x32 BF16 DRAM; something else");
-    bytes_clear(&text);
-    assert_int_equal(op_table_parts(f.trace, &entry->op, TRACE_PART_ATTRIBUTE, &text), 1);
-    assert_int_equal(op_table_parts(f.trace, &table.entries[0].op, TRACE_PART_INPUT, &text), 0);
-    bytes_free(&text);
-    op_table_free(&table);
+    ops_init(&ops);
+    assert_int_equal(wanted_ops_read(&ops, f.trace, &f.filter, false, &err), 0);
+    assert_int_equal(ops.line_count, 3);
+    assert_int_equal(ops.run_count, 3);
+    assert_int_equal(ops.unmatched_runs, 1);
+    assert_int_equal(ops.calls[ops.lines[0].call].process, f.processes[1]);
+    assert_int_equal(ops.calls[ops.lines[0].call].runs, 0);
+    struct runs_of_call sum = runs_of_call_sum(&ops, &ops.calls[ops.lines[1].call]);
+    assert_int_equal(sum.count, 2);
+    assert_int_equal(sum.device_ns, 2 * 20000); /* a tick is 2 ns by the points, whatever is nominal */
+    assert_int_equal(sum.start_ns, 1000000 + 100000);
+    assert_int_equal(sum.cores, 16);
+    ops_free(&ops);
     end(&f);
 }
 

@@ -549,7 +549,7 @@ int tt_model_from_rows(struct tt_model *model, struct op_rows *rows, struct erro
         add_table_row(model, &row, &at, &cells);
     free(cells.items);
     for (size_t i = 0; i < op_rows_notice_count(rows) && status == 0; i++) {
-        const struct op_notice *notice = op_rows_notice(rows, i);
+        const struct op_row_notice *notice = op_rows_notice(rows, i);
         char *kind = tt_alloc(model, 16);
         if (kind)
             memcpy(kind, "damaged row", 12);

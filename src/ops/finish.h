@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every filled model needs once before it is read: runs grouped by their calls, gaps, wrong device times, and the
+ * order of lines. */
+#ifndef OPSCOPE_OPS_FINISH_H
+#define OPSCOPE_OPS_FINISH_H
+
+#include "ops/ops.h"
+
+/* A run that seems to begin so long before its predecessor's end has the time of an earlier run: devices keep the last
+ * time that was written where a program recorded none. */
+#define OPS_STALE_NS 1000000
+
+/* Fills run_order, first_run, runs, gaps that are not known yet (of runs that have a track), faults and lines.
+ *
+ * A call without a run, or with runs of its own, has a line at its start; a further run (a replay, another device) one
+ * at its own. Signposts go before what begins at the same time; calls of one time are in the order in which they were
+ * added, further runs in that of their call's number and session. Runs of no call have no line (their fault says so,
+ * and `unmatched_runs` counts them), unless there are no calls at all: then every run has one, in the order in which
+ * they were added. */
+int ops_finish(struct ops *ops, struct error *err);
+
+/* The run on its call's own line: the first that is no replay; OPS_NONE. */
+uint32_t ops_own_run(const struct ops *ops, const struct op_call *call);
+/* The line of a call itself, not that of a further run. */
+static inline bool ops_line_is_first(const struct ops *ops, const struct op_line *line)
+{
+    return line->call != OPS_NONE &&
+           (line->run == OPS_NONE || ops_own_run(ops, &ops->calls[line->call]) == line->run);
+}
+
+/* True when the gap before a run is known and can be used: none of both times that make it is wrong. */
+static inline bool ops_has_gap(const struct op_run *run)
+{
+    return run->gap_ns != OPS_NO_GAP && !(run->flags & OP_RUN_WRONG_GAP);
+}
+
+#endif
