@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/waiting.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 
@@ -182,11 +183,14 @@ uint32_t call_node_next(const struct call_nodes *c, uint32_t root, uint32_t node
 struct sort_entry {
     uint64_t total_ns;
     uint32_t group, node;
+    bool waits;
 };
 
 static int compare_entries(const void *left, const void *right)
 {
     const struct sort_entry *a = left, *b = right;
+    if (a->waits != b->waits)
+        return a->waits ? 1 : -1;
     if (a->total_ns != b->total_ns)
         return a->total_ns < b->total_ns ? 1 : -1;
     return (a->group > b->group) - (a->group < b->group);
@@ -200,7 +204,9 @@ static bool sort_children(struct call_nodes *c, uint32_t parent, struct sort_ent
          child = c->nodes[child].next_sibling) {
         if (!array_reserve(entries, capacity, count + 1, sizeof **entries))
             return false;
-        (*entries)[count++] = (struct sort_entry){c->nodes[child].total_ns, c->nodes[child].group, child};
+        const struct call_node *node = &c->nodes[child];
+        (*entries)[count++] = (struct sort_entry){node->total_ns, node->group, child,
+                                                  waiting_is_all(node->waiting_ns, node->total_ns)};
     }
     if (count < 2)
         return true;

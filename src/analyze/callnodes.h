@@ -21,7 +21,9 @@ struct call_node {
     uint64_t count;      /* zones that ended */
     uint64_t total_ns;
     uint64_t child_ns;
-    bool is_kept; /* by call_tree_keep */
+    uint64_t waiting_ns; /* of the total, in zones that wait (waiting.h) */
+    bool is_kept;        /* by call_tree_keep */
+    bool is_asked;       /* likewise: a name pattern matches it, or something below it */
 };
 
 struct call_nodes { /* zero-initialise */
@@ -44,7 +46,8 @@ bool call_node_link(struct call_nodes *c, uint32_t parent, uint32_t node);
 uint32_t call_node_find(const struct call_nodes *c, uint32_t parent, uint32_t group);
 /* Adds all children of `from`, with their subtrees, to those of `to`. `from` is left without any. */
 bool call_node_merge_children(struct call_nodes *c, uint32_t from, uint32_t to);
-/* Puts the children of every node below `root` in order of total time, largest first. */
+/* Puts the children of every node below `root` in order of total time, largest first; those that only wait come after
+ * the others. */
 bool call_node_sort(struct call_nodes *c, uint32_t root);
 
 /* The node after `node` in a walk that sees parents before children; CALL_NODE_NONE at the end. `depth` is

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/waiting.h"
 #include "base/bytes.h"
 
 #define CHILD_UNKNOWN UINT64_MAX /* as child time of a row: it reaches out of the window */
@@ -395,6 +396,29 @@ static int finish_tracks(struct builder *b, struct error *err)
     return is_done ? 0 : error_set_errno(err, ENOMEM, "call tree");
 }
 
+/* A node's own time if its name says that it waits, and what waits below it. */
+static bool find_waiting(struct call_tree *tree, const struct trace *trace, uint32_t root)
+{
+    struct call_node *nodes = tree->nodes.nodes;
+    uint32_t *order = malloc((tree->nodes.count + 1) * sizeof *order);
+    size_t count = 0;
+    unsigned depth = 0;
+    if (!order)
+        return false;
+    for (uint32_t node = root; node != CALL_NODE_NONE;
+         node = call_node_next(&tree->nodes, root, node, &depth)) {
+        bool waits = node != root && waiting_is_name(call_tree_name(tree, trace, nodes[node].group));
+        nodes[node].waiting_ns = waits && nodes[node].total_ns > nodes[node].child_ns
+                                     ? nodes[node].total_ns - nodes[node].child_ns
+                                     : 0;
+        order[count++] = node;
+    }
+    while (count-- > 1) /* children before parents */
+        nodes[nodes[order[count]].parent].waiting_ns += nodes[order[count]].waiting_ns;
+    free(order);
+    return true;
+}
+
 /* One root for each track that has zones, then merged as asked. */
 static bool make_roots(struct builder *b, enum call_tree_by by)
 {
@@ -426,7 +450,8 @@ static bool make_roots(struct builder *b, enum call_tree_by by)
     for (size_t r = 0; r < tree->root_count; r++) {
         struct call_node *root = &tree->nodes.nodes[tree->roots[r].node];
         root->total_ns = root->child_ns = sum_of_children(&tree->nodes, tree->roots[r].node);
-        if (!call_node_sort(&tree->nodes, tree->roots[r].node))
+        if (!find_waiting(tree, b->trace, tree->roots[r].node) ||
+            !call_node_sort(&tree->nodes, tree->roots[r].node))
             return false;
     }
     return true;
@@ -489,6 +514,15 @@ const char *call_tree_name(const struct call_tree *tree, const struct trace *tra
     return trace_get_name(trace, tree->groups.first_name[group])->name;
 }
 
+/* Does the filter want zones of this group by their name? */
+static bool is_wanted_group(const struct call_tree *tree, const struct trace *trace,
+                            const struct trace_filter *filter, uint32_t group)
+{
+    if (group < tree->groups.group_count)
+        return trace_filter_wants_name(filter, tree->groups.first_name[group]);
+    return trace_filter_text_matches(filter, call_tree_name(tree, trace, group));
+}
+
 int call_tree_keep(struct call_tree *tree, const struct trace *trace, const struct trace_filter *filter,
                    struct error *err)
 {
@@ -506,15 +540,15 @@ int call_tree_keep(struct call_tree *tree, const struct trace *trace, const stru
         unsigned depth = 0;
         for (; node != CALL_NODE_NONE; node = call_node_next(&tree->nodes, root, node, &depth)) {
             bool is_below = node != root && is_match[nodes[node].parent];
-            is_match[node] =
-                is_below || (node != root && trace_filter_text_matches(
-                                                 filter, call_tree_name(tree, trace, nodes[node].group)));
+            nodes[node].is_asked = node != root && is_wanted_group(tree, trace, filter, nodes[node].group);
+            is_match[node] = is_below || nodes[node].is_asked;
             nodes[node].is_kept = is_match[node];
             order[count++] = node;
         }
         while (count-- > 1) { /* children before parents */
-            if (nodes[order[count]].is_kept)
-                nodes[nodes[order[count]].parent].is_kept = true;
+            struct call_node *parent = &nodes[nodes[order[count]].parent];
+            parent->is_kept |= nodes[order[count]].is_kept;
+            parent->is_asked |= nodes[order[count]].is_asked;
         }
     }
     free(order);

@@ -194,7 +194,8 @@ int trace_filter_resolve(struct trace_filter *filter, const struct trace *trace,
         result = resolve_window(filter, trace, options, err);
     filter->has_processes = options->processes.count > 0;
     filter->has_tracks = filter->has_processes || options->threads.count > 0;
-    filter->is_everything = !filter->has_tracks && options->names.count == 0 && !filter->has_window;
+    filter->wants_all_names = options->names.count == 0;
+    filter->is_everything = !filter->has_tracks && filter->wants_all_names && !filter->has_window;
     if (result != 0)
         trace_filter_free(filter);
     return result;

@@ -12,7 +12,9 @@
 #include "analyze/histogram.h"
 #include "analyze/names.h"
 #include "analyze/nesting.h"
+#include "analyze/waiting.h"
 #include "analyze/zoneblocks.h"
+#include "analyze/zonewalk.h"
 #include "base/bytes.h"
 
 #define PAGE_BITS 8u
@@ -26,6 +28,7 @@ struct accumulator {
     uint64_t *few;
     size_t few_capacity;
     uint64_t open_count;
+    uint64_t waiting, waiting_seen; /* time; the zone that added to it last, so that recursion adds once */
     uint32_t group, scope;
 };
 
@@ -311,6 +314,99 @@ static int count_open_zones(struct counting *c, struct error *err)
     return result;
 }
 
+/* --- time spent waiting --- */
+
+#define KEY_WAITS (1u << 31)
+#define KEY_NO_GROUP                                                                                         \
+    (KEY_WAITS - 2) /* the filter does not want the name; it may be inside of what it wants */
+
+struct open_level {
+    uint64_t start, end;
+    uint32_t group;
+};
+
+struct waiting {
+    struct counting *c;
+    struct open_levels { /* by track: the zones around what is visited next, by depth */
+        struct open_level *items;
+        size_t count, capacity;
+    } * tracks;
+    uint64_t zones; /* that waited */
+};
+
+/* Adds the own time of a zone that waits to itself and to what is around it. */
+static void add_waiting(struct waiting *w, const struct walked_zone *zone, uint64_t own_ns)
+{
+    const struct open_levels *levels = &w->tracks[zone->track];
+    uint32_t scope = scope_of_track(w->c, zone->track);
+    w->zones++;
+    for (size_t depth = 0; depth <= zone->depth; depth++) {
+        const struct open_level *level = &levels->items[depth];
+        if (level->group == KEY_NO_GROUP || level->start > zone->start_ns || level->end < zone->end_ns)
+            continue;
+        struct accumulator *a = find_accumulator(w->c, scope, level->group);
+        if (a && a->waiting_seen != w->zones) {
+            a->waiting += own_ns;
+            a->waiting_seen = w->zones;
+        }
+    }
+}
+
+static bool visit_for_waiting(void *context, const struct walked_zone *zone)
+{
+    struct waiting *w = context;
+    struct open_levels *levels = &w->tracks[zone->track];
+    if (!array_reserve(&levels->items, &levels->capacity, (size_t)zone->depth + 1, sizeof levels->items[0]))
+        return false;
+    for (; levels->count <= zone->depth; levels->count++)
+        levels->items[levels->count] = (struct open_level){UINT64_MAX, 0, KEY_NO_GROUP};
+    levels->items[zone->depth] = (struct open_level){zone->start_ns, zone->end_ns, zone->key & ~KEY_WAITS};
+    uint64_t duration = zone->end_ns - zone->start_ns;
+    if (zone->key & KEY_WAITS && duration > zone->child_ns)
+        add_waiting(w, zone, duration - zone->child_ns);
+    return true;
+}
+
+/* Keys for the walk; false when no zone waits. */
+static bool waiting_keys(const struct counting *c, uint32_t *keys)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < c->groups.map_count; i++) {
+        uint32_t group = c->groups.group_of[i];
+        bool waits =
+            i + 1 < c->groups.map_count && waiting_is_name(trace_get_name(c->trace, (uint32_t)i)->name);
+        keys[i] = (group < KEY_NO_GROUP ? group : KEY_NO_GROUP) | (waits ? KEY_WAITS : 0);
+        is_any |= waits;
+    }
+    return is_any;
+}
+
+static int find_waiting(struct counting *c, struct trace *trace, struct error *err)
+{
+    size_t track_count = trace_track_count(trace);
+    struct waiting w = {.c = c, .tracks = calloc(track_count + 1, sizeof *w.tracks)};
+    uint32_t *keys = malloc(c->groups.map_count * sizeof *keys);
+    int result = 0;
+    if (!w.tracks || !keys)
+        result = error_no_memory(err, "zone statistics");
+    if (result == 0 && waiting_keys(c, keys)) {
+        struct zone_walk walk = {.trace = trace,
+                                 .filter = c->filter,
+                                 .key_of = keys,
+                                 .key_count = c->groups.map_count,
+                                 .has_open_zones = true,
+                                 .has_child_times = true,
+                                 .visit = visit_for_waiting,
+                                 .context = &w};
+        result = zone_walk(&walk, err);
+    }
+    for (size_t i = 0; w.tracks && i < track_count; i++)
+        free(w.tracks[i].items);
+    free(w.tracks);
+    free(keys);
+    return result;
+}
+
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -349,6 +445,7 @@ static void fill_row(const struct counting *c, struct accumulator *a, uint64_t w
         .total_ns = total,
         .sum_ns = a->sum,
         .self_ns = a->sum > a->child ? a->sum - a->child : 0,
+        .waiting_ns = a->waiting,
         .min_ns = a->min,
         .max_ns = a->max,
         .mean_ns = (double)a->sum / (double)a->count,
@@ -417,8 +514,10 @@ static void counting_free(struct counting *c)
 }
 
 int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct trace_filter *filter,
-                    enum zone_stats_by by, struct error *err)
+                    unsigned by, struct error *err)
 {
+    bool with_waiting = by & ZONE_STATS_WAITING;
+    by &= ~(unsigned)ZONE_STATS_WAITING;
     struct counting c = {.by = by, .trace = trace, .filter = filter};
     *stats = (struct zone_stats){0};
     c.scope_count = 1 + (by == ZONE_STATS_BY_THREAD    ? trace_track_count(trace)
@@ -441,6 +540,8 @@ int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct 
         result = count_blocks(&c, trace, err);
     if (result == 0)
         result = find_nested(&c, trace, err);
+    if (result == 0 && with_waiting)
+        result = find_waiting(&c, trace, err);
     if (result == 0) {
         name_groups_keep_seen(&c.groups);
         result = fill_rows(stats, &c, err);

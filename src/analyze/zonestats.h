@@ -9,6 +9,9 @@
  * The total of a row counts time inside an outer zone of the same row and track once (nesting.h); names that occur at
  * several depths cost a second pass. The sum counts every zone.
  *
+ * Time spent waiting is the own time of zones whose names say that they wait, in whatever they are called from; it
+ * costs another pass where there are such zones.
+ *
  * Zones that never ended count as well, with the time until their thread was last seen. With a window, zones that reach
  * out of it count with the part inside, in every figure. */
 #ifndef OPSCOPE_ANALYZE_ZONESTATS_H
@@ -24,6 +27,7 @@ enum zone_stats_by {
     ZONE_STATS_BY_THREAD = 2,  /* name and track */
     ZONE_STATS_BY_PROCESS = 3, /* name and process */
     ZONE_STATS_BY_TEXT = 4,    /* one row per name, whatever has it */
+    ZONE_STATS_WAITING = 8,    /* added to one of the above: find the time spent waiting, too */
 };
 
 struct zone_stats_row {
@@ -36,6 +40,8 @@ struct zone_stats_row {
     uint64_t total_ns;   /* time inside an outer zone of this row counts once */
     uint64_t sum_ns;     /* of all durations */
     uint64_t self_ns, min_ns, max_ns;
+    uint64_t
+        waiting_ns; /* of the total, in zones that wait (waiting.h); 0 unless ZONE_STATS_WAITING was asked for */
     uint64_t p50_ns, p90_ns, p99_ns;
     double mean_ns, std_ns; /* of the whole population */
     double wall_percent;    /* total of the time from the start to the end of the window */
@@ -48,8 +54,9 @@ struct zone_stats {
     uint64_t wall_ns;
 };
 
+/* `by` is an enum zone_stats_by, with or without ZONE_STATS_WAITING. */
 int zone_stats_make(struct zone_stats *stats, struct trace *trace, const struct trace_filter *filter,
-                    enum zone_stats_by by, struct error *err);
+                    unsigned by, struct error *err);
 void zone_stats_free(struct zone_stats *stats);
 
 #endif

@@ -75,8 +75,12 @@ static bool add_run(struct walking *w, const struct zone_rows_group *group)
         uint64_t start = w->rows.start[i], duration = w->rows.duration[i];
         if (key == ZONE_WALK_SKIP || (walk->filter && !trace_filter_clip(walk->filter, &start, &duration)))
             continue;
-        w->zones[w->zone_count++] =
-            (struct walked_zone){start, start + duration, group->track, group->depth, key};
+        w->zones[w->zone_count++] = (struct walked_zone){.start_ns = start,
+                                                         .end_ns = start + duration,
+                                                         .child_ns = w->rows.child ? w->rows.child[i] : 0,
+                                                         .track = group->track,
+                                                         .depth = group->depth,
+                                                         .key = key};
     }
     run.left = w->zone_count - run.first;
     if (run.left)
@@ -96,7 +100,9 @@ static int compare_runs(const void *left, const void *right)
 
 static int visit_block(struct walking *w, const struct trace_block *block, struct error *err)
 {
-    const unsigned columns = TRACE_COLUMN_START | TRACE_COLUMN_DURATION | TRACE_COLUMN_NAME;
+    unsigned columns = TRACE_COLUMN_START | TRACE_COLUMN_DURATION | TRACE_COLUMN_NAME;
+    if (w->walk->has_child_times)
+        columns |= TRACE_COLUMN_CHILD;
     int result = trace_decode_zones(w->walk->trace, block, columns, &w->rows, err);
     bool is_done = true;
     w->zone_count = w->run_count = 0;
@@ -129,8 +135,13 @@ static int visit_open_zones(const struct walking *w, struct error *err)
         if (zone->track >= w->track_count || key == ZONE_WALK_SKIP ||
             (walk->filter && !trace_filter_clip(walk->filter, &start, &duration)))
             continue;
-        if (!walk->visit(walk->context,
-                         &(struct walked_zone){start, start + duration, zone->track, zone->depth, key}))
+        struct walked_zone walked = {.start_ns = start,
+                                     .end_ns = start + duration,
+                                     .child_ns = walk->has_child_times ? zone->child : 0,
+                                     .track = zone->track,
+                                     .depth = zone->depth,
+                                     .key = key};
+        if (!walk->visit(walk->context, &walked))
             result = error_set_errno(err, ENOMEM, "zones");
     }
     open_zones_free(&open);

@@ -12,6 +12,7 @@
 
 struct walked_zone { /* clipped to the filter's window */
     uint64_t start_ns, end_ns;
+    uint64_t child_ns; /* of the whole zone, as it is stored; 0 unless asked for */
     uint32_t track, depth;
     uint32_t key; /* of its name, see zone_walk */
 };
@@ -26,6 +27,7 @@ struct zone_walk {
                                         * is for names that the file does not define */
     size_t key_count;
     bool has_open_zones; /* zones that never ended are visited, too */
+    bool has_child_times;
     bool (*visit)(void *context, const struct walked_zone *zone); /* false: no memory */
     void *context;
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope tree: the call tree. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyze/calltree.h"
 #include "analyze/labels.h"
+#include "analyze/waiting.h"
 #include "cli/view.h"
 #include "present/format.h"
 
@@ -16,6 +19,7 @@ struct tree_options {
     bool merge;
     uint64_t max_depth;
     double min_percent; /* below 0: not given */
+    struct row_options rows;
 };
 
 enum {
@@ -28,6 +32,7 @@ enum {
     COLUMN_TOTAL,
     COLUMN_SHARE,
     COLUMN_SELF,
+    COLUMN_WAITING,
     COLUMN_COUNT,
     COLUMN_MEAN,
     COLUMN_OPEN,
@@ -48,6 +53,7 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_TOTAL] = {.key = "total", .title = "total", .type = TABLE_TIME},
     [COLUMN_SHARE] = {.key = "share", .title = "share", .type = TABLE_PERCENT, .decimals = 1},
     [COLUMN_SELF] = {.key = "self", .title = "self", .type = TABLE_TIME, .drop = 1},
+    [COLUMN_WAITING] = {.key = "waiting", .type = TABLE_TIME, .shown = TABLE_DATA_ONLY},
     [COLUMN_COUNT] = {.key = "count", .title = "count", .type = TABLE_INTEGER, .drop = 2},
     [COLUMN_MEAN] = {.key = "mean", .title = "mean", .type = TABLE_TIME, .drop = 3},
     [COLUMN_OPEN] = {.key = "open", .type = TABLE_INTEGER, .shown = TABLE_DATA_ONLY},
@@ -64,8 +70,10 @@ struct shown_tree {
     struct table table;
     const struct tree_options *options;
     double min_percent;
-    size_t hidden; /* nodes below min_percent */
-    size_t deeper; /* nodes below max_depth */
+    bool *is_chosen; /* by node: there is room for it; NULL = for all */
+    size_t hidden;   /* nodes below min_percent */
+    size_t deeper;   /* nodes below max_depth */
+    size_t left_out; /* nodes for which there is no room */
 };
 
 static void add_root(struct shown_tree *s, const struct call_tree_root *root)
@@ -118,6 +126,7 @@ static void add_node(struct shown_tree *s, const struct call_tree_root *root, ui
     table_set_real(table, COLUMN_SHARE, share);
     table_set_unsigned(table, COLUMN_SELF,
                        node->total_ns > node->child_ns ? node->total_ns - node->child_ns : 0);
+    table_set_unsigned(table, COLUMN_WAITING, node->waiting_ns);
     table_set_unsigned(table, COLUMN_COUNT, node->count + node->open_count);
     uint64_t count = node->count + node->open_count;
     table_set_real(table, COLUMN_MEAN, count ? (double)node->total_ns / (double)count : NAN);
@@ -133,7 +142,7 @@ static void add_node(struct shown_tree *s, const struct call_tree_root *root, ui
     table_set_style(table, COLUMN_LOCATION, TABLE_DIM);
     if (node->open_count)
         table_set_style(table, COLUMN_NAME, TABLE_WARN);
-    else if (node->group == CALL_GROUP_NOT_RECORDED)
+    else if (node->group == CALL_GROUP_NOT_RECORDED || waiting_is_all(node->waiting_ns, node->total_ns))
         table_set_style(table, COLUMN_NAME, TABLE_DIM);
 }
 
@@ -156,52 +165,179 @@ static size_t subtree_size(const struct call_nodes *nodes, uint32_t root)
     return count;
 }
 
-static void add_tree(struct shown_tree *s, const struct call_tree_root *root)
+/* What becomes of a node: shown, or why not. */
+enum fate { SHOWN, NOT_KEPT, TOO_DEEP, TOO_SMALL, NO_ROOM };
+
+static enum fate fate_of(const struct shown_tree *s, uint32_t id, double share, unsigned depth)
+{
+    const struct call_node *node = &s->tree->nodes.nodes[id];
+    bool is_asked = node->is_asked && !s->view->filter.wants_all_names;
+    if (!node->is_kept)
+        return NOT_KEPT;
+    if (s->options->max_depth && depth > s->options->max_depth)
+        return TOO_DEEP;
+    if (share < s->min_percent && !is_asked) /* what was asked for by name is shown however small it is */
+        return TOO_SMALL;
+    return s->is_chosen && !s->is_chosen[id] ? NO_ROOM : SHOWN;
+}
+
+typedef void visit_fn(struct shown_tree *s, const struct call_tree_root *root, uint32_t id, unsigned depth,
+                      double share, void *context);
+
+/* Calls `visit` for the nodes of a tree that are shown, parents before children, and counts the others. */
+static void each_node(struct shown_tree *s, const struct call_tree_root *root, visit_fn *visit, void *context)
 {
     const struct call_nodes *nodes = &s->tree->nodes;
     uint64_t whole_ns = nodes->nodes[root->node].total_ns;
     unsigned depth = 0;
     uint32_t id = call_node_next(nodes, root->node, root->node, &depth);
-    add_root(s, root);
     while (id != CALL_NODE_NONE) {
         double share = whole_ns ? 100.0 * (double)nodes->nodes[id].total_ns / (double)whole_ns : NAN;
-        bool is_deeper = s->options->max_depth && depth > s->options->max_depth;
-        bool is_small = share < s->min_percent;
-        if (!nodes->nodes[id].is_kept || is_deeper || is_small) {
-            size_t left_out = nodes->nodes[id].is_kept ? subtree_size(nodes, id) : 0;
-            s->deeper += is_deeper ? left_out : 0;
-            s->hidden += is_deeper ? 0 : left_out;
-            id = skip_subtree(nodes, root->node, id, &depth);
+        enum fate fate = fate_of(s, id, share, depth);
+        if (fate == SHOWN) {
+            visit(s, root, id, depth, share, context);
+            id = call_node_next(nodes, root->node, id, &depth);
             continue;
         }
-        add_node(s, root, id, depth, share);
-        id = call_node_next(nodes, root->node, id, &depth);
+        size_t count = fate == NOT_KEPT ? 0 : subtree_size(nodes, id);
+        s->deeper += fate == TOO_DEEP ? count : 0;
+        s->hidden += fate == TOO_SMALL ? count : 0;
+        s->left_out += fate == NO_ROOM ? count : 0;
+        id = skip_subtree(nodes, root->node, id, &depth);
     }
 }
 
-static void show(struct view *view, const struct tree_options *options, const struct call_tree *tree)
+static void add_visited(struct shown_tree *s, const struct call_tree_root *root, uint32_t id, unsigned depth,
+                        double share, void *context)
+{
+    (void)context;
+    add_node(s, root, id, depth, share);
+}
+
+/* --- which rows, where there is room for some --- */
+
+struct candidate {
+    uint64_t total_ns;
+    uint32_t node, root; /* root: its index */
+    bool waits;
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t count, capacity;
+    bool failed;
+};
+
+static void add_candidate(struct shown_tree *s, const struct call_tree_root *root, uint32_t id,
+                          unsigned depth, double share, void *context)
+{
+    struct candidates *list = context;
+    const struct call_node *node = &s->tree->nodes.nodes[id];
+    (void)depth;
+    (void)share;
+    list->failed |= !array_reserve(&list->items, &list->capacity, list->count + 1, sizeof list->items[0]);
+    if (!list->failed)
+        list->items[list->count++] =
+            (struct candidate){.total_ns = node->total_ns,
+                               .node = id,
+                               .root = (uint32_t)(root - s->tree->roots),
+                               .waits = waiting_is_all(node->waiting_ns, node->total_ns)};
+}
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->waits != b->waits)
+        return a->waits ? 1 : -1;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns < b->total_ns ? 1 : -1;
+    if (a->root != b->root)
+        return a->root < b->root ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+/* How many rows a node needs with all that is above it, its tree's heading included; `marks` chooses them. */
+static size_t rows_for(struct shown_tree *s, const struct candidate *candidate, bool marks)
+{
+    const struct call_node *nodes = s->tree->nodes.nodes;
+    uint32_t root = s->tree->roots[candidate->root].node;
+    size_t added = 0;
+    for (uint32_t id = candidate->node;; id = nodes[id].parent) {
+        added += !s->is_chosen[id];
+        s->is_chosen[id] |= marks;
+        if (id == root)
+            return added;
+    }
+}
+
+/* The longest nodes of all trees, those that work first, as far as there is room. False when there is no memory. */
+static bool choose_nodes(struct shown_tree *s, size_t limit)
+{
+    struct candidates list = {0};
+    size_t used = 0;
+    for (size_t r = 0; r < s->tree->root_count; r++) {
+        if (s->tree->nodes.nodes[s->tree->roots[r].node].is_kept)
+            each_node(s, &s->tree->roots[r], add_candidate, &list);
+    }
+    s->hidden = s->deeper = 0; /* they are counted when the rows are added */
+    if (list.count + s->tree->root_count > limit && !list.failed) {
+        s->is_chosen = calloc(s->tree->nodes.count + 1, sizeof(bool));
+        list.failed = !s->is_chosen;
+        qsort(list.items, list.count, sizeof list.items[0], compare_candidates);
+        for (size_t i = 0; i < list.count && s->is_chosen; i++) {
+            size_t more = rows_for(s, &list.items[i], false);
+            if (used + more > limit)
+                break;
+            used += more;
+            rows_for(s, &list.items[i], true);
+        }
+    }
+    free(list.items);
+    return !list.failed;
+}
+
+static void add_notes(struct view *view, const struct shown_tree *s)
+{
+    struct number_text number;
+    if (s->left_out)
+        report_note(&view->report, TABLE_DIM, "%s more are not shown (--all shows all)",
+                    format_count(&number, s->left_out + s->hidden));
+    else if (s->hidden)
+        report_note(&view->report, TABLE_DIM, "%s more below %g %%; --min-percent 0 shows them",
+                    format_count(&number, s->hidden), s->min_percent);
+    if (s->deeper)
+        report_note(&view->report, TABLE_DIM, "%s more below depth %" PRIu64,
+                    format_count(&number, s->deeper), s->options->max_depth);
+}
+
+static int show(struct view *view, const struct tree_options *options, const struct call_tree *tree,
+                struct error *err)
 {
     struct shown_tree s = {
         .view = view, .tree = tree, .options = options, .min_percent = options->min_percent};
-    struct number_text number;
+    size_t limit = view_row_limit(view, &options->rows);
+    bool leaves_small_out = view->output.format == OUTPUT_TERMINAL && !options->rows.all;
     if (s.min_percent < 0)
-        s.min_percent = view->output.format == OUTPUT_TERMINAL ? TERMINAL_MIN_PERCENT : 0;
+        s.min_percent = leaves_small_out ? TERMINAL_MIN_PERCENT : 0;
+    if (limit != SIZE_MAX && !choose_nodes(&s, limit))
+        return error_no_memory(err, "call tree");
     table_init(&s.table, "tree", columns, COLUMNS);
     for (size_t r = 0; r < tree->root_count; r++) {
-        if (tree->nodes.nodes[tree->roots[r].node].is_kept)
-            add_tree(&s, &tree->roots[r]);
+        const struct call_tree_root *root = &tree->roots[r];
+        if (!tree->nodes.nodes[root->node].is_kept)
+            continue;
+        if (!s.is_chosen || s.is_chosen[root->node])
+            add_root(&s, root);
+        each_node(&s, root, add_visited, NULL);
     }
     report_number(&view->report, "wall", NULL, TABLE_TIME, tree->wall_ns);
     view_add_table(view, &s.table, "zones");
-    if (s.hidden)
-        report_note(&view->report, TABLE_DIM, "%s more below %g %%; --min-percent 0 shows them",
-                    format_count(&number, s.hidden), s.min_percent);
-    if (s.deeper)
-        report_note(&view->report, TABLE_DIM, "%s more below depth %llu", format_count(&number, s.deeper),
-                    (unsigned long long)options->max_depth);
+    add_notes(view, &s);
     view_add_open_zones(view);
     view_add_state(view);
     table_free(&s.table);
+    free(s.is_chosen);
+    return 0;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -223,9 +359,9 @@ static int run(const struct command *command, int argc, char **argv)
         call_tree_free(&tree);
         return view_fail(&view, &err);
     }
-    show(&view, &options, &tree);
+    int result = show(&view, &options, &tree, &err);
     call_tree_free(&tree);
-    return view_close(&view, EXIT_OK);
+    return result == 0 ? view_close(&view, EXIT_OK) : view_fail(&view, &err);
 }
 
 /* In the order of enum call_tree_by. */
@@ -278,7 +414,8 @@ const struct command command_tree = {
     .description =
         "Zones inside zones, added up by name and place in the source: the time with (total) and "
         "without (self) what is below, its share of the thread's recorded time, how often it ran. What took "
-        "longest comes first. --name keeps the zones that match, what is above and what is below them; zones that "
+        "longest comes first; what only waits, for a lock or a queue, comes after the "
+        "rest. --name keeps the zones that match, what is above and what is below them; zones that "
         "reach out of a window (--since, --until) count with the part inside it.\n\n"
         "Zones that had not ended are in the tree with the time they ran until their process or "
         "the recording ended, "
@@ -287,6 +424,7 @@ const struct command command_tree = {
         "tree follow each "
         "other, parents before children.",
     .options = {{&tree_table, 0},
+                {&row_option_table, OPTION_FIELD(struct tree_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct tree_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct tree_options, output)}},
     .arguments = view_arguments,

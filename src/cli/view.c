@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "analyze/labels.h"
 #include "analyze/losses.h"
 #include "base/intern.h"
 #include "present/format.h"
@@ -32,6 +32,39 @@ const struct command_exit view_exits[] = {
     {EXIT_USAGE, "the trace cannot be read, or bad usage"},
     {0, NULL},
 };
+
+static const struct command_option row_options[] = {
+    OPTION_TOP(OPTION_FIELD(struct row_options, top), "Show only the first N rows."),
+    {.name = "all",
+     .letter = 'a',
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct row_options, all),
+     .help =
+         "Show all rows. The default on a terminal is as many as fit its height; in a pipe, a file, CSV and JSON it "
+         "is all."},
+    {0},
+};
+
+const struct option_table row_option_table = {"Rows", row_options};
+
+#define LINES_AROUND 8u /* header, notes and the next prompt */
+#define LEAST_ROWS 8u
+
+static unsigned terminal_height(int descriptor)
+{
+    struct winsize size = {0};
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+size_t view_row_limit(const struct view *view, const struct row_options *options)
+{
+    if (options->top)
+        return (size_t)options->top;
+    if (options->all || view->output.format != OUTPUT_TERMINAL || !view->output.is_terminal)
+        return SIZE_MAX;
+    unsigned height = terminal_height(fileno(view->output.stream));
+    return height > LINES_AROUND + LEAST_ROWS ? height - LINES_AROUND : LEAST_ROWS;
+}
 
 static int read_all(int descriptor, struct bytes *data, struct error *err)
 {
@@ -72,6 +105,7 @@ static void release(struct view *view)
     trace_close(view->trace);
     bytes_free(&view->stdin_data);
     free(view->has_shared_name);
+    place_labels_free(&view->places);
 }
 
 int view_open(struct view *view, const struct command *command, const char *path,
@@ -79,7 +113,7 @@ int view_open(struct view *view, const struct command *command, const char *path
               const char *table)
 {
     struct error err = {0};
-    *view = (struct view){.command = command, .path = path};
+    *view = (struct view){.command = command, .path = path, .is_wide = output->wide};
     if (output->json && output->csv)
         return command_usage_error(command, "--json and --csv exclude each other");
     int result = view_open_trace(&view->trace, &view->stdin_data, path, filter->salvage, &err);
@@ -128,19 +162,31 @@ uint64_t view_since_start(const struct view *view, uint64_t ns)
     return ns > view->origin_ns ? ns - view->origin_ns : 0;
 }
 
+/* What is shown of a file's path. */
+static const char *place_file(struct view *view, const struct trace_name *name)
+{
+    struct error err; /* without memory, whole paths are shown */
+    if (!view->is_wide && !view->has_places && view->output.format == OUTPUT_TERMINAL) {
+        view->has_places = true;
+        place_labels_make(&view->places, view->trace, &err);
+    }
+    return place_label_file(&view->places, name);
+}
+
 void view_set_place(struct view *view, struct table *table, size_t location, size_t file, size_t line,
                     uint32_t name_id, uint32_t place_count)
 {
     const struct trace_name *name = trace_get_name(view->trace, name_id);
-    char text[PATH_MAX + 16];
     if (place_count > 1) {
         table_set_format(table, location, "%u places", place_count);
         table_set_style(table, location, TABLE_DIM);
         return;
     }
-    const char *place = label_location(name, text, sizeof text), *slash = strrchr(place, '/');
-    if (*place) /* the folder is in CSV and JSON */
-        table_set_text(table, location, slash ? slash + 1 : place);
+    const char *path = place_file(view, name);
+    if (*path && name->line)
+        table_set_format(table, location, "%s:%" PRIu32, path, name->line);
+    else if (*path || name->function[0])
+        table_set_text(table, location, *path ? path : name->function);
     if (name->file[0])
         table_set_text(table, file, name->file);
     if (name->line)

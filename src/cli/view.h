@@ -4,6 +4,7 @@
 #ifndef OPSCOPE_CLI_VIEW_H
 #define OPSCOPE_CLI_VIEW_H
 
+#include "analyze/labels.h"
 #include "base/bytes.h"
 #include "cli/command/command.h"
 #include "present/document.h"
@@ -19,7 +20,19 @@ struct view {
     struct report report;
     uint64_t origin_ns;    /* times are shown since then: the start of the trace */
     bool *has_shared_name; /* by track: another track of the process has its name; made when first needed */
+    bool is_wide;          /* --wide */
+    bool has_places;
+    struct place_labels places; /* made when first needed */
 };
+
+/* How many rows to show: --top, --all. */
+struct row_options {
+    uint64_t top;
+    bool all;
+};
+extern const struct option_table row_option_table;
+/* SIZE_MAX: all of them. On a terminal, as many as fit its height, unless something else was asked for. */
+size_t view_row_limit(const struct view *view, const struct row_options *options);
 
 /* Opens a trace; "-" reads it from stdin into *stdin_data, which must live as long as the trace. */
 int view_open_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,
@@ -53,8 +66,9 @@ void view_set_process(struct view *view, struct table *table, size_t column, uin
 /* "main"; "worker 4711" where several tracks of the process are called so. In CSV and JSON the name alone. */
 const char *view_track_name(struct view *view, uint32_t track, char *buffer, size_t size);
 void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track);
-/* Where zones of this name are in the source: "train.py:37" for people, file and line for programs. Nothing of it where
- * `place_count` places have the name, but for people how many. */
+/* Where zones of this name are in the source: for people "train.py:37", with as much of the path as tells it from
+ * other files (all of it with --wide), for programs file and line. Nothing of it where `place_count` places have the
+ * name, but for people how many. */
 void view_set_place(struct view *view, struct table *table, size_t location, size_t file, size_t line,
                     uint32_t name, uint32_t place_count);
 /* The process of a track; NULL when the trace does not have it. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/labels.h"
+#include "analyze/waiting.h"
 #include "analyze/zonestats.h"
 #include "cli/view.h"
 #include "cli/zones_views.h"
@@ -15,7 +16,7 @@ struct zones_options {
     struct output_options output;
     unsigned by, sort;
     bool reverse, by_test, source;
-    uint64_t top;
+    struct row_options rows;
     const char *split;
 };
 
@@ -34,6 +35,7 @@ enum {
     COLUMN_TOTAL,
     COLUMN_WALL,
     COLUMN_SELF,
+    COLUMN_WAITING,
     COLUMN_MEAN,
     COLUMN_MIN,
     COLUMN_P50,
@@ -62,15 +64,16 @@ static const struct table_column all_columns[COLUMNS] = {
     [COLUMN_TOTAL] = {.key = "total", .title = "total", .type = TABLE_TIME},
     [COLUMN_WALL] = {.key = "wall", .title = "wall", .type = TABLE_PERCENT, .decimals = 1, .drop = 2},
     [COLUMN_SELF] = {.key = "self", .title = "self", .type = TABLE_TIME, .drop = 1},
-    [COLUMN_MEAN] = {.key = "mean", .title = "mean", .type = TABLE_TIME, .drop = 3},
-    [COLUMN_MIN] = {.key = "min", .title = "min", .type = TABLE_TIME, .drop = 7},
-    [COLUMN_P50] = {.key = "p50", .title = "p50", .type = TABLE_TIME, .drop = 6},
-    [COLUMN_P90] = {.key = "p90", .title = "p90", .type = TABLE_TIME, .drop = 8},
-    [COLUMN_P99] = {.key = "p99", .title = "p99", .type = TABLE_TIME, .drop = 5},
-    [COLUMN_MAX] = {.key = "max", .title = "max", .type = TABLE_TIME, .drop = 4},
-    [COLUMN_STD] = {.key = "std", .title = "std", .type = TABLE_TIME, .drop = 9},
+    [COLUMN_WAITING] = {.key = "waiting", .title = "waiting", .type = TABLE_TIME, .drop = 3},
+    [COLUMN_MEAN] = {.key = "mean", .title = "mean", .type = TABLE_TIME, .drop = 4},
+    [COLUMN_MIN] = {.key = "min", .title = "min", .type = TABLE_TIME, .drop = 8},
+    [COLUMN_P50] = {.key = "p50", .title = "p50", .type = TABLE_TIME, .drop = 7},
+    [COLUMN_P90] = {.key = "p90", .title = "p90", .type = TABLE_TIME, .drop = 9},
+    [COLUMN_P99] = {.key = "p99", .title = "p99", .type = TABLE_TIME, .drop = 6},
+    [COLUMN_MAX] = {.key = "max", .title = "max", .type = TABLE_TIME, .drop = 5},
+    [COLUMN_STD] = {.key = "std", .title = "std", .type = TABLE_TIME, .drop = 10},
     [COLUMN_OPEN] = {.key = "open", .type = TABLE_INTEGER, .shown = TABLE_DATA_ONLY},
-    [COLUMN_SUM] = {.key = "sum", .title = "sum", .type = TABLE_TIME, .drop = 10},
+    [COLUMN_SUM] = {.key = "sum", .title = "sum", .type = TABLE_TIME, .drop = 11},
 };
 
 static const char *const by_choices[] = {"name", "location", "thread", "process", NULL};
@@ -82,9 +85,11 @@ static size_t choose_columns(enum zone_stats_by by, const struct zone_stats *sta
                              struct table_column *columns, size_t *index)
 {
     size_t count = 0;
-    bool has_nested = false;
-    for (size_t i = 0; i < stats->row_count; i++)
+    bool has_nested = false, has_waiting = false;
+    for (size_t i = 0; i < stats->row_count; i++) {
         has_nested |= stats->rows[i].sum_ns != stats->rows[i].total_ns;
+        has_waiting |= stats->rows[i].waiting_ns > 0;
+    }
     for (size_t c = 0; c < COLUMNS; c++) {
         bool is_process = c >= COLUMN_PROCESS && c <= COLUMN_PROGRAM;
         bool is_thread = c == COLUMN_THREAD || c == COLUMN_TID;
@@ -95,8 +100,8 @@ static size_t choose_columns(enum zone_stats_by by, const struct zone_stats *sta
             continue;
         index[c] = count;
         columns[count] = all_columns[c];
-        if (c == COLUMN_SUM && !has_nested) /* it is the total then */
-            columns[count].shown = TABLE_DATA_ONLY;
+        if ((c == COLUMN_SUM && !has_nested) || (c == COLUMN_WAITING && !has_waiting))
+            columns[count].shown = TABLE_DATA_ONLY; /* the total once more; nothing but 0 */
         count++;
     }
     return count;
@@ -131,6 +136,7 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
     table_set_unsigned(table, at[COLUMN_TOTAL], row->total_ns);
     table_set_real(table, at[COLUMN_WALL], row->wall_percent);
     table_set_unsigned(table, at[COLUMN_SELF], row->self_ns);
+    table_set_unsigned(table, at[COLUMN_WAITING], row->waiting_ns);
     table_set_real(table, at[COLUMN_MEAN], row->mean_ns);
     table_set_unsigned(table, at[COLUMN_MIN], row->min_ns);
     table_set_unsigned(table, at[COLUMN_P50], row->p50_ns);
@@ -144,41 +150,94 @@ static void add_row(struct view *view, struct table *table, const size_t *at,
     table_set_unsigned(table, at[COLUMN_SUM], row->sum_ns);
 }
 
+static bool waits(const struct zone_stats_row *row)
+{
+    return waiting_is_all(row->waiting_ns, row->total_ns);
+}
+
+/* A line among the rows that says what those below it are. */
+static void add_heading(struct table *table, const char *text)
+{
+    table_add_row(table);
+    for (size_t c = 0; c < table->column_count; c++)
+        table_set_text(table, c, "");
+    table_set_text(table, 0, text);
+    table_set_style(table, 0, TABLE_BOLD);
+}
+
+/* Rows in order of total. For people, those that only wait come after the others, and have a part of the room at
+ * least. Returns how many rows are shown. */
+static size_t add_rows(struct view *view, struct table *table, const size_t *index,
+                       const struct zone_stats *stats, size_t limit)
+{
+    size_t waiting = 0, shown = 0;
+    bool is_for_people = view->output.format == OUTPUT_TERMINAL;
+    for (size_t i = 0; i < stats->row_count && is_for_people; i++)
+        waiting += waits(&stats->rows[i]);
+    size_t working = stats->row_count - waiting;
+    if (waiting + working > limit) {
+        size_t least = limit / 5 < waiting ? limit / 5 : waiting; /* of those that wait */
+        working = working < limit - least ? working : limit - least;
+        waiting = waiting < limit - working ? waiting : limit - working;
+    }
+    for (size_t i = 0; i < stats->row_count && shown < working; i++) {
+        if (is_for_people && waits(&stats->rows[i]))
+            continue;
+        add_row(view, table, index, &stats->rows[i]);
+        shown++;
+    }
+    if (waiting && working)
+        add_heading(table, "waiting:");
+    for (size_t i = 0; i < stats->row_count && shown < working + waiting; i++) {
+        if (!waits(&stats->rows[i]))
+            continue;
+        add_row(view, table, index, &stats->rows[i]);
+        shown++;
+    }
+    return shown;
+}
+
+static void add_notes(struct view *view, const struct zone_stats *stats, size_t shown)
+{
+    struct number_text zones, rows, wall;
+    size_t shared_names = 0;
+    if (view->output.format != OUTPUT_TERMINAL || stats->row_count == 0)
+        return;
+    for (size_t i = 0; i < stats->row_count; i++)
+        shared_names += stats->rows[i].name_count > 1;
+    format_count(&zones, stats->zone_count);
+    format_time(&wall, stats->wall_ns);
+    if (shown < stats->row_count)
+        report_note(&view->report, TABLE_DIM, "%zu of %s rows (--all shows all); %s zones in %s", shown,
+                    format_count(&rows, stats->row_count), zones.text, wall.text);
+    else
+        report_note(&view->report, TABLE_DIM, "%s zone%s in %s", zones.text,
+                    stats->zone_count == 1 ? "" : "s", wall.text);
+    if (shared_names)
+        report_note(&view->report, TABLE_DIM,
+                    "(names of several places are one row each; --by location shows the places apart)");
+}
+
 static void show(struct view *view, const struct zones_options *options, const struct zone_stats *stats)
 {
     struct table_column columns[COLUMNS];
-    size_t index[COLUMNS];
+    size_t index[COLUMNS], limit = view_row_limit(view, &options->rows), shown;
     struct table table;
-    struct number_text zones, rows, wall;
     table_init(&table, "zones", columns, choose_columns(options->by, stats, columns, index));
     const char *key = sort_choices[options->sort];
-    size_t row_count = stats->row_count; /* they come in order of total: the rest is not needed */
-    if (options->top && options->top < row_count && strcmp(key, "total") == 0 && !options->reverse)
-        row_count = options->top;
-    size_t shared_names = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        add_row(view, &table, index, &stats->rows[i]);
-        shared_names += stats->rows[i].name_count > 1;
+    if (strcmp(key, "total") == 0 && !options->reverse) { /* as they come */
+        shown = add_rows(view, &table, index, stats, limit);
+    } else {
+        for (size_t i = 0; i < stats->row_count; i++)
+            add_row(view, &table, index, &stats->rows[i]);
+        table_sort(&table, table_find_column(&table, key), (strcmp(key, "name") != 0) != options->reverse);
+        table_truncate(&table, limit);
+        shown = table.row_count;
     }
-    table_sort(&table, table_find_column(&table, key), (strcmp(key, "name") != 0) != options->reverse);
-    if (options->top)
-        table_truncate(&table, options->top);
     report_number(&view->report, "zones", NULL, TABLE_INTEGER, stats->zone_count);
     report_number(&view->report, "wall", NULL, TABLE_TIME, stats->wall_ns);
     view_add_table(view, &table, "zones");
-    if (view->output.format == OUTPUT_TERMINAL && stats->row_count > 0) {
-        format_count(&zones, stats->zone_count);
-        format_time(&wall, stats->wall_ns);
-        if (table.row_count < stats->row_count)
-            report_note(&view->report, TABLE_DIM, "%zu of %s rows; %s zones in %s", table.row_count,
-                        format_count(&rows, stats->row_count), zones.text, wall.text);
-        else
-            report_note(&view->report, TABLE_DIM, "%s zone%s in %s", zones.text,
-                        stats->zone_count == 1 ? "" : "s", wall.text);
-        if (shared_names)
-            report_note(&view->report, TABLE_DIM,
-                        "(names of several places are one row each; --by location shows the places apart)");
-    }
+    add_notes(view, stats, shown);
     view_add_open_zones(view);
     view_add_state(view);
     table_free(&table);
@@ -204,7 +263,7 @@ static int check(const struct command *command, const struct zones_options *opti
 static int show_other(struct view *view, const struct zones_options *options, struct error *err)
 {
     struct zones_choice choice = {
-        .sort = sort_choices[options->sort], .reverse = options->reverse, .top = options->top};
+        .sort = sort_choices[options->sort], .reverse = options->reverse, .top = options->rows.top};
     return options->by_test ? zones_show_tests(view, &choice, options->split, err)
                             : zones_show_source(view, &choice, err);
 }
@@ -228,7 +287,7 @@ static int run(const struct command *command, int argc, char **argv)
         return status;
     if (options.by_test || options.source)
         return show_other(&view, &options, &err) == 0 ? view_close(&view, EXIT_OK) : view_fail(&view, &err);
-    if (zone_stats_make(&stats, view.trace, &view.filter, options.by, &err) != 0)
+    if (zone_stats_make(&stats, view.trace, &view.filter, options.by | ZONE_STATS_WAITING, &err) != 0)
         return view_fail(&view, &err);
     show(&view, &options, &stats);
     zone_stats_free(&stats);
@@ -256,7 +315,6 @@ static const struct command_option zones_options[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct zones_options, reverse),
      .help = "Turn the order around."},
-    OPTION_TOP(OPTION_FIELD(struct zones_options, top), "Only the first N rows; with --source, functions."),
     {.name = "by-test",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct zones_options, by_test),
@@ -305,6 +363,8 @@ const struct command command_zones = {
         "1 % (0.4 % by construction of the buckets). All other figures are exact.\n\n"
         "Time inside an outer zone of the same row and thread, as in a recursive function, counts once in total and "
         "wall; sum adds up all durations, and count, mean and the percentiles are of all zones.\n\n"
+        "Rows whose time is all spent in calls that block (locks, queues, select, sleep, join and the like, known by "
+        "their names) come after the others; waiting is that time in any row.\n\n"
         "With --since and --until, zones that reach out of the window count with the part inside it, and wall is "
         "the length of the window. Zones that had not ended when their process died or the recording stopped count "
         "with the time until their thread was last seen; a line below the table names them. When records were lost, "
@@ -314,6 +374,7 @@ const struct command command_zones = {
         "lines of its function. The text of a line comes from its file, where that is there and was not changed "
         "after the recording.",
     .options = {{&zones_table, 0},
+                {&row_option_table, OPTION_FIELD(struct zones_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct zones_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct zones_options, output)}},
     .arguments = view_arguments,

@@ -11,7 +11,8 @@
 
 #define GAP 2u
 #define NARROWEST_TEXT 4u
-#define LEAST_NAME 12u /* columns for an indented text */
+#define LEAST_NAME 12u    /* columns for an indented text */
+#define MOST_PADDING 100u /* without a limit: one long text does not widen all other rows */
 
 struct layout {
     size_t *width;  /* of each column as it will be printed; */
@@ -25,7 +26,8 @@ static bool is_right_aligned(const struct table_column *column)
     return column->type != TABLE_TEXT;
 }
 
-static void measure(const struct table *table, struct layout *layout)
+/* Without a limit no text is cut, but a column is not padded to more than MOST_PADDING. */
+static void measure(const struct table *table, struct layout *layout, bool is_limited)
 {
     struct bytes text = {0};
     for (size_t c = 0; c < table->column_count; c++) {
@@ -46,6 +48,8 @@ static void measure(const struct table *table, struct layout *layout)
             }
             widest = width > widest ? width : widest;
         }
+        if (!is_limited && column->type == TABLE_TEXT && widest > MOST_PADDING)
+            widest = MOST_PADDING;
         layout->needed[c] = layout->width[c] = widest;
     }
     bytes_free(&text);
@@ -161,6 +165,8 @@ static void append_text_cell(const struct table *table, const struct table_cell 
 {
     size_t indent = 2u * cell->indent;
     size_t wanted = utf8_width(table_cell_text(table, cell), cell->text_length);
+    if (indent + wanted > width && look->width == 0)
+        width = indent + wanted;   /* whole, whatever comes after it */
     if (indent + wanted > width) { /* deep in a tree: the name needs room more than the indentation */
         size_t least = wanted < LEAST_NAME ? wanted : LEAST_NAME;
         if (indent + least > width)
@@ -237,7 +243,7 @@ void table_append_terminal(const struct table *table, const struct table_look *l
         .column_count = count,
     };
     if (layout.width && layout.needed && layout.is_shown) {
-        measure(table, &layout);
+        measure(table, &layout, look->width != 0);
         size_t dropped = look->width ? fit(table, &layout, look->width) : 0;
         size_t last = 0;
         for (size_t c = 0; c < count; c++)
