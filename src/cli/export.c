@@ -69,7 +69,7 @@ static unsigned format_of(const char *path)
     return best;
 }
 
-/* NAME.opscope becomes NAME.json, anything else has the ending put behind it. Freed by the caller. */
+/* NAME.opscope becomes NAME.json, anything else has the ending added. Freed by the caller. */
 static char *default_path(const char *trace_path, enum export_format format)
 {
     char *path = NULL;
@@ -107,20 +107,19 @@ static int settle(const struct command *command, struct export_command_options *
         if (!output) {
             *made_path = default_path(path, options->format);
             if (!*made_path)
-                return command_fail(command, &(struct error){ENOMEM, "not enough memory"});
+                return command_fail(command, &(struct error){ENOMEM, "no memory for a path"});
             options->output.output = *made_path;
         }
     }
     return COMMAND_CONTINUE;
 }
 
-/* "12 messages, " behind what is there, unless there are none. */
+/* Adds ", 12 messages", unless there are none. */
 static void add_count(struct bytes *text, uint64_t count, const char *what)
 {
     struct number_text number;
     if (count)
-        bytes_append_format(text, "%s%s %s%s", text->length ? ", " : "", format_count(&number, count), what,
-                            count == 1 ? "" : "s");
+        bytes_append_format(text, "%s%s", text->length ? ", " : "", format_things(&number, count, what));
 }
 
 static void say_what_is_lost(const struct command *command, const struct export_counts *counts,
@@ -130,8 +129,8 @@ static void say_what_is_lost(const struct command *command, const struct export_
     add_count(&text, counts->lost_zones, "zone");
     add_count(&text, counts->lost_records, "other record");
     if (text.length)
-        fprintf(stderr, "opscope %s: the recording lost %.*s; see opscope info %s\n", command->name,
-                (int)text.length, (const char *)text.data, path);
+        command_say("opscope %s: the recording lost %s; see opscope info %s", command->name,
+                    bytes_text(&text), path);
     bytes_free(&text);
 }
 
@@ -151,8 +150,8 @@ static void say_what_is_left_out(const struct command *command, const struct exp
     if (options->format != EXPORT_CSV)
         add_count(&text, info->samples, "sample");
     if (text.length)
-        fprintf(stderr, "opscope %s: %s has no room for: %.*s\n", command->name,
-                format_choices[options->format], (int)text.length, (const char *)text.data);
+        command_say("opscope %s: %s has no room for: %s", command->name, format_choices[options->format],
+                    bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -168,8 +167,8 @@ static void say_what_is_there(const struct export_counts *counts, const char *pa
     add_count(&text, counts->ops, "op");
     add_count(&text, counts->runs, "run");
     add_count(&text, counts->losses, "loss record");
-    fprintf(stderr, "wrote %s: %.*s (%s)\n", path, text.length ? (int)text.length : 7,
-            text.length ? (const char *)text.data : "no rows", format_bytes(&size, counts->size_bytes));
+    command_say("wrote %s: %s (%s)", path, text.length ? bytes_text(&text) : "no rows",
+                format_bytes(&size, counts->size_bytes));
     bytes_free(&text);
 }
 

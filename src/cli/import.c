@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope import: a trace out of what another tool recorded. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli/command/command.h"
@@ -27,22 +26,22 @@ static int run(const struct command *command, int argc, char **argv)
     if (strcmp(line.values[0], "tenstorrent") != 0)
         return command_usage_error(command, "'%s' is not a kind of source: tenstorrent", line.values[0]);
     if (line.count != 2)
-        return command_usage_error(command, "a folder, a device log or an ops CSV is expected behind '%s'",
-                                   line.values[0]);
+        return command_usage_error(
+            command, "no source given: a folder, a device log or an ops CSV follows '%s'", line.values[0]);
     if (!options.output)
-        return command_usage_error(command, "-o FILE says where the trace goes");
+        return command_usage_error(command, "no output given: -o FILE");
     if (!ops_rows_is_source(line.values[1]) && tt_trace_is_imported(line.values[1]))
         return command_usage_error(command, "%s is a trace already", line.values[1]);
     struct tt_options how = {.source = (enum tt_device_source)options.device_source,
                              .is_device_only = options.device_only};
     if (tt_import(line.values[1], options.output, &how, &counts, &err) != 0)
         return command_fail(command, &err);
-    fprintf(stderr, "opscope import: %s: %s ops, %s device runs, %s zones, %s signposts\n", options.output,
-            format_count(&ops, counts.ops), format_count(&runs, counts.runs),
-            format_count(&zones, counts.zones), format_count(&signposts, counts.signposts));
+    command_say("opscope import: %s: %s, %s, %s, %s", options.output, format_things(&ops, counts.ops, "op"),
+                format_things(&runs, counts.runs, "device run"), format_things(&zones, counts.zones, "zone"),
+                format_things(&signposts, counts.signposts, "signpost"));
     if (counts.faults)
-        fprintf(stderr, "opscope import: %s things could not be read or joined; see opscope info %s\n",
-                format_count(&lost, counts.faults), options.output);
+        command_say("opscope import: %s could not be read or joined; see opscope info %s",
+                    format_things(&lost, counts.faults, "thing"), options.output);
     return EXIT_OK;
 }
 

@@ -25,14 +25,20 @@ static int print_help(FILE *stream)
     struct bytes text = {0};
     program_help_text(output_terminal_width(fileno(stream)), output_may_colour(stream, OUTPUT_COLOR_AUTO),
                       &text);
-    if (text.data)
-        fwrite(text.data, 1, text.length, stream);
+    fputs(bytes_text(&text), stream);
     bytes_free(&text);
     return stream == stdout ? EXIT_OK : EXIT_USAGE;
 }
 
 static int unknown_command(const char *name)
 {
+    if (strcmp(name, "view") == 0) {
+        command_say(
+            "opscope view: there is no page yet. opscope export FILE --format perfetto writes a file for "
+            "ui.perfetto.dev, --format speedscope one for speedscope.app; opscope zones FILE and opscope tree FILE "
+            "show a trace here.");
+        return EXIT_USAGE;
+    }
     const char *words[MOST_COMMANDS];
     size_t count = 0;
     const struct command *command;
@@ -41,10 +47,8 @@ static int unknown_command(const char *name)
             words[count++] = command->name;
     }
     const char *near = name[0] == '-' ? NULL : suggest_word(name, words, count);
-    fprintf(stderr, "opscope: unknown %s %s", name[0] == '-' ? "option" : "command", name);
-    if (near)
-        fprintf(stderr, "; did you mean %s?", near);
-    fprintf(stderr, " (see opscope --help)\n");
+    command_say("opscope: unknown %s %s%s%s%s (see opscope --help)", name[0] == '-' ? "option" : "command",
+                name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return EXIT_USAGE;
 }
 

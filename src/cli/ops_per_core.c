@@ -122,7 +122,7 @@ int ops_per_core_run(const struct command *command, const char *path, const stru
     else if (output.stream)
         output_abandon(&output);
     for (size_t i = 0; i < notes.note_count && result == 0; i++)
-        fprintf(stderr, "opscope ops: %s: %s\n", path, notes.notes[i].text ? notes.notes[i].text : "");
+        command_say("opscope ops: %s: %s", path, notes.notes[i].text ? notes.notes[i].text : "");
     tt_per_core_free(&cores);
     tt_log_free(&log);
     file_map_close(&map);

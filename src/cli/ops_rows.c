@@ -18,6 +18,7 @@
 #include "import/tenstorrent/tenstorrent.h"
 #include "present/format.h"
 #include "present/document.h"
+#include "text/csv_write.h"
 #include "text/utf8.h"
 
 #define WRITE_SIZE ((size_t)256 << 10)
@@ -189,24 +190,6 @@ static struct slice shown_cell(const struct ops_output *o, const struct op_row *
     return cell;
 }
 
-static void append_csv(struct bytes *out, const char *data, size_t length)
-{
-    bool is_quoted = false;
-    for (size_t i = 0; i < length && !is_quoted; i++)
-        is_quoted = data[i] == '"' || data[i] == ',' || data[i] == '\r' || data[i] == '\n';
-    if (!is_quoted) {
-        bytes_append(out, data, length);
-        return;
-    }
-    bytes_append_u8(out, '"');
-    for (size_t i = 0; i < length; i++) {
-        if (data[i] == '"')
-            bytes_append_u8(out, '"');
-        bytes_append(out, data + i, 1);
-    }
-    bytes_append_u8(out, '"');
-}
-
 static int flush(struct bytes *text, FILE *stream, struct error *err)
 {
     bool is_fine = !text->failed && fwrite(text->data, 1, text->length, stream) == text->length;
@@ -225,7 +208,7 @@ static int write_csv(struct ops_output *o, struct error *err)
     for (size_t i = 0; i < o->column_count; i++) {
         if (i)
             bytes_append_u8(&text, ',');
-        append_csv(&text, o->columns[i].header, strlen(o->columns[i].header));
+        csv_append_exact(&text, o->columns[i].header, strlen(o->columns[i].header));
     }
     bytes_append_text(&text, "\r\n");
     while (written == 0 && (status = next_row(o, &row, err)) > 0) {
@@ -233,7 +216,7 @@ static int write_csv(struct ops_output *o, struct error *err)
             struct slice cell = shown_cell(o, &row, i);
             if (i)
                 bytes_append_u8(&text, ',');
-            append_csv(&text, cell.data, cell.length);
+            csv_append_exact(&text, cell.data, cell.length);
         }
         bytes_append_text(&text, "\r\n");
         if (text.length >= WRITE_SIZE)

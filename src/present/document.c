@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "present/format.h"
 #include "text/utf8.h"
 
@@ -14,7 +15,7 @@
 static bool is_utf8_wanted(void)
 {
     const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(variables); i++) {
         const char *value = getenv(variables[i]);
         if (value && *value)
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
@@ -72,8 +73,7 @@ void report_number(struct report *report, const char *key, const char *title, en
     } else if (is_terminal(report) && title) {
         struct bytes text = {0};
         table_append_cell(NULL, &column, &cell, &text);
-        bytes_append_u8(&text, 0);
-        fact(report, title, text.failed ? "?" : (const char *)text.data);
+        fact(report, title, text.failed ? "?" : bytes_text(&text));
         bytes_free(&text);
     }
 }
@@ -142,7 +142,10 @@ void report_note(struct report *report, enum table_style style, const char *form
         utf8_append_visible(&report->text, text, (size_t)length);
         bytes_append_text(&report->text, *begin ? "\033[0m\n" : "\n");
     } else {
-        bytes_append(&report->notes, text, (size_t)length);
+        if (report_is_json(report))
+            bytes_append(&report->notes, text, (size_t)length); /* the JSON writer has its own way */
+        else
+            utf8_append_visible(&report->notes, text, (size_t)length);
         bytes_append_text(&report->notes, "\n");
     }
     free(text);
@@ -150,7 +153,7 @@ void report_note(struct report *report, enum table_style style, const char *form
 
 static void write_json_notes(struct report *report)
 {
-    const char *at = (const char *)report->notes.data;
+    const char *at = bytes_text(&report->notes);
     size_t left = report->notes.length;
     json_key(&report->json, "notes");
     json_array(&report->json, JSON_LINES);
@@ -175,7 +178,7 @@ int report_finish(struct report *report, struct error *err)
         fwrite(report->text.data, 1, report->text.length, report->output->stream);
     }
     if (report->failed || report->text.failed || report->notes.failed || result == -ENOMEM)
-        return error_set_errno(err, ENOMEM, "output");
+        return error_no_memory(err, "the output");
     return 0; /* what the stream says is output_finish's business */
 }
 

@@ -20,14 +20,13 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "present/table.h"
+#include "text/markup_write.h"
 
 /* Head, styles and <h1>. Classes: facts, wide, dim, good, warn, bad, bold. */
 void html_page_begin(struct bytes *page, const char *title);
 /* Ends the page, writes it and frees it. */
 int html_page_finish(struct bytes *page, FILE *out, struct error *err);
 
-/* Text with & < > quotes and control characters made harmless, for elements and attributes, of HTML and SVG. */
-void html_append_text(struct bytes *out, const char *text);
 /* A figure above its name, inside <div class="facts">. */
 void html_append_fact(struct bytes *out, const char *title, const char *value);
 /* A field that hides the rows of the table `id` that do not hold what is typed. */

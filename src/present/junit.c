@@ -7,49 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "text/utf8.h"
-
-/* A character that XML 1.0 cannot hold at all, not even as a reference. */
-static bool is_forbidden(uint32_t character)
-{
-    return (character < 0x20 && character != '\t' && character != '\n' && character != '\r') ||
-           (character >= 0xd800 && character <= 0xdfff) || character == 0xfffe || character == 0xffff ||
-           character > 0x10ffff;
-}
-
-/* Line ends inside an attribute would be read as spaces: they go as references there, as does the carriage return
- * everywhere, which parsers would make a line feed of. */
-static void append_text(struct bytes *out, const char *text, bool is_attribute)
-{
-    size_t length = strlen(text), taken;
-    for (size_t i = 0; i < length; i += taken) {
-        uint32_t character;
-        taken = utf8_decode(text + i, length - i, &character);
-        if (character == '&')
-            bytes_append_text(out, "&amp;");
-        else if (character == '<')
-            bytes_append_text(out, "&lt;");
-        else if (character == '>')
-            bytes_append_text(out, "&gt;");
-        else if (character == '"')
-            bytes_append_text(out, "&quot;");
-        else if (character == '\r' || (is_attribute && (character == '\n' || character == '\t')))
-            bytes_append_format(out, "&#%u;", (unsigned)character);
-        else if (character == 0x7f || (character >= 0x80 && character < 0xa0))
-            bytes_append_format(out, "\\x%02x", (unsigned)character);
-        else if (character < 0x20 && is_forbidden(character))
-            bytes_append_format(out, "\\x%02x", (unsigned)character);
-        else if (character == UTF8_REPLACEMENT || is_forbidden(character))
-            bytes_append_text(out, "\xef\xbf\xbd");
-        else
-            bytes_append(out, text + i, taken);
-    }
-}
+#include "text/markup_write.h"
 
 static void append_attribute(struct bytes *out, const char *name, const char *value)
 {
     bytes_append_format(out, " %s=\"", name);
-    append_text(out, value, true);
+    xml_append_text(out, value, true);
     bytes_append_text(out, "\"");
 }
 
@@ -66,7 +29,7 @@ static void append_outcome(struct bytes *out, const struct junit_case *about)
         append_attribute(out, "message", about->message);
     if (about->detail) {
         bytes_append_text(out, ">");
-        append_text(out, about->detail, false);
+        xml_append_text(out, about->detail, false);
         bytes_append_format(out, "</%s>\n", tag);
     } else {
         bytes_append_text(out, "/>\n");
@@ -91,7 +54,7 @@ void junit_add(struct junit *junit, const struct junit_case *about)
     append_outcome(out, about);
     if (about->output) {
         bytes_append_text(out, "      <system-out>");
-        append_text(out, about->output, false);
+        xml_append_text(out, about->output, false);
         bytes_append_text(out, "</system-out>\n");
     }
     bytes_append_text(out, "    </testcase>\n");

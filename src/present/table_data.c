@@ -5,29 +5,12 @@
 #include <string.h>
 
 #include "present/table.h"
+#include "text/csv_write.h"
 
 static void column_key(const struct table_column *column, char *out, size_t size)
 {
     const char *unit = table_column_unit(column);
     snprintf(out, size, "%s%s%s", column->key, *unit ? "_" : "", unit);
-}
-
-static void append_csv_text(struct bytes *out, const char *text, size_t length)
-{
-    bool needs_quotes = length > 0 && (text[0] == ' ' || text[length - 1] == ' ');
-    for (size_t i = 0; i < length && !needs_quotes; i++)
-        needs_quotes = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
-    if (!needs_quotes) {
-        bytes_append(out, text, length);
-        return;
-    }
-    bytes_append_text(out, "\"");
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '"')
-            bytes_append_text(out, "\"");
-        bytes_append(out, text + i, 1);
-    }
-    bytes_append_text(out, "\"");
 }
 
 void table_append_csv(const struct table *table, struct bytes *out)
@@ -52,7 +35,7 @@ void table_append_csv(const struct table *table, struct bytes *out)
                 bytes_append_text(out, ",");
             is_first = false;
             if (cell->kind == TABLE_CELL_TEXT)
-                append_csv_text(out, table_cell_text(table, cell), cell->text_length);
+                csv_append_text(out, table_cell_text(table, cell), cell->text_length);
             else if (cell->kind == TABLE_CELL_INTEGER)
                 bytes_append_format(out, "%s%" PRIu64, cell->is_negative ? "-" : "", cell->magnitude);
             else if (cell->kind == TABLE_CELL_REAL)

@@ -39,7 +39,7 @@ void json_append_string(struct bytes *out, const char *text, size_t length)
             bytes_append(out, "\\n", 2);
         else if (character == '\t')
             bytes_append(out, "\\t", 2);
-        else if (character < 0x20 || character == 0x7f)
+        else if (utf8_is_control(character))
             bytes_append_format(out, "\\u%04x", character);
         else if (character == UTF8_REPLACEMENT)
             bytes_append(out, "\xef\xbf\xbd", 3);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes JSON as it goes: objects, arrays and values in the order of the calls. Text that is not UTF-8 becomes
- * UTF-8 with U+FFFD; numbers are exact; NaN and infinity, which JSON does not have, become null. Commas, line
- * breaks and indentation are put by the writer: containers opened with JSON_LINES have one member a line. */
+/* Writes JSON as it goes: objects, arrays and values in the order of the calls. Text that is not UTF-8 becomes UTF-8
+ * with U+FFFD; control characters and marks of direction are written as \uXXXX. Numbers are exact; NaN and infinity,
+ * which JSON does not have, become null. The writer adds commas, line breaks and indentation: containers opened with
+ * JSON_LINES have one member per line. */
 #ifndef OPSCOPE_TEXT_JSON_WRITE_H
 #define OPSCOPE_TEXT_JSON_WRITE_H
 

@@ -2,17 +2,16 @@
 #include "text/source_text.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <iconv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
+
+#include "base/slice.h"
+#include "text/utf8.h"
 
 #define MOST_BYTES ((off_t)64 << 20)
 #define TAB_COLUMNS 8u
-#define ENCODING_BYTES 40u
 
 static bool read_file(const char *path, struct bytes *out, struct stat *info)
 {
@@ -28,49 +27,30 @@ static bool read_file(const char *path, struct bytes *out, struct stat *info)
     return is_read;
 }
 
-/* "coding: NAME" or "coding=NAME" in a comment of the first two lines; "" when there is none. */
-static void find_encoding(const char *data, size_t length_bytes, char *name, size_t size)
+/* "coding: latin-1" or "coding=iso-8859-1" in a comment of the first two lines. */
+static bool declares_latin1(const char *data, size_t length)
 {
-    const char *at = data, *end = data + length_bytes;
-    name[0] = '\0';
-    for (int line = 0; line < 2 && at < end; line++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((stop ? stop : end) - at);
-        const char *hash = memchr(at, '#', length);
-        const char *word = hash ? memmem(hash, length - (size_t)(hash - at), "coding", 6) : NULL;
-        const char *line_end = at + length;
-        if (word && word + 7 < line_end && (word[6] == ':' || word[6] == '=')) {
-            const char *value = word + 7;
-            while (value < line_end && (*value == ' ' || *value == '\t'))
-                value++;
+    struct slice rest = slice_from(data, length);
+    for (int line = 0; line < 2 && rest.length; line++) {
+        struct slice text = slice_before(rest, "\n");
+        size_t used = text.length < rest.length ? text.length + 1 : text.length;
+        const char *hash = memchr(text.data, '#', text.length);
+        const char *end = text.data + text.length;
+        const char *word = hash ? memmem(hash, (size_t)(end - hash), "coding", 6) : NULL;
+        if (word && end - word > 7 && (word[6] == ':' || word[6] == '=')) {
+            struct slice name = slice_trim(slice_from(word + 7, (size_t)(end - word - 7)));
+            char folded[16] = "";
             size_t n = 0;
-            while (value + n < line_end && n + 1 < size &&
-                   (isalnum((unsigned char)value[n]) || strchr("-_.", value[n])))
-                n++;
-            memcpy(name, value, n);
-            name[n] = '\0';
-            return;
+            for (size_t i = 0; i < name.length && n + 1 < sizeof folded; i++) {
+                if (isalnum((unsigned char)name.data[i]))
+                    folded[n++] = (char)tolower((unsigned char)name.data[i]);
+            }
+            return strcmp(folded, "latin1") == 0 || strcmp(folded, "iso88591") == 0 ||
+                   strncmp(folded, "isolatin1", 9) == 0;
         }
-        at = stop ? stop + 1 : end;
+        rest = slice_from(rest.data + used, rest.length - used);
     }
-}
-
-/* What iconv calls the encodings that Python calls so. */
-static void translate_name(char *name)
-{
-    static const struct {
-        const char *python, *iconv;
-    } names[] = {{"latin-1", "ISO-8859-1"},          {"latin_1", "ISO-8859-1"}, {"iso-latin-1", "ISO-8859-1"},
-                 {"iso-latin-1-unix", "ISO-8859-1"}, {"utf-8-sig", "UTF-8"},    {"utf8", "UTF-8"},
-                 {"mac-roman", "MACINTOSH"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcasecmp(name, names[i].python) == 0) {
-            snprintf(name, ENCODING_BYTES, "%s", names[i].iconv);
-            return;
-        }
-    for (char *c = name; *c; c++)
-        if (*c == '_' && strncasecmp(name, "shift", 5) != 0)
-            *c = '-';
+    return false;
 }
 
 static void append_latin1(struct bytes *out, uint8_t byte)
@@ -83,25 +63,21 @@ static void append_latin1(struct bytes *out, uint8_t byte)
     }
 }
 
-/* UTF-8, too, goes through iconv: a broken sequence is found there. */
-static void convert(const char *data, size_t length, const char *encoding, struct bytes *out)
+/* Byte by byte where Latin-1 is declared, and where a sequence is not UTF-8. */
+static void convert(const char *data, size_t length, bool is_latin1, struct bytes *out)
 {
-    iconv_t converter = iconv_open("UTF-8", encoding);
-    char *in = (char *)(uintptr_t)data; /* iconv does not write to it */
-    size_t left = length;
-    while (left && !out->failed) {
-        char piece[4096], *to = piece;
-        size_t room = sizeof piece;
-        size_t done = converter == (iconv_t)-1 ? (size_t)-1 : iconv(converter, &in, &left, &to, &room);
-        bool is_stuck = done == (size_t)-1 && (converter == (iconv_t)-1 || errno != E2BIG);
-        bytes_append(out, piece, sizeof piece - room);
-        if (is_stuck && left) {
-            append_latin1(out, (uint8_t)*in++);
-            left--;
+    for (size_t i = 0; i < length;) {
+        uint32_t character;
+        size_t taken = utf8_decode(data + i, length - i, &character);
+        bool is_broken = character == UTF8_REPLACEMENT && memcmp(data + i, "\xef\xbf\xbd", taken) != 0;
+        if (is_latin1 || is_broken) {
+            append_latin1(out, (uint8_t)data[i]);
+            taken = 1;
+        } else {
+            bytes_append(out, data + i, taken);
         }
+        i += taken;
     }
-    if (converter != (iconv_t)-1)
-        iconv_close(converter);
 }
 
 /* Lines end with \n, \r\n or \r, as for Python; tabs become blanks, since a table has its own columns. */
@@ -141,22 +117,18 @@ int source_text_parse(struct source_text *source, const void *data, size_t lengt
 {
     const char *bytes = data;
     struct bytes text = {0};
-    char encoding[ENCODING_BYTES];
     *source = (struct source_text){0};
     bool has_mark = length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
     if (has_mark) {
         bytes += 3;
         length -= 3;
     }
-    find_encoding(bytes, length, encoding, sizeof encoding);
-    translate_name(encoding);
-    if (length)
-        convert(bytes, length, has_mark || !encoding[0] ? "UTF-8" : encoding, &text);
+    convert(bytes, length, !has_mark && declares_latin1(bytes, length), &text);
     bool is_fine = !text.failed && split_lines(source, &text);
     bytes_free(&text);
     if (!is_fine) {
         source_text_free(source);
-        return error_set_errno(err, ENOMEM, "%zu bytes of source", length);
+        return error_no_memory(err, "a source file");
     }
     return 0;
 }

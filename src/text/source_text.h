@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a source file, line by line, as UTF-8. A Python file may say its encoding in its first two lines
- * (PEP 263); what cannot be converted is taken as Latin-1, byte by byte, so that a line is never lost. */
+/* The text of a source file, line by line, as UTF-8. It is read as UTF-8, or as Latin-1 where a Python file declares
+ * that in its first two lines (PEP 263). Bytes that are not UTF-8 are taken as Latin-1: a line is never lost. */
 #ifndef OPSCOPE_TEXT_SOURCE_TEXT_H
 #define OPSCOPE_TEXT_SOURCE_TEXT_H
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 size_t utf8_decode(const char *text, size_t length, uint32_t *character)
 {
@@ -65,17 +66,16 @@ unsigned utf8_character_width(uint32_t character)
     };
     if (character < 0x300)
         return 1;
-    if (is_in(zero, sizeof zero / sizeof zero[0], character))
+    if (is_in(zero, COUNT_OF(zero), character))
         return 0;
-    return is_in(wide, sizeof wide / sizeof wide[0], character) ? 2 : 1;
+    return is_in(wide, COUNT_OF(wide), character) ? 2 : 1;
 }
 
-/* Control characters, and the marks that turn the direction of the line around. */
-static bool is_control(uint32_t character)
+bool utf8_is_control(uint32_t character)
 {
-    return character < 0x20 || (character >= 0x7f && character < 0xa0) ||
-           (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069) ||
-           character == 0x2028 || character == 0x2029;
+    return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x061c ||
+           character == 0x200e || character == 0x200f || (character >= 0x2028 && character <= 0x202e) ||
+           (character >= 0x2066 && character <= 0x2069);
 }
 
 /* What stands for a control character; returns its length. */
@@ -92,15 +92,15 @@ static size_t escape(uint32_t character, char out[12])
 static size_t visible_width(uint32_t character)
 {
     char text[12];
-    return is_control(character) ? escape(character, text) : utf8_character_width(character);
+    return utf8_is_control(character) ? escape(character, text) : utf8_character_width(character);
 }
 
 static void append_character(struct bytes *out, const char *text, size_t length, uint32_t character)
 {
     char escaped[12];
-    if (is_control(character))
+    if (utf8_is_control(character))
         bytes_append(out, escaped, escape(character, escaped));
-    else if (character == UTF8_REPLACEMENT)
+    else if (character >= UTF8_REPLACEMENT && character <= 0xffff) /* U+FFFE and U+FFFF are no characters */
         bytes_append(out, "\xef\xbf\xbd", 3);
     else
         bytes_append(out, text, length);
@@ -141,6 +141,18 @@ static size_t append_part(struct bytes *out, const char *text, size_t length, si
 void utf8_append_visible(struct bytes *out, const char *text, size_t length)
 {
     append_part(out, text, length, 0, SIZE_MAX);
+}
+
+void utf8_append_visible_lines(struct bytes *out, const char *text, size_t length)
+{
+    for (size_t begin = 0, at = 0; at <= length; at++) {
+        if (at < length && text[at] != '\n' && text[at] != '\t')
+            continue;
+        bool has_return = at < length && text[at] == '\n' && at > begin && text[at - 1] == '\r';
+        utf8_append_visible(out, text + begin, at - begin - has_return);
+        bytes_append(out, text + at - has_return, at < length ? 1u + has_return : 0);
+        begin = at + 1;
+    }
 }
 
 size_t utf8_append_shortened(struct bytes *out, const char *text, size_t length, size_t columns,

@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What each medium gets of such text:
+ *   terminal   utf8_append_visible: control characters as \n, \x1b, \u202e; broken bytes as U+FFFD
+ *   CSV        csv_append_text (csv_write.h)
+ *   JSON       json_append_string (json_write.h)
+ *   HTML, XML  html_append_text, xml_append_text (markup_write.h) */
 #define UTF8_REPLACEMENT 0xfffdu
 
 struct bytes;
@@ -21,8 +26,13 @@ unsigned utf8_character_width(uint32_t character);
 /* Columns that utf8_append_visible will fill. */
 size_t utf8_width(const char *text, size_t length);
 
+/* Control characters, separators of lines, and the marks that change the direction of a line. */
+bool utf8_is_control(uint32_t character);
+
 /* Appends text that is safe for a terminal: control characters as \n or \x1b, broken bytes as U+FFFD. */
 void utf8_append_visible(struct bytes *out, const char *text, size_t length);
+/* The same, but line ends (\n, \r\n) and tabs stay as they are. */
+void utf8_append_visible_lines(struct bytes *out, const char *text, size_t length);
 
 /* The same in at most `columns` columns; what does not fit is cut out of the middle, where `mark` ("…") is
  * put. Returns the columns used. */

@@ -186,7 +186,7 @@ class Csv(Export):
             self.assertLessEqual(int(row["self_ns"]), int(row["duration_ns"]))
         texts = [row for row in closed if row["text"]]
         self.assertEqual(len(texts), 2 * STEPS // 100)
-        self.assertIn('step 100, "quoted"\n\ttab \x01 \u00e4 \ufffd;', {row["text"] for row in texts})
+        self.assertIn('step 100, "quoted"\n\ttab \\x01 \u00e4 \ufffd;', {row["text"] for row in texts})
         self.assertIn(str(1 << 60 | 100), {row["value"] for row in texts})
         recurse = next(row for row in closed if row["name"] == "recurse")
         self.assertTrue(recurse["file"].endswith("export_workload.c"), recurse)
@@ -602,7 +602,7 @@ class Command(Export):
             (("--format", "chrome", "--what", "ops"), "csv"),
             (("--format", "chrome", "--unit", "us"), "collapsed"),
             (("--format", "csv", "-o", self.path("no", "folder.csv")), "folder.csv"),
-            (("--format", "csv", "-o", self.trace), "itself"),
+            (("--format", "csv", "-o", self.trace), "an input"),
             (("--format", "csv", "--thread", "no such thread"), "no such thread"),
         ):
             done = self.opscope("export", self.trace, *arguments)

@@ -209,3 +209,52 @@ class Formats(Outputs):
             self.assert_status(self.opscope(command, name, "--top", "0"), 2)
         older = self.opscope("ops", "ops.csv", "--limit", "1", "--csv").stdout
         self.assertEqual(older, self.opscope("ops", "ops.csv", "--top", "1", "--csv").stdout)
+
+
+class HostileText(Outputs):
+    """Names of files and what files hold come from others: no message passes on what a terminal acts upon."""
+
+    NASTY = "\x1b]0;owned\x07\x9b31m\u202e"
+
+    def assert_clean(self, text):
+        for character in "\x1b\x07\x9b\u202e\x7f":
+            self.assertNotIn(character, text)
+
+    def test_error_lines(self):
+        for words in (
+            ["zones", self.NASTY],
+            ["zones", "t.opscope", f"--{self.NASTY}"],
+            ["zones", "t.opscope", "--top", self.NASTY],
+            ["zones", "t.opscope", "--color=" + self.NASTY],
+            ["zones", "t.opscope", self.NASTY],
+            ["report", self.NASTY],
+            ["export", "t.opscope", "--format", "csv", "-o", self.NASTY + "/x"],
+            [self.NASTY],
+            ["help", self.NASTY],
+        ):
+            done = self.opscope(*words)
+            self.assert_status(done, 2)
+            self.assertIn("\\x1b", done.stderr)
+            self.assert_clean(done.stderr)
+
+    def test_cells_and_what_is_said_of_them(self):
+        rows = ops_csv.good_rows()
+        rows[0]["OP CODE"] = "=" + self.NASTY
+        rows[1]["DEVICE KERNEL DURATION [ns]"] = self.NASTY
+        with open(self.path("x.csv"), "w", encoding="utf-8", newline="") as file:
+            file.write(ops_csv.text_of(rows))
+        for words in (["report", "x.csv"], ["report", "x.csv", "--csv"], ["report", "x.csv", "--json"]):
+            done = self.opscope(*words)
+            self.assert_status(done)
+            self.assert_clean(done.stdout + done.stderr)
+        self.assertIn("'=\\x1b", self.opscope("report", "x.csv", "--csv").stdout)
+        # The vendor's table passes through byte for byte.
+        self.assertIn("=" + self.NASTY, self.opscope("ops", "x.csv", "--csv").stdout)
+
+
+class NotThereYet(Outputs):
+    def test_view(self):
+        done = self.opscope("view", "t.opscope")
+        self.assert_status(done, 2)
+        self.assertIn("opscope export FILE --format perfetto", done.stderr)
+        self.assertNotIn("unknown", done.stderr)

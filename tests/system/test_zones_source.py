@@ -95,13 +95,9 @@ class ZonesSource(harness.TestCase):
         self.assertEqual([(row["line"], row["hits"]) for row in rows][0], ("4", "4"))
         self.assertEqual(rows[0]["source"], "    total = 0")
 
-    def test_other_encodings(self):
+    def test_utf8_and_latin1(self):
         for encoding, cookie, word in (
             ("latin-1", "latin-1", "Maß"),
-            ("iso-8859-15", "iso-8859-15", "Preis_€"),
-            ("cp1252", "cp1252", "“Anführung”"),
-            ("euc-jp", "euc_jp", "日本"),
-            ("shift-jis", "shift_jis", "日本"),
             ("utf-8", "utf-8", "ünï"),
             ("utf-8-sig", "utf-8", "mit Marke ü"),
         ):
@@ -110,7 +106,7 @@ class ZonesSource(harness.TestCase):
                 found = self.lines(self.record_lines(text.encode(encoding)))
                 self.assertEqual(found[3]["source"], "    return '%s'" % word)
 
-    def test_an_encoding_that_iconv_does_not_know(self):
+    def test_another_encoding(self):
         """Bytes are kept as if they were Latin-1, rather than the line lost."""
         found = self.lines(self.record_lines(b"# coding: mac_iceland\ndef f():\n    return '\xfc'\nf()\n"))
         self.assertEqual(found[3]["source"], "    return '\xfc'")

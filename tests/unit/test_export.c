@@ -134,6 +134,31 @@ static void add_zones(struct fixture *f)
     zone_sink_add(sink, 0, 1000, 1003500, 1001100, step);
 }
 
+/* No export passes on what a terminal, a spreadsheet or a reader of text would act upon. */
+static void test_hostile_names(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    struct zone_sink *sink = trace_writer_sink(f.writer, f.thread);
+    zone_sink_add(sink, 0, 1000, 2000, 0, name(&f, "=1+\x1b[31m\xc2\x9b\xe2\x80\xae\r."));
+    reopen(&f);
+    assert_export(&f, (struct export_options){.format = EXPORT_COLLAPSED},
+                  "prog (100);main;=1+\\x1b[31m\\x9b\\u202e\\r. 1000\n");
+    for (unsigned format = EXPORT_CHROME; format <= EXPORT_COLLAPSED; format++) {
+        struct export_counts counts;
+        if (export_is_binary(format))
+            continue;
+        char *text = export_text(&f, (struct export_options){.format = format}, &counts);
+        assert_null(strpbrk(text, "\x1b\r"));
+        assert_null(strstr(text, "\xc2\x9b"));
+        assert_null(strstr(text, "\xe2\x80\xae"));
+        assert_true(format != EXPORT_CSV || strstr(text, "\n'=1+"));
+        free(text);
+    }
+    end(&f);
+}
+
 static void test_csv_zones(void **state)
 {
     (void)state;
@@ -150,7 +175,7 @@ static void test_csv_zones(void **state)
         "name,file,line,function,process,pid,thread,tid,start_ns,duration_ns,self_ns,depth,text,value,open\n",
         "\nstep,a b.c,7,run,prog,100,main,100,0,1002500,1400,0,,,\n",
         "\n\"load;\"\"x\"\"\n\",,,,prog,100,main,100,500,1100,1100,1,,,\n",
-        "\ncompute,,,,prog,100,main,100,2000,1000000,1000000,1,\"1,\x01\xff\",18446744073709551615,\n",
+        "\ncompute,,,,prog,100,main,100,2000,1000000,1000000,1,\"1,\\x01\xef\xbf\xbd\",18446744073709551615,\n",
         "\nlast,,,,prog,100,main,100,1002600,0,0,0,,,1\n",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
@@ -685,6 +710,7 @@ static void test_empty_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_csv_zones),
         cmocka_unit_test(test_collapsed),
         cmocka_unit_test(test_collapsed_merges),

@@ -1,30 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The printing half of a command's start: help to stdout, errors to stderr with the command's name in front
- * and the way to its help behind. */
+/* The printing half of a command's start: help to stdout; errors to stderr, after the command's name and before the
+ * way to its help. Errors quote file names and what files hold, so that nothing is printed as it came. */
 #include "cli/command/command.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "text/utf8.h"
+
+static void say(const char *head, const char *format, va_list args, const char *tail)
+{
+    struct bytes line = {0};
+    char *text = NULL;
+    int length = vasprintf(&text, format, args);
+    bytes_append_text(&line, head);
+    if (length >= 0) {
+        utf8_append_visible_lines(&line, text, (size_t)length);
+        free(text);
+    }
+    bytes_append_format(&line, "%s\n", tail);
+    fflush(stdout);
+    fputs(bytes_text(&line), stderr);
+    bytes_free(&line);
+}
+
+void command_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args, "");
+    va_end(args);
+}
 
 int command_usage_error(const struct command *command, const char *format, ...)
 {
+    char head[64], tail[96];
     va_list args;
-    fflush(stdout);
-    fprintf(stderr, "opscope %s: ", command->name);
+    snprintf(head, sizeof head, "opscope %s: ", command->name);
+    snprintf(tail, sizeof tail, " (see opscope %s --help)", command->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    say(head, format, args, tail);
     va_end(args);
-    fprintf(stderr, " (see opscope %s --help)\n", command->name);
     return command->usage_exit ? command->usage_exit : EXIT_USAGE;
 }
 
 int command_fail(const struct command *command, const struct error *err)
 {
-    fflush(stdout);
-    fprintf(stderr, "opscope %s: %s\n", command->name, err->message);
+    command_say("opscope %s: %s", command->name, err->message);
     return EXIT_USAGE;
 }
 
@@ -42,8 +67,7 @@ int command_parse(const struct command *command, int argc, char **argv, void *op
     struct bytes text = {0};
     command_help_text(command, output_terminal_width(STDOUT_FILENO),
                       output_may_colour(stdout, OUTPUT_COLOR_AUTO), &text);
-    if (text.data)
-        fwrite(text.data, 1, text.length, stdout);
+    fputs(bytes_text(&text), stdout);
     bytes_free(&text);
     return EXIT_OK;
 }

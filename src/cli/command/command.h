@@ -182,6 +182,9 @@ int command_parse_quiet(const struct command *command, int argc, char **argv, vo
 int command_check_files(const struct command *command, const void *options, const struct command_line *line,
                         struct error *err);
 
+/* Prints a line on stderr; control characters of what it quotes become visible. */
+void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Prints "opscope NAME: message (see opscope NAME --help)" and returns the command's status for usage errors. */
 int command_usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -31,7 +31,7 @@ static void append_whole(struct bytes *out, int32_t value)
 static void append_type(struct bytes *out, const struct perf *perf, uint32_t type)
 {
     bytes_append_text(out, ",");
-    csv_append_text(out, type == PERF_NO_TEXT ? "nan" : perf_text(perf, type));
+    csv_append_exact_text(out, type == PERF_NO_TEXT ? "nan" : perf_text(perf, type));
 }
 
 /* Figures that divide by a missing duration or core count are there, and are not a number. */
@@ -47,7 +47,7 @@ static void append_call(struct bytes *out, const struct perf *perf, const struct
 {
     bytes_append_text(out, ",");
     if (row->call_text != PERF_NO_TEXT)
-        csv_append_text(out, perf_text(perf, row->call_text));
+        csv_append_exact_text(out, perf_text(perf, row->call_text));
     else if (isnan(row->call) || perf->call_is_float)
         python_append_float(out, row->call);
     else
@@ -76,7 +76,7 @@ static void append_advice(struct bytes *out, const struct perf *perf, const stru
     bytes_append_u8(&text, 0);
     bytes_append_text(out, ",");
     if (!text.failed)
-        csv_append_text(out, (const char *)text.data);
+        csv_append_exact_text(out, (const char *)text.data);
     bytes_free(&text);
 }
 
@@ -94,7 +94,7 @@ static void append_row(struct bytes *out, const struct perf *perf, const struct 
     bytes_append_format(out, "%llu", (unsigned long long)row->id);
     append_number(out, row->total_percent);
     bytes_append_format(out, ",%s,", perf_bound_text(row->bound));
-    csv_append_text(out, name->failed ? "" : (const char *)name->data);
+    csv_append_exact_text(out, name->failed ? "" : (const char *)name->data);
     append_whole(out, row->device);
     if (row->is_duration_missing && row->kind == PERF_DEVICE_OP)
         bytes_append_text(out, ",0");
@@ -107,12 +107,12 @@ static void append_row(struct bytes *out, const struct perf *perf, const struct 
     append_figure(out, row, row->tflops, has_flops);
     append_figure(out, row, row->flops_percent, has_flops);
     bytes_append_text(out, ",");
-    csv_append_text(out, perf_text(perf, row->fidelity_text));
+    csv_append_exact_text(out, perf_text(perf, row->fidelity_text));
     append_type(out, perf, row->types[2]);
     append_type(out, perf, row->types[0]);
     append_type(out, perf, row->types[1]);
     bytes_append_format(out, ",%s,", row->is_dram_sharded ? "True" : "False");
-    csv_append_text(out, perf_text(perf, row->in0_memory));
+    csv_append_exact_text(out, perf_text(perf, row->in0_memory));
     append_whole(out, row->block_w);
     append_whole(out, row->subblock_h);
     append_whole(out, row->subblock_w);
@@ -149,7 +149,7 @@ int perf_compat_write_csv(const struct perf *perf, const struct perf_compat_look
             append_advice(&text, perf, row);
         if (look->has_raw_op_codes) {
             bytes_append_text(&text, ",");
-            csv_append_text(&text, perf_text(perf, row->op_code));
+            csv_append_exact_text(&text, perf_text(perf, row->op_code));
         }
         bytes_append_text(&text, "\r\n");
         status = flush(&text, out, FLUSH_BYTES, err);
@@ -312,7 +312,7 @@ int perf_compat_write_groups_csv(const struct perf *perf, FILE *out, struct erro
     for (size_t i = 0; i < perf->group_count; i++) {
         const struct perf_group *group = &perf->groups[i];
         bytes_append_format(&text, "%.2f,", group->percent);
-        csv_append_text(&text, perf_text(perf, group->key));
+        csv_append_exact_text(&text, perf_text(perf, group->key));
         if (has_column(perf, GROUP_DEVICE))
             append_whole(&text, group->device);
         bytes_append_format(&text, ",%.2f,%llu", group->time_us, (unsigned long long)group->count);

@@ -3,27 +3,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "present/diff/table.h"
+#include "text/csv_write.h"
 
 #define FLUSH_BYTES ((size_t)1 << 20)
 
 static void append_text(struct bytes *out, const char *text)
 {
-    bool needs_quotes = false;
-    for (const char *at = text; *at && !needs_quotes; at++)
-        needs_quotes = *at == ',' || *at == '"' || *at == '\n' || *at == '\r';
-    if (!needs_quotes) {
-        bytes_append_text(out, text);
-        return;
-    }
-    bytes_append_u8(out, '"');
-    for (const char *at = text; *at; at++) {
-        if (*at == '"')
-            bytes_append_u8(out, '"');
-        bytes_append_u8(out, (uint8_t)*at);
-    }
-    bytes_append_u8(out, '"');
+    csv_append_text(out, text, strlen(text));
 }
 
 static void append_number(struct bytes *out, double value)

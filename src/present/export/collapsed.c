@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "present/export/order.h"
+#include "text/utf8.h"
 
 #define NO_NODE UINT32_MAX
 
@@ -50,10 +51,10 @@ struct collapsed {
 static uint32_t clean_frame(struct collapsed *c, const char *text)
 {
     bytes_clear(&c->scratch);
-    bytes_append_text(&c->scratch, text[0] ? text : "?");
+    utf8_append_visible_lines(&c->scratch, text[0] ? text : "?", text[0] ? strlen(text) : 1);
     for (size_t i = 0; i < c->scratch.length; i++) {
         uint8_t *at = &c->scratch.data[i];
-        *at = *at == ';' ? ':' : *at == '\n' || *at == '\r' ? ' ' : *at;
+        *at = *at == ';' ? ':' : *at == '\n' || *at == '\r' || *at == '\t' ? ' ' : *at;
     }
     return c->scratch.failed ? INTERN_NONE : intern_add(&c->frames, c->scratch.data, c->scratch.length);
 }

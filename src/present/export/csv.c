@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "present/export/job.h"
+#include "text/csv_write.h"
 #include "text/json_write.h"
 
 struct csv {
@@ -38,23 +39,7 @@ static void separate(struct csv *csv)
 static void put_text_length(struct csv *csv, const char *text, size_t length)
 {
     separate(csv);
-    bool is_plain = true;
-    for (size_t i = 0; i < length && is_plain; i++)
-        is_plain = text[i] != '"' && text[i] != ',' && text[i] != '\n' && text[i] != '\r';
-    if (is_plain) {
-        bytes_append(csv->out, text, length);
-        return;
-    }
-    bytes_append(csv->out, "\"", 1);
-    for (size_t begin = 0, i = 0; i <= length; i++) {
-        if (i < length && text[i] != '"')
-            continue;
-        bytes_append(csv->out, text + begin, i - begin);
-        if (i < length)
-            bytes_append(csv->out, "\"", 1); /* doubled: the quote itself begins the next piece */
-        begin = i;
-    }
-    bytes_append(csv->out, "\"", 1);
+    csv_append_text(csv->out, text, length);
 }
 
 static void put_text(struct csv *csv, const char *text)

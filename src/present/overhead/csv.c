@@ -50,7 +50,7 @@ static void append_parts(struct bytes *out, const struct overhead_op *op)
     if (text.failed)
         out->failed = true;
     else
-        csv_append_text(out, (const char *)text.data);
+        csv_append_exact_text(out, (const char *)text.data);
     bytes_free(&text);
     free(parts);
 }
@@ -58,9 +58,9 @@ static void append_parts(struct bytes *out, const struct overhead_op *op)
 static void append_extended(struct bytes *out, const struct overhead_op *op)
 {
     bytes_append_u8(out, ',');
-    csv_append_text(out, op->group);
+    csv_append_exact_text(out, op->group);
     bytes_append_format(out, ",%s,", overhead_state_name(op->state));
-    csv_append_text(out, op->reason);
+    csv_append_exact_text(out, op->reason);
     bytes_append_format(out, ",%zu", op->repeat_count);
     append_ns(out, op->min_ns);
     append_ns(out, op->floor_ns);
@@ -93,7 +93,7 @@ void overhead_append_csv(const struct overhead_run *run, unsigned flags, struct 
         if ((op->is_calibration && !(flags & OVERHEAD_CSV_CALIBRATION)) ||
             (op->state != OVERHEAD_MEASURED && !(flags & OVERHEAD_CSV_EXTENDED)))
             continue;
-        csv_append_text(out, op->name);
+        csv_append_exact_text(out, op->name);
         bytes_append_format(out, ",%" PRIu64 ",", op->count);
         overhead_append_ms(out, op->min_ns);
         bytes_append_u8(out, ',');
