@@ -43,7 +43,7 @@ lint: setup-lint ## formatting, banned functions, file and function length, laye
 format: setup-lint ## let clang-format rewrite the C and C++ sources
 	@scripts/lint.sh --format
 
-docs: all ## write docs/commands/ anew from the program's own help
+docs: all ## rewrite docs/commands/ from the program's own help
 	@$(PYTHON) scripts/check_docs.py --build $(BUILD) --write
 
 setup: setup-build ## install the Debian packages that the build needs

@@ -6,7 +6,7 @@ links        every relative link in a Markdown file leads to a file, and its #an
 commands     docs/commands/*.md are what the program writes itself (opscope help --markdown-all DIR)
 environment  every variable that the program, the recorder or the scripts read is in docs/environment.md
 
---write writes docs/commands/ anew instead of comparing.
+--write rewrites docs/commands/ instead of comparing.
 """
 
 import argparse
@@ -110,7 +110,7 @@ def check_commands(build, write):
             elif not os.path.exists(theirs):
                 problems.append(f"docs/commands/{name} is of no command (make docs removes it)")
             elif not filecmp.cmp(ours, theirs, shallow=False):
-                problems.append(f"docs/commands/{name} is not what the program says (make docs writes it anew)")
+                problems.append(f"docs/commands/{name} is not what the program says (make docs rewrites it)")
         return problems
 
 

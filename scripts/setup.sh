@@ -13,7 +13,7 @@
 # Exit status: 0 when everything that is required is there, 1 otherwise. What is optional is only reported.
 set -eu
 
-# One line an item: set | package | how to see that it is there | required or optional | what it is for.
+# One line per item: set | package | how to see that it is there | required or optional | what it is for.
 # A probe is a list of alternatives: a command name or an absolute path (a glob is fine).
 items() {
     cat <<'TABLE'
@@ -132,7 +132,7 @@ install_packages() {
         </dev/null
 }
 
-# All at once; when that fails (one package is not to be had, or conflicts), one by one, so that one failure
+# All at once; when that fails (one package is not available, or conflicts), one by one, so that one failure
 # costs one feature.
 install_missing() {
     local package updated=0

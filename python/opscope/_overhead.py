@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The worker of `opscope overhead` for ops that Python calls: python3 -m opscope._overhead --fds R,W --ops torch ...
 
-Reads questions and writes answers, one JSON object a line, over the two descriptors (src/measure/worker.h). The
-calls are made by a loop in the extension; here is what lies around it."""
+Reads questions and writes answers, one JSON object per line, over the two descriptors (src/measure/worker.h). The
+calls are made by a loop in the extension; this file is what surrounds it."""
 
 import argparse
 import gc
@@ -23,7 +23,7 @@ SETTLE_S = 0.005  # threads that spin before they sleep give up
 WATCH_S = 0.005  # then the process should be idle
 LONGEST_WATCH_S = 0.2  # on a shared CPU: several turns of every process that wants it
 IDLE_TRIES = 200  # a second on an idle machine
-EARLY_NS, EARLY_SHARE = 1000, 0.25  # waiting so much a call, in itself and beside dispatching
+EARLY_NS, EARLY_SHARE = 1000, 0.25  # waiting so much per call, absolutely and relative to dispatching
 
 
 def load_native():
@@ -60,7 +60,7 @@ def calibration_ops(native):
 
 
 def limit_memory(limit):
-    """Address space, counted from now: what the imported packages reserved is no fault of an op."""
+    """Address space, counted from now: what the imported packages reserved is not the op's doing."""
     if not limit:
         return
     import resource
@@ -103,7 +103,7 @@ def is_working():
 
 
 def wait_until_idle():
-    """What an earlier op left to do shall not disturb this one, nor be taken for its own: False when it does not end."""
+    """What an earlier op left to do must not disturb this one, nor be taken for its own. False when it does not end."""
     return any(not is_working() for _ in range(IDLE_TRIES))
 
 
@@ -194,8 +194,8 @@ class Worker:
             answer["is_early"] = True
 
     def find_slow(self, made, op, question):
-        """Warms up. An op whose bursts would be stopped at the time limit is not begun with: how long a call of it takes,
-        else 0. The first calls may have been slow for once, so that one more is timed."""
+        """Warms up. An op whose bursts would be stopped at the time limit is not started: returns how long a call of it
+        takes, else 0. The first calls may have been slow for once, so one more is timed."""
         calls = question["calls"] * 2 * question["repeats"]
         limit = question["limit_ns"]
         total = self.burst(made, question["warmup"], op.synchronize)[4]
@@ -251,11 +251,11 @@ def main():
         answers.flush()
         return
     gc.collect()
-    gc.freeze()  # what the packages made is none of an op's business
+    gc.freeze()  # what the packages made does not concern an op
     gc.disable()
     worker.serve(questions, answers)
     sys.stdout.flush()
-    os._exit(0)  # an op's threads and exit handlers shall not hold us up
+    os._exit(0)  # an op's threads and exit handlers must not hold us up
 
 
 if __name__ == "__main__":

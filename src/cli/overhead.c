@@ -766,10 +766,10 @@ const struct command command_overhead = {
         "the host. The ops run in a process of their own, pinned to a CPU, without garbage collection, in several "
         "passes of random order. An op that raises, hangs, crashes or takes too much memory is reported; the others "
         "go on.\n\n"
-        "The cost of the loop is measured and taken off. Pieces of fixed work are measured along with the ops, to see "
-        "whether the machine is noisy. The time that other processes had the CPU for is taken off, too.\n\n"
+        "The cost of the loop is measured and subtracted. Pieces of fixed work are measured along with the ops, to see "
+        "whether the machine is noisy. Time during which other processes had the CPU is subtracted, too.\n\n"
         "With --check the times are compared with those of a reference: docs/overhead-gate.md says how a slower op is "
-        "told from a slower machine.",
+        "distinguished from a slower machine.",
     .options = {{&what_table, 0},
                 {&how_table, 0},
                 {&output_table, 0},

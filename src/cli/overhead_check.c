@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate's road: reference -> judgement, with further rounds of measuring on the way -> what is shown and written. */
+/* The gate, from the reference to the verdicts: loads, measures doubtful ops again, judges, shows and writes. */
 #include "cli/overhead_check.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void show_progress(void *context, size_t doubtful, unsigned round)
                 doubtful == 1 ? "op" : "ops", round);
 }
 
-/* An op of a reference without groups cannot be told to be in one: it is not missed then. */
+/* A reference without groups does not say which group an op is in: such an op is not missing then. */
 static bool is_asked_for(void *context, const char *name, const char *group)
 {
     const struct again *again = context;
@@ -78,7 +78,7 @@ static int fold_op(struct overhead_run *run, const struct overhead_op *more)
     return 0;
 }
 
-/* A reference stands for a long time: it comes from several processes, and from several moments. */
+/* A reference is used for a long time: it is measured in several processes, at several moments. */
 static int deepen(const struct again *again, struct overhead_run *run, struct error *err)
 {
     int status = 0;
@@ -269,7 +269,7 @@ static int write_files(const struct overhead_gate *gate, const struct overhead_c
     return status;
 }
 
-/* What a reference is not made of: a machine too restless to say how fast it is. */
+/* No good basis for a reference: a machine too noisy to say how fast it is. */
 static void warn_of_noise(const struct overhead_run *run)
 {
     if (run->is_noisy)
@@ -343,7 +343,7 @@ static const struct command_option options_of_check[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(update),
      .help =
-         "With --check: write REF.csv anew from this run (measured more thoroughly), after saying what changed."},
+         "With --check: replace REF.csv by this run (measured more thoroughly), after showing what changed."},
     {.name = "junit",
      .type = OPTION_TEXT,
      .argument = "FILE",

@@ -36,8 +36,8 @@ extern const struct option_table overhead_check_option_table;
 /* --check was given. */
 bool overhead_check_is_wanted(const struct overhead_check_options *options);
 
-/* What can be wrong before anything is measured, an unusable reference among it: COMMAND_CONTINUE, or the exit status
- * after the message. */
+/* Checks what can be checked before measuring, such as the reference: COMMAND_CONTINUE, or the exit status after the
+ * message. */
 int overhead_check_prepare(const struct command *command, const struct overhead_check_options *options,
                            const struct measure_options *measuring);
 

@@ -6,7 +6,7 @@
 #include "analyze/overhead/overhead.h"
 #include "base/error.h"
 
-/* *run is made anew, sorted by name, and freed by the caller, also after an error. */
+/* *run is overwritten, sorted by name, and freed by the caller, also after an error. */
 int overhead_load(struct overhead_run *run, const char *path, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope overhead-worker: the process in which `opscope overhead` calls the ops of a shared library, or runs a
- * program. Not for people: it talks JSON over two inherited descriptors (measure/worker.h). */
+ * program. Not for people: it speaks JSON over two inherited descriptors (measure/worker.h). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

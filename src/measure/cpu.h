@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPU to pin a worker to, and what this machine is called. */
+/* Which CPU to pin a worker to, and how this machine is described. */
 #ifndef OPSCOPE_MEASURE_CPU_H
 #define OPSCOPE_MEASURE_CPU_H
 

@@ -30,7 +30,7 @@ struct measure {
     uint64_t start_ns;
 };
 
-/* launch.c: a worker that has said which ops it has. `is_again`: after another was lost; the list is not taken anew. */
+/* launch.c: starts a worker and asks which ops it has. `is_again`: after another was lost; the list stays as it is. */
 int measure_start_worker(struct measure *m, bool is_again, struct error *err);
 void measure_trace_path(const struct measure *m, size_t number, char *out, size_t size);
 /* The JSON text of a node as a NUL-terminated copy; "" for null. The caller frees it. */

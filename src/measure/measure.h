@@ -8,7 +8,7 @@
  *     measure_finish(m, &run, &err);                 reads the trace, where one was asked for; sorts and sums up
  *     measure_close(m);
  *
- * Ops are measured in several passes, each in a new random order, so that a drift of the machine hits all alike.
+ * Ops are measured in several passes, each in a new random order, so that a drift of the machine affects all alike.
  * Between them calibration ops are measured, again and again. An op that raises, hangs, crashes or runs out of memory
  * is a row that says so; a new worker goes on with the rest. */
 #ifndef OPSCOPE_MEASURE_MEASURE_H
@@ -31,7 +31,7 @@ struct measure_progress {
     size_t done, total; /* measurements: an op in a pass */
     size_t failed;
     unsigned pass, passes;
-    const char *op; /* the one in hand */
+    const char *op; /* the current one */
     uint64_t elapsed_ns, left_ns;
 };
 
@@ -83,13 +83,13 @@ const struct overhead_run *measure_get_list(const struct measure *m);
 bool measure_wants(const struct measure *m, const struct overhead_op *op);
 
 /* Measures the ops of these names (NULL: all wanted ones) and the calibration ops, and adds their repeats to `run`,
- * which may hold some from an earlier call. Summarises all of it, and sorts it by name. Fails when no worker can be
- * had any more. */
+ * which may hold some from an earlier call. Summarises all of it, and sorts it by name. Fails when no further worker
+ * can be started. */
 int measure_run(struct measure *m, const char *const *names, size_t count, struct overhead_run *run,
                 struct error *err);
 
-/* Measures some ops once more, into an empty run: a single pass of `repeats`, calibration ops before, between and
- * behind. The worker is a fresh one where `process` differs from the last call's (from 0 at first): where code and data
+/* Measures some ops once more, into an empty run: a single pass of `repeats`, calibration ops before, between and after
+ * them. The worker is a fresh one where `process` differs from the last call's (from 0 at first): where code and data
  * lie in memory is part of the noise. */
 int measure_again(struct measure *m, const char *const *names, size_t count, unsigned process,
                   uint64_t repeats, struct overhead_run *run, struct error *err);

@@ -24,12 +24,12 @@
 #define WATCH_NS 5000000u           /* then the process should be idle */
 #define LONGEST_WATCH_NS 200000000u /* on a shared CPU: several turns of every process that wants it */
 #define IDLE_TRIES 200u             /* a second on an idle machine */
-#define EARLY_NS 1000u              /* waiting so long a call */
+#define EARLY_NS 1000u              /* waiting so long per call */
 #define MAX_REPEATS 100000u
 
 struct server {
     const struct serve_options *options;
-    const struct opscope_overhead_op *ops; /* calibration ops behind those of the provider */
+    const struct opscope_overhead_op *ops; /* those of the provider, then calibration ops */
     size_t count, own_count;
     FILE *out;
     int run_delay; /* descriptor */
@@ -162,7 +162,7 @@ static bool is_working(void)
     return watch_others(WATCH_NS) > WATCH_NS / 10;
 }
 
-/* What an earlier op left to do shall not disturb this one, nor be taken for its own: false when that does not end. */
+/* What an earlier op left to do must not disturb this one, nor be taken for its own. False when that does not end. */
 static bool wait_until_idle(void)
 {
     for (unsigned i = 0; i < IDLE_TRIES; i++)
@@ -185,7 +185,7 @@ struct request {
 };
 
 struct result {
-    struct burst_times *bursts; /* without, then with synchronisation, a pair a repeat */
+    struct burst_times *bursts; /* with, then without synchronisation: one pair per repeat */
     int status;
     bool is_early;
     uint64_t slow_ns; /* of a call that takes so long that the bursts would not end in time; 0: it does not */
@@ -200,8 +200,8 @@ static void signpost(const struct server *s, const char *what, const char *name)
     s->options->signpost(header, NULL);
 }
 
-/* An op whose bursts would be stopped at the time limit is not begun with. The first calls may have been slow for once,
- * so that one more is timed. */
+/* An op whose bursts would be stopped at the time limit is not started. The first calls may have been slow for once,
+ * so one more is timed. */
 static void find_slow(const struct request *r, const struct delay_source *delay, void *context,
                       const struct burst_times *warmup, struct result *result)
 {
@@ -407,7 +407,7 @@ static bool answer(const struct server *s, const struct json_document *d)
     return true;
 }
 
-/* Address space, counted from now: what the loader and the libraries reserved is no fault of an op. */
+/* Address space, counted from now: what the loader and the libraries reserved is not the op's doing. */
 static void limit_memory(uint64_t limit_bytes)
 {
     unsigned long long pages = 0;

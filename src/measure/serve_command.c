@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker for a program: one call starts it and waits for its end. Its output goes nowhere; of its errors the last
+/* The worker for a program: one call starts it and waits for its end. Its output is discarded; of its errors the last
  * line is kept, to say why it failed. */
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +132,7 @@ int serve_command(const struct serve_options *options, char **argv)
         {.name = "calibration.process", .group = "calibration", .call = call_true},
     };
     struct serve_options o = *options;
-    o.loop_ns = 0; /* beside a process a turn of the loop is nothing */
+    o.loop_ns = 0; /* negligible beside a process */
     o.reason = say_reason;
     o.delay_ns = delay_so_far;
     return serve(&o, ops, 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker: a child process that holds ops and times calls of them, asked over a pair of pipes of its own (its standard
- * streams belong to the ops). One JSON object a line, an answer to each question:
+ * streams belong to the ops). One JSON object per line, one answer per question:
  *
  *     {"do":"list"}
  *         {"provider":"torch","version":"1.13.1","pid":123,"tid":123,"loop_ns":41.5,"description":"...",
@@ -11,8 +11,8 @@
  *          "error":null,"left_out":null,"is_memory":false,"is_early":false,"slow_ns":0}
  *     {"do":"quit"}
  *
- * dispatch_ns and total_ns have a figure a repeat: ns a call, the loop's cost still in it. windows, when a trace is
- * recorded, say when the calls behind dispatch_ns were made (CLOCK_MONOTONIC_RAW). An answer to "list" with "error"
+ * dispatch_ns and total_ns have one figure per repeat: ns per call, the loop's cost included. windows, when a trace is
+ * recorded, say when the calls of dispatch_ns were made (CLOCK_MONOTONIC_RAW). An answer to "list" with "error"
  * instead of "ops" says why there are none. */
 #ifndef OPSCOPE_MEASURE_WORKER_H
 #define OPSCOPE_MEASURE_WORKER_H
@@ -39,7 +39,7 @@ struct worker_options {
     char *const *argv;   /* "{fds}" stands for the two descriptors, as "5,6" */
     const char *package; /* put first on PYTHONPATH; may be NULL */
     int cpu;             /* < 0: not pinned */
-    bool is_recorded;    /* argv begins with opscope run: it shall have time to finish its trace */
+    bool is_recorded;    /* argv begins with opscope run: it is given time to finish its trace */
 };
 
 enum worker_answer {

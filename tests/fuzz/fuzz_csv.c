@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the road from the bytes of an ops CSV to the whole report: reader, rows, both models, every writer. The first
+/* Fuzzes the path from the bytes of an ops CSV to the whole report: reader, rows, both models, every writer. The first
  * byte chooses the options. */
 #include <stdio.h>
 #include <stdlib.h>

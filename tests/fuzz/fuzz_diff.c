@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the road from the bytes of two ops CSVs to their comparison: rows, shapes, matching, tests, every writer. The
+/* Fuzzes the path from the bytes of two ops CSVs to their comparison: rows, shapes, matching, tests, every writer. The
  * first byte chooses the options, the second where the first file ends. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of a Tenstorrent run. The input is tracy_ops_data.csv; behind a NUL byte may follow
- * tracy_ops_times.csv, behind another one cpp_device_perf_report.csv. They are read, joined and printed. */
+/* The host's side of a Tenstorrent run. The input is tracy_ops_data.csv; after a NUL byte may follow
+ * tracy_ops_times.csv, after another one cpp_device_perf_report.csv. They are read, joined and printed. */
 #include <stdint.h>
 #include <string.h>
 

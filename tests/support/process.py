@@ -55,7 +55,7 @@ def run_logged(command, log, timeout, env=None, cwd=None, append=False):
 
 
 def end_group(process):
-    """Ends what a command left running: a test must not disturb the next one."""
+    """Ends what a command left running, so that it cannot disturb the next test."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

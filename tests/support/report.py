@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts individual tests, prints one line a step and the closing summary."""
+"""Counts individual tests, prints one line per step and the closing summary."""
 
 import threading
 import time

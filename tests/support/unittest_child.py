@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one file of system tests in a process of its own: unittest_child.py FILE RESULTS [PATTERN].
 
-What a person would want to read goes to standard output; RESULTS gets one JSON object a test, written as it
+What a person would want to read goes to standard output; RESULTS gets one JSON object per test, written as it
 ends, so that the tests before a crash still count.
 """
 

@@ -80,7 +80,7 @@ BARE_TOOL_FOLDER = os.path.join(os.path.dirname(CHILD), "bare_tool")
 
 def run_module(python, module, folder, trace=None, limit_s=LIMIT_S, is_bare=False):
     """Runs one module: plain, under `opscope run` with OPSCOPE_PYTHON_TRACE = trace, or under a sys.monitoring tool that
-    does nothing and is told of the same events."""
+    does nothing and gets the same events."""
     work = tempfile.mkdtemp(prefix="suite-", dir=folder)
     results, out = os.path.join(work, "results"), os.path.join(work, "t.opscope")
     command = [python, CHILD, results, "--timeout", str(limit_s), module]
@@ -131,7 +131,7 @@ def differences(plain, traced):
 class Comparison:
     """One module on one interpreter, untraced and under opscope. Some of these tests fail now and then on a busy machine,
     with or without a profiler; what is opscope's doing differs whenever it is tried (found). What CPython itself does
-    differently as soon as there is any sys.monitoring tool is told apart (of_any_tool): on 3.13.0 pdb.set_trace() then
+    differently as soon as there is any sys.monitoring tool is listed apart (of_any_tool): on 3.13.0 pdb.set_trace() then
     stops a line later."""
 
     def __init__(self, python, module, folder, trace, repeats=2):

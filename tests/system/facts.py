@@ -124,7 +124,7 @@ class Run:
         os.kill(self.pid, signal.SIGCONT)
 
     def finish(self, timeout=harness.TIMEOUT_S, keeps_input=False):
-        """Waits for opscope's end. The program's input is closed first, so that a "read" ends, unless told."""
+        """Waits for opscope's end. The program's input is closed first, so that a "read" ends, unless keeps_input."""
         try:
             if keeps_input:
                 self.process.wait(timeout)

@@ -3,7 +3,7 @@
 
     run = Run()
     run.op("Matmul", program=11)
-    run.op("Matmul", program=11)            # the program was told: a short message
+    run.op("Matmul", program=11)            # the program was sent: a short message
     run.trace(4, ["Add", "Softmax"], replays=3)
     run.signpost("start", "warm-up")
     run.write(folder)                       # folder/.logs/*.csv
@@ -124,7 +124,7 @@ class Run:
                     self.log.append((device, (x, y), number, time, line))
 
     def trace(self, trace, names, replays, messages=None):
-        """Ops captured in a trace, then replayed: `replays` times on the device, `messages` times told."""
+        """Ops captured in a trace, then replayed: `replays` times on the device, `messages` times reported."""
         for device in self.devices:
             self.message(f"TT_METAL_TRACE_BEGIN: {device}, {trace}")
         calls = [self.op(name, 900 + number, on_device=False) for number, name in enumerate(names)]

@@ -81,7 +81,7 @@ class Damage(harness.TestCase):
         self.assertEqual([zone["name"] for zone in whole["open_zones"]], ["outer"])
 
     def test_salvage_of_a_tail(self):
-        """The beginning is gone: blocks are found behind it, wherever they start."""
+        """The beginning is gone: blocks are found after it, wherever they start."""
         for start in (1, 777, len(self.data) // 3, len(self.data) // 2):
             shown = self.read(self.data[start:], "--salvage")
             if shown is not None:

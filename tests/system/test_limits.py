@@ -86,7 +86,7 @@ class FullBuffer(harness.TestCase):
         for depth in (400, 3000, 60000):
             done, trace = facts.record_script(self, f"nest={depth}", "zones=100", options=["--buffer-size", "1M"])
             self.assert_status(done)
-            # Ends that found no room are told with the next chunk, so that some may seem open at the very end.
+            # Ends that found no room are reported with the next chunk, so that some may seem open at the very end.
             self.assertEqual(trace.zones + trace.lost_zones + len(trace.open_names()), depth + 100, depth)
             done, trace = facts.record_script(
                 self, f"nest={depth}", "zones=100", options=["--buffer-size", "1M", "--on-full=wait"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ttnn provider without ttnn: its table of ops, and what it would call, seen by a module that only writes calls
-down. This says nothing about the real module: whether it takes these calls is found out where it is installed."""
+down. This says nothing about the real module: whether it takes these calls is seen where it is installed."""
 
 import os
 import sys

@@ -12,11 +12,11 @@ from test_python import PACKAGE, interpreters
 
 WAITS = """
 import os, signal, sys
-def told(number, frame):
+def note(number, frame):
     print("signal", number, flush=True)
     sys.exit(5)
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-    signal.signal(number, told)
+    signal.signal(number, note)
 print("ready", flush=True)
 signal.pause()
 """

@@ -86,7 +86,7 @@ class Compat(harness.TestCase):
         name = os.path.basename(base)
         done = self.opscope("report", "--compat", "1.2.4", *self.arguments_of(command))
         expected_status = int(read(base + ".rc"))
-        dies = name.endswith("__ignsp_nomerge_groupcat")  # a traceback behind the table: ours goes on
+        dies = name.endswith("__ignsp_nomerge_groupcat")  # a traceback after the table: ours goes on
         self.assertEqual(done.status, 0 if dies else expected_status, done)
         if dies:
             self.assertIn("Op Count", stacked_of(done.stdout), done)

@@ -314,10 +314,10 @@ class Recorded(harness.TestCase):
 
 
 class Damaged(harness.TestCase):
-    """Nothing that is wrong with the logs ends the report: it is kept, counted, told and marked."""
+    """Nothing that is wrong with the logs ends the report: it is kept, counted, reported and marked."""
 
     def check(self, run, folder="run", **options):
-        """The rows, and what was told, of a folder whose report must also survive a trace."""
+        """The rows and the notices of a folder whose report must also survive a trace."""
         path = run.write(self.path(folder), **options)
         done = self.opscope("ops", path, "--csv")
         self.assert_status(done)

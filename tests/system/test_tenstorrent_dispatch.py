@@ -117,12 +117,12 @@ class Dispatch(harness.TestCase):
         run = DispatchRun()
         (call,) = run.op("Matmul", 11)
         run.command("BRISC", 100, 200, WAIT)  # before any id
-        run.command("BRISC", 1000, 1100, None, call)  # told in a zone of no command
+        run.command("BRISC", 1000, 1100, None, call)  # reported in a zone of no command
         run.command("BRISC", 1200, 1300, WRITE)
         run.mark("BRISC", 1310, "PROFILER-NOC-QUICK-PUSH", "ZONE_START")
         run.mark("BRISC", 1390, "PROFILER-NOC-QUICK-PUSH", "ZONE_END")
         run.command("BRISC", 1400, 1450, NOTIFY)
-        run.command("BRISC", 1500, 1900, WAIT)  # behind its end
+        run.command("BRISC", 1500, 1900, WAIT)  # after its end
         run.command("BRISC", 2000, 2100, WRITE, 0)  # of no program
         run.command("NCRISC", 1300, 1350, WAIT)
         run.command("NCRISC", 1360, 1500, SEND_GO)
@@ -155,7 +155,7 @@ class Dispatch(harness.TestCase):
         self.assertEqual(self.stats(folder)[0, "dispatch_total_cq_cmd_op_time"]["sum_cycles"], 300)
 
     def test_ids_of_programs(self):
-        """The device is told the program alone; two devices, each with a dispatch core of its own."""
+        """The device is sent the program alone; two devices, each with a dispatch core of its own."""
         run = DispatchRun(devices=(0, 3))
         run.op("Matmul", 11)
         run.op("Add", 12)

@@ -133,7 +133,7 @@ static inline void image_zone(struct image *image, uint32_t chunk, uint64_t star
     image_record(image, chunk, end, RECORD_ZONE_END, 0, 0);
 }
 
-/* The same in memory of its own, which takes no room until it is written; false: none to be had. */
+/* The same in memory of its own, which takes no room until it is written; false: there is none. */
 static inline bool image_map(struct image *image, uint32_t chunk_count)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

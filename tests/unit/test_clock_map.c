@@ -37,7 +37,7 @@ static int64_t noise(int64_t most)
     return most ? (int64_t)(noise_state % (uint64_t)(2 * most + 1)) - most : 0;
 }
 
-/* As clock_map_sample does: often at first, then once a second. */
+/* As clock_map_sample does: often at first, then once per second. */
 static bool feed(struct clock_map *map, uint64_t ticks, uint64_t ns)
 {
     struct clock_sample sample = {.ticks = ticks, .raw_ns = ns};

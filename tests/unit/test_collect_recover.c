@@ -293,7 +293,7 @@ static void test_numbers_that_make_no_sense(void **state)
     assert_true(trace_get_info(trace)->is_complete);
 }
 
-/* What the program itself lost is told once: the file has some of it, the descriptor all. */
+/* What the program itself lost is reported once: the file has some of it, the descriptor all. */
 static void test_losses_of_the_program(void **state)
 {
     (void)state;

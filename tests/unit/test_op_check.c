@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of cells that are not what their column should hold. */
+/* What is reported of cells that are not what their column should hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -378,7 +378,7 @@ static void test_signposts(void **state)
                                     .duration = "1000",
                                     .type = names[i][0] == 'o' ? NULL : "signpost"});
         finish(&perf);
-        /* The last signpost with ops behind it; after the first "a"; between the first two "a". */
+        /* The last signpost with ops after it; after the first "a"; between the first two "a". */
         assert_int_equal(perf.count, pass == 0 ? 1 : pass == 1 ? 3 : 2);
         assert_string_equal(perf_text(&perf, perf_at(&perf, 0)->op_code), pass == 0 ? "op3" : "op1");
         assert_int_equal(perf_at(&perf, 0)->id, 1);

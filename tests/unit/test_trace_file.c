@@ -408,7 +408,7 @@ static struct bytes joined(const struct bytes *a, const struct bytes *b)
     return both;
 }
 
-/* Two different traces one behind the other: ids of the second are given anew. */
+/* Two different traces one after the other: ids of the second are renumbered. */
 static void test_concatenation(void **state)
 {
     struct recording a, b;

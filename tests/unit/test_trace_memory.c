@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No memory: each allocation fails once, in the writer and in the reader. Nothing crashes or leaks, an error
- * is told, and zones that could not be kept are counted.
+ * is returned, and zones that could not be kept are counted.
  *
  * Stands in for malloc, calloc and realloc of glibc; not possible under a sanitizer, which does the same. */
 #include "test_trace_support.h"

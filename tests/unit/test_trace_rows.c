@@ -359,7 +359,7 @@ static void test_ops_runs_samples(void **state)
     trace_close(t);
 }
 
-/* A full disk makes one record a track, however often it is told and however many tracks there are. */
+/* A full disk makes one record per track, however often it is reported and however many tracks there are. */
 static void test_losses_melt(void **state)
 {
     enum { TRACKS = 3000, TIMES = 5 };
@@ -380,7 +380,7 @@ static void test_losses_melt(void **state)
                                       .zones = i,
                                       .records = 1};
             trace_writer_loss(w, &loss);
-            loss.reason = TRACE_LOSS_BUFFER_FULL; /* each of these is told by itself */
+            loss.reason = TRACE_LOSS_BUFFER_FULL; /* each of these is reported by itself */
             if (i == 7)
                 trace_writer_loss(w, &loss);
         }

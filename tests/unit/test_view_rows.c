@@ -221,7 +221,7 @@ static void test_losses(void **state)
     assert_int_equal(sums.old.zones, 1000);
     assert_int_equal(trace_get_info(f.trace)->lost_zones, sums.lost.zones);
 
-    /* Of one process: its own, and what cannot be told. */
+    /* Of one process: its own, and what cannot be assigned. */
     trace_filter_free(&f.filter);
     text_list_add(&f.options.processes, "101");
     assert_int_equal(trace_filter_resolve(&f.filter, f.trace, &f.options, &err), 0);

@@ -30,7 +30,7 @@ class CannotCall(Exception):
 
 
 class Settings:
-    """What the user asked for; None where nothing was said."""
+    """What the user asked for; None where nothing was given."""
 
     def __init__(self, shape=None, dtype=None, layout=None, device=None, is_traced=False):
         self.shape, self.dtype, self.layout, self.device = shape, dtype, layout, device

@@ -15,7 +15,7 @@
         },
     ]
 
-What "inputs" makes is made once a measurement and is not timed. A synchronize of an op goes before that of the
+"inputs" is called once per measurement and is not timed. The synchronize of an op takes precedence over that of the
 file. `settings` has shape (a tuple), dtype, layout and device as the user gave them, None where not.
 
 The file is run as a module of its own name, with its folder first on sys.path."""

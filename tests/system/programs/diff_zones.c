@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zones of two versions of a program, told by the argument: "slow part" takes 1 ms in version 1 and 40 ms in version 2,
- * "old part" is in version 1 alone, "new part" in version 2. The times are so far apart that no load brings their
+/* Zones of two versions of a program, chosen by the argument: "slow part" takes 1 ms in version 1 and 40 ms in version
+ * 2, "old part" is in version 1 alone, "new part" in version 2. The times are so far apart that no load brings their
  * medians near each other. */
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As many zones as it is told, in nests of ten: a trace with many blocks. */
+/* As many zones as the argument says, in nests of ten: a trace with many blocks. */
 #include <stdlib.h>
 
 #include <opscope/opscope.h>

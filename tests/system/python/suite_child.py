@@ -77,7 +77,7 @@ def note_outcomes(result_class, path):
 
 def make_room_in_monitoring_tests():
     """test_monitoring takes the tool ids 2, 3 and 4 and wants no other tool to be active at all. Under a profiler it gets
-    ids that are free, and does not see the profiler where it looks for active tools. What its own tools are told of must
+    ids that are free, and does not see the profiler where it looks for active tools. The events that its own tools get must
     be the same as ever."""
     import test.test_monitoring as tests
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands on PYTHONPATH when CPython's own tests are run with a tool that does nothing (cpython_suite.py): in them and in
-the processes that they start, a sys.monitoring tool is told of the events that opscope is told of. What differs under
+the processes that they start, a sys.monitoring tool gets the events that opscope gets. What differs under
 it, too, is CPython's doing.
 
 The callback is a type, which takes two to four arguments and runs no Python code that a trace function could see."""
