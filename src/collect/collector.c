@@ -586,18 +586,28 @@ bool collector_is_idle(const struct collector *c)
     return c->source_count == 0;
 }
 
+/* What became of a process depends on its images in other segments, so all of them are known before any is finished. */
+static void know_processes(struct source *s)
+{
+    uint32_t count = session_segment_process_count(s->segment);
+    for (uint32_t slot = 0; slot < count; slot++)
+        source_process_id(s, slot);
+}
+
 void collector_finish(struct collector *c)
 {
     if (!(c->flags & COLLECTOR_RECOVER)) {
         collector_scan_folder(c);
         sample_clock(c);
     }
-    for (size_t i = 0; i < c->source_count; i++)
-        session_segment_set_closed(c->sources[i]->segment);
     for (size_t i = 0; i < c->source_count; i++) {
-        finish_source(c->sources[i], true);
-        source_close(c->sources[i]);
+        session_segment_set_closed(c->sources[i]->segment);
+        know_processes(c->sources[i]);
     }
+    for (size_t i = 0; i < c->source_count; i++)
+        finish_source(c->sources[i], true);
+    for (size_t i = 0; i < c->source_count; i++)
+        source_close(c->sources[i]);
     c->source_count = 0;
     if (c->flags & COLLECTOR_RECOVER)
         ledger_close(c);

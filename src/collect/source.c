@@ -8,17 +8,6 @@
 #include "base/hash.h"
 #include "collect/internal.h"
 
-/* The process has called exec, and has made a new segment: what its old image had open ended with its last record. (Two
- * copies of the recorder in one process look the same, and lose nothing by it.) */
-static void mark_replaced(struct source *s, uint32_t pid)
-{
-    struct session_process p;
-    for (uint32_t slot = 0; slot < s->process_count && s->is_local; slot++) {
-        if (session_segment_process(s->segment, slot, &p) && p.pid == pid)
-            s->processes[slot].is_replaced = true;
-    }
-}
-
 struct source *source_new(struct collector *c, struct session_segment *segment)
 {
     struct source *s = calloc(1, sizeof *s);
@@ -27,8 +16,6 @@ struct source *source_new(struct collector *c, struct session_segment *segment)
     s->collector = c;
     s->segment = segment;
     s->is_local = c->own_namespace && session_segment_header(segment)->pid_namespace == c->own_namespace;
-    for (size_t i = 0; i < c->source_count && s->is_local; i++)
-        mark_replaced(c->sources[i], session_segment_header(segment)->pid);
     return s;
 }
 
@@ -159,6 +146,27 @@ static uint32_t define_process(struct source *s, uint32_t slot, const struct ses
     return collector_define_process(c, &process);
 }
 
+/* Has a process that is new to us called exec? Then its newer image is the first process of a segment of its own, and
+ * what the older one had open ended with its last record. (Two copies of the recorder in one process look the same, and
+ * lose nothing by it.) Either may be found first. */
+static void find_exec(struct source *s, uint32_t slot, const struct session_process *image)
+{
+    const struct collector *c = s->collector;
+    struct session_process other;
+    for (size_t i = 0; i < c->source_count && s->is_local; i++) {
+        struct source *o = c->sources[i];
+        size_t count = o == s || !o->is_local ? 0 : slot && o->process_count ? 1 : o->process_count;
+        for (uint32_t j = 0; j < count; j++) {
+            if (!session_segment_process(o->segment, j, &other) || other.pid != image->pid)
+                continue;
+            if (other.start_raw_ns < image->start_raw_ns)
+                o->processes[j].is_replaced = true;
+            else
+                s->processes[slot].is_replaced = true;
+        }
+    }
+}
+
 uint32_t source_process_id(struct source *s, uint32_t slot)
 {
     struct session_process from;
@@ -170,6 +178,7 @@ uint32_t source_process_id(struct source *s, uint32_t slot)
     while (s->process_count <= slot)
         s->processes[s->process_count++] = (struct source_process){.trace_id = TRACE_NONE};
     s->processes[slot].trace_id = define_process(s, slot, &from);
+    find_exec(s, slot, &from);
     if (s->collector->flags & COLLECTOR_RECOVER)
         ledger_open_process(s, slot, source_key(s, 1, slot));
     return s->processes[slot].trace_id;

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/setup.sh and scripts/lint_sources.py: what stands before the build.
+"""scripts/setup.sh, which comes before the build.
 
-setup.sh is run with a PATH of the test's own, in which only the named tools exist and apt-get, apt-cache and
+It is run with a PATH of the test's own, in which only the named tools exist and apt-get, apt-cache and
 sudo are small recorders: no package is touched.
 """
 
 import os
 import shutil
 import stat
-import sys
 import unittest
 
 import harness
 
 SETUP = os.path.join(harness.SOURCE, "scripts", "setup.sh")
-LINT = os.path.join(harness.SOURCE, "scripts", "lint_sources.py")
 # apt-get "installs" a package by making a command of its name.
 FAKE_APT_GET = """#!/bin/sh
 echo "$@" >> "$LOG"
@@ -125,52 +123,6 @@ class Setup(harness.TestCase):
         self.script("python3")
         self.assert_status(self.setup("lint"))
         self.assertFalse(os.path.exists(cache))
-
-
-class Lint(harness.TestCase):
-    """Each rule of lint_sources.py finds what it is for."""
-
-    def lint(self, name, text):
-        path = self.path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return self.run_command([sys.executable, LINT, name])
-
-    def assert_finds(self, message, name, text):
-        done = self.lint(name, "/* SPDX-License-Identifier: Apache-2.0 */\n" + text)
-        self.assert_status(done, 1)
-        self.assertIn(message, done.stdout)
-
-    def test_clean_file(self):
-        text = "/* SPDX-License-Identifier: Apache-2.0 */\n/* strcpy( in a comment */\nconst char *x = \"gets(\";\n"
-        self.assert_status(self.lint("src/base/a.c", text))
-
-    def test_licence(self):
-        done = self.lint("src/base/a.c", "int x;\n")
-        self.assert_status(done, 1)
-        self.assertIn("SPDX", done.stdout)
-
-    def test_banned_call(self):
-        self.assert_finds("strcpy() is banned", "src/base/a.c", "void f(char *a, char *b)\n{\n    strcpy(a, b);\n}\n")
-
-    def test_library_that_prints(self):
-        self.assert_finds("printf() is banned", "src/trace/a.c", 'void f(void)\n{\n    printf("x");\n}\n')
-
-    def test_long_file(self):
-        self.assert_finds("801 lines", "src/base/a.c", "int x;\n" * 800)
-
-    def test_long_function(self):
-        self.assert_finds("function of 103 lines", "src/base/a.c", "void f(void)\n{\n" + "    ;\n" * 101 + "}\n")
-
-    def test_layers(self):
-        self.assert_finds("must not include from collect/", "src/trace/a.c", '#include "collect/collector.h"\n')
-
-    def test_leftovers(self):
-        self.assert_finds("unfinished", "src/base/a.c", "/* " + "TO" + "DO: later */\n")
-
-    def test_machine_path(self):
-        self.assert_finds("one machine", "src/base/a.c", "/* see /ho" + "me/somebody/x */\n")
 
 
 if __name__ == "__main__":

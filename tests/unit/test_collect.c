@@ -54,6 +54,14 @@ static int set_up(void **state)
            !collection_add(&collection, image.memory, image.layout.total);
 }
 
+static int set_up_reversed(void **state)
+{
+    static bool reversed = true;
+    int status = set_up(state);
+    *state = &reversed;
+    return status;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -626,6 +634,45 @@ static void test_short_zones_are_left_out(void **state)
     }
 }
 
+/* A segment of this very process, begun at `start_ns`, with a zone that is open and was entered 10 ns later. */
+static void add_image(struct image *one, uint64_t start_ns, const char *name)
+{
+    assert_true(image_map(one, 4));
+    one->header->pid = image_process(one, 0)->pid = (uint32_t)getpid();
+    one->header->pid_namespace = collection.collector->own_namespace;
+    one->header->segment_id = start_ns;
+    image_process(one, 0)->start_raw_ns = start_ns;
+    uint32_t id = image_name(one, name);
+    image_chunk(one, 0, 0, 0, CHUNK_SEALED)->thread_id = (uint32_t)getpid();
+    image_record(one, 0, start_ns - IMAGE_BASE_TICKS + 10, RECORD_ZONE_BEGIN, id, 0);
+    assert_true(collection_add(&collection, one->memory, one->layout.total));
+}
+
+/* exec: two segments of one process. Whichever is found first, what the older image had open ended with its last
+ * record, and what the newer one has lasts as long as the process was seen to live. */
+static void test_the_image_before_an_exec(void **state)
+{
+    struct image first, second;
+    uint64_t old_ns = IMAGE_BASE_TICKS + 1000, new_ns = IMAGE_BASE_TICKS + 2000;
+    bool new_is_first = *state != NULL;
+    add_image(&first, new_is_first ? new_ns : old_ns, new_is_first ? "new" : "old");
+    add_image(&second, new_is_first ? old_ns : new_ns, new_is_first ? "old" : "new");
+    finish();
+    size_t count, seen = 0;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = trace_get_name(trace, open[i].name)->name;
+        if (strcmp(name, "old") == 0)
+            assert_int_equal(open[i].seen, old_ns + 10);
+        else
+            assert_true(open[i].seen > new_ns + 10);
+        seen++;
+    }
+    assert_int_equal(seen, 2);
+    image_unmap(&first);
+    image_unmap(&second);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -650,6 +697,9 @@ int main(void)
         CASE(test_a_turn_of_a_task_is_on_its_track),
         CASE(test_tasks_that_make_no_sense),
         CASE(test_short_zones_are_left_out),
+        CASE(test_the_image_before_an_exec),
+        {"test_the_image_before_an_exec, found last", test_the_image_before_an_exec, set_up_reversed,
+         tear_down, NULL},
     };
     return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
 }
