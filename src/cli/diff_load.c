@@ -13,6 +13,8 @@
 #include "import/op_rows.h"
 #include "import/overhead_csv.h"
 #include "import/tenstorrent/trace.h"
+#include "ops/finish.h"
+#include "ops/from_trace.h"
 #include "trace/reader.h"
 
 int diff_sources_begin(struct diff_sources *sources, struct error *err)
@@ -176,6 +178,19 @@ static void note_state(struct diff_sources *sources, const char *path, const str
              1);
 }
 
+static int take_ops(struct diff *diff, int side, struct trace *trace, struct error *err)
+{
+    struct ops ops;
+    ops_init(&ops);
+    int status = ops_from_trace(&ops, trace, &(struct ops_wanted){.signposts = true}, err);
+    if (!status)
+        status = ops_finish(&ops, err);
+    if (!status)
+        status = diff_take_ops(diff, side, &ops, err);
+    ops_free(&ops);
+    return status;
+}
+
 static int load_trace(struct diff *diff, int side, const char *path, struct diff_sources *sources,
                       struct error *err)
 {
@@ -185,7 +200,7 @@ static int load_trace(struct diff *diff, int side, const char *path, struct diff
         return status;
     diff->runs[side].kind = "trace";
     bool is_table = tt_trace_has_table(trace);
-    status = is_table ? 0 : diff_take_trace_ops(diff, side, trace, err);
+    status = is_table ? 0 : take_ops(diff, side, trace, err);
     if (status > 0 || (is_table && !status))
         status = load_table(diff, side, path, sources, err);
     if (!status)

@@ -72,9 +72,10 @@ struct piece_key {    /* what a piece is made of */
     uint32_t device, type;
 };
 
+/* The vendor's own tables have ';' for ',' in texts; names of ops stay what they are. */
 static void add_text(struct recorded_records *r, uint32_t column)
 {
-    for (size_t i = 0; i < r->text.length; i++) {
+    for (size_t i = 0; i < r->text.length && column != OP_COLUMN_ID_OP_CODE; i++) {
         if (r->text.data[i] == ',')
             r->text.data[i] = ';';
     }

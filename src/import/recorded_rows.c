@@ -304,6 +304,7 @@ static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t
         return error_set_errno(err, ENOMEM, "row %zu", table->next_row);
     if (signpost) {
         tt_row_set_signpost(&table->row, signpost);
+        tt_row_set_cell(&table->row, OP_COLUMN_ID_OP_CODE, signpost->header.data, signpost->header.length);
         tt_row_set_cell(&table->row, OP_COLUMN_ID_NOTE, "", 0);
     }
     if (row->op != TT_NONE)

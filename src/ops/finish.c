@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
+
 /* --- runs of a call, next to each other --- */
 
 static bool group_runs(struct ops *ops)
@@ -80,6 +82,7 @@ static bool find_gaps(struct ops *ops)
 
 /* --- lines --- */
 
+/* Calls and signposts mostly lie in the order of their times already; then nothing is sorted and no place is kept. */
 struct place { /* of something that has a line */
     uint64_t time_ns;
     uint64_t number; /* further runs: of their call */
@@ -99,82 +102,101 @@ static int compare_places(const void *left, const void *right)
 }
 
 struct places {
-    struct place *items;
+    struct place (*at)(const struct ops *ops, uint32_t i);
+    struct place *items; /* NULL: in order as they are */
     size_t count, next;
 };
 
-static void sort_places(struct places *places)
+static struct place call_at(const struct ops *ops, uint32_t i)
 {
-    for (size_t i = 1; i < places->count; i++) {
-        if (compare_places(&places->items[i - 1], &places->items[i]) > 0) {
-            qsort(places->items, places->count, sizeof places->items[0], compare_places);
-            return;
-        }
+    return (struct place){.time_ns = ops->calls[i].start_ns, .id = i};
+}
+
+static struct place signpost_at(const struct ops *ops, uint32_t i)
+{
+    return (struct place){.time_ns = ops->signposts[i].time_ns, .id = i};
+}
+
+static struct place place_at(const struct ops *ops, const struct places *places, size_t i)
+{
+    return places->items ? places->items[i] : places->at(ops, (uint32_t)i);
+}
+
+static bool sort_places(const struct ops *ops, struct places *places)
+{
+    bool is_sorted = true;
+    for (size_t i = 1; i < places->count && is_sorted; i++) {
+        struct place before = place_at(ops, places, i - 1), here = place_at(ops, places, i);
+        is_sorted = compare_places(&before, &here) <= 0;
     }
+    if (is_sorted)
+        return true;
+    if (!places->items) {
+        struct place *items = malloc(places->count * sizeof items[0]);
+        for (size_t i = 0; items && i < places->count; i++)
+            items[i] = places->at(ops, (uint32_t)i);
+        places->items = items;
+    }
+    if (places->items)
+        qsort(places->items, places->count, sizeof places->items[0], compare_places);
+    return places->items != NULL;
 }
 
-static size_t count_further(const struct ops *ops, size_t *own)
+/* Runs that are not on their call's own line. */
+static bool list_further(const struct ops *ops, struct places *further)
 {
-    size_t matched = ops->run_count - ops->unmatched_runs;
-    *own = 0;
-    for (size_t i = 0; i < ops->call_count; i++)
-        *own += ops_own_run(ops, &ops->calls[i]) != OPS_NONE;
-    return matched - *own;
-}
-
-static bool list_places(const struct ops *ops, struct places *calls, struct places *further,
-                        struct places *signposts)
-{
-    size_t own;
-    calls->items = malloc((ops->call_count + 1) * sizeof calls->items[0]);
-    further->items = malloc((count_further(ops, &own) + 1) * sizeof further->items[0]);
-    signposts->items = malloc((ops->signpost_count + 1) * sizeof signposts->items[0]);
-    if (!calls->items || !further->items || !signposts->items)
-        return false;
-    for (uint32_t i = 0; i < ops->call_count; i++) {
+    size_t capacity = 0;
+    for (size_t i = 0; i < ops->call_count; i++) {
         const struct op_call *call = &ops->calls[i];
-        uint32_t first = ops_own_run(ops, call);
-        calls->items[calls->count++] = (struct place){.time_ns = call->start_ns, .id = i};
+        uint32_t own = ops_own_run(ops, call);
         for (uint32_t k = 0; k < call->runs; k++) {
             uint32_t run = ops->run_order[call->first_run + k];
-            if (run != first)
-                further->items[further->count++] = (struct place){.time_ns = ops->runs[run].start_ns,
-                                                                  .number = call->number,
-                                                                  .session = ops->runs[run].session,
-                                                                  .id = run};
+            if (run == own)
+                continue;
+            if (!array_reserve(&further->items, &capacity, further->count + 1, sizeof further->items[0]))
+                return false;
+            further->items[further->count++] = (struct place){.time_ns = ops->runs[run].start_ns,
+                                                              .number = call->number,
+                                                              .session = ops->runs[run].session,
+                                                              .id = run};
         }
     }
-    for (uint32_t i = 0; i < ops->signpost_count; i++)
-        signposts->items[signposts->count++] = (struct place){.time_ns = ops->signposts[i].time_ns, .id = i};
-    sort_places(calls);
-    sort_places(further);
-    sort_places(signposts);
     return true;
 }
 
 /* The list whose next place is the earliest; of equal times the first list. */
-static struct places *earliest(struct places **lists, size_t count)
+static struct places *earliest(const struct ops *ops, struct places **lists, size_t count, uint32_t *id)
 {
     struct places *best = NULL;
+    uint64_t best_ns = 0;
     for (size_t i = 0; i < count; i++) {
-        if (lists[i]->next < lists[i]->count &&
-            (!best || lists[i]->items[lists[i]->next].time_ns < best->items[best->next].time_ns))
+        if (lists[i]->next == lists[i]->count)
+            continue;
+        struct place place = place_at(ops, lists[i], lists[i]->next);
+        if (!best || place.time_ns < best_ns) {
             best = lists[i];
+            best_ns = place.time_ns;
+            *id = place.id;
+        }
     }
+    if (best)
+        best->next++;
     return best;
 }
 
 static bool make_lines(struct ops *ops)
 {
-    struct places calls = {0}, further = {0}, signposts = {0};
+    struct places calls = {.at = call_at, .count = ops->call_count}, further = {0};
+    struct places signposts = {.at = signpost_at, .count = ops->signpost_count};
     struct places *lists[] = {&signposts, &calls, &further}, *from;
-    bool is_fine = list_places(ops, &calls, &further, &signposts);
-    size_t count = calls.count + further.count + signposts.count;
+    uint32_t id = OPS_NONE;
+    bool is_fine = list_further(ops, &further) && sort_places(ops, &calls) && sort_places(ops, &further) &&
+                   sort_places(ops, &signposts);
     size_t runs = ops->call_count ? 0 : ops->run_count;
+    size_t count = calls.count + further.count + signposts.count + runs;
     ops->line_count = 0;
-    ops->lines = is_fine ? malloc((count + runs + 1) * sizeof ops->lines[0]) : NULL;
-    while (ops->lines && (from = earliest(lists, 3))) {
-        uint32_t id = from->items[from->next++].id;
+    ops->lines = is_fine ? malloc((count + 1) * sizeof ops->lines[0]) : NULL;
+    while (ops->lines && (from = earliest(ops, lists, 3, &id))) {
         struct op_line line = {OPS_NONE, OPS_NONE, OPS_NONE};
         if (from == &signposts)
             line.signpost = id;

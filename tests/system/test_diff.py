@@ -113,6 +113,20 @@ class Example(DiffCase):
             states = {row["name"]: row["state"] for row in found["rows"] if row["kind"] == "op"}
             self.assertEqual((states["mul"], states["add"], states["replayed"]), (state, "same", "same"))
 
+    def test_a_comma_in_a_name_stays_one(self):
+        for devices in ((), ("one device",)):
+            trace = self.path("t.opscope")
+            self.assert_status(self.opscope("run", "-o", trace, "--", harness.program("diff_devices"), "2000", *devices))
+            ops = {row["name"] for row in self.opscope_json("ops", trace)["rows"]}
+            diff = {row["name"] for row in self.opscope_json("diff", trace, trace, "--all", "--json")["rows"]}
+            report = self.opscope("report", trace, "--json").stdout
+            self.assertIn("load, then check", report)
+            table = self.opscope("ops", trace, "--columns", "tt", "--csv", "-o", "-").stdout
+            self.assertIn("load, then check", ops)
+            self.assertIn("load, then check", diff)
+            self.assertNotIn("load; then check", report + table)
+            self.assertIn('"load, then check"', table)
+
     def test_page_has_both_runs(self):
         before, after = self.record_both()
         page = self.path("diff.html")
@@ -157,12 +171,39 @@ class Matching(DiffCase):
         a = Run().op("X", 10).op("Matmul", 1000, width=64).op("Y", 10)
         b = Run().op("X", 10).op("Matmul", 2100, width=128).op("Y", 10)
         found = self.diff(a, b)
-        self.assertEqual(self.states(found), {("Matmul", "slower")})
+        self.assertEqual(self.states(found), {("Matmul", "reshaped")})  # its times say nothing of speed
+        self.assertEqual(self.states(self.diff(a, b, "--ignore-shape")), {("Matmul", "slower")})  # asked for
         row = found["rows"][0]
         self.assertIn("32x64", row["a_tensors"])
         self.assertIn("32x128", row["b_tensors"])
         self.assertEqual(found["reshaped_ops"], 1)
         self.assertIn("before: 32x64", self.opscope("diff", "a.csv", "b.csv", "--wide").stdout)
+
+    def test_verdict_and_figure_agree(self):
+        """Most calls faster, but their sum larger: neither "faster +19 %" nor "slower"."""
+        a, b, c = Run(), Run(), Run()
+        for i in range(40):
+            a.op("Matmul", 10000 + spread(i))
+            b.op("Matmul", 90000 if i % 10 == 0 else 8000 + spread(i))
+            for _ in range(2):
+                c.op("Matmul", 8000 + spread(i))
+        self.assertEqual(self.states(self.diff(a, b)), {("Matmul", "mixed")})
+        found = self.diff(a, c)
+        self.assertEqual(self.states(found), {("Matmul", "more")})
+        self.assertLess(found["rows"][0]["each_change_percent"], 0)
+        self.assertGreater(found["rows"][0]["change_percent"], 0)
+        for runs in ((a, b), (a, c), (b, a), (c, a)):
+            for row in self.diff(*runs, "--all")["rows"]:
+                self.assertFalse(row["state"] == "faster" and row["change_percent"] > 0, row)
+                self.assertFalse(row["state"] == "slower" and row["change_percent"] < 0, row)
+
+    def test_names_can_be_read_at_60_columns(self):
+        name = "PagedUpdateCache"
+        self.write("a.csv", Run().op(name, 1234567).op("Y", 10))
+        self.write("b.csv", Run().op(name, 2345678).op("Y", 10))
+        text = self.opscope("diff", "a.csv", "b.csv", env={"COLUMNS": "60"}).stdout
+        self.assertIn(name, text)
+        self.assertLessEqual(max(len(line) for line in text.split("\n") if name in line), 60)
 
     def test_places_tell_equal_ops_apart(self):
         a, b = Run(), Run()

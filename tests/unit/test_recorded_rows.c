@@ -148,7 +148,7 @@ static void test_damage_and_signposts(void **state)
     assert_table(
         "OP CODE|OP TYPE|GLOBAL CALL COUNT|ATTRIBUTES|HOST START TS|HOST END TS|HOST DURATION [ns]|NOTE\n"
         "sub|tt_dnn_device|1|-|50|60|10|\n"
-        "here; now|signpost|-|why; so|70|-|-|\n"
+        "here, now|signpost|-|why; so|70|-|-|\n"
         "add|tt_dnn_device|1|-|-|-|-|no host times");
 }
 

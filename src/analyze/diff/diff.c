@@ -123,6 +123,8 @@ void diff_judge(const struct diff *diff, struct diff_row *row, bool agree)
     double limit = diff->options.threshold_percent;
     bool is_large = fabs(row->typical_percent) > limit;
     bool is_sure = true;
+    /* the sum that the row shows went the other way than most of its calls */
+    bool is_opposite = fabs(row->change_percent) > limit && row->change_percent * row->typical_percent < 0;
     if (row->evidence == DIFF_TESTED || (row->evidence == DIFF_RUNS && !isnan(row->p)))
         is_sure = row->p < diff->options.alpha_percent / 100;
     else if (row->evidence != DIFF_NO_SPREAD)
@@ -131,10 +133,15 @@ void diff_judge(const struct diff *diff, struct diff_row *row, bool agree)
         row->state = DIFF_NEW;
     else if (row->counts[DIFF_B] == 0)
         row->state = DIFF_GONE;
-    else if (is_large && is_sure)
+    else if (row->kind == DIFF_OP_ROW && row->matched && !diff->options.ignore_shape &&
+             row->shapes[DIFF_A] != row->shapes[DIFF_B] && (is_large || fabs(row->change_percent) > limit))
+        row->state = DIFF_RESHAPED;
+    else if (is_large && is_sure && !is_opposite)
         row->state = row->typical_percent > 0 ? DIFF_SLOWER : DIFF_FASTER;
-    else if (row->kind == DIFF_OP_ROW && row->counts[DIFF_A] != row->counts[DIFF_B])
+    else if (row->counts[DIFF_A] != row->counts[DIFF_B] && (is_opposite || row->kind == DIFF_OP_ROW))
         row->state = row->counts[DIFF_B] > row->counts[DIFF_A] ? DIFF_MORE : DIFF_FEWER;
+    else if (is_large && is_sure)
+        row->state = DIFF_MIXED;
     else if (is_large || fabs(row->change_percent) > limit)
         row->state = DIFF_NOISE;
     else
@@ -231,8 +238,10 @@ int diff_finish(struct diff *diff, struct error *err)
 const char *diff_state_text(unsigned state)
 {
     static const char *const names[DIFF_STATES] = {
-        [DIFF_SAME] = "same", [DIFF_NOISE] = "noise", [DIFF_SLOWER] = "slower", [DIFF_FASTER] = "faster",
-        [DIFF_NEW] = "new",   [DIFF_GONE] = "gone",   [DIFF_MORE] = "more",     [DIFF_FEWER] = "fewer",
+        [DIFF_SAME] = "same",     [DIFF_NOISE] = "noise", [DIFF_SLOWER] = "slower",
+        [DIFF_FASTER] = "faster", [DIFF_NEW] = "new",     [DIFF_GONE] = "gone",
+        [DIFF_MORE] = "more",     [DIFF_FEWER] = "fewer", [DIFF_RESHAPED] = "reshaped",
+        [DIFF_MIXED] = "mixed",
     };
     return state < DIFF_STATES ? names[state] : "";
 }

@@ -32,6 +32,7 @@
 
 struct perf;
 struct slice;
+struct ops;
 struct trace;
 struct overhead_run;
 
@@ -115,8 +116,10 @@ enum diff_state {
     DIFF_FASTER,
     DIFF_NEW,
     DIFF_GONE,
-    DIFF_MORE, /* as fast as before, and called more often */
+    DIFF_MORE, /* called more often, and that is what changed its sum */
     DIFF_FEWER,
+    DIFF_RESHAPED, /* the same op with other tensors: its times say nothing of speed */
+    DIFF_MIXED,    /* most calls changed one way, their sum the other */
     DIFF_STATES
 };
 
@@ -218,8 +221,9 @@ void diff_free(struct diff *diff);
  * entry for each of perf->rows, from diff_shape_of_cells. */
 int diff_take_perf(struct diff *diff, int side, struct perf *perf, const uint32_t *shapes, struct error *err);
 uint32_t diff_shape_of_cells(struct diff *diff, const struct slice *cells); /* DIFF_NO_TEXT: no memory */
-/* Ops of a trace that opscope recorded. 1 when they are of several devices and have to be merged (diff_take_perf). */
-int diff_take_trace_ops(struct diff *diff, int side, struct trace *trace, struct error *err);
+/* Ops of a finished model. DIFF_SEVERAL_DEVICES when they have to be merged first (diff_take_perf). */
+#define DIFF_SEVERAL_DEVICES 1
+int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct error *err);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);
 int diff_take_overhead(struct diff *diff, int side, const struct overhead_run *run, struct error *err);
 

@@ -3,24 +3,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report/cell.h"
-#include "base/keyed_text.h"
+#include "ops/description.h"
 
 #define SIZES 4u
-#define SIZES_TOLD 16u
 
 struct shape_writer {
     struct bytes *out;
     size_t inputs, outputs;
 };
-
-static struct slice slice(const char *data, size_t length)
-{
-    return (struct slice){data, length};
-}
 
 static void append_cell(struct bytes *out, struct slice cell)
 {
@@ -73,67 +66,35 @@ void diff_append_cells_shape(struct bytes *out, const struct slice *cells)
     }
 }
 
-static struct slice value_of(const char *text, const char *key)
+static void append_tensor(struct shape_writer *w, const struct ops *ops, const struct op_tensor *tensor,
+                          bool is_output)
 {
-    size_t length;
-    const char *value = keyed_text_find(text, key, &length);
-    return slice(value, length);
+    char texts[SIZES][48];
+    uint64_t logical[SIZES], padded[SIZES];
+    struct slice sizes[SIZES], type = ops_get_slice(ops, tensor->dtype);
+    bool has_logical = ops_four_sizes(ops, tensor->shape, tensor->rank, logical);
+    bool has_padded = ops_four_sizes(ops, tensor->padded, tensor->rank, padded);
+    if (!has_logical && !has_padded && !type.length)
+        return;
+    begin_tensor(w, is_output);
+    for (size_t k = 0; k < SIZES && (has_logical || has_padded); k++) {
+        int n = snprintf(texts[k], sizeof texts[k], "%" PRIu64 "[%" PRIu64 "]",
+                         has_padded ? padded[k] : logical[k], has_logical ? logical[k] : padded[k]);
+        sizes[k] = slice_from(texts[k], (size_t)n);
+    }
+    if (has_logical || has_padded)
+        append_sizes(w->out, sizes);
+    if (type.length) {
+        bytes_append_text(w->out, has_logical || has_padded ? " " : "");
+        append_cell(w->out, slice_is(type, "F32") ? slice_of("FP32") : cell_short_type(type));
+    }
 }
 
-/* "2x3x32x64" to four sizes: what is in front of four is multiplied into the first, missing ones are 1. */
-static bool parse_sizes(struct slice text, uint64_t sizes[SIZES])
-{
-    uint64_t all[SIZES_TOLD];
-    size_t count = 0;
-    const char *at = text.data, *end = text.data + text.length;
-    while (text.length && at < end) {
-        char *behind;
-        if (count == SIZES_TOLD || *at < '0' || *at > '9')
-            return false;
-        all[count++] = strtoull(at, &behind, 10);
-        if (behind < end && *behind != 'x')
-            return false;
-        at = behind + 1;
-    }
-    for (size_t i = 0; i < SIZES; i++)
-        sizes[i] = 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t from_end = count - 1 - i;
-        uint64_t *size = &sizes[from_end >= SIZES ? 0 : SIZES - 1 - from_end];
-        if (__builtin_mul_overflow(*size, all[i], size))
-            return false;
-    }
-    return count > 0;
-}
-
-void diff_append_parts_shape(struct bytes *out, const struct trace_part *parts, size_t count)
+void diff_append_ops_shape(struct bytes *out, const struct ops *ops, const struct op_description *d)
 {
     struct shape_writer w = {.out = out};
-    size_t tensors[2] = {0};
-    for (unsigned is_output = 0; is_output < 2; is_output++) {
-        for (size_t i = 0; i < count; i++) {
-            char texts[SIZES][48];
-            uint64_t logical[SIZES], padded[SIZES];
-            if (parts[i].role != (is_output ? (uint32_t)TRACE_PART_OUTPUT : (uint32_t)TRACE_PART_INPUT) ||
-                tensors[is_output]++ >= (is_output ? PERF_OUTPUTS : PERF_INPUTS))
-                continue;
-            struct slice sizes[SIZES], type = value_of(parts[i].text, "dtype");
-            bool has_logical = parse_sizes(value_of(parts[i].text, "shape"), logical);
-            bool has_padded = parse_sizes(value_of(parts[i].text, "padded"), padded);
-            if (!has_logical && !has_padded && !type.length)
-                continue;
-            begin_tensor(&w, is_output != 0);
-            for (size_t k = 0; k < SIZES && (has_logical || has_padded); k++) {
-                int n = snprintf(texts[k], sizeof texts[k], "%" PRIu64 "[%" PRIu64 "]",
-                                 has_padded ? padded[k] : logical[k], has_logical ? logical[k] : padded[k]);
-                sizes[k] = slice(texts[k], (size_t)n);
-            }
-            if (has_logical || has_padded)
-                append_sizes(out, sizes);
-            if (type.length) {
-                bytes_append_text(out, has_logical || has_padded ? " " : "");
-                append_cell(out, slice_is(type, "F32") ? slice("FP32", 4) : cell_short_type(type));
-            }
-        }
-    }
+    for (size_t i = 0; i < d->inputs && i < PERF_INPUTS; i++)
+        append_tensor(&w, ops, &ops->tensors[ops_inputs(ops, d)[i]], false);
+    for (size_t i = 0; i < d->outputs && i < PERF_OUTPUTS; i++)
+        append_tensor(&w, ops, &ops->tensors[ops_outputs(ops, d)[i]], true);
 }

@@ -4,6 +4,8 @@
  *
  * Sizes are the padded ones: that is what the hardware works on. Only tensors that lie in DRAM count as DRAM
  * traffic; each is read or written once. */
+#include "analyze/report/class.h"
+
 #include "analyze/report/internal.h"
 
 #include <math.h>
@@ -137,6 +139,13 @@ struct perf_name perf_name_of(struct perf *perf, uint32_t op_code)
         }
     }
     return *known;
+}
+
+const char *perf_category_by_name(const char *name, bool is_host)
+{
+    static const struct perf newest = {0}; /* the newer report's categories */
+    return perf_category_text(is_host ? (unsigned)PERF_HOST
+                                      : (unsigned)perf_category_of(&newest, name, class_of(name)));
 }
 
 /* --- amounts --- */

@@ -82,16 +82,16 @@ static const struct table_column row_columns[COLUMNS] = {
     [COLUMN_KIND] = {.key = "kind"},
     [COLUMN_STATE] = {.key = "state", .title = "what"},
     [COLUMN_NAME] = {.key = "name", .title = "op", .shrink = 18},
-    [COLUMN_TENSORS] = {.key = "tensors", .title = "tensors", .shrink = 16, .drop = 3},
+    [COLUMN_TENSORS] = {.key = "tensors", .title = "tensors", .shrink = 16, .drop = 5},
     [COLUMN_TENSORS_A] = {.key = "a_tensors"},
     [COLUMN_TENSORS_B] = {.key = "b_tensors"},
-    [COLUMN_LOCATION] = {.key = "location", .title = "location", .shrink = 14, .drop = 4},
+    [COLUMN_LOCATION] = {.key = "location", .title = "location", .shrink = 14, .drop = 6},
     [COLUMN_GROUP] = {.key = "group"},
-    [COLUMN_CALLS] = {.key = "calls", .title = "calls", .type = TABLE_INTEGER},
+    [COLUMN_CALLS] = {.key = "calls", .title = "calls", .type = TABLE_INTEGER, .drop = 2},
     [COLUMN_COUNT_A] = {.key = "a_count", .type = TABLE_INTEGER},
     [COLUMN_COUNT_B] = {.key = "b_count", .type = TABLE_INTEGER},
     [COLUMN_MATCHED] = {.key = "matched", .type = TABLE_INTEGER},
-    [COLUMN_TOTAL_A] = {.key = "a_total", .title = "A", .type = TABLE_TIME},
+    [COLUMN_TOTAL_A] = {.key = "a_total", .title = "A", .type = TABLE_TIME, .drop = 1},
     [COLUMN_TOTAL_B] = {.key = "b_total", .title = "B", .type = TABLE_TIME},
     [COLUMN_CHANGE] = {.key = "change", .title = "change", .type = TABLE_TIME},
     [COLUMN_PERCENT] = {.key = "change", .title = "%", .type = TABLE_PERCENT, .decimals = 1},
@@ -100,10 +100,10 @@ static const struct table_column row_columns[COLUMNS] = {
     [COLUMN_SELF_CHANGE] = {.key = "self_change", .title = "of it self", .type = TABLE_TIME},
     [COLUMN_EACH_A] = {.key = "a_median", .type = TABLE_TIME},
     [COLUMN_EACH_B] = {.key = "b_median", .type = TABLE_TIME},
-    [COLUMN_EACH] = {.key = "each_change", .title = "each", .type = TABLE_PERCENT, .decimals = 1, .drop = 2},
+    [COLUMN_EACH] = {.key = "each_change", .title = "each", .type = TABLE_PERCENT, .decimals = 1, .drop = 4},
     [COLUMN_P] = {.key = "p", .type = TABLE_REAL, .decimals = 4},
     [COLUMN_EVIDENCE] = {.key = "evidence"},
-    [COLUMN_SURE] = {.key = "sure", .title = "noise?", .drop = 1},
+    [COLUMN_SURE] = {.key = "sure", .title = "noise?", .drop = 3},
 };
 
 static bool has_column(unsigned column, enum diff_look look, uint64_t kinds, bool has_location,
@@ -150,9 +150,10 @@ static const char *kind_text(unsigned kind)
 static enum table_style style_of(unsigned state)
 {
     static const enum table_style styles[DIFF_STATES] = {
-        [DIFF_SAME] = TABLE_DIM,    [DIFF_NOISE] = TABLE_DIM, [DIFF_SLOWER] = TABLE_BAD,
-        [DIFF_FASTER] = TABLE_GOOD, [DIFF_NEW] = TABLE_WARN,  [DIFF_GONE] = TABLE_WARN,
-        [DIFF_MORE] = TABLE_WARN,   [DIFF_FEWER] = TABLE_WARN};
+        [DIFF_SAME] = TABLE_DIM,    [DIFF_NOISE] = TABLE_DIM,  [DIFF_SLOWER] = TABLE_BAD,
+        [DIFF_FASTER] = TABLE_GOOD, [DIFF_NEW] = TABLE_WARN,   [DIFF_GONE] = TABLE_WARN,
+        [DIFF_MORE] = TABLE_WARN,   [DIFF_FEWER] = TABLE_WARN, [DIFF_RESHAPED] = TABLE_WARN,
+        [DIFF_MIXED] = TABLE_WARN};
     return state < DIFF_STATES ? styles[state] : TABLE_NORMAL;
 }
 

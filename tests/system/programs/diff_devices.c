@@ -40,7 +40,7 @@ int main(int argc, char **argv)
             opscope_op_end();
             run_on(queues[i], call, "mul", start + 1500, i ? slow_ns : 2000, 0);
         }
-        opscope_op_begin("load", OPSCOPE_OP_HOST, 0);
+        opscope_op_begin("load, then check", OPSCOPE_OP_HOST, 0);
         opscope_op_end();
     }
     uint64_t call = opscope_op_begin("replayed", OPSCOPE_OP_DEVICE, 0);

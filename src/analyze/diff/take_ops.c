@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops of a run from the typed model: its lines are the run's ops in order, its gaps and wrong times are already judged
+ * (ops/finish.h). No number becomes text on this path (docs/decisions/014-comparing-runs.md has the figures).
+ *
+ * Assumes that descriptions repeat: each becomes the text of a shape once. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/diff.h"
+#include "analyze/diff/shape.h"
+#include "analyze/report/class.h"
+#include "ops/description.h"
+#include "ops/finish.h"
+
+struct call_key { /* what the key of an op is made of */
+    uint32_t name, description, type;
+};
+
+struct taking {
+    struct diff *diff;
+    const struct ops *ops;
+    uint32_t *shape_of, *location_of; /* by description; UNKNOWN */
+    struct intern calls;              /* distinct call_keys ... */
+    uint32_t *key_of;                 /* ... and the key of each */
+    size_t key_capacity;
+};
+#define UNKNOWN (UINT32_MAX - 1)
+
+static bool describe(struct taking *t, uint32_t description, uint32_t *shape, uint32_t *location)
+{
+    struct bytes *text = &t->diff->scratch;
+    *shape = *location = DIFF_NO_TEXT;
+    if (description == OPS_NONE)
+        return true;
+    if (t->shape_of[description] == UNKNOWN) {
+        const struct op_description *d = ops_get_description(t->ops, description);
+        struct slice place = ops_get_slice(t->ops, d->location);
+        bytes_clear(text);
+        diff_append_ops_shape(text, t->ops, d);
+        if (text->failed)
+            return false;
+        t->shape_of[description] = diff_intern(t->diff, text->data, text->length);
+        t->location_of[description] =
+            place.length ? diff_intern(t->diff, place.data, place.length) : DIFF_NO_TEXT;
+    }
+    *shape = t->shape_of[description];
+    *location = t->location_of[description];
+    return true;
+}
+
+static uint32_t category_of(struct taking *t, const char *name, unsigned kind)
+{
+    const char *text = perf_category_by_name(name, kind == DIFF_HOST_OP);
+    return diff_intern(t->diff, text, strlen(text));
+}
+
+static uint32_t make_key(struct taking *t, const struct call_key *call)
+{
+    struct diff *diff = t->diff;
+    const char *name = ops_get_text(t->ops, call->name);
+    struct diff_key key = {0};
+    if (!describe(t, call->description, &key.shape, &key.location))
+        return INTERN_NONE;
+    bool is_torch = strstr(name, "(torch)") != NULL;
+    key.name = *name ? diff_intern(diff, name, strlen(name)) : diff_intern(diff, "(no name)", 9);
+    key.kind = call->type != OP_TYPE_DEVICE || is_torch ? DIFF_HOST_OP : DIFF_DEVICE_OP;
+    key.group = diff->options.group_by == DIFF_BY_CATEGORY   ? category_of(t, name, key.kind)
+                : diff->options.group_by == DIFF_BY_LOCATION ? key.location
+                : diff->options.group_by == DIFF_BY_LAYER    ? DIFF_NO_TEXT
+                                                             : key.name;
+    if (key.shape == DIFF_NO_TEXT)
+        key.shape = diff_intern(diff, "", 0);
+    return diff_find_key(diff, &key);
+}
+
+/* The key of an op, made once for each kind of call. */
+static uint32_t key_of(struct taking *t, const struct op_call *call)
+{
+    struct call_key kind = {call->name, call->description, call->type};
+    size_t known = t->calls.count;
+    uint32_t id = intern_add(&t->calls, &kind, sizeof kind);
+    if (id == INTERN_NONE || !array_reserve(&t->key_of, &t->key_capacity, (size_t)id + 1, sizeof *t->key_of))
+        return INTERN_NONE;
+    if (id == known)
+        t->key_of[id] = make_key(t, &kind);
+    return t->key_of[id];
+}
+
+static uint32_t signpost_key(struct taking *t, const struct op_signpost *signpost)
+{
+    struct slice header = ops_get_slice(t->ops, signpost->header);
+    struct diff_key key = {.name = diff_intern(t->diff, header.length ? header.data : "", header.length),
+                           .shape = diff_intern(t->diff, "", 0),
+                           .location = DIFF_NO_TEXT,
+                           .group = DIFF_NO_TEXT,
+                           .kind = DIFF_SIGNPOST};
+    return diff_find_key(t->diff, &key);
+}
+
+static bool is_signpost(const struct ops *ops, size_t i, const char *name)
+{
+    return ops->lines[i].signpost != OPS_NONE &&
+           strcmp(ops_get_text(ops, ops->signposts[ops->lines[i].signpost].header), name) == 0;
+}
+
+/* Between the signposts that were asked for. */
+static int find_window(const struct taking *t, int side, size_t *first, size_t *end, struct error *err)
+{
+    const char *start_name = t->diff->options.start_signpost, *end_name = t->diff->options.end_signpost;
+    bool is_same = start_name && end_name && strcmp(start_name, end_name) == 0;
+    *first = 0;
+    *end = t->ops->line_count;
+    for (size_t i = 0; start_name && i < *end && !*first; i++)
+        *first = is_signpost(t->ops, i, start_name) ? i + 1 : 0;
+    if (start_name && !*first)
+        return diff_no_signpost(t->diff, side, start_name, err);
+    for (size_t i = is_same ? *first : 0; end_name && i < *end; i++)
+        *end = is_signpost(t->ops, i, end_name) ? i : *end;
+    if (end_name && *end == t->ops->line_count)
+        return diff_no_signpost(t->diff, side, end_name, err);
+    if (*end < *first)
+        *end = *first;
+    return 0;
+}
+
+/* A line becomes an op of the run; the first op of a window has no gap before it. */
+static bool take_line(struct taking *t, int side, size_t i, uint32_t id, bool *had_op)
+{
+    const struct ops *ops = t->ops;
+    const struct op_line *line = &ops->lines[i];
+    const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
+    const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
+    struct diff_op *op = diff_add_op(t->diff, side);
+    if (!op)
+        return false;
+    op->id = id;
+    op->time_ns = op->gap_ns = op->host_ns = NAN;
+    op->key = line->signpost != OPS_NONE ? signpost_key(t, &ops->signposts[line->signpost]) : key_of(t, call);
+    if (op->key == INTERN_NONE)
+        return false;
+    if (!call)
+        return true;
+    if (!(call->faults & OP_FAULT_OPEN))
+        op->host_ns = (double)(call->end_ns - call->start_ns);
+    if (t->diff->keys[op->key].kind == DIFF_HOST_OP)
+        op->time_ns = op->host_ns;
+    else if (run && !(run->faults & OP_FAULT_STALE))
+        op->time_ns = (double)run->duration_ns;
+    if (*had_op && run && ops_has_gap(run))
+        op->gap_ns = (double)run->gap_ns;
+    *had_op = true;
+    return true;
+}
+
+/* Calls of two devices are to be merged. */
+static bool has_several_devices(const struct ops *ops)
+{
+    uint32_t device = OPS_NONE;
+    for (size_t i = 0; i < ops->call_count; i++) {
+        if (ops->calls[i].device == OPS_NONE)
+            continue;
+        if (device != OPS_NONE && ops->calls[i].device != device)
+            return true;
+        device = ops->calls[i].device;
+    }
+    return false;
+}
+
+int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct error *err)
+{
+    struct taking t = {.diff = diff, .ops = ops};
+    size_t first = 0, end = 0, count = ops->description_count + 1;
+    bool had_op = false, is_fine;
+    if (has_several_devices(ops))
+        return DIFF_SEVERAL_DEVICES;
+    t.shape_of = malloc(count * sizeof *t.shape_of);
+    t.location_of = malloc(count * sizeof *t.location_of);
+    is_fine = t.shape_of && t.location_of;
+    for (size_t i = 0; is_fine && i < count; i++)
+        t.shape_of[i] = UNKNOWN;
+    int status = find_window(&t, side, &first, &end, err);
+    for (size_t i = first; !status && is_fine && i < end; i++)
+        is_fine = take_line(&t, side, i, (uint32_t)(i - first) + 1, &had_op);
+    if (!status && !is_fine)
+        status = error_set_errno(err, ENOMEM, "%zu ops", ops->line_count);
+    free(t.shape_of);
+    free(t.location_of);
+    free(t.key_of);
+    intern_free(&t.calls);
+    return status;
+}
