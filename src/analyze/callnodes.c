@@ -6,7 +6,6 @@
 
 #include "analyze/waiting.h"
 #include "base/bytes.h"
-#include "base/hash.h"
 
 struct call_pair {
     uint32_t from, to;
@@ -16,15 +15,14 @@ struct call_pair {
 void call_nodes_free(struct call_nodes *c)
 {
     free(c->nodes);
-    free(c->buckets);
+    map_free(&c->children);
     free(c->work);
     *c = (struct call_nodes){0};
 }
 
-static size_t bucket_of(const struct call_nodes *c, uint32_t parent, uint32_t group)
+static uint64_t child_key(uint32_t parent, uint32_t group)
 {
-    uint64_t key = (uint64_t)parent << 32 | group;
-    return hash_mix(key ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93)) & (c->bucket_count - 1);
+    return (uint64_t)parent << 32 | group;
 }
 
 uint32_t call_node_make(struct call_nodes *c, uint32_t group)
@@ -54,72 +52,19 @@ static void free_node(struct call_nodes *c, uint32_t id)
     c->free_list = id + 1;
 }
 
-static bool grow_buckets(struct call_nodes *c)
+bool call_node_link(struct call_nodes *c, uint32_t parent, uint32_t id)
 {
-    size_t count = c->bucket_count ? 2 * c->bucket_count : 64;
-    uint32_t *buckets = calloc(count, sizeof *buckets), *old = c->buckets;
-    size_t old_count = c->bucket_count;
-    if (!buckets)
+    if (!map_put(&c->children, child_key(parent, c->nodes[id].group), id))
         return false;
-    c->buckets = buckets;
-    c->bucket_count = count;
-    for (size_t b = 0; b < old_count; b++) {
-        for (uint32_t at = old[b]; at;) {
-            struct call_node *node = &c->nodes[at - 1];
-            uint32_t next = node->hash_next;
-            size_t bucket = bucket_of(c, node->parent, node->group);
-            node->hash_next = buckets[bucket];
-            buckets[bucket] = at;
-            at = next;
-        }
-    }
-    free(old);
-    return true;
-}
-
-static void hash_add(struct call_nodes *c, uint32_t id)
-{
-    struct call_node *node = &c->nodes[id];
-    size_t bucket = bucket_of(c, node->parent, node->group);
-    node->hash_next = c->buckets[bucket];
-    c->buckets[bucket] = id + 1;
-    c->linked++;
-}
-
-static void hash_remove(struct call_nodes *c, uint32_t id)
-{
-    uint32_t *at = &c->buckets[bucket_of(c, c->nodes[id].parent, c->nodes[id].group)];
-    while (*at != id + 1)
-        at = &c->nodes[*at - 1].hash_next;
-    *at = c->nodes[id].hash_next;
-    c->linked--;
-}
-
-static void attach(struct call_nodes *c, uint32_t parent, uint32_t id)
-{
     c->nodes[id].parent = parent;
     c->nodes[id].next_sibling = c->nodes[parent].first_child;
     c->nodes[parent].first_child = id;
-    hash_add(c, id);
-}
-
-bool call_node_link(struct call_nodes *c, uint32_t parent, uint32_t node)
-{
-    if (c->linked >= c->bucket_count && !grow_buckets(c))
-        return false;
-    attach(c, parent, node);
     return true;
 }
 
 uint32_t call_node_find(const struct call_nodes *c, uint32_t parent, uint32_t group)
 {
-    if (c->bucket_count == 0)
-        return CALL_NODE_NONE;
-    for (uint32_t at = c->buckets[bucket_of(c, parent, group)]; at; at = c->nodes[at - 1].hash_next) {
-        if (c->nodes[at - 1].parent == parent && c->nodes[at - 1].group == group)
-            return at - 1;
-    }
-    return CALL_NODE_NONE;
+    return map_get(&c->children, child_key(parent, group));
 }
 
 static bool push_pair(struct call_nodes *c, uint32_t from, uint32_t to, bool frees_from)
@@ -144,9 +89,10 @@ bool call_node_merge_children(struct call_nodes *c, uint32_t from, uint32_t to)
             struct call_node *node = &c->nodes[child];
             uint32_t next = node->next_sibling;
             uint32_t same = call_node_find(c, pair.to, node->group);
-            hash_remove(c, child);
+            map_remove(&c->children, child_key(pair.from, node->group));
             if (same == CALL_NODE_NONE) {
-                attach(c, pair.to, child); /* as many entries as before: the table need not grow */
+                if (!call_node_link(c, pair.to, child))
+                    return false;
             } else {
                 c->nodes[same].count += node->count;
                 c->nodes[same].open_count += node->open_count;

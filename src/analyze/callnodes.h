@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes of call trees: storage, child lookup, merging of whole subtrees. Nodes are known by index; a child
- * is found by (parent, name group) through one chained hash over all nodes, so a node with ten thousand
+ * is found by (parent, name group) through one map over all nodes, so a node with ten thousand
  * different children costs no more than one with two. Freed nodes are used again. */
 #ifndef OPSCOPE_ANALYZE_CALLNODES_H
 #define OPSCOPE_ANALYZE_CALLNODES_H
@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 #define CALL_NODE_NONE UINT32_MAX
 #define CALL_GROUP_NONE UINT32_MAX               /* a root: it has no name */
 #define CALL_GROUP_NOT_RECORDED (UINT32_MAX - 1) /* stands for parents that the trace does not have */
@@ -16,7 +18,6 @@
 struct call_node {
     uint32_t group; /* name group, or CALL_GROUP_ */
     uint32_t parent, first_child, next_sibling;
-    uint32_t hash_next;
     uint32_t open_count; /* zones begun and not ended; their time so far is in total_ns */
     uint64_t count;      /* zones that ended */
     uint64_t total_ns;
@@ -30,9 +31,7 @@ struct call_nodes { /* zero-initialise */
     struct call_node *nodes;
     size_t count, capacity; /* used ones, freed ones included */
     uint32_t free_list;     /* index + 1 of a freed node, linked by next_sibling */
-    uint32_t *buckets;      /* index + 1 */
-    size_t bucket_count;
-    size_t linked;
+    struct map children;    /* from parent and group to the node */
     struct call_pair *work; /* subtrees still to be merged */
     size_t work_count, work_capacity;
 };
@@ -41,7 +40,8 @@ void call_nodes_free(struct call_nodes *c);
 
 /* A node without a parent; CALL_NODE_NONE when there is no memory. */
 uint32_t call_node_make(struct call_nodes *c, uint32_t group);
-/* Hangs a node without a parent, with whatever is below it, under `parent`, which has no child of that name. */
+/* Puts a node without a parent, with whatever is below it, under `parent`, which has no child of that name. False when
+ * there is no memory. */
 bool call_node_link(struct call_nodes *c, uint32_t parent, uint32_t node);
 uint32_t call_node_find(const struct call_nodes *c, uint32_t parent, uint32_t group);
 /* Adds all children of `from`, with their subtrees, to those of `to`. `from` is left without any. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 static const struct {
     const char *key;
@@ -34,7 +35,7 @@ static double *field_at(struct machine *machine, size_t i)
 
 bool machine_take(struct machine *machine, const char *key, double value)
 {
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (strcmp(fields[i].key, key) == 0) {
             *field_at(machine, i) = value;
             return true;
@@ -46,7 +47,7 @@ bool machine_take(struct machine *machine, const char *key, double value)
 const char *machine_missing(const struct machine *machine)
 {
     struct machine copy = *machine;
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (fields[i].is_required && !(*field_at(&copy, i) > 0))
             return fields[i].key;
     }

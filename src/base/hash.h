@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The trace format is little-endian; this hash and the columns of a block copy numbers as they lie in memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "opscope needs a little-endian machine");
+
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)a * b;

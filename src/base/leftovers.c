@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
+
 #define MOST_LEFTOVERS 16
 
 static _Atomic(char *) noted[MOST_LEFTOVERS];
@@ -29,7 +31,7 @@ static void remove_and_end(int number)
 static void install(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         struct sigaction before, action = {.sa_handler = remove_and_end};
         if (sigaction(numbers[i], NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
             before.sa_handler == SIG_DFL)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analyze/zonestats.h"
-#include "cli/check_config.h"
-#include "cli/check_view.h"
+#include "analyze/diff/check_config.h"
+#include "present/diff/check_view.h"
 #include "cli/command/command.h"
 #include "cli/diff_load.h"
 #include "cli/diff_view.h"
@@ -194,8 +194,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = check_config_read(&c.config, options.config, &err);
     if (!status)
         status = check(&c, &options, &line, &err);
-    bytes_append_u8(&c.sources.notes, 0);
-    const char *notes = c.sources.notes.failed ? "" : (const char *)c.sources.notes.data;
+    const char *notes = bytes_text(&c.sources.notes);
     diff_print_notes(command->name, notes);
     struct check_view view = {.diff = &c.diff,
                               .results = c.results,

@@ -71,8 +71,7 @@ static int run(const struct command *command, int argc, char **argv)
     sources.salvage = options.salvage;
     if (!status)
         status = compare(&diff, &line, a_count, &sources, &err);
-    bytes_append_u8(&sources.notes, 0);
-    const char *notes = sources.notes.failed ? "" : (const char *)sources.notes.data;
+    const char *notes = bytes_text(&sources.notes);
     diff_print_notes(command->name, notes);
     if (!status)
         status = diff_show(&diff, &options, notes, &err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/report/report.h"
-#include "cli/machine_files.h"
+#include "analyze/machine_files.h"
 #include "cli/overhead_load.h"
 #include "import/op_rows.h"
 #include "import/overhead_csv.h"

@@ -52,9 +52,7 @@ static void add_run(struct report *report, const struct diff_run *run, const cha
     if (run->call_count)
         bytes_append_format(&about, ", %s op%s", format_count(&calls, run->call_count),
                             run->call_count == 1 ? "" : "s");
-    bytes_append_u8(&about, 0);
-    report_note(report, TABLE_NORMAL, "%s  %s (%s%s)", side, run->path, run->kind,
-                about.failed ? "" : (const char *)about.data);
+    report_note(report, TABLE_NORMAL, "%s  %s (%s%s)", side, run->path, run->kind, bytes_text(&about));
     bytes_free(&about);
 }
 
@@ -82,8 +80,7 @@ static void add_summary(struct report *report, const struct diff *diff, unsigned
                         format_count(&same, diff_count_state(diff, kind, DIFF_SAME)));
     if (noisy)
         bytes_append_format(&text, ", %s changed within the noise", format_count(&noise, noisy));
-    bytes_append_u8(&text, 0);
-    report_heading(report, "%s: %s", what, text.failed ? "" : (const char *)text.data);
+    report_heading(report, "%s: %s", what, bytes_text(&text));
     bytes_free(&text);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "build_config.h"
 #include "cli/doctor.h"
 #include "present/format.h"
@@ -41,7 +42,7 @@ static void *open_recorder(char *path, size_t size)
     }
     if (slash)
         *slash = '\0';
-    for (size_t i = 0; slash && i < sizeof recorder_places / sizeof recorder_places[0]; i++) {
+    for (size_t i = 0; slash && i < COUNT_OF(recorder_places); i++) {
         snprintf(path, size, "%s%s", program, recorder_places[i]);
         void *library = access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
         if (library)
@@ -93,7 +94,7 @@ static const char *file_system_name(unsigned long type, bool *is_memory)
         {0xff534d42, "cifs"},  {0x65735546, "fuse"},  {0x01021997, "9p"},      {0x4d44, "vfat"},
     };
     *is_memory = type == 0x01021994 || type == 0x858458f6;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
         if (types[i].type == type)
             return types[i].name;
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "cli/view.h"
 #include "present/export/export.h"
 #include "present/format.h"
@@ -27,7 +28,7 @@ static const char *const what_choices[] = {"zones", "messages", "counters", "mem
 static const char *const unit_choices[] = {"ns", "us", NULL};
 
 #define FORMAT_UNSET UINT32_MAX
-#define FORMATS (sizeof format_choices / sizeof format_choices[0] - 1)
+#define FORMATS (COUNT_OF(format_choices) - 1)
 
 struct progress {
     uint64_t begin_ns, shown_ns;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "analyze/clockquality.h"
+#include "base/count_of.h"
 #include "cli/info_tables.h"
 #include "present/format.h"
 
@@ -58,7 +59,7 @@ static void add_counts(struct view *view, const struct trace_info *info)
     struct bytes text = {0};
     struct number_text number;
     report_number(&view->report, "zones", "zones", TABLE_INTEGER, info->zones);
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         report_number(&view->report, counts[i].key, NULL, TABLE_INTEGER, counts[i].value);
         if (counts[i].value)
             bytes_append_format(&text, "%s%s %.*s", text.length ? ", " : "",
@@ -66,8 +67,7 @@ static void add_counts(struct view *view, const struct trace_info *info)
                                 (int)strlen(counts[i].word) - (counts[i].value == 1), counts[i].word);
     }
     if (text.length && !report_is_json(&view->report)) {
-        bytes_append_u8(&text, 0);
-        report_text(&view->report, "others", "others", (const char *)text.data);
+        report_text(&view->report, "others", "others", bytes_text(&text));
     }
     bytes_free(&text);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/machine_files.h"
+#include "analyze/machine_files.h"
 #include "present/document.h"
 
 struct machine_options {
@@ -48,7 +48,6 @@ static void join_aliases(const struct machine *machine, struct bytes *out)
     bytes_clear(out);
     for (size_t i = 0; i < machine->alias_count; i++)
         bytes_append_format(out, "%s%s", i ? ", " : "", machine->aliases[i]);
-    bytes_append_u8(out, 0);
 }
 
 static void show_list(struct report *report, const struct machine_set *set)
@@ -66,7 +65,7 @@ static void show_list(struct report *report, const struct machine_set *set)
         table_set_real(&table, LIST_DRAM, machine->dram_gb_s);
         table_set_real(&table, LIST_HIFI2, machine->tflops_per_core[MACHINE_HIFI2] * machine->worker_cores);
         table_set_real(&table, LIST_LINK, machine->link_gb_s);
-        table_set_text(&table, LIST_ALIASES, aliases.failed ? "" : (const char *)aliases.data);
+        table_set_text(&table, LIST_ALIASES, bytes_text(&aliases));
         table_set_text(&table, LIST_FROM, machine->path);
     }
     report_table(report, "rows", &table);
@@ -81,7 +80,7 @@ static void show_one(struct report *report, const struct machine *machine)
     join_aliases(machine, &aliases);
     report_text(report, "name", "machine", machine->name);
     report_text(report, "title", "what", machine->title);
-    report_text(report, "aliases", "also", aliases.failed ? "" : (const char *)aliases.data);
+    report_text(report, "aliases", "also", bytes_text(&aliases));
     report_text(report, "file", "file", machine->path);
     table_init(&table, "figures", show_columns, SHOW_COLUMNS);
     for (size_t i = 0; i < machine->figure_count; i++) {

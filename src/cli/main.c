@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "cli/command/command.h"
 #include "opscope/opscope.h"
+#include "text/suggest.h"
 #include "trace/format.h"
 
 #define MOST_COMMANDS 64u

@@ -19,6 +19,7 @@
 #include "present/format.h"
 #include "present/document.h"
 #include "text/csv_write.h"
+#include "text/suggest.h"
 #include "text/utf8.h"
 
 #define WRITE_SIZE ((size_t)256 << 10)
@@ -311,10 +312,9 @@ static void add_notices(struct ops_output *o, struct report *report)
         bytes_clear(&shown);
         op_rows_append_notice(o->rows, op_rows_notice(o->rows, i), &text);
         if (report) {
-            bytes_append_u8(&text, 0);
-            report_note(report, TABLE_WARN, "%s", text.failed ? "" : (const char *)text.data);
+            report_note(report, TABLE_WARN, "%s", bytes_text(&text));
         } else {
-            utf8_append_visible(&shown, (const char *)text.data, text.length);
+            utf8_append_visible(&shown, bytes_text(&text), text.length);
             fprintf(stderr, "opscope ops: %.*s\n", shown.failed ? 0 : (int)shown.length,
                     (const char *)shown.data);
         }

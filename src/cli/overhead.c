@@ -19,6 +19,7 @@
 #include "present/format.h"
 #include "present/overhead/csv.h"
 #include "present/document.h"
+#include "text/values.h"
 
 #define DEFAULT_NAME "host_overhead_profiler_output.csv"
 #define MOST_WORDS 64u

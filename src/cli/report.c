@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/machine_files.h"
+#include "analyze/machine_files.h"
 #include "cli/ops_rows.h"
 #include "cli/report_load.h"
 #include "cli/report_view.h"

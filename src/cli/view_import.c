@@ -20,10 +20,9 @@ static void note_files(const char *file, int notes[2])
 {
     struct bytes partial = {0};
     bytes_append_format(&partial, "%s.partial", file);
-    bytes_append_u8(&partial, 0);
     notes[0] = leftover_note(file);
     if (!partial.failed)
-        notes[1] = leftover_note((const char *)partial.data);
+        notes[1] = leftover_note(bytes_text(&partial));
     bytes_free(&partial);
 }
 
@@ -33,27 +32,24 @@ int view_open_import(struct trace **trace, const char *path, struct error *err)
     struct bytes folder = {0}, file = {0};
     struct tt_import_counts counts;
     bytes_append_format(&folder, "%s/opscope-import-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    bytes_append_u8(&folder, 0);
     if (folder.failed)
         return error_set_errno(err, ENOMEM, "%s", path);
-    if (!mkdtemp((char *)folder.data)) {
+    if (!mkdtemp((char *)(uintptr_t)bytes_text(&folder))) {
         int code = errno;
         bytes_free(&folder);
         return error_set_errno(err, code, "%s: no temporary folder", path);
     }
-    bytes_append_format(&file, "%s/trace.opscope", (const char *)folder.data);
-    bytes_append_u8(&file, 0);
-    int notes[] = {leftover_note((const char *)folder.data), -1, -1};
+    bytes_append_format(&file, "%s/trace.opscope", bytes_text(&folder));
+    int notes[] = {leftover_note(bytes_text(&folder)), -1, -1};
     if (!file.failed)
-        note_files((const char *)file.data, notes + 1);
-    int result = file.failed
-                     ? error_set_errno(err, ENOMEM, "%s", path)
-                     : tt_import(path, (const char *)file.data, &(struct tt_options){0}, &counts, err);
+        note_files(bytes_text(&file), notes + 1);
+    int result = file.failed ? error_set_errno(err, ENOMEM, "%s", path)
+                             : tt_import(path, bytes_text(&file), &(struct tt_options){0}, &counts, err);
     if (result == 0)
-        result = trace_open(trace, (const char *)file.data, 0, err);
+        result = trace_open(trace, bytes_text(&file), 0, err);
     if (!file.failed)
-        unlink((const char *)file.data);
-    rmdir((const char *)folder.data);
+        unlink(bytes_text(&file));
+    rmdir(bytes_text(&folder));
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         leftover_forget(notes[i]);
     bytes_free(&file);

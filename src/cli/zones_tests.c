@@ -8,6 +8,7 @@
 
 #include "analyze/labels.h"
 #include "analyze/testlist.h"
+#include "base/count_of.h"
 #include "cli/zones_views.h"
 #include "present/format.h"
 #include "trace/cut.h"
@@ -56,7 +57,7 @@ static const struct outcome {
     {"xfailed", TABLE_NORMAL, "xfailed"},  {"xpassed", TABLE_WARN, "xpassed"},
     {"not ended", TABLE_BAD, "not_ended"},
 };
-#define OUTCOMES (sizeof outcomes / sizeof outcomes[0])
+#define OUTCOMES (COUNT_OF(outcomes))
 
 static const char *outcome_text(const struct test_list *list, const struct test_entry *entry)
 {

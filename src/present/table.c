@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/count_of.h"
 #include "present/format.h"
 #include "text/utf8.h"
 
@@ -252,7 +253,7 @@ const char *table_style_begin(unsigned style)
         [TABLE_NORMAL] = "",      [TABLE_GOOD] = "\033[32m", [TABLE_WARN] = "\033[33m",
         [TABLE_BAD] = "\033[31m", [TABLE_DIM] = "\033[2m",   [TABLE_BOLD] = "\033[1m",
     };
-    return style < sizeof begins / sizeof begins[0] ? begins[style] : "";
+    return style < COUNT_OF(begins) ? begins[style] : "";
 }
 
 static const char *integer_text(const struct table_column *column, uint64_t value, struct number_text *number)

@@ -2,6 +2,7 @@
 #include "text/csv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,12 +145,12 @@ static int fill(struct csv_reader *r, struct error *err)
     if (r->capacity - r->end < r->capacity / 2) {
         size_t larger = r->capacity * 2;
         if (r->end > CSV_ROW_BYTES_MAX)
-            return error_set(err, EFBIG, "%s:%llu: a row of more than %zu MiB", r->path,
-                             (unsigned long long)r->line, CSV_ROW_BYTES_MAX >> 20);
+            return error_set(err, EFBIG, "%s:%" PRIu64 ": a row of more than %zu MiB", r->path, r->line,
+                             CSV_ROW_BYTES_MAX >> 20);
         char *moved = realloc(r->buffer, larger + BLOCK);
         if (!moved)
-            return error_set(err, ENOMEM, "%s:%llu: no memory for a row of %zu bytes", r->path,
-                             (unsigned long long)r->line, r->end);
+            return error_set(err, ENOMEM, "%s:%" PRIu64 ": no memory for a row of %zu bytes", r->path,
+                             r->line, r->end);
         r->buffer = moved;
         r->capacity = larger;
     }
@@ -238,8 +239,8 @@ int csv_next(struct csv_reader *r, struct error *err)
             break;
         }
         case SCAN_NO_MEMORY:
-            return error_set(err, ENOMEM, "%s:%llu: no memory for %zu cells", r->path,
-                             (unsigned long long)r->line, r->cell_count);
+            return error_set(err, ENOMEM, "%s:%" PRIu64 ": no memory for %zu cells", r->path, r->line,
+                             r->cell_count);
         case SCAN_UNCLOSED:
             r->unclosed_line = r->line;
             r->start = r->end;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 /* One code point at text; 0 bytes when these are not UTF-8. */
 static size_t decode(const char *text, size_t length, uint32_t *code)
 {
@@ -44,7 +46,7 @@ static bool prints(uint32_t c)
     };
     if (c < 0x7f)
         return c >= 0x20;
-    for (size_t i = 0; i < sizeof not_printed / sizeof not_printed[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(not_printed); i++) {
         if (c >= not_printed[i].first && c <= not_printed[i].last)
             return false;
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 #include "trace/writer.h"
 
 struct cut_zone {
@@ -407,7 +408,7 @@ static int copy_rows(struct cutting *c, struct error *err)
                                      TRACE_BLOCK_OPS,    TRACE_BLOCK_RUNS,     TRACE_BLOCK_SAMPLES};
     struct trace_rows rows = {0};
     int result = 0;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
         struct trace_block_filter blocks = {
             .type = types[i], .since_ns = c->cut->since_ns, .until_ns = c->cut->until_ns};
         const struct trace_block *block;
@@ -478,9 +479,8 @@ static void remove_partial(const char *path)
 {
     struct bytes name = {0};
     bytes_append_format(&name, "%s.partial", path);
-    bytes_append_u8(&name, 0);
     if (!name.failed)
-        unlink((const char *)name.data);
+        unlink(bytes_text(&name));
     bytes_free(&name);
 }
 

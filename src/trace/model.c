@@ -2,7 +2,7 @@
 /* Words for the record model's enums. */
 #include "trace/model.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+#include "base/count_of.h"
 
 static const char *pick(const char *const *words, size_t count, uint32_t index)
 {

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
 #define MAX_ROWS_A_BLOCK 65536u
 #define MAX_PROCESSES_A_BLOCK 64u
 #define MAX_TRACKS_A_BLOCK 4096u
@@ -107,44 +105,6 @@ void definitions_new_segment(struct trace_writer *w)
     for (uint32_t i = 0; i < d->track_count; i++)
         if (d->tracks[i].sink && !d->tracks[i].sink->is_closed)
             definitions_need_track(w, i);
-}
-
-/* --- keys --- */
-
-static size_t key_slot(const struct key_map *map, uint64_t key)
-{
-    size_t at = (size_t)hash_mix(key, UINT64_C(0x9e3779b97f4a7c15)) & (map->slot_count - 1);
-    while (map->slots[at].id_plus_1 && map->slots[at].key != key)
-        at = (at + 1) & (map->slot_count - 1);
-    return at;
-}
-
-static uint32_t find_key(const struct key_map *map, uint64_t key)
-{
-    uint32_t id_plus_1 = map->slot_count ? map->slots[key_slot(map, key)].id_plus_1 : 0;
-    return id_plus_1 ? id_plus_1 - 1 : TRACE_NONE;
-}
-
-/* The newest definition with a key is the one that is found. */
-static bool put_key(struct key_map *map, uint64_t key, uint32_t id)
-{
-    if (map->count * 2 >= map->slot_count) {
-        struct key_map larger = {.slot_count = map->slot_count ? map->slot_count * 2 : 64,
-                                 .count = map->count};
-        larger.slots = calloc(larger.slot_count, sizeof *larger.slots);
-        if (!larger.slots)
-            return false;
-        for (size_t i = 0; i < map->slot_count; i++)
-            if (map->slots[i].id_plus_1)
-                larger.slots[key_slot(&larger, map->slots[i].key)] = map->slots[i];
-        free(map->slots);
-        *map = larger;
-    }
-    size_t at = key_slot(map, key);
-    map->count += map->slots[at].id_plus_1 == 0;
-    map->slots[at].key = key;
-    map->slots[at].id_plus_1 = id + 1;
-    return true;
 }
 
 /* --- defining --- */
@@ -247,7 +207,7 @@ uint32_t trace_writer_process(struct trace_writer *w, const struct trace_process
     d->processes[id].process.id = id;
     d->processes[id].process.command = keep_text(d, process->command, MAX_NAME_BYTES);
     d->processes[id].process.host = keep_text(d, process->host, MAX_NAME_BYTES);
-    if (!put_key(&d->process_keys, process->key, id))
+    if (!map_put(&d->process_keys, process->key, id))
         writer_fail(w, -ENOMEM, NULL);
     definitions_need_process(w, id);
     return id;
@@ -273,7 +233,7 @@ uint32_t trace_writer_track(struct trace_writer *w, const struct trace_track *tr
     if (kept->track.clock >= d->clock_count)
         kept->track.clock = TRACE_HOST_CLOCK;
     kept->segment = 0;
-    if (!put_key(&d->track_keys, track->key, id))
+    if (!map_put(&d->track_keys, track->key, id))
         writer_fail(w, -ENOMEM, NULL);
     definitions_need_track(w, id);
     return id;
@@ -338,12 +298,12 @@ uint32_t trace_writer_description(struct trace_writer *w, const struct trace_par
 
 uint32_t trace_writer_find_process(const struct trace_writer *w, uint64_t key)
 {
-    return find_key(&w->definitions.process_keys, key);
+    return map_get(&w->definitions.process_keys, key);
 }
 
 uint32_t trace_writer_find_track(const struct trace_writer *w, uint64_t key)
 {
-    return find_key(&w->definitions.track_keys, key);
+    return map_get(&w->definitions.track_keys, key);
 }
 
 const struct trace_process *trace_writer_get_process(const struct trace_writer *w, uint32_t id)
@@ -643,8 +603,8 @@ void definitions_free(struct writer_definitions *d)
     free(d->clocks);
     free(d->points);
     free(d->description_segment);
-    free(d->process_keys.slots);
-    free(d->track_keys.slots);
+    map_free(&d->process_keys);
+    map_free(&d->track_keys);
     free(d->new_names.ids);
     free(d->new_processes.ids);
     free(d->new_tracks.ids);

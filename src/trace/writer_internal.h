@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "trace/block.h"
 #include "trace/format.h"
 #include "trace/lod.h"
@@ -66,14 +67,6 @@ struct writer_clock {
     uint32_t segment;
 };
 
-struct key_map { /* from the keys of processes or tracks to their ids; open addressing, at most half full */
-    struct {
-        uint64_t key;
-        uint32_t id_plus_1; /* 0 = empty */
-    } * slots;
-    size_t slot_count, count;
-};
-
 struct writer_definitions {
     struct intern texts; /* strings of processes, tracks, clocks */
     struct intern name_keys;
@@ -81,7 +74,8 @@ struct writer_definitions {
     size_t name_capacity;
     struct writer_process *processes;
     size_t process_count, process_capacity;
-    struct key_map process_keys, track_keys;
+    /* From the keys of processes and tracks to their ids; of several with one key, the newest. */
+    struct map process_keys, track_keys;
     struct writer_track *tracks;
     size_t track_count, track_capacity;
     struct writer_clock *clocks;

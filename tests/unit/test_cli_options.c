@@ -12,6 +12,8 @@
 
 #include "base/bytes.h"
 #include "cli/command/command.h"
+#include "text/suggest.h"
+#include "text/values.h"
 
 struct options {
     bool fast, json;

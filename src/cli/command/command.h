@@ -196,19 +196,12 @@ extern const struct option_table filter_option_table;        /* fields of struct
 extern const struct option_table output_option_table;        /* fields of struct output_options */
 extern const struct option_table export_output_option_table; /* --output alone, same struct */
 
-/* --- values, also usable by themselves; 0 or -EINVAL with what was expected in err --- */
-int value_parse_number(const char *text, uint64_t *out, struct error *err);
-int value_parse_size(const char *text, uint64_t *bytes, struct error *err);
-int value_parse_duration(const char *text, uint64_t *ns, struct error *err);
-int value_parse_percent(const char *text, double *percent, struct error *err);
-int value_parse_time(const char *text, struct trace_time *time, struct error *err);
-
 /* --- all commands --- */
 const struct command *command_at(size_t i); /* in the order of `opscope --help`; NULL past the end */
 const struct command *command_find(const char *name);
 
-/* The nearest of a list of words to a mistyped one, or NULL when none is near. */
-const char *suggest_word(const char *typed, const char *const *words, size_t count);
+/* A duration since the start of the trace, or 50%; -EINVAL with what was expected in err. */
+int value_parse_time(const char *text, struct trace_time *time, struct error *err);
 
 /* --- documents made from the tables --- */
 struct bytes;

@@ -2,6 +2,7 @@
 /* The list of sub-commands, in the order of `opscope --help`. A new command is one file and one line here. */
 #include <string.h>
 
+#include "base/count_of.h"
 #include "cli/command/command.h"
 
 extern const struct command command_run;
@@ -34,7 +35,7 @@ static const struct command *const all_commands[] = {
 
 const struct command *command_at(size_t i)
 {
-    return i < sizeof all_commands / sizeof all_commands[0] ? all_commands[i] : NULL;
+    return i < COUNT_OF(all_commands) ? all_commands[i] : NULL;
 }
 
 const struct command *command_find(const char *name)

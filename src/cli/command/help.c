@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 #include "cli/command/command.h"
 #include "cli/command/help.h"
 
@@ -206,7 +207,7 @@ void program_help_text(unsigned width, bool is_coloured, struct bytes *out)
     bytes_append_text(out, "Usage: opscope COMMAND [options] [arguments]\n"
                            "       opscope --version | --help\n\n");
     wrap(out, PROGRAM_SUMMARY, strlen(PROGRAM_SUMMARY), 0, 0, width);
-    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+    for (size_t g = 0; g < COUNT_OF(groups); g++) {
         heading(out, groups[g], is_coloured);
         const struct command *command;
         for (size_t i = 0; (command = command_at(i)); i++) {

@@ -4,12 +4,15 @@
  * with two differences: no abbreviated names, which break scripts when an option is added, and no global
  * state. What is wrong is said in one sentence with the nearest right word. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/count_of.h"
 #include "cli/command/command.h"
+#include "text/suggest.h"
+#include "text/values.h"
 #include "trace/format.h"
 
 #define MOST_OPTIONS 96u
@@ -82,6 +85,20 @@ static int set_choice(const struct command_option *option, const char *value, un
     return error_set(err, EINVAL, "'%.60s' is not one of %s", value, list);
 }
 
+int value_parse_time(const char *text, struct trace_time *time, struct error *err)
+{
+    size_t length = strlen(text);
+    if (length > 0 && text[length - 1] == '%') {
+        time->kind = TRACE_TIME_PERCENT;
+        return value_parse_percent(text, &time->percent, err);
+    }
+    time->kind = TRACE_TIME_NS;
+    if (value_parse_duration(text, &time->ns, NULL) != 0)
+        return error_set(err, EINVAL, "'%s' is not a time since the start; write it as 1.5s, 200ms or 50%%",
+                         text);
+    return 0;
+}
+
 static int set_number(const struct command_option *option, const char *value, uint64_t *field,
                       struct error *err)
 {
@@ -91,10 +108,9 @@ static int set_number(const struct command_option *option, const char *value, ui
         return result;
     if ((option->min || option->max) && (number < option->min || (option->max && number > option->max))) {
         if (option->max)
-            return error_set(err, EINVAL, "%s is out of range; it goes from %llu to %llu", value,
-                             (unsigned long long)option->min, (unsigned long long)option->max);
-        return error_set(err, EINVAL, "%s is too small; the least is %llu", value,
-                         (unsigned long long)option->min);
+            return error_set(err, EINVAL, "%s is out of range; it goes from %" PRIu64 " to %" PRIu64, value,
+                             option->min, option->max);
+        return error_set(err, EINVAL, "%s is too small; the least is %" PRIu64, value, option->min);
     }
     *field = number;
     return 0;

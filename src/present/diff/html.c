@@ -121,12 +121,11 @@ static void append_list(const struct stack_part *slices, size_t count, double to
         struct number_text a, b;
         struct bytes name = {0};
         utf8_append_shortened(&name, slices[i].name, strlen(slices[i].name), 44, "\xe2\x80\xa6");
-        bytes_append_u8(&name, 0);
         bytes_append_format(out,
                             "<text x=\"330\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\" "
                             "fill=\"currentColor\">",
                             y + 16);
-        html_append_text(out, name.failed ? "" : (const char *)name.data);
+        html_append_text(out, bytes_text(&name));
         bytes_free(&name);
         bytes_append_text(out, "</text>\n");
         for (int side = 0; side < DIFF_SIDES; side++) {
@@ -237,9 +236,8 @@ static void append_notes(const char *notes, struct bytes *page)
         size_t length = strcspn(notes, "\n");
         struct bytes line = {0};
         bytes_append(&line, notes, length);
-        bytes_append_u8(&line, 0);
         bytes_append_text(page, "<li>");
-        html_append_text(page, line.failed ? "" : (const char *)line.data);
+        html_append_text(page, bytes_text(&line));
         bytes_append_text(page, "</li>\n");
         bytes_free(&line);
         notes += length + (notes[length] == '\n');

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/intern.h"
 #include "present/export/events.h"
 #include "text/json_write.h"
@@ -247,9 +248,8 @@ static void describe_track(struct chrome *chrome, uint32_t id)
                    *program = export_process_label(job, track->process);
         bytes_clear(&chrome->scratch);
         bytes_append_format(&chrome->scratch, "%s (%s)", device, program);
-        bytes_append_u8(&chrome->scratch, 0);
         name_row(chrome, "process_name", pid, 0,
-                 chrome->scratch.failed ? device : (const char *)chrome->scratch.data);
+                 chrome->scratch.failed ? device : bytes_text(&chrome->scratch));
         sort_row(chrome, "process_sort_index", pid, 0, job->process_count + root);
     }
     name_row(chrome, "thread_name", pid, tid, label);
@@ -281,9 +281,7 @@ static size_t find_row(struct chrome *chrome, enum row_kind kind, uint32_t track
         bytes_append_format(&chrome->scratch, "%s%s", export_track_label(job, track), words[kind]);
         if (lane)
             bytes_append_format(&chrome->scratch, " (%u)", lane + 1);
-        bytes_append_u8(&chrome->scratch, 0);
-        name_row(chrome, "thread_name", pid, tid,
-                 chrome->scratch.failed ? "" : (const char *)chrome->scratch.data);
+        name_row(chrome, "thread_name", pid, tid, bytes_text(&chrome->scratch));
         sort_row(chrome, "thread_sort_index", pid, tid, track);
     }
     return row;
@@ -469,9 +467,7 @@ static int put_memory(void *context, uint32_t process, const char *pool, uint64_
     struct chrome *chrome = context;
     bytes_clear(&chrome->scratch);
     bytes_append_format(&chrome->scratch, pool[0] ? "memory: %s" : "memory%s", pool);
-    bytes_append_u8(&chrome->scratch, 0);
-    begin_counter(chrome, process, chrome->scratch.failed ? "memory" : (const char *)chrome->scratch.data,
-                  ns);
+    begin_counter(chrome, process, bytes_text(&chrome->scratch), ns);
     text(chrome, ",\"args\":{\"bytes\":");
     number(chrome, in_use_bytes);
     text(chrome, "}}");
@@ -545,8 +541,7 @@ static int put_run(void *context, const struct trace_run *run, const struct expo
         const struct trace_run_part *figure = &run->parts[i];
         bytes_clear(&chrome->scratch);
         export_append_figure_key(chrome->job, figure, &chrome->scratch);
-        bytes_append_u8(&chrome->scratch, 0);
-        const char *key = chrome->scratch.failed ? "" : (const char *)chrome->scratch.data;
+        const char *key = bytes_text(&chrome->scratch);
         if (!trace_figure_is_real(figure->kind) && figure->kind != TRACE_FIGURE_TEXT) {
             put_unsigned(chrome, key, figure->whole);
             continue;
@@ -600,7 +595,7 @@ static void put_head(struct chrome *chrome)
     const struct trace_info *info = chrome->job->info;
     text(chrome, "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{");
     const char *pairs[][2] = {{"program", info->program}, {"command", info->command}, {"host", info->host}};
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(pairs); i++)
         put_text(chrome, pairs[i][0], pairs[i][1] ? pairs[i][1] : "", pairs[i][1] ? strlen(pairs[i][1]) : 0);
     put_unsigned(chrome, "start_ns", info->start_ns);
     put_unsigned(chrome, "lost_zones", info->lost_zones);

@@ -2,15 +2,16 @@
 /* Collapsed stacks for flame graphs: "program (pid);thread;outer;inner 1234", one line for each stack, with the
  * self time of all its occurrences, sorted frame by frame, so that two exports can be compared.
  *
- * Stacks are nodes of a tree in a hash table: memory grows with the number of different stacks, not of zones.
+ * Stacks are nodes of a tree, found by their parent and frame: memory grows with the number of different stacks, not
+ * of zones.
  * A window cuts zones at its borders. Zones that the filter leaves out are left out of the stacks: their time
  * is self time of what encloses them. ';' in a name becomes ':' and a line break a blank, since the format has
  * no escape. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "present/export/order.h"
 #include "text/utf8.h"
 
@@ -40,8 +41,7 @@ struct collapsed {
     size_t name_count;
     struct node *nodes;
     size_t node_count, node_capacity;
-    uint32_t *table; /* node + 1, by hash of (parent, frame) */
-    size_t table_size;
+    struct map children; /* from parent and frame to the node */
     struct track_paths *tracks;
     struct bytes scratch;
 };
@@ -71,47 +71,19 @@ static uint32_t name_frame(struct collapsed *c, uint32_t name)
     return c->name_frames[at] - 1;
 }
 
-static size_t slot_of(const struct collapsed *c, uint32_t parent, uint32_t frame)
-{
-    return (size_t)hash_mix((uint64_t)parent << 32 | frame, UINT64_C(0x9e3779b97f4a7c15)) &
-           (c->table_size - 1);
-}
-
-static bool grow_table(struct collapsed *c)
-{
-    size_t size = c->table_size ? 2 * c->table_size : 1024;
-    uint32_t *table = calloc(size, sizeof *table);
-    if (!table)
-        return false;
-    free(c->table);
-    c->table = table;
-    c->table_size = size;
-    for (uint32_t n = 0; n < c->node_count; n++) {
-        size_t i = slot_of(c, c->nodes[n].parent, c->nodes[n].frame);
-        while (table[i])
-            i = (i + 1) & (size - 1);
-        table[i] = n + 1;
-    }
-    return true;
-}
-
 /* The node of a frame below another, made when it is new; NO_NODE: no memory. */
 static uint32_t child_node(struct collapsed *c, uint32_t parent, uint32_t frame)
 {
-    if (frame == INTERN_NONE || (2 * c->node_count >= c->table_size && !grow_table(c)))
-        return NO_NODE;
-    size_t i = slot_of(c, parent, frame);
-    for (; c->table[i]; i = (i + 1) & (c->table_size - 1)) {
-        const struct node *node = &c->nodes[c->table[i] - 1];
-        if (node->parent == parent && node->frame == frame)
-            return c->table[i] - 1;
-    }
-    if (c->node_count >= NO_NODE - 1 ||
-        !array_reserve(&c->nodes, &c->node_capacity, c->node_count + 1, sizeof *c->nodes))
+    uint64_t key = (uint64_t)parent << 32 | frame;
+    uint32_t node = map_get(&c->children, key);
+    if (node != MAP_NONE)
+        return node;
+    if (frame == INTERN_NONE || c->node_count >= NO_NODE - 1 ||
+        !array_reserve(&c->nodes, &c->node_capacity, c->node_count + 1, sizeof *c->nodes) ||
+        !map_put(&c->children, key, (uint32_t)c->node_count))
         return NO_NODE;
     c->nodes[c->node_count] = (struct node){.parent = parent, .frame = frame};
-    c->table[i] = (uint32_t)++c->node_count;
-    return c->table[i] - 1;
+    return (uint32_t)c->node_count++;
 }
 
 /* "program (pid)" and below it the thread. */
@@ -124,8 +96,7 @@ static uint32_t thread_node(struct collapsed *c, uint32_t track)
     bytes_append_text(&label, export_process_label(job, process_id));
     if (process)
         bytes_append_format(&label, " (%lld)", (long long)process->pid);
-    bytes_append_u8(&label, 0);
-    uint32_t frame = label.failed ? INTERN_NONE : clean_frame(c, (const char *)label.data);
+    uint32_t frame = label.failed ? INTERN_NONE : clean_frame(c, bytes_text(&label));
     bytes_free(&label);
     uint32_t node = child_node(c, NO_NODE, frame);
     return node == NO_NODE ? NO_NODE : child_node(c, node, clean_frame(c, export_track_label(job, track)));
@@ -280,7 +251,7 @@ static void free_collapsed(struct collapsed *c)
     }
     free(c->tracks);
     free(c->nodes);
-    free(c->table);
+    map_free(&c->children);
     free(c->name_frames);
     intern_free(&c->frames);
     bytes_free(&c->scratch);

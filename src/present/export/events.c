@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/count_of.h"
 
 bool export_lanes_open(struct export_lanes *lanes, size_t row_count)
 {
@@ -241,7 +242,7 @@ const char *export_extra_name(struct export_extra_names *names, uint32_t kind)
                  {TRACE_EXTRA_VALUE, "value"},
                  {TRACE_EXTRA_CALL, "call"},
                  {TRACE_EXTRA_COLOUR, "colour"}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (known[i].kind != kind)
             continue;
         if (++names->counts[i] == 1)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/hash.h"
 #include "base/intern.h"
 #include "present/export/events.h"
@@ -201,8 +202,7 @@ static void annotate_figure(struct perfetto *perfetto, const struct trace_run_pa
 {
     bytes_clear(&perfetto->figure);
     export_append_figure_key(perfetto->job, figure, &perfetto->figure);
-    bytes_append_u8(&perfetto->figure, 0);
-    const char *key = perfetto->figure.failed ? "" : (const char *)perfetto->figure.data;
+    const char *key = bytes_text(&perfetto->figure);
     if (figure->kind == TRACE_FIGURE_TEXT) {
         const char *text = trace_get_name(perfetto->job->trace, (uint32_t)figure->whole)->name;
         annotate_text(perfetto, key, text, strlen(text));
@@ -593,7 +593,7 @@ static uint64_t recording_hash(const struct export_job *job)
     const struct trace_info *info = job->info;
     uint64_t hash = hash_mix(info->start_ns ^ UINT64_C(0x6f7073636f7065), info->end_ns + 1);
     const char *texts[] = {info->host, info->command};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
         hash = texts[i] ? hash_bytes(texts[i], strlen(texts[i]), hash) : hash;
     for (uint32_t i = 0; i < job->process_count && i < 16; i++)
         hash = hash_mix(hash ^ (uint64_t)trace_get_process(job->trace, i)->pid, UINT64_C(0x9e3779b97f4a7c15));
@@ -621,7 +621,7 @@ static void free_perfetto(struct perfetto *perfetto)
 {
     struct bytes *buffers[] = {&perfetto->figure, &perfetto->key,   &perfetto->packet,   &perfetto->event,
                                &perfetto->inner,  &perfetto->entry, &perfetto->interned, &perfetto->text};
-    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(buffers); i++)
         bytes_free(buffers[i]);
     free(perfetto->is_native);
     free(perfetto->is_native_thread);

@@ -4,6 +4,7 @@
  *
  * The events of one profile must stand together, while the trace has the threads interleaved: they are kept in
  * a temporary file (struct export_sheaf) that is as large as the output, and copied from there. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static void put_head(struct speedscope *s)
     struct bytes *out = &job->out, title = {0};
     bytes_append_text(&title, job->options->title ? job->options->title : "opscope");
     if (job->counts->lost_zones)
-        bytes_append_format(&title, " (%llu zones lost)", (unsigned long long)job->counts->lost_zones);
+        bytes_append_format(&title, " (%" PRIu64 " zones lost)", job->counts->lost_zones);
     bytes_append_text(out,
                       "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":");
     json_append_string(out, "opscope " OPSCOPE_VERSION, strlen("opscope " OPSCOPE_VERSION));

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
+
 #define SHEAF_CHUNK_BYTES ((size_t)4096) /* of each text in memory: 10,000 threads take 40 MB */
 
 static int open_in(const char *folder)
@@ -33,7 +35,7 @@ int export_temporary_file(struct error *err)
     const char *chosen = getenv("TMPDIR");
     const char *folders[] = {chosen && *chosen ? chosen : "/var/tmp", "/var/tmp", "/tmp"};
     int code = 0;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
         int file = open_in(folders[i]);
         if (file >= 0)
             return file;

@@ -46,11 +46,10 @@ static void append_parts(struct bytes *out, const struct overhead_op *op)
     qsort(parts, op->native_count, sizeof *parts, compare_self);
     for (size_t i = 0; i < op->native_count; i++)
         bytes_append_format(&text, "%s%s %.1f ns", i ? "; " : "", parts[i].zone, parts[i].self_ns);
-    bytes_append_u8(&text, 0);
     if (text.failed)
         out->failed = true;
     else
-        csv_append_exact_text(out, (const char *)text.data);
+        csv_append_exact_text(out, bytes_text(&text));
     bytes_free(&text);
     free(parts);
 }

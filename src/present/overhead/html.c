@@ -25,8 +25,7 @@ static void append_short(struct bytes *out, const char *text, size_t columns)
 {
     struct bytes shortened = {0};
     utf8_append_shortened(&shortened, text, strlen(text), columns, "\xe2\x80\xa6");
-    bytes_append_u8(&shortened, 0);
-    html_append_text(out, shortened.failed ? "" : (const char *)shortened.data);
+    html_append_text(out, bytes_text(&shortened));
     bytes_free(&shortened);
 }
 

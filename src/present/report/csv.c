@@ -67,8 +67,7 @@ static void append_row(const struct perf *perf, const struct perf_row *row, stru
     struct bytes model = {0};
     if (row->kind == PERF_DEVICE_OP)
         perf_append_model(row, &model);
-    bytes_append_u8(&model, 0);
-    append_text(out, model.failed ? "" : (const char *)model.data);
+    append_text(out, bytes_text(&model));
     bytes_free(&model);
 }
 
@@ -76,8 +75,7 @@ static void append_advice(const struct perf *perf, size_t i, struct bytes *out)
 {
     struct bytes text = {0};
     perf_append_row_advice(perf, i, &text);
-    bytes_append_u8(&text, 0);
-    append_text(out, text.failed ? "" : (const char *)text.data);
+    append_text(out, bytes_text(&text));
     bytes_free(&text);
 }
 

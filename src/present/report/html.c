@@ -19,8 +19,7 @@ static void append_fact(struct bytes *out, const char *title, double value, int 
         return;
     perf_append_grouped(&text, value, decimals);
     bytes_append_format(&text, "%s%s", *unit ? " " : "", unit);
-    bytes_append_u8(&text, 0);
-    html_append_fact(out, title, text.failed ? "?" : (const char *)text.data);
+    html_append_fact(out, title, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -146,7 +145,6 @@ static void append_basis(const struct perf *perf, struct bytes *page)
 {
     struct bytes text = {0};
     perf_append_window(perf, &text);
-    bytes_append_u8(&text, 0);
     bytes_append_text(page, "<p class=\"dim\">");
     if (perf->has_machine) {
         bytes_append_text(page, "measured against ");
@@ -159,16 +157,15 @@ static void append_basis(const struct perf *perf, struct bytes *page)
     }
     if (text.length > 1 && !text.failed) {
         bytes_append_text(page, "<br>");
-        html_append_text(page, (const char *)text.data);
+        html_append_text(page, bytes_text(&text));
         bytes_append_text(page, " (--ignore-signposts takes all)");
     }
     bytes_append_text(page, "</p>\n");
     bytes_clear(&text);
     perf_append_gap_verdict(perf, &text);
-    bytes_append_u8(&text, 0);
     if (text.length > 1 && !text.failed) {
         bytes_append_text(page, "<p class=\"bad\">");
-        html_append_text(page, (const char *)text.data);
+        html_append_text(page, bytes_text(&text));
         bytes_append_text(page, "</p>\n");
     }
     page->failed |= text.failed;

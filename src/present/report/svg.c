@@ -102,8 +102,7 @@ static void append_list(const struct perf *perf, double top, size_t rows, struct
         const char *key = perf_text(perf, group->key);
         struct bytes shortened = {0};
         utf8_append_shortened(&shortened, key, strlen(key), 58, "\xe2\x80\xa6");
-        bytes_append_u8(&shortened, 0);
-        html_append_text(out, shortened.failed ? "" : (const char *)shortened.data);
+        html_append_text(out, bytes_text(&shortened));
         bytes_free(&shortened);
         if (group->device != PERF_NO_NUMBER)
             bytes_append_format(out, " (device %d)", group->device);

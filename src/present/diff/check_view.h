@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The results of `opscope check`: table, JSON, CSV, JUnit. */
-#ifndef OPSCOPE_CLI_CHECK_VIEW_H
-#define OPSCOPE_CLI_CHECK_VIEW_H
+#ifndef OPSCOPE_PRESENT_DIFF_CHECK_VIEW_H
+#define OPSCOPE_PRESENT_DIFF_CHECK_VIEW_H
 
 #include "analyze/diff/check.h"
 #include "present/output.h"

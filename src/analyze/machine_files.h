@@ -3,8 +3,8 @@
  *
  * Later ones replace earlier ones of the same name: built in, $XDG_CONFIG_HOME/opscope/machines (or
  * ~/.config/...), $OPSCOPE_MACHINES, the file that was named. docs/roofline.md describes the format. */
-#ifndef OPSCOPE_CLI_MACHINE_FILES_H
-#define OPSCOPE_CLI_MACHINE_FILES_H
+#ifndef OPSCOPE_ANALYZE_MACHINE_FILES_H
+#define OPSCOPE_ANALYZE_MACHINE_FILES_H
 
 #include "analyze/machine.h"
 #include "base/error.h"

@@ -13,8 +13,8 @@
  *     optional = true                        need not be there
  *
  * Everything else in [check] is an error with its place: a limit with a typing error must not pass for one. */
-#ifndef OPSCOPE_CLI_CHECK_CONFIG_H
-#define OPSCOPE_CLI_CHECK_CONFIG_H
+#ifndef OPSCOPE_ANALYZE_DIFF_CHECK_CONFIG_H
+#define OPSCOPE_ANALYZE_DIFF_CHECK_CONFIG_H
 
 #include "analyze/diff/check.h"
 #include "base/text_list.h"

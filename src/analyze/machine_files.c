@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/machine_files.h"
+#include "analyze/machine_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,9 +47,8 @@ static int take_figure(struct machine *machine, const char *path, const struct j
     take_text(json, node, "unit", figure.unit, sizeof figure.unit);
     take_text(json, node, "source", figure.source, sizeof figure.source);
     if (!machine_take(machine, figure.key, figure.value))
-        return error_set(err, EINVAL,
-                         "%s: there is no figure '%s' (opscope machine show wormhole lists them)", path,
-                         figure.key);
+        return error_set(err, EINVAL, "%s: there is no figure '%s' (opscope machine show NAME lists them)",
+                         path, figure.key);
     if (machine->figure_count < MACHINE_FIGURES)
         machine->figures[machine->figure_count++] = figure;
     return 0;

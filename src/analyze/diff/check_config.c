@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/check_config.h"
+#include "analyze/diff/check_config.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "cli/command/command.h"
+#include "base/count_of.h"
+#include "text/suggest.h"
+#include "text/values.h"
 
 #define CONFIG_NAME "opscope.toml"
 
@@ -112,7 +114,7 @@ static int unknown_key(const struct check_config *config, const struct toml_node
 static const char *const budget_keys[] = {"zone",      "op",          "metric",  "max",
                                           "max-mean",  "max-median",  "max-p99", "max-total",
                                           "max-count", "max-regress", "optional"};
-#define BUDGET_KEYS (sizeof budget_keys / sizeof budget_keys[0])
+#define BUDGET_KEYS (COUNT_OF(budget_keys))
 
 static int take_subject(const struct check_config *config, const struct toml_node *node,
                         struct check_rule *rule, struct error *err)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of options: numbers, sizes, durations, percentages, points in time. Decimal fractions are read
- * exactly (digits, not doubles), so that 1.5s is 1500000000 ns and not nearly so. */
+/* Decimal fractions are read exactly (digits, not doubles), so that 1.5s is 1500000000 ns and not nearly so. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "cli/command/command.h"
+#include "base/count_of.h"
+#include "text/values.h"
 
 struct unit {
     const char *name;
@@ -90,14 +91,14 @@ int value_parse_number(const char *text, uint64_t *out, struct error *err)
 
 int value_parse_size(const char *text, uint64_t *bytes, struct error *err)
 {
-    if (parse_with_unit(text, size_units, sizeof size_units / sizeof size_units[0], bytes) != 0)
+    if (parse_with_unit(text, size_units, COUNT_OF(size_units), bytes) != 0)
         return error_set(err, EINVAL, "'%s' is not a size; write it as 4096, 64K, 32M or 1.5G", text);
     return 0;
 }
 
 int value_parse_duration(const char *text, uint64_t *ns, struct error *err)
 {
-    if (parse_with_unit(text, duration_units, sizeof duration_units / sizeof duration_units[0], ns) != 0)
+    if (parse_with_unit(text, duration_units, COUNT_OF(duration_units), ns) != 0)
         return error_set(err, EINVAL,
                          "'%s' is not a duration; write it as 2 (seconds), 1.5s, 200ms, 10us or 3min", text);
     return 0;
@@ -114,18 +115,4 @@ int value_parse_percent(const char *text, double *percent, struct error *err)
         return 0;
     }
     return error_set(err, EINVAL, "'%s' is not a percentage between 0 and 100", text);
-}
-
-int value_parse_time(const char *text, struct trace_time *time, struct error *err)
-{
-    size_t length = strlen(text);
-    if (length > 0 && text[length - 1] == '%') {
-        time->kind = TRACE_TIME_PERCENT;
-        return value_parse_percent(text, &time->percent, err);
-    }
-    time->kind = TRACE_TIME_NS;
-    if (value_parse_duration(text, &time->ns, NULL) != 0)
-        return error_set(err, EINVAL, "'%s' is not a time since the start; write it as 1.5s, 200ms or 50%%",
-                         text);
-    return 0;
 }

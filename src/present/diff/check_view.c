@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/check_view.h"
+#include "present/diff/check_view.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,8 +25,7 @@ static const char *subject_text(const struct check_rule *rule, struct bytes *tex
     bytes_append_text(text, check_subject_text(rule->subject));
     if (rule->name)
         bytes_append_format(text, " %s", rule->name);
-    bytes_append_u8(text, 0);
-    return text->failed ? "" : (const char *)text->data;
+    return bytes_text(text);
 }
 
 static const char *value_text(const struct check_rule *rule, double value, struct number_text *out)
@@ -173,7 +172,6 @@ static void add_case(struct junit *junit, const struct check_result *result, con
     struct bytes name = {0}, message = {0};
     bytes_append_format(&name, "%s %s ", subject_text(rule, scratch), check_figure_text(rule->figure));
     bytes_append_text(&name, limit_text(rule, &limit));
-    bytes_append_u8(&name, 0);
     if (!isnan(result->before))
         bytes_append_format(&message, "baseline %s, ", value_text(rule, result->before, &before));
     if (!isnan(result->now))
@@ -182,19 +180,17 @@ static void add_case(struct junit *junit, const struct check_result *result, con
         bytes_append_format(&message, " (%s)", diff_format_percent(&change, result->change_percent));
     bytes_append_format(&message, "%slimit %s%s%s", message.length ? ", " : "", limit.text,
                         result->remark[0] ? "; " : "", result->remark);
-    bytes_append_u8(&message, 0);
     bool is_usable = !name.failed && !message.failed;
     bool is_failed = result->verdict == CHECK_FAILED, is_regress = rule->figure == CHECK_REGRESS;
-    junit_add(junit, &(struct junit_case){.class_name = "opscope.check",
-                                          .name = is_usable ? (const char *)name.data : "",
-                                          .result = results[result->verdict],
-                                          .message = is_usable && results[result->verdict] != JUNIT_PASSED
-                                                         ? (const char *)message.data
-                                                         : NULL,
-                                          .detail = is_failed && is_regress && *causes ? causes : NULL,
-                                          .output = is_usable && results[result->verdict] == JUNIT_PASSED
-                                                        ? (const char *)message.data
-                                                        : NULL});
+    junit_add(
+        junit,
+        &(struct junit_case){
+            .class_name = "opscope.check",
+            .name = is_usable ? bytes_text(&name) : "",
+            .result = results[result->verdict],
+            .message = is_usable && results[result->verdict] != JUNIT_PASSED ? bytes_text(&message) : NULL,
+            .detail = is_failed && is_regress && *causes ? causes : NULL,
+            .output = is_usable && results[result->verdict] == JUNIT_PASSED ? bytes_text(&message) : NULL});
     bytes_free(&name);
     bytes_free(&message);
 }
@@ -267,8 +263,7 @@ int check_show(struct check_view *view, struct error *err)
     }
     if (is_regress)
         append_causes(view->diff, &causes);
-    bytes_append_u8(&causes, 0);
-    const char *causes_text = causes.failed ? "" : (const char *)causes.data;
+    const char *causes_text = bytes_text(&causes);
     if (view->junit)
         status = write_junit(view, causes_text, err);
     if (!status)

@@ -3,7 +3,7 @@
  * with what was typed counts as one edit away, so that --proc finds --process. */
 #include <string.h>
 
-#include "cli/command/command.h"
+#include "text/suggest.h"
 
 #define LONGEST_WORD 40u
 
