@@ -116,6 +116,8 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
     if (!true_slope)
         return true; /* pairs that no clock of ours has made */
     struct clock_piece *last = &map->pieces[map->piece_count - 1];
+    if (sample->ticks <= last->ticks)
+        return true; /* samples in between went back: pieces never do */
     if (map->recent_count == 1 && map->piece_count == 1 && last->multiplier == 0) {
         last->multiplier = true_slope; /* the second sample of all: the first piece gets its slope */
         return true;
