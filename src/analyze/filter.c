@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/labels.h"
+#include "analyze/sourcefiles.h"
 
 #define LISTED_CANDIDATES 5u
 
@@ -133,6 +134,148 @@ bool trace_filter_text_matches(const struct trace_filter *filter, const char *te
     return false;
 }
 
+/* --- names, by themselves and by where they are in the source --- */
+
+/* Does the name of a zone pass one kind of text? True when none was given. */
+static bool matches_any(const struct text_list *texts, const struct trace_name *name,
+                        bool (*matches)(const struct trace_name *name, const char *text))
+{
+    for (size_t k = 0; k < texts->count; k++) {
+        if (matches(name, texts->items[k]))
+            return true;
+    }
+    return texts->count == 0;
+}
+
+static bool file_matches(const struct trace_name *name, const char *pattern)
+{
+    return source_file_matches(name->file, pattern);
+}
+
+/* Each text must have something that it matches. */
+static int check_found(const struct trace *trace, const struct text_list *texts, const char *what,
+                       bool (*matches)(const struct trace_name *name, const char *text), struct error *err)
+{
+    for (size_t k = 0; k < texts->count; k++) {
+        bool is_found = false;
+        for (size_t i = 0; i < trace_name_count(trace) && !is_found; i++)
+            is_found = matches(trace_get_name(trace, (uint32_t)i), texts->items[k]);
+        if (!is_found)
+            return error_set(err, EINVAL, "no zone is in a %s that matches '%.60s'", what, texts->items[k]);
+    }
+    return 0;
+}
+
+static int resolve_names(struct trace_filter *filter, const struct trace *trace,
+                         const struct trace_filter_options *options, struct error *err)
+{
+    bool is_mine_found = !options->mine;
+    int result = check_found(trace, &options->files, "file", file_matches, err);
+    if (result == 0)
+        result = check_found(trace, &options->modules, "module", source_is_in_module, err);
+    for (size_t i = 0; result == 0 && i < filter->name_count; i++) {
+        const struct trace_name *name = trace_get_name(trace, (uint32_t)i);
+        bool is_mine = !options->mine || source_is_mine(name->file, options->folder);
+        is_mine_found |= is_mine;
+        filter->name_wanted[i] = is_mine && trace_filter_text_matches(filter, name->name) &&
+                                 matches_any(&options->files, name, file_matches) &&
+                                 matches_any(&options->modules, name, source_is_in_module);
+    }
+    if (result == 0 && !is_mine_found)
+        return error_set(err, EINVAL,
+                         "no zone is in a file below %s: --mine means the folder in which it is given; "
+                         "--file PATTERN chooses others",
+                         options->folder);
+    return result;
+}
+
+/* --- windows --- */
+
+struct signposts { /* what is known of the signposts of a trace */
+    const char *start, *end;
+    uint64_t start_ns, end_ns; /* UINT64_MAX: not found */
+    struct text_list names;    /* some that there are; each allocated */
+    size_t more;
+};
+
+static void note_signpost(struct signposts *s, const char *header)
+{
+    for (size_t i = 0; i < s->names.count; i++) {
+        if (strcmp(s->names.items[i], header) == 0)
+            return;
+    }
+    char *copy = s->names.count < LISTED_CANDIDATES ? strndup(header, 40) : NULL;
+    if (copy)
+        text_list_add(&s->names, copy);
+    else
+        s->more++;
+}
+
+/* One pass over all points: the end is the first after the start, so the start is looked for first. */
+static int find_signposts(struct signposts *s, struct trace *trace, bool is_start, struct error *err)
+{
+    struct trace_block_filter blocks = {.type = TRACE_BLOCK_POINTS};
+    struct trace_rows rows = {0};
+    const struct trace_block *block;
+    size_t position = 0;
+    int result = 0;
+    while (result == 0 && (block = trace_next_block(trace, &blocks, &position))) {
+        result = trace_decode_rows(trace, block, &rows, err);
+        for (size_t i = 0; result == 0 && i < rows.count; i++) {
+            const struct trace_point *point = &rows.points[i];
+            const struct trace_track *track = trace_get_track(trace, point->track);
+            uint64_t ns = trace_host_ns(trace, track ? track->clock : TRACE_HOST_CLOCK, point->time);
+            if (point->kind != TRACE_POINT_SIGNPOST)
+                continue;
+            if (is_start)
+                note_signpost(s, point->header);
+            if (is_start && s->start && strcmp(point->header, s->start) == 0 && ns < s->start_ns)
+                s->start_ns = ns;
+            if (!is_start && strcmp(point->header, s->end) == 0 && ns < s->end_ns &&
+                (!s->start || ns > s->start_ns))
+                s->end_ns = ns;
+        }
+    }
+    trace_rows_free(&rows);
+    return result;
+}
+
+static int no_signpost(const struct signposts *s, const char *name, const char *where, struct error *err)
+{
+    char text[300] = "none";
+    size_t used = 0;
+    for (size_t i = 0; i < s->names.count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s'%s'", i ? ", " : "", s->names.items[i]);
+    if (s->more && used < sizeof text)
+        snprintf(text + used, sizeof text - used, " and more");
+    return error_set(err, EINVAL, "no signpost '%.60s'%s; the trace has %s", name, where, text);
+}
+
+static int cut_to_signposts(struct trace_filter *filter, struct trace *trace,
+                            const struct trace_filter_options *options, struct error *err)
+{
+    struct signposts s = {.start = options->start_signpost,
+                          .end = options->end_signpost,
+                          .start_ns = UINT64_MAX,
+                          .end_ns = UINT64_MAX};
+    int result = find_signposts(&s, trace, true, err);
+    if (result == 0 && s.start && s.start_ns == UINT64_MAX)
+        result = no_signpost(&s, s.start, "", err);
+    if (result == 0 && s.end)
+        result = find_signposts(&s, trace, false, err);
+    if (result == 0 && s.end && s.end_ns == UINT64_MAX)
+        result = no_signpost(&s, s.end, s.start ? " after the start" : "", err);
+    if (result == 0 && s.start && s.start_ns > filter->since_ns)
+        filter->since_ns = s.start_ns;
+    if (result == 0 && s.end && s.end_ns < filter->until_ns)
+        filter->until_ns = s.end_ns;
+    for (size_t i = 0; i < s.names.count; i++)
+        free((char *)(uintptr_t)s.names.items[i]);
+    if (result == 0 && filter->since_ns >= filter->until_ns)
+        result = error_set(err, EINVAL, "nothing lies between the signposts and in the window");
+    return result;
+}
+
 static uint64_t absolute_ns(const struct trace_time *time, uint64_t start_ns, uint64_t end_ns,
                             uint64_t otherwise)
 {
@@ -147,7 +290,7 @@ static uint64_t absolute_ns(const struct trace_time *time, uint64_t start_ns, ui
     }
 }
 
-static int resolve_window(struct trace_filter *filter, const struct trace *trace,
+static int resolve_window(struct trace_filter *filter, struct trace *trace,
                           const struct trace_filter_options *options, struct error *err)
 {
     const struct trace_info *info = trace_get_info(trace);
@@ -155,6 +298,11 @@ static int resolve_window(struct trace_filter *filter, const struct trace *trace
     filter->has_window = options->since.kind != TRACE_TIME_UNSET || options->until.kind != TRACE_TIME_UNSET;
     filter->since_ns = absolute_ns(&options->since, info->start_ns, info->end_ns, info->start_ns);
     filter->until_ns = absolute_ns(&options->until, info->start_ns, info->end_ns, info->end_ns);
+    bool has_signposts = options->start_signpost || options->end_signpost;
+    if (!filter->has_window && has_signposts) {
+        filter->has_window = true;
+        return cut_to_signposts(filter, trace, options, err);
+    }
     if (!filter->has_window)
         return 0;
     if (filter->since_ns > info->end_ns)
@@ -166,10 +314,10 @@ static int resolve_window(struct trace_filter *filter, const struct trace *trace
                          length_s);
     if (filter->until_ns > info->end_ns)
         filter->until_ns = info->end_ns;
-    return 0;
+    return has_signposts ? cut_to_signposts(filter, trace, options, err) : 0;
 }
 
-int trace_filter_resolve(struct trace_filter *filter, const struct trace *trace,
+int trace_filter_resolve(struct trace_filter *filter, struct trace *trace,
                          const struct trace_filter_options *options, struct error *err)
 {
     *filter = (struct trace_filter){
@@ -188,13 +336,14 @@ int trace_filter_resolve(struct trace_filter *filter, const struct trace *trace,
         result = resolve_processes(filter, trace, &options->processes, err);
     if (result == 0)
         result = resolve_tracks(filter, trace, &options->threads, err);
-    for (size_t i = 0; result == 0 && i < filter->name_count; i++)
-        filter->name_wanted[i] = trace_filter_text_matches(filter, trace_get_name(trace, (uint32_t)i)->name);
+    if (result == 0)
+        result = resolve_names(filter, trace, options, err);
     if (result == 0)
         result = resolve_window(filter, trace, options, err);
     filter->has_processes = options->processes.count > 0;
     filter->has_tracks = filter->has_processes || options->threads.count > 0;
-    filter->wants_all_names = options->names.count == 0;
+    filter->wants_all_names = options->names.count == 0 && options->files.count == 0 &&
+                              options->modules.count == 0 && !options->mine;
     filter->is_everything = !filter->has_tracks && filter->wants_all_names && !filter->has_window;
     if (result != 0)
         trace_filter_free(filter);

@@ -27,6 +27,12 @@ struct trace_filter_options {
     struct text_list threads;   /* tid, or the name of the track, or a glob over it */
     struct text_list names;     /* globs over zone names, message texts, counter names */
     struct trace_time since, until;
+    struct text_list files;   /* patterns over the paths of source files */
+    struct text_list modules; /* see source_is_in_module */
+    bool mine;                /* only files below `folder`, and none of a library */
+    const char *folder;
+    const char *start_signpost,
+        *end_signpost; /* the window is between the first of each, the end after the start */
     bool salvage;
 };
 
@@ -44,8 +50,9 @@ struct trace_filter {
     uint64_t since_ns, until_ns; /* host times; the whole trace without a window */
 };
 
-/* -EINVAL: a process or thread that the trace does not have, or an empty window. The options must outlive it. */
-int trace_filter_resolve(struct trace_filter *filter, const struct trace *trace,
+/* -EINVAL: a process, thread, file, module or signpost that the trace does not have, or an empty window. The options
+ * must outlive it. */
+int trace_filter_resolve(struct trace_filter *filter, struct trace *trace,
                          const struct trace_filter_options *options, struct error *err);
 void trace_filter_free(struct trace_filter *filter);
 
@@ -64,7 +71,7 @@ static inline bool trace_filter_wants_process(const struct trace_filter *filter,
 
 static inline bool trace_filter_wants_name(const struct trace_filter *filter, uint32_t name)
 {
-    return name < filter->name_count ? filter->name_wanted[name] : filter->names->count == 0;
+    return name < filter->name_count ? filter->name_wanted[name] : filter->wants_all_names;
 }
 
 /* Is any of [start, end] inside the window? */

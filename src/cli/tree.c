@@ -426,6 +426,7 @@ const struct command command_tree = {
     .options = {{&tree_table, 0},
                 {&row_option_table, OPTION_FIELD(struct tree_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct tree_options, filter)},
+                {&source_option_table, OPTION_FIELD(struct tree_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct tree_options, output)}},
     .arguments = view_arguments,
     .exits = view_exits,

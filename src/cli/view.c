@@ -47,6 +47,43 @@ static const struct command_option row_options[] = {
 
 const struct option_table row_option_table = {"Rows", row_options};
 
+#define FILTER(field) OPTION_FIELD(struct trace_filter_options, field)
+
+static const struct command_option source_options[] = {
+    {.name = "file",
+     .type = OPTION_LIST,
+     .argument = "PATTERN",
+     .offset = FILTER(files),
+     .help =
+         "Only zones of source files whose path, or the end of it, matches: train.py, 'models/*'. May be given "
+         "again."},
+    {.name = "module",
+     .type = OPTION_LIST,
+     .argument = "NAME",
+     .offset = FILTER(modules),
+     .help = "Only zones of this module and those below it: torch.nn. May be given again."},
+    {.name = "mine",
+     .type = OPTION_FLAG,
+     .offset = FILTER(mine),
+     .help =
+         "Only zones of files below the folder in which opscope is run, without installed packages and the "
+         "standard library."},
+    {.name = "start-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FILTER(start_signpost),
+     .help = "Only what happened after the first signpost of this name."},
+    {.name = "end-signpost",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FILTER(end_signpost),
+     .help =
+         "Only what happened before the first signpost of this name (after the start, where both are given)."},
+    {0},
+};
+
+const struct option_table source_option_table = {"Source and signposts", source_options};
+
 #define LINES_AROUND 8u /* header, notes and the next prompt */
 #define LEAST_ROWS 8u
 
@@ -105,6 +142,7 @@ static void release(struct view *view)
     trace_close(view->trace);
     bytes_free(&view->stdin_data);
     free(view->has_shared_name);
+    free(view->folder);
     place_labels_free(&view->places);
 }
 
@@ -116,9 +154,12 @@ int view_open(struct view *view, const struct command *command, const char *path
     *view = (struct view){.command = command, .path = path, .is_wide = output->wide};
     if (output->json && output->csv)
         return command_usage_error(command, "--json and --csv exclude each other");
+    view->options = *filter;
+    if (filter->mine && !(view->options.folder = view->folder = getcwd(NULL, 0)))
+        return command_fail(command, (error_set_errno(&err, errno, "--mine: the working folder"), &err));
     int result = view_open_trace(&view->trace, &view->stdin_data, path, filter->salvage, &err);
     if (result == 0)
-        result = trace_filter_resolve(&view->filter, view->trace, filter, &err);
+        result = trace_filter_resolve(&view->filter, view->trace, &view->options, &err);
     if (result == 0)
         result = output_open(&view->output, output, &err);
     if (result != 0) {

@@ -15,7 +15,9 @@ struct view {
     const char *path; /* as given; "-" is stdin */
     struct trace *trace;
     struct bytes stdin_data;
+    struct trace_filter_options options; /* of the filter */
     struct trace_filter filter;
+    char *folder; /* of --mine */
     struct output output;
     struct report report;
     uint64_t origin_ns;    /* times are shown since then: the start of the trace */
@@ -31,6 +33,8 @@ struct row_options {
     bool all;
 };
 extern const struct option_table row_option_table;
+/* Filters by source and signposts, for views of zones: fields of struct trace_filter_options. */
+extern const struct option_table source_option_table;
 /* SIZE_MAX: all of them. On a terminal, as many as fit its height, unless something else was asked for. */
 size_t view_row_limit(const struct view *view, const struct row_options *options);
 

@@ -17,7 +17,7 @@ struct zones_options {
     unsigned by, sort;
     bool reverse, by_test, source;
     struct row_options rows;
-    const char *split;
+    const char *split, *callers, *callees;
 };
 
 enum {
@@ -243,20 +243,29 @@ static void show(struct view *view, const struct zones_options *options, const s
     table_free(&table);
 }
 
+/* The option that asks for another table than the one of zones; NULL. */
+static const char *other_table(const struct zones_options *options)
+{
+    return options->by_test   ? "--by-test"
+           : options->source  ? "--source"
+           : options->callers ? "--callers"
+           : options->callees ? "--callees"
+                              : NULL;
+}
+
 /* What goes with what; COMMAND_CONTINUE, or the exit status. */
 static int check(const struct command *command, const struct zones_options *options)
 {
-    const char *other = options->by_test ? "--by-test" : "--source";
-    if (options->by_test && options->source)
-        return command_usage_error(command, "--by-test and --source exclude each other");
+    const char *other = other_table(options);
+    if (options->by_test + options->source + !!options->callers + !!options->callees > 1)
+        return command_usage_error(command,
+                                   "--by-test, --source, --callers and --callees exclude each other");
     if (options->split && !options->by_test)
         return command_usage_error(command, "--split goes with --by-test");
-    if ((options->by_test || options->source) && options->by)
+    if (other && options->by)
         return command_usage_error(command, "--by does not go with %s", other);
-    if (options->source && (options->sort || options->reverse))
-        return command_usage_error(command,
-                                   "--source has its own order: functions by their time, lines as they "
-                                   "are in the file");
+    if (other && !options->by_test && (options->sort || options->reverse))
+        return command_usage_error(command, "%s has its own order", other);
     return COMMAND_CONTINUE;
 }
 
@@ -264,8 +273,13 @@ static int show_other(struct view *view, const struct zones_options *options, st
 {
     struct zones_choice choice = {
         .sort = sort_choices[options->sort], .reverse = options->reverse, .top = options->rows.top};
-    return options->by_test ? zones_show_tests(view, &choice, options->split, err)
-                            : zones_show_source(view, &choice, err);
+    if (options->by_test)
+        return zones_show_tests(view, &choice, options->split, err);
+    if (options->source)
+        return zones_show_source(view, &choice, err);
+    choice.top = view_row_limit(view, &options->rows);
+    return zones_show_calls(view, &choice, options->callers ? options->callers : options->callees,
+                            options->callers != NULL, err);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -280,12 +294,13 @@ static int run(const struct command *command, int argc, char **argv)
         status = check(command, &options);
     if (status == COMMAND_CONTINUE)
         status = view_open(&view, command, line.values[0], &options.filter, &options.output,
-                           options.by_test  ? "tests"
-                           : options.source ? "lines"
-                                            : "zones");
+                           options.by_test                      ? "tests"
+                           : options.source                     ? "lines"
+                           : options.callers || options.callees ? "calls"
+                                                                : "zones");
     if (status != COMMAND_CONTINUE)
         return status;
-    if (options.by_test || options.source)
+    if (other_table(&options))
         return show_other(&view, &options, &err) == 0 ? view_close(&view, EXIT_OK) : view_fail(&view, &err);
     if (zone_stats_make(&stats, view.trace, &view.filter, options.by | ZONE_STATS_WAITING, &err) != 0)
         return view_fail(&view, &err);
@@ -315,6 +330,16 @@ static const struct command_option zones_options[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct zones_options, reverse),
      .help = "Turn the order around."},
+    {.name = "callers",
+     .type = OPTION_TEXT,
+     .argument = "PATTERN",
+     .offset = OPTION_FIELD(struct zones_options, callers),
+     .help = "Who calls the zones whose names match, how often, and how much of their time that makes."},
+    {.name = "callees",
+     .type = OPTION_TEXT,
+     .argument = "PATTERN",
+     .offset = OPTION_FIELD(struct zones_options, callees),
+     .help = "What the zones whose names match call, how often, and how much of their time that takes."},
     {.name = "by-test",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct zones_options, by_test),
@@ -341,6 +366,8 @@ static const struct command_example examples[] = {
      "The 20 zones that worked longest themselves."},
     {"opscope zones t.opscope --name 'load*' --since 1s --until 2s --csv",
      "Loading in the second second, as CSV."},
+    {"opscope zones t.opscope --mine --top 10", "The ten longest functions of this project."},
+    {"opscope zones t.opscope --callers json.dumps", "Who calls json.dumps, and what that costs."},
     {"opscope zones t.opscope --by-test", "Which test of a pytest session took how long."},
     {"opscope zones t.opscope --source --name 'Model.*'",
      "The lines of the methods of Model, with their times."},
@@ -376,6 +403,7 @@ const struct command command_zones = {
     .options = {{&zones_table, 0},
                 {&row_option_table, OPTION_FIELD(struct zones_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct zones_options, filter)},
+                {&source_option_table, OPTION_FIELD(struct zones_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct zones_options, output)}},
     .arguments = view_arguments,
     .exits = view_exits,

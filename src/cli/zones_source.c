@@ -7,6 +7,7 @@
 
 #include "analyze/clockquality.h"
 #include "analyze/linestats.h"
+#include "analyze/sourcefiles.h"
 #include "cli/zones_views.h"
 #include "text/source_text.h"
 #include "present/format.h"
@@ -170,22 +171,14 @@ static int show_data(struct view *view, const struct line_stats *stats, size_t f
     return result;
 }
 
-/* Installed modules, the interpreter's own, and code that was made while it ran: not what somebody looks at first. */
-static bool is_library(const char *file)
-{
-    if (file[0] == '<')
-        return strcmp(file, "<string>") != 0 && strcmp(file, "<stdin>") != 0;
-    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || strstr(file, "/lib/python3");
-}
-
 /* Without --name, functions of libraries are taken out. Returns how many. */
 static size_t leave_libraries_out(const struct view *view, struct line_stats *stats)
 {
     size_t kept = 0, count = stats->function_count;
-    if (view->filter.names->count)
+    if (!view->filter.wants_all_names)
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (!is_library(trace_get_name(view->trace, stats->functions[i].name)->file))
+        if (!source_is_library(trace_get_name(view->trace, stats->functions[i].name)->file))
             stats->functions[kept++] = stats->functions[i];
     stats->function_count = kept;
     return count - kept;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope zones, its other tables: tests (--by-test) and lines beside their source (--source). */
+/* opscope zones, its other tables: tests (--by-test), lines beside their source (--source), callers and callees. */
 #ifndef OPSCOPE_CLI_ZONES_VIEWS_H
 #define OPSCOPE_CLI_ZONES_VIEWS_H
 
@@ -8,12 +8,15 @@
 struct zones_choice { /* what of the rows */
     const char *sort; /* a column's key, or NULL for the view's own order */
     bool reverse;
-    uint64_t top; /* 0 = all */
+    uint64_t top; /* 0 = all; of callers and callees UINT64_MAX */
 };
 
-/* Both return 0, or a negative code with the error filled. */
+/* All return 0, or a negative code with the error filled. */
 int zones_show_tests(struct view *view, const struct zones_choice *choice, const char *split_folder,
                      struct error *err);
 int zones_show_source(struct view *view, const struct zones_choice *choice, struct error *err);
+/* -EINVAL when no zone matches the pattern. */
+int zones_show_calls(struct view *view, const struct zones_choice *choice, const char *pattern,
+                     bool are_callers, struct error *err);
 
 #endif
