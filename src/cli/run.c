@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/output_path.h"
 #include "cli/command/command.h"
 #include "cli/run_output.h"
 #include "cli/run_python.h"
@@ -353,7 +354,7 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
         summarise(&result, argv, output);
     if (o->keep_session && result.session_path[0])
         fprintf(stderr, "opscope: session kept: %s\n", result.session_path);
-    if (result.has_trace && result.stats.ops)
+    if (result.has_trace && result.stats.ops && (csv[0] || !output_path_is_null(output)))
         write_ops_csv(output, csv, o->is_quiet);
     return pass_on_status(result.wait_status);
 }

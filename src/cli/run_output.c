@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/output_path.h"
+
 #define LONGEST_ENDING 12u
 
 static const struct {
@@ -19,7 +21,7 @@ static const struct {
     {"pftrace", "opscope export --format perfetto"},
 };
 
-/* The letters behind the last dot of the file's name; NULL: it has no ending. */
+/* The letters after the last dot of the file's name; NULL: it has no ending. */
 static const char *ending_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -54,7 +56,8 @@ int run_output_check(const char *path, struct error *err)
 
 int run_output_keep_earlier(const char *output, struct earlier_run *earlier, struct error *err)
 {
-    int status = earlier_run_keep(output, earlier, err);
+    *earlier = (struct earlier_run){.kept = ""};
+    int status = output_path_is_null(output) ? 0 : earlier_run_keep(output, earlier, err);
     if (status || !earlier->kept[0])
         return status;
     if (earlier->session[0])

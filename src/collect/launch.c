@@ -429,11 +429,8 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         session_folder_close(&r.folder);
     }
     if (r.writer) { /* nothing was recorded: leave nothing behind */
-        char partial[4200];
-        trace_writer_abandon(r.writer);
-        snprintf(partial, sizeof partial, "%s.partial%s", options->output,
-                 options->max_size_bytes ? ".000" : "");
-        unlink(partial);
+        trace_writer_discard(r.writer);
+        r.writer = NULL;
     }
     if (r.signal_fd >= 0)
         close(r.signal_fd);

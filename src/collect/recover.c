@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output_path.h"
+
 /* PATH.partial, or its segments when it is a flight recorder's. */
 static bool has_partial(const char *path)
 {
@@ -24,6 +26,12 @@ static bool has_partial(const char *path)
 static int open_writer(struct trace_writer **writer, const struct session_folder *folder, const char *output,
                        const char *program, struct recover_result *result, struct error *err)
 {
+    int status = output ? trace_path_check(output, err) : 0;
+    if (status)
+        return status;
+    if (!output && output_path_is_null(folder->output))
+        return error_set(err, EINVAL, "%s: its trace was thrown away (-o %s); say with -o where it shall go",
+                         folder->path, folder->output);
     /* A later run of the same output has put the unfinished file aside: -o names where. */
     bool is_aside = output && has_partial(output);
     result->had_trace = is_aside || has_partial(folder->output);

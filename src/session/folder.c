@@ -123,6 +123,12 @@ int session_folder_open(struct session_folder *folder, const char *path, bool *i
     folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (folder->fd < 0)
         return error_set_errno(err, errno, "%s", folder->path);
+    /* Whoever made the folder chose the path that its control file names: nobody else may act on that. */
+    struct stat about;
+    if (fstat(folder->fd, &about) != 0 || about.st_uid != geteuid()) {
+        session_folder_close(folder);
+        return error_set(err, EPERM, "%s belongs to another user", folder->path);
+    }
     folder->control_fd = openat(folder->fd, SESSION_CONTROL_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     int status =
         folder->control_fd < 0

@@ -319,8 +319,10 @@ static int take_state(struct trace_writer *w, struct trace *t, uint32_t source, 
         bool in_last = entry->block.offset >= w->segment_start;
         if (entry->source != source)
             continue;
-        if (counts_as_records(entry->block.type) && in_last)
-            w->segment_records += entry->block.count;
+        if (counts_as_records(entry->block.type)) {
+            w->record_count += entry->block.count;
+            w->segment_records += in_last ? entry->block.count : 0;
+        }
         if (entry->block.type != TRACE_BLOCK_ZONES)
             continue;
         int status = count_block(w, t, entry, in_last, err);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/output_path.h"
 
 #define MIN_MAX_SIZE ((uint64_t)128 << 10)
 
@@ -87,6 +88,15 @@ void writer_set_max_size(struct trace_writer *w, uint64_t max_size_bytes)
         w->zone_limit = (uint32_t)(max_size_bytes / 1024);
 }
 
+int trace_path_check(const char *path, struct error *err)
+{
+    enum output_way way;
+    int status = output_path_check(path, NULL, 0, &way, err);
+    if (!status && way != OUTPUT_REPLACE)
+        status = error_set(err, EINVAL, "cannot write %s: a trace is a file, not a device or a pipe", path);
+    return status;
+}
+
 int trace_writer_open(struct trace_writer **out, const char *path, const struct trace_writer_options *options,
                       struct error *err)
 {
@@ -94,32 +104,34 @@ int trace_writer_open(struct trace_writer **out, const char *path, const struct 
     const struct trace_writer_options *o = options ? options : &none;
     if (o->max_size_bytes && o->max_size_bytes < MIN_MAX_SIZE)
         return error_set(err, EINVAL, "%s: a size limit must be at least 128 KiB", path);
+    bool is_discarded = output_path_is_null(path);
+    int status = is_discarded ? 0 : trace_path_check(path, err);
+    if (status)
+        return status;
     struct trace_writer *w = writer_new(path);
     char *partial = NULL;
-    int status = -ENOMEM;
     if (!w)
         return error_set_errno(err, ENOMEM, "%s", path);
+    w->is_discarded = is_discarded;
     w->program = copy_text(o->program);
     w->command = copy_text(o->command);
     w->host = copy_text(o->host);
-    writer_set_max_size(w, o->max_size_bytes);
+    writer_set_max_size(w, is_discarded ? 0 : o->max_size_bytes);
     make_source_id(w->source);
     if (w->max_size_bytes)
         partial = flight_segment_path(w, 0);
     else if (asprintf(&partial, "%s.partial", path) < 0)
         partial = NULL;
-    if (!w->program || !w->command || !w->host || !partial) {
-        error_set_errno(err, ENOMEM, "%s", path);
-        goto out;
-    }
-    status = flight_clear(w, err);
+    if (!w->program || !w->command || !w->host || !partial)
+        status = error_set_errno(err, ENOMEM, "%s", path);
+    if (!status && !is_discarded)
+        status = flight_clear(w, err);
     if (!status)
         status = file_create(w, partial, err);
     if (!status)
         status = file_begin_segment(w, 0, err);
     if (!status && definitions_init(w))
         status = error_set_errno(err, ENOMEM, "%s", path);
-out:
     free(partial);
     if (status) {
         writer_free(w);
@@ -194,11 +206,36 @@ uint64_t trace_writer_size_bytes(const struct trace_writer *w)
     return size;
 }
 
-static int rename_into_place(struct trace_writer *w, const char *from, struct error *err)
+/* Nothing in it but, perhaps, losses. */
+static bool is_empty(const struct trace_writer *w)
 {
-    if (rename(from, w->path) != 0)
-        return error_set_errno(err, errno, "%s: cannot be renamed to %s", from, w->path);
-    return 0;
+    return !w->zone_count && !w->record_count && !w->open_zone_count;
+}
+
+static bool holds_something(const char *path)
+{
+    struct trace *t;
+    size_t open_zones;
+    if (trace_open(&t, path, 0, NULL) != 0)
+        return false;
+    const struct trace_info *info = trace_get_info(t);
+    trace_get_open_zones(t, &open_zones);
+    bool is_something = open_zones || info->zones || info->points || info->counters || info->memory_events ||
+                        info->ops || info->runs || info->samples;
+    trace_close(t);
+    return is_something;
+}
+
+int writer_rename(struct trace_writer *w, const char *from, struct error *err)
+{
+    if (is_empty(w) && holds_something(w->path)) {
+        unlink(from);
+        return error_set(err, EEXIST, "nothing was recorded: the trace that %s already was is kept", w->path);
+    }
+    int status = trace_path_check(w->path, err); /* once more: a recording takes its time */
+    if (!status && rename(from, w->path) != 0)
+        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", from, w->path);
+    return status;
 }
 
 int trace_writer_finish(struct trace_writer *w, struct error *err)
@@ -207,8 +244,8 @@ int trace_writer_finish(struct trace_writer *w, struct error *err)
     sinks_flush(w);
     rows_flush(w, false);
     int status = w->max_size_bytes ? flight_finish(w, &later) : file_end_segment(w, &later);
-    if (!status && w->max_size_bytes == 0)
-        status = rename_into_place(w, w->partial_path, &later);
+    if (!status && w->max_size_bytes == 0 && !w->is_discarded)
+        status = writer_rename(w, w->partial_path, &later);
     int earlier = report_error(w, err);
     if (!earlier && status && err)
         *err = later;
@@ -218,5 +255,13 @@ int trace_writer_finish(struct trace_writer *w, struct error *err)
 
 void trace_writer_abandon(struct trace_writer *w)
 {
+    writer_free(w);
+}
+
+void trace_writer_discard(struct trace_writer *w)
+{
+    flight_remove_segments(w);
+    if (!w->is_discarded && w->fd >= 0)
+        unlink(w->partial_path);
     writer_free(w);
 }

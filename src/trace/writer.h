@@ -21,6 +21,12 @@ struct trace_writer_options {
     const char *host;
 };
 
+/* Whether a trace can be written under this name (base/output_path.h): a regular file, or none yet. -EINVAL for a
+ * device or a pipe. */
+int trace_path_check(const char *path, struct error *err);
+
+/* PATH may be the null device: then everything is counted and thrown away. PATH.partial, where it is there, must be
+ * empty, and no symbolic link: what a killed writer left is not overwritten (trace_partial_move puts it aside). */
 int trace_writer_open(struct trace_writer **out, const char *path, const struct trace_writer_options *options,
                       struct error *err);
 
@@ -126,9 +132,11 @@ uint64_t trace_writer_zone_count(const struct trace_writer *w);
 uint64_t trace_writer_size_bytes(const struct trace_writer *w);
 
 /* Writes everything, the final checkpoint and the trailer, renames PATH.partial to PATH. Frees the writer,
- * also on failure. */
+ * also on failure. A trace of nothing does not replace one that holds something: -EEXIST, and that one is kept. */
 int trace_writer_finish(struct trace_writer *w, struct error *err);
 /* Frees without finishing; PATH.partial stays as it is. */
 void trace_writer_abandon(struct trace_writer *w);
+/* The same, and removes what was written. */
+void trace_writer_discard(struct trace_writer *w);
 
 #endif

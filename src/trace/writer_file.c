@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The growing file: segment header with its two slots, blocks one behind the other, checkpoints, trailer.
+/* The growing file: segment header with its two slots, blocks one after the other, checkpoints, trailer.
  *
  * A full disk. Space is held ahead with fallocate, always 1 MiB more than the next block of rows needs. When
  * that fails, rows stop and are counted; definitions, losses, the last checkpoint and the trailer go into the
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -69,7 +70,9 @@ static void make_reserve_file(struct trace_writer *w)
 {
     char *path = reserve_path(w);
     uint8_t *bytes = malloc(RESERVE_BYTES);
-    int fd = path && bytes ? open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    if (path)
+        unlink(path);
+    int fd = path && bytes ? open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600) : -1;
     if (fd >= 0) {
         uint64_t noise = 1; /* so that a compressing file system does not give us less than we ask */
         for (size_t i = 0; i < RESERVE_BYTES; i++) {
@@ -147,18 +150,35 @@ static uint64_t file_size_limit(void)
                                                                                    : UINT64_MAX;
 }
 
+int file_open_regular(const char *path, int flags, struct error *err)
+{
+    struct stat about = {0};
+    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno == ELOOP ? error_set(err, ELOOP, "%s is in the way: a symbolic link", path)
+                              : error_set_errno(err, errno, "%s: cannot be written", path);
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid())
+        return fd;
+    close(fd);
+    return error_set(err, EEXIST, "%s is in the way: %s", path,
+                     S_ISREG(about.st_mode) ? "a file of another user" : "not a regular file");
+}
+
 /* Takes the file at w->partial_path. A file that another writer holds is left alone. */
 int file_open(struct trace_writer *w, int flags, struct error *err)
 {
-    w->fd = open(w->partial_path, flags | O_RDWR | O_CLOEXEC, 0666);
+    w->fd = w->is_discarded ? open(w->path, O_WRONLY | O_CLOEXEC)
+                            : file_open_regular(w->partial_path, flags | O_RDWR, err);
+    if (w->is_discarded && w->fd < 0)
+        return error_set_errno(err, errno, "%s: cannot be written", w->path);
     if (w->fd < 0)
-        return error_set_errno(err, errno, "%s: cannot be written", w->partial_path);
-    if (flock(w->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return w->fd;
+    if (!w->is_discarded && flock(w->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(w->fd);
         w->fd = -1;
         return error_set(err, EBUSY, "%s: another opscope is writing it", w->partial_path);
     }
-    w->can_allocate = true;
+    w->can_allocate = !w->is_discarded;
     w->allocated_to = w->end;
     w->size_limit = file_size_limit();
     w->reserve_bytes = w->size_limit / 4 < RESERVE_BYTES ? w->size_limit / 4 : RESERVE_BYTES;
@@ -173,11 +193,10 @@ int file_create(struct trace_writer *w, const char *path, struct error *err)
         return error_set_errno(err, ENOMEM, "%s", path);
     w->end = 0;
     int status = file_open(w, O_CREAT, err);
-    if (status)
-        return status;
-    if (ftruncate(w->fd, 0) != 0)
-        return error_set_errno(err, errno, "%s: cannot be written", path);
-    return 0;
+    struct stat about;
+    if (!status && !w->is_discarded && (fstat(w->fd, &about) != 0 || about.st_size != 0))
+        status = error_set(err, EEXIST, "%s is in the way: it holds something", path);
+    return status;
 }
 
 void file_close(struct trace_writer *w)
@@ -265,7 +284,7 @@ int file_end_segment(struct trace_writer *w, struct error *err)
         return error_set_errno(err, -status, "%s: the end of the trace could not be written",
                                w->partial_path);
     file_update_slot(w, SEGMENT_FINISHED, err);
-    if (ftruncate(w->fd, (off_t)w->end) != 0) /* gives back what fallocate held */
+    if (!w->is_discarded && ftruncate(w->fd, (off_t)w->end) != 0) /* gives back what fallocate held */
         return error_set_errno(err, errno, "%s", w->partial_path);
     w->allocated_to = w->end;
     return 0;

@@ -2,8 +2,8 @@
 /* The flight recorder (a size limit): segments of an eighth of the limit in files PATH.partial.NNN, each
  * whole by itself; the oldest are deleted as new ones come. At the end the files are joined into one.
  *
- * What is dropped is counted, and told in a loss record of the segment written then; when that segment is
- * dropped in turn its loss records are told again, so the sums stay right. */
+ * What is dropped is counted, and reported by a loss record of the segment written then; when that segment is
+ * dropped in turn its loss records are reported again, so the sums stay right. */
 #include "trace/writer_internal.h"
 
 #include <dirent.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define COPY_BYTES ((size_t)1 << 20)
@@ -69,17 +70,23 @@ int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, st
     return status;
 }
 
-/* A file of an earlier recording by this name goes, unless its writer lives. */
-static int remove_stale(const char *path, struct error *err)
+/* A file of an earlier recording by this name: an empty one goes, anything else stays and is in the way. */
+static int remove_empty(const char *path, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct stat about;
+    if (lstat(path, &about) != 0)
         return 0;
-    bool is_held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!is_held)
+    int fd = file_open_regular(path, O_RDONLY, err), status = 0;
+    if (fd < 0)
+        return fd;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        status = error_set(err, EBUSY, "%s: another opscope is writing it", path);
+    else if (fstat(fd, &about) != 0 || about.st_size != 0)
+        status = error_set(err, EEXIST, "%s is in the way: a run that was killed left it there", path);
+    else
         unlink(path);
     close(fd);
-    return is_held ? error_set(err, EBUSY, "%s: another opscope is writing it", path) : 0;
+    return status;
 }
 
 /* A living recorder holds its newest file alone: that one is tried first. */
@@ -94,10 +101,10 @@ int flight_clear(const struct trace_writer *w, struct error *err)
         status = error_set_errno(err, ENOMEM, "%s", w->path);
     }
     if (!status)
-        status = remove_stale(partial, err);
+        status = remove_empty(partial, err);
     for (size_t i = count; i > 0 && !status; i--) {
         char *path = flight_segment_path(w, numbers[i - 1]);
-        status = path ? remove_stale(path, err) : error_set_errno(err, ENOMEM, "%s", w->path);
+        status = path ? remove_empty(path, err) : error_set_errno(err, ENOMEM, "%s", w->path);
         free(path);
     }
     free(numbers);
@@ -273,7 +280,8 @@ static int append_file(int to, const char *path, uint64_t size)
 
 static int join_into(const struct trace_writer *w, const char *joined, struct error *err)
 {
-    int fd = open(joined, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666), status = 0;
+    unlink(joined); /* half of what a finish that was killed had done */
+    int fd = open(joined, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0666), status = 0;
     if (fd < 0)
         return error_set_errno(err, errno, "%s: cannot be written", joined);
     for (size_t i = 0; i < w->finished_count && !status; i++) {
@@ -288,7 +296,7 @@ static int join_into(const struct trace_writer *w, const char *joined, struct er
     return status;
 }
 
-static void remove_segments(const struct trace_writer *w)
+void flight_remove_segments(const struct trace_writer *w)
 {
     for (size_t i = 0; i < w->finished_count; i++) {
         char *path = flight_segment_path(w, w->finished[i].number);
@@ -337,10 +345,10 @@ static int join_segments(struct trace_writer *w, struct error *err)
         if (status == -ENOSPC || status == -EDQUOT)
             status = join_in_place(w, partial, err);
     }
-    if (!status && rename(whole, w->path) != 0)
-        status = error_set_errno(err, errno, "%s: cannot be renamed to %s", whole, w->path);
     if (!status)
-        remove_segments(w);
+        status = writer_rename(w, whole, err);
+    if (!status || status == -EEXIST)
+        flight_remove_segments(w);
     free(joined);
     free(partial);
     return status;

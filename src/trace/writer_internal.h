@@ -195,6 +195,7 @@ struct trace_writer {
     char *partial_path; /* of the file that grows now */
     int fd;
     int reserve_fd;
+    bool is_discarded; /* the output is the null device */
     uint64_t max_size_bytes;
     char *program, *command, *host;
     uint8_t source[SOURCE_BYTES];
@@ -233,7 +234,7 @@ struct trace_writer {
     size_t closed_rows; /* rows of closed sinks */
     uint64_t age_scan_ns, loss_flush_ns;
     uint32_t zone_limit; /* rows a block */
-    uint64_t zone_count;
+    uint64_t zone_count, record_count; /* in the whole file */
     struct block_builder builder;
     struct block_scratch *scratch;
     struct writer_lod lod;
@@ -252,12 +253,16 @@ struct trace_writer {
 /* writer.c */
 void writer_fail(struct trace_writer *w, int status, const struct error *err);
 void writer_free(struct trace_writer *w);
+/* The last step: what is whole gets its name. */
+int writer_rename(struct trace_writer *w, const char *from, struct error *err);
 struct trace_writer *writer_new(const char *path);
 void writer_set_max_size(struct trace_writer *w, uint64_t max_size_bytes);
 
 /* writer_file.c */
 int file_create(struct trace_writer *w, const char *path, struct error *err);
 int file_open(struct trace_writer *w, int flags, struct error *err); /* w->partial_path, w->end are set */
+/* Opens a regular file, not through a symbolic link, without waiting. A descriptor, or a negative code. */
+int file_open_regular(const char *path, int flags, struct error *err);
 int file_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err);
 int file_end_segment(struct trace_writer *w, struct error *err);
 /* Writes what the builder holds. 0, or an error that is kept for trace_writer_tick: the rows are lost then. */
@@ -275,10 +280,11 @@ int flight_end_segment(struct trace_writer *w, struct error *err);
 int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err);
 /* Numbers of the files PATH.partial.NNN, ascending; the caller frees them. */
 int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, struct error *err);
-/* Removes what a dead writer left under this name; -EBUSY when one lives. */
+/* Whether a new recording may take this name: -EBUSY when a writer lives, -EEXIST where a dead one left something. */
 int flight_clear(const struct trace_writer *w, struct error *err);
 char *flight_joined_path(const struct trace_writer *w);
 int flight_finish(struct trace_writer *w, struct error *err);
+void flight_remove_segments(const struct trace_writer *w);
 char *flight_segment_path(const struct trace_writer *w, uint32_t number);
 void flight_drop_oldest(struct trace_writer *w, uint64_t room);
 void flight_tell_losses(struct trace_writer *w);

@@ -323,6 +323,7 @@ static int write_buffer(struct trace_writer *w, struct row_buffer *b)
         trace_writer_loss(w, &loss);
     } else {
         w->segment_records += b->count;
+        w->record_count += b->count;
     }
     b->count = b->part_count = b->figure_count = 0;
     b->opened_at_ns = 0;

@@ -664,7 +664,7 @@ static void test_resume_nothing(void **state)
     assert_int_equal(trace_writer_resume(&w, test_path("junk.opscope"), &err), -EINVAL);
 }
 
-/* What a dead recording left is not mixed into a new one of the same name. */
+/* What a dead recording left is neither mixed into a new one of the same name nor overwritten by it. */
 static void test_leftovers(void **state)
 {
     const char *path = test_path("again.opscope");
@@ -679,8 +679,10 @@ static void test_leftovers(void **state)
     trace_writer_abandon(r.w);
     assert_int_equal(access(test_path("again.opscope.partial.001"), F_OK), 0);
     ref_free(&r.zones);
+    assert_int_equal(trace_writer_open(&other, path, NULL, &err), -EEXIST);
+    assert_int_equal(access(test_path("again.opscope.partial.001"), F_OK), 0);
+    assert_int_equal(trace_partial_move(path, test_path("aside.opscope"), &err), 1);
     begin_recording(&r, path, 0);
-    assert_int_equal(access(test_path("again.opscope.partial.001"), F_OK), -1);
     record(&r, 10);
     assert_ok(trace_writer_finish(r.w, ERR));
     struct trace *t = open_trace(path, 0);

@@ -635,7 +635,7 @@ int tt_import(const char *path, const char *output, const struct tt_options *opt
         if (result == 0)
             result = trace_writer_finish(w.writer, err);
         else
-            trace_writer_abandon(w.writer);
+            trace_writer_discard(w.writer);
         if (result != 0)
             remove_partial(output);
     }
