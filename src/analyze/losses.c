@@ -12,6 +12,8 @@ static void add(struct loss_sum *sum, const struct trace_loss *loss)
 
 bool loss_is_wanted(const struct trace_loss *loss, const struct trace_filter *filter)
 {
+    if (!filter)
+        return true;
     if (loss->track != TRACE_NONE)
         return trace_filter_wants_track(filter, loss->track);
     return loss->process == TRACE_NONE || trace_filter_wants_process(filter, loss->process);

@@ -18,7 +18,8 @@ struct loss_sums {
     bool has_any;
 };
 
-/* Of the processes and tracks that the filter wants, and what cannot be told. Times are not looked at. */
+/* Of the processes and tracks that the filter wants (NULL: of all), and what belongs to none of them. Times are not
+ * looked at. */
 void loss_sums_make(struct loss_sums *sums, const struct trace *trace, const struct trace_filter *filter);
 bool loss_is_wanted(const struct trace_loss *loss, const struct trace_filter *filter);
 

@@ -8,6 +8,7 @@
 #include "base/count_of.h"
 #include "cli/info_tables.h"
 #include "present/format.h"
+#include "present/loss_text.h"
 
 struct info_options {
     struct trace_filter_options filter;
@@ -19,12 +20,14 @@ enum { SHOW_ALL, SHOW_PROCESSES, SHOW_TRACKS, SHOW_LOSSES, SHOW_CLOCKS, SHOW_OPE
 
 static const char *const show_choices[] = {"all", "processes", "tracks", "losses", "clocks", "open", NULL};
 
-static const char *state_text(const struct trace_info *info)
+static const char *state_text(const struct trace_info *info, const struct loss_sums *losses)
 {
     if (info->is_salvaged)
         return "salvaged: whole blocks found by a scan";
     if (!info->is_complete)
         return "unfinished: still being written, or its collector died (see opscope recover)";
+    if (losses->by_reason[TRACE_LOSS_DISK_FULL].events)
+        return "cut short: the disk was full, or the file too large";
     return info->is_recovered ? "complete, finished by opscope recover" : "complete";
 }
 
@@ -72,25 +75,26 @@ static void add_counts(struct view *view, const struct trace_info *info)
     bytes_free(&text);
 }
 
-static void add_lost(struct view *view)
+static void add_lost(struct view *view, const struct loss_sums *losses)
 {
-    const struct trace_info *info = trace_get_info(view->trace);
-    struct number_text zones, records;
-    char text[120];
-    snprintf(text, sizeof text, "%s zones and %s other records", format_count(&zones, info->lost_zones),
-             format_count(&records, info->lost_records));
-    report_text(&view->report, "lost", "lost", info->lost_zones || info->lost_records ? text : "nothing");
+    struct loss_text text;
+    report_text(&view->report, "lost", "lost",
+                losses->lost.events ? loss_sum_text(&text, &losses->lost) : "nothing");
+    if (losses->old.events)
+        report_text(&view->report, "dropped", "dropped (--max-size)", loss_sum_text(&text, &losses->old));
 }
 
 static void add_facts(struct view *view)
 {
     const struct trace_info *info = trace_get_info(view->trace);
     struct report *report = &view->report;
+    struct loss_sums losses;
     struct number_text number;
     char size[80];
+    loss_sums_make(&losses, view->trace, NULL);
     if (!report_is_json(report))
         report_text(report, "file", "trace", view->path);
-    report_text(report, "state", "state", state_text(info));
+    report_text(report, "state", "state", state_text(info, &losses));
     report_bool(report, "is_complete", NULL, info->is_complete);
     report_bool(report, "is_recovered", NULL, info->is_recovered);
     report_bool(report, "is_salvaged", NULL, info->is_salvaged);
@@ -117,9 +121,11 @@ static void add_facts(struct view *view)
     }
     add_counts(view, info);
     if (!report_is_json(report))
-        add_lost(view);
+        add_lost(view, &losses);
     report_number(report, "lost_zones", NULL, TABLE_INTEGER, info->lost_zones);
     report_number(report, "lost_records", NULL, TABLE_INTEGER, info->lost_records);
+    report_number(report, "dropped_zones", NULL, TABLE_INTEGER, losses.old.zones);
+    report_number(report, "dropped_records", NULL, TABLE_INTEGER, losses.old.records);
 }
 
 static int run(const struct command *command, int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "cli/command/command.h"
 #include "cli/run_output.h"
 #include "cli/run_python.h"
+#include "cli/run_summary.h"
 #include "collect/launch.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -54,7 +55,7 @@ static const struct command_option options_table[] = {
      .offset = OPTION_FIELD(struct run_options, port),
      .min = 1,
      .max = 65535,
-     .help = "Port of the live page. Accepted and noted: the live page comes with a later release."},
+     .help = "Port of the live page, which this release does not have: an error."},
     {.name = "buffer-size",
      .type = OPTION_SIZE,
      .argument = "SIZE",
@@ -193,89 +194,43 @@ static void show_notice(void *context, const char *text)
     fprintf(stderr, "opscope: %s\n", text);
 }
 
-static void name_left_behind(void *context, const char *path)
+struct left_behind {
+    const struct earlier_run *earlier;
+    unsigned count;
+    char first[3072];
+};
+
+static void count_left_behind(void *context, const char *path)
 {
-    const struct earlier_run *earlier = context;
+    struct left_behind *left = context;
     struct session_folder folder;
     bool is_alive;
-    if (strcmp(path, earlier->session) == 0)
+    if (strcmp(path, left->earlier->session) == 0)
         return; /* named already */
     if (session_folder_open(&folder, path, &is_alive, NULL) != 0)
         return;
-    if (!is_alive)
+    if (!is_alive && left->count++ == 0)
+        snprintf(left->first, sizeof left->first, "%s", path);
+    session_folder_close(&folder);
+}
+
+/* One line, however many there are. */
+static void name_left_behind(const struct earlier_run *earlier)
+{
+    struct left_behind left = {.earlier = earlier};
+    struct number_text sessions;
+    session_folder_each(count_left_behind, &left);
+    if (left.count == 1)
         fprintf(
             stderr,
             "opscope: an earlier run left a session behind: finish its trace with `opscope recover %s`, or "
             "drop it with `opscope recover --clean`\n",
-            path);
-    session_folder_close(&folder);
-}
-
-static void warn_about_losses(const struct launch_result *r)
-{
-    struct number_text zones, records;
-    const struct collector_stats *s = &r->stats;
-    if (s->lost_zones || s->lost_records)
-        fprintf(
-            stderr,
-            "opscope: lost %s zones and %s other records; `opscope info` says where. A larger --buffer-size, "
-            "or --on-full=wait, avoids it\n",
-            format_count(&zones, s->lost_zones), format_count(&records, s->lost_records));
-    if (s->refused)
-        fprintf(stderr, "opscope: %u process%s could not be recorded (%s); see opscope doctor\n", s->refused,
-                s->refused == 1 ? "" : "es", strerror(s->refused_reason));
-    if (s->broken_segments)
-        fprintf(stderr, "opscope: %u segment%s of the session could not be read\n", s->broken_segments,
-                s->broken_segments == 1 ? "" : "s");
-    if (r->trace_error.code)
-        fprintf(stderr, "opscope: %s\n", r->trace_error.message);
-}
-
-/* As a word for the shell: in quotes only where it needs them. */
-static void print_word(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
-    if (word[strspn(word, plain)] == '\0') {
-        fputs(word, stderr);
-        return;
-    }
-    fputc('\'', stderr);
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, stderr);
-    fputc('\'', stderr);
-}
-
-static void summarise(const struct launch_result *r, char *const *program, const char *output)
-{
-    const struct collector_stats *s = &r->stats;
-    struct number_text zones, size, elapsed;
-    char why[256] = "no process called the opscope library";
-    if (!r->has_trace)
-        return;
-    bool is_known = !s->zones && !s->open_zones && run_python_why_nothing(program, why, sizeof why);
-    if (!s->zones && !s->other && !s->ops && !s->open_zones) {
+            left.first);
+    else if (left.count)
         fprintf(stderr,
-                "opscope: wrote %s, but nothing was recorded: %s (docs/troubleshooting.md, \"nothing was "
-                "recorded\")\n",
-                output, why);
-        return;
-    }
-    fprintf(stderr, "opscope: wrote %s: %s zones, %u process%s, %u thread%s, %s, %s", output,
-            format_count(&zones, s->zones), s->processes, s->processes == 1 ? "" : "es", s->threads,
-            s->threads == 1 ? "" : "s", format_time(&elapsed, r->elapsed_ns),
-            format_bytes(&size, r->size_bytes));
-    if (s->short_zones)
-        fprintf(stderr, "; %s shorter ones left out", format_count(&zones, s->short_zones));
-    if (s->still_running)
-        fprintf(stderr, "; %u process%s still running at the end", s->still_running,
-                s->still_running == 1 ? "" : "es");
-    if (is_known) {
-        fprintf(stderr, "\nopscope: no zones: %s\n", why);
-    } else {
-        fprintf(stderr, "\nopscope: next: opscope %s ", run_python_view(program));
-        print_word(output);
-        fputc('\n', stderr);
-    }
+                "opscope: earlier runs left %s behind: `opscope recover --list` shows them, `opscope "
+                "recover --clean` drops them\n",
+                format_things(&sessions, left.count, "session"));
 }
 
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
@@ -349,9 +304,7 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
         fprintf(stderr, "opscope run: cannot run %s: %s\n", argv[0], strerror(result.exec_error));
         return result.exec_error == ENOENT ? 127 : 126;
     }
-    warn_about_losses(&result);
-    if (!o->is_quiet)
-        summarise(&result, argv, output);
+    run_summary(&result, argv, output, o->is_quiet);
     if (o->keep_session && result.session_path[0])
         fprintf(stderr, "opscope: session kept: %s\n", result.session_path);
     if (result.has_trace && result.stats.ops && (csv[0] || !output_path_is_null(output)))
@@ -378,6 +331,8 @@ static int run(const struct command *command, int argc, char **argv)
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
+    if (o.port)
+        return command_usage_error(command, "--port: there is no live page yet in this release");
     char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
@@ -385,8 +340,6 @@ static int run(const struct command *command, int argc, char **argv)
     struct error err = {0};
     fill_standard_descriptors();
     run_python_prepare(&o.python);
-    if (o.port)
-        fprintf(stderr, "opscope: --port is noted; the live page comes with a later release\n");
     if (output && has_suffix(output, ".csv")) {
         snprintf(csv, sizeof csv, "%s", output);
         snprintf(chosen, sizeof chosen, "%.*s.opscope", (int)(strlen(output) - 4), output);
@@ -415,7 +368,8 @@ static int run(const struct command *command, int argc, char **argv)
         fprintf(stderr, "opscope run: %s\n", err.message);
         return EXIT_RUN_FAILED;
     }
-    session_folder_each(name_left_behind, &earlier);
+    if (!o.is_quiet)
+        name_left_behind(&earlier);
     return launch(&o, program, output, csv);
 }
 

@@ -10,9 +10,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "analyze/losses.h"
 #include "base/intern.h"
 #include "present/format.h"
+#include "present/loss_text.h"
 #include "text/utf8.h"
 
 #define NAMED_OPEN_ZONES 3u
@@ -296,44 +296,26 @@ void view_set_track(struct view *view, struct table *table, size_t column, uint3
         table_set_text(table, column, view_track_name(view, track, label, sizeof label));
 }
 
-/* "1,234 zones and 5 other records" */
-static const char *amount(const struct loss_sum *sum, char *buffer, size_t size)
-{
-    struct number_text zones, records;
-    format_count(&zones, sum->zones);
-    format_count(&records, sum->records);
-    if (sum->zones && sum->records)
-        snprintf(buffer, size, "%s zone%s and %s other record%s", zones.text, sum->zones == 1 ? "" : "s",
-                 records.text, sum->records == 1 ? "" : "s");
-    else if (sum->zones)
-        snprintf(buffer, size, "%s zone%s", zones.text, sum->zones == 1 ? "" : "s");
-    else if (sum->records)
-        snprintf(buffer, size, "%s record%s", records.text, sum->records == 1 ? "" : "s");
-    else
-        snprintf(buffer, size, "an unknown number of records");
-    return buffer;
-}
-
 static void note_losses(struct view *view, const struct loss_sums *sums)
 {
-    char lost[120], part[120];
+    struct loss_text lost, part;
     struct bytes reasons = {0};
     for (uint32_t i = 0; i < TRACE_LOSS_REASONS; i++) {
         if (sums->by_reason[i].events == 0 || i == TRACE_LOSS_LATE_ENDS || i == TRACE_LOSS_DROPPED_OLD)
             continue;
         bytes_append_format(&reasons, "%s%s: %s", reasons.length ? "; " : "", trace_loss_reason_text(i),
-                            amount(&sums->by_reason[i], part, sizeof part));
+                            loss_sum_text(&part, &sums->by_reason[i]));
     }
     if (sums->lost.events)
         report_note(&view->report, TABLE_BAD, "lost: %s (%.*s); see opscope info %s",
-                    amount(&sums->lost, lost, sizeof lost), (int)reasons.length, (const char *)reasons.data,
+                    loss_sum_text(&lost, &sums->lost), (int)reasons.length, (const char *)reasons.data,
                     view->path);
     if (sums->late_ends.events)
         report_note(&view->report, TABLE_WARN, "late: %s closed later than they ended; see opscope info %s",
-                    amount(&sums->late_ends, lost, sizeof lost), view->path);
+                    loss_sum_text(&lost, &sums->late_ends), view->path);
     if (sums->old.events)
         report_note(&view->report, TABLE_WARN, "dropped: %s older than the size limit (--max-size) holds",
-                    amount(&sums->old, lost, sizeof lost));
+                    loss_sum_text(&lost, &sums->old));
     bytes_free(&reasons);
 }
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "collect/internal.h"
 
 #define LIVENESS_NS UINT64_C(100000000)
@@ -143,9 +144,21 @@ void collector_free(struct collector *c)
     free(c->sources);
     free(c->dead_open);
     free(c->told);
+    map_free(&c->seen_refusals);
+    map_free(&c->seen_broken);
+    map_free(&c->seen_segments);
     clock_map_free(&c->clock);
     bytes_free(&c->scratch);
     free(c);
+}
+
+bool collector_is_first(struct map *seen, uint64_t key)
+{
+    if (map_get(seen, key) != MAP_NONE)
+        return false;
+    if (seen->count < MAX_REMEMBERED)
+        map_put(seen, key, 0);
+    return true;
 }
 
 /* --- processes --- */
@@ -408,11 +421,12 @@ static bool is_short_of_chunks(const struct source *s)
 /* Losses of processes that are not in the table. Said once, at the end. */
 static void note_unplaced_losses(struct source *s, uint64_t now)
 {
-    struct trace_loss loss = {.process = session_segment_process_count(s->segment) ? source_process_id(s, 0)
-                                                                                   : TRACE_NONE,
-                              .track = TRACE_NONE,
-                              .reason = TRACE_LOSS_NO_MEMORY,
-                              .to_ns = now};
+    struct trace_loss loss = {
+        .process = session_segment_process_count(s->segment) ? source_process_id(s, 0) : TRACE_NONE,
+        .track = TRACE_NONE,
+        .reason = session_segment_process_count(s->segment) >= SESSION_MAX_PROCESSES ? TRACE_LOSS_PROCESSES
+                                                                                     : TRACE_LOSS_NO_MEMORY,
+        .to_ns = now};
     session_segment_unplaced_losses(s->segment, &loss.zones, &loss.records);
     if (!loss.zones && !loss.records)
         return;
@@ -473,12 +487,16 @@ static bool has_suffix(const char *name, const char *suffix)
     return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
+/* A process may try again, in each of its images and with each of its recorders: it counts once. */
 static void note_refusal(struct collector *c, const char *name)
 {
     char *end;
     long pid = strtol(name + strlen(SESSION_REFUSAL_PREFIX), &end, 10);
     long reason = *end == '-' ? strtol(end + 1, NULL, 10) : 0;
     unlinkat(c->folder->fd, name, 0);
+    session_folder_make_spares(c->folder);
+    if (!collector_is_first(&c->seen_refusals, (uint64_t)pid))
+        return;
     char command[128];
     snprintf(command, sizeof command, "(not recorded: %s)", strerror((int)reason));
     struct trace_process process = {.id = TRACE_NONE,
@@ -489,13 +507,25 @@ static void note_refusal(struct collector *c, const char *name)
                                     .command = command,
                                     .host = c->host};
     struct trace_loss loss = {.track = TRACE_NONE,
-                              .reason = TRACE_LOSS_NO_MEMORY,
+                              .reason = TRACE_LOSS_UNRECORDED,
                               .from_ns = process.start_ns,
                               .to_ns = process.start_ns};
-    loss.process = collector_define_process(c, &process);
+    bool is_root = c->root_id != TRACE_NONE && pid == c->root_pid; /* it has a row already */
+    loss.process = is_root ? c->root_id : collector_define_process(c, &process);
     trace_writer_loss(c->writer, &loss);
     if (!c->stats.refused++)
         c->stats.refused_reason = (int)reason;
+}
+
+/* Damaged, of another session, or a copy of one that is being read. The folder is listed again and again. */
+static void note_broken_segment(struct collector *c, const char *name)
+{
+    if (!collector_is_first(&c->seen_broken, hash_bytes(name, strlen(name), 1)))
+        return;
+    struct trace_loss loss = {.process = TRACE_NONE, .track = TRACE_NONE, .reason = TRACE_LOSS_DAMAGED};
+    loss.from_ns = loss.to_ns = clock_raw_ns();
+    trace_writer_loss(c->writer, &loss);
+    c->stats.broken_segments++;
 }
 
 void collector_file_appeared(struct collector *c, const char *name)
@@ -507,16 +537,17 @@ void collector_file_appeared(struct collector *c, const char *name)
     }
     if (name[0] == '.' || !has_suffix(name, SESSION_SEGMENT_SUFFIX) || find_source(c, name, &index))
         return;
-    struct session_segment *segment;
-    if (session_segment_open(&segment, c->folder->fd, name, c->folder->control.session_id, NULL) != 0) {
-        c->stats.broken_segments++;
-        return;
-    }
-    struct source *s = source_new(c, segment);
+    struct session_segment *segment = NULL;
+    struct source *s = NULL;
+    if (session_segment_open(&segment, c->folder->fd, name, c->folder->control.session_id, NULL) == 0)
+        s = source_new(c, segment);
     if (!s ||
         !array_reserve(&c->sources, &c->source_capacity, c->source_count + 1, sizeof(struct source *))) {
-        source_close(s);
-        c->stats.broken_segments++;
+        if (s)
+            source_close(s);
+        else
+            session_segment_close(segment);
+        note_broken_segment(c, name);
         return;
     }
     session_segment_beat(segment, clock_raw_ns());

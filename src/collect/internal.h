@@ -5,6 +5,7 @@
 #define OPSCOPE_COLLECT_INTERNAL_H
 
 #include "base/bytes.h"
+#include "base/map.h"
 #include "collect/clock_map.h"
 #include "collect/collector.h"
 #include "session/segment.h"
@@ -16,6 +17,7 @@
 #define MAX_TASK_TRACKS 8192u /* of one thread */
 #define MAX_TASKS_INSIDE 16u  /* one another: deeper ones stay on the track they are on */
 #define MAX_DEAD_OPEN_ZONES (1u << 20)
+#define MAX_REMEMBERED (1u << 16) /* processes and files that are counted once */
 
 enum open_zone_kind { ZONE_PLAIN = 0, ZONE_OP = 1, ZONE_TASK = 2 };
 
@@ -175,6 +177,7 @@ struct collector {
     uint64_t known_zones;      /* of threads, found or lost, that the file tells of */
     uint64_t known_live_zones; /* those of threads that have a chunk */
     bool ending_is_live;       /* the ledger's ending_track has a chunk */
+    struct map seen_refusals, seen_broken, seen_segments; /* pids, hashes of file names, ids */
     char host[256];
     struct bytes scratch;
     struct collector_stats stats;
@@ -182,6 +185,8 @@ struct collector {
 
 /* collector.c */
 uint32_t collector_define_process(struct collector *c, const struct trace_process *process);
+/* True once for each key, as long as there are not too many to remember. */
+bool collector_is_first(struct map *seen, uint64_t key);
 
 /* source.c: what a segment's numbers mean in the trace */
 struct source *source_new(struct collector *c, struct session_segment *segment);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "collect/clock_map.h"
 #include "session/cgroup.h"
 
@@ -35,6 +35,13 @@ extern char **environ;
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
+/* What we set for ourselves: a trace over the file size limit is an error and not our death, and with SIGCHLD ignored,
+ * as some callers leave it, the command's status would be lost. */
+static const struct {
+    int number;
+    bool is_ignored;
+} own_signals[] = {{SIGXFSZ, true}, {SIGCHLD, false}};
+
 struct run {
     const struct launch_options *options;
     struct launch_result *result;
@@ -42,6 +49,7 @@ struct run {
     struct trace_writer *writer;
     struct collector *collector; /* NULL once recording is over */
     sigset_t original_mask;
+    bool was_ignored[COUNT_OF(own_signals)];
     int signal_fd, inotify_fd;
     int watched_fd; /* a pidfd of options->watched_pid; -1: none, or the kernel has none */
     pid_t child;
@@ -93,7 +101,7 @@ static int open_signals(struct run *r)
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(passed_on); i++)
         sigaddset(&set, passed_on[i]);
     sigprocmask(SIG_BLOCK, &set, &r->original_mask);
     r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -125,62 +133,42 @@ static char **make_environment(const struct run *r)
     return list;
 }
 
-/* Where execvp would find it. */
-static bool find_on_path(const char *name, char *out, size_t size)
+/* What we changed for ourselves, back to what the command would have found without us. */
+static void restore_signals(const struct run *r)
 {
-    const char *list = getenv("PATH");
-    if (strchr(name, '/') || !list)
-        return (size_t)snprintf(out, size, "%s", name) < size;
-    for (;; list++) {
-        size_t length = strcspn(list, ":");
-        if ((size_t)snprintf(out, size, "%.*s%s%s", (int)length, list, length ? "/" : "", name) < size &&
-            access(out, X_OK) == 0)
-            return true;
-        list += length;
-        if (!*list)
-            return false;
-    }
+    for (size_t i = 0; i < COUNT_OF(own_signals); i++)
+        signal(own_signals[i].number, r->was_ignored[i] ? SIG_IGN : SIG_DFL);
+    sigprocmask(SIG_SETMASK, &r->original_mask, NULL);
 }
 
-/* A script without an interpreter line: the shell runs it, as with execvp. */
-static int start_as_script(struct run *r, const posix_spawnattr_t *attributes, char **environment)
+/* vfork rather than posix_spawn, which can make a signal the default in the child but not ignore it: ignored here, even
+ * for a moment, SIGCHLD would take the command's status with it. The child shares our memory until it calls exec, and
+ * touches nothing but its own signals. execvpe gives a script without an interpreter line to the shell. */
+__attribute__((noinline)) static int fork_and_exec(struct run *r, char *const *environment)
 {
-    char path[4096], shell[] = "/bin/sh";
-    size_t count = 0;
-    while (r->options->argv[count])
-        count++;
-    char **argv = calloc(count + 2, sizeof *argv);
-    if (!argv || !find_on_path(r->options->argv[0], path, sizeof path)) {
-        free(argv);
-        return ENOEXEC;
+    volatile int failed = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        restore_signals(r);
+        execvpe(r->options->argv[0], r->options->argv, environment);
+        failed = errno;
+        _exit(127);
     }
-    argv[0] = shell;
-    argv[1] = path;
-    memcpy(argv + 2, r->options->argv + 1, (count - 1) * sizeof *argv);
-    int failed = posix_spawn(&r->child, shell, NULL, attributes, argv, environment);
-    free(argv);
+    r->child = child;
+    if (child < 0)
+        failed = errno;
+    else if (failed)
+        waitpid(child, NULL, 0);
     return failed;
 }
 
 static int start_command(struct run *r)
 {
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGXFSZ);
-    posix_spawnattr_setsigmask(&attributes, &r->original_mask);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     char **environment = r->collector ? make_environment(r) : NULL;
-    int failed = posix_spawnp(&r->child, r->options->argv[0], NULL, &attributes, r->options->argv,
-                              environment ? environment : environ);
-    if (failed == ENOEXEC)
-        failed = start_as_script(r, &attributes, environment ? environment : environ);
+    int failed = fork_and_exec(r, environment ? environment : environ);
     if (environment)
         free(environment[0]);
     free(environment);
-    posix_spawnattr_destroy(&attributes);
     return failed;
 }
 
@@ -405,8 +393,9 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     writer_options.host = host;
-    signal(SIGXFSZ, SIG_IGN); /* a trace over the file size limit is an error, not our death */
-    signal(SIGCHLD, SIG_DFL); /* ignored, as some callers leave it, the command's status would be lost */
+    for (size_t i = 0; i < COUNT_OF(own_signals); i++)
+        r.was_ignored[i] =
+            signal(own_signals[i].number, own_signals[i].is_ignored ? SIG_IGN : SIG_DFL) == SIG_IGN;
     int status = trace_writer_open(&r.writer, options->output, &writer_options, err);
     if (status)
         return status;

@@ -10,6 +10,14 @@
 
 struct source *source_new(struct collector *c, struct session_segment *segment)
 {
+    /* A copy of a segment would make every row again, under the same keys. */
+    uint64_t id = session_segment_header(segment)->segment_id;
+    for (size_t i = 0; i < c->source_count; i++) {
+        if (session_segment_header(c->sources[i]->segment)->segment_id == id)
+            return NULL;
+    }
+    if (!collector_is_first(&c->seen_segments, id))
+        return NULL;
     struct source *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;

@@ -105,6 +105,24 @@ struct session_place {
     struct session_control control;
 };
 
+static void refuse(const struct session_place *place, int reason)
+{
+    char file[sizeof place->path + 64];
+    snprintf(file, sizeof file, "%s/" SESSION_REFUSAL_PREFIX "%d-%d", place->path, (int)getpid(), reason);
+    int fd = open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 || errno == EEXIST)
+        return;
+    /* No descriptor, or no inode: a rename needs neither. */
+    char spare[sizeof file];
+    bool is_told = false;
+    for (unsigned i = 0; i < SESSION_SPARES && !is_told; i++) {
+        snprintf(spare, sizeof spare, "%s/" SESSION_SPARE_PREFIX "%u", place->path, i);
+        is_told = rename(spare, file) == 0;
+    }
+}
+
 static bool read_session(struct session_place *place)
 {
     const char *value = secure_getenv(SESSION_VARIABLE);
@@ -120,21 +138,15 @@ static bool read_session(struct session_place *place)
     char file[sizeof place->path + 16];
     snprintf(file, sizeof file, "%s/" SESSION_CONTROL_FILE, place->path);
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            refuse(place, errno);
         return false;
+    }
     ssize_t n = read(fd, &place->control, sizeof place->control);
     close(fd);
     return n == (ssize_t)sizeof place->control && place->control.magic == SESSION_CONTROL_MAGIC &&
            place->control.min_recorder <= SESSION_VERSION && place->control.session_id == place->id;
-}
-
-static void refuse(const struct session_place *place, int reason)
-{
-    char file[sizeof place->path + 64];
-    snprintf(file, sizeof file, "%s/" SESSION_REFUSAL_PREFIX "%d-%d", place->path, (int)getpid(), reason);
-    int fd = open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0)
-        close(fd);
 }
 
 static uint64_t random_id(void)

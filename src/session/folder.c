@@ -76,6 +76,17 @@ static int write_control(struct session_folder *folder, struct error *err)
     return 0;
 }
 
+void session_folder_make_spares(const struct session_folder *folder)
+{
+    for (unsigned i = 0; i < SESSION_SPARES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, SESSION_SPARE_PREFIX "%u", i);
+        int fd = openat(folder->fd, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
 int session_folder_create(struct session_folder *folder, struct error *err)
 {
     folder->fd = folder->control_fd = -1;
@@ -88,8 +99,10 @@ int session_folder_create(struct session_folder *folder, struct error *err)
     if (status) {
         session_folder_close(folder);
         session_folder_remove(folder->path, NULL);
+        return status;
     }
-    return status;
+    session_folder_make_spares(folder);
+    return 0;
 }
 
 static int read_control(struct session_folder *folder, struct error *err)

@@ -31,6 +31,8 @@ void session_folder_close(struct session_folder *folder);
 int session_folder_remove(const char *path, struct error *err);
 
 /* The value of OPSCOPE_SESSION for this folder. */
+/* Makes those of the spare files (session.h) that are not there. */
+void session_folder_make_spares(const struct session_folder *folder);
 void session_folder_variable(const struct session_folder *folder, char *out, size_t size);
 
 /* Calls back for every session folder of this user that can be found. */

@@ -34,6 +34,10 @@
 #define SESSION_REFUSAL_PREFIX                                                                               \
     "unrecorded-" /* an empty file PREFIX<pid>-<errno>: a process that got no segment */
 
+/* Empty files PREFIX<0 to SPARES - 1> of the collector's: a process that cannot make the one above renames one. */
+#define SESSION_SPARE_PREFIX "spare-"
+#define SESSION_SPARES 4u
+
 #define SESSION_VERSION 1u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */

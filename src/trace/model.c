@@ -40,6 +40,8 @@ const char *trace_loss_reason_text(uint32_t reason)
         [TRACE_LOSS_DROPPED_OLD] = "older than the size limit holds",
         [TRACE_LOSS_UNMATCHED] = "end without a begin",
         [TRACE_LOSS_CLOCK] = "clock jumped",
+        [TRACE_LOSS_PROCESSES] = "process table full",
+        [TRACE_LOSS_UNRECORDED] = "process not recorded",
     };
     return pick(words, COUNT_OF(words), reason);
 }

@@ -235,7 +235,9 @@ enum trace_loss_reason {
     TRACE_LOSS_DROPPED_OLD = 9, /* flight recorder: older than --max-size holds */
     TRACE_LOSS_UNMATCHED = 10,  /* ends whose begin was not seen */
     TRACE_LOSS_CLOCK = 11,
-    TRACE_LOSS_REASONS /* one past the last */
+    TRACE_LOSS_PROCESSES = 12,  /* the segment's process table is full */
+    TRACE_LOSS_UNRECORDED = 13, /* a process that got no segment: how much is not known */
+    TRACE_LOSS_REASONS          /* one past the last */
 };
 
 struct trace_loss {

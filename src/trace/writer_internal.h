@@ -233,7 +233,7 @@ struct trace_writer {
     size_t open_bytes;
     size_t closed_rows; /* rows of closed sinks */
     uint64_t age_scan_ns, loss_flush_ns;
-    uint32_t zone_limit; /* rows a block */
+    uint32_t zone_limit;               /* rows a block */
     uint64_t zone_count, record_count; /* in the whole file */
     struct block_builder builder;
     struct block_scratch *scratch;

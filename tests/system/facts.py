@@ -13,6 +13,7 @@ profiles.
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import time
@@ -160,7 +161,7 @@ def record_script(test, *steps, options=(), output="t.opscope", **run):
 def said(done):
     """What opscope wrote to stderr, less what it says of sessions that others left behind on this machine."""
     lines = done.stderr.splitlines(keepends=True)
-    return "".join(line for line in lines if "left a session behind" not in line)
+    return "".join(line for line in lines if not re.match("opscope: (an )?earlier runs? left ", line))
 
 
 def wait_for_polls(session):

@@ -11,6 +11,25 @@ import facts
 import harness
 
 
+class Copies(harness.TestCase):
+    def test_a_copy_of_a_live_segment(self):
+        """Somebody copies a segment within the session folder: told as a loss, and nothing else changes."""
+        run = facts.Run(self, ["threads=5,1000", "zones=1000", "say=ready", "read", "zones=1000", "threads=5,1000"],
+                        env={"OPSCOPE_DIR": self.folder})
+        run.expect("ready")
+        session = facts.session_folders(self.folder)[0]
+        segment = next(name for name in os.listdir(session) if name.endswith(".seg"))
+        shutil.copyfile(os.path.join(session, segment), os.path.join(session, ".copy"))
+        os.rename(os.path.join(session, ".copy"), os.path.join(session, "1-0123456789abcdef.seg"))
+        facts.wait_for_polls(session)
+        run.go_on()
+        done = run.finish()
+        self.assert_status(done)
+        trace = run.trace()
+        self.assertEqual((trace.zones, trace.lost_zones), (12000, 0))
+        self.assertIn("1 segment of the session could not be read", done.stderr)
+
+
 class Death(harness.TestCase):
     """What a process had recorded before it died is in the trace; the zones it was in are shown as open."""
 

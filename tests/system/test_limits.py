@@ -154,7 +154,7 @@ class FullDisk(harness.TestCase):
         trace = facts.Trace(self.path("t.opscope"))
         if trace.zones != 1000:
             self.assertIn("could not be recorded", done.stderr)
-            self.assertIn("no memory for the session", [loss["reason"] for loss in trace.losses()])
+            self.assertIn("process not recorded", [loss["reason"] for loss in trace.losses()])
 
 
 @harness.needs_tmpfs

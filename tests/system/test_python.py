@@ -26,7 +26,8 @@ def interpreters(kind=""):
 def stderr_of(done):
     """Without what opscope says about sessions that other runs on this machine have left behind."""
     lines = done.stderr.splitlines(True)
-    return "".join(line for line in lines if not line.startswith("opscope: an earlier run left a session"))
+    others = ("opscope: an earlier run left ", "opscope: earlier runs left ")
+    return "".join(line for line in lines if not line.startswith(others))
 
 
 def script(name):

@@ -262,11 +262,6 @@ class Command(harness.TestCase):
         self.assert_status(run.finish())
         self.assertEqual(run.trace().zones, 20)
 
-    def test_the_port_is_noted(self):
-        done = self.opscope("run", "-o", self.path("t.opscope"), "-p", "8080", "--", "true")
-        self.assert_status(done)
-        self.assertIn("port", done.stderr)
-
     def test_nothing_recorded_is_said(self):
         done = self.opscope("run", "-o", self.path("t.opscope"), "--", "true")
         self.assert_status(done)

@@ -92,7 +92,7 @@ class Progress(harness.TestCase):
         # the line is wiped before the summary is written
         self.assertRegex(shown.text, r"\r\x1b\[Kopscope: wrote shown.opscope")
         self.assertEqual(quiet.wait(), 0)
-        lines = [line for line in quiet.text.splitlines() if "left a session behind" not in line]
+        lines = [line for line in quiet.text.splitlines() if "opscope: earlier run" not in line and "opscope: an earlier run" not in line]
         self.assertEqual([line for line in lines if line.strip()], ["ready"])
         done = piped.finish()
         self.assertNotIn("\x1b", done.stderr)

@@ -44,6 +44,8 @@ static inline bool collection_add(struct collection *c, void *memory, size_t len
     if (session_segment_open_memory(&segment, memory, length, IMAGE_SESSION, NULL) != 0)
         return false;
     struct source *source = source_new(collector, segment);
+    if (!source)
+        session_segment_close(segment);
     if (!source || !array_reserve(&collector->sources, &collector->source_capacity,
                                   collector->source_count + 1, sizeof(struct source *)))
         return false;

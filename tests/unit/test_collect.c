@@ -165,6 +165,25 @@ static void test_pairing(void **state)
     assert_string_equal(process->command, "made by hand");
 }
 
+/* A copy of a segment that is being read has its keys: it is refused, and the original goes on. */
+static void test_a_copy_of_a_segment(void **state)
+{
+    (void)state;
+    struct image copy;
+    uint32_t a = image_name(&image, "a");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_zone(&image, 0, 10, 20, a);
+    collector_poll(collection.collector, NULL);
+    assert_true(image_map(&copy, CHUNKS));
+    memcpy(copy.memory, image.memory, image.layout.total);
+    assert_false(collection_add(&collection, copy.memory, copy.layout.total));
+    image_chunk(&image, 1, 0, 1, CHUNK_SEALED);
+    image_zone(&image, 1, 30, 40, a);
+    finish();
+    assert_int_equal(row_count, 2);
+    image_unmap(&copy);
+}
+
 static void test_polls_see_a_chunk_grow(void **state)
 {
     struct error err = {0};
@@ -677,6 +696,7 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        CASE(test_a_copy_of_a_segment),
         CASE(test_pairing),
         CASE(test_polls_see_a_chunk_grow),
         CASE(test_a_chunk_waits_for_the_one_before_it),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace may be written over: never a device, a link, a pipe, somebody's data, nor a good trace by an empty one. */
+/* What a trace may be written over: never a device, a link, a pipe, somebody's data, nor, being empty, a good one. */
 #include "test_trace_support.h"
 
 #include <fcntl.h>
@@ -37,7 +37,8 @@ static void test_null_device(void **state)
     const char *link = test_path("nothing.opscope");
     struct error err = {0};
     for (unsigned max_size = 0; max_size < 2; max_size++) {
-        struct trace_writer *w = begin("/dev/null", max_size << 20, 100000), *other = begin("/dev/null", 0, 5);
+        struct trace_writer *w = begin("/dev/null", max_size << 20, 100000);
+        struct trace_writer *other = begin("/dev/null", 0, 5);
         assert_int_equal(trace_writer_tick(w, 3000000000, &err), 0);
         assert_int_equal(trace_writer_zone_count(w), 100000);
         assert_true(trace_writer_size_bytes(w) > 1000);

@@ -319,6 +319,14 @@ static void lift_file_size_limit(void)
         fail("setrlimit");
 }
 
+/* What is open stays open; nothing else can be opened. */
+static void forbid_descriptors(void)
+{
+    struct rlimit limit = {.rlim_cur = 0, .rlim_max = 0};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        fail("setrlimit");
+}
+
 static void make_other_things(long count)
 {
     for (long i = 0; i < count; i++) {
@@ -370,6 +378,8 @@ static bool control_step(const char *verb, const char *value, struct steps *step
         wait_for_signal();
     else if (strcmp(verb, "lift-file-size-limit") == 0)
         lift_file_size_limit();
+    else if (strcmp(verb, "no-descriptors") == 0)
+        forbid_descriptors();
     else if (strcmp(verb, "ignore") == 0)
         signal((int)number(value), SIG_IGN);
     else if (strcmp(verb, "exit") == 0)
