@@ -143,7 +143,7 @@ void collector_free(struct collector *c)
         source_close(c->sources[i]);
     free(c->sources);
     free(c->dead_open);
-    free(c->told);
+    free(c->reported);
     map_free(&c->seen_refusals);
     map_free(&c->seen_broken);
     map_free(&c->seen_segments);

@@ -86,10 +86,10 @@ struct track {
     size_t stack_capacity;
     uint32_t too_deep; /* open zones beyond TRACE_MAX_DEPTH: not recorded */
     uint64_t zones_begun, zones_too_deep;
-    uint64_t ends_to_skip;             /* recover: these zones are in the file already */
-    uint64_t told_ends, taken_ends;    /* recover, of a thread with tasks: zones in the file, and taken */
-    uint32_t lost_zones, lost_records; /* last figures of its descriptor */
-    struct trace_loss pending_loss;    /* becomes a record when its end is known */
+    uint64_t ends_to_skip;              /* recover: these zones are in the file already */
+    uint64_t reported_ends, taken_ends; /* recover, of a thread with tasks: zones in the file, and taken */
+    uint32_t lost_zones, lost_records;  /* last figures of its descriptor */
+    struct trace_loss pending_loss;     /* becomes a record when its end is known */
     struct trace_loss losses[TRACK_LOSS_REASONS]; /* what was wrong with records of this chunk, by reason */
     struct pending_extra *extras;
     uint32_t extra_count;
@@ -102,7 +102,7 @@ struct track {
     bool has_tasks;  /* recover: the file has tracks of its tasks */
     bool is_dead;    /* its thread is gone: what it left is final */
     bool is_settled; /* in the ledger */
-    bool is_muted;   /* recover: records that the dead collector took are not told again */
+    bool is_muted;   /* recover: records that the dead collector took are not written again */
 };
 
 struct source_process {
@@ -172,8 +172,8 @@ struct collector {
     uint32_t process_rows;  /* in the trace */
     uint64_t next_peek_ns;  /* at unsealed chunks */
     /* recover: */
-    struct told *told; /* what the file tells of losses, in order of key */
-    size_t told_count;
+    struct reported *reported; /* what the file tells of losses, in order of key */
+    size_t reported_count;
     uint64_t known_zones;      /* of threads, found or lost, that the file tells of */
     uint64_t known_live_zones; /* those of threads that have a chunk */
     bool ending_is_live;       /* the ledger's ending_track has a chunk */
@@ -231,7 +231,7 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
 void record_zone_extras(struct source *s, struct track *t, uint32_t depth);
 void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t end_ns);
 void record_drop_zone(struct track *t, uint32_t depth,
-                      bool is_op); /* what belongs to a zone that is not told */
+                      bool is_op); /* what belongs to a zone that is not written */
 void record_free(struct track *t);
 
 /* devices.c */

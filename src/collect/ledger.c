@@ -1,22 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to the zones that a collector holds in its own memory when it dies.
+/* Recovering from the death of a collector: counting exactly what was lost, and writing nothing twice.
  *
- * The zones of a thread reach the file in the order of their ends, so the file has the first so many of them. For a
- * thread that still has a chunk in the session, the chunk tells how many had ended before it: what the file has less is
- * lost, what it has more is in this chunk and must not be told twice. Records other than zones are in the file or lost
- * if the dead collector had taken them (segment_chunk.taken).
+ * A collector takes records out of the session's chunks, keeps finished zones in its own memory for up to two seconds,
+ * then writes them to the trace. If it is killed, what it kept is gone. `opscope recover` finds the unfinished trace and
+ * the chunks that are still in the session. For each thread it has to find out which zones are in the file, which are
+ * still in a chunk, and how many are in neither: those are lost.
  *
- * The same goes for losses: a thread counts its own from its beginning, the file has what was told of them.
+ * A thread that still has a chunk. Its zones were written in the order of their ends, so the file holds the first N zones
+ * that ended, for some N. The descriptor of the oldest chunk left says how many had ended before that chunk: E.
+ *   - N < E: E - N zones are lost.
+ *   - N > E: the first N - E zones that end in this chunk are in the file already. Their records are read, since they
+ *     open and close zones, but nothing is written for them (ends_to_skip, ledger_replay).
  *
- * A thread that has ended has no chunk any more. The collector therefore adds up, in the control file, the zones of
- * every such thread, found and lost; recover compares the sum with what the file tells of threads without chunks. The
- * sum and the release of the last chunk cannot happen at once, hence the two steps (session.h).
+ * Records other than zones have no such number. The collector notes in each chunk how many slots it has taken
+ * (segment_chunk.taken). Records in those slots are in the file, or were lost with it: they are not written again.
  *
- * The zones of a thread with tasks are on several tracks, each of which reaches the file by itself: how many of them
- * are there is known, which is not. So what was taken is not told again, and the difference was lost.
+ * Losses that the program itself counted (buffer full, say). Each descriptor has the thread's total since its start, and
+ * the file has the loss records written so far: the difference still has to be reported.
  *
- * With --max-size the file drops old zones and does not say whose, with --min-duration short ones are not in it: then
- * what was taken is not told again, and that an unknown number was lost is all that can be said. */
+ * A thread that has ended has no chunk. The collector therefore keeps a ledger in the control file: the total of zones,
+ * found and lost, of all threads whose last chunk it has given back. recover compares it with what the file holds of
+ * threads without a chunk: if the file has fewer, the rest was lost. Adding a thread to the total and giving its last
+ * chunk back cannot be one step, so there are two. ledger_prepare writes the new total and the thread's key beside the
+ * valid total; the chunk is given back; ledger_settle makes the new total the valid one. If the collector dies in
+ * between, recover takes the new total if that thread has no chunk left, and the old one if it has.
+ *
+ * Where this cannot be exact:
+ *   - A thread with tasks has its zones on several tracks, each of which reaches the file by itself. How many zones the
+ *     file has is known, but not which. What the collector took is not written again; the difference was lost.
+ *   - With --max-size the file has dropped old zones without saying whose, with --min-duration it never had the short
+ *     ones. What the collector took is not written again, and the loss record says "an unknown number".
+ *   - Of a session that was kept after its trace was finished (--keep-session), everything taken is in that trace:
+ *     nothing was lost (SESSION_LEDGER_CLOSED). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,6 +71,8 @@ static bool counts_are_known(const struct collector *c)
 
 static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t ns, uint64_t zones)
 {
+    if (c->folder->control.ended_zones == SESSION_LEDGER_CLOSED)
+        return;
     struct trace_loss loss = {.process = process,
                               .track = track,
                               .reason = TRACE_LOSS_COLLECTOR,
@@ -66,9 +83,9 @@ static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t
     c->stats.lost_zones += zones;
 }
 
-/* --- what the file tells --- */
+/* --- what the file says --- */
 
-struct told { /* of a track, or of a process as a whole */
+struct reported { /* of a track, or of a process as a whole */
     uint64_t key;
     uint64_t zones, records; /* lost by the program itself */
     uint64_t on_disk;        /* zones that found no room in the file */
@@ -76,7 +93,7 @@ struct told { /* of a track, or of a process as a whole */
 
 static int by_key(const void *a, const void *b)
 {
-    const struct told *x = a, *y = b;
+    const struct reported *x = a, *y = b;
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
@@ -92,49 +109,50 @@ static uint64_t key_of_loss(const struct trace *trace, const struct trace_loss *
 }
 
 /* Sums those of one key; the list is in order. */
-static void merge_told(struct collector *c)
+static void merge_reported(struct collector *c)
 {
     size_t last = 0;
-    for (size_t i = 1; i < c->told_count; i++) {
-        if (c->told[last].key != c->told[i].key) {
-            c->told[++last] = c->told[i];
+    for (size_t i = 1; i < c->reported_count; i++) {
+        if (c->reported[last].key != c->reported[i].key) {
+            c->reported[++last] = c->reported[i];
             continue;
         }
-        c->told[last].zones += c->told[i].zones;
-        c->told[last].records += c->told[i].records;
-        c->told[last].on_disk += c->told[i].on_disk;
+        c->reported[last].zones += c->reported[i].zones;
+        c->reported[last].records += c->reported[i].records;
+        c->reported[last].on_disk += c->reported[i].on_disk;
     }
-    c->told_count = c->told_count ? last + 1 : 0;
+    c->reported_count = c->reported_count ? last + 1 : 0;
 }
 
 static void read_losses(struct collector *c, const struct trace *trace)
 {
     size_t count;
     const struct trace_loss *losses = trace_get_losses(trace, &count);
-    c->told = calloc(count + 1, sizeof *c->told);
-    for (size_t i = 0; c->told && i < count; i++) {
+    c->reported = calloc(count + 1, sizeof *c->reported);
+    for (size_t i = 0; c->reported && i < count; i++) {
         const struct trace_loss *loss = &losses[i];
-        struct told told = {.key = key_of_loss(trace, loss)};
+        struct reported reported = {.key = key_of_loss(trace, loss)};
         if (loss->reason == TRACE_LOSS_BUFFER_FULL || loss->reason == TRACE_LOSS_NO_MEMORY ||
             loss->reason == TRACE_LOSS_NESTED) {
-            told.zones = loss->zones;
-            told.records = loss->records;
+            reported.zones = loss->zones;
+            reported.records = loss->records;
         } else if (loss->reason == TRACE_LOSS_DISK_FULL) {
-            told.on_disk = loss->zones;
+            reported.on_disk = loss->zones;
         }
-        if (told.key && (told.zones || told.records || told.on_disk))
-            c->told[c->told_count++] = told;
+        if (reported.key && (reported.zones || reported.records || reported.on_disk))
+            c->reported[c->reported_count++] = reported;
     }
-    if (c->told_count)
-        qsort(c->told, c->told_count, sizeof *c->told, by_key);
-    merge_told(c);
+    if (c->reported_count)
+        qsort(c->reported, c->reported_count, sizeof *c->reported, by_key);
+    merge_reported(c);
 }
 
-static struct told what_was_told(const struct collector *c, uint64_t key)
+static struct reported reported_losses(const struct collector *c, uint64_t key)
 {
-    struct told wanted = {.key = key};
-    const struct told *found =
-        c->told_count ? bsearch(&wanted, c->told, c->told_count, sizeof *c->told, by_key) : NULL;
+    struct reported wanted = {.key = key};
+    const struct reported *found =
+        c->reported_count ? bsearch(&wanted, c->reported, c->reported_count, sizeof *c->reported, by_key)
+                          : NULL;
     return found ? *found : wanted;
 }
 
@@ -149,17 +167,17 @@ void ledger_open(struct collector *c)
         trace_close(trace);
     }
     for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
-        struct told told = what_was_told(c, track->key);
+        struct reported reported = reported_losses(c, track->key);
         if (track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK)
-            c->known_zones += trace_writer_track_zones(c->writer, id) + told.on_disk + told.zones;
+            c->known_zones += trace_writer_track_zones(c->writer, id) + reported.on_disk + reported.zones;
     }
 }
 
 void ledger_open_process(struct source *s, uint32_t slot, uint64_t key)
 {
-    struct told told = what_was_told(s->collector, key);
-    s->processes[slot].lost_zones = told.zones;
-    s->processes[slot].lost_records = told.records;
+    struct reported reported = reported_losses(s->collector, key);
+    s->processes[slot].lost_zones = reported.zones;
+    s->processes[slot].lost_records = reported.records;
 }
 
 /* Zones that the file has, or knows to be lost, of the tasks of a thread. */
@@ -169,7 +187,7 @@ static uint64_t zones_of_tasks(const struct collector *c, struct track *t)
     uint64_t zones = 0;
     for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
         if (track->kind == TRACE_TRACK_TASK && track->parent == t->trace_id) {
-            zones += trace_writer_track_zones(c->writer, id) + what_was_told(c, track->key).on_disk;
+            zones += trace_writer_track_zones(c->writer, id) + reported_losses(c, track->key).on_disk;
             t->has_tasks = true;
         }
     }
@@ -181,26 +199,27 @@ void ledger_open_track(struct source *s, struct track *t, const struct segment_c
 {
     struct collector *c = s->collector;
     const struct chunk_descriptor *d = &chunk->d;
-    struct told told = what_was_told(c, t->key);
-    uint64_t in_file = trace_writer_track_zones(c->writer, t->trace_id) + told.on_disk + zones_of_tasks(c, t),
+    struct reported reported = reported_losses(c, t->key);
+    uint64_t in_file =
+                 trace_writer_track_zones(c->writer, t->trace_id) + reported.on_disk + zones_of_tasks(c, t),
              open = d->depth_at_start;
     uint64_t first = __atomic_load_n(&chunk->slots[0].time_kind, __ATOMIC_RELAXED);
-    if (d->published && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, told in this chunk */
+    if (d->published && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, reported in this chunk */
         open += (uint32_t)__atomic_load_n(&chunk->slots[0].word, __ATOMIC_RELAXED);
     uint64_t ended = d->zones_before > open ? d->zones_before - open : 0;
     t->next_sequence = d->sequence;
     t->zones_begun = d->zones_before;
     t->last_ns = collector_ns(c, d->base_ticks);
-    t->lost_zones = (uint32_t)told.zones;
-    t->lost_records = (uint32_t)told.records;
-    c->known_live_zones += in_file + told.zones;
+    t->lost_zones = (uint32_t)reported.zones;
+    t->lost_records = (uint32_t)reported.records;
+    c->known_live_zones += in_file + reported.zones;
     c->ending_is_live |= t->key == c->folder->control.ending_track;
     uint32_t name = open ? trace_writer_name(c->writer, BEGUN_BEFORE, "", "", 0, 0) : TRACE_NONE;
     for (uint64_t i = 0; i < open && i <= TRACE_MAX_DEPTH; i++) {
         if (!track_push(t, t->last_ns, name, 0))
             break;
     }
-    t->told_ends = in_file;
+    t->reported_ends = in_file;
     t->taken_ends = ended;
     if (!counts_are_known(c) || t->has_tasks)
         return;
@@ -274,9 +293,9 @@ uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_c
         }
     }
     t->is_muted = false;
-    if (t->has_tasks && counts_are_known(s->collector) && t->taken_ends > t->told_ends) {
-        lose(s->collector, t->process_id, t->trace_id, t->last_ns, t->taken_ends - t->told_ends);
-        t->told_ends = t->taken_ends;
+    if (t->has_tasks && counts_are_known(s->collector) && t->taken_ends > t->reported_ends) {
+        lose(s->collector, t->process_id, t->trace_id, t->last_ns, t->taken_ends - t->reported_ends);
+        t->reported_ends = t->taken_ends;
     }
     return i;
 }

@@ -355,7 +355,7 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
         return 1;
     }
     uint32_t more = (uint32_t)(word >> 56);
-    if (more >= available) { /* says it is longer than what was published: nothing behind it can be trusted */
+    if (more >= available) { /* says it is longer than what was published: nothing after it can be trusted */
         damaged(s, t, ns);
         return available;
     }

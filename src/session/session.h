@@ -38,6 +38,8 @@
 #define SESSION_SPARE_PREFIX "spare-"
 #define SESSION_SPARES 4u
 
+#define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
+
 #define SESSION_VERSION 1u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
@@ -76,7 +78,7 @@ struct session_control { /* the start of the control file; texts follow */
     /* The collector's ledger: how many zones it took that have no chunk any more (of threads that have ended), so that
      * recover can tell how many of them never reached the file. A thread is added in two steps around the release of
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
-    uint64_t ended_zones, ending_zones, ending_track;
+    uint64_t ended_zones, ending_zones, ending_track; /* ended_zones: or SESSION_LEDGER_CLOSED */
     uint64_t cgroup_signature; /* of the collector, if its memory is not limited; see cgroup.h */
     uint64_t min_duration_ns;  /* shorter zones are left out of the trace */
 };
