@@ -117,13 +117,16 @@ static int recover(const struct command *command, const char *session, const str
 {
     struct recover_result result;
     struct number_text zones, lost;
+    char more[120] = "";
     struct error err = {0};
     if (recover_session(session, o->out.output, o->keep_session, "opscope " OPSCOPE_VERSION, &result, &err) !=
         0)
         return command_fail(command, &err);
-    printf("wrote %s: %s zones%s; %s zones were in the dead collector's memory and are lost\n", result.output,
-           format_count(&zones, result.stats.zones), result.had_trace ? ", the earlier ones included" : "",
-           format_count(&lost, result.stats.lost_zones));
+    if (result.stats.lost_zones)
+        snprintf(more, sizeof more, "; %s lost with the dead collector's memory",
+                 format_things(&lost, result.stats.lost_zones, "zone"));
+    printf("wrote %s: %s%s%s\n", result.output, format_things(&zones, result.stats.zones, "zone"),
+           result.had_trace ? ", the earlier ones included" : "", more);
     return EXIT_OK;
 }
 
@@ -139,7 +142,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (o.is_clean)
         return clean();
     if (line.count != 1)
-        return command_usage_error(command, "which session? opscope recover --list shows them");
+        return command_usage_error(command, "no session given: opscope recover --list shows them");
     return recover(command, line.values[0], &o);
 }
 

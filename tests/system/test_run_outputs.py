@@ -179,6 +179,18 @@ class Losses(harness.TestCase):
         self.assertIn(f"{trace.zones:,} zones,", done.stderr)
         self.assertIn(f"{dropped:,} zones", self.opscope("info", trace.path).stdout)
 
+    def test_recover_of_a_session_that_was_kept(self):
+        """Its trace is finished: nothing that is in it is called lost."""
+        done, trace = facts.record_script(self, "threads=10,100", "zones=43", options=["--keep-session"],
+                                          env={"OPSCOPE_DIR": self.folder})
+        self.assert_status(done)
+        self.assertEqual(trace.zones, 1043)
+        session = facts.session_folders(self.folder)[0]
+        done = self.opscope("recover", session, "-o", self.path("again.opscope"))
+        self.assert_status(done)
+        self.assertEqual(facts.Trace(self.path("again.opscope")).lost_zones, 0, done)
+        self.assertNotIn("lost", done.stdout)
+
     def test_one_line_about_sessions_of_others(self):
         for _ in range(3):
             run = facts.Run(self, ["zones=1", "say=ready", "read"], env={"OPSCOPE_DIR": self.folder})
