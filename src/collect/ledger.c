@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recovering from the death of a collector: counting exactly what was lost, and writing nothing twice.
  *
- * A collector takes records out of the session's chunks, keeps finished zones in its own memory for up to two seconds,
- * then writes them to the trace. If it is killed, what it kept is gone. `opscope recover` finds the unfinished trace and
- * the chunks that are still in the session. For each thread it has to find out which zones are in the file, which are
- * still in a chunk, and how many are in neither: those are lost.
+ * A collector takes records out of the session's chunks, keeps finished zones in its own memory for up to two
+ * seconds, then writes them to the trace. If it is killed, what it kept is gone. `opscope recover` finds the
+ * unfinished trace and the chunks that are still in the session. For each thread it has to find out which zones
+ * are in the file, which are still in a chunk, and how many are in neither: those are lost.
  *
- * A thread that still has a chunk. Its zones were written in the order of their ends, so the file holds the first N zones
- * that ended, for some N. The descriptor of the oldest chunk left says how many had ended before that chunk: E.
+ * A thread that still has a chunk. Its zones were written in the order of their ends, so the file holds the first
+ * N zones that ended, for some N. The descriptor of the oldest chunk left says how many had ended before that
+ * chunk: E.
  *   - N < E: E - N zones are lost.
- *   - N > E: the first N - E zones that end in this chunk are in the file already. Their records are read, since they
- *     open and close zones, but nothing is written for them (ends_to_skip, ledger_replay).
+ *   - N > E: the first N - E zones that end in this chunk are in the file already. Their records are read, since
+ *     they open and close zones, but nothing is written for them (ends_to_skip, ledger_replay).
  *
  * Records other than zones have no such number. The collector notes in each chunk how many slots it has taken
  * (segment_chunk.taken). Records in those slots are in the file, or were lost with it: they are not written again.
  *
- * Losses that the program itself counted (buffer full, say). Each descriptor has the thread's total since its start, and
- * the file has the loss records written so far: the difference still has to be reported.
+ * Losses that the program itself counted (buffer full, say). Each descriptor has the thread's total since its
+ * start, and the file has the loss records written so far: the difference still has to be reported.
  *
- * A thread that has ended has no chunk. The collector therefore keeps a ledger in the control file: the total of zones,
- * found and lost, of all threads whose last chunk it has given back. recover compares it with what the file holds of
- * threads without a chunk: if the file has fewer, the rest was lost. Adding a thread to the total and giving its last
- * chunk back cannot be one step, so there are two. ledger_prepare writes the new total and the thread's key beside the
- * valid total; the chunk is given back; ledger_settle makes the new total the valid one. If the collector dies in
- * between, recover takes the new total if that thread has no chunk left, and the old one if it has.
+ * A thread that has ended has no chunk. The collector therefore keeps a ledger in the control file: the total of
+ * zones, found and lost, of all threads whose last chunk it has given back. recover compares it with what the file
+ * holds of threads without a chunk: if the file has fewer, the rest was lost. Adding a thread to the total and
+ * giving its last chunk back cannot be one step, so there are two. ledger_prepare writes the new total and the
+ * thread's key beside the valid total; the chunk is given back; ledger_settle makes the new total the valid one.
+ * If the collector dies in between, recover takes the new total if that thread has no chunk left, and the old one
+ * if it has.
  *
  * Where this cannot be exact:
- *   - A thread with tasks has its zones on several tracks, each of which reaches the file by itself. How many zones the
- *     file has is known, but not which. What the collector took is not written again; the difference was lost.
- *   - With --max-size the file has dropped old zones without saying whose, with --min-duration it never had the short
- *     ones. What the collector took is not written again, and the loss record says "an unknown number".
+ *   - A thread with tasks has its zones on several tracks, each of which reaches the file by itself. How many
+ *     zones the file has is known, but not which. What the collector took is not written again; the difference was
+ *     lost.
+ *   - With --max-size the file has dropped old zones without saying whose, with --min-duration it never had the
+ *     short ones. What the collector took is not written again, and the loss record says "an unknown number".
  *   - Of a session that was kept after its trace was finished (--keep-session), everything taken is in that trace:
  *     nothing was lost (SESSION_LEDGER_CLOSED). */
 #include <stdio.h>
