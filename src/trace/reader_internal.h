@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the reader share: reader.c              open, close, the plain questions reader_index.c
- * segments, checkpoints, the tail of a growing file salvage.c             the index by a scan, whatever is
- * broken reader_definitions.c  tables of definitions, ids of several sources made one reader_clock.c
- * device ticks to host times reader_zones.c        zone blocks;  reader_rows.c  the other rows reader_lod.c
- * what to draw;  lod_index.c  where it is;  reader_cache.c  decoded blocks kept for it */
+/* What the parts of the reader share:
+ *   reader.c              open, close, the plain questions
+ *   reader_index.c        segments, checkpoints, the tail of a growing file
+ *   salvage.c             the index by a scan, whatever is broken
+ *   reader_definitions.c  tables of definitions, ids of several sources made one
+ *   reader_clock.c        device ticks to host times
+ *   reader_zones.c        zone blocks;  reader_rows.c  the other rows
+ *   reader_lod.c          what to draw;  lod_index.c  where it is;  reader_cache.c  decoded blocks kept for it */
 #ifndef OPSCOPE_TRACE_READER_INTERNAL_H
 #define OPSCOPE_TRACE_READER_INTERNAL_H
 
