@@ -129,9 +129,11 @@ static int read_trace(const char *path, uint64_t *zones, uint64_t *lost)
 
 static void test_writer(void **state)
 {
-    const char *path = test_path("memory.opscope");
+    char path[160], partial[176]; /* test_path keeps no more than eight */
     long failures = 0, n = 0;
     (void)state;
+    snprintf(path, sizeof path, "%s", test_path("memory.opscope"));
+    snprintf(partial, sizeof partial, "%s.partial", path);
     for (bool reached = true; reached; n++) {
         long before = live;
         calls_left = n;
@@ -148,7 +150,7 @@ static void test_writer(void **state)
             assert_int_equal(zones + lost, o.added); /* nothing vanished */
         }
         unlink(path);
-        unlink(test_path("memory.opscope.partial"));
+        unlink(partial);
     }
     assert_true(n > 30);
     assert_true(failures > 20);
