@@ -46,28 +46,53 @@ static void add_started(struct view *view, const struct trace_info *info)
         report_text(&view->report, "started", "started", text);
 }
 
+enum { POINT_KINDS = TRACE_POINT_FRAME + 1 };
+
+/* How many points of each kind; unknown ones under 0. */
+static int count_points(struct trace *trace, uint64_t *kinds, struct error *err)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_POINTS};
+    struct trace_rows rows = {0};
+    const struct trace_block *block;
+    size_t position = 0;
+    int result = 0;
+    while (result == 0 && (block = trace_next_block(trace, &filter, &position))) {
+        result = trace_decode_rows(trace, block, &rows, err);
+        for (size_t i = 0; result == 0 && i < rows.count; i++)
+            kinds[rows.points[i].kind < POINT_KINDS ? rows.points[i].kind : 0]++;
+    }
+    trace_rows_free(&rows);
+    return result;
+}
+
 static void add_counts(struct view *view, const struct trace_info *info)
 {
+    struct error err = {0};
+    uint64_t kinds[POINT_KINDS] = {0};
+    if (count_points(view->trace, kinds, &err) != 0)
+        report_note(&view->report, TABLE_BAD, "%s", err.message);
     const struct {
-        const char *key, *word;
+        const char *key, *word; /* no word: not for people */
         uint64_t value;
     } counts[] = {
-        {"points", "messages", info->points},
-        {"counters", "counter values", info->counters},
-        {"memory_events", "memory events", info->memory_events},
-        {"ops", "ops", info->ops},
-        {"runs", "device runs", info->runs},
-        {"samples", "samples", info->samples},
+        {"points", NULL, info->points},
+        {"messages", "message", kinds[TRACE_POINT_MESSAGE]},
+        {"signposts", "signpost", kinds[TRACE_POINT_SIGNPOST]},
+        {"frames", "frame", kinds[TRACE_POINT_FRAME]},
+        {"counters", "counter value", info->counters},
+        {"memory_events", "memory event", info->memory_events},
+        {"ops", "op", info->ops},
+        {"runs", "device run", info->runs},
+        {"samples", "sample", info->samples},
     };
     struct bytes text = {0};
     struct number_text number;
     report_number(&view->report, "zones", "zones", TABLE_INTEGER, info->zones);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         report_number(&view->report, counts[i].key, NULL, TABLE_INTEGER, counts[i].value);
-        if (counts[i].value)
-            bytes_append_format(&text, "%s%s %.*s", text.length ? ", " : "",
-                                format_count(&number, counts[i].value),
-                                (int)strlen(counts[i].word) - (counts[i].value == 1), counts[i].word);
+        if (counts[i].value && counts[i].word)
+            bytes_append_format(&text, "%s%s", text.length ? ", " : "",
+                                format_things(&number, counts[i].value, counts[i].word));
     }
     if (text.length && !report_is_json(&view->report)) {
         report_text(&view->report, "others", "others", bytes_text(&text));

@@ -9,6 +9,7 @@
 #include "analyze/clockquality.h"
 #include "analyze/labels.h"
 #include "analyze/losses.h"
+#include "base/map.h"
 
 #define TABLE_ROWS_SHOWN 24u /* of a long table among others on a terminal */
 
@@ -33,12 +34,25 @@ static void add_table(struct view *view, struct table *table, const char *headin
     table_free(table);
 }
 
+/* The ids 0 to count - 1 in an order; the caller frees them. */
+static uint32_t *order_by(struct trace *trace, size_t count,
+                          int (*compare)(const void *, const void *, void *))
+{
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order)
+        qsort_r(order, count, sizeof *order, compare, trace);
+    return order;
+}
+
 /* --- processes --- */
 enum {
     PROCESS_PID,
     PROCESS_PARENT,
     PROCESS_STATUS,
     PROCESS_EXIT,
+    PROCESS_SIGNAL,
     PROCESS_START,
     PROCESS_LENGTH,
     PROCESS_THREADS,
@@ -53,6 +67,7 @@ static const struct table_column process_columns[PROCESS_COLUMNS] = {
     [PROCESS_PARENT] = {.key = "parent", .title = "parent", .type = TABLE_IDENTIFIER, .drop = 4},
     [PROCESS_STATUS] = {.key = "status", .title = "status", .shrink = 16},
     [PROCESS_EXIT] = {.key = "exit_status", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [PROCESS_SIGNAL] = {.key = "signal", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [PROCESS_START] = {.key = "start", .title = "start", .type = TABLE_INSTANT, .drop = 2},
     [PROCESS_LENGTH] = {.key = "length", .title = "length", .type = TABLE_TIME, .drop = 1},
     [PROCESS_THREADS] = {.key = "tracks", .title = "tracks", .type = TABLE_INTEGER, .drop = 3},
@@ -71,21 +86,67 @@ static const char *signal_name(int number)
 #endif
 }
 
-static void set_status(struct table *table, const struct trace_process *process)
+static int compare_processes(const void *left, const void *right, void *context)
 {
-    int status = process->exit_status;
+    const struct trace *trace = context;
+    const struct trace_process *a = trace_get_process(trace, *(const uint32_t *)left);
+    const struct trace_process *b = trace_get_process(trace, *(const uint32_t *)right);
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* What an exec does to the rows of a pid: the old image ends where the new one begins, and what is known of the end of
+ * the process, which may be in the row of the first image, is that of the newest. */
+struct image {
+    bool is_replaced;
+    uint64_t end_ns;
+    int32_t exit_status;
+};
+
+/* By process. A pid can be used again after its process has ended: then the newer process was forked, or belongs to
+ * another host. */
+static struct image *find_images(const struct trace *trace, const uint32_t *order, size_t count)
+{
+    struct image *images = calloc(count + 1, sizeof *images);
+    struct map newest = {0}; /* by pid */
+    for (size_t k = 0; images && order && k < count; k++) {
+        uint32_t i = order[k];
+        const struct trace_process *process = trace_get_process(trace, i);
+        uint32_t known = map_get(&newest, (uint64_t)process->pid);
+        const struct trace_process *older = known == MAP_NONE ? NULL : trace_get_process(trace, known);
+        images[i] = (struct image){.end_ns = process->end_ns, .exit_status = process->exit_status};
+        if (older && !(process->flags & TRACE_PROCESS_FORKED) && strcmp(older->host, process->host) == 0) {
+            if (images[known].end_ns > images[i].end_ns)
+                images[i].end_ns = images[known].end_ns;
+            if (images[i].exit_status == TRACE_STATUS_UNKNOWN)
+                images[i].exit_status = images[known].exit_status;
+            images[known] = (struct image){true, process->start_ns, TRACE_STATUS_UNKNOWN};
+        }
+        map_put(&newest, (uint64_t)process->pid, i);
+    }
+    map_free(&newest);
+    return images;
+}
+
+static void set_status(struct table *table, const struct trace_process *process, const struct image *image)
+{
+    int status = image->exit_status;
     enum table_style style = TABLE_NORMAL;
-    if (process->flags & TRACE_PROCESS_RUNNING_AT_END) {
+    if (image->is_replaced) {
+        table_set_text(table, PROCESS_STATUS, "called exec");
+    } else if (process->flags & TRACE_PROCESS_RUNNING_AT_END) {
         table_set_text(table, PROCESS_STATUS, "still running");
         style = TABLE_WARN;
     } else if (status == TRACE_STATUS_UNKNOWN) {
-        table_set_text(table, PROCESS_STATUS, process->end_ns ? "ended" : "unknown");
+        table_set_text(table, PROCESS_STATUS, image->end_ns ? "ended" : "unknown");
     } else {
-        table_set_integer(table, PROCESS_EXIT, status);
         if (WIFEXITED(status)) {
+            table_set_integer(table, PROCESS_EXIT, WEXITSTATUS(status));
             table_set_format(table, PROCESS_STATUS, "exit %d", WEXITSTATUS(status));
             style = WEXITSTATUS(status) ? TABLE_WARN : TABLE_GOOD;
         } else if (WIFSIGNALED(status)) {
+            table_set_integer(table, PROCESS_SIGNAL, WTERMSIG(status));
             table_set_format(table, PROCESS_STATUS, "signal %d (%s)", WTERMSIG(status),
                              signal_name(WTERMSIG(status)));
             style = TABLE_BAD;
@@ -99,10 +160,12 @@ static void set_status(struct table *table, const struct trace_process *process)
 void info_add_processes(struct view *view, bool is_alone)
 {
     size_t count = trace_process_count(view->trace);
+    uint32_t *order = order_by(view->trace, count, compare_processes);
+    struct image *images = find_images(view->trace, order, count);
     uint64_t *zones = calloc(count + 1, sizeof *zones), *tracks = calloc(count + 1, sizeof *tracks);
     struct table table;
     table_init(&table, "processes", process_columns, PROCESS_COLUMNS);
-    table.failed = !zones || !tracks;
+    table.failed = !zones || !tracks || !images || !order;
     for (uint32_t i = 0; !table.failed && i < trace_track_count(view->trace); i++) {
         uint32_t process = trace_get_track(view->trace, i)->process;
         if (process >= count)
@@ -110,7 +173,8 @@ void info_add_processes(struct view *view, bool is_alone)
         zones[process] += trace_track_zone_count(view->trace, i);
         tracks[process]++;
     }
-    for (uint32_t i = 0; !table.failed && i < count; i++) {
+    for (size_t k = 0; !table.failed && k < count; k++) {
+        uint32_t i = order[k];
         const struct trace_process *process = trace_get_process(view->trace, i);
         const struct trace_process *parent =
             process->parent == TRACE_NONE ? NULL : trace_get_process(view->trace, process->parent);
@@ -120,10 +184,10 @@ void info_add_processes(struct view *view, bool is_alone)
         table_set_integer(&table, PROCESS_PID, process->pid);
         if (parent)
             table_set_integer(&table, PROCESS_PARENT, parent->pid);
-        set_status(&table, process);
+        set_status(&table, process, &images[i]);
         table_set_unsigned(&table, PROCESS_START, view_since_start(view, process->start_ns));
-        if (process->end_ns > process->start_ns)
-            table_set_unsigned(&table, PROCESS_LENGTH, process->end_ns - process->start_ns);
+        if (images[i].end_ns > process->start_ns)
+            table_set_unsigned(&table, PROCESS_LENGTH, images[i].end_ns - process->start_ns);
         table_set_unsigned(&table, PROCESS_THREADS, tracks[i]);
         table_set_unsigned(&table, PROCESS_ZONES, zones[i]);
         table_set_text(&table, PROCESS_HOST, process->host);
@@ -131,6 +195,8 @@ void info_add_processes(struct view *view, bool is_alone)
     }
     free(zones);
     free(tracks);
+    free(images);
+    free(order);
     add_table(view, &table, "Processes", "processes", is_alone);
 }
 
@@ -141,6 +207,7 @@ enum {
     TRACK_KIND,
     TRACK_NUMBER,
     TRACK_NAME,
+    TRACK_PARENT,
     TRACK_ARCHITECTURE,
     TRACK_ZONES,
     TRACK_DEPTH,
@@ -155,6 +222,7 @@ static const struct table_column track_columns[TRACK_COLUMNS] = {
     [TRACK_KIND] = {.key = "kind", .title = "kind", .drop = 3},
     [TRACK_NUMBER] = {.key = "number", .title = "number", .type = TABLE_IDENTIFIER, .drop = 2},
     [TRACK_NAME] = {.key = "name", .title = "name", .shrink = 16},
+    [TRACK_PARENT] = {.key = "parent", .shown = TABLE_DATA_ONLY},
     [TRACK_ARCHITECTURE] = {.key = "architecture", .shown = TABLE_DATA_ONLY},
     [TRACK_ZONES] = {.key = "zones", .title = "zones", .type = TABLE_INTEGER},
     [TRACK_DEPTH] = {.key = "depth", .title = "depth", .type = TABLE_INTEGER, .drop = 1},
@@ -178,23 +246,56 @@ static uint64_t *lost_by_track(const struct view *view)
 /* A device says what it is after its name on a terminal, in a column of its own in data. */
 static void set_track_name(const struct view *view, struct table *table, const struct trace_track *track)
 {
+    const struct trace_track *parent =
+        track->parent == TRACE_NONE ? NULL : trace_get_track(view->trace, track->parent);
+    char label[64];
+    const char *above = parent ? label_track(view->trace, parent->id, label, sizeof label) : "";
+    bool is_inside = parent && parent->kind == TRACE_TRACK_CORE && view->output.format == OUTPUT_TERMINAL;
     if (!track->name)
         return;
     if (*track->architecture && view->output.format == OUTPUT_TERMINAL)
         table_set_format(table, TRACK_NAME, "%s (%s)", track->name, track->architecture);
+    else if (*track->name && is_inside) /* every core has processors of these names */
+        table_set_format(table, TRACK_NAME, "%s %s", above, track->name);
     else if (*track->name)
         table_set_text(table, TRACK_NAME, track->name);
+    if (parent)
+        table_set_text(table, TRACK_PARENT, above);
     if (*track->architecture)
         table_set_text(table, TRACK_ARCHITECTURE, track->architecture);
+}
+
+static bool is_main(const struct trace *trace, const struct trace_track *track)
+{
+    const struct trace_process *process = trace_get_process(trace, track->process);
+    return track->kind == TRACE_TRACK_THREAD && process && (int64_t)track->number == process->pid;
+}
+
+/* By process, its main thread first, threads by their number, other tracks as they came. */
+static int compare_tracks(const void *left, const void *right, void *context)
+{
+    const struct trace *trace = context;
+    const struct trace_track *a = trace_get_track(trace, *(const uint32_t *)left);
+    const struct trace_track *b = trace_get_track(trace, *(const uint32_t *)right);
+    bool a_main = is_main(trace, a), b_main = is_main(trace, b);
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a_main != b_main)
+        return a_main ? -1 : 1;
+    if (a->kind == TRACE_TRACK_THREAD && b->kind == TRACE_TRACK_THREAD && a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
 }
 
 void info_add_tracks(struct view *view, bool is_alone)
 {
     uint64_t *lost = lost_by_track(view);
+    uint32_t *order = order_by(view->trace, trace_track_count(view->trace), compare_tracks);
     struct table table;
     table_init(&table, "tracks", track_columns, TRACK_COLUMNS);
-    table.failed = !lost;
-    for (uint32_t i = 0; !table.failed && i < trace_track_count(view->trace); i++) {
+    table.failed = !lost || !order;
+    for (size_t k = 0; !table.failed && k < trace_track_count(view->trace); k++) {
+        uint32_t i = order[k];
         const struct trace_track *track = trace_get_track(view->trace, i);
         const struct trace_process *process = view_process_of(view, i);
         const struct trace_clock *clock = trace_get_clock(view->trace, track->clock);
@@ -215,8 +316,9 @@ void info_add_tracks(struct view *view, bool is_alone)
         table_set_text(&table, TRACK_CLOCK, clock ? clock->name : NULL);
     }
     free(lost);
-    if (view->output.format == OUTPUT_TERMINAL) /* the busiest are the ones to see when there are many */
-        table_sort(&table, TRACK_ZONES, true);
+    free(order);
+    if (view->output.format == OUTPUT_TERMINAL && !is_alone && table.row_count > TABLE_ROWS_SHOWN + 4)
+        table_sort(&table, TRACK_ZONES, true); /* only the busiest are shown */
     add_table(view, &table, "Threads and tracks", "tracks", is_alone);
 }
 

@@ -177,13 +177,13 @@ static void clear_line(struct screen *screen)
 static void show_progress(void *context, const struct launch_progress *p)
 {
     struct screen *screen = context;
-    struct number_text zones, lost, size;
+    struct number_text processes, zones, lost, size;
     /* In the background a write to the terminal could stop us. */
     if (!screen->shows_progress || tcgetpgrp(STDERR_FILENO) != getpgrp())
         return;
-    fprintf(stderr, "\r\033[Kopscope: %.0f s, %u process%s, %s zones, %s lost, %s",
-            (double)p->elapsed_ns / 1e9, p->stats.processes, p->stats.processes == 1 ? "" : "es",
-            format_count(&zones, p->stats.zones), format_count(&lost, p->stats.lost_zones),
+    fprintf(stderr, "\r\033[Kopscope: %.0f s, %s, %s, %s lost, %s", (double)p->elapsed_ns / 1e9,
+            format_things(&processes, p->stats.processes, "process"),
+            format_things(&zones, p->stats.zones, "zone"), format_count(&lost, p->stats.lost_zones),
             format_bytes(&size, p->size_bytes));
     screen->has_line = true;
 }
@@ -274,7 +274,9 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
 {
     struct bytes command = {0};
     join_command(argv, &command);
-    struct screen screen = {.shows_progress = !o->is_quiet && isatty(STDERR_FILENO)};
+    /* Where the command's own output is on the screen, a line of ours would stand in the middle of it. */
+    struct screen screen = {.shows_progress =
+                                !o->is_quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO)};
     struct launch_options options = {
         .argv = argv,
         .command = command.failed ? argv[0] : (const char *)command.data,

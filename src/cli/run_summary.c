@@ -14,6 +14,7 @@
 
 struct held { /* what came of the recording */
     uint64_t zones, others, ops, open_zones;
+    uint64_t length_ns; /* of the recording, as `info` has it */
     struct loss_sums losses;
     bool is_file;
 };
@@ -30,6 +31,7 @@ static void read_file(struct held *held, const char *output)
     held->ops = info->ops;
     held->others = info->points + info->counters + info->memory_events + info->runs + info->samples;
     held->open_zones = open_zones;
+    held->length_ns = info->end_ns - info->start_ns;
     held->is_file = true;
     loss_sums_make(&held->losses, trace, NULL);
     trace_close(trace);
@@ -127,7 +129,8 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     fprintf(stderr, "opscope: %s %s: %s, %s, %s, %s, %s", held->is_file ? "wrote" : "thrown away into",
             output, format_things(&zones, held->zones, "zone"),
             format_things(&processes, s->processes, "process"), format_things(&threads, s->threads, "thread"),
-            format_time(&elapsed, r->elapsed_ns), format_bytes(&size, r->size_bytes));
+            format_time(&elapsed, held->is_file ? held->length_ns : r->elapsed_ns),
+            format_bytes(&size, r->size_bytes));
     if (held->open_zones)
         fprintf(stderr, "; %s had not ended", format_things(&zones, held->open_zones, "more zone"));
     if (s->short_zones)

@@ -151,6 +151,9 @@ static uint32_t define_process(struct source *s, uint32_t slot, const struct ses
         }
     }
     process.parent = find_by_pid(c, from->parent_pid);
+    if (process.id == TRACE_NONE && !(process.flags & TRACE_PROCESS_FORKED) &&
+        find_by_pid(c, from->pid) != TRACE_NONE)
+        c->stats.processes--; /* not one more, but what one of them became by exec */
     return collector_define_process(c, &process);
 }
 

@@ -84,16 +84,21 @@ class Progress(harness.TestCase):
         piped = facts.Run(self, ["zones=1000", "say=ready", "read"], output="piped.opscope")
         piped.expect("ready")
         quiet = Terminal(self, self.command("-q", "-o", "quiet.opscope"))
-        shown = Terminal(self, self.command("-o", "shown.opscope"))
+        # The program's output is on the screen, too: nothing is put into it.
+        plain = Terminal(self, self.command("-o", "plain.opscope"))
+        plain.expect("ready")
+        shown = Terminal(self, ["/bin/sh", "-c", " ".join(self.command("-o", "shown.opscope")) + " > said"])
         shown.expect(r"opscope: \d+ s, 1 process, 1,000 zones, 0 lost, [\d.,]+ [KMG]?i?B")
-        quiet.type("\n")
-        shown.type("\n")
+        for terminal in (quiet, shown, plain):
+            terminal.type("\n")
         self.assertEqual(shown.wait(), 0)
         # the line is wiped before the summary is written
         self.assertRegex(shown.text, r"\r\x1b\[Kopscope: wrote shown.opscope")
+        self.assertEqual(plain.wait(), 0)
+        self.assertNotIn(" s, 1 process", plain.text)
+        self.assertNotIn("\x1b[K", plain.text)
         self.assertEqual(quiet.wait(), 0)
-        lines = [line for line in quiet.text.splitlines() if "opscope: earlier run" not in line and "opscope: an earlier run" not in line]
-        self.assertEqual([line for line in lines if line.strip()], ["ready"])
+        self.assertEqual([line for line in quiet.text.splitlines() if line.strip()], ["ready"])
         done = piped.finish()
         self.assertNotIn("\x1b", done.stderr)
         self.assertNotIn("\r", done.stderr)
