@@ -146,6 +146,12 @@ OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site);
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
 OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number);
 OPSCOPE_API void opscope_zone_end_(void);
+/* A span is a zone that may last over what its thread does in between: other tasks' turns. It has a number that its
+ * process uses once. opscope_zone_suspend_: the innermost zone goes on as a span; its part up to its end, which
+ * follows, is called `part`. */
+OPSCOPE_API void opscope_span_begin_(const char *name, size_t length, uint64_t number);
+OPSCOPE_API void opscope_span_end_(uint64_t number);
+OPSCOPE_API void opscope_zone_suspend_(const char *part, size_t length, uint64_t number);
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length);
 OPSCOPE_API void opscope_zone_value_(uint64_t value);
 OPSCOPE_API void opscope_zone_colour_(uint32_t colour);

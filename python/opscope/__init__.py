@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # importing it takes longer than all of this
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = [
-    "Profiler", "counter", "frame", "is_recording", "message", "op", "record", "signpost", "start", "stop",
+    "Profiler", "counter", "frame", "is_recording", "message", "op", "record", "signpost", "span", "start", "stop",
     "thread_name", "zone",
 ]  # fmt: skip
 
@@ -63,27 +63,44 @@ def is_recording() -> bool:
     return _native is not None and _native.is_recording()
 
 
-def _is_coroutine_function(function: object) -> bool:
+# Flags of a code object, as in inspect, whose import takes too long.
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+
+
+def _kind_of(function: object) -> int:
     code = getattr(function, "__code__", None)
-    return bool(getattr(code, "co_flags", 0) & 0x80)  # inspect.CO_COROUTINE; importing that takes too long
+    return getattr(code, "co_flags", 0) & (_GENERATOR | _COROUTINE | _ASYNC_GENERATOR)
 
 
 class zone:
-    """A zone for the time of a `with` block, or of each call of the function that it decorates; of a generator function
-    only the making of the generator. While calls are recorded it ends when its function is left, also to wait."""
+    """A zone for the time of a `with` block, or of each call of the function that it decorates: @zone, @zone(),
+    @zone("name"). Of a coroutine or a generator that is the time until it is done, with all its waiting.
+
+    A zone that is open while its function waits is shown twice: up to the first wait among the calls, and as a whole on
+    a track of its own below that of the task."""
 
     __slots__ = ("name", "_open")
 
-    def __init__(self, name: str):
+    def __new__(cls, name: Any = None) -> Any:
+        if isinstance(name, (staticmethod, classmethod)):
+            return type(name)(cls()(name.__func__))
+        if isinstance(name, type):
+            raise TypeError("opscope.%s decorates functions, not classes" % cls.__name__)
+        return cls()(name) if callable(name) else super().__new__(cls)
+
+    def __init__(self, name: Optional[str] = None):
         self.name = name
         self._open = []
 
+    _begin = "zone_enter"  # of _native
+
     def __enter__(self) -> "zone":
         if _native is not None:
+            begin = getattr(_native, self._begin)
             try:
-                self._open.append(_native.zone_enter(self.name))
+                self._open.append(begin(self.name))
             except (TypeError, ValueError):
-                self._open.append(_native.zone_enter(_plain(self.name)))
+                self._open.append(begin("zone" if self.name is None else _plain(self.name)))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -96,15 +113,39 @@ class zone:
             _native.zone_text(text if type(text) is str and text.isascii() else _plain(text))
 
     def __call__(self, function: _Function) -> _Function:
-        text = self.name  # not "name": that of a frame that begins nothing but a task is taken for an import's
+        # Not "name": that of a frame that begins nothing but a task is taken for an import's.
+        text = self.name if self.name is not None else getattr(function, "__qualname__", None) or _plain(function)
+        made, kind = type(self), _kind_of(function)
 
         @functools.wraps(function)
         async def with_zone_of_coroutine(*args: Any, **kwargs: Any) -> Any:
-            with zone(text):
+            with made(text):
                 return await function(*args, **kwargs)
 
-        if _is_coroutine_function(function):
-            return with_zone_of_coroutine  # type: ignore[return-value]
+        @functools.wraps(function)
+        def with_zone_of_generator(*args: Any, **kwargs: Any) -> Any:
+            with made(text):
+                return (yield from function(*args, **kwargs))
+
+        @functools.wraps(function)
+        async def with_zone_of_async_generator(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            with made(text):
+                try:
+                    value = await generator.__anext__()
+                    while True:
+                        try:
+                            sent = yield value
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:
+                            value = await generator.athrow(error)
+                        else:
+                            value = await generator.asend(sent)
+                except StopAsyncIteration:
+                    pass
+                finally:
+                    await generator.aclose()
 
         @functools.wraps(function)
         def with_zone(*args: Any, **kwargs: Any) -> Any:
@@ -119,7 +160,27 @@ class zone:
             finally:
                 _native.scope_end(number)
 
-        return with_zone  # type: ignore[return-value]
+        wrappers = {
+            _COROUTINE: with_zone_of_coroutine,
+            _GENERATOR: with_zone_of_generator,
+            _ASYNC_GENERATOR: with_zone_of_async_generator,
+        }
+        return wrappers.get(kind, with_zone)  # type: ignore[return-value]
+
+
+class span(zone):
+    """A zone that may last over what its thread does in between, such as a request of a server: `with` and
+    `async with`. It is on a track of its own below that of its task (or thread), not among the calls."""
+
+    __slots__ = ()
+
+    _begin = "span_begin"
+
+    async def __aenter__(self) -> "span":
+        return self.__enter__()
+
+    async def __aexit__(self, *exception: object) -> None:
+        self.__exit__()
 
 
 def message(text: str) -> None:
@@ -344,7 +405,7 @@ class Profiler:
             with self:
                 return await function(*args, **kwargs)
 
-        if _is_coroutine_function(function):
+        if _kind_of(function) == _COROUTINE:
             return with_profiler_of_coroutine  # type: ignore[return-value]
 
         @functools.wraps(function)

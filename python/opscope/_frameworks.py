@@ -41,16 +41,19 @@ def load_plugin_with(module):
     """module is _pytest.config, just executed."""
     manager = getattr(module, "PytestPluginManager", None)
     consider = getattr(manager, "consider_env", None)
-    if consider is None:
+    if consider is None or getattr(consider, "loads_opscope", False):
         return
 
     def consider_env(self):
         consider(self)
+        if self.get_plugin("pytestconfig") is None:
+            return  # of no session: somebody tests the manager itself
         try:
             self.import_plugin(PLUGIN)
         except Exception as error:  # the tests must run, whatever is wrong with the profiler
             sys.stderr.write("opscope: tests have no zones of their own: %s\n" % (error,))
 
+    consider_env.loads_opscope = True
     consider_env.__doc__ = consider.__doc__
     manager.consider_env = consider_env
 
@@ -79,7 +82,8 @@ class Finder:
             return spec
 
         def exec_module(module):
-            del spec.loader.exec_module  # the loader is as it was
+            if spec.loader.__dict__.get("exec_module") is exec_module:
+                del spec.loader.exec_module  # the loader is as it was
             execute(module)
             load_plugin_with(module)
 

@@ -24,7 +24,7 @@ static void collection_starts(PyObject *info)
     if (!hook_is_active || !opscope_is_recording() || generation < 0 || generation > 2)
         return;
     if (opscope_zone_begin_(&sites[generation])) {
-        t->gc_scope = stack_push_scope(t->depth);
+        t->gc_scope = stack_push_scope(t->depth, NULL);
         t->depth++;
     }
 }

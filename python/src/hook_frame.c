@@ -32,6 +32,9 @@ unsigned hook_active_flags;
 
 static bool is_installed; /* the frame hook is in the interpreter's slot, or in the chain behind it */
 static _PyFrameEvalFunction previous;
+#if PY_VERSION_HEX < 0x030b0000
+static int recursion_limit; /* as it was when it was last looked at */
+#endif
 
 const char *hook_name(void)
 {
@@ -265,12 +268,38 @@ static bool begin_special(struct thread_stack *t, struct code_site *site, eval_f
     return is_open || has_task;
 }
 
+/* The interpreter is about to refuse this call with a RecursionError: then there is no call. */
+static bool is_refused(const PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return thread->recursion_remaining <= 0 && !thread->recursion_headroom;
+#else
+    recursion_limit = Py_GetRecursionLimit();
+#if PY_VERSION_HEX >= 0x030a0000
+    bool may_go_further = thread->recursion_headroom;
+#else
+    bool may_go_further = thread->overflowed || thread->recursion_critical;
+#endif
+    return thread->recursion_depth >= recursion_limit && !may_go_further;
+#endif
+}
+
+/* Cheap, and true whenever is_refused may be (up to 3.10 unless the program has lowered its limit meanwhile). */
+static inline bool may_be_refused(const PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return thread->recursion_remaining <= 0;
+#else
+    return thread->recursion_depth >= recursion_limit;
+#endif
+}
+
 /* Every frame that is not the plain case: the first of its code, generators, hidden ones, a thread's first ones. */
 __attribute__((noinline)) static PyObject *evaluate_special(PyThreadState *thread, eval_frame_type *frame,
                                                             int throwflag)
 {
     struct thread_stack *t = &thread_stack;
-    if (!hook_is_active || !opscope_is_recording())
+    if (!hook_is_active || !opscope_is_recording() || is_refused(thread))
         return previous(thread, frame, throwflag);
     if (t->stack_limit == STACK_LIMIT_UNKNOWN)
         stack_set_up(t);
@@ -324,7 +353,7 @@ static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int thr
     struct code_site *site = code_site_known(frame->f_code);
     struct thread_cursor *c = recorder_cursor;
     if (UNLIKELY(!site || site->special || !hook_is_fast || stack_pointer() < t->stack_limit || t->is_muted ||
-                 !c))
+                 !c || may_be_refused(thread)))
         return evaluate_special(thread, frame, throwflag);
     if (UNLIKELY(!fast_begin(c, site->site.id)))
         return evaluate_special(thread, frame, throwflag);
@@ -338,6 +367,9 @@ static void frame_hook_start(void)
     if (is_installed) /* behind somebody else's hook, which calls ours */
         return;
     previous = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+#if PY_VERSION_HEX < 0x030b0000
+    recursion_limit = Py_GetRecursionLimit();
+#endif
     _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
     is_installed = true;
 }

@@ -4,6 +4,8 @@
  * behaves the same with and without a profiler. */
 #include "python/src/native.h"
 
+#include <frameobject.h>
+
 #include "python/src/time_calls.h"
 
 #define FUNCTION(name) static PyObject *name(PyObject *self, PyObject *arguments)
@@ -115,17 +117,48 @@ static PyObject *zone_begin(PyObject *self, PyObject *name)
         return NULL;
     uint64_t serial = 0;
     if (opscope_is_recording() && opscope_zone_begin_named_(text, (size_t)length, 0)) {
-        serial = stack_push_scope(thread_stack.depth);
+        serial = stack_push_scope(thread_stack.depth, name);
         thread_stack.depth++;
     }
     return PyLong_FromUnsignedLongLong(serial);
 }
 
-/* That of a with block. */
+static PyObject *span_begin(PyObject *self, PyObject *name)
+{
+    UNUSED_SELF;
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+    if (!text)
+        return NULL;
+    uint64_t serial = 0;
+    if (opscope_is_recording()) {
+        serial = stack_next_serial();
+        opscope_span_begin_(text, (size_t)length, serial);
+    }
+    return PyLong_FromUnsignedLongLong(serial);
+}
+
+/* Does the caller of the package's function run in a coroutine? */
+static bool is_in_coroutine(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame(), *caller = frame ? PyFrame_GetBack(frame) : NULL;
+    if (!caller)
+        return false;
+    PyCodeObject *code = PyFrame_GetCode(caller);
+    bool is_coroutine = code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR);
+    Py_DECREF(code);
+    Py_DECREF(caller);
+    return is_coroutine;
+}
+
+/* That of a with block. Without a hook nobody says when a coroutine is left: its zones are spans from the start. */
 static PyObject *zone_enter(PyObject *self, PyObject *name)
 {
-    if (opscope_is_recording() && PyUnicode_Check(name))
+    if (opscope_is_recording() && PyUnicode_Check(name)) {
+        if (!hook_is_active && is_in_coroutine())
+            return span_begin(self, name);
         stack_leave_line();
+    }
     return zone_begin(self, name);
 }
 
@@ -223,7 +256,7 @@ FUNCTION(op_begin)
     if (opscope_is_recording()) {
         stack_leave_line();
         call = opscope_op_begin_(name, type, device); /* 0 when it is lost; its end is owed all the same */
-        serial = stack_push_scope(thread_stack.depth);
+        serial = stack_push_scope(thread_stack.depth, NULL);
         thread_stack.depth++;
     }
     return Py_BuildValue("KK", (unsigned long long)serial, (unsigned long long)call);
@@ -283,6 +316,7 @@ static PyMethodDef methods[] = {
     {"zone_enter", zone_enter, METH_O, "zone_enter(name): zone_begin for a block of several lines"},
     {"zone_begin_at", zone_begin_at, METH_VARARGS,
      "zone_begin_at(name, function, file, line) -> number for scope_end"},
+    {"span_begin", span_begin, METH_O, "span_begin(name) -> number for scope_end, from wherever it ends"},
     {"scope_end", scope_end, METH_O, "scope_end(number)"},
     {"zone_text", zone_text, METH_O, "zone_text(text): of the innermost open zone"},
     {"message", message, METH_VARARGS, "message(text)"},

@@ -57,6 +57,7 @@ struct open_call {   /* of hooks that are told of a return rather than seeing th
 struct open_scope { /* zone(...) and op(...) of a program */
     uint64_t serial;
     uint32_t depth;
+    PyObject *name; /* of a zone that may go on as a span when its frame is left; NULL: it ends then */
 };
 
 struct open_task { /* whose track the thread is on */
@@ -91,12 +92,14 @@ void stack_set_up(struct thread_stack *t); /* a thread's first events, of all an
 void stack_pop_to(uint32_t depth);         /* ends zones until only this many are open */
 bool stack_push_call(const void *key, uint32_t depth, bool is_shown, bool has_task);
 void stack_end_call(const void *key); /* the innermost call of that key, and all above it */
-uint64_t stack_push_scope(uint32_t depth);
+uint64_t stack_push_scope(uint32_t depth,
+                          PyObject *name); /* takes a reference to the name, which may be NULL */
+uint64_t stack_next_serial(void);
 /* Lines and with blocks: the zone of a block is not inside that of the line which opens it, since it lasts longer; the
  * lines of the block are inside it. depth: what the function's zone has open with it. */
 uint32_t stack_line_depth(const struct thread_stack *t, uint32_t depth);
 void stack_leave_line(void);           /* ends the zone of the line that is running: a block begins */
-void stack_end_scope(uint64_t serial); /* nothing when a frame's end has already ended it */
+void stack_end_scope(uint64_t serial); /* of one that a frame's end has taken off the stack: ends the span */
 void stack_drop_calls(void);
 bool stack_is_too_deep(struct thread_stack *t); /* --max-depth */
 extern uint32_t stack_max_depth;                /* UINT32_MAX: no limit */

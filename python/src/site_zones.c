@@ -57,7 +57,7 @@ PyObject *zone_begin_at(PyObject *self, PyObject *arguments)
         return NULL;
     uint64_t serial = 0;
     if (opscope_is_recording() && opscope_zone_begin_(site)) {
-        serial = stack_push_scope(thread_stack.depth);
+        serial = stack_push_scope(thread_stack.depth, NULL);
         thread_stack.depth++;
     }
     return PyLong_FromUnsignedLongLong(serial);

@@ -3,6 +3,7 @@
 #include "python/src/native.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 __thread struct thread_stack thread_stack = {.stack_limit = STACK_LIMIT_UNKNOWN};
@@ -40,13 +41,30 @@ static bool grow(void **items, uint32_t *capacity, size_t item_bytes)
     return true;
 }
 
+/* The frame of a zone(...) is left, and the zone is not at its end: a coroutine waits, a generator has yielded. It goes
+ * on as a span, which its own end ends (stack_end_scope). */
+static void suspend_scope(struct thread_stack *t)
+{
+    struct open_scope scope = t->scopes[--t->scope_count];
+    char part[300];
+    Py_ssize_t length;
+    if (!scope.name)
+        return;
+    const char *name = PyUnicode_AsUTF8AndSize(scope.name, &length); /* made and kept when the zone began */
+    if (name) {
+        int bytes = snprintf(part, sizeof part, "%.250s (to its first wait)", name);
+        opscope_zone_suspend_(part, (size_t)bytes, scope.serial);
+    }
+    Py_DECREF(scope.name);
+}
+
 void stack_pop_to(uint32_t depth)
 {
     struct thread_stack *t = &thread_stack;
     while (t->depth > depth) {
         t->depth--;
         if (t->scope_count && t->scopes[t->scope_count - 1].depth >= t->depth)
-            t->scope_count--;
+            suspend_scope(t);
         if (t->task_count && t->tasks[t->task_count - 1].depth >= t->depth)
             t->task_count--;
         opscope_zone_end(); /* an op's end is the same, and a task's */
@@ -117,14 +135,20 @@ void stack_leave_line(void)
         stack_pop_to(depth);
 }
 
-uint64_t stack_push_scope(uint32_t depth)
+uint64_t stack_next_serial(void)
+{
+    return __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t stack_push_scope(uint32_t depth, PyObject *name)
 {
     struct thread_stack *t = &thread_stack;
     if (t->scope_count == t->scope_capacity &&
         !grow((void **)&t->scopes, &t->scope_capacity, sizeof *t->scopes))
         return 0;
-    uint64_t serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
-    t->scopes[t->scope_count++] = (struct open_scope){serial, depth};
+    uint64_t serial = stack_next_serial();
+    Py_XINCREF(name);
+    t->scopes[t->scope_count++] = (struct open_scope){serial, depth, name};
     return serial;
 }
 
@@ -133,9 +157,15 @@ void stack_end_scope(uint64_t serial)
     struct thread_stack *t = &thread_stack;
     for (uint32_t i = t->scope_count; i > 0; i--)
         if (t->scopes[i - 1].serial == serial) {
-            stack_pop_to(t->scopes[i - 1].depth);
+            PyObject *name = t->scopes[i - 1].name;
+            uint32_t depth = t->scopes[i - 1].depth;
+            t->scopes[i - 1].name = NULL; /* this one ends; those above it go on as spans */
+            stack_pop_to(depth);
+            Py_XDECREF(name);
             return;
         }
+    if (opscope_is_recording())
+        opscope_span_end_(serial);
 }
 
 /* threading's name for this thread, once it is in threading._active: a few calls after the thread's first. Reads

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A track for each asyncio task. When a coroutine's frame begins, the thread asks which task asyncio is running; if it
+/* A track for each asyncio and trio task. When a coroutine's frame begins, the thread asks which task is running; if it
  * is not the one whose track the thread is on already, a zone of the task's name begins on the thread's track, and
  * everything inside it is on the task's (opscope_task_begin_). It ends with that frame: when the task waits or is done.
  *
- * Only asyncio's own tasks, those written in C, are asked for their names: nothing here runs Python code, which a
- * frame-evaluation hook must not.
+ * Of asyncio only its own tasks, those written in C, are asked for their names, and of trio's the attribute is read:
+ * nothing here runs Python code, which a frame-evaluation hook must not.
  *
  * A process gets MOST_TASKS tracks; tasks after that stay on their threads' tracks. A task is told from another by
  * address and name, so one that is made at the address of a dead one of the same name goes on in its track. */
@@ -72,6 +72,37 @@ static PyObject *current_task(void)
     return task;
 }
 
+/* --- trio: its run loop keeps the task in an object of the thread's --- */
+
+static PyObject *trio_context; /* trio._core._run.GLOBAL_RUN_CONTEXT, once the program has imported it */
+
+static bool find_trio(void)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = modules ? PyDict_GetItemString(modules, "trio._core._run") : NULL;
+    PyObject *names = module && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
+    trio_context = names ? PyDict_GetItemString(names, "GLOBAL_RUN_CONTEXT") : NULL;
+    Py_XINCREF(trio_context); /* kept for good */
+    return trio_context != NULL;
+}
+
+/* A new reference; NULL for none. */
+static PyObject *current_trio_task(void)
+{
+    PyObject *task = trio_context || find_trio() ? PyObject_GetAttrString(trio_context, "task") : NULL;
+    if (task && (task == Py_None || !PyObject_HasAttrString(task, "name")))
+        Py_CLEAR(task);
+    PyErr_Clear();
+    return task;
+}
+
+static PyObject *name_of(PyObject *task)
+{
+    if (asyncio.task_type && PyObject_TypeCheck(task, asyncio.task_type))
+        return PyObject_CallFunctionObjArgs(asyncio.get_name, task, NULL);
+    return PyObject_GetAttrString(task, "name");
+}
+
 /* The number of its track; 0 when it gets none. */
 static uint32_t number_of(const PyObject *task, const char *name, size_t length)
 {
@@ -86,7 +117,7 @@ static uint32_t number_of(const PyObject *task, const char *name, size_t length)
 
 static bool begin(struct thread_stack *t, PyObject *task)
 {
-    PyObject *owner, *name = PyObject_CallFunctionObjArgs(asyncio.get_name, task, NULL);
+    PyObject *owner, *name = name_of(task);
     const char *text = utf8_of(name, &owner);
     uint32_t number = name ? number_of(task, text, strlen(text)) : 0;
     bool is_open = number && opscope_task_begin_(text, strlen(text), number);
@@ -102,6 +133,8 @@ bool task_begin(struct thread_stack *t)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *task = asyncio.module || find_asyncio() ? current_task() : NULL;
+    if (!task)
+        task = current_trio_task();
     const void *here = t->task_count ? t->tasks[t->task_count - 1].task : NULL;
     bool is_open = task && task != here && t->task_count < MOST_NESTED_TASKS && begin(t, task);
     Py_XDECREF(task);

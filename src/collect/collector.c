@@ -38,7 +38,11 @@ static void list_open_zones(void *context, struct trace_writer *w)
         const struct source *s = c->sources[i];
         for (size_t j = 0; j < s->track_slots; j++) {
             const struct track *t = s->tracks[j];
-            uint64_t seen_ns = t && t->depth ? source_seen_ns(s, t) : 0;
+            uint64_t seen_ns = t && (t->depth || t->span_count) ? source_seen_ns(s, t) : 0;
+            for (size_t k = 0; t && k < t->span_count; k++) {
+                struct trace_open_zone span = span_open_zone(t, k, seen_ns);
+                trace_writer_open_zone(w, &span);
+            }
             for (uint32_t d = 0; t && d < t->depth; d++) {
                 struct trace_open_zone zone = track_open_zone(t, d, seen_ns);
                 trace_writer_open_zone(w, &zone);

@@ -41,6 +41,18 @@ struct task_track {
     struct track_lane lane;
 };
 
+struct open_span {
+    uint64_t number, start;
+    uint32_t name;
+    uint32_t lane; /* index into span_lanes */
+};
+
+struct span_lane { /* a track for one span at a time */
+    struct zone_sink *sink;
+    uint32_t parent, trace_id;
+    bool is_busy;
+};
+
 struct pending_extra { /* text, value, colour or call of a zone that is still open */
     uint32_t depth;
     uint32_t kind;
@@ -81,6 +93,10 @@ struct track {
     uint32_t outer_count;
     struct task_track *tasks; /* in order of definition */
     size_t task_count, task_capacity;
+    struct open_span *spans;
+    size_t span_count, span_capacity;
+    struct span_lane *span_lanes;
+    size_t span_lane_count, span_lane_capacity;
     struct open_zone *stack;
     uint32_t depth;
     size_t stack_capacity;
@@ -197,6 +213,14 @@ void source_forget_track(struct source *s, struct track *t);
 uint32_t source_process_id(struct source *s, uint32_t slot);
 uint64_t source_seen_ns(const struct source *s, const struct track *t); /* when a live thread was last seen */
 uint64_t source_key(const struct source *s, uint64_t kind, uint64_t number); /* of a row in the trace */
+
+/* spans.c: zones that last over turns of other tasks */
+void span_begin(struct source *s, struct track *t, uint32_t name, uint64_t number, uint64_t start_ns);
+void span_from_zone(struct source *s, struct track *t, uint32_t part_name, uint64_t number);
+void span_end(struct source *s, struct track *t, uint64_t number, uint64_t end_ns);
+struct trace_open_zone span_open_zone(const struct track *t, size_t i, uint64_t seen_ns);
+void spans_close(struct source *s, struct track *t); /* with its thread */
+void spans_free(struct track *t);
 
 /* ledger.c: what recover needs to know of a collector that died */
 void ledger_prepare(struct collector *c, struct track *t); /* before its last chunk goes back */

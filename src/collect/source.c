@@ -35,6 +35,7 @@ void source_close(struct source *s)
     for (size_t i = 0; i < s->track_slots; i++) {
         if (s->tracks[i]) {
             record_free(s->tracks[i]);
+            spans_free(s->tracks[i]);
             free(s->tracks[i]->tasks);
             free(s->tracks[i]->stack);
             free(s->tracks[i]);

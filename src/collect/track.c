@@ -242,15 +242,17 @@ void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
     }
     track_flush_losses(s, t);
     track_flush_loss(s, t, seen_ns);
-    for (uint32_t i = 0; i < t->depth && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {
+    for (size_t i = 0; i < t->depth + t->span_count && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {
         if (!array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1,
                            sizeof *c->dead_open))
             break;
-        c->dead_open[c->dead_open_count++] = track_open_zone(t, i, seen_ns);
+        c->dead_open[c->dead_open_count++] = i < t->depth ? track_open_zone(t, (uint32_t)i, seen_ns)
+                                                          : span_open_zone(t, i - t->depth, seen_ns);
     }
     while (t->op_count) /* ops that never ended are rows all the same */
         record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);
     task_close_all(s, t);
+    spans_close(s, t);
     source_forget_track(s, t);
     record_free(t);
     free(t->stack);

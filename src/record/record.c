@@ -199,6 +199,24 @@ OPSCOPE_API void opscope_zone_colour_(uint32_t colour)
         emit(RECORD_ZONE_COLOUR, 0, colour & 0xffffff, NULL, 0);
 }
 
+/* A span whose begin found no room is lost; its end then says nothing. */
+OPSCOPE_API void opscope_span_begin_(const char *name, size_t length, uint64_t number)
+{
+    uint32_t id = cursor_of_thread() ? names_text(name, length) : 0;
+    emit(RECORD_SPAN_BEGIN, id, 0, &(struct slot){number, 0}, 1);
+}
+
+OPSCOPE_API void opscope_span_end_(uint64_t number)
+{
+    emit(RECORD_SPAN_END, 0, 0, &(struct slot){number, 0}, 1);
+}
+
+OPSCOPE_API void opscope_zone_suspend_(const char *part, size_t length, uint64_t number)
+{
+    if (!zone_is_skipped())
+        emit(RECORD_ZONE_SUSPEND, names_text(part, length), 0, &(struct slot){number, 0}, 1);
+}
+
 OPSCOPE_API void opscope_message_(const char *text, size_t length)
 {
     emit_text(RECORD_MESSAGE, text, length, NULL, 0);

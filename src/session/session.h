@@ -187,6 +187,11 @@ enum record_kind {
     RECORD_ZONE_TEXT = 135,  /* the three texts: id: total bytes; payload low 24: offset of this piece */
     RECORD_MESSAGE = 136,
     RECORD_SIGNPOST = 137, /* header, NUL, message */
+    RECORD_SPAN_BEGIN =
+        138, /* id: name; + {number, -}; a zone that need not end where it began: collect/spans.c */
+    RECORD_SPAN_END = 139, /* + {number, -} */
+    RECORD_ZONE_SUSPEND =
+        140, /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
 };
 
 enum record_part { /* RECORD_OP_PART's payload */

@@ -12,9 +12,9 @@ static const char *pick(const char *const *words, size_t count, uint32_t index)
 const char *trace_track_kind_text(uint32_t kind)
 {
     static const char *const words[] = {
-        [TRACE_TRACK_THREAD] = "thread", [TRACE_TRACK_TASK] = "task",  [TRACE_TRACK_DEVICE] = "device",
-        [TRACE_TRACK_QUEUE] = "queue",   [TRACE_TRACK_CORE] = "core",  [TRACE_TRACK_PROCESSOR] = "processor",
-        [TRACE_TRACK_DMA] = "DMA",       [TRACE_TRACK_OTHER] = "other"};
+        [TRACE_TRACK_THREAD] = "thread", [TRACE_TRACK_TASK] = "task",   [TRACE_TRACK_DEVICE] = "device",
+        [TRACE_TRACK_QUEUE] = "queue",   [TRACE_TRACK_CORE] = "core",   [TRACE_TRACK_PROCESSOR] = "processor",
+        [TRACE_TRACK_DMA] = "DMA",       [TRACE_TRACK_OTHER] = "other", [TRACE_TRACK_SPAN] = "span"};
     return pick(words, COUNT_OF(words), kind);
 }
 

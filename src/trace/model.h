@@ -45,6 +45,8 @@ enum trace_track_kind {
     TRACE_TRACK_PROCESSOR = 5,
     TRACE_TRACK_DMA = 6,
     TRACE_TRACK_OTHER = 7,
+    TRACE_TRACK_SPAN =
+        8, /* zones of its parent, a thread or a task, that do not nest with the others: one at a time */
 };
 
 struct trace_track {

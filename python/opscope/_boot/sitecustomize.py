@@ -12,18 +12,23 @@ import sys
 _FOLDER = os.path.dirname(__file__)
 
 
+def _is_of_opscope(folder):
+    """The _boot folder of this package, or of another copy of it."""
+    parent, name = os.path.split(folder)
+    return name == "_boot" and os.path.isfile(os.path.join(parent, "_start.py"))
+
+
 def _run_hidden():
-    """The sitecustomize that would have been imported without ours; False when there is none."""
+    """The sitecustomize that would have been imported without ours. What comes back is how it ended: None, or the
+    exception that site shall see. One of another copy of this package is none: the first one starts."""
     own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
-    except ImportError as error:
-        if getattr(error, "name", "sitecustomize") != "sitecustomize":
-            raise
-        return False
-    finally:
-        sys.modules.setdefault("sitecustomize", own)
-    return True
+    except Exception as error:  # as it is; site decides what becomes of it
+        sys.modules["sitecustomize"] = own  # what an import in progress has to find
+        return error
+    sys.modules.setdefault("sitecustomize", own)  # one that takes itself out does so again when we have ended
+    return None
 
 
 def _start():
@@ -44,14 +49,13 @@ def _start():
     module.start(package)
 
 
-sys.path[:] = [entry for entry in sys.path if entry != _FOLDER]
-sys.path_importer_cache.pop(_FOLDER, None)
-_hides_one = _run_hidden()
+for _entry in [_entry for _entry in sys.path if _entry == _FOLDER or _is_of_opscope(_entry)]:
+    sys.path.remove(_entry)
+    sys.path_importer_cache.pop(_entry, None)
+_error = _run_hidden()
 try:
     _start()
 except Exception as error:  # the program must run, whatever is wrong with the profiler
     sys.stderr.write("opscope: Python calls are not recorded: %s\n" % (error,))
-if not _hides_one:
-    _none = ImportError("no sitecustomize but opscope's")
-    _none.name = "sitecustomize"  # site passes over it as over a module that is not there
-    raise _none
+if _error is not None:
+    raise _error  # "no sitecustomize" among them: site passes over it as over a module that is not there

@@ -109,7 +109,8 @@ static size_t first_moment(const struct search *search, uint64_t time_ns)
 static struct found *found_on(struct search *search, const struct trace *trace, uint32_t track)
 {
     const struct trace_track *about = trace_get_track(trace, track);
-    if (!about || (about->kind != TRACE_TRACK_THREAD && about->kind != TRACE_TRACK_TASK))
+    if (!about || (about->kind != TRACE_TRACK_THREAD && about->kind != TRACE_TRACK_TASK &&
+                   about->kind != TRACE_TRACK_SPAN))
         return NULL;
     for (size_t i = 0; i < search->thread_count; i++) {
         if (search->tracks[i] == track)

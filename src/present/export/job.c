@@ -133,7 +133,8 @@ uint64_t export_relative_ns(const struct export_job *job, uint64_t host_ns)
 
 bool export_is_host_track(const struct trace_track *track)
 {
-    return track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK;
+    return track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK ||
+           track->kind == TRACE_TRACK_SPAN;
 }
 
 /* The parent, or TRACE_NONE. */
