@@ -27,6 +27,10 @@ test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
 test|python3-coverage|/usr/lib/python3/dist-packages/coverage|optional|coverage beside the profiler
 test|python3-dbg|/usr/bin/python3-dbg|optional|the Python extension in a debug interpreter, with reference counts checked
+test|python3-gevent|/usr/lib/python3/dist-packages/gevent|optional|tracks of gevent's greenlets
+test|python3-greenlet|/usr/lib/python3/dist-packages/greenlet|optional|tracks of greenlets
+test|python3-ipython|/usr/lib/python3/dist-packages/IPython|optional|the notebook's %%opscope
+test|python3-trio|/usr/lib/python3/dist-packages/trio|optional|tracks of trio's tasks
 test|python3-numpy|/usr/lib/python3/dist-packages/numpy|optional|the NumPy example
 test|python3-pytest|/usr/lib/python3/dist-packages/_pytest|optional|pytest sessions under the profiler
 test|python3-pytest-xdist|/usr/lib/python3/dist-packages/xdist|optional|workers of pytest under the profiler

@@ -145,6 +145,9 @@ static inline int opscope_is_recording(void)
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site);
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
 OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number);
+/* From here on the thread runs another stack (a fiber, a greenlet): what the one before has open stays open until it
+ * goes on. NULL: the one that the thread began with. */
+OPSCOPE_API void opscope_task_switch_(const char *name, size_t length, uint64_t number);
 OPSCOPE_API void opscope_zone_end_(void);
 /* A span is a zone that may last over what its thread does in between: other tasks' turns. It has a number that its
  * process uses once. opscope_zone_suspend_: the innermost zone goes on as a span; its part up to its end, which

@@ -484,3 +484,16 @@ class op:
                 self._tensor(True, tensor)
             _native.scope_end(self._number)
             self._number = 0
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext opscope"""
+    from . import _notebook
+
+    _notebook.load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    from . import _notebook
+
+    _notebook.unload(shell)

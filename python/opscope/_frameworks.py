@@ -28,11 +28,11 @@ def library_folders():
     return sorted(found)
 
 
-def hide_frames(native):
-    """Of pytest's own, and of libraries that it calls for itself."""
+def hide_frames(native, names=FRAMES_OF_PYTEST):
+    """Of a framework's own, and of libraries that it calls for itself."""
     for folder in library_folders():
         native.add_folder(folder, native.LIBRARY)
-    for name in FRAMES_OF_PYTEST:
+    for name in names:
         for folder in folders_of(name):
             native.add_folder(folder, native.FRAMEWORK)
 
@@ -72,26 +72,8 @@ class Finder:
 
     def find_config(self, name, path):
         sys.meta_path.remove(self)
-        spec = None
-        for finder in sys.meta_path:
-            spec = finder.find_spec(name, path)
-            if spec is not None:
-                break
-        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
-        if execute is None:
-            return spec
-
-        def exec_module(module):
-            if spec.loader.__dict__.get("exec_module") is exec_module:
-                del spec.loader.exec_module  # the loader is as it was
-            execute(module)
-            load_plugin_with(module)
-
-        try:
-            spec.loader.exec_module = exec_module
-        except AttributeError:
-            pass
-        return spec
+        start = sys.modules["opscope._start"]
+        return start.when_executed(start.find_elsewhere(self, name, path), load_plugin_with)
 
 
 def pytest_is_imported(native, shows_frames):

@@ -61,6 +61,15 @@ class Recording:
         return "<opscope recording %s: %d zones%s, %.3f s>" % (self.path, self.zones, lost, self.seconds)
 
 
+    def _repr_html_(self):
+        """As the value of a notebook's cell: a table and a flame graph."""
+        if self.path is None or self.zones is None:
+            return None
+        from ._notebook import Shown
+
+        return Shown(self.path, self)._repr_html_()
+
+
 def ending_of(path):
     """".json" of a name that promises a file of that kind; None: no ending."""
     found = re.search(r"[^/](\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,12})$", path)

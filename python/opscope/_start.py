@@ -74,6 +74,52 @@ class Finder:
         return None
 
 
+def when_executed(spec, then):
+    """then(module) is called as soon as the module of that spec has been executed."""
+    execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+
+    def exec_module(module):
+        if spec.loader.__dict__.get("exec_module") is exec_module:
+            del spec.loader.exec_module  # the loader is as it was
+        execute(module)
+        then(module)
+
+    try:
+        if execute is not None:
+            spec.loader.exec_module = exec_module
+    except AttributeError:
+        pass
+    return spec
+
+
+def find_elsewhere(finder, name, path):
+    """What the other finders find."""
+    for other in sys.meta_path:
+        spec = other.find_spec(name, path) if other is not finder and hasattr(other, "find_spec") else None
+        if spec is not None:
+            return spec
+    return None
+
+
+class GreenletFinder:
+    """First in sys.meta_path: the extension is told of the module greenlet as soon as that is there."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "greenlet" and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            return when_executed(find_elsewhere(self, name, path), native.watch_greenlets)
+        return None
+
+
+def watch_greenlets():
+    if "greenlet" in sys.modules:
+        native.watch_greenlets(sys.modules["greenlet"])
+    elif not any(isinstance(finder, GreenletFinder) for finder in sys.meta_path):
+        finder = GreenletFinder()
+        finder.find_spec = native.find_spec_for(("greenlet",), finder.find_spec)
+        sys.meta_path.insert(0, finder)
+
+
 class FrameworkFinder:
     """First in sys.meta_path, finds nothing: it waits for pytest, whose plugin is in this package."""
 
@@ -163,6 +209,8 @@ def configure(wanted):
             native.add_filter(pattern, key == "include")
     for depth in values(wanted, "max-depth"):
         native.limit_depth(int(depth))
+    if flags & native.TASKS:
+        watch_greenlets()
     is_partial = "partial" in wanted
     start_signpost = (values(wanted, "start-signpost") or [None])[-1]
     stop_signpost = (values(wanted, "stop-signpost") or [None])[-1]

@@ -44,8 +44,9 @@ bool framework_add_folder(const char *path, enum site_place place)
 
 static enum site_place place_of(const char *file)
 {
-    enum site_place place =
-        file[0] == '<' ? PLACE_LIBRARY : PLACE_PROGRAM; /* frozen, or made while it runs */
+    static const char cell[] = "<ipython-input";                                /* of a notebook */
+    bool is_made = file[0] == '<' && strncmp(file, cell, sizeof cell - 1) != 0; /* frozen, or while it runs */
+    enum site_place place = is_made ? PLACE_LIBRARY : PLACE_PROGRAM;
     size_t longest = 0;
     for (size_t i = 0; i < folder_count; i++)
         if (folders[i].length >= longest && strncmp(file, folders[i].path, folders[i].length) == 0) {

@@ -334,7 +334,7 @@ static PyMethodDef methods[] = {
 static int fill(PyObject *made)
 {
     bool is_good = time_calls_add_to(made) == 0 && finder_add_to(made) == 0 && session_add_to(made) == 0 &&
-                   PyModule_AddIntConstant(made, "LINES", HOOK_LINES) == 0 &&
+                   greenlets_add_to(made) == 0 && PyModule_AddIntConstant(made, "LINES", HOOK_LINES) == 0 &&
                    PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) == 0 &&
                    PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) == 0 &&
                    PyModule_AddIntConstant(made, "GC", HOOK_GC) == 0 &&

@@ -221,6 +221,9 @@ bool task_begin(struct thread_stack *t);
 
 bool gc_zones_set(bool is_on); /* false with an exception */
 
+int greenlets_add_to(PyObject *module); /* greenlets.c; 0, or -1 with an exception */
+void greenlets_watch_thread(void);      /* once the program has imported greenlet; else nothing */
+
 /* --- hooks: one of the two files is empty, by version --- */
 
 bool hook_start(unsigned flags); /* false with an exception */

@@ -213,6 +213,8 @@ void stack_set_up(struct thread_stack *t)
         stack_drop_calls();
         t->run = hook_run;
     }
+    if (hook_active_flags & HOOK_TASKS)
+        greenlets_watch_thread();
     if (t->stack_limit == STACK_LIMIT_UNKNOWN && t->name_tries < NAME_TRIES)
         look_for_name(t);
     if (t->stack_limit == STACK_LIMIT_UNKNOWN && t->name_tries >= NAME_TRIES)

@@ -29,6 +29,20 @@
 
 /* --- setting up --- */
 
+/* Of one that is parked: the one that runs has no depth there. */
+static void list_open_of_fiber(const struct source *s, const struct track *t, uint32_t fiber,
+                               struct trace_writer *w)
+{
+    struct track copy = *t;
+    if (!t->fibers[fiber].depth)
+        return;
+    fiber_show(&t->fibers[fiber], &copy);
+    for (uint32_t d = 0; d < copy.depth; d++) {
+        struct trace_open_zone zone = track_open_zone(&copy, d, source_seen_ns(s, t));
+        trace_writer_open_zone(w, &zone);
+    }
+}
+
 static void list_open_zones(void *context, struct trace_writer *w)
 {
     struct collector *c = context;
@@ -47,6 +61,8 @@ static void list_open_zones(void *context, struct trace_writer *w)
                 struct trace_open_zone zone = track_open_zone(t, d, seen_ns);
                 trace_writer_open_zone(w, &zone);
             }
+            for (uint32_t f = 0; t && t->parked_zones && f < t->fiber_count; f++)
+                list_open_of_fiber(s, t, f, w);
         }
     }
 }

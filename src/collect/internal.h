@@ -79,6 +79,22 @@ struct open_op {
 /* Damaged, unmatched, too deep, ended late: one row a chunk and reason, however often a hostile program repeats it. */
 #define TRACK_LOSS_REASONS 4u
 
+struct
+    fiber { /* what one stack of a thread has open while another runs: the fields of struct track of that name */
+    struct track_lane lane, outer[MAX_TASKS_INSIDE];
+    uint32_t outer_count;
+    struct open_zone *stack;
+    uint32_t depth;
+    size_t stack_capacity;
+    uint32_t too_deep;
+    struct pending_extra *extras;
+    uint32_t extra_count;
+    size_t extra_capacity;
+    struct open_op *ops;
+    uint32_t op_count;
+    size_t op_capacity;
+};
+
 struct track {
     uint64_t key;        /* in the trace and in the ledger */
     uint32_t number;     /* in its segment */
@@ -87,12 +103,18 @@ struct track {
     uint32_t process_id; /* in the trace */
     uint64_t next_sequence;
     uint64_t last_ns;
+    struct track_lane own;  /* its own track */
     struct track_lane lane; /* where its records go now */
     struct track_lane
         outer[MAX_TASKS_INSIDE]; /* and after the open turns of tasks; the first is its own track */
     uint32_t outer_count;
     struct task_track *tasks; /* in order of definition */
     size_t task_count, task_capacity;
+    struct fiber *fibers; /* none for a thread that has one stack */
+    size_t fiber_count, fiber_capacity;
+    struct map fiber_of;   /* name id in the segment -> index */
+    uint32_t fiber;        /* the one that runs */
+    uint64_t parked_zones; /* open in the others */
     struct open_span *spans;
     size_t span_count, span_capacity;
     struct span_lane *span_lanes;
@@ -214,6 +236,12 @@ uint32_t source_process_id(struct source *s, uint32_t slot);
 uint64_t source_seen_ns(const struct source *s, const struct track *t); /* when a live thread was last seen */
 uint64_t source_key(const struct source *s, uint64_t kind, uint64_t number); /* of a row in the trace */
 
+/* fibers.c: stacks that a thread runs in turn */
+void fiber_switch(struct source *s, struct track *t, uint32_t definition, uint64_t ns);
+void fiber_show(const struct fiber *fiber,
+                struct track *t); /* its fields into those of a copy of the track */
+bool fiber_drop(struct track *t); /* at the end of the thread; false after the last */
+
 /* spans.c: zones that last over turns of other tasks */
 void span_begin(struct source *s, struct track *t, uint32_t name, uint64_t number, uint64_t start_ns);
 void span_from_zone(struct source *s, struct track *t, uint32_t part_name, uint64_t number);
@@ -246,6 +274,8 @@ void track_finish(struct source *s, struct track *t, uint64_t seen_ns);
 
 /* tasks.c: turns of tasks, which are zones that send what is inside them to another track */
 void task_begin(struct source *s, struct track *t, uint32_t definition, uint64_t ns);
+/* The lane of a task, without entering it; false: no room for another. */
+bool task_lane(struct source *s, struct track *t, uint32_t definition, struct track_lane *lane);
 void task_leave(struct track *t); /* its zone has been taken off the stack */
 void task_close_all(struct source *s, struct track *t);
 

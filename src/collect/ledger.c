@@ -50,7 +50,7 @@ void ledger_prepare(struct collector *c, struct track *t)
     t->is_settled = true;
     if (!ledger)
         return;
-    uint64_t not_ended = t->zones_too_deep + t->depth;
+    uint64_t not_ended = t->zones_too_deep + t->depth + t->parked_zones;
     uint64_t ended = t->zones_begun > not_ended ? t->zones_begun - not_ended : 0;
     __atomic_store_n(&ledger->ending_zones, ledger->ended_zones + ended + t->lost_zones, __ATOMIC_RELAXED);
     __atomic_store_n(&ledger->ending_track, t->key, __ATOMIC_RELEASE);

@@ -334,6 +334,9 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
     case RECORD_TASK_BEGIN:
         task_begin(s, t, (uint32_t)word, ns);
         return;
+    case RECORD_TASK_SWITCH:
+        fiber_switch(s, t, (uint32_t)word, ns);
+        return;
     case RECORD_LATE_ENDS:
         track_lose(t, TRACE_LOSS_LATE_ENDS, t->last_ns, ns, (uint32_t)word, 0);
         for (uint32_t i = 0; i < (uint32_t)word && (t->depth || t->too_deep); i++)
@@ -424,4 +427,8 @@ void record_free(struct track *t)
         free(t->ops[i].parts);
     free(t->extras);
     free(t->ops);
+    t->extras = NULL;
+    t->ops = NULL;
+    t->extra_count = t->op_count = 0;
+    t->extra_capacity = t->op_capacity = 0;
 }

@@ -34,10 +34,10 @@ void source_close(struct source *s)
     session_segment_close(s->segment);
     for (size_t i = 0; i < s->track_slots; i++) {
         if (s->tracks[i]) {
-            record_free(s->tracks[i]);
+            while (fiber_drop(s->tracks[i]))
+                ;
             spans_free(s->tracks[i]);
             free(s->tracks[i]->tasks);
-            free(s->tracks[i]->stack);
             free(s->tracks[i]);
         }
     }
@@ -266,6 +266,7 @@ static struct track *new_track(struct source *s, const struct segment_chunk *chu
     }
     t->lane.trace_id = t->trace_id;
     t->lane.sink = t->trace_id != TRACE_NONE ? trace_writer_sink(c->writer, t->trace_id) : NULL;
+    t->own = t->lane;
     if (!t->lane.sink) {
         free(t);
         return NULL;

@@ -60,6 +60,14 @@ static struct task_track *find_task(struct source *s, struct track *t, uint32_t 
     return &t->tasks[low];
 }
 
+bool task_lane(struct source *s, struct track *t, uint32_t definition, struct track_lane *lane)
+{
+    const struct task_track *task = find_task(s, t, definition);
+    if (task)
+        *lane = task->lane;
+    return task != NULL;
+}
+
 void task_begin(struct source *s, struct track *t, uint32_t definition, uint64_t ns)
 {
     struct task_track *task = t->outer_count < MAX_TASKS_INSIDE ? find_task(s, t, definition) : NULL;
@@ -86,9 +94,7 @@ void task_leave(struct track *t)
 
 void task_close_all(struct source *s, struct track *t)
 {
-    while (t->outer_count)
-        task_leave(t);
-    trace_writer_close_sink(s->collector->writer, t->lane.sink);
+    trace_writer_close_sink(s->collector->writer, t->own.sink);
     for (size_t i = 0; i < t->task_count; i++)
         trace_writer_close_sink(s->collector->writer, t->tasks[i].lane.sink);
     free(t->tasks);

@@ -232,6 +232,13 @@ struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth, ui
                                     .name = zone->name};
 }
 
+static void keep_open(struct collector *c, struct trace_open_zone zone)
+{
+    if (c->dead_open_count < MAX_DEAD_OPEN_ZONES &&
+        array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1, sizeof *c->dead_open))
+        c->dead_open[c->dead_open_count++] = zone;
+}
+
 /* The thread is gone. What it had open stays open for good. */
 void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
 {
@@ -242,19 +249,16 @@ void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
     }
     track_flush_losses(s, t);
     track_flush_loss(s, t, seen_ns);
-    for (size_t i = 0; i < t->depth + t->span_count && c->dead_open_count < MAX_DEAD_OPEN_ZONES; i++) {
-        if (!array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1,
-                           sizeof *c->dead_open))
-            break;
-        c->dead_open[c->dead_open_count++] = i < t->depth ? track_open_zone(t, (uint32_t)i, seen_ns)
-                                                          : span_open_zone(t, i - t->depth, seen_ns);
-    }
-    while (t->op_count) /* ops that never ended are rows all the same */
-        record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);
+    for (size_t i = 0; i < t->span_count; i++)
+        keep_open(c, span_open_zone(t, i, seen_ns));
+    do {
+        for (uint32_t i = 0; i < t->depth; i++)
+            keep_open(c, track_open_zone(t, i, seen_ns));
+        while (t->op_count) /* ops that never ended are rows all the same */
+            record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);
+    } while (fiber_drop(t));
     task_close_all(s, t);
     spans_close(s, t);
     source_forget_track(s, t);
-    record_free(t);
-    free(t->stack);
     free(t);
 }

@@ -170,12 +170,14 @@ enum record_kind {
     RECORD_NONE = 0,
     RECORD_ZONE_BEGIN = 1, /* id: name; payload: colour */
     RECORD_ZONE_END = 2,
-    RECORD_FRAME = 3,         /* id: name */
-    RECORD_ZONE_COLOUR = 4,   /* payload: colour */
-    RECORD_OP_PART = 5,       /* id: text; payload: enum record_part */
-    RECORD_LATE_ENDS = 6,     /* id: so many zones ended before this while there was no room to say so */
-    RECORD_THREAD_NAME = 7,   /* id: name */
-    RECORD_TASK_BEGIN = 8,    /* id: NAME_TASK; a zone, inside which everything is on that task's track */
+    RECORD_FRAME = 3,       /* id: name */
+    RECORD_ZONE_COLOUR = 4, /* payload: colour */
+    RECORD_OP_PART = 5,     /* id: text; payload: enum record_part */
+    RECORD_LATE_ENDS = 6,   /* id: so many zones ended before this while there was no room to say so */
+    RECORD_THREAD_NAME = 7, /* id: name */
+    RECORD_TASK_BEGIN = 8,  /* id: NAME_TASK; a zone, inside which everything is on that task's track */
+    RECORD_TASK_SWITCH =
+        9, /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
     RECORD_COUNTER = 128,     /* id: name; + {double, -} */
     RECORD_ZONE_VALUE = 129,  /* + {value, -} */
     RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release; + {address, size} */

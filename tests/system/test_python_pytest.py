@@ -143,6 +143,19 @@ class Cases:
         self.assertIn("fixture number", fixtures)
         self.assertNotIn("fixture n", fixtures)  # an argument of parametrize
 
+    def test_managers_of_no_session_are_left_alone(self):
+        """As pytest's own tests make them: what they load is what PYTEST_PLUGINS says."""
+        with open(self.path("test_manager.py"), "w", encoding="utf-8") as file:
+            file.write(
+                "from _pytest.config import PytestPluginManager\n"
+                "def test_it():\n"
+                "    manager = PytestPluginManager()\n"
+                "    before = len(manager.get_plugins())\n"
+                "    manager.consider_env()\n"
+                "    assert len(manager.get_plugins()) == before\n"
+            )
+        self.assertEqual(self.run_pytest("test_manager.py").status, 0)
+
     def test_tests_lie_right_in_their_zones(self):
         self.run_pytest("test_s.py")
         inner = [path for path in self.nodes() if path[-1] in ("test_ok", "square", "number")]

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`%load_ext opscope`, then `%%opscope` above a cell or `%opscope statement`: records it, and shows in the notebook where
+the time went, as a table and a flame graph. Also what a Recording looks like as the value of a cell.
+
+Everything is made here of what `opscope zones` and `opscope tree` say as JSON; the picture is SVG in the page, without
+scripts or anything from outside. Where only text can be shown there is the table alone."""
+
+import html
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+
+from . import _record, _start
+
+WIDTH, ROW, LETTER = 960, 18, 6.4  # of the flame graph, in px
+DEEPEST = 48
+NARROWEST = 0.4  # px: narrower ones are not drawn
+FRAMES_OF_IPYTHON = ("IPython", "ipykernel", "traitlets", "tornado", "zmq", "decorator")
+USAGE = """usage: %%opscope [options], or %opscope [options] statement
+
+  -o FILE.opscope   keep the trace (it is thrown away otherwise)
+  --top N           rows of the table (default 15)
+  --by self|total   what the table is sorted by (default: self)
+  and those of python3 -m opscope that say what is recorded: --lines, --c-calls, --mine, --include ..."""
+
+
+class UsageError(Exception):
+    """The text says what is wrong."""
+
+
+def ask(path, command, *words):
+    """The rows that a command of the opscope program prints."""
+    done = subprocess.run(
+        [_record.find_program(), command, "--json", *words, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.decode("utf-8", "replace").strip())
+    return json.loads(done.stdout)["rows"]
+
+
+def time_text(ns):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return "%.3f %s" % (ns / size, unit)
+    return "%d ns" % ns
+
+
+# --- the flame graph ---
+
+
+class Node:
+    def __init__(self, name, place):
+        self.name, self.place = name, place
+        self.total = self.count = 0
+        self.children = {}
+
+
+def tree_of(rows):
+    """The forest of `opscope tree`, with equal stacks of all threads merged."""
+    root, nodes = Node("all", ""), {}
+    for row in rows:
+        parent = nodes.get((row["pid"], row["thread"], row["parent"]), root)
+        place = "%s:%s" % (row["file"], row["line"]) if row["file"] else ""
+        node = parent.children.setdefault((row["name"], place), Node(row["name"], place))
+        node.total += row["total_ns"]
+        node.count += row["count"]
+        nodes[row["pid"], row["thread"], row["node"]] = node
+    root.total = sum(child.total for child in root.children.values())
+    return root
+
+
+def colour_of(name):
+    """Warm, and the same for the same name."""
+    number = sum((i + 1) * byte for i, byte in enumerate(name.encode("utf-8", "replace"))) % 997
+    return "hsl(%d, %d%%, %d%%)" % (10 + number % 45, 70 + number % 20, 62 + number % 12)
+
+
+def boxes(node, x, width, depth, out):
+    """(x, width, depth, node) of all that is wide enough; the largest first."""
+    for child in sorted(node.children.values(), key=lambda one: -one.total):
+        share = width * child.total / node.total if node.total else 0
+        if share >= NARROWEST and depth < DEEPEST:
+            out.append((x, share, depth, child))
+            boxes(child, x, share, depth + 1, out)
+        x += share
+    return out
+
+
+def svg_of(rows):
+    root = tree_of(rows)
+    found = boxes(root, 0, WIDTH, 0, [])
+    if not found:
+        return "<p>no zones</p>"
+    height = ROW * (1 + max(depth for _, _, depth, _ in found))
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="100%%" role="img" '
+        'aria-label="flame graph" style="font: 11px monospace; max-width: %dpx">' % (WIDTH, height, WIDTH)
+    ]
+    for x, width, depth, node in found:
+        percent = 100 * node.total / root.total
+        title = "%s\n%s, %.1f %%, %d call%s" % (node.name, time_text(node.total), percent, node.count, "s"[: node.count != 1])
+        title += "\n" + node.place if node.place else ""
+        letters = int((width - 6) / LETTER)
+        text = node.name if len(node.name) <= letters else node.name[: max(letters - 1, 0)] + "\u2026"
+        lines.append(
+            '<g><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2" fill="%s"/>'
+            % (html.escape(title), x, depth * ROW, max(width - 0.5, NARROWEST), ROW - 1, colour_of(node.name))
+        )
+        if letters >= 3:
+            lines.append('<text x="%.2f" y="%d" fill="#222">%s</text>' % (x + 3, depth * ROW + 13, html.escape(text)))
+        lines.append("</g>")
+    return "\n".join(lines + ["</svg>"])
+
+
+# --- the table ---
+
+
+class Shown:
+    """A recording as the value of a cell: the table and, where HTML can be shown, the flame graph."""
+
+    def __init__(self, path, recording, top=15, by="self"):
+        self.recording, self.by = recording, by
+        rows = sorted(ask(path, "zones"), key=lambda row: -row[by + "_ns"])
+        self.rows, self.left_out = rows[:top], len(rows) - top
+        self.svg = svg_of(ask(path, "tree"))
+
+    def cells(self):
+        wall = max([row["total_ns"] for row in self.rows] or [1]) or 1
+        for row in self.rows:
+            place = "%s:%s" % (os.path.basename(row["file"]), row["line"]) if row["file"] else ""
+            share = "%.1f %%" % (100 * row["self_ns"] / wall)
+            yield row["name"], place, str(row["count"]), time_text(row["self_ns"]), share, time_text(row["total_ns"])
+
+    HEADS = ("function", "where", "calls", "self", "", "total")
+
+    def foot(self):
+        more = "%d more function%s; " % (self.left_out, "s"[: self.left_out != 1]) if self.left_out > 0 else ""
+        lost = ", %d lost" % self.recording.lost_zones if self.recording.lost_zones else ""
+        return "%s%d zones%s in %.3f s" % (more, self.recording.zones or 0, lost, self.recording.seconds or 0)
+
+    def __repr__(self):
+        table = [self.HEADS] + list(self.cells())
+        widths = [max(len(row[i]) for row in table) for i in range(len(self.HEADS))]
+        align = [str.ljust, str.ljust, str.rjust, str.rjust, str.rjust, str.rjust]
+        lines = ["  ".join(align[i](row[i], widths[i]) for i in range(len(row))).rstrip() for row in table]
+        return "\n".join(lines + [self.foot()])
+
+    def _repr_html_(self):
+        def cells(row, tag):
+            style = ' style="text-align: %s"'
+            return "".join("<%s%s>%s</%s>" % (tag, style % ("left" if i < 2 else "right"), html.escape(text), tag)
+                           for i, text in enumerate(row))  # fmt: skip
+
+        body = "".join("<tr>%s</tr>" % cells(row, "td") for row in self.cells())
+        head = "<tr>%s</tr>" % cells(self.HEADS, "th")
+        return "<div>%s<table><thead>%s</thead><tbody>%s</tbody></table><p>%s</p></div>" % (
+            self.svg, head, body, html.escape(self.foot()),
+        )  # fmt: skip
+
+
+# --- the magics ---
+
+
+def parse(line, takes_statement):
+    """(options of record(), file to keep or None, rows, order, what is left of the line)"""
+    rest, options, keep, top, by = line.strip(), {}, None, 15, "self"
+    table = {"--" + row[0]: row for row in _start.OPTIONS}
+    table.update({"-" + row[1]: row for row in _start.OPTIONS if row[1]})
+    while rest.startswith("-"):
+        lexer = shlex.shlex(rest, posix=True)
+        lexer.whitespace_split, lexer.commenters = True, ""
+        word = lexer.get_token()
+        kind = table[word][2] if word in table else None
+        value = lexer.get_token() if kind or word in ("-o", "--top", "--by") else None
+        rest = lexer.instream.read().lstrip()
+        if (kind or word in ("-o", "--top", "--by")) and value is None:
+            raise UsageError("%s needs a value" % word)
+        if word == "-o":
+            keep = value
+        elif word == "--top" and value.isdigit():
+            top = int(value)
+        elif word == "--by" and value in ("self", "total"):
+            by = value
+        elif kind is None:
+            raise UsageError("no option %s" % word if value is None else "%s takes no %s" % (word, value))
+        elif kind == "LIST":
+            options.setdefault(table[word][0].replace("-", "_"), []).append(value)
+        else:
+            options[table[word][0].replace("-", "_")] = (int(value) if value.isdigit() else value) if kind else True
+    if rest and not takes_statement:
+        raise UsageError("what is recorded is the cell, not %s" % rest)
+    return options, keep, top, by, rest
+
+
+def run_magic(shell, line, cell=None):
+    from IPython.display import display
+
+    if line.strip() in ("-h", "--help"):
+        print(USAGE)
+        return
+    try:
+        options, keep, top, by, statement = parse(line, cell is None)
+        if cell is None and not statement:
+            raise UsageError("no statement given")
+    except UsageError as error:
+        print("%%opscope: %s\n%s" % (error, USAGE))
+        return
+    from . import _frameworks, _native, record
+
+    folder = tempfile.mkdtemp(prefix="opscope-")
+    path = os.path.abspath(keep) if keep else os.path.join(folder, "cell.opscope")
+    if _native is not None:
+        _frameworks.hide_frames(_native, FRAMES_OF_IPYTHON)
+    try:
+        with record(path, **options) as recording:
+            shell.run_cell(statement if cell is None else cell)
+        if recording.path is None:
+            print("opscope: recorded into the trace of the run that this process belongs to")
+            return
+        display(Shown(path, recording, top, by))
+        if keep:
+            print("opscope: wrote %s" % path)
+    except (RuntimeError, ValueError, TypeError, OSError) as error:
+        print(error)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load(shell):
+    def opscope(line, cell=None):
+        run_magic(shell, line, cell)
+
+    opscope.__doc__ = USAGE
+    shell.register_magic_function(opscope, "line_cell", "opscope")
+
+
+def unload(shell):
+    for magics in shell.magics_manager.magics.values():
+        magics.pop("opscope", None)
