@@ -399,7 +399,8 @@ static void test_records_that_make_no_sense(void **state)
         image_record(&image, 0, 1, kind, 0, 0);
     image_record(&image, 0, 1, RECORD_NONE, 0, 0);
     struct slot more[3] = {{1, 1}, {2, 2}, {3, 3}};
-    for (unsigned kind = RECORD_ZONE_SUSPEND + 1; kind < 256; kind++) /* from a newer recorder: skipped by its length */
+    for (unsigned kind = RECORD_ZONE_SUSPEND + 1; kind < 256;
+         kind++) /* from a newer recorder: skipped by its length */
         image_long_record(&image, 0, 2, kind, 7, 0, more, 3);
     image_record(&image, 0, 3, RECORD_COUNTER, a, 0);    /* without its value */
     image_record(&image, 0, 3, RECORD_DEVICE_RUN, a, 0); /* without anything */
