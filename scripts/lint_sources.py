@@ -55,7 +55,7 @@ LAYERS = {
     "src/import": ["ops", "trace", "text", "base"],
     "src/analyze": ["ops", "trace", "text", "base"],
     "src/present": ["analyze", "ops", "trace", "text", "base"],
-    "src/compat": ["analyze/report", "present", "text", "base"],
+    "src/compat": ["analyze/report", "present", "import/op_rows.h", "text", "base"],
     "src/measure": ["analyze/overhead", "text", "base"],
     "src/serve": ["present", "analyze", "import", "ops", "collect", "session", "trace", "text", "base"],
     "src/cli": ["serve", "measure", "compat", "present", "analyze", "import", "ops", "collect", "session", "trace",

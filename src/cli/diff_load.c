@@ -10,7 +10,7 @@
 #include "analyze/report/report.h"
 #include "analyze/machine_files.h"
 #include "cli/overhead_load.h"
-#include "import/op_rows.h"
+#include "import/open.h"
 #include "import/overhead_csv.h"
 #include "import/tenstorrent/trace.h"
 #include "ops/finish.h"
@@ -42,76 +42,6 @@ static void note(struct diff_sources *sources, const char *path, const char *tex
 
 /* --- tables --- */
 
-static bool has_padded_sizes(const struct op_rows *rows)
-{
-    for (size_t i = 0; i < op_rows_column_count(rows); i++) {
-        if (strstr(op_rows_column_name(rows, i), "_PAD[LOGICAL]"))
-            return true;
-    }
-    return false;
-}
-
-/* What a comparison looks at; the rest of the report's columns need not be there, and nothing is said about them. */
-static bool is_needed(size_t column)
-{
-    static const size_t fixed[] = {PERF_OP_CODE,    PERF_OP_TYPE,       PERF_DEVICE,
-                                   PERF_HOST_START, PERF_HOST_DURATION, PERF_GAP,
-                                   PERF_DURATION,   PERF_LOCATION,      PERF_LAYER};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
-        if (column == fixed[i])
-            return true;
-    }
-    return column >= PERF_TENSOR &&
-           (column - PERF_TENSOR) % PERF_TENSOR_CELLS < 5; /* sizes and type, not memory */
-}
-
-struct columns {
-    size_t of_cell[PERF_COLUMNS]; /* the report's column of each selected cell */
-    size_t count;
-};
-
-static int select_columns(struct op_rows *rows, struct perf *perf, const char *path, struct columns *columns,
-                          struct error *err)
-{
-    char buffers[PERF_COLUMNS][40];
-    const char *names[PERF_COLUMNS];
-    bool has[PERF_COLUMNS] = {0};
-    bool is_padded = has_padded_sizes(rows);
-    columns->count = 0;
-    for (size_t i = 0; i < PERF_COLUMNS; i++) {
-        const char *name = perf_column_name(i, !is_padded, buffers[i], sizeof buffers[i]);
-        if (!is_needed(i))
-            continue;
-        has[i] = op_rows_find_column(rows, name) != SIZE_MAX;
-        names[columns->count] = name;
-        columns->of_cell[columns->count++] = i;
-    }
-    int status = perf_begin_file(perf, path, has, !is_padded, is_padded, err);
-    return status ? status : op_rows_select(rows, names, columns->count, err);
-}
-
-static int read_rows(struct diff *diff, struct perf *perf, struct op_rows *rows,
-                     const struct columns *columns, uint32_t **shapes, struct error *err)
-{
-    struct slice cells[PERF_COLUMNS] = {{0}};
-    struct op_row row;
-    size_t capacity = 0;
-    int status;
-    while ((status = op_rows_next(rows, &row, err)) > 0) {
-        for (size_t i = 0; i < columns->count; i++)
-            cells[columns->of_cell[i]] = (struct slice){row.cells[i].data, row.cells[i].length};
-        if (!array_reserve(shapes, &capacity, perf->row_count + 1, sizeof **shapes))
-            return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count);
-        (*shapes)[perf->row_count] = diff_shape_of_cells(diff, cells);
-        status = perf_add_row(perf, cells, row.line, err);
-        if (status)
-            break;
-    }
-    return status;
-}
-
-static const char no_column[] = "line 1: no column", duration_column[] = "DEVICE KERNEL DURATION [ns]";
-
 static int load_table(struct diff *diff, int side, const char *path, struct diff_sources *sources,
                       struct error *err)
 {
@@ -123,38 +53,26 @@ static int load_table(struct diff *diff, int side, const char *path, struct diff
         .start_signpost = diff->options.start_signpost,
         .end_signpost = diff->options.end_signpost,
     };
+    struct ops_loading loading = {.times_only = true};
+    struct ops ops;
     struct perf perf;
-    struct op_rows *rows = NULL;
-    struct columns columns;
-    uint32_t *shapes = NULL;
-    int status = perf_begin(&perf, &options, err);
+    ops_init(&ops);
+    perf_begin(&perf, &options, &ops);
+    int status = ops_load(&ops, path, &loading, err);
+    perf.options.has_host_start = loading.has_host_start;
     if (!status)
-        status = op_rows_open(&rows, path, err);
+        status = perf_add_path(&perf, path, err);
     if (!status)
-        status = select_columns(rows, &perf, path, &columns, err);
-    if (!status)
-        status = read_rows(diff, &perf, rows, &columns, &shapes, err);
-    if (!status)
-        status = perf_end_file(&perf, err);
-    if (!status)
-        status = diff_take_perf(diff, side, &perf, shapes, err);
-    for (size_t i = 0; rows && i < op_rows_notice_count(rows); i++) {
-        const struct op_row_notice *notice = op_rows_notice(rows, i);
-        if (strncmp(notice->text, no_column, strlen(no_column)) != 0) /* said below, of what matters here */
-            note(sources, path, notice->text, notice->count);
+        status = diff_take_perf(diff, side, &perf, err);
+    for (size_t i = 0; i < perf.notes.count; i++) {
+        if (perf.notes.items[i].level == PERF_NOTE_WARN)
+            note(sources, path, perf.notes.items[i].text, perf.notes.items[i].count);
     }
-    if (rows && op_rows_find_column(rows, duration_column) == SIZE_MAX && !status)
-        note(sources, path, "line 1: no column 'DEVICE KERNEL DURATION [ns]': no op has a time on the device",
-             1);
-    for (size_t i = 0; i < perf.note_count; i++) {
-        if (perf.notes[i].level == PERF_NOTE_WARN)
-            note(sources, path, perf.notes[i].text, perf.notes[i].count);
-    }
-    if (rows && !diff->runs[side].kind)
-        diff->runs[side].kind = strcmp(op_rows_kind(rows), "log folder") == 0 ? "log folder" : "ops CSV";
-    op_rows_close(rows);
+    if (!status && !diff->runs[side].kind)
+        diff->runs[side].kind = loading.kind;
     perf_free(&perf);
-    free(shapes);
+    ops_free(&ops);
+    trace_close(loading.trace);
     return status;
 }
 

@@ -8,9 +8,10 @@
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
 #include "cli/ops_rows.h"
-#include "cli/report_load.h"
 #include "cli/report_view.h"
-#include "text/utf8.h"
+#include "analyze/report/host.h"
+#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "import/open.h"
 #include "trace/reader.h"
 
 static int check_options(const struct command *command, const struct report_options *options)
@@ -30,19 +31,18 @@ static int check_options(const struct command *command, const struct report_opti
 static struct perf_options perf_options_of(const struct report_options *options,
                                            const struct machine_set *machines)
 {
-    const char *machine = options->machine;
-    if (machine && machine_file_is_path(machine) && machines->count)
+    const char *machine = options->machine ? options->machine : options->arch;
+    if (options->machine && machine_file_is_path(options->machine) && machines->count)
         machine = machines->machines[machines->newest].name;
     return (struct perf_options){
-        .compat = options->compat != NULL,
         .start_signpost = options->start_signpost ? options->start_signpost : options->signpost,
         .end_signpost = options->end_signpost,
         .ignore_signposts = options->ignore_signposts,
         .print_signposts = options->print_signposts,
         .id_range = options->id_range,
-        .arch = machine ? machine : options->arch,
+        .machine = machine,
         .machines = machines,
-        .tracing_mode = options->tracing_mode,
+        .is_in_file_order = options->tracing_mode,
         .no_host_ops = options->no_host_ops,
         .no_merge_devices = options->no_merge_devices,
         .ids_are_lines = options->ids == 1,
@@ -54,36 +54,99 @@ static struct perf_options perf_options_of(const struct report_options *options,
 }
 
 /* What the report has to say beside the table: for people, on stderr. */
-static void print_notes(const struct perf *perf)
+static void print_notes(const struct perf_notes *notes)
 {
     struct bytes text = {0};
-    for (size_t i = 0; i < perf->note_count; i++) {
-        const struct perf_note *note = &perf->notes[i];
-        bytes_append_text(&text,
-                          note->level == PERF_NOTE_WARN ? "opscope report: warning: " : "opscope report: ");
-        utf8_append_visible(&text, note->text, strlen(note->text));
-        if (note->count > 1)
-            bytes_append_format(&text, " (and %llu more)", (unsigned long long)(note->count - 1));
-        bytes_append_text(&text, "\n");
-    }
+    perf_notes_append(notes, "opscope report", &text);
     if (!text.failed && text.length)
         fwrite(text.data, 1, text.length, stderr);
     bytes_free(&text);
 }
 
-static int make_report(struct perf *perf, const struct command_line *line, struct error *err)
+/* Several files are the hosts of one run: each counts its devices from 0, and has as many as the others. */
+static int load_files(struct perf *perf, const struct report_options *options, struct trace **trace,
+                      struct error *err)
 {
-    int status = 0;
-    struct trace *trace = NULL;
-    for (int i = 0; i < line->count && !status; i++) {
-        trace_close(trace);
-        status = report_load(perf, line->values[i], &trace, err);
+    struct ops_loading loading = {.is_one_of_many = options->path_count > 1};
+    uint32_t devices = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < options->path_count; i++) {
+        const char *path = options->paths[i];
+        trace_close(*trace);
+        loading.first_device = (uint32_t)i * devices;
+        int status = ops_load(perf->ops, path, &loading, err);
+        *trace = loading.trace;
+        if (!status)
+            status = perf_add_path(perf, path, err);
+        if (status)
+            return status;
+        perf->options.has_host_start |= loading.has_host_start;
+        if (first && loading.devices && loading.devices != devices)
+            return error_set(err, EINVAL,
+                             "%s has %u devices (largest DEVICE ID %u), but %s has %u: files of one run must "
+                             "have the same",
+                             path, loading.devices, loading.devices - 1, first, devices);
+        if (!devices && loading.devices) {
+            devices = loading.devices;
+            first = path;
+        }
     }
+    return 0;
+}
+
+static int show_report(const struct report_options *options, const struct machine_set *machines,
+                       struct error *err)
+{
+    struct perf_options wanted = perf_options_of(options, machines);
+    struct trace *trace = NULL;
+    struct ops ops;
+    struct perf perf;
+    ops_init(&ops);
+    perf_begin(&perf, &wanted, &ops);
+    int status = load_files(&perf, options, &trace, err);
     if (!status)
-        status = perf_finish(perf, err);
-    if (!status && !perf->options.compat && line->count == 1)
-        status = report_find_host_zones(perf, line->values[0], trace, err);
+        status = perf_finish(&perf, err);
+    if (!status && trace && options->path_count == 1)
+        status = perf_find_host_zones(&perf, trace, err);
+    print_notes(&perf.notes);
+    if (!status)
+        status = report_show(&perf, options, err);
+    perf_free(&perf);
+    ops_free(&ops);
     trace_close(trace);
+    return status;
+}
+
+/* The other tool's report, which knows nothing of this one's. */
+static int show_compat(const struct report_options *options, struct error *err)
+{
+    struct perf_notes notes = {0};
+    struct ttpr_request request = {
+        .paths = options->paths,
+        .path_count = options->path_count,
+        .start_signpost = options->start_signpost ? options->start_signpost : options->signpost,
+        .end_signpost = options->end_signpost,
+        .ignore_signposts = options->ignore_signposts,
+        .print_signposts = options->print_signposts,
+        .id_range = options->id_range,
+        .arch = options->machine ? options->machine : options->arch,
+        .tracing_mode = options->tracing_mode,
+        .no_host_ops = options->no_host_ops,
+        .no_merge_devices = options->no_merge_devices,
+        .group_by = options->group_by,
+        .output = options->output.output,
+        .summary_file = options->summary_file ? options->summary_file : options->stacked_csv,
+        .colour = options->output.color,
+        .is_csv = options->output.csv,
+        .has_groups = !options->no_summary && !options->no_stacked_report,
+        .has_advice = !options->no_advice,
+        .has_raw_op_codes = options->raw_op_codes,
+        .has_classic_colours = options->classic_colors,
+        .min_percent = options->min_percentage,
+    };
+    int status = ttpr_report(&request, &notes, err);
+    print_notes(&notes);
+    perf_notes_free(&notes);
     return status;
 }
 
@@ -92,7 +155,6 @@ static int run(const struct command *command, int argc, char **argv)
     struct report_options options = {.group_by = PERF_BY_MEMORY, .min_percentage = 0.5};
     struct command_line line;
     struct machine_set machines = {0};
-    struct perf perf;
     struct error err = {0};
     int status = command_parse(command, argc, argv, &options, &line);
     if (options.no_color)
@@ -101,25 +163,15 @@ static int run(const struct command *command, int argc, char **argv)
         status = check_options(command, &options);
     if (status != COMMAND_CONTINUE)
         return status;
-    if (options.compat == NULL && machine_files_read(&machines, options.machine, &err) != 0) {
-        machine_set_free(&machines);
-        return command_fail(command, &err);
-    }
-    struct perf_options wanted = perf_options_of(&options, &machines);
-    status = perf_begin(&perf, &wanted, &err);
+    options.paths = (const char *const *)line.values;
+    options.path_count = (size_t)line.count;
+    if (options.compat)
+        return show_compat(&options, &err) ? (command_fail(command, &err), EXIT_NEGATIVE) : EXIT_OK;
+    status = machine_files_read(&machines, options.machine, &err);
     if (!status)
-        status = make_report(&perf, &line, &err);
-    print_notes(&perf);
-    if (!status)
-        status =
-            options.compat ? report_show_compat(&perf, &options, &err) : report_show(&perf, &options, &err);
-    perf_free(&perf);
+        status = show_report(&options, &machines, &err);
     machine_set_free(&machines);
-    if (status) {
-        command_fail(command, &err);
-        return options.compat ? EXIT_NEGATIVE : EXIT_USAGE;
-    }
-    return EXIT_OK;
+    return status ? command_fail(command, &err) : EXIT_OK;
 }
 
 /* --- the command --- */
@@ -244,7 +296,7 @@ static const struct command_option show_options[] = {
     {.name = "raw-op-codes",
      .type = OPTION_FLAG,
      .offset = FIELD(raw_op_codes),
-     .help = "Add a column with the op codes as recorded to the CSV."},
+     .help = "With --compat: add a column with the op codes as recorded to the CSV, which ours always has."},
     {.name = "no-color",
      .type = OPTION_FLAG,
      .offset = FIELD(no_color),

@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/report_files.h"
 #include "present/output.h"
+#include "present/report/files.h"
 #include "present/report/html.h"
-#include "compat/tt_perf_report_1_2_4/compat.h"
 #include "present/report/table.h"
 #include "present/report/words.h"
 #include "present/document.h"
@@ -17,25 +16,40 @@
 #define ADVICE_LINES 15u
 #define PAGE_ROWS_MAX 5000u
 
-static int write_ops_csv(const struct perf *perf, const struct report_options *options, FILE *out,
-                         struct error *err)
+/* A report and what was asked of it, for the writers of files. */
+struct showing {
+    const struct perf *perf;
+    const struct report_options *options;
+};
+
+static bool has_groups(const struct report_options *options)
 {
-    return perf_write_csv(perf, !options->no_advice, options->raw_op_codes, out, err);
+    return !options->no_summary && !options->no_stacked_report;
 }
 
-static int write_groups_csv(const struct perf *perf, const struct report_options *options, FILE *out,
-                            struct error *err)
+static enum perf_table_use table_use(const struct report_options *options)
 {
-    (void)options;
-    return perf_compat_write_groups_csv(perf, out, err);
+    return options->no_advice ? PERF_FOR_PROGRAMS_WITHOUT_ADVICE : PERF_FOR_PROGRAMS;
 }
 
-static int write_html(const struct perf *perf, const struct report_options *options, FILE *out,
-                      struct error *err)
+static int write_ops_csv(const void *context, FILE *out, struct error *err)
 {
+    const struct showing *showing = context;
+    return perf_write_csv(showing->perf, table_use(showing->options), out, err);
+}
+
+static int write_groups_csv(const void *context, FILE *out, struct error *err)
+{
+    return perf_write_groups_csv(((const struct showing *)context)->perf, out, err);
+}
+
+static int write_html(const void *context, FILE *out, struct error *err)
+{
+    const struct perf *perf = ((const struct showing *)context)->perf;
+    const struct report_options *options = ((const struct showing *)context)->options;
     struct perf_selection selection;
     uint64_t top = options->top ? options->top : PAGE_ROWS_MAX;
-    const char *path = perf->file_count ? perf_text(perf, perf->paths[0]) : "";
+    const char *path = perf->file_count ? perf->files[0].path : "";
     const char *slash = strrchr(path, '/');
     char title[300];
     double least = options->top || perf->count <= PAGE_ROWS_MAX ? 0 : options->min_percentage;
@@ -47,7 +61,7 @@ static int write_html(const struct perf *perf, const struct report_options *opti
     struct perf_html html = {
         .title = title,
         .has_advice = !options->no_advice,
-        .has_groups = report_has_groups(options),
+        .has_groups = has_groups(options),
         .is_classic = options->classic_colors,
         .selection = &selection,
     };
@@ -128,7 +142,8 @@ static int add_ops(const struct perf *perf, const struct report_options *options
                                    is_all || options->top ? 0 : options->min_percentage, &selection, err);
     if (status)
         return status;
-    perf_make_ops_table(perf, selection.is_shown ? &selection : NULL, &table);
+    perf_make_ops_table(perf, selection.is_shown ? &selection : NULL,
+                        is_all ? table_use(options) : PERF_FOR_PEOPLE, &table);
     report_table(report, "rows", &table);
     if (selection.folded_count)
         report_note(report, TABLE_DIM, "and %zu ops%s: %s, %.1f %% %s", selection.folded_count,
@@ -146,8 +161,8 @@ static void add_groups(const struct perf *perf, const struct report_options *opt
     perf_make_groups_table(perf, report_is_json(report) ? 0 : options->top, &table);
     report_heading(report, "Time by %s", perf_group_by_text(options->group_by));
     report_table(report, "groups", &table);
-    if (table.row_count < perf->group_count)
-        report_note(report, TABLE_DIM, "the first %zu of %zu groups", table.row_count, perf->group_count);
+    if (table.row_count < perf->groups.count)
+        report_note(report, TABLE_DIM, "the first %zu of %zu groups", table.row_count, perf->groups.count);
     table_free(&table);
 }
 
@@ -215,7 +230,7 @@ static void add_json_facts(const struct perf *perf, struct report *report)
     json_key(json, "files");
     json_array(json, JSON_INLINE);
     for (size_t i = 0; i < perf->file_count; i++)
-        json_text(json, perf_text(perf, perf->paths[i]));
+        json_text(json, perf->files[i].path);
     json_end(json);
     json_key(json, "machine");
     if (perf->has_machine)
@@ -249,8 +264,8 @@ static int fill_report(const struct perf *perf, const struct report_options *opt
                        perf->worker_cores, perf->machine->dram_gb_s);
     } else {
         report_heading(report, "Performance report: %s, no rooflines",
-                       perf->arch_text == PERF_NO_TEXT ? "a device that is not known"
-                                                       : perf_text(perf, perf->arch_text));
+                       perf->device_text == OPS_NONE ? "a device that is not known"
+                                                     : perf_text(perf, perf->device_text));
     }
     if (!options->output.csv) {
         int status = add_ops(perf, options, report, err);
@@ -260,12 +275,12 @@ static int fill_report(const struct perf *perf, const struct report_options *opt
     if (!report_is_json(report))
         add_totals(perf, report);
     add_host_zones(perf, report);
-    if (report_has_groups(options))
+    if (has_groups(options))
         add_groups(perf, options, report);
     if (!options->no_advice)
         add_advice(perf, options, report);
-    for (size_t i = 0; i < perf->note_count && report_is_json(report); i++)
-        report_note(report, TABLE_WARN, "%s", perf->notes[i].text);
+    for (size_t i = 0; i < perf->notes.count && report_is_json(report); i++)
+        report_note(report, TABLE_WARN, "%s", perf->notes.items[i].text);
     return 0;
 }
 
@@ -290,13 +305,22 @@ static int show_text(const struct perf *perf, const struct report_options *optio
 
 int report_show(const struct perf *perf, const struct report_options *options, struct error *err)
 {
+    const struct showing showing = {perf, options};
+    const char *const *inputs = options->paths;
+    const struct perf_files files = {inputs, options->path_count};
+    const struct perf_group_files group_files = {
+        .base = options->summary_file ? options->summary_file : options->stacked_csv,
+        .table = options->output.csv ? options->output.output : NULL,
+        .groups = &perf->groups,
+        .is_classic = options->classic_colors,
+    };
     int status = 0;
     if (options->output.csv)
-        status = report_write_file(options->output.output, write_ops_csv, perf, options, err);
+        status = perf_write_file(&files, options->output.output, write_ops_csv, &showing, err);
     if (!status && options->html)
-        status = report_write_file(options->html, write_html, perf, options, err);
-    if (!status && perf->group_count)
-        status = report_write_groups(perf, options, write_groups_csv, err);
+        status = perf_write_file(&files, options->html, write_html, &showing, err);
+    if (!status && perf->groups.count && has_groups(options))
+        status = perf_write_group_files(&files, &group_files, write_groups_csv, &showing, err);
     if (status)
         return status;
     if (perf->count == 0 && !options->output.json) {

@@ -24,9 +24,10 @@ struct report_options {
     bool classic_colors;
     const char *html, *summary_file, *stacked_csv;
     struct output_options output;
+    const char *const *paths; /* that were read */
+    size_t path_count;
 };
 
 int report_show(const struct perf *perf, const struct report_options *options, struct error *err);
-int report_show_compat(const struct perf *perf, const struct report_options *options, struct error *err);
 
 #endif

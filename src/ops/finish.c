@@ -197,17 +197,17 @@ static bool make_lines(struct ops *ops)
     ops->line_count = 0;
     ops->lines = is_fine ? malloc((count + 1) * sizeof ops->lines[0]) : NULL;
     while (ops->lines && (from = earliest(ops, lists, 3, &id))) {
-        struct op_line line = {OPS_NONE, OPS_NONE, OPS_NONE};
+        struct op_line line = {OPS_NONE, OPS_NONE, OPS_NONE, 0};
         if (from == &signposts)
             line.signpost = id;
         else if (from == &calls)
-            line = (struct op_line){id, ops_own_run(ops, &ops->calls[id]), OPS_NONE};
+            line = (struct op_line){id, ops_own_run(ops, &ops->calls[id]), OPS_NONE, 0};
         else
-            line = (struct op_line){ops->runs[id].call, id, OPS_NONE};
+            line = (struct op_line){ops->runs[id].call, id, OPS_NONE, 0};
         ops->lines[ops->line_count++] = line;
     }
     for (uint32_t i = 0; ops->lines && i < runs; i++)
-        ops->lines[ops->line_count++] = (struct op_line){OPS_NONE, i, OPS_NONE};
+        ops->lines[ops->line_count++] = (struct op_line){OPS_NONE, i, OPS_NONE, 0};
     free(calls.items);
     free(further.items);
     free(signposts.items);

@@ -242,6 +242,12 @@ void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, st
         ops->signposts[ops->signpost_count++] = signpost;
 }
 
+void ops_add_line(struct ops *ops, struct op_line line)
+{
+    if (room(ops, &ops->lines, ops->line_count, &ops->line_capacity, 1, sizeof line))
+        ops->lines[ops->line_count++] = line;
+}
+
 uint32_t ops_device(struct ops *ops, uint32_t number)
 {
     for (uint32_t i = 0; i < ops->device_count; i++) {

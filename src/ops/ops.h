@@ -13,7 +13,7 @@
  *
  * A program calls few different ops, many times each. What calls have in common is kept once: a description holds the
  * tensors, attributes, kernels and the place in the source, and equal descriptions are one; texts are interned. A call
- * takes 56 bytes, a run 72, a line 16 with its run's place, so a million of each take 144 MB; figures beyond times (16
+ * takes 56 bytes, a run 72, a line 20 with its run's place, so a million of each take 148 MB; figures beyond times (16
  * bytes each) are read only where they are wanted.
  *
  * Ids are places in the arrays below; OPS_NONE means "no such thing", also of a text. An addition that finds no memory
@@ -109,7 +109,7 @@ enum op_fault {
 };
 
 struct op_call {
-    uint64_t number; /* unique in its process: the program's own count of calls */
+    uint64_t number; /* unique in its process: the program's own count of calls; OPS_NO_NUMBER */
     uint64_t start_ns, end_ns;
     uint32_t process, track; /* as in the trace; OPS_NONE */
     uint32_t name;           /* text */
@@ -143,7 +143,9 @@ struct op_run {
     uint16_t flags;  /* enum op_run_flag */
 };
 #define OPS_NO_DEVICE UINT16_MAX
+#define OPS_NO_DURATION UINT64_MAX /* of a run: that it ran is known, not how long */
 #define OPS_NO_GAP INT64_MIN
+#define OPS_NO_NUMBER UINT64_MAX
 
 struct op_signpost {
     uint64_t time_ns;
@@ -155,6 +157,7 @@ struct op_signpost {
  * their own; a call with several runs has one line per run. */
 struct op_line {
     uint32_t call, run, signpost; /* OPS_NONE where it has no such part */
+    uint32_t source_line;         /* in the file that it was read from; 0: none */
 };
 
 /* --- devices and remarks --- */
@@ -209,8 +212,8 @@ struct ops {
     size_t unmatched_runs; /* ops_finish: runs of no call */
     struct op_signpost *signposts;
     size_t signpost_count, signpost_capacity;
-    struct op_line *lines; /* ops_finish */
-    size_t line_count;
+    struct op_line *lines; /* ops_finish, or a source that has an order of its own: ops_add_line */
+    size_t line_count, line_capacity;
     struct op_device *devices;
     size_t device_count, device_capacity;
     struct op_notice *notices;
@@ -274,6 +277,7 @@ uint32_t ops_add_run(struct ops *ops, const struct op_run *run);
 /* To the run that was added last. */
 void ops_add_figure(struct ops *ops, struct op_figure figure);
 void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, struct slice text);
+void ops_add_line(struct ops *ops, struct op_line line);
 /* The device of this number, added when new. OPS_NONE: too many. */
 uint32_t ops_device(struct ops *ops, uint32_t number);
 /* Counts one more of `kind`; the text is made for the first one only. */

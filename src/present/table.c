@@ -232,6 +232,12 @@ void table_truncate(struct table *table, size_t row_count)
         table->row_count = row_count;
 }
 
+void table_clear(struct table *table)
+{
+    table->row_count = 0;
+    bytes_clear(&table->texts);
+}
+
 const char *table_column_unit(const struct table_column *column)
 {
     switch (column->type) {

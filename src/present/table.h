@@ -101,6 +101,7 @@ size_t table_find_column(const struct table *table, const char *key);
 /* Stable; missing cells go last either way. */
 void table_sort(struct table *table, size_t column, bool is_descending);
 void table_truncate(struct table *table, size_t row_count);
+void table_clear(struct table *table); /* no rows; what memory it has is kept */
 
 struct table_look {
     unsigned width; /* 0 = no limit */
@@ -111,6 +112,9 @@ struct table_look {
 /* The writers. The terminal one says in a last line which columns it left out. */
 void table_append_terminal(const struct table *table, const struct table_look *look, struct bytes *out);
 void table_append_csv(const struct table *table, struct bytes *out);
+/* The same in two parts, for tables that are written piece by piece. */
+void table_append_csv_header(const struct table *table, struct bytes *out);
+void table_append_csv_rows(const struct table *table, struct bytes *out);
 void table_write_json_rows(const struct table *table, struct json *json); /* an array of objects */
 
 /* --- for writers of further formats --- */

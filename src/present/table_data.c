@@ -15,6 +15,12 @@ static void column_key(const struct table_column *column, char *out, size_t size
 
 void table_append_csv(const struct table *table, struct bytes *out)
 {
+    table_append_csv_header(table, out);
+    table_append_csv_rows(table, out);
+}
+
+void table_append_csv_header(const struct table *table, struct bytes *out)
+{
     char key[80];
     bool is_first = true;
     for (size_t c = 0; c < table->column_count; c++) {
@@ -25,8 +31,12 @@ void table_append_csv(const struct table *table, struct bytes *out)
         is_first = false;
     }
     bytes_append_text(out, "\r\n");
+}
+
+void table_append_csv_rows(const struct table *table, struct bytes *out)
+{
     for (size_t r = 0; r < table->row_count; r++) {
-        is_first = true;
+        bool is_first = true;
         for (size_t c = 0; c < table->column_count; c++) {
             const struct table_cell *cell = table_cell(table, r, c);
             if (table->columns[c].shown == TABLE_TERMINAL_ONLY)

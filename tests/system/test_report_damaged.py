@@ -578,9 +578,9 @@ class Damaged(harness.TestCase):
         self.assertEqual(done.status, 0, done)
         with open(self.path("out.csv"), encoding="utf-8", newline="") as file:
             written = list(csv.DictReader(file))
-        self.assertEqual(written[NORM]["OP Code"], "'=HYPERLINK(\"http://x\")")
-        self.assertEqual(written[LAST]["Raw OP Code"], "\\x1b[2Jop")
-        self.assertTrue(written[NORM]["Op-to-Op Gap"].startswith("0."))
+        self.assertEqual(written[NORM]["op"], "'=HYPERLINK(\"http://x\")")
+        self.assertEqual(written[LAST]["op_code"], "\\x1b[2Jop")
+        self.assertTrue(written[NORM]["gap_us"].startswith("0."))
         with open(self.path("out.html"), encoding="utf-8") as file:
             page = file.read()
         self.assertNotIn("\x1b", page)

@@ -217,10 +217,9 @@ void diff_begin(struct diff *diff, const struct diff_options *options);
 int diff_finish(struct diff *diff, struct error *err);
 void diff_free(struct diff *diff);
 
-/* Ops that went through the performance report's reading (perf_add_row ... perf_finish_rows below): `shapes` has an
- * entry for each of perf->rows, from diff_shape_of_cells. */
-int diff_take_perf(struct diff *diff, int side, struct perf *perf, const uint32_t *shapes, struct error *err);
-uint32_t diff_shape_of_cells(struct diff *diff, const struct slice *cells); /* DIFF_NO_TEXT: no memory */
+/* Ops as the performance report puts them in order and merges their devices; `perf` has a filled model, and is not
+ * finished yet. */
+int diff_take_perf(struct diff *diff, int side, struct perf *perf, struct error *err);
 /* Ops of a finished model. DIFF_SEVERAL_DEVICES when they have to be merged first (diff_take_perf). */
 #define DIFF_SEVERAL_DEVICES 1
 int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct error *err);

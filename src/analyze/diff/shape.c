@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report/cell.h"
 #include "ops/description.h"
+#include "text/cell.h"
 
 #define SIZES 4u
 
@@ -48,24 +48,6 @@ static void append_sizes(struct bytes *out, const struct slice sizes[SIZES])
     }
 }
 
-void diff_append_cells_shape(struct bytes *out, const struct slice *cells)
-{
-    struct shape_writer w = {.out = out};
-    for (size_t t = 0; t < PERF_TENSORS; t++) {
-        const struct slice *tensor = cells + PERF_TENSOR + t * PERF_TENSOR_CELLS;
-        bool has_sizes = !cell_is_missing(tensor[2]) || !cell_is_missing(tensor[3]);
-        if (!has_sizes && cell_is_missing(tensor[4]))
-            continue;
-        begin_tensor(&w, t >= PERF_INPUTS);
-        if (has_sizes)
-            append_sizes(out, tensor);
-        if (!cell_is_missing(tensor[4])) {
-            bytes_append_text(out, has_sizes ? " " : "");
-            append_cell(out, cell_short_type(tensor[4]));
-        }
-    }
-}
-
 static void append_tensor(struct shape_writer *w, const struct ops *ops, const struct op_tensor *tensor,
                           bool is_output)
 {
@@ -93,8 +75,8 @@ static void append_tensor(struct shape_writer *w, const struct ops *ops, const s
 void diff_append_ops_shape(struct bytes *out, const struct ops *ops, const struct op_description *d)
 {
     struct shape_writer w = {.out = out};
-    for (size_t i = 0; i < d->inputs && i < PERF_INPUTS; i++)
+    for (size_t i = 0; i < d->inputs; i++)
         append_tensor(&w, ops, &ops->tensors[ops_inputs(ops, d)[i]], false);
-    for (size_t i = 0; i < d->outputs && i < PERF_OUTPUTS; i++)
+    for (size_t i = 0; i < d->outputs; i++)
         append_tensor(&w, ops, &ops->tensors[ops_outputs(ops, d)[i]], true);
 }

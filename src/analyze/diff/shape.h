@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op's tensors as one text, the same from a table's cells and from the model: "32x4096 BF16, 4096x1024 BFP8 ->
+/* An op's tensors as one text, "32x4096 BF16, 4096x1024 BFP8 ->
  * 32x1024 BF16". Sizes are the padded ones, with the logical size in brackets where it differs; leading ones are left
  * out. Two ops have the same shape when the texts are the same. */
 #ifndef OPSCOPE_ANALYZE_DIFF_SHAPE_H
@@ -8,7 +8,6 @@
 #include "analyze/diff/diff.h"
 #include "ops/ops.h"
 
-void diff_append_cells_shape(struct bytes *out, const struct slice *cells);
 void diff_append_ops_shape(struct bytes *out, const struct ops *ops,
                            const struct op_description *description);
 

@@ -60,54 +60,61 @@ static void found(struct findings *findings, enum perf_rule_id rule, const struc
         return;
     }
     /* All gaps have one cause: they are one line. */
-    uint32_t shown = rule == PERF_RULE_GAP ? PERF_NO_TEXT : perf_at(perf, row)->shown;
+    uint32_t shown = rule == PERF_RULE_GAP ? OPS_NONE : perf_work_of(perf, perf_at(perf, row))->shown;
     findings->items[findings->count++] = (struct finding){rule, shown, (uint32_t)row, gain_us, time_us};
 }
 
 /* The fidelity that is enough for the op's data types, when that is a faster one. */
-static double fidelity_gain(const struct perf *perf, const struct perf_row *row)
+static double fidelity_gain(const struct perf *perf, const struct perf_row *row, const struct perf_work *work)
 {
+    struct perf_matmul matmul = perf_matmul_of(perf, row);
     const char *text;
-    if (!row->is_matmul || perf_fidelity_verdict(perf, row, &text) != PERF_VERDICT_TOO_HIGH)
+    if (!work->is_matmul || perf_fidelity_verdict(&matmul, &text) != PERF_VERDICT_TOO_HIGH)
         return 0;
     unsigned enough = strncmp(text, "LoFi", 4) == 0 ? PERF_LOFI : PERF_HIFI2;
     const double *peaks = perf->machine->tflops_per_core;
-    double dram_us = row->dram_bytes > 0 ? row->dram_bytes / perf->machine->dram_gb_s / 1e3 /
-                                               (perf->options.target_percent / 100)
-                                         : 0;
-    return row->time_us - fmax(row->time_us * peaks[row->fidelity] / peaks[enough], dram_us);
+    double time_us = perf_time_us(row);
+    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 /
+                                                (perf->options.target_percent / 100)
+                                          : 0;
+    return time_us - fmax(time_us * peaks[work->fidelity] / peaks[enough], dram_us);
+}
+
+static enum perf_rule_id rule_of(const struct perf *perf, const struct perf_row *row,
+                                 const struct perf_work *work, double ideal_us)
+{
+    double budget = perf_core_budget(perf, row), cores = perf_cores(perf, row);
+    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    if (work->class_ == PERF_CLASS_COLLECTIVE)
+        return PERF_RULE_LINK;
+    if (cores > 0 && cores < budget / 2 && !work->is_dram_sharded)
+        return PERF_RULE_CORES;
+    if (work->class_ == PERF_CLASS_MATMUL && !work->is_dram_sharded && dram_us >= ideal_us)
+        return PERF_RULE_DRAM;
+    return work->is_matmul ? PERF_RULE_MATMUL : PERF_RULE_SLOW;
 }
 
 static void look_at_time(struct findings *findings, const struct perf *perf, size_t i)
 {
     const struct perf_row *row = perf_at(perf, i);
-    double target = perf->options.target_percent / 100, budget = perf_core_budget(perf, row);
-    double gain = row->time_us - row->ideal_us / target;
-    double dram_us = row->dram_bytes > 0 ? row->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
-    if (isnan(row->time_us) || !perf->has_machine)
+    const struct perf_work *work = perf_work_of(perf, row);
+    struct perf_figures figures = perf_figures(perf, row);
+    double target = perf->options.target_percent, time_us = perf_time_us(row);
+    double gain = time_us - figures.ideal_us / (target / 100);
+    if (isnan(time_us) || !perf->has_machine)
         return;
-    if (row->flops_percent >= perf->options.target_percent) {
-        found(findings, PERF_RULE_FIDELITY, perf, i, fidelity_gain(perf, row), row->time_us);
+    if (figures.flops_percent >= target) {
+        found(findings, PERF_RULE_FIDELITY, perf, i, fidelity_gain(perf, row, work), time_us);
         return;
     }
-    if (row->class_ == PERF_CLASS_MOVE) {
+    if (work->class_ == PERF_CLASS_MOVE) {
         /* Without DRAM traffic there is no roofline: data that stays on the cores need not have moved. */
-        found(findings, PERF_RULE_LAYOUT, perf, i, isnan(row->ideal_us) ? row->time_us : gain, row->time_us);
+        found(findings, PERF_RULE_LAYOUT, perf, i, isnan(figures.ideal_us) ? time_us : gain, time_us);
         return;
     }
-    if (row->dram_percent >= perf->options.target_percent ||
-        row->link_percent >= perf->options.target_percent || isnan(gain))
+    if (figures.dram_percent >= target || figures.link_percent >= target || isnan(gain))
         return;
-    if (row->class_ == PERF_CLASS_COLLECTIVE)
-        found(findings, PERF_RULE_LINK, perf, i, gain, row->time_us);
-    else if (row->cores > 0 && row->cores < budget / 2 && !row->is_dram_sharded)
-        found(findings, PERF_RULE_CORES, perf, i, gain, row->time_us);
-    else if (row->class_ == PERF_CLASS_MATMUL && !row->is_dram_sharded && dram_us >= row->ideal_us)
-        found(findings, PERF_RULE_DRAM, perf, i, gain, row->time_us);
-    else if (row->is_matmul)
-        found(findings, PERF_RULE_MATMUL, perf, i, gain, row->time_us);
-    else
-        found(findings, PERF_RULE_SLOW, perf, i, gain, row->time_us);
+    found(findings, rule_of(perf, row, work, figures.ideal_us), perf, i, gain, time_us);
 }
 
 static void look_at_rows(struct findings *findings, const struct perf *perf)
@@ -119,7 +126,7 @@ static void look_at_rows(struct findings *findings, const struct perf *perf)
         if (row->kind == PERF_SIGNPOST)
             continue;
         if (row->kind == PERF_HOST_OP) {
-            double time = row->host_duration_ns > 0 ? row->host_duration_ns / 1000 : 0;
+            double host_ns = perf_host_ns(perf, row), time = host_ns > 0 ? host_ns / 1000 : 0;
             if (time > 0) {
                 host_us = time;
                 host_row = i;
@@ -191,7 +198,7 @@ static bool add_lines(struct perf *perf, struct findings *findings)
             if (findings->items[end].gain_us > most) {
                 most = findings->items[end].gain_us;
                 advice->row = findings->items[end].row;
-                advice->shown = perf_at(perf, advice->row)->shown;
+                advice->shown = perf_work_of(perf, perf_at(perf, advice->row))->shown;
             }
             advice->count++;
             advice->gain_us += findings->items[end].gain_us;
@@ -209,8 +216,6 @@ static bool add_lines(struct perf *perf, struct findings *findings)
 int perf_make_advice(struct perf *perf, struct error *err)
 {
     struct findings findings = {0};
-    if (perf->options.compat)
-        return 0;
     look_at_rows(&findings, perf);
     mark_rows(perf, &findings);
     bool is_done = !findings.failed && add_lines(perf, &findings);

@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be done about an op: the verdict on its math fidelity, the advice that the compat mode prints for each
- * matmul, and the rules of the ranked advice. */
+/* The rules of the ranked advice; present/report/words.h has them in words. */
 #ifndef OPSCOPE_ANALYZE_REPORT_ADVICE_H
 #define OPSCOPE_ANALYZE_REPORT_ADVICE_H
 
 #include "analyze/report/report.h"
-
-enum perf_verdict { PERF_VERDICT_NONE, PERF_VERDICT_SUFFICIENT, PERF_VERDICT_TOO_HIGH, PERF_VERDICT_TOO_LOW };
-
-/* Whether a fidelity is right for the data types. `text`, where not NULL, is set to what one could do; NULL when
- * there is nothing to do. */
-enum perf_verdict perf_fidelity_verdict(const struct perf *perf, const struct perf_row *row,
-                                        const char **text);
-
-#define PERF_ROW_ADVICE 6u
-struct perf_row_advice {
-    char texts[PERF_ROW_ADVICE][240];
-    size_t count;
-};
-
-/* For a matmul, by the conditions of tt-perf-report 1.2.4; nothing for other ops. */
-void perf_compat_advice(const struct perf *perf, const struct perf_row *row, struct perf_row_advice *advice);
 
 enum perf_rule_id {
     PERF_RULE_GAP,

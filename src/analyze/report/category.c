@@ -1,122 +1,119 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Categories of ops by name, as two versions of the vendor's report sort them: 1.2.4 and the newer one, which
- * knows collectives (CCL). A name matches as it is or with "DeviceOperation" behind it. */
-#include "analyze/report/internal.h"
+/* Categories of ops by name. A name matches as it is or with "DeviceOperation" after it. */
+#include "analyze/report/class.h"
 
-#include <stdlib.h>
-
-#define NONE PERF_OTHER
+#include <string.h>
 
 static const struct {
     const char *name;
-    uint8_t compat, category;
+    uint8_t category;
 } known_ops[] = {
     /* compute */
-    {"AllGatherMatmul", PERF_COMPUTE, PERF_COMPUTE},
-    {"ScaledDotProductAttentionDecode", PERF_COMPUTE, PERF_COMPUTE},
-    {"RotaryEmbeddingLlama", PERF_COMPUTE, PERF_COMPUTE},
-    {"SDPAOperation", PERF_COMPUTE, PERF_COMPUTE},
-    {"OptimizedConvNew", PERF_COMPUTE, PERF_COMPUTE},
-    {"Conv2d", PERF_COMPUTE, PERF_COMPUTE},
-    {"Matmul", PERF_COMPUTE, PERF_COMPUTE},
-    {"BinaryNg", PERF_COMPUTE, PERF_COMPUTE},
-    {"Binary", PERF_COMPUTE, PERF_COMPUTE},
-    {"Unary", PERF_COMPUTE, PERF_COMPUTE},
-    {"Pool2D", PERF_COMPUTE, PERF_COMPUTE},
-    {"UpSample", PERF_COMPUTE, PERF_COMPUTE},
-    {"UpsampleOperation", PERF_COMPUTE, PERF_COMPUTE},
-    {"GroupNorm", PERF_COMPUTE, PERF_COMPUTE},
-    {"GridSample", PERF_COMPUTE, PERF_COMPUTE},
-    {"Accumulation", PERF_COMPUTE, PERF_COMPUTE},
-    {"LayerNorm", PERF_COMPUTE, PERF_COMPUTE},
-    {"ScaledDotProductAttention", PERF_COMPUTE, PERF_COMPUTE},
-    {"Reduce", PERF_COMPUTE, PERF_COMPUTE},
-    {"Softmax", PERF_COMPUTE, PERF_COMPUTE},
-    {"Embeddings", PERF_COMPUTE, PERF_COMPUTE},
-    {"MinimalMatmulOp", PERF_COMPUTE, PERF_COMPUTE},
-    {"IntImg", PERF_COMPUTE, PERF_COMPUTE},
-    {"GridSampleOperation", PERF_COMPUTE, PERF_COMPUTE},
-    {"RMSAllGather", NONE, PERF_COMPUTE},
-    {"SdpaDecode", NONE, PERF_COMPUTE},
-    {"RotaryEmbedding", NONE, PERF_COMPUTE},
-    {"FastReduceNC", NONE, PERF_COMPUTE},
-    {"ArgMax", NONE, PERF_COMPUTE},
-    {"SparseMatmul", NONE, PERF_COMPUTE},
-    {"MoeGroupedTopk", NONE, PERF_COMPUTE},
-    {"MaskedBincount", NONE, PERF_COMPUTE},
-    {"OffsetCumsum", NONE, PERF_COMPUTE},
-    {"UnifiedRoutedExpertFfn", NONE, PERF_COMPUTE},
-    {"PostCombineReduce", NONE, PERF_COMPUTE},
+    {"AllGatherMatmul", PERF_COMPUTE},
+    {"ScaledDotProductAttentionDecode", PERF_COMPUTE},
+    {"RotaryEmbeddingLlama", PERF_COMPUTE},
+    {"SDPAOperation", PERF_COMPUTE},
+    {"OptimizedConvNew", PERF_COMPUTE},
+    {"Conv2d", PERF_COMPUTE},
+    {"Matmul", PERF_COMPUTE},
+    {"BinaryNg", PERF_COMPUTE},
+    {"Binary", PERF_COMPUTE},
+    {"Unary", PERF_COMPUTE},
+    {"Pool2D", PERF_COMPUTE},
+    {"UpSample", PERF_COMPUTE},
+    {"UpsampleOperation", PERF_COMPUTE},
+    {"GroupNorm", PERF_COMPUTE},
+    {"GridSample", PERF_COMPUTE},
+    {"Accumulation", PERF_COMPUTE},
+    {"LayerNorm", PERF_COMPUTE},
+    {"ScaledDotProductAttention", PERF_COMPUTE},
+    {"Reduce", PERF_COMPUTE},
+    {"Softmax", PERF_COMPUTE},
+    {"Embeddings", PERF_COMPUTE},
+    {"MinimalMatmulOp", PERF_COMPUTE},
+    {"IntImg", PERF_COMPUTE},
+    {"GridSampleOperation", PERF_COMPUTE},
+    {"RMSAllGather", PERF_COMPUTE},
+    {"SdpaDecode", PERF_COMPUTE},
+    {"RotaryEmbedding", PERF_COMPUTE},
+    {"FastReduceNC", PERF_COMPUTE},
+    {"ArgMax", PERF_COMPUTE},
+    {"SparseMatmul", PERF_COMPUTE},
+    {"MoeGroupedTopk", PERF_COMPUTE},
+    {"MaskedBincount", PERF_COMPUTE},
+    {"OffsetCumsum", PERF_COMPUTE},
+    {"UnifiedRoutedExpertFfn", PERF_COMPUTE},
+    {"PostCombineReduce", PERF_COMPUTE},
     /* data movement */
-    {"PagedUpdateCacheDeviceOperation", PERF_DM, PERF_DM},
-    {"Move", PERF_DM, PERF_DM},
-    {"Copy", PERF_DM, PERF_DM},
-    {"InterleavedToSharded", PERF_DM, PERF_DM},
-    {"ShardedToInterleaved", PERF_DM, PERF_DM},
-    {"InterleavedToShardedPartial", PERF_DM, PERF_DM},
-    {"ShardedToInterleavedPartial", PERF_DM, PERF_DM},
-    {"Halo", PERF_DM, PERF_DM},
-    {"Where", PERF_DM, PERF_DM},
-    {"CloneOperation", PERF_DM, PERF_DM},
-    {"Reshard", PERF_DM, PERF_DM},
-    {"PaddedSlice", PERF_DM, PERF_TM},
-    {"SliceWrite", PERF_DM, PERF_TM},
-    {"ReduceScatter", PERF_DM, PERF_CCL},
+    {"PagedUpdateCacheDeviceOperation", PERF_DM},
+    {"Move", PERF_DM},
+    {"Copy", PERF_DM},
+    {"InterleavedToSharded", PERF_DM},
+    {"ShardedToInterleaved", PERF_DM},
+    {"InterleavedToShardedPartial", PERF_DM},
+    {"ShardedToInterleavedPartial", PERF_DM},
+    {"Halo", PERF_DM},
+    {"Where", PERF_DM},
+    {"CloneOperation", PERF_DM},
+    {"Reshard", PERF_DM},
+    {"PaddedSlice", PERF_TM},
+    {"SliceWrite", PERF_TM},
+    {"ReduceScatter", PERF_CCL},
     /* tensor manipulation */
-    {"NLPCreateHeadsDecodeDeviceOperation", PERF_TM, PERF_TM},
-    {"NLPConcatHeadsDecodeDeviceOperation", PERF_TM, PERF_TM},
-    {"Fold", PERF_TM, PERF_TM},
-    {"CreateQKVHeadsDeviceOperation", PERF_TM, PERF_TM},
-    {"ConcatenateHeads", PERF_TM, PERF_TM},
-    {"Reshape", PERF_TM, PERF_TM},
-    {"Transpose", PERF_TM, PERF_TM},
-    {"Permute", PERF_TM, PERF_TM},
-    {"Slice", PERF_TM, PERF_TM},
-    {"Concat", PERF_TM, PERF_TM},
-    {"Split", PERF_TM, PERF_TM},
-    {"TilizeWithValPadding", PERF_TM, PERF_TM},
-    {"Tilize", PERF_TM, PERF_TM},
-    {"UntilizeWithUnpadding", PERF_TM, PERF_TM},
-    {"Untilize", PERF_TM, PERF_TM},
-    {"Typecast", PERF_TM, PERF_TM},
-    {"NLPConcatHeads", PERF_TM, PERF_TM},
-    {"NlpCreateHeads", PERF_TM, PERF_TM},
-    {"Ternary", PERF_TM, PERF_TM},
-    {"FillPad", PERF_TM, PERF_TM},
-    {"PadDeviceOperation", PERF_TM, PERF_TM},
-    {"NLPCreateQKVHeadsDecodeDeviceOperation", NONE, PERF_TM},
-    {"ReshapeView", NONE, PERF_TM},
-    {"Repeat", NONE, PERF_TM},
+    {"NLPCreateHeadsDecodeDeviceOperation", PERF_TM},
+    {"NLPConcatHeadsDecodeDeviceOperation", PERF_TM},
+    {"Fold", PERF_TM},
+    {"CreateQKVHeadsDeviceOperation", PERF_TM},
+    {"ConcatenateHeads", PERF_TM},
+    {"Reshape", PERF_TM},
+    {"Transpose", PERF_TM},
+    {"Permute", PERF_TM},
+    {"Slice", PERF_TM},
+    {"Concat", PERF_TM},
+    {"Split", PERF_TM},
+    {"TilizeWithValPadding", PERF_TM},
+    {"Tilize", PERF_TM},
+    {"UntilizeWithUnpadding", PERF_TM},
+    {"Untilize", PERF_TM},
+    {"Typecast", PERF_TM},
+    {"NLPConcatHeads", PERF_TM},
+    {"NlpCreateHeads", PERF_TM},
+    {"Ternary", PERF_TM},
+    {"FillPad", PERF_TM},
+    {"PadDeviceOperation", PERF_TM},
+    {"NLPCreateQKVHeadsDecodeDeviceOperation", PERF_TM},
+    {"ReshapeView", PERF_TM},
+    {"Repeat", PERF_TM},
     /* collectives */
-    {"AllGather", NONE, PERF_CCL},
-    {"AllGatherAsync", NONE, PERF_CCL},
-    {"AllGatherConcat", NONE, PERF_CCL},
-    {"ReduceScatterMinimalAsync", NONE, PERF_CCL},
-    {"ReduceScatterMinimalDirect", NONE, PERF_CCL},
-    {"StridedReduceScatterAsync", NONE, PERF_CCL},
-    {"LlamaReduceScatter", NONE, PERF_CCL},
-    {"DeepseekMoEReduceScatter", NONE, PERF_CCL},
-    {"StridedAllGatherAsync", NONE, PERF_CCL},
-    {"SliceReshardAsync", NONE, PERF_CCL},
-    {"SelectiveReduceCombine", NONE, PERF_CCL},
-    {"ReduceToRootOp", NONE, PERF_CCL},
-    {"AllReduceAsync", NONE, PERF_CCL},
-    {"AllToAllAsync", NONE, PERF_CCL},
-    {"AllToAllAsyncGeneric", NONE, PERF_CCL},
-    {"AllToAllDispatch", NONE, PERF_CCL},
-    {"AllToAllDispatchMetadata", NONE, PERF_CCL},
-    {"AllToAllCombine", NONE, PERF_CCL},
-    {"AllBroadcast", NONE, PERF_CCL},
-    {"Broadcast", NONE, PERF_CCL},
-    {"SendAsync", NONE, PERF_CCL},
-    {"RecvAsync", NONE, PERF_CCL},
-    {"SendDirectAsync", NONE, PERF_CCL},
-    {"RecvDirectAsync", NONE, PERF_CCL},
-    {"Dispatch", NONE, PERF_CCL},
-    {"Combine", NONE, PERF_CCL},
+    {"AllGather", PERF_CCL},
+    {"AllGatherAsync", PERF_CCL},
+    {"AllGatherConcat", PERF_CCL},
+    {"ReduceScatterMinimalAsync", PERF_CCL},
+    {"ReduceScatterMinimalDirect", PERF_CCL},
+    {"StridedReduceScatterAsync", PERF_CCL},
+    {"LlamaReduceScatter", PERF_CCL},
+    {"DeepseekMoEReduceScatter", PERF_CCL},
+    {"StridedAllGatherAsync", PERF_CCL},
+    {"SliceReshardAsync", PERF_CCL},
+    {"SelectiveReduceCombine", PERF_CCL},
+    {"ReduceToRootOp", PERF_CCL},
+    {"AllReduceAsync", PERF_CCL},
+    {"AllToAllAsync", PERF_CCL},
+    {"AllToAllAsyncGeneric", PERF_CCL},
+    {"AllToAllDispatch", PERF_CCL},
+    {"AllToAllDispatchMetadata", PERF_CCL},
+    {"AllToAllCombine", PERF_CCL},
+    {"AllBroadcast", PERF_CCL},
+    {"Broadcast", PERF_CCL},
+    {"SendAsync", PERF_CCL},
+    {"RecvAsync", PERF_CCL},
+    {"SendDirectAsync", PERF_CCL},
+    {"RecvDirectAsync", PERF_CCL},
+    {"Dispatch", PERF_CCL},
+    {"Combine", PERF_CCL},
 };
 
-static bool is_op(const char *known, const char *word, size_t length)
+bool perf_is_op(const char *known, const char *word, size_t length)
 {
     static const char suffix[] = "DeviceOperation";
     size_t size = strlen(known);
@@ -141,18 +138,21 @@ static enum perf_category category_of_class(unsigned class_)
     }
 }
 
-enum perf_category perf_category_of(const struct perf *perf, const char *word, unsigned class_)
+enum perf_category perf_known_category(const char *word, size_t length)
 {
-    bool is_compat = perf->options.compat;
-    size_t length = strcspn(word, " \t\n\r\f\v");
-    if (is_compat ? length == 7 && memcmp(word, "(torch)", 7) == 0 : strstr(word, "(torch)") != NULL)
-        return PERF_HOST;
     for (size_t i = 0; i < sizeof known_ops / sizeof known_ops[0]; i++) {
-        unsigned category = is_compat ? known_ops[i].compat : known_ops[i].category;
-        if (category != PERF_OTHER && is_op(known_ops[i].name, word, length))
-            return (enum perf_category)category;
+        if (perf_is_op(known_ops[i].name, word, length))
+            return (enum perf_category)known_ops[i].category;
     }
-    return is_compat ? PERF_OTHER : category_of_class(class_);
+    return PERF_OTHER;
+}
+
+enum perf_category perf_category_of(const char *name, unsigned class_)
+{
+    if (strstr(name, "(torch)"))
+        return PERF_HOST;
+    enum perf_category category = perf_known_category(name, strcspn(name, " \t\n\r\f\v"));
+    return category == PERF_OTHER ? category_of_class(class_) : category;
 }
 
 const char *perf_category_text(unsigned category)

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Math fidelity against data types, and the compat mode's advice for a matmul.
- *
- * A multiplication takes as many passes as its fidelity says (LoFi 1, HiFi2 2, HiFi3 3, HiFi4 4), each with a few
- * bits of the operands' mantissas. Mantissas that the data types do not have need no pass; that is all there is to
- * the table below. */
-#include "analyze/report/advice.h"
+#include "analyze/report/fidelity.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -68,16 +63,31 @@ static const struct outcome outcomes[5][PERF_FIDELITY_UNKNOWN] = {
      {PERF_VERDICT_TOO_HIGH, "LoFi keeps all bits of BFP4 weights and is much faster"}},
 };
 
-enum perf_verdict perf_fidelity_verdict(const struct perf *perf, const struct perf_row *row,
-                                        const char **text)
+enum perf_fidelity perf_fidelity_of(struct slice name)
 {
-    int in0 = mantissa_bits(perf_text(perf, row->types[0])),
-        in1 = mantissa_bits(perf_text(perf, row->types[1]));
-    int out = mantissa_bits(perf_text(perf, row->types[2]));
+    static const char *const names[] = {
+        [PERF_LOFI] = "LoFi", [PERF_HIFI2] = "HiFi2", [PERF_HIFI3] = "HiFi3", [PERF_HIFI4] = "HiFi4"};
+    for (unsigned i = 0; i < PERF_FIDELITY_UNKNOWN; i++) {
+        if (slice_is(name, names[i]))
+            return (enum perf_fidelity)i;
+    }
+    return PERF_FIDELITY_UNKNOWN;
+}
+
+const char *perf_bound_text(unsigned bound)
+{
+    static const char *const names[] = {"", "DRAM", "FLOP", "BOTH", "SLOW", "HOST", "LINK", "GAP"};
+    return bound < sizeof names / sizeof names[0] ? names[bound] : "";
+}
+
+enum perf_verdict perf_fidelity_verdict(const struct perf_matmul *matmul, const char **text)
+{
+    int in0 = mantissa_bits(matmul->types[0]), in1 = mantissa_bits(matmul->types[1]);
+    int out = mantissa_bits(matmul->types[2]);
     int which = -1;
     if (text)
         *text = NULL;
-    if (in0 < 0 || in1 < 0 || out < 0 || row->fidelity == PERF_FIDELITY_UNKNOWN)
+    if (in0 < 0 || in1 < 0 || out < 0 || matmul->fidelity == PERF_FIDELITY_UNKNOWN)
         return PERF_VERDICT_NONE;
     if (in0 == BITS_BF16 && out >= BITS_BFP8)
         which = 0;
@@ -92,89 +102,87 @@ enum perf_verdict perf_fidelity_verdict(const struct perf *perf, const struct pe
     if (which < 0)
         return PERF_VERDICT_NONE;
     if (text)
-        *text = outcomes[which][row->fidelity].text;
-    return outcomes[which][row->fidelity].verdict;
+        *text = outcomes[which][matmul->fidelity].text;
+    return outcomes[which][matmul->fidelity].verdict;
 }
 
-static void add(struct perf_row_advice *advice, const char *format, ...)
+static void add(struct perf_matmul_advice *advice, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add(struct perf_row_advice *advice, const char *format, ...)
+static void add(struct perf_matmul_advice *advice, const char *format, ...)
 {
     va_list args;
-    if (advice->count == PERF_ROW_ADVICE)
+    if (advice->count == PERF_MATMUL_ADVICE)
         return;
     va_start(args, format);
     vsnprintf(advice->texts[advice->count++], sizeof advice->texts[0], format, args);
     va_end(args);
 }
 
-static void advise_blocks(const struct perf_row *row, struct perf_row_advice *advice)
+static void advise_blocks(const struct perf_matmul *matmul, struct perf_matmul_advice *advice)
 {
-    bool has_block = row->block_w != PERF_NO_NUMBER;
-    bool has_subblock = row->subblock_h != PERF_NO_NUMBER && row->subblock_w != PERF_NO_NUMBER;
+    bool has_block = matmul->block_w != PERF_NO_NUMBER;
+    bool has_subblock = matmul->subblock_h != PERF_NO_NUMBER && matmul->subblock_w != PERF_NO_NUMBER;
     bool is_fine = has_block && has_subblock;
     if (!has_block) {
         add(advice, "the program config names no in0_block_w: give one");
-    } else if (row->block_w < 2) {
-        add(advice, "in0_block_w=%d makes the inner loop wait for data: use 2 or more", row->block_w);
+    } else if (matmul->block_w < 2) {
+        add(advice, "in0_block_w=%d makes the inner loop wait for data: use 2 or more", matmul->block_w);
         is_fine = false;
     }
     if (!has_subblock) {
         add(advice, "the program config names no output subblock: give out_subblock_h and out_subblock_w");
-    } else if ((int64_t)row->subblock_h * row->subblock_w < 2) {
+    } else if ((int64_t)matmul->subblock_h * matmul->subblock_w < 2) {
         add(advice,
             "the output subblock of %dx%d reuses nothing: make out_subblock_h * out_subblock_w 2 or more",
-            row->subblock_h, row->subblock_w);
+            matmul->subblock_h, matmul->subblock_w);
         is_fine = false;
     }
     if (is_fine)
-        add(advice, "in0_block_w=%d and the output subblock of %dx%d are as they should be", row->block_w,
-            row->subblock_h, row->subblock_w);
+        add(advice, "in0_block_w=%d and the output subblock of %dx%d are as they should be", matmul->block_w,
+            matmul->subblock_h, matmul->subblock_w);
 }
 
-static void advise_slow(const struct perf *perf, const struct perf_row *row, const char *fidelity,
-                        struct perf_row_advice *advice)
+static void advise_slow(const struct perf_matmul *matmul, const char *fidelity,
+                        struct perf_matmul_advice *advice)
 {
-    const char *memory = perf_text(perf, row->in0_memory);
+    const char *memory = matmul->in0_memory;
     if (*memory && !strstr(memory, "L1"))
         add(advice, "put input 0 into L1 if it fits (it is in %s)", memory);
-    if (row->block_w == PERF_NO_NUMBER && row->subblock_h == PERF_NO_NUMBER &&
-        row->subblock_w == PERF_NO_NUMBER) {
+    if (matmul->block_w == PERF_NO_NUMBER && matmul->subblock_h == PERF_NO_NUMBER &&
+        matmul->subblock_w == PERF_NO_NUMBER) {
         add(advice, "give a program_config with in0_block_w and out_subblock_h/w: the defaults are used now");
         return;
     }
-    advise_blocks(row, advice);
+    advise_blocks(matmul, advice);
     if (fidelity)
         add(advice, "%s", fidelity);
 }
 
-void perf_compat_advice(const struct perf *perf, const struct perf_row *row, struct perf_row_advice *advice)
+void perf_advise_matmul(const struct perf_matmul *matmul, struct perf_matmul_advice *advice)
 {
     const char *fidelity;
-    enum perf_verdict verdict = perf_fidelity_verdict(perf, row, &fidelity);
+    enum perf_verdict verdict = perf_fidelity_verdict(matmul, &fidelity);
     advice->count = 0;
-    if (!row->is_matmul)
-        return;
-    switch (row->bound) {
+    switch (matmul->bound) {
     case PERF_BOUND_DRAM:
     case PERF_BOUND_BOTH:
-        if (!row->is_dram_sharded)
+        if (!matmul->is_dram_sharded)
             add(advice,
                 "a DRAM-sharded program config (MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig) reads "
                 "DRAM faster");
         if (fidelity && (verdict == PERF_VERDICT_TOO_HIGH ||
-                         (verdict == PERF_VERDICT_TOO_LOW && row->flops_percent < 40)))
+                         (verdict == PERF_VERDICT_TOO_LOW && matmul->flops_percent < 40)))
             add(advice, "%s", fidelity);
         break;
     case PERF_BOUND_FLOP:
-        if (row->cores < 64)
-            add(advice, "use more cores (%.0f now)", row->cores);
+        if (matmul->cores < 64)
+            add(advice, "use more cores (%.0f now)", matmul->cores);
         if (fidelity && verdict == PERF_VERDICT_TOO_HIGH)
             add(advice, "%s", fidelity);
         break;
     case PERF_BOUND_SLOW:
-        advise_slow(perf, row, fidelity, advice);
+        advise_slow(matmul, fidelity, advice);
         break;
     default:
         break;

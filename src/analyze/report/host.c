@@ -57,16 +57,17 @@ static bool collect_gaps(const struct perf *perf, struct search *search)
     uint64_t end_ns = 0;
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        if (row->kind == PERF_SIGNPOST || row->host_start_ns == INT64_MAX || row->host_start_ns < 0)
+        const struct op_call *call = perf_call(perf, row);
+        if (!call || (call->faults & OP_FAULT_NO_HOST_TIME))
             continue;
-        uint64_t start_ns = (uint64_t)row->host_start_ns;
+        uint64_t start_ns = call->start_ns;
         if (row->shown_gap_us > perf->machine->gap_mark_us && end_ns && start_ns > end_ns) {
             if (!array_reserve(&search->gaps, &search->gap_capacity, search->gap_count + 1,
                                sizeof *search->gaps))
                 return false;
             search->gaps[search->gap_count++] = (struct gap){end_ns, start_ns, row->shown_gap_us};
         }
-        end_ns = start_ns + (row->host_duration_ns > 0 ? (uint64_t)row->host_duration_ns : 0);
+        end_ns = call->faults & OP_FAULT_OPEN ? start_ns : call->end_ns;
     }
     if (search->gap_count)
         qsort(search->gaps, search->gap_count, sizeof *search->gaps, compare_gaps);

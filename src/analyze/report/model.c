@@ -3,20 +3,51 @@
  *
  * A duration that cannot be is left out and counted: missing, negative, or beside a gap that is far more negative
  * than the op is long (stale counters of a replayed trace). Gaps below zero are shown and count as nothing. */
-#include "analyze/report/internal.h"
-
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/internal.h"
+#include "text/cell.h"
 
 #define STALE_NS 1e6
 
 /* --- which machine --- */
 
+/* What the devices say that they are: the first one counts, since all ops are measured against one machine. */
+static const char *find_architecture(struct perf *perf)
+{
+    const struct ops *ops = perf->ops;
+    const char *found = "";
+    uint32_t text = OPS_NONE;
+    for (size_t i = 0; i < ops->device_count; i++) {
+        uint32_t own = ops->devices[i].architecture;
+        if (perf->device_text == OPS_NONE)
+            perf->device_text = ops->devices[i].name;
+        if (own == OPS_NONE)
+            continue;
+        if (text == OPS_NONE) {
+            text = own;
+            found = perf_text(perf, own);
+        } else if (own != text) {
+            perf_note(perf, PERF_NOTE_WARN, NULL,
+                      "device %" PRIu32
+                      " is '%.60s', others are '%.60s'; all are measured against one machine",
+                      ops->devices[i].number, perf_text(perf, own), found);
+            break;
+        }
+    }
+    if (perf->device_text == OPS_NONE)
+        perf->device_text = text;
+    return found;
+}
+
 static const struct machine *find_machine(struct perf *perf, struct error *err)
 {
     const struct machine_set *machines = perf->options.machines;
-    const char *asked = perf->options.arch, *recorded = perf_text(perf, perf->arch_text);
+    const char *asked = perf->options.machine, *recorded = find_architecture(perf);
     const struct machine *machine;
     if (asked) {
         machine = machine_find(machines, asked, strlen(asked));
@@ -35,9 +66,9 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
                   "no machine file describes '%.60s': no rooflines (--machine NAME or FILE gives one)",
                   recorded);
     else
-        perf_note(
-            perf, PERF_NOTE_INFO, NULL,
-            "the ops do not say what device they ran on: no rooflines (--machine NAME or FILE gives one)");
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "the ops do not say what device they ran on: no rooflines (--machine NAME or FILE gives "
+                  "one)");
     return &machine_unknown;
 }
 
@@ -46,12 +77,12 @@ static void find_workers(struct perf *perf)
     double smallest = INFINITY, largest = 0;
     for (size_t i = 0; i < perf->row_count; i++) {
         const struct perf_row *row = &perf->rows[i];
-        if (row->available_cores > 0) {
-            smallest = fmin(smallest, row->available_cores);
-            largest = fmax(largest, row->available_cores);
+        double available = perf_available_cores(perf, row);
+        if (available > 0) {
+            smallest = fmin(smallest, available);
+            largest = fmax(largest, available);
         }
-        if (row->sub_device != PERF_NO_TEXT)
-            perf->has_sub_devices = true;
+        perf->has_sub_devices |= perf_sub_device(perf, row) != OPS_NONE;
     }
     perf->worker_cores = largest > 0 ? largest : perf->machine->worker_cores;
     perf->budgets_vary = largest > 0 && smallest < largest;
@@ -64,58 +95,64 @@ static void find_workers(struct perf *perf)
 
 /* --- times --- */
 
-bool perf_is_stale(const struct perf_row *row)
+static bool is_stale(double gap_ns, double duration_ns)
 {
-    return row->kind == PERF_DEVICE_OP && row->gap_ns < -STALE_NS &&
-           -row->gap_ns > fmax(row->duration_ns / 2, STALE_NS);
+    return gap_ns < -STALE_NS && -gap_ns > fmax(duration_ns / 2, STALE_NS);
 }
 
-static bool is_invalid(struct perf *perf, const struct perf_row *row)
+static bool is_invalid(struct perf *perf, const struct perf_row *row, double gap_ns)
 {
+    static const char kind_stale[] = "stale";
     if (row->kind != PERF_DEVICE_OP)
         return false;
     if (isnan(row->duration_ns) || row->duration_ns < 0)
         return true;
-    if (perf_is_stale(row))
-        perf_note_stale(perf, row);
-    return perf_is_stale(row);
+    if (!is_stale(gap_ns, row->duration_ns))
+        return false;
+    if (perf_line(perf, row)->source_line == 0) /* else whoever read the line has said it */
+        perf_note(
+            perf, PERF_NOTE_WARN, kind_stale,
+            "%s: a gap of %.0f ns before an op of %.0f ns cannot be (stale counters of a replayed trace); both "
+            "are left out",
+            perf_path_of(perf, row), gap_ns, row->duration_ns);
+    return true;
+}
+
+static void count_row(struct perf *perf, const struct perf_row *row)
+{
+    perf->invalid_count += row->is_duration_invalid;
+    if (row->kind == PERF_HOST_OP)
+        perf->host_op_count++;
+    else if (row->kind == PERF_SIGNPOST)
+        perf->signpost_count++;
+    else
+        perf->device_op_count++;
 }
 
 static void fill_times(struct perf *perf)
 {
     bool had_op = false, was_invalid = false, unmeasured = false;
-    uint64_t id = 0;
+    uint32_t id = 0;
     for (size_t i = 0; i < perf->count; i++) {
         struct perf_row *row = perf_at(perf, i);
-        row->dram_gb_s = row->dram_percent = row->tflops = row->flops_percent = NAN;
-        row->link_gb_s = row->link_percent = row->ideal_us = row->overlap_us = row->total_percent = NAN;
-        row->id = perf->options.ids_are_lines ? row->line : ++id;
-        row->is_duration_invalid = is_invalid(perf, row);
-        perf->invalid_count += row->is_duration_invalid;
-        unmeasured |= row->is_duration_invalid && row->is_duration_missing && row->line == 0;
-        row->time_us =
-            row->kind != PERF_DEVICE_OP || row->is_duration_invalid ? NAN : row->duration_ns / 1000;
-        row->shown_gap_us = had_op && row->kind != PERF_SIGNPOST ? row->gap_ns / 1000 : NAN;
-        if (fabs(row->gap_ns) > STALE_NS && (row->is_duration_invalid || was_invalid))
+        const struct op_line *line = perf_line(perf, row);
+        double gap_ns = perf_gap_ns(perf, row);
+        row->id = perf->options.ids_are_lines ? line->source_line : ++id;
+        row->is_duration_invalid = is_invalid(perf, row, gap_ns);
+        unmeasured |= row->is_duration_invalid && line->run == OPS_NONE;
+        count_row(perf, row);
+        if (row->kind == PERF_SIGNPOST)
+            continue;
+        row->shown_gap_us = had_op ? gap_ns / 1000 : NAN;
+        if (fabs(gap_ns) > STALE_NS && (row->is_duration_invalid || was_invalid))
             row->shown_gap_us = NAN;
-        if (row->kind != PERF_SIGNPOST) {
-            had_op = true;
-            was_invalid = row->is_duration_invalid;
-        }
-        if (row->kind == PERF_HOST_OP)
-            perf->host_op_count++;
-        else if (row->kind == PERF_SIGNPOST)
-            perf->signpost_count++;
-        else
-            perf->device_op_count++;
-        row->category =
-            row->kind == PERF_HOST_OP ? (uint8_t)PERF_HOST : perf_name_of(perf, row->op_code).category;
+        had_op = true;
+        was_invalid = row->is_duration_invalid;
     }
     if (perf->invalid_count)
         perf_note(perf, PERF_NOTE_WARN, NULL,
-                  "%llu ops have no usable duration%s: they are left out of times, figures and totals",
-                  (unsigned long long)perf->invalid_count,
-                  unmeasured ? " (of some no run on a device was recorded)" : "");
+                  "%" PRIu64 " ops have no usable duration%s: they are left out of times, figures and totals",
+                  perf->invalid_count, unmeasured ? " (of some no run on a device was recorded)" : "");
 }
 
 /* --- overlap, on runs that are split into sub-devices --- */
@@ -142,15 +179,18 @@ static int compare_reals(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Cycles a ns: the median over a device's ops; 0 when none has its cycles. */
-static double cycles_per_ns(const struct perf *perf, const struct interval *intervals, size_t count,
-                            double *ratios)
+/* Ticks per ns: the median over a device's ops; 0 when none has its ticks. */
+static double ticks_per_ns(const struct perf *perf, const struct interval *intervals, size_t count,
+                           double *ratios)
 {
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
         const struct perf_row *row = perf_at(perf, intervals[i].row);
-        double ratio = (row->fw_end_cycle - row->fw_start_cycle) / row->fw_duration_ns;
-        if (row->fw_duration_ns > 0 && ratio > 0 && isfinite(ratio))
+        const struct op_run *run = perf_run(perf, row);
+        const struct op_figure *between = perf_find_figure(perf, row, perf->ticks_ns);
+        double ratio =
+            between ? ((double)run->end_ticks - (double)run->start_ticks) / (double)between->whole : NAN;
+        if (ratio > 0 && isfinite(ratio))
             ratios[known++] = ratio;
     }
     if (known == 0)
@@ -165,17 +205,19 @@ static size_t collect_intervals(struct perf *perf, struct interval *intervals, d
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        if (!isnan(row->time_us) && row->device != PERF_NO_NUMBER && !isnan(row->fw_end_cycle))
-            intervals[count++] = (struct interval){.row = (uint32_t)i, .device = row->device};
+        const struct op_run *run = perf_run(perf, row);
+        int32_t device = perf_device(perf, row);
+        if (!isnan(perf_time_us(row)) && device != PERF_NO_NUMBER && run && run->end_ticks)
+            intervals[count++] = (struct interval){.row = (uint32_t)i, .device = device};
     }
     qsort(intervals, count, sizeof *intervals, compare_intervals);
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i; end < count && intervals[end].device == intervals[i].device; end++)
             continue;
-        double ratio = cycles_per_ns(perf, intervals + i, end - i, ratios);
+        double ratio = ticks_per_ns(perf, intervals + i, end - i, ratios);
         for (size_t k = i; k < end && ratio > 0; k++) {
             const struct perf_row *row = perf_at(perf, intervals[k].row);
-            double end_ns = row->fw_end_cycle / ratio;
+            double end_ns = (double)perf_run(perf, row)->end_ticks / ratio;
             intervals[kept++] =
                 (struct interval){end_ns - row->duration_ns, end_ns, intervals[k].row, intervals[k].device};
         }
@@ -196,7 +238,7 @@ static int fill_overlap(struct perf *perf, struct error *err)
     size_t count = collect_intervals(perf, intervals, ratios);
     if (count == 0)
         perf_note(perf, PERF_NOTE_WARN, NULL,
-                  "no op has its start and end cycles: overlap between sub-devices is not "
+                  "no op has its start and end ticks: overlap between sub-devices is not "
                   "known");
     double covered_until = -INFINITY;
     for (size_t i = 0; i < count; i++) {
@@ -205,8 +247,8 @@ static int fill_overlap(struct perf *perf, struct error *err)
         struct perf_row *row = perf_at(perf, intervals[i].row);
         double overlap = fmin(row->duration_ns, fmax(0, covered_until - intervals[i].start_ns));
         if (overlap >= 1) {
-            row->overlap_us = overlap / 1000;
-            perf->overlap_us += row->overlap_us;
+            row->overlap_us = (float)(overlap / 1000);
+            perf->overlap_us += overlap / 1000;
         }
         covered_until = fmax(covered_until, intervals[i].end_ns);
     }
@@ -232,82 +274,82 @@ static unsigned fidelity_by_type(const char *type)
     return size <= 1 ? PERF_LOFI : size <= 2 ? PERF_HIFI2 : PERF_HIFI4;
 }
 
-double perf_peak_tflops(const struct perf *perf, const struct perf_row *row, double cores)
+static double peak_tflops(const struct perf *perf, const struct perf_work *work, double cores)
 {
     const struct machine *machine = perf->machine;
-    if (!is_matrix_class(row->class_))
+    if (!is_matrix_class(work->class_))
         return machine->vector_tflops_per_core * cores;
-    unsigned fidelity = row->fidelity;
+    unsigned fidelity = work->fidelity;
     if (fidelity == PERF_FIDELITY_UNKNOWN && machine->dram_sharded_cores == 0)
-        fidelity = fidelity_by_type(perf_text(perf, row->types[0]));
+        fidelity = fidelity_by_type(perf_text(perf, work->types[0]));
     return fidelity == PERF_FIDELITY_UNKNOWN ? NAN : machine->tflops_per_core[fidelity] * cores;
 }
 
-double perf_core_budget(const struct perf *perf, const struct perf_row *row)
-{
-    return row->available_cores > 0 ? row->available_cores : perf->worker_cores;
-}
-
-static void fill_rooflines(const struct perf *perf, struct perf_row *row)
+/* Shares of what the machine can do, and the time that it would need. */
+static void fill_shares_of_roofs(const struct perf *perf, const struct perf_row *row,
+                                 const struct perf_work *work, struct perf_figures *figures)
 {
     const struct machine *machine = perf->machine;
-    double seconds = row->time_us * 1e-6;
+    double own_cores = perf_cores(perf, row), budget = perf_core_budget(perf, row), ideal = 0;
     double cores =
-        row->is_dram_sharded && machine->dram_sharded_cores > 0 ? machine->dram_sharded_cores : row->cores;
-    double budget = perf_core_budget(perf, row), ideal = 0;
-    if (!(row->time_us > 0))
-        return;
-    if (!perf->has_machine) {
-        if (row->dram_bytes > 0)
-            row->dram_gb_s = row->dram_bytes / seconds / 1e9;
-        if (row->flops >= 0)
-            row->tflops = row->flops / seconds / 1e12;
-        if (row->link_bytes > 0)
-            row->link_gb_s = row->link_bytes / seconds / 1e9;
-        return;
+        work->is_dram_sharded && machine->dram_sharded_cores > 0 ? machine->dram_sharded_cores : own_cores;
+    if (work->dram_bytes > 0) {
+        figures->dram_percent = figures->dram_gb_s / machine->dram_gb_s * 100;
+        ideal = fmax(ideal, work->dram_bytes / machine->dram_gb_s / 1e3);
     }
-    if (row->dram_bytes > 0) {
-        row->dram_gb_s = row->dram_bytes / seconds / 1e9;
-        row->dram_percent = row->dram_gb_s / machine->dram_gb_s * 100;
-        ideal = fmax(ideal, row->dram_bytes / machine->dram_gb_s / 1e3);
-    }
-    if (row->flops >= 0) {
-        double peak = perf_peak_tflops(perf, row, cores > 0 ? cores : budget);
-        row->tflops = row->flops / seconds / 1e12;
-        row->flops_percent = row->tflops / peak * 100;
-        double best = row->flops / (perf_peak_tflops(perf, row, budget) * 1e6);
+    if (work->flops >= 0) {
+        figures->flops_percent = figures->tflops / peak_tflops(perf, work, cores > 0 ? cores : budget) * 100;
+        double best = work->flops / (peak_tflops(perf, work, budget) * 1e6);
         ideal = isnan(best) ? ideal : fmax(ideal, best);
     }
-    if (row->link_bytes > 0 && machine->link_gb_s > 0) {
-        double links = row->link_count > 0 ? row->link_count : machine->link_count;
-        row->link_gb_s = row->link_bytes / seconds / 1e9;
-        row->link_percent = row->link_gb_s / (machine->link_gb_s * links) * 100;
-        ideal = fmax(ideal, row->link_bytes / (machine->link_gb_s * links) / 1e3);
+    if (work->link_bytes > 0 && machine->link_gb_s > 0) {
+        double links = work->link_count > 0 ? (double)work->link_count : machine->link_count;
+        figures->link_percent = figures->link_gb_s / (machine->link_gb_s * links) * 100;
+        ideal = fmax(ideal, work->link_bytes / (machine->link_gb_s * links) / 1e3);
     }
     if (ideal > 0)
-        row->ideal_us = ideal;
+        figures->ideal_us = ideal;
 }
 
-static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *row)
+struct perf_figures perf_figures(const struct perf *perf, const struct perf_row *row)
 {
-    double target = perf->options.target_percent;
+    struct perf_figures figures = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    const struct perf_work *work = perf_work_of(perf, row);
+    double time_us = perf_time_us(row), seconds = time_us * 1e-6;
+    if (!(time_us > 0))
+        return figures;
+    if (work->dram_bytes > 0)
+        figures.dram_gb_s = work->dram_bytes / seconds / 1e9;
+    if (work->flops >= 0)
+        figures.tflops = work->flops / seconds / 1e12;
+    if (work->link_bytes > 0 && (!perf->has_machine || perf->machine->link_gb_s > 0))
+        figures.link_gb_s = work->link_bytes / seconds / 1e9;
+    if (perf->has_machine)
+        fill_shares_of_roofs(perf, row, work, &figures);
+    return figures;
+}
+
+static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *row,
+                                const struct perf_figures *figures)
+{
+    const struct perf_work *work = perf_work_of(perf, row);
+    double target = perf->options.target_percent, time_us = perf_time_us(row);
     if (row->kind == PERF_HOST_OP)
         return PERF_BOUND_HOST;
-    if (row->kind == PERF_SIGNPOST || isnan(row->time_us))
+    if (row->kind == PERF_SIGNPOST || isnan(time_us))
         return PERF_BOUND_NONE;
-    if (row->shown_gap_us > row->time_us && row->shown_gap_us > perf->machine->gap_mark_us &&
-        !perf->gaps_dominate)
+    if (row->shown_gap_us > time_us && row->shown_gap_us > perf->machine->gap_mark_us && !perf->gaps_dominate)
         return PERF_BOUND_GAP;
-    if (!perf->has_machine || row->time_us == 0 || ((row->is_matmul || row->is_conv) && !row->has_shape))
-        return PERF_BOUND_NONE; /* nothing can be told of it */
-    bool is_dram = row->dram_percent >= target, is_flop = row->flops_percent >= target;
+    if (!perf->has_machine || time_us == 0 || ((work->is_matmul || work->is_conv) && !work->has_shape))
+        return PERF_BOUND_NONE; /* nothing is known of it */
+    bool is_dram = figures->dram_percent >= target, is_flop = figures->flops_percent >= target;
     if (is_dram && is_flop)
         return PERF_BOUND_BOTH;
     if (is_dram)
         return PERF_BOUND_DRAM;
     if (is_flop)
         return PERF_BOUND_FLOP;
-    return row->link_percent >= target ? PERF_BOUND_LINK : PERF_BOUND_SLOW;
+    return figures->link_percent >= target ? PERF_BOUND_LINK : PERF_BOUND_SLOW;
 }
 
 /* From here on gaps hide everything else: shares of the run would say nothing about the ops. */
@@ -321,10 +363,12 @@ static void fill_sums(struct perf *perf)
     perf->total_time_us = perf->total_gap_us = perf->total_flops = perf->total_dram_bytes = 0;
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        if (!isnan(row->time_us)) {
-            perf->total_time_us += row->time_us;
-            perf->total_flops += row->flops > 0 ? row->flops : 0;
-            perf->total_dram_bytes += row->dram_bytes > 0 ? row->dram_bytes : 0;
+        const struct perf_work *work = perf_work_of(perf, row);
+        double time_us = perf_time_us(row);
+        if (!isnan(time_us)) {
+            perf->total_time_us += time_us;
+            perf->total_flops += work->flops > 0 ? work->flops : 0;
+            perf->total_dram_bytes += work->dram_bytes > 0 ? work->dram_bytes : 0;
         }
         if (row->shown_gap_us > 0) {
             perf->total_gap_us += row->shown_gap_us;
@@ -338,50 +382,53 @@ static void fill_sums(struct perf *perf)
         perf->gaps_dominate && perf->total_gap_us > COMPILATION_GAP_US * (double)gaps;
 }
 
-static void fill_shares(struct perf *perf)
+double perf_total_percent(const struct perf *perf, const struct perf_row *row)
 {
-    double whole_us = perf->gaps_dominate ? perf->total_time_us : perf->total_us;
-    for (size_t i = 0; i < perf->count; i++) {
-        struct perf_row *row = perf_at(perf, i);
-        double time = isnan(row->time_us) ? 0 : row->time_us,
-               gap = row->shown_gap_us > 0 && !perf->gaps_dominate ? row->shown_gap_us : 0;
-        bool is_blank = isnan(row->time_us) && isnan(row->shown_gap_us);
-        row->total_percent = is_blank || !(whole_us > 0) ? NAN : (time + gap) / whole_us * 100;
+    double whole_us = perf->gaps_dominate ? perf->total_time_us : perf->total_us, time_us = perf_time_us(row);
+    double time = isnan(time_us) ? 0 : time_us;
+    double gap = row->shown_gap_us > 0 && !perf->gaps_dominate ? row->shown_gap_us : 0;
+    bool is_blank = isnan(time_us) && isnan(row->shown_gap_us);
+    return is_blank || !(whole_us > 0) ? NAN : (time + gap) / whole_us * 100;
+}
+
+/* No op can be faster than the machine. */
+struct impossible {
+    const struct perf_row *most;
+    const char *roof;
+    double percent;
+    size_t count;
+};
+
+static void look_for_impossible(struct impossible *found, const struct perf_row *row,
+                                const struct perf_figures *figures)
+{
+    double percent = fmax(fmax(figures->dram_percent, figures->flops_percent), figures->link_percent);
+    if (!(percent >= 100.05)) /* what is shown as 100.0 % is possible */
+        return;
+    found->count++;
+    if (percent > found->percent) {
+        found->percent = percent;
+        found->most = row;
+        found->roof = percent == figures->dram_percent    ? "DRAM bandwidth"
+                      : percent == figures->flops_percent ? "FLOPs"
+                                                          : "link bandwidth";
     }
 }
 
-/* No op can be faster than the machine: then it is another one, or the op does less than its model counts. */
-static void note_impossible(struct perf *perf)
+static void note_impossible(struct perf *perf, const struct impossible *found)
 {
-    const struct perf_row *most = NULL;
-    const char *roof = "";
-    double highest = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < perf->count; i++) {
-        const struct perf_row *row = perf_at(perf, i);
-        double percent = fmax(fmax(row->dram_percent, row->flops_percent), row->link_percent);
-        if (!(percent >= 100.05))
-            continue;
-        count++;
-        if (percent > highest) {
-            highest = percent;
-            most = row;
-            roof = percent == row->dram_percent    ? "DRAM bandwidth"
-                   : percent == row->flops_percent ? "FLOPs"
-                                                   : "link bandwidth";
-        }
-    }
-    if (most)
-        perf_note(
-            perf, PERF_NOTE_WARN, NULL,
-            "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %llu): it ran on "
-            "another machine, or does less than its model counts",
-            count, count == 1 ? " reaches" : "s reach", perf->machine->name, count == 1 ? "namely" : "up to",
-            highest, roof, perf_text(perf, most->shown), (unsigned long long)most->id);
+    if (found->most)
+        perf_note(perf, PERF_NOTE_WARN, NULL,
+                  "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %" PRIu32
+                  "): it ran on another machine, or does less than its model counts",
+                  found->count, found->count == 1 ? " reaches" : "s reach", perf->machine->name,
+                  found->count == 1 ? "namely" : "up to", found->percent, found->roof,
+                  perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id);
 }
 
-int perf_model_figures(struct perf *perf, struct error *err)
+int perf_fill_figures(struct perf *perf, struct error *err)
 {
+    struct impossible impossible = {0};
     perf->machine = find_machine(perf, err);
     if (!perf->machine)
         return -EINVAL;
@@ -399,10 +446,10 @@ int perf_model_figures(struct perf *perf, struct error *err)
     fill_sums(perf);
     for (size_t i = 0; i < perf->count && !status; i++) {
         struct perf_row *row = perf_at(perf, i);
-        fill_rooflines(perf, row);
-        row->bound = (uint8_t)bound_of(perf, row);
+        struct perf_figures figures = perf_figures(perf, row);
+        row->bound = (uint8_t)bound_of(perf, row, &figures);
+        look_for_impossible(&impossible, row, &figures);
     }
-    fill_shares(perf);
-    note_impossible(perf);
+    note_impossible(perf, &impossible);
     return status;
 }

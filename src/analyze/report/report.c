@@ -1,55 +1,268 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The road from rows to the report, and the names of what is in it. */
+/* The path from a model of ops to the report, and what can be asked of a row. */
 #include "analyze/report/report.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analyze/report/internal.h"
+#include "ops/known_figures.h"
 
-int perf_finish(struct perf *perf, struct error *err)
+void perf_begin(struct perf *perf, const struct perf_options *options, struct ops *ops)
 {
-    if (perf->row_count == 0 && !perf->options.compat)
-        return 0; /* nothing to say about nothing */
-    int status = perf_sort_rows(perf, err);
+    *perf = (struct perf){.options = *options,
+                          .ops = ops,
+                          .window = OPS_NONE,
+                          .device_text = OPS_NONE,
+                          .machine = &machine_unknown};
+}
+
+void perf_free(struct perf *perf)
+{
+    free(perf->files);
+    free(perf->rows);
+    free(perf->order);
+    free(perf->works);
+    map_free(&perf->work_index);
+    perf_groups_free(&perf->groups);
+    free(perf->advice);
+    free(perf->host_zones);
+    perf_notes_free(&perf->notes);
+    bytes_free(&perf->scratch);
+    *perf = (struct perf){0};
+}
+
+int perf_add_path(struct perf *perf, const char *path, struct error *err)
+{
+    size_t before = perf->file_count ? perf->files[perf->file_count - 1].end_line : 0;
+    if (!array_reserve(&perf->files, &perf->file_capacity, perf->file_count + 1, sizeof *perf->files))
+        return error_set(err, ENOMEM, "no memory to read %s", path);
+    perf->files[perf->file_count++] = (struct perf_file){path, perf->ops->line_count};
+    if (perf->ops->line_count == before)
+        perf_note(perf, PERF_NOTE_WARN, NULL, "%s: there is no op in it", path);
+    return 0;
+}
+
+const char *perf_path_of(const struct perf *perf, const struct perf_row *row)
+{
+    for (size_t i = 0; i < perf->file_count; i++) {
+        if (row->line < perf->files[i].end_line)
+            return perf->files[i].path;
+    }
+    return "no file";
+}
+
+void perf_note(struct perf *perf, enum perf_note_level level, const void *kind, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    perf_notes_add_list(&perf->notes, level, kind, format, arguments);
+    va_end(arguments);
+}
+
+/* --- rows --- */
+
+static bool is_host_call(const struct ops *ops, const struct op_call *call)
+{
+    return call && (call->type != OP_TYPE_DEVICE || slice_has(ops_get_slice(ops, call->name), "(torch)"));
+}
+
+static uint32_t no_name(struct perf *perf)
+{
+    return perf_intern(perf, "(no name)", strlen("(no name)"));
+}
+
+static void take_line(struct perf *perf, size_t i)
+{
+    struct ops *ops = perf->ops;
+    const struct op_line *line = &ops->lines[i];
+    const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
+    const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
+    struct perf_row *row = &perf->rows[i];
+    *row = (struct perf_row){
+        .line = (uint32_t)i, .work = OPS_NONE, .duration_ns = NAN, .shown_gap_us = NAN, .overlap_us = NAN};
+    if (line->signpost != OPS_NONE) {
+        row->kind = PERF_SIGNPOST;
+        return;
+    }
+    uint32_t name = call ? call->name : OPS_NONE;
+    row->kind = is_host_call(ops, call) ? PERF_HOST_OP : PERF_DEVICE_OP;
+    if (run && run->duration_ns != OPS_NO_DURATION)
+        row->duration_ns = (double)run->duration_ns;
+    row->work = perf_find_work(perf, name == OPS_NONE ? no_name(perf) : name,
+                               call ? call->description : OPS_NONE, row->kind == PERF_HOST_OP);
+}
+
+static int take_lines(struct perf *perf, struct error *err)
+{
+    const struct intern *texts = &perf->ops->texts;
+    perf->row_count = perf->ops->line_count;
+    perf->available_cores =
+        intern_find(texts, OPS_FIGURE_AVAILABLE_CORES, strlen(OPS_FIGURE_AVAILABLE_CORES));
+    perf->sub_device = intern_find(texts, OPS_FIGURE_SUB_DEVICE, strlen(OPS_FIGURE_SUB_DEVICE));
+    perf->ticks_ns = intern_find(texts, OPS_FIGURE_TICKS_NS, strlen(OPS_FIGURE_TICKS_NS));
+    perf->rows = malloc((perf->row_count ? perf->row_count : 1) * sizeof *perf->rows);
+    if (!perf->rows)
+        return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count);
+    for (size_t i = 0; i < perf->row_count && !perf->failed; i++)
+        take_line(perf, i);
+    return 0;
+}
+
+/* What the source could not read or join. */
+static void take_notices(struct perf *perf)
+{
+    for (size_t i = 0; i < perf->ops->notice_count; i++) {
+        const struct op_notice *notice = &perf->ops->notices[i];
+        perf_note(perf, notice->severity == OP_NOTICE_INFO ? PERF_NOTE_INFO : PERF_NOTE_WARN, NULL, "%s",
+                  perf_text(perf, notice->text));
+        if (perf->notes.count)
+            perf->notes.items[perf->notes.count - 1].count = notice->count;
+    }
+}
+
+static int check_memory(const struct perf *perf, struct error *err)
+{
+    return perf->failed || perf->notes.failed || perf->ops->failed || perf->scratch.failed
+               ? error_set(err, ENOMEM, "no memory for the report of %zu ops", perf->row_count)
+               : 0;
+}
+
+int perf_finish_times(struct perf *perf, struct error *err)
+{
+    take_notices(perf);
+    int status = take_lines(perf, err);
+    if (!status)
+        status = perf_sort_rows(perf, err);
     if (!status)
         status = perf_apply_signposts(perf, err);
     if (!status)
-        status = perf_merge_devices(perf, err);
+        status = perf_merge(perf, err);
     if (!status)
-        status = perf->options.compat ? perf_compat_figures(perf, err) : perf_model_figures(perf, err);
+        status = perf_fill_figures(perf, err);
+    return status ? status : check_memory(perf, err);
+}
+
+int perf_finish(struct perf *perf, struct error *err)
+{
+    if (perf->ops->line_count == 0) { /* nothing to say about nothing */
+        take_notices(perf);
+        return 0;
+    }
+    int status = perf_finish_times(perf, err);
     if (!status)
         status = perf_make_groups(perf, err);
     if (!status)
         status = perf_make_advice(perf, err);
-    if (!status && perf->failed)
-        status = error_set(err, ENOMEM, "no memory for the report of %zu ops", perf->row_count);
-    return status;
+    return status ? status : check_memory(perf, err);
 }
 
-const char *perf_bound_text(unsigned bound)
+/* --- of a row --- */
+
+const struct perf_work *perf_work_of(const struct perf *perf, const struct perf_row *row)
 {
-    static const char *const names[] = {"", "DRAM", "FLOP", "BOTH", "SLOW", "HOST", "LINK", "GAP"};
-    return bound < sizeof names / sizeof names[0] ? names[bound] : "";
+    static const struct perf_work nothing = {.name = OPS_NONE,
+                                             .shown = OPS_NONE,
+                                             .math = OPS_NONE,
+                                             .types = {OPS_NONE, OPS_NONE, OPS_NONE},
+                                             .memory = OPS_NONE,
+                                             .description = OPS_NONE,
+                                             .flops = NAN,
+                                             .dram_bytes = NAN,
+                                             .link_bytes = NAN,
+                                             .link_count = NAN,
+                                             .block_w = PERF_NO_NUMBER,
+                                             .subblock_h = PERF_NO_NUMBER,
+                                             .subblock_w = PERF_NO_NUMBER,
+                                             .category = PERF_OTHER,
+                                             .fidelity = PERF_FIDELITY_UNKNOWN};
+    return row->work < perf->work_count ? &perf->works[row->work] : &nothing;
 }
 
-const char *perf_class_text(unsigned class_)
+const struct op_figure *perf_find_figure(const struct perf *perf, const struct perf_row *row, uint32_t name)
 {
-    static const char *const names[PERF_CLASSES] = {
-        [PERF_CLASS_OTHER] = "other",
-        [PERF_CLASS_MATMUL] = "matmul",
-        [PERF_CLASS_SPARSE_MATMUL] = "sparse matmul",
-        [PERF_CLASS_CONV] = "conv",
-        [PERF_CLASS_ATTENTION] = "attention",
-        [PERF_CLASS_NORM] = "norm",
-        [PERF_CLASS_SOFTMAX] = "softmax",
-        [PERF_CLASS_ELEMENTWISE] = "elementwise",
-        [PERF_CLASS_REDUCTION] = "reduction",
-        [PERF_CLASS_POOL] = "pool",
-        [PERF_CLASS_COLLECTIVE] = "collective",
-        [PERF_CLASS_EMBEDDING] = "embedding",
-        [PERF_CLASS_MOVE] = "move",
+    const struct op_run *run = name == OPS_NONE ? NULL : perf_run(perf, row);
+    for (uint32_t i = 0; run && i < run->figures; i++) {
+        if (perf->ops->figures[run->first_figure + i].name == name)
+            return &perf->ops->figures[run->first_figure + i];
+    }
+    return NULL;
+}
+
+double perf_cores(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_run *run = perf_run(perf, row);
+    return run && run->cores ? (double)run->cores : NAN;
+}
+
+static const struct op_device *device_of(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_run *run = perf_run(perf, row);
+    const struct op_call *call = perf_call(perf, row);
+    uint32_t device = run && run->device != OPS_NO_DEVICE ? run->device : call ? call->device : OPS_NONE;
+    return device < perf->ops->device_count ? &perf->ops->devices[device] : NULL;
+}
+
+double perf_available_cores(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_figure *figure = perf_find_figure(perf, row, perf->available_cores);
+    const struct op_device *device = figure || row->kind == PERF_SIGNPOST ? NULL : device_of(perf, row);
+    uint64_t cores = figure ? figure->whole : device ? device->cores : 0;
+    return cores ? (double)cores : NAN;
+}
+
+double perf_host_ns(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_call *call = perf_call(perf, row);
+    return call && !(call->faults & OP_FAULT_OPEN) ? (double)(call->end_ns - call->start_ns) : NAN;
+}
+
+double perf_gap_ns(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_run *run = perf_run(perf, row);
+    return run && run->gap_ns != OPS_NO_GAP ? (double)run->gap_ns : NAN;
+}
+
+int32_t perf_device(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_device *device = device_of(perf, row);
+    return device && device->number < INT32_MAX ? (int32_t)device->number : PERF_NO_NUMBER;
+}
+
+uint32_t perf_sub_device(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_figure *figure = perf_find_figure(perf, row, perf->sub_device);
+    return figure && figure->kind == OP_FIGURE_TEXT ? (uint32_t)figure->whole : OPS_NONE;
+}
+
+uint32_t perf_category(const struct perf *perf, const struct perf_row *row)
+{
+    return row->kind == PERF_HOST_OP ? (uint32_t)PERF_HOST : perf_work_of(perf, row)->category;
+}
+
+double perf_core_budget(const struct perf *perf, const struct perf_row *row)
+{
+    double available = perf_available_cores(perf, row);
+    return available > 0 ? available : perf->worker_cores;
+}
+
+struct perf_matmul perf_matmul_of(const struct perf *perf, const struct perf_row *row)
+{
+    const struct perf_work *work = perf_work_of(perf, row);
+    return (struct perf_matmul){
+        .types = {perf_text(perf, work->types[0]), perf_text(perf, work->types[1]),
+                  perf_text(perf, work->types[2])},
+        .in0_memory = perf_text(perf, work->memory),
+        .fidelity = work->fidelity,
+        .bound = row->bound,
+        .block_w = work->block_w,
+        .subblock_h = work->subblock_h,
+        .subblock_w = work->subblock_w,
+        .cores = perf_cores(perf, row),
+        .flops_percent = perf_figures(perf, row).flops_percent,
+        .is_dram_sharded = work->is_dram_sharded,
     };
-    return class_ < PERF_CLASSES ? names[class_] : "";
 }
 
 const char *perf_group_by_text(unsigned group_by)

@@ -1,27 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report in the layout of tt-perf-report 1.2.4: op table, advice and stacked report as text, both tables as
- * CSV. Numbers, columns and their order are the original's to the byte; advice is in our own words. */
+/* opscope report --compat 1.2.4: the report of tt-perf-report 1.2.4. Numbers, columns and their order are the
+ * original's to the byte; advice and messages are in our own words.
+ *
+ * This folder is all there is of it: cli/report.c calls ttpr_report, and nothing else knows of it. It reads cells as
+ * the vendor's table has them, because what it reproduces depends on them (a number that is kept though it cannot be, a
+ * column that is typed by its emptiest cell). */
 #ifndef OPSCOPE_COMPAT_TT_PERF_REPORT_1_2_4_COMPAT_H
 #define OPSCOPE_COMPAT_TT_PERF_REPORT_1_2_4_COMPAT_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 
-#include "analyze/report/report.h"
+#include "analyze/report/notes.h"
 #include "base/error.h"
+#include "present/output.h"
 
-struct perf_compat_look {
-    bool is_coloured;
-    bool has_advice;
-    bool has_raw_op_codes; /* CSV */
-    double min_percent;    /* rows below are grey */
+enum ttpr_group_by { TTPR_BY_OP, TTPR_BY_MEMORY, TTPR_BY_CATEGORY };
+
+struct ttpr_request {
+    const char *const *paths;
+    size_t path_count;
+    const char *start_signpost, *end_signpost;
+    bool ignore_signposts, print_signposts;
+    const char *id_range; /* "A-B", "A-", "-B" */
+    const char *arch;     /* NULL: what the rows say */
+    bool tracing_mode, no_host_ops, no_merge_devices;
+    unsigned group_by; /* enum ttpr_group_by */
+    /* what is written */
+    const char *output; /* NULL or "-": standard output */
+    const char *summary_file;
+    enum output_color colour;
+    bool is_csv, has_groups, has_advice, has_raw_op_codes, has_classic_colours;
+    double min_percent; /* rows below are grey */
 };
 
-int perf_compat_write_table(const struct perf *perf, const struct perf_compat_look *look, FILE *out,
-                            struct error *err);
-int perf_compat_write_groups(const struct perf *perf, FILE *out, struct error *err);
-int perf_compat_write_csv(const struct perf *perf, const struct perf_compat_look *look, FILE *out,
-                          struct error *err);
-int perf_compat_write_groups_csv(const struct perf *perf, FILE *out, struct error *err);
+/* Reads, computes and writes; `notes` gets what there is to say beside it. */
+int ttpr_report(const struct ttpr_request *request, struct perf_notes *notes, struct error *err);
 
 #endif

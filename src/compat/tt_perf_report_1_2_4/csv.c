@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The op table as CSV, and the stacked report as text and CSV, in the original's layout. */
-#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/advice.h"
 #include "present/report/number.h"
 #include "text/utf8.h"
 #include "text/csv_write.h"
@@ -28,14 +27,14 @@ static void append_whole(struct bytes *out, int32_t value)
         bytes_append_format(out, "%d", value);
 }
 
-static void append_type(struct bytes *out, const struct perf *perf, uint32_t type)
+static void append_type(struct bytes *out, const struct ttpr *perf, uint32_t type)
 {
     bytes_append_text(out, ",");
-    csv_append_exact_text(out, type == PERF_NO_TEXT ? "nan" : perf_text(perf, type));
+    csv_append_exact_text(out, type == TTPR_NO_TEXT ? "nan" : ttpr_text(perf, type));
 }
 
 /* Figures that divide by a missing duration or core count are there, and are not a number. */
-static void append_figure(struct bytes *out, const struct perf_row *row, double value, bool is_computed)
+static void append_figure(struct bytes *out, const struct ttpr_row *row, double value, bool is_computed)
 {
     if (is_computed && isnan(value) && (row->is_matmul || row->is_conv))
         bytes_append_text(out, ",nan");
@@ -43,18 +42,18 @@ static void append_figure(struct bytes *out, const struct perf_row *row, double 
         append_number(out, value);
 }
 
-static void append_call(struct bytes *out, const struct perf *perf, const struct perf_row *row)
+static void append_call(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row)
 {
     bytes_append_text(out, ",");
-    if (row->call_text != PERF_NO_TEXT)
-        csv_append_exact_text(out, perf_text(perf, row->call_text));
+    if (row->call_text != TTPR_NO_TEXT)
+        csv_append_exact_text(out, ttpr_text(perf, row->call_text));
     else if (isnan(row->call) || perf->call_is_float)
         python_append_float(out, row->call);
     else
         bytes_append_format(out, "%.0f", row->call);
 }
 
-static void append_cores(struct bytes *out, const struct perf *perf, const struct perf_row *row)
+static void append_cores(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row)
 {
     bool is_raw = row->is_matmul && !row->is_dram_sharded;
     bytes_append_text(out, ",");
@@ -66,11 +65,14 @@ static void append_cores(struct bytes *out, const struct perf *perf, const struc
         bytes_append_format(out, "%.0f", trunc(row->cores));
 }
 
-static void append_advice(struct bytes *out, const struct perf *perf, const struct perf_row *row)
+static void append_advice(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row)
 {
-    struct perf_row_advice advice;
+    struct perf_matmul_advice advice;
     struct bytes text = {0};
-    perf_compat_advice(perf, row, &advice);
+    struct perf_matmul matmul = ttpr_matmul_of(perf, row);
+    advice.count = 0;
+    if (row->is_matmul)
+        perf_advise_matmul(&matmul, &advice);
     for (size_t i = 0; i < advice.count; i++)
         bytes_append_format(&text, "%s%s", i ? " \xe2\x80\xa2 " : "", advice.texts[i]);
     bytes_append_u8(&text, 0);
@@ -80,15 +82,15 @@ static void append_advice(struct bytes *out, const struct perf *perf, const stru
     bytes_free(&text);
 }
 
-static void append_row(struct bytes *out, const struct perf *perf, const struct perf_row *row,
+static void append_row(struct bytes *out, const struct ttpr *perf, const struct ttpr_row *row,
                        struct bytes *name)
 {
     bool has_dram = row->is_matmul && row->has_shape && row->dram_bytes != 0;
     bool has_flops = (row->is_matmul || row->is_conv) && row->has_shape &&
                      row->fidelity != PERF_FIDELITY_UNKNOWN && row->fidelity != PERF_HIFI3;
     bytes_clear(name);
-    bytes_append_text(name, perf_text(perf, row->shown));
-    if (row->kind == PERF_SIGNPOST)
+    bytes_append_text(name, ttpr_text(perf, row->shown));
+    if (row->kind == TTPR_SIGNPOST)
         bytes_append_text(name, " (signpost)");
     bytes_append_u8(name, 0);
     bytes_append_format(out, "%llu", (unsigned long long)row->id);
@@ -96,7 +98,7 @@ static void append_row(struct bytes *out, const struct perf *perf, const struct 
     bytes_append_format(out, ",%s,", perf_bound_text(row->bound));
     csv_append_exact_text(out, name->failed ? "" : (const char *)name->data);
     append_whole(out, row->device);
-    if (row->is_duration_missing && row->kind == PERF_DEVICE_OP)
+    if (row->is_duration_missing && row->kind == TTPR_DEVICE_OP)
         bytes_append_text(out, ",0");
     else
         append_number(out, row->time_us);
@@ -107,12 +109,12 @@ static void append_row(struct bytes *out, const struct perf *perf, const struct 
     append_figure(out, row, row->tflops, has_flops);
     append_figure(out, row, row->flops_percent, has_flops);
     bytes_append_text(out, ",");
-    csv_append_exact_text(out, perf_text(perf, row->fidelity_text));
+    csv_append_exact_text(out, ttpr_text(perf, row->fidelity_text));
     append_type(out, perf, row->types[2]);
     append_type(out, perf, row->types[0]);
     append_type(out, perf, row->types[1]);
     bytes_append_format(out, ",%s,", row->is_dram_sharded ? "True" : "False");
-    csv_append_exact_text(out, perf_text(perf, row->in0_memory));
+    csv_append_exact_text(out, ttpr_text(perf, row->in0_memory));
     append_whole(out, row->block_w);
     append_whole(out, row->subblock_h);
     append_whole(out, row->subblock_w);
@@ -130,8 +132,7 @@ static int flush(struct bytes *text, FILE *out, size_t limit, struct error *err)
     return 0;
 }
 
-int perf_compat_write_csv(const struct perf *perf, const struct perf_compat_look *look, FILE *out,
-                          struct error *err)
+int ttpr_write_csv(const struct ttpr *perf, FILE *out, struct error *err)
 {
     struct bytes text = {0}, name = {0};
     int status = 0;
@@ -140,16 +141,16 @@ int perf_compat_write_csv(const struct perf *perf, const struct perf_compat_look
         "ID,Total %,Bound,OP Code,Device,Device Time,Op-to-Op Gap,Cores,DRAM,DRAM %,FLOPs,FLOPs %,Math "
         "Fidelity,Output Datatype,Input 0 Datatype,Input 1 Datatype,DRAM Sharded,Input 0 Memory,Inner Dim "
         "Block Size,Output Subblock H,Output Subblock W,Global Call Count");
-    bytes_append_text(&text, look->has_advice ? ",Advice" : "");
-    bytes_append_text(&text, look->has_raw_op_codes ? ",Raw OP Code\r\n" : "\r\n");
+    bytes_append_text(&text, perf->request->has_advice ? ",Advice" : "");
+    bytes_append_text(&text, perf->request->has_raw_op_codes ? ",Raw OP Code\r\n" : "\r\n");
     for (size_t i = 0; i < perf->count && !status; i++) {
-        const struct perf_row *row = perf_at(perf, i);
+        const struct ttpr_row *row = ttpr_at(perf, i);
         append_row(&text, perf, row, &name);
-        if (look->has_advice)
+        if (perf->request->has_advice)
             append_advice(&text, perf, row);
-        if (look->has_raw_op_codes) {
+        if (perf->request->has_raw_op_codes) {
             bytes_append_text(&text, ",");
-            csv_append_exact_text(&text, perf_text(perf, row->op_code));
+            csv_append_exact_text(&text, ttpr_text(perf, row->op_code));
         }
         bytes_append_text(&text, "\r\n");
         status = flush(&text, out, FLUSH_BYTES, err);
@@ -172,11 +173,11 @@ static const char *const group_titles[GROUP_COLUMNS] = {
 };
 
 /* Which columns a grouping has. */
-static bool has_column(const struct perf *perf, unsigned column)
+static bool has_column(const struct ttpr *perf, unsigned column)
 {
     if (column == GROUP_DEVICE)
-        return perf->options.no_merge_devices;
-    return column < GROUP_CATEGORY || perf->options.group_by != PERF_BY_CATEGORY;
+        return perf->request->no_merge_devices;
+    return column < GROUP_CATEGORY || perf->request->group_by != TTPR_BY_CATEGORY;
 }
 
 struct group_text {
@@ -198,9 +199,9 @@ static void set_amount(char *cell, size_t size, double value, const char *unit)
     bytes_free(&text);
 }
 
-static void fill_group(const struct perf *perf, const struct perf_group *group, struct group_text *text)
+static void fill_group(const struct ttpr *perf, const struct perf_group *group, struct group_text *text)
 {
-    *text = (struct group_text){.key = perf_text(perf, group->key), .group = group};
+    *text = (struct group_text){.key = ttpr_text(perf, group->key), .group = group};
     const double flops[] = {group->flops_min, group->flops_max, group->flops_mean, group->flops_std,
                             group->flops_weighted};
     set_amount(text->cells[0], sizeof text->cells[0], group->percent, "%");
@@ -236,7 +237,7 @@ static const char *group_cell(const struct group_text *text, unsigned column)
     return column == GROUP_OP ? text->key : text->cells[column];
 }
 
-static void append_group_line(struct bytes *out, const struct perf *perf, const size_t *widths,
+static void append_group_line(struct bytes *out, const struct ttpr *perf, const size_t *widths,
                               const struct group_text *text)
 {
     for (unsigned i = 0; i < GROUP_COLUMNS; i++) {
@@ -255,25 +256,25 @@ static void append_group_line(struct bytes *out, const struct perf *perf, const 
     bytes_append_u8(out, '\n');
 }
 
-int perf_compat_write_groups(const struct perf *perf, FILE *out, struct error *err)
+int ttpr_write_groups(const struct ttpr *perf, FILE *out, struct error *err)
 {
     struct bytes text = {0};
     size_t widths[GROUP_COLUMNS], rule = 0;
-    size_t count = perf->group_count;
+    size_t count = perf->groups.count;
     struct group_text *texts = calloc(count ? count : 1, sizeof *texts);
     if (!texts)
         return error_set(err, ENOMEM, "no memory for %zu groups", count);
     for (unsigned i = 0; i < GROUP_COLUMNS; i++)
         widths[i] = strlen(group_titles[i]);
     for (size_t i = 0; i < count; i++) {
-        fill_group(perf, &perf->groups[i], &texts[i]);
+        fill_group(perf, &perf->groups.items[i], &texts[i]);
         texts[i].index = i;
         for (unsigned k = 0; k < GROUP_COLUMNS; k++) {
             size_t width = text_width(group_cell(&texts[i], k));
             widths[k] = width > widths[k] ? width : widths[k];
         }
     }
-    if (perf->options.no_merge_devices)
+    if (perf->request->no_merge_devices)
         qsort(texts, count, sizeof *texts, compare_by_device);
     for (unsigned i = 0; i < GROUP_COLUMNS; i++)
         rule += has_column(perf, i) ? widths[i] + (i > 0 ? 2 : 0) : 0;
@@ -299,7 +300,7 @@ static void append_two_decimals(struct bytes *out, double value)
         bytes_append_format(out, "%.2f", value);
 }
 
-int perf_compat_write_groups_csv(const struct perf *perf, FILE *out, struct error *err)
+int ttpr_write_groups_csv(const struct ttpr *perf, FILE *out, struct error *err)
 {
     static const char *const units[GROUP_COLUMNS] = {" [%]", "",     "",     " [\xce\xbcs]", "",    "",
                                                      " [%]", " [%]", " [%]", " [%]",         " [%]"};
@@ -309,10 +310,10 @@ int perf_compat_write_groups_csv(const struct perf *perf, FILE *out, struct erro
             bytes_append_format(&text, "%s%s%s", i ? "," : "", group_titles[i], units[i]);
     }
     bytes_append_u8(&text, '\n');
-    for (size_t i = 0; i < perf->group_count; i++) {
-        const struct perf_group *group = &perf->groups[i];
+    for (size_t i = 0; i < perf->groups.count; i++) {
+        const struct perf_group *group = &perf->groups.items[i];
         bytes_append_format(&text, "%.2f,", group->percent);
-        csv_append_exact_text(&text, perf_text(perf, group->key));
+        csv_append_exact_text(&text, ttpr_text(perf, group->key));
         if (has_column(perf, GROUP_DEVICE))
             append_whole(&text, group->device);
         bytes_append_format(&text, ",%.2f,%llu", group->time_us, (unsigned long long)group->count);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The op table as text, in the original's layout. Rows are formatted twice: once for the widths, once to be
  * written, so that memory does not follow the number of rows. */
-#include "compat/tt_perf_report_1_2_4/compat.h"
+#include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "analyze/report/advice.h"
-#include "analyze/report/cell.h"
 #include "present/report/number.h"
 #include "text/utf8.h"
 
@@ -54,8 +52,8 @@ struct cell {
 };
 
 struct writer {
-    const struct perf *perf;
-    const struct perf_compat_look *look;
+    const struct ttpr *perf;
+    bool is_coloured;
     FILE *out;
     struct bytes line;
     struct cell cells[COLUMNS];
@@ -97,12 +95,12 @@ static void set_text(struct cell *cell, const char *text)
 #define SIGN "\xf0\x9f\xaa\xa7 "
 #define SIGN_COLUMNS 2u
 
-static void set_op(struct cell *cell, const struct perf *perf, const struct perf_row *row)
+static void set_op(struct cell *cell, const struct ttpr *perf, const struct ttpr_row *row)
 {
     static const char *const split_names[] = {"Matmul", "OptimizedConvNew", "Conv2dDeviceOperation",
                                               "HaloDeviceOperation"};
-    const char *shown = perf_text(perf, row->shown);
-    if (row->kind == PERF_SIGNPOST) {
+    const char *shown = ttpr_text(perf, row->shown);
+    if (row->kind == TTPR_SIGNPOST) {
         bytes_append_text(&cell->text, SIGN);
         utf8_append_visible(&cell->text, shown, strlen(shown));
         return;
@@ -116,7 +114,7 @@ static void set_op(struct cell *cell, const struct perf *perf, const struct perf
     }
 }
 
-static void fill_cells(struct writer *w, const struct perf_row *row)
+static void fill_cells(struct writer *w, const struct ttpr_row *row)
 {
     struct cell *cells = w->cells;
     for (unsigned i = 0; i < COLUMNS; i++) {
@@ -137,8 +135,8 @@ static void fill_cells(struct writer *w, const struct perf_row *row)
     set_number(&cells[COLUMN_DRAM_PERCENT], row->dram_percent, 1, "%");
     set_number(&cells[COLUMN_FLOPS], row->tflops, 1, "TFLOPs");
     set_number(&cells[COLUMN_FLOPS_PERCENT], row->flops_percent, 1, "%");
-    if (row->fidelity_text != PERF_NO_TEXT)
-        set_text(&cells[COLUMN_FIDELITY], perf_text(w->perf, row->fidelity_text));
+    if (row->fidelity_text != TTPR_NO_TEXT)
+        set_text(&cells[COLUMN_FIDELITY], ttpr_text(w->perf, row->fidelity_text));
 }
 
 /* --- colours --- */
@@ -167,7 +165,7 @@ static unsigned op_colour(const char *name)
     return WHITE;
 }
 
-static void colour_bound(struct cell *cells, const struct perf_row *row)
+static void colour_bound(struct cell *cells, const struct ttpr_row *row)
 {
     bool is_dram_larger = row->dram_percent > row->flops_percent;
     switch (row->bound) {
@@ -190,11 +188,11 @@ static void colour_bound(struct cell *cells, const struct perf_row *row)
     }
 }
 
-static void colour_cells(struct writer *w, const struct perf_row *row)
+static void colour_cells(struct writer *w, const struct ttpr_row *row)
 {
     struct cell *cells = w->cells;
-    const char *name = perf_text(w->perf, row->shown);
-    if (row->total_percent < w->look->min_percent && row->kind != PERF_HOST_OP) {
+    const char *name = ttpr_text(w->perf, row->shown);
+    if (row->total_percent < w->perf->request->min_percent && row->kind != TTPR_HOST_OP) {
         for (unsigned i = 0; i < COLUMNS; i++)
             cells[i].colour = GREY;
         return;
@@ -214,7 +212,8 @@ static void colour_cells(struct writer *w, const struct perf_row *row)
                                            [PERF_VERDICT_TOO_HIGH] = RED,
                                            [PERF_VERDICT_TOO_LOW] = CYAN,
                                            [PERF_VERDICT_NONE] = WHITE};
-        cells[COLUMN_FIDELITY].colour = colours[perf_fidelity_verdict(w->perf, row, NULL)];
+        struct perf_matmul matmul = ttpr_matmul_of(w->perf, row);
+        cells[COLUMN_FIDELITY].colour = colours[perf_fidelity_verdict(&matmul, NULL)];
     }
 }
 
@@ -234,7 +233,7 @@ static void append_cell(struct writer *w, unsigned column, bool is_left)
     struct cell *cell = &w->cells[column];
     size_t width = code_points(&cell->text);
     size_t blanks = w->widths[column] > width ? w->widths[column] - width : 0;
-    unsigned colour = w->look->is_coloured ? cell->colour : PLAIN;
+    unsigned colour = w->is_coloured ? cell->colour : PLAIN;
     for (size_t i = 0; i < blanks && !is_left; i++)
         bytes_append_u8(&w->line, ' ');
     if (cell->split && colour) {
@@ -261,10 +260,10 @@ static void write_cells(struct writer *w, bool is_header)
     fwrite(w->line.data, 1, w->line.length, w->out);
 }
 
-static void write_row(struct writer *w, const struct perf_row *row)
+static void write_row(struct writer *w, const struct ttpr_row *row)
 {
     fill_cells(w, row);
-    if (w->look->is_coloured)
+    if (w->is_coloured)
         colour_cells(w, row);
     write_cells(w, false);
 }
@@ -283,8 +282,8 @@ static void write_rule(struct writer *w)
 
 static void fill_footer(struct writer *w)
 {
-    const struct perf *perf = w->perf;
-    static const struct perf_row nothing;
+    const struct ttpr *perf = w->perf;
+    static const struct ttpr_row nothing;
     fill_cells(w, &nothing);
     for (unsigned i = 0; i < COLUMNS; i++) {
         bytes_clear(&w->cells[i].text);
@@ -322,7 +321,7 @@ static void find_widths(struct writer *w)
         w->widths[i] = strlen(titles[i]);
     w->widths[COLUMN_DEVICE] = 7;
     for (size_t i = 0; i < w->perf->count; i++) {
-        const struct perf_row *row = perf_at(w->perf, i);
+        const struct ttpr_row *row = ttpr_at(w->perf, i);
         fill_cells(w, row);
         widen(w);
         bytes_clear(&id);
@@ -330,7 +329,7 @@ static void find_widths(struct writer *w)
                             0); /* the original counts the comma that it does not print */
         if (id.length > w->widths[COLUMN_ID])
             w->widths[COLUMN_ID] = id.length;
-        if (row->kind == PERF_SIGNPOST)
+        if (row->kind == TTPR_SIGNPOST)
             widen_for_signpost(w);
     }
     bytes_free(&id);
@@ -351,7 +350,7 @@ static void write_gap_advice(struct writer *w)
     double saved = 0;
     bool is_any = false;
     for (size_t i = 0; i < w->perf->count; i++) {
-        const struct perf_row *row = perf_at(w->perf, i);
+        const struct ttpr_row *row = ttpr_at(w->perf, i);
         if (!(row->shown_gap_us > 6.5))
             continue;
         if (!is_any)
@@ -369,7 +368,7 @@ static void write_gap_advice(struct writer *w)
 }
 
 /* Where the original ends with an error (no shape, no time, no cores, a fidelity it does not know), nothing is good. */
-static bool is_judged(const struct perf_row *row)
+static bool is_judged(const struct ttpr_row *row)
 {
     return row->has_shape && row->duration_ns != 0 && row->cores != 0 && row->fidelity != PERF_HIFI3 &&
            row->fidelity != PERF_FIDELITY_UNKNOWN;
@@ -379,15 +378,16 @@ static void write_matmul_advice(struct writer *w)
 {
     bool is_any = false;
     for (size_t i = 0; i < w->perf->count; i++) {
-        const struct perf_row *row = perf_at(w->perf, i);
-        struct perf_row_advice advice;
+        const struct ttpr_row *row = ttpr_at(w->perf, i);
+        struct perf_matmul_advice advice;
         if (!row->is_matmul)
             continue;
         if (!is_any)
             write_section(w, "Matmul Optimization");
         is_any = true;
         write_row(w, row);
-        perf_compat_advice(w->perf, row, &advice);
+        struct perf_matmul matmul = ttpr_matmul_of(w->perf, row);
+        perf_advise_matmul(&matmul, &advice);
         for (size_t k = 0; k < advice.count; k++)
             fprintf(w->out, "- %s\n", advice.texts[k]);
         if (advice.count == 0 && is_judged(row))
@@ -403,8 +403,8 @@ static void write_advice(struct writer *w)
     bool is_any = false;
     fprintf(w->out, "\n\xf0\x9f\x92\xa1 Advice \xf0\x9f\x92\xa1\n============\n\n");
     for (size_t i = 0; i < w->perf->count; i++) {
-        const struct perf_row *row = perf_at(w->perf, i);
-        if (row->kind != PERF_HOST_OP)
+        const struct ttpr_row *row = ttpr_at(w->perf, i);
+        if (row->kind != TTPR_HOST_OP)
             continue;
         if (!is_any)
             write_section(w, "Fallback");
@@ -418,10 +418,9 @@ static void write_advice(struct writer *w)
     write_matmul_advice(w);
 }
 
-int perf_compat_write_table(const struct perf *perf, const struct perf_compat_look *look, FILE *out,
-                            struct error *err)
+int ttpr_write_table(const struct ttpr *perf, bool is_coloured, FILE *out, struct error *err)
 {
-    struct writer w = {.perf = perf, .look = look, .out = out};
+    struct writer w = {.perf = perf, .is_coloured = is_coloured, .out = out};
     find_widths(&w);
     fprintf(out, "\n\xf0\x9f\x9a\x80 Performance Report \xf0\x9f\x9a\x80\n========================\n\n");
     for (unsigned i = 0; i < COLUMNS; i++) {
@@ -433,11 +432,11 @@ int perf_compat_write_table(const struct perf *perf, const struct perf_compat_lo
     write_cells(&w, true);
     write_rule(&w);
     for (size_t i = 0; i < perf->count; i++)
-        write_row(&w, perf_at(perf, i));
+        write_row(&w, ttpr_at(perf, i));
     write_rule(&w);
     fill_footer(&w);
     write_cells(&w, false);
-    if (look->has_advice)
+    if (perf->request->has_advice)
         write_advice(&w);
     bool failed = w.line.failed;
     for (unsigned i = 0; i < COLUMNS; i++) {

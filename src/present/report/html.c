@@ -100,7 +100,7 @@ static void append_groups(const struct perf *perf, bool is_classic, struct bytes
     bytes_append_text(out,
                       "<p class=\"dim\">CCL: collectives between devices; TM: changes of a tensor's shape or "
                       "layout; DM: data movement.</p>\n");
-    perf_svg_append_groups(perf, is_classic, out);
+    perf_svg_append_groups(&perf->groups, is_classic, out);
     html_append_table(&table, "groups", out);
     table_free(&table);
 }
@@ -109,7 +109,7 @@ static void append_ops(const struct perf *perf, const struct perf_selection *sel
 {
     struct number_text folded;
     struct table table;
-    perf_make_ops_table(perf, selection, &table);
+    perf_make_ops_table(perf, selection, PERF_FOR_PEOPLE, &table);
     bytes_append_text(out, "<h2>Ops</h2>\n");
     html_append_find(out, "ops");
     html_append_table(&table, "ops", out);
@@ -126,13 +126,14 @@ static void append_ops(const struct perf *perf, const struct perf_selection *sel
 static void append_notes(const struct perf *perf, struct bytes *out)
 {
     bool is_any = false;
-    for (size_t i = 0; i < perf->note_count; i++) {
-        if (perf->notes[i].level != PERF_NOTE_WARN)
+    for (size_t i = 0; i < perf->notes.count; i++) {
+        if (perf->notes.items[i].level != PERF_NOTE_WARN)
             continue;
         bytes_append_text(out, is_any ? "<li>" : "<h2>Notes</h2>\n<ul><li>");
-        html_append_text(out, perf->notes[i].text);
-        if (perf->notes[i].count > 1)
-            bytes_append_format(out, " (and %llu more)", (unsigned long long)(perf->notes[i].count - 1));
+        html_append_text(out, perf->notes.items[i].text);
+        if (perf->notes.items[i].count > 1)
+            bytes_append_format(out, " (and %llu more)",
+                                (unsigned long long)(perf->notes.items[i].count - 1));
         bytes_append_text(out, "</li>\n");
         is_any = true;
     }

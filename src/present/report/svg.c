@@ -45,8 +45,8 @@ static void append_colour(struct bytes *out, const struct perf_group *group, uns
 #define BAR_WIDTH (WIDTH - BAR_LEFT - 10)
 #define LIST_ROWS 16u
 
-static void append_segment(const struct perf *perf, const struct perf_group *group, double x, double width,
-                           double y, unsigned nth, bool is_classic, struct bytes *out)
+static void append_segment(const struct perf_groups *groups, const struct perf_group *group, double x,
+                           double width, double y, unsigned nth, bool is_classic, struct bytes *out)
 {
     bytes_append_format(out,
                         "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"34\" stroke=\"#fff\" "
@@ -54,7 +54,7 @@ static void append_segment(const struct perf *perf, const struct perf_group *gro
                         x, y, width);
     append_colour(out, group, nth, is_classic);
     bytes_append_text(out, "\"><title>");
-    html_append_text(out, perf_text(perf, group->key));
+    html_append_text(out, intern_text(groups->texts, group->key));
     bytes_append_format(out, ": %.1f us, %.1f %%, %llu ops</title></rect>\n", group->time_us, group->percent,
                         (unsigned long long)group->count);
     if (width > 46)
@@ -65,7 +65,8 @@ static void append_segment(const struct perf *perf, const struct perf_group *gro
 }
 
 /* The bar of one device (PERF_NO_NUMBER: of all), categories beside each other. */
-static void append_bar(const struct perf *perf, int32_t device, double y, bool is_classic, struct bytes *out)
+static void append_bar(const struct perf_groups *groups, int32_t device, double y, bool is_classic,
+                       struct bytes *out)
 {
     double x = BAR_LEFT;
     unsigned drawn = 0;
@@ -75,12 +76,12 @@ static void append_bar(const struct perf *perf, int32_t device, double y, bool i
             device);
     for (unsigned category = 0; category < PERF_CATEGORIES; category++) {
         unsigned nth = 0;
-        for (size_t i = 0; i < perf->group_count; i++) {
-            const struct perf_group *group = &perf->groups[i];
+        for (size_t i = 0; i < groups->count; i++) {
+            const struct perf_group *group = &groups->items[i];
             double width = BAR_WIDTH * group->percent / 100;
             if (group->category != category || group->device != device || !(width > 0))
                 continue;
-            append_segment(perf, group, x, width, y, is_classic ? drawn : nth, is_classic, out);
+            append_segment(groups, group, x, width, y, is_classic ? drawn : nth, is_classic, out);
             x += width;
             nth++;
             drawn++;
@@ -88,18 +89,18 @@ static void append_bar(const struct perf *perf, int32_t device, double y, bool i
     }
 }
 
-static void append_list(const struct perf *perf, double top, size_t rows, struct bytes *out)
+static void append_list(const struct perf_groups *groups, double top, size_t rows, struct bytes *out)
 {
-    double most = perf->group_count ? perf->groups[0].time_us : 0;
+    double most = groups->count ? groups->items[0].time_us : 0;
     for (size_t i = 0; i < rows; i++) {
-        const struct perf_group *group = &perf->groups[i];
+        const struct perf_group *group = &groups->items[i];
         double y = top + (double)i * 22;
         double width = most > 0 ? 330 * group->time_us / most : 0;
         bytes_append_format(out,
                             "<text x=\"430\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\" "
                             "fill=\"currentColor\">",
                             y + 13);
-        const char *key = perf_text(perf, group->key);
+        const char *key = intern_text(groups->texts, group->key);
         struct bytes shortened = {0};
         utf8_append_shortened(&shortened, key, strlen(key), 58, "\xe2\x80\xa6");
         html_append_text(out, bytes_text(&shortened));
@@ -125,16 +126,16 @@ static void append_legend(double y, struct bytes *out)
                             y + 11, perf_category_text(i));
 }
 
-void perf_svg_append_groups(const struct perf *perf, bool is_classic, struct bytes *out)
+void perf_svg_append_groups(const struct perf_groups *groups, bool is_classic, struct bytes *out)
 {
     int32_t devices[64];
     size_t device_count = 0;
-    for (size_t i = 0; i < perf->group_count; i++) {
+    for (size_t i = 0; i < groups->count; i++) {
         size_t k = 0;
-        while (k < device_count && devices[k] != perf->groups[i].device)
+        while (k < device_count && devices[k] != groups->items[i].device)
             k++;
         if (k == device_count && device_count < sizeof devices / sizeof devices[0])
-            devices[device_count++] = perf->groups[i].device;
+            devices[device_count++] = groups->items[i].device;
     }
     for (size_t i = 1; i < device_count; i++) { /* few: in order */
         for (size_t k = i; k > 0 && devices[k] < devices[k - 1]; k--) {
@@ -143,7 +144,7 @@ void perf_svg_append_groups(const struct perf *perf, bool is_classic, struct byt
             devices[k - 1] = other;
         }
     }
-    size_t rows = perf->group_count < LIST_ROWS ? perf->group_count : LIST_ROWS;
+    size_t rows = groups->count < LIST_ROWS ? groups->count : LIST_ROWS;
     double list_top = 30 + (double)device_count * 44 + 30;
     bytes_append_format(
         out,
@@ -152,16 +153,16 @@ void perf_svg_append_groups(const struct perf *perf, bool is_classic, struct byt
         WIDTH, list_top + (double)rows * 22 + 10);
     append_legend(2, out);
     for (size_t i = 0; i < device_count; i++)
-        append_bar(perf, devices[i], 30 + (double)i * 44, is_classic, out);
-    append_list(perf, list_top, rows, out);
+        append_bar(groups, devices[i], 30 + (double)i * 44, is_classic, out);
+    append_list(groups, list_top, rows, out);
     bytes_append_text(out, "</svg>\n");
 }
 
-int perf_svg_write_groups(const struct perf *perf, bool is_classic, FILE *out, struct error *err)
+int perf_svg_write_groups(const struct perf_groups *groups, bool is_classic, FILE *out, struct error *err)
 {
     struct bytes text = {0};
     bytes_append_text(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    perf_svg_append_groups(perf, is_classic, &text);
+    perf_svg_append_groups(groups, is_classic, &text);
     if (!text.failed)
         fwrite(text.data, 1, text.length, out);
     bool failed = text.failed;
@@ -193,9 +194,10 @@ static double at_y(const struct axes *axes, double tflops)
            (log10(tflops) - axes->y_from) / (axes->y_to - axes->y_from) * (PLOT_BOTTOM - PLOT_TOP);
 }
 
-static bool is_on_plot(const struct perf_row *row)
+static bool is_on_plot(const struct perf *perf, const struct perf_row *row)
 {
-    return row->flops > 0 && row->dram_bytes > 0 && row->tflops > 0;
+    const struct perf_work *work = perf_work_of(perf, row);
+    return work->flops > 0 && work->dram_bytes > 0 && perf_time_us(row) > 0;
 }
 
 static struct axes find_axes(const struct perf *perf, double peak)
@@ -203,9 +205,10 @@ static struct axes find_axes(const struct perf *perf, double peak)
     double x_from = 0, x_to = 2, y_from = 0, y_to = log10(peak);
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        if (!is_on_plot(row))
+        const struct perf_work *work = perf_work_of(perf, row);
+        if (!is_on_plot(perf, row))
             continue;
-        double x = log10(row->flops / row->dram_bytes), y = log10(row->tflops);
+        double x = log10(work->flops / work->dram_bytes), y = log10(perf_figures(perf, row).tflops);
         x_from = fmin(x_from, x);
         x_to = fmax(x_to, x);
         y_from = fmin(y_from, y);
@@ -269,15 +272,18 @@ static void append_roof(const struct perf *perf, const struct axes *axes, double
 static void append_point(const struct perf *perf, const struct perf_row *row, const struct axes *axes,
                          struct bytes *out)
 {
-    double share = row->total_percent > 0 ? row->total_percent : 0;
+    const struct perf_work *work = perf_work_of(perf, row);
+    struct perf_figures figures = perf_figures(perf, row);
+    double share = fmax(perf_total_percent(perf, row), 0);
     bytes_append_format(out,
                         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\" fill-opacity=\".6\"><title>",
-                        at_x(axes, row->flops / row->dram_bytes), at_y(axes, row->tflops),
-                        2.5 + 1.6 * sqrt(share), perf_svg_category_colour(row->category));
-    html_append_text(out, perf_text(perf, row->shown));
-    bytes_append_format(
-        out, " (id %llu): %.1f us, %.2f TFLOP/s, DRAM %.1f %%, FLOPs %.1f %%</title></circle>\n",
-        (unsigned long long)row->id, row->time_us, row->tflops, row->dram_percent, row->flops_percent);
+                        at_x(axes, work->flops / work->dram_bytes), at_y(axes, figures.tflops),
+                        2.5 + 1.6 * sqrt(share), perf_svg_category_colour(work->category));
+    html_append_text(out, perf_text(perf, work->shown));
+    bytes_append_format(out,
+                        " (id %llu): %.1f us, %.2f TFLOP/s, DRAM %.1f %%, FLOPs %.1f %%</title></circle>\n",
+                        (unsigned long long)row->id, perf_time_us(row), figures.tflops, figures.dram_percent,
+                        figures.flops_percent);
 }
 
 void perf_svg_append_roofline(const struct perf *perf, struct bytes *out)
@@ -296,7 +302,7 @@ void perf_svg_append_roofline(const struct perf *perf, struct bytes *out)
                 4, out);
     for (size_t i = 0; i < perf->count && drawn < POINTS_MAX; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        if (is_on_plot(row)) {
+        if (is_on_plot(perf, row)) {
             append_point(perf, row, &axes, out);
             drawn++;
         }

@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "analyze/report/advice.h"
+#include "ops/description.h"
 #include "present/report/words.h"
 
 /* --- which rows --- */
 
-static double weight(const struct perf_row *row)
+static double weight(const struct perf *perf, const struct perf_row *row)
 {
-    return isnan(row->total_percent) ? 0 : row->total_percent;
+    double percent = perf_total_percent(perf, row);
+    return isnan(percent) ? 0 : percent;
 }
 
 static int compare_weights(const void *a, const void *b)
@@ -31,7 +33,7 @@ static int find_threshold(const struct perf *perf, uint64_t top, double *thresho
     if (!weights)
         return error_set(err, ENOMEM, "no memory to choose from %zu ops", perf->count);
     for (size_t i = 0; i < perf->count; i++)
-        weights[i] = weight(perf_at(perf, i));
+        weights[i] = weight(perf, perf_at(perf, i));
     qsort(weights, perf->count, sizeof *weights, compare_weights);
     *threshold = top < perf->count ? weights[top - 1] : -1;
     while (above < perf->count && weights[above] > *threshold)
@@ -52,8 +54,8 @@ int perf_select(const struct perf *perf, uint64_t top, double min_percent, struc
     int status = top ? find_threshold(perf, top, &threshold, &equal_left, err) : 0;
     for (size_t i = 0; i < perf->count && !status; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        double share = weight(row);
-        bool is_in = isnan(row->total_percent) || share >= min_percent;
+        double share = weight(perf, row), time_us = perf_time_us(row);
+        bool is_in = isnan(perf_total_percent(perf, row)) || share >= min_percent;
         if (top && share == threshold)
             is_in = is_in && equal_left > 0 && equal_left-- > 0;
         else if (top)
@@ -63,7 +65,7 @@ int perf_select(const struct perf *perf, uint64_t top, double min_percent, struc
         if (!is_in && row->kind != PERF_SIGNPOST) {
             selection->folded_count++;
             selection->folded_percent += share;
-            selection->folded_us += isnan(row->time_us) ? 0 : row->time_us;
+            selection->folded_us += isnan(time_us) ? 0 : time_us;
         }
     }
     if (status)
@@ -107,6 +109,15 @@ enum {
     OP_LINE,
     OP_LOCATION,
     OP_LAYER,
+    OP_BOUND_ANALYSIS,
+    OP_IN0_TYPE,
+    OP_IN1_TYPE,
+    OP_OUT_TYPE,
+    OP_DRAM_SHARDED,
+    OP_BLOCK_W,
+    OP_SUBBLOCK_H,
+    OP_SUBBLOCK_W,
+    OP_ADVICE,
     OP_COLUMNS
 };
 
@@ -139,14 +150,23 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_LINE] = {.key = "line", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [OP_LOCATION] = {.key = "location", .shown = TABLE_DATA_ONLY},
     [OP_LAYER] = {.key = "layer", .shown = TABLE_DATA_ONLY},
+    [OP_BOUND_ANALYSIS] = {.key = "bound_analysis", .shown = TABLE_DATA_ONLY},
+    [OP_IN0_TYPE] = {.key = "input_0_type", .shown = TABLE_DATA_ONLY},
+    [OP_IN1_TYPE] = {.key = "input_1_type", .shown = TABLE_DATA_ONLY},
+    [OP_OUT_TYPE] = {.key = "output_0_type", .shown = TABLE_DATA_ONLY},
+    [OP_DRAM_SHARDED] = {.key = "dram_sharded", .shown = TABLE_DATA_ONLY},
+    [OP_BLOCK_W] = {.key = "in0_block_w", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [OP_SUBBLOCK_H] = {.key = "out_subblock_h", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [OP_SUBBLOCK_W] = {.key = "out_subblock_w", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [OP_ADVICE] = {.key = "advice", .shown = TABLE_DATA_ONLY},
 };
 
 /* What a run does not have is not shown. */
 static void hide_columns(const struct perf *perf, struct table *table)
 {
     bool has_links = false;
-    for (size_t i = 0; i < perf->count && !has_links; i++)
-        has_links = !isnan(perf_at(perf, i)->link_percent);
+    for (size_t i = 0; i < perf->work_count && !has_links; i++)
+        has_links = perf->works[i].link_bytes > 0 && perf->has_machine && perf->machine->link_gb_s > 0;
     if (!perf->has_sub_devices) {
         table_show_column(table, OP_SUB_DEVICE, TABLE_DATA_ONLY);
         table_show_column(table, OP_OVERLAP, TABLE_DATA_ONLY);
@@ -162,29 +182,30 @@ static void hide_columns(const struct perf *perf, struct table *table)
     }
 }
 
-void perf_append_model(const struct perf_row *row, struct bytes *out)
+/* "attention F<= B<=": what the figures of a row are made by, and how sure they are. */
+static void append_model(const struct perf_work *work, const struct perf_figures *figures, struct bytes *out)
 {
-    static const struct {
+    const struct {
         unsigned flag;
         const char *text;
+        double figure;
     } marks[] = {
-        {PERF_FLOPS_AT_MOST, " F<="},  {PERF_FLOPS_AT_LEAST, " F>="}, {PERF_BYTES_AT_MOST, " B<="},
-        {PERF_BYTES_AT_LEAST, " B>="}, {PERF_LINK_ASSUMED, " L~"},
+        {PERF_FLOPS_AT_MOST, " F<=", figures->tflops},    {PERF_FLOPS_AT_LEAST, " F>=", figures->tflops},
+        {PERF_BYTES_AT_MOST, " B<=", figures->dram_gb_s}, {PERF_BYTES_AT_LEAST, " B>=", figures->dram_gb_s},
+        {PERF_LINK_ASSUMED, " L~", figures->link_gb_s},
     };
-    bytes_append_text(out, perf_class_text(row->class_));
+    bytes_append_text(out, perf_class_text(work->class_));
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        bool has_figure = i < 2   ? !isnan(row->tflops)
-                          : i < 4 ? !isnan(row->dram_gb_s)
-                                  : !isnan(row->link_gb_s);
-        if ((row->model_flags & marks[i].flag) && has_figure)
+        if ((work->model_flags & marks[i].flag) && !isnan(marks[i].figure))
             bytes_append_text(out, marks[i].text);
     }
 }
 
-const char *perf_bound_analysis(const struct perf_row *row)
+/* Which rooflines a bound rests on. */
+static const char *bound_analysis(const struct perf_figures *figures)
 {
-    bool has_bytes = !isnan(row->dram_percent), has_flops = !isnan(row->flops_percent);
-    if (!isnan(row->link_percent))
+    bool has_bytes = !isnan(figures->dram_percent), has_flops = !isnan(figures->flops_percent);
+    if (!isnan(figures->link_percent))
         return "link";
     return has_bytes && has_flops ? "full" : has_flops ? "flops_only" : has_bytes ? "bytes_only" : "none";
 }
@@ -207,27 +228,30 @@ static enum table_style bound_style(unsigned bound)
     }
 }
 
-static void style_row(const struct perf *perf, const struct perf_row *row, struct table *table)
+static void style_row(const struct perf *perf, const struct perf_row *row, const struct perf_figures *figures,
+                      struct table *table)
 {
-    const struct machine *machine = perf->machine;
-    double budget = row->available_cores > 0 ? row->available_cores : perf->worker_cores;
+    const struct perf_work *work = perf_work_of(perf, row);
+    double budget = perf_core_budget(perf, row), cores = perf_cores(perf, row);
     table_set_style(table, OP_BOUND, bound_style(row->bound));
     if (row->bound == PERF_BOUND_DRAM)
         table_set_style(table, OP_DRAM_PERCENT, TABLE_GOOD);
     if (row->bound == PERF_BOUND_FLOP)
         table_set_style(table, OP_FLOPS_PERCENT, TABLE_GOOD);
-    if (row->bound == PERF_BOUND_SLOW && !(isnan(row->dram_percent) && isnan(row->flops_percent)))
-        table_set_style(table, row->dram_percent > row->flops_percent ? OP_DRAM_PERCENT : OP_FLOPS_PERCENT,
+    if (row->bound == PERF_BOUND_SLOW && !(isnan(figures->dram_percent) && isnan(figures->flops_percent)))
+        table_set_style(table,
+                        figures->dram_percent > figures->flops_percent ? OP_DRAM_PERCENT : OP_FLOPS_PERCENT,
                         TABLE_WARN);
-    if (row->shown_gap_us > machine->gap_mark_us)
+    if (row->shown_gap_us > perf->machine->gap_mark_us)
         table_set_style(table, OP_GAP, TABLE_BAD);
-    if (row->cores < machine->few_cores && row->cores < budget / 2)
+    if (cores < perf->machine->few_cores && cores < budget / 2)
         table_set_style(table, OP_CORES, TABLE_BAD);
-    else if (row->cores >= budget || row->is_dram_sharded)
+    else if (cores >= budget || work->is_dram_sharded)
         table_set_style(table, OP_CORES, TABLE_GOOD);
-    if (row->is_matmul) {
+    if (work->is_matmul) {
         static const enum table_style styles[] = {TABLE_NORMAL, TABLE_GOOD, TABLE_BAD, TABLE_WARN};
-        table_set_style(table, OP_MATH, styles[perf_fidelity_verdict(perf, row, NULL)]);
+        struct perf_matmul matmul = perf_matmul_of(perf, row);
+        table_set_style(table, OP_MATH, styles[perf_fidelity_verdict(&matmul, NULL)]);
     }
     if (row->kind == PERF_SIGNPOST)
         table_set_style(table, OP_NAME, TABLE_BOLD);
@@ -237,67 +261,162 @@ static void style_row(const struct perf *perf, const struct perf_row *row, struc
 
 static void set_text(struct table *table, size_t column, const struct perf *perf, uint32_t text)
 {
-    if (text != PERF_NO_TEXT)
+    if (text != OPS_NONE)
         table_set_text(table, column, perf_text(perf, text));
 }
 
-static void add_op(const struct perf *perf, const struct perf_row *row, struct table *table,
-                   struct bytes *text)
+static void set_int(struct table *table, size_t column, int32_t value)
 {
-    table_add_row(table);
-    table_set_unsigned(table, OP_ID, row->id);
-    table_set_real(table, OP_TOTAL, row->total_percent);
-    if (row->bound != PERF_BOUND_NONE)
-        table_set_text(table, OP_BOUND, perf_bound_text(row->bound));
-    if (row->kind == PERF_SIGNPOST)
-        table_set_format(table, OP_NAME, "-- %s --", perf_text(perf, row->shown));
-    else
-        set_text(table, OP_NAME, perf, row->shown);
-    if (row->device != PERF_NO_NUMBER)
-        table_set_integer(table, OP_DEVICE, row->device);
-    set_text(table, OP_SUB_DEVICE, perf, row->sub_device);
-    table_set_real(table, OP_TIME, row->time_us);
-    table_set_real(table, OP_GAP, row->shown_gap_us);
-    table_set_real(table, OP_OVERLAP, row->overlap_us);
-    table_set_real(table, OP_CORES, row->cores);
-    table_set_real(table, OP_AVAILABLE, row->available_cores);
-    table_set_real(table, OP_DRAM, row->dram_gb_s);
-    table_set_real(table, OP_DRAM_PERCENT, row->dram_percent);
-    table_set_real(table, OP_FLOPS, row->tflops);
-    table_set_real(table, OP_FLOPS_PERCENT, row->flops_percent);
-    table_set_real(table, OP_LINK, row->link_gb_s);
-    table_set_real(table, OP_LINK_PERCENT, row->link_percent);
-    table_set_real(table, OP_IDEAL, row->ideal_us);
-    set_text(table, OP_MATH, perf, row->fidelity_text);
-    if (row->kind == PERF_DEVICE_OP) {
-        bytes_clear(text);
-        perf_append_model(row, text);
-        table_set_text_length(table, OP_MODEL, (const char *)text->data, text->length);
-    }
-    if (row->kind != PERF_SIGNPOST)
-        table_set_text(table, OP_CATEGORY, perf_category_text(row->category));
-    set_text(table, OP_MEMORY, perf, row->in0_memory);
-    if (row->call >= 0 && row->call < 1e18)
-        table_set_unsigned(table, OP_CALL, (uint64_t)row->call);
-    set_text(table, OP_CODE, perf, row->op_code);
-    if (row->line)
-        table_set_unsigned(table, OP_LINE, row->line);
-    set_text(table, OP_LOCATION, perf, row->location);
-    set_text(table, OP_LAYER, perf, row->layer);
-    style_row(perf, row, table);
+    if (value != PERF_NO_NUMBER)
+        table_set_integer(table, column, value);
 }
 
-void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection, struct table *table)
+/* What both kinds of rows have. */
+static void add_line(const struct perf *perf, const struct perf_row *row, struct table *table)
+{
+    const struct op_line *line = perf_line(perf, row);
+    table_add_row(table);
+    table_set_unsigned(table, OP_ID, row->id);
+    if (line->source_line)
+        table_set_unsigned(table, OP_LINE, line->source_line);
+}
+
+static void add_signpost(const struct perf *perf, const struct perf_row *row, bool is_data,
+                         struct table *table)
+{
+    const char *name = perf_text(perf, perf->ops->signposts[perf_line(perf, row)->signpost].header);
+    add_line(perf, row, table);
+    if (is_data)
+        table_set_text(table, OP_NAME, name);
+    else
+        table_set_format(table, OP_NAME, "-- %s --", name);
+    table_set_text(table, OP_CODE, name);
+}
+
+/* Columns that only programs see. */
+static void add_data(const struct perf *perf, size_t i, const struct perf_figures *figures,
+                     struct table *table, struct bytes *text)
+{
+    const struct perf_row *row = perf_at(perf, i);
+    const struct perf_work *work = perf_work_of(perf, row);
+    const struct op_description *d = ops_get_description(perf->ops, work->description);
+    table_set_text(table, OP_CATEGORY, perf_category_text(perf_category(perf, row)));
+    set_text(table, OP_MEMORY, perf, work->memory);
+    set_text(table, OP_CODE, perf, work->name);
+    set_text(table, OP_LOCATION, perf, d->location);
+    set_text(table, OP_LAYER, perf, d->module);
+    if (row->kind == PERF_DEVICE_OP)
+        table_set_text(table, OP_BOUND_ANALYSIS, bound_analysis(figures));
+    set_text(table, OP_IN0_TYPE, perf, work->types[0]);
+    set_text(table, OP_IN1_TYPE, perf, work->types[1]);
+    set_text(table, OP_OUT_TYPE, perf, work->types[2]);
+    if (work->is_matmul)
+        table_set_text(table, OP_DRAM_SHARDED, work->is_dram_sharded ? "yes" : "no");
+    set_int(table, OP_BLOCK_W, work->block_w);
+    set_int(table, OP_SUBBLOCK_H, work->subblock_h);
+    set_int(table, OP_SUBBLOCK_W, work->subblock_w);
+    bytes_clear(text);
+    perf_append_row_advice(perf, i, text);
+    if (text->length)
+        table_set_text_length(table, OP_ADVICE, (const char *)text->data, text->length);
+}
+
+static void add_op(const struct perf *perf, size_t i, bool is_data, struct table *table, struct bytes *text)
+{
+    const struct perf_row *row = perf_at(perf, i);
+    const struct perf_work *work = perf_work_of(perf, row);
+    const struct op_call *call = perf_call(perf, row);
+    struct perf_figures figures = perf_figures(perf, row);
+    add_line(perf, row, table);
+    table_set_real(table, OP_TOTAL, perf_total_percent(perf, row));
+    if (row->bound != PERF_BOUND_NONE)
+        table_set_text(table, OP_BOUND, perf_bound_text(row->bound));
+    set_text(table, OP_NAME, perf, work->shown);
+    set_int(table, OP_DEVICE, perf_device(perf, row));
+    set_text(table, OP_SUB_DEVICE, perf, perf_sub_device(perf, row));
+    table_set_real(table, OP_TIME, perf_time_us(row));
+    table_set_real(table, OP_GAP, row->shown_gap_us);
+    table_set_real(table, OP_OVERLAP, (double)row->overlap_us);
+    table_set_real(table, OP_CORES, perf_cores(perf, row));
+    table_set_real(table, OP_AVAILABLE, perf_available_cores(perf, row));
+    table_set_real(table, OP_DRAM, figures.dram_gb_s);
+    table_set_real(table, OP_DRAM_PERCENT, figures.dram_percent);
+    table_set_real(table, OP_FLOPS, figures.tflops);
+    table_set_real(table, OP_FLOPS_PERCENT, figures.flops_percent);
+    table_set_real(table, OP_LINK, figures.link_gb_s);
+    table_set_real(table, OP_LINK_PERCENT, figures.link_percent);
+    table_set_real(table, OP_IDEAL, figures.ideal_us);
+    set_text(table, OP_MATH, perf, work->math);
+    if (row->kind == PERF_DEVICE_OP) {
+        bytes_clear(text);
+        append_model(work, &figures, text);
+        table_set_text_length(table, OP_MODEL, (const char *)text->data, text->length);
+    }
+    if (call && call->number != OPS_NO_NUMBER)
+        table_set_unsigned(table, OP_CALL, call->number);
+    if (is_data)
+        add_data(perf, i, &figures, table, text);
+    else
+        style_row(perf, row, &figures, table);
+}
+
+static void add_row(const struct perf *perf, size_t i, bool is_data, struct table *table, struct bytes *text)
+{
+    if (perf_at(perf, i)->kind == PERF_SIGNPOST)
+        add_signpost(perf, perf_at(perf, i), is_data, table);
+    else
+        add_op(perf, i, is_data, table, text);
+}
+
+static void begin_ops_table(enum perf_table_use use, struct table *table)
+{
+    table_init(table, "ops", op_columns, OP_COLUMNS);
+    if (use != PERF_FOR_PROGRAMS)
+        table_show_column(table, OP_ADVICE, TABLE_TERMINAL_ONLY);
+    if (use == PERF_FOR_PEOPLE)
+        table_show_column(table, OP_ADVICE, TABLE_DATA_ONLY);
+}
+
+void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection,
+                         enum perf_table_use use, struct table *table)
 {
     struct bytes text = {0};
-    table_init(table, "ops", op_columns, OP_COLUMNS);
+    bool is_data = use != PERF_FOR_PEOPLE;
+    begin_ops_table(use, table);
     hide_columns(perf, table);
     for (size_t i = 0; i < perf->count; i++) {
         if (!selection || selection->is_shown[i])
-            add_op(perf, perf_at(perf, i), table, &text);
+            add_row(perf, i, is_data, table, &text);
     }
     table->failed |= text.failed;
     bytes_free(&text);
+}
+
+#define CSV_ROWS 1024u /* that are formatted at a time */
+
+int perf_write_csv(const struct perf *perf, enum perf_table_use use, FILE *out, struct error *err)
+{
+    struct bytes text = {0}, scratch = {0};
+    struct table table;
+    begin_ops_table(use, &table);
+    table_append_csv_header(&table, &text);
+    for (size_t i = 0; i < perf->count && !table.failed && !text.failed; i++) {
+        add_row(perf, i, true, &table, &scratch);
+        if (table.row_count < CSV_ROWS && i + 1 < perf->count)
+            continue;
+        table_append_csv_rows(&table, &text);
+        table_clear(&table);
+        if (!text.failed)
+            fwrite(text.data, 1, text.length, out);
+        bytes_clear(&text);
+    }
+    if (!text.failed && text.length) /* no rows at all */
+        fwrite(text.data, 1, text.length, out);
+    bool failed = table.failed || text.failed || scratch.failed;
+    table_free(&table);
+    bytes_free(&text);
+    bytes_free(&scratch);
+    return failed ? error_set(err, ENOMEM, "no memory to write the table") : 0;
 }
 
 /* --- groups --- */
@@ -345,8 +464,8 @@ void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table 
         table_show_column(table, GROUP_CATEGORY, TABLE_DATA_ONLY);
     for (size_t column = GROUP_IDEAL; column < GROUP_COLUMNS && !perf->has_machine; column++)
         table_show_column(table, column, TABLE_DATA_ONLY);
-    for (size_t i = 0; i < perf->group_count && (!top || i < top); i++) {
-        const struct perf_group *group = &perf->groups[i];
+    for (size_t i = 0; i < perf->groups.count && (!top || i < top); i++) {
+        const struct perf_group *group = &perf->groups.items[i];
         table_add_row(table);
         table_set_real(table, GROUP_SHARE, group->percent);
         set_text(table, GROUP_NAME, perf, group->key);
@@ -364,6 +483,20 @@ void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table 
         table_set_real(table, GROUP_STD, group->flops_std);
         table_set_real(table, GROUP_WEIGHTED, group->flops_weighted);
     }
+}
+
+int perf_write_groups_csv(const struct perf *perf, FILE *out, struct error *err)
+{
+    struct bytes text = {0};
+    struct table table;
+    perf_make_groups_table(perf, 0, &table);
+    table_append_csv(&table, &text);
+    bool failed = table.failed || text.failed;
+    if (!failed)
+        fwrite(text.data, 1, text.length, out);
+    table_free(&table);
+    bytes_free(&text);
+    return failed ? error_set(err, ENOMEM, "no memory to write the groups") : 0;
 }
 
 /* --- advice --- */

@@ -23,20 +23,17 @@ int perf_select(const struct perf *perf, uint64_t top, double min_percent, struc
                 struct error *err);
 void perf_selection_free(struct perf_selection *selection);
 
-/* `selection` NULL: all rows. The caller frees the table. */
+/* `selection` NULL: all rows. For programs it has columns that people do not see, and no styles. The caller frees the
+ * table. */
+enum perf_table_use { PERF_FOR_PEOPLE, PERF_FOR_PROGRAMS, PERF_FOR_PROGRAMS_WITHOUT_ADVICE };
 void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection,
-                         struct table *table);
+                         enum perf_table_use use, struct table *table);
 void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table *table);
 void perf_make_host_zones_table(const struct perf *perf, uint64_t top, struct table *table);
 void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table *table);
 
-/* "attention, FLOPs at most": what the figures of a row are made by. */
-void perf_append_model(const struct perf_row *row, struct bytes *out);
-const char *perf_bound_analysis(const struct perf_row *row);
-
-/* Every op and column as CSV for people and tools: the columns of tt-perf-report with those of its newer state and
- * ours behind them. Texts that a spreadsheet would take for a formula get an apostrophe in front. */
-int perf_write_csv(const struct perf *perf, bool has_advice, bool has_raw_op_codes, FILE *out,
-                   struct error *err);
+/* Every op and column as CSV, under the names that JSON has for them, piece by piece. */
+int perf_write_csv(const struct perf *perf, enum perf_table_use use, FILE *out, struct error *err);
+int perf_write_groups_csv(const struct perf *perf, FILE *out, struct error *err);
 
 #endif

@@ -23,35 +23,37 @@ void perf_append_headline(const struct perf *perf, const struct perf_advice *adv
 {
     struct number_text gain;
     const char *name = perf_text(perf, advice->shown);
-    uint64_t id = perf_at(perf, advice->row)->id;
+    uint32_t id = perf_at(perf, advice->row)->id;
     bool is_gap = advice->rule == PERF_RULE_GAP;
     bytes_append_format(out, "saves %s (%.1f %% %s): ", perf_format_us(&gain, advice->gain_us),
                         advice->gain_percent, is_gap ? "of the run" : perf_share_text(perf));
     if (advice->count == 1)
-        bytes_append_format(out, "%s, id %" PRIu64, name, id);
+        bytes_append_format(out, "%s, id %" PRIu32, name, id);
     else if (is_gap)
         bytes_append_format(out, "gaps before %u ops, the longest before %s", advice->count, name);
     else
-        bytes_append_format(out, "%u x %s, the costliest id %" PRIu64, advice->count, name, id);
+        bytes_append_format(out, "%u x %s, the costliest id %" PRIu32, advice->count, name, id);
 }
 
 static void append_figures(const struct perf *perf, const struct perf_row *row, struct bytes *out)
 {
+    const struct perf_figures figures = perf_figures(perf, row);
     const char *before = "";
-    if (!isnan(row->dram_percent)) {
-        bytes_append_format(out, "DRAM %.1f %% of %.0f GB/s", row->dram_percent, perf->machine->dram_gb_s);
+    if (!isnan(figures.dram_percent)) {
+        bytes_append_format(out, "DRAM %.1f %% of %.0f GB/s", figures.dram_percent, perf->machine->dram_gb_s);
         before = ", ";
     }
-    if (!isnan(row->flops_percent)) {
-        bytes_append_format(out, "%sFLOPs %.1f %%", before, row->flops_percent);
+    if (!isnan(figures.flops_percent)) {
+        bytes_append_format(out, "%sFLOPs %.1f %%", before, figures.flops_percent);
         before = ", ";
     }
-    if (!isnan(row->link_percent)) {
-        bytes_append_format(out, "%slinks %.1f %%", before, row->link_percent);
+    if (!isnan(figures.link_percent)) {
+        bytes_append_format(out, "%slinks %.1f %%", before, figures.link_percent);
         before = ", ";
     }
-    if (row->cores > 0)
-        bytes_append_format(out, "%s%.0f of %.0f cores", before, row->cores, perf_core_budget(perf, row));
+    if (perf_cores(perf, row) > 0)
+        bytes_append_format(out, "%s%.0f of %.0f cores", before, perf_cores(perf, row),
+                            perf_core_budget(perf, row));
 }
 
 void perf_append_evidence(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
@@ -60,7 +62,7 @@ void perf_append_evidence(const struct perf *perf, const struct perf_advice *adv
     struct number_text mark, average, longest;
     perf_format_us(&average, advice->time_us / advice->count);
     if (advice->rule == PERF_RULE_GAP) {
-        bytes_append_format(out, "gaps of more than %s, %s on average; the longest, %s, before id %" PRIu64,
+        bytes_append_format(out, "gaps of more than %s, %s on average; the longest, %s, before id %" PRIu32,
                             perf_format_us(&mark, perf->machine->gap_mark_us), average.text,
                             perf_format_us(&longest, row->shown_gap_us), row->id);
         return;
@@ -70,9 +72,9 @@ void perf_append_evidence(const struct perf *perf, const struct perf_advice *adv
         return;
     }
     if (advice->count > 1)
-        bytes_append_format(out, "id %" PRIu64 " takes %s (%s on average): ", row->id,
-                            perf_format_us(&longest, row->time_us), average.text);
-    if (advice->rule == PERF_RULE_LAYOUT && isnan(row->ideal_us))
+        bytes_append_format(out, "id %" PRIu32 " takes %s (%s on average): ", row->id,
+                            perf_format_us(&longest, perf_time_us(row)), average.text);
+    if (advice->rule == PERF_RULE_LAYOUT && isnan(perf_figures(perf, row).ideal_us))
         bytes_append_format(out, "%s%s", advice->count > 1 ? "" : average.text,
                             advice->count > 1 ? "no DRAM traffic" : ", no DRAM traffic");
     else
@@ -82,12 +84,12 @@ void perf_append_evidence(const struct perf *perf, const struct perf_advice *adv
 /* What can be changed about how a slow matmul is cut; a higher fidelity would not save time. */
 static void append_matmul_action(const struct perf *perf, const struct perf_row *row, struct bytes *out)
 {
-    struct perf_row slow = *row;
-    struct perf_row_advice advice;
+    struct perf_matmul slow = perf_matmul_of(perf, row);
+    struct perf_matmul_advice advice;
     const char *fidelity;
-    bool is_too_high = perf_fidelity_verdict(perf, row, &fidelity) == PERF_VERDICT_TOO_HIGH, is_any = false;
+    bool is_too_high = perf_fidelity_verdict(&slow, &fidelity) == PERF_VERDICT_TOO_HIGH, is_any = false;
     slow.bound = PERF_BOUND_SLOW;
-    perf_compat_advice(perf, &slow, &advice);
+    perf_advise_matmul(&slow, &advice);
     for (size_t i = 0; i < advice.count; i++) {
         bool is_fidelity = fidelity && strcmp(advice.texts[i], fidelity) == 0;
         if (strstr(advice.texts[i], "as they should be") || (is_fidelity && !is_too_high))
@@ -102,13 +104,14 @@ static void append_matmul_action(const struct perf *perf, const struct perf_row 
 
 static const char *slow_action(const struct perf *perf, const struct perf_row *row)
 {
-    double dram_us = row->dram_bytes > 0 ? row->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
-    if (dram_us >= row->ideal_us)
+    const struct perf_work *work = perf_work_of(perf, row);
+    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    if (dram_us >= perf_figures(perf, row).ideal_us)
         return "keep its tensors in L1 between ops, or fuse it with the op that makes or uses them";
-    if (row->class_ == PERF_CLASS_CONV)
+    if (work->class_ == PERF_CLASS_CONV)
         return "give each core larger blocks (act_block_h), double-buffer activations and weights, or lower the "
                "fidelity";
-    if (row->class_ == PERF_CLASS_ATTENTION)
+    if (work->class_ == PERF_CLASS_ATTENTION)
         return "use larger chunks of queries and keys for each core, or lower the fidelity";
     return "it is too small for its cores: fuse it with the op before or after it";
 }
@@ -125,6 +128,7 @@ static const char *layout_action(const char *name)
 static const char *fixed_action(const struct perf *perf, const struct perf_advice *advice)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
+    const struct perf_matmul matmul = perf_matmul_of(perf, row);
     const char *text = NULL;
     switch (advice->rule) {
     case PERF_RULE_GAP:
@@ -135,7 +139,7 @@ static const char *fixed_action(const struct perf *perf, const struct perf_advic
     case PERF_RULE_HOST:
         return "use an op that runs on the device, so that the data stays there";
     case PERF_RULE_FIDELITY:
-        perf_fidelity_verdict(perf, row, &text);
+        perf_fidelity_verdict(&matmul, &text);
         return text ? text : "lower the math fidelity";
     case PERF_RULE_DRAM:
         return "read DRAM faster: a DRAM-sharded program config where there are few rows, else larger blocks "
@@ -143,7 +147,7 @@ static const char *fixed_action(const struct perf *perf, const struct perf_advic
     case PERF_RULE_CORES:
         return "spread the work over more cores: a larger grid, or a shape that divides into more blocks";
     case PERF_RULE_LAYOUT:
-        return layout_action(perf_text(perf, row->op_code));
+        return layout_action(perf_text(perf, perf_work_of(perf, row)->name));
     default:
         return slow_action(perf, row);
     }
@@ -152,11 +156,11 @@ static const char *fixed_action(const struct perf *perf, const struct perf_advic
 void perf_append_action(const struct perf *perf, const struct perf_advice *advice, struct bytes *out)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
+    double links = (double)perf_work_of(perf, row)->link_count;
     if (advice->rule == PERF_RULE_MATMUL)
         append_matmul_action(perf, row, out);
-    else if (advice->rule == PERF_RULE_LINK && !isnan(row->link_count))
-        bytes_append_format(out, "use more links than %.0f, or a ring where the devices form one",
-                            row->link_count);
+    else if (advice->rule == PERF_RULE_LINK && !isnan(links))
+        bytes_append_format(out, "use more links than %.0f, or a ring where the devices form one", links);
     else if (advice->rule == PERF_RULE_LINK)
         bytes_append_text(out, "use more links (num_links) or a ring where the devices form one");
     else
@@ -186,7 +190,7 @@ const char *perf_no_advice_text(const struct perf *perf)
     if (!perf->has_machine)
         return "nothing can be said: what this machine can do is not known (--machine)";
     for (size_t i = 0; i < perf->count; i++) {
-        if (!isnan(perf_at(perf, i)->ideal_us))
+        if (!isnan(perf_figures(perf, perf_at(perf, i)).ideal_us))
             return "nothing: every op whose roofline is known reaches the target";
     }
     return "nothing can be said: no op has a time and a roofline";
@@ -227,7 +231,7 @@ void perf_append_gap_verdict(const struct perf *perf, struct bytes *out)
 void perf_append_window(const struct perf *perf, struct bytes *out)
 {
     struct number_text shown, all;
-    if (perf->window == PERF_NO_TEXT)
+    if (perf->window == OPS_NONE)
         return;
     bytes_append_format(out, "%s of %s: those %s",
                         format_count(&shown, perf->device_op_count + perf->host_op_count),

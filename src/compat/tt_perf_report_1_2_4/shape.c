@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that stand behind an op's name, and what is read out of its attributes for them. Attributes look like
+/* Texts that stand after an op's name, and what is read out of its attributes for them. Attributes look like
  * {'key': 'value'; 'config': 'Name(a=1;b=(2;3))'}: commas were replaced by semicolons. */
-#include "analyze/report/internal.h"
+#include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,12 +11,17 @@ static void append_cell(struct bytes *out, struct slice cell)
     bytes_append(out, cell.data, cell.length);
 }
 
-enum { MADE_TYPES = 1, MADE_MATMUL_TYPES };
-
-static void append_types(struct bytes *text, const struct perf_source *source)
+static uint32_t keep_scratch(struct ttpr *perf)
 {
-    struct slice in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
-                 out = source->tensors[PERF_OUT(0)].type;
+    return perf->scratch.length ? ttpr_intern(perf, perf->scratch.data, perf->scratch.length) : TTPR_NO_TEXT;
+}
+
+uint32_t ttpr_types_text(struct ttpr *perf, const struct ttpr_source *source)
+{
+    struct bytes *text = &perf->scratch;
+    struct slice in0 = source->tensors[TTPR_IN0].type, in1 = source->tensors[TTPR_IN1].type,
+                 out = source->tensors[TTPR_OUT].type;
+    bytes_clear(text);
     if (in0.length)
         append_cell(text, cell_short_type(in0));
     if (in1.length) {
@@ -28,58 +33,25 @@ static void append_types(struct bytes *text, const struct perf_source *source)
         bytes_append_text(text, text->length ? " => " : "=> ");
         append_cell(text, cell_short_type(out));
     }
+    return keep_scratch(perf);
 }
 
-static void append_matmul_types(struct bytes *text, const struct perf_source *source, bool is_compat)
+uint32_t ttpr_matmul_types_text(struct ttpr *perf, const struct ttpr_source *source)
 {
-    const struct slice none = {is_compat ? "nan" : "?", is_compat ? 3 : 1};
-    struct slice in0 = source->tensors[PERF_IN(0)].type, in1 = source->tensors[PERF_IN(1)].type,
-                 out = source->tensors[PERF_OUT(0)].type;
-    if (!is_compat && !source->fidelity.length && !in0.length && !in1.length && !out.length)
-        return; /* nothing is known */
+    static const char *const between[] = {" ", " x ", " => "};
+    const struct slice none = {"nan", 3};
+    struct bytes *text = &perf->scratch;
+    bytes_clear(text);
     append_cell(text, source->fidelity.length ? source->fidelity : none);
-    bytes_append_text(text, " ");
-    append_cell(text, in0.length ? cell_short_type(in0) : none);
-    bytes_append_text(text, " x ");
-    append_cell(text, in1.length ? cell_short_type(in1) : none);
-    bytes_append_text(text, " => ");
-    append_cell(text, out.length ? cell_short_type(out) : none);
+    for (unsigned i = 0; i < TTPR_TENSORS; i++) {
+        struct slice type = source->tensors[i].type;
+        bytes_append_text(text, between[i]);
+        append_cell(text, type.length ? cell_short_type(type) : none);
+    }
+    return keep_scratch(perf);
 }
 
-static uint32_t types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source,
-                           uint64_t kind)
-{
-    /* The types are known by their ids; an unknown fidelity is a text of its own. */
-    const uint64_t key[6] = {
-        kind,          row->types[0], row->types[1],
-        row->types[2], row->fidelity, row->fidelity == PERF_FIDELITY_UNKNOWN ? source->fidelity.length : 0};
-    struct perf_made_text *made = perf_find_made(perf, key);
-    bool is_own = row->fidelity == PERF_FIDELITY_UNKNOWN && source->fidelity.length;
-    if (made->is_used && !is_own)
-        return made->text;
-    bytes_clear(&perf->scratch);
-    if (kind == MADE_TYPES)
-        append_types(&perf->scratch, source);
-    else
-        append_matmul_types(&perf->scratch, source, perf->options.compat);
-    made->text =
-        perf->scratch.length ? perf_intern(perf, perf->scratch.data, perf->scratch.length) : PERF_NO_TEXT;
-    made->is_used = true;
-    return made->text;
-}
-
-uint32_t perf_types_text(struct perf *perf, const struct perf_row *row, const struct perf_source *source)
-{
-    return types_text(perf, row, source, MADE_TYPES);
-}
-
-uint32_t perf_matmul_types_text(struct perf *perf, const struct perf_row *row,
-                                const struct perf_source *source)
-{
-    return types_text(perf, row, source, MADE_MATMUL_TYPES);
-}
-
-void perf_take_program_config(struct perf_row *row, struct slice attributes)
+void ttpr_take_program_config(struct ttpr_row *row, struct slice attributes)
 {
     if (!slice_has(attributes, "program_config"))
         return;
@@ -89,7 +61,7 @@ void perf_take_program_config(struct perf_row *row, struct slice attributes)
 }
 
 /* "window_hw=(3;3); ..." */
-bool perf_conv_window(struct slice attributes, double *height, double *width)
+bool ttpr_conv_window(struct slice attributes, double *height, double *width)
 {
     struct slice text = slice_before(slice_after(attributes, "window_hw"), "; ");
     if (text.length < 4)
@@ -101,7 +73,7 @@ bool perf_conv_window(struct slice attributes, double *height, double *width)
            *height > 0 && *width > 0;
 }
 
-/* The number behind "name=" or "name:", up to the next semicolon; "x" where there is none. */
+/* The number after "name=" or "name:", up to the next semicolon; "x" where there is none. */
 static void append_number_of(struct bytes *out, struct slice attributes, const char *name)
 {
     struct slice text = slice_after(attributes, name);
@@ -124,7 +96,7 @@ static bool is_on(struct slice attributes, const char *name)
     return !value.data || (value.length >= 4 && memcmp(value.data, "true", 4) == 0);
 }
 
-void perf_append_conv_marks(struct perf *perf, struct slice attributes)
+void ttpr_append_conv_marks(struct ttpr *perf, struct slice attributes)
 {
     struct bytes *text = &perf->scratch;
     bytes_append_text(text, " [ABH=");
@@ -138,7 +110,7 @@ void perf_append_conv_marks(struct perf *perf, struct slice attributes)
     bytes_append_text(text, "]");
 }
 
-/* The first `count` pieces between semicolons behind "key=", joined by commas. */
+/* The first `count` pieces between semicolons after "key=", joined by commas. */
 static void append_pieces(struct bytes *out, struct slice attributes, const char *key, unsigned count)
 {
     struct slice rest = slice_after(attributes, key);
@@ -154,7 +126,7 @@ static void append_pieces(struct bytes *out, struct slice attributes, const char
     }
 }
 
-void perf_append_halo(struct perf *perf, struct slice attributes)
+void ttpr_append_halo(struct ttpr *perf, struct slice attributes)
 {
     struct bytes *text = &perf->scratch;
     bytes_append_text(text, " w=");

@@ -2,7 +2,7 @@
 /* Work and figures by the rules of tt-perf-report 1.2.4: matmul and conv alone, constants per architecture, sums
  * from first to last row. The order of the operations on doubles is that of the original, because its CSV shows
  * all digits. */
-#include "analyze/report/internal.h"
+#include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
 #include <math.h>
@@ -73,7 +73,7 @@ static double product(const double *factors, size_t count)
     return is_exact ? (double)exact : rounded;
 }
 
-static double dram_bytes(const struct perf_tensor *tensor)
+static double dram_bytes(const struct ttpr_tensor *tensor)
 {
     if (!slice_has(tensor->memory, "DRAM"))
         return 0;
@@ -81,16 +81,16 @@ static double dram_bytes(const struct perf_tensor *tensor)
            cell_type_bytes(tensor->type);
 }
 
-static void take_matmul(struct perf *perf, struct perf_row *row, const struct perf_source *source)
+static void take_matmul(struct ttpr *perf, struct ttpr_row *row, const struct ttpr_source *source)
 {
-    const struct perf_tensor *in0 = &source->tensors[PERF_IN(0)], *in1 = &source->tensors[PERF_IN(1)],
-                             *out = &source->tensors[PERF_OUT(0)];
+    const struct ttpr_tensor *in0 = &source->tensors[TTPR_IN0], *in1 = &source->tensors[TTPR_IN1],
+                             *out = &source->tensors[TTPR_OUT];
     struct bytes *text = &perf->scratch;
     row->is_matmul = true;
-    perf_take_program_config(row, source->attributes);
+    ttpr_take_program_config(row, source->attributes);
     row->is_dram_sharded =
         slice_has(source->attributes, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
-    row->fidelity_text = perf_matmul_types_text(perf, row, source);
+    row->fidelity_text = ttpr_matmul_types_text(perf, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape && in0->type.length &&
                      in1->type.length && out->type.length && in0->memory.length && in1->memory.length &&
                      out->memory.length;
@@ -105,20 +105,20 @@ static void take_matmul(struct perf *perf, struct perf_row *row, const struct pe
         bytes_append_format(text, " b={%.0f} x %.0f x %.0f x %.0f", w * z, in0->y, in0->x, in1->x);
     else
         bytes_append_format(text, " %.0f x %.0f x %.0f", in0->y, in0->x, in1->x);
-    row->shown = perf_intern(perf, text->data, text->length);
+    row->shown = ttpr_intern(perf, text->data, text->length);
 }
 
-static void take_conv(struct perf *perf, struct perf_row *row, const struct perf_source *source)
+static void take_conv(struct ttpr *perf, struct ttpr_row *row, const struct ttpr_source *source)
 {
-    const struct perf_tensor *in0 = &source->tensors[PERF_IN(0)], *in1 = &source->tensors[PERF_IN(1)],
-                             *out = &source->tensors[PERF_OUT(0)];
+    const struct ttpr_tensor *in0 = &source->tensors[TTPR_IN0], *in1 = &source->tensors[TTPR_IN1],
+                             *out = &source->tensors[TTPR_OUT];
     struct bytes *text = &perf->scratch;
     double height, width;
     row->is_conv = true;
-    perf_take_program_config(row, source->attributes);
-    row->fidelity_text = perf_matmul_types_text(perf, row, source);
+    ttpr_take_program_config(row, source->attributes);
+    row->fidelity_text = ttpr_matmul_types_text(perf, source);
     row->has_shape = in0->has_shape && in1->has_shape && out->has_shape &&
-                     perf_conv_window(source->attributes, &height, &width);
+                     ttpr_conv_window(source->attributes, &height, &width);
     if (!row->has_shape)
         return;
     double m = out->y, k = in0->x * height * width, n = in1->x;
@@ -126,33 +126,33 @@ static void take_conv(struct perf *perf, struct perf_row *row, const struct perf
     bytes_clear(text);
     bytes_append(text, source->op_code.data, source->op_code.length);
     bytes_append_format(text, " %.0f x %.0f x %.0f", m, k, n);
-    perf_append_conv_marks(perf, source->attributes);
-    row->shown = perf_intern(perf, text->data, text->length);
+    ttpr_append_conv_marks(perf, source->attributes);
+    row->shown = ttpr_intern(perf, text->data, text->length);
 }
 
-void perf_compat_take(struct perf *perf, struct perf_row *row, const struct perf_source *source)
+void ttpr_take_work(struct ttpr *perf, struct ttpr_row *row, const struct ttpr_source *source)
 {
-    if (row->kind == PERF_SIGNPOST)
+    if (row->kind == TTPR_SIGNPOST)
         return;
-    row->fidelity_text = perf_types_text(perf, row, source);
+    row->fidelity_text = ttpr_types_text(perf, source);
     if (slice_has(source->op_code, "Matmul")) {
         take_matmul(perf, row, source);
     } else if (slice_has(source->op_code, "OptimizedConvNew") || slice_has(source->op_code, "Conv2d")) {
         take_conv(perf, row, source);
     } else {
-        perf_take_program_config(row, source->attributes);
+        ttpr_take_program_config(row, source->attributes);
         if (slice_has(source->op_code, "HaloDeviceOperation")) {
             bytes_clear(&perf->scratch);
             bytes_append(&perf->scratch, source->op_code.data, source->op_code.length);
-            perf_append_halo(perf, source->attributes);
-            row->shown = perf_intern(perf, perf->scratch.data, perf->scratch.length);
+            ttpr_append_halo(perf, source->attributes);
+            row->shown = ttpr_intern(perf, perf->scratch.data, perf->scratch.length);
         }
     }
 }
 
 /* --- figures --- */
 
-static void fill_matmul(struct perf_row *row, const struct architecture *architecture)
+static void fill_matmul(struct ttpr_row *row, const struct architecture *architecture)
 {
     double seconds = row->duration_ns * 1e-9;
     double cores = row->is_dram_sharded ? 12 : row->cores;
@@ -171,7 +171,7 @@ static void fill_matmul(struct perf_row *row, const struct architecture *archite
     row->tflops = flops / 1e12;
 }
 
-static void fill_conv(struct perf_row *row, const struct architecture *architecture, double workers)
+static void fill_conv(struct ttpr_row *row, const struct architecture *architecture, double workers)
 {
     double seconds = row->duration_ns * 1e-9;
     if (!row->has_shape || row->duration_ns == 0 || row->fidelity == PERF_FIDELITY_UNKNOWN ||
@@ -182,10 +182,10 @@ static void fill_conv(struct perf_row *row, const struct architecture *architect
     row->tflops = flops / 1e12;
 }
 
-static void fill_bound(struct perf_row *row, double target)
+static void fill_bound(struct ttpr_row *row, double target)
 {
     row->bound = PERF_BOUND_NONE;
-    if (row->kind == PERF_HOST_OP) {
+    if (row->kind == TTPR_HOST_OP) {
         row->bound = PERF_BOUND_HOST;
         row->time_us = NAN;
         return;
@@ -203,14 +203,14 @@ static void fill_bound(struct perf_row *row, double target)
                                     : PERF_BOUND_SLOW;
 }
 
-static const struct architecture *choose_architecture(struct perf *perf, struct error *err)
+static const struct architecture *choose_architecture(struct ttpr *perf, struct error *err)
 {
-    const char *asked = perf->options.arch;
-    const char *recorded = perf->arch_text == PERF_NO_TEXT ? NULL : perf_text(perf, perf->arch_text);
+    const char *asked = perf->request->arch;
+    const char *recorded = perf->arch_text == TTPR_NO_TEXT ? NULL : ttpr_text(perf, perf->arch_text);
     const char *name = asked ? asked : "wormhole";
     if (perf->has_arch_columns) {
         if (asked)
-            perf_note(perf, PERF_NOTE_WARN, NULL,
+            ttpr_note(perf, PERF_NOTE_WARN, NULL,
                       "--arch %s is not used: the rows name their own architecture", asked);
         name = recorded ? recorded : "wormhole";
     }
@@ -220,13 +220,13 @@ static const struct architecture *choose_architecture(struct perf *perf, struct 
             err, EINVAL,
             "%s:%llu: column 'DEVICE ARCH': unknown architecture '%s': wormhole, blackhole, bh20 and n1 are "
             "known",
-            perf_text(perf, perf->paths[perf->arch_file]), (unsigned long long)perf->arch_line, name);
+            ttpr_text(perf, perf->paths[perf->arch_file]), (unsigned long long)perf->arch_line, name);
     else if (!found)
         error_set(err, EINVAL, "unknown architecture '%s': wormhole, blackhole, bh20 and n1 are known", name);
     return found;
 }
 
-static double choose_workers(struct perf *perf, const struct architecture *architecture)
+static double choose_workers(struct ttpr *perf, const struct architecture *architecture)
 {
     if (!perf->has_arch_columns)
         return architecture->worker_cores;
@@ -234,36 +234,34 @@ static double choose_workers(struct perf *perf, const struct architecture *archi
         if (perf->rows[i].available_cores > 0)
             return perf->rows[i].available_cores;
     }
-    perf_note(perf, PERF_NOTE_WARN, NULL, "no usable AVAILABLE WORKER CORE COUNT: 64 is taken");
+    ttpr_note(perf, PERF_NOTE_WARN, NULL, "no usable AVAILABLE WORKER CORE COUNT: 64 is taken");
     return 64;
 }
 
-static void fill_rows(struct perf *perf, const struct architecture *architecture)
+static void fill_rows(struct ttpr *perf, const struct architecture *architecture)
 {
     bool had_op = false;
     perf->worker_cores = choose_workers(perf, architecture);
     for (size_t i = 0; i < perf->count; i++) {
-        struct perf_row *row = perf_at(perf, i);
+        struct ttpr_row *row = ttpr_at(perf, i);
         row->dram_gb_s = row->dram_percent = row->tflops = row->flops_percent = NAN;
-        row->link_gb_s = row->link_percent = row->ideal_us = row->overlap_us = NAN;
         row->id = row->source_index + 2;
-        row->time_us = row->kind == PERF_SIGNPOST ? NAN
+        row->time_us = row->kind == TTPR_SIGNPOST ? NAN
                        : row->is_duration_missing ? 0
                                                   : row->duration_ns / 1000;
         row->shown_gap_us = had_op ? row->gap_ns / 1000 : NAN;
-        if (perf_is_stale(row))
-            perf_note_stale(perf, row);
-        had_op |= row->kind != PERF_SIGNPOST;
+        ttpr_note_if_stale(perf, row);
+        had_op |= row->kind != TTPR_SIGNPOST;
         if (row->is_matmul)
             fill_matmul(row, architecture);
         else if (row->is_conv)
             fill_conv(row, architecture, perf->worker_cores);
         fill_bound(row, 65);
-        row->category = perf_name_of(perf, row->op_code).category;
-        const char *name = perf_text(perf, row->op_code);
+        const char *name = ttpr_text(perf, row->op_code);
+        row->category = (uint8_t)ttpr_category_of(name);
         if (strstr(name, "(torch)"))
             perf->host_op_count++;
-        else if (row->kind == PERF_SIGNPOST || strstr(perf_text(perf, row->shown), "signpost"))
+        else if (row->kind == TTPR_SIGNPOST || strstr(ttpr_text(perf, row->shown), "signpost"))
             perf->signpost_count++;
         else
             perf->device_op_count++;
@@ -288,11 +286,11 @@ static double sum_result(const struct sum *sum)
 }
 
 /* Sums in table order; shares of the whole. */
-static void fill_shares(struct perf *perf)
+static void fill_shares(struct ttpr *perf)
 {
     struct sum time_sum = {0}, gap_sum = {0};
     for (size_t i = 0; i < perf->count; i++) {
-        const struct perf_row *row = perf_at(perf, i);
+        const struct ttpr_row *row = ttpr_at(perf, i);
         if (!isnan(row->time_us))
             sum_add(&time_sum, row->time_us);
         if (!isnan(row->shown_gap_us))
@@ -302,7 +300,7 @@ static void fill_shares(struct perf *perf)
     perf->total_gap_us = sum_result(&gap_sum);
     perf->total_us = perf->total_time_us + perf->total_gap_us;
     for (size_t i = 0; i < perf->count; i++) {
-        struct perf_row *row = perf_at(perf, i);
+        struct ttpr_row *row = ttpr_at(perf, i);
         bool is_blank = (isnan(row->time_us) && isnan(row->shown_gap_us)) || perf->total_us == 0;
         double time = isnan(row->time_us) ? 0 : row->time_us,
                gap = isnan(row->shown_gap_us) ? 0 : row->shown_gap_us;
@@ -310,18 +308,35 @@ static void fill_shares(struct perf *perf)
     }
 }
 
-int perf_compat_figures(struct perf *perf, struct error *err)
+int ttpr_fill_figures(struct ttpr *perf, struct error *err)
 {
     const struct architecture *architecture = choose_architecture(perf, err);
     if (!architecture)
         return -EINVAL;
     fill_rows(perf, architecture);
-    perf_note(perf, PERF_NOTE_INFO, NULL, "architecture %s, %.0f worker cores", architecture->name,
+    ttpr_note(perf, PERF_NOTE_INFO, NULL, "architecture %s, %.0f worker cores", architecture->name,
               perf->worker_cores);
-    int status = perf_apply_id_range(perf, err);
+    int status = ttpr_apply_id_range(perf, err);
     if (status)
         return status;
-    perf_drop_host_ops(perf);
+    ttpr_drop_host_ops(perf);
     fill_shares(perf);
     return 0;
+}
+
+struct perf_matmul ttpr_matmul_of(const struct ttpr *perf, const struct ttpr_row *row)
+{
+    return (struct perf_matmul){
+        .types = {ttpr_text(perf, row->types[0]), ttpr_text(perf, row->types[1]),
+                  ttpr_text(perf, row->types[2])},
+        .in0_memory = ttpr_text(perf, row->in0_memory),
+        .fidelity = row->fidelity,
+        .bound = row->bound,
+        .block_w = row->block_w,
+        .subblock_h = row->subblock_h,
+        .subblock_w = row->subblock_w,
+        .cores = row->cores,
+        .flops_percent = row->flops_percent,
+        .is_dram_sharded = row->is_dram_sharded,
+    };
 }

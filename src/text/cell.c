@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/report/cell.h"
+#include "text/cell.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ int32_t cell_find_number(struct slice cell, const char *key)
     for (;;) {
         cell = slice_after(cell, key);
         if (!cell.data)
-            return PERF_NO_NUMBER;
+            return CELL_NO_NUMBER;
         int64_t number = 0;
         size_t i = 0;
         while (i < cell.length && is_digit(cell.data[i]) && number < INT32_MAX / 10)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/report/order.h"
+#include "compat/tt_perf_report_1_2_4/order.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -183,7 +183,7 @@ static void sort_part(const int64_t *keys, uint32_t *order, size_t count, unsign
         sort_part(keys, order + below, count - below, rounds_left - 1);
 }
 
-void perf_order_sort(const int64_t *keys, uint32_t *order, size_t count)
+void ttpr_order_sort(const int64_t *keys, uint32_t *order, size_t count)
 {
     unsigned rounds = 0;
     for (size_t size = count; size > 1; size /= 2)
@@ -191,7 +191,7 @@ void perf_order_sort(const int64_t *keys, uint32_t *order, size_t count)
     sort_part(keys, order, count, rounds);
 }
 
-int64_t perf_order_key(double value)
+int64_t ttpr_order_key(double value)
 {
     int64_t bits;
     value = value == 0 ? 0 : value; /* -0 is 0 */

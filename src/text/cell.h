@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cells as text and as numbers: what others wrote, so anything may stand in them. */
-#ifndef OPSCOPE_ANALYZE_REPORT_CELL_H
-#define OPSCOPE_ANALYZE_REPORT_CELL_H
+#ifndef OPSCOPE_TEXT_CELL_H
+#define OPSCOPE_TEXT_CELL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "analyze/report/report.h"
+#include "base/slice.h"
 
 /* Empty, absent, or one of the words that tables use for "nothing" (nan, None, N/A ...). */
 bool cell_is_missing(struct slice cell);
@@ -21,7 +21,8 @@ enum number_kind cell_dimension(struct slice cell, double *value);
 /* A whole number of up to 19 digits; false otherwise. */
 bool cell_int64(struct slice cell, int64_t *value);
 
-/* The digits behind the first `key` that has any behind it; PERF_NO_NUMBER where there is none. */
+#define CELL_NO_NUMBER INT32_MIN
+/* The digits after the first `key` that is followed by any; CELL_NO_NUMBER where there is none. */
 int32_t cell_find_number(struct slice cell, const char *key);
 
 /* Bytes of one element by the name of its type: the first digits are bits; 4 where there are none. */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/report/merge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond this many, device numbers are nonsense, and walking them side by side would take for ever. */
+#define DEVICES_MAX 4096u
+
+struct queue {
+    int32_t device;
+    size_t next, end; /* in the shared array of row indices */
+};
+
+struct walk {
+    const struct perf_merge *merge;
+    uint32_t *rows; /* device rows, by device, in table order */
+    struct queue *queues;
+    size_t queue_count;
+    uint32_t *kept;
+    size_t kept_count;
+    uint64_t block_count;
+};
+
+static int compare_device(const void *a, const void *b)
+{
+    int32_t left = ((const struct queue *)a)->device, right = ((const struct queue *)b)->device;
+    return left < right ? -1 : left > right;
+}
+
+static int compare_source(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static struct perf_merge_row row_at(const struct perf_merge *merge, uint32_t row)
+{
+    return merge->row(merge->context, row);
+}
+
+/* The distinct devices of the table, ascending, with how many device ops each has in `end`. */
+static bool count_devices(const struct perf_merge *merge, const uint32_t *order, size_t row_count,
+                          struct queue **queues, size_t *count)
+{
+    size_t capacity = 0, recent = 0;
+    *queues = NULL;
+    *count = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        struct perf_merge_row row = row_at(merge, order[i]);
+        if (row.device == PERF_NO_NUMBER)
+            continue;
+        size_t q = recent;
+        if (q >= *count || (*queues)[q].device != row.device)
+            for (q = 0; q < *count && (*queues)[q].device != row.device; q++)
+                continue;
+        if (q == *count) {
+            if (*count > DEVICES_MAX)
+                return true;
+            if (!array_reserve(queues, &capacity, *count + 1, sizeof **queues))
+                return false;
+            (*queues)[(*count)++] = (struct queue){.device = row.device};
+        }
+        (*queues)[q].end += row.takes_part;
+        recent = q;
+    }
+    if (*count)
+        qsort(*queues, *count, sizeof **queues, compare_device);
+    return true;
+}
+
+static const char kind_absent[] = "device lacks op", kind_different[] = "device has another op";
+
+static bool is_averaged_name(const char *name)
+{
+    return strstr(name, "AllGather") || strstr(name, "ReduceScatter") || strstr(name, "AllReduce");
+}
+
+static void take_mean(const struct perf_merge *merge, const uint32_t *block, size_t count)
+{
+    double sum = 0;
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        double duration = row_at(merge, block[i]).duration_ns;
+        if (!isnan(duration)) {
+            sum += duration;
+            known++;
+        }
+    }
+    merge->set_mean(merge->context, block[0], known ? sum / (double)known : NAN, count);
+}
+
+/* Chooses the row that stands for a block of equal ops. */
+static void close_block(struct walk *walk, const uint32_t *block, size_t count)
+{
+    const struct perf_merge *merge = walk->merge;
+    struct perf_merge_row chosen = row_at(merge, block[0]);
+    uint32_t chosen_index = block[0];
+    if (is_averaged_name(merge->name(merge->context, chosen.name))) {
+        take_mean(merge, block, count);
+    } else {
+        for (size_t i = 1; i < count; i++) {
+            struct perf_merge_row row = row_at(merge, block[i]);
+            bool is_longer =
+                row.duration_ns > chosen.duration_ns ||
+                (merge->prefers_known_times && isnan(chosen.duration_ns) && !isnan(row.duration_ns));
+            if (is_longer) {
+                chosen = row;
+                chosen_index = block[i];
+            }
+        }
+    }
+    walk->kept[walk->kept_count++] = chosen_index;
+}
+
+/* Takes the next block off the queues; false when they are empty. */
+static bool next_block(struct walk *walk, uint32_t *block)
+{
+    const struct perf_merge *merge = walk->merge;
+    size_t count = 0;
+    uint32_t name = UINT32_MAX;
+    for (size_t q = 0; q < walk->queue_count; q++) {
+        struct queue *queue = &walk->queues[q];
+        if (queue->next == queue->end) {
+            if (count > 0)
+                perf_notes_add(merge->notes, PERF_NOTE_WARN, kind_absent,
+                               "device %d has no op left to go with %s (block %llu)", queue->device,
+                               merge->name(merge->context, name), (unsigned long long)walk->block_count);
+            continue;
+        }
+        uint32_t head = walk->rows[queue->next], head_name = row_at(merge, head).name;
+        if (count == 0)
+            name = head_name;
+        if (head_name == name) {
+            block[count++] = head;
+            queue->next++;
+        } else {
+            perf_notes_add(
+                merge->notes, PERF_NOTE_WARN, kind_different,
+                "device %d has %s where others have %s (block %llu): do not trust these two ops' times",
+                queue->device, merge->name(merge->context, head_name), merge->name(merge->context, name),
+                (unsigned long long)walk->block_count);
+        }
+    }
+    if (count == 0)
+        return false;
+    close_block(walk, block, count);
+    walk->block_count++;
+    return true;
+}
+
+/* Deals the device rows into one array, queue after queue; the others are kept as they are. */
+static void deal_rows(struct walk *walk, const uint32_t *order, size_t count)
+{
+    const struct perf_merge *merge = walk->merge;
+    size_t at = 0, recent = 0;
+    for (size_t q = 0; q < walk->queue_count; q++) {
+        size_t rows = walk->queues[q].end;
+        walk->queues[q].next = walk->queues[q].end = at;
+        at += rows;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct perf_merge_row row = row_at(merge, order[i]);
+        if (!row.takes_part || row.device == PERF_NO_NUMBER) {
+            if (row.takes_part)
+                merge->no_device(merge->context, order[i]);
+            walk->kept[walk->kept_count++] = order[i];
+            continue;
+        }
+        size_t q = recent;
+        if (walk->queues[q].device != row.device)
+            for (q = 0; walk->queues[q].device != row.device; q++)
+                continue;
+        walk->rows[walk->queues[q].end++] = order[i];
+        recent = q;
+    }
+}
+
+static void back_to_source_order(uint32_t *order, size_t count)
+{
+    bool is_sorted = true;
+    for (size_t i = 1; i < count && is_sorted; i++)
+        is_sorted = order[i - 1] < order[i];
+    if (!is_sorted)
+        qsort(order, count, sizeof *order, compare_source);
+}
+
+static int walk_devices(struct walk *walk, uint32_t *order, size_t *count, struct error *err)
+{
+    uint32_t *block = malloc(walk->queue_count * sizeof *block);
+    walk->rows = malloc(*count * sizeof *walk->rows);
+    walk->kept = malloc(*count * sizeof *walk->kept);
+    if (!walk->rows || !walk->kept || !block) {
+        free(block);
+        return error_set(err, ENOMEM, "no memory to merge devices");
+    }
+    deal_rows(walk, order, *count);
+    while (next_block(walk, block))
+        continue;
+    memcpy(order, walk->kept, walk->kept_count * sizeof *order);
+    *count = walk->kept_count;
+    back_to_source_order(order, *count);
+    perf_notes_add(walk->merge->notes, PERF_NOTE_INFO, NULL,
+                   "ops of %zu devices merged: the slowest device's time, the mean for "
+                   "collectives",
+                   walk->queue_count);
+    free(block);
+    return 0;
+}
+
+int perf_merge_devices(const struct perf_merge *merge, uint32_t *order, size_t *count, struct error *err)
+{
+    struct walk walk = {.merge = merge};
+    int status = 0;
+    if (!count_devices(merge, order, *count, &walk.queues, &walk.queue_count))
+        status = error_set(err, ENOMEM, "no memory to merge devices");
+    else if (walk.queue_count > DEVICES_MAX)
+        perf_notes_add(merge->notes, PERF_NOTE_WARN, NULL,
+                       "%s: column 'DEVICE ID': more than %u different DEVICE IDs; devices are not merged",
+                       merge->path, DEVICES_MAX);
+    else if (merge->is_off && walk.queue_count > 1)
+        perf_notes_add(merge->notes, PERF_NOTE_INFO, NULL, "ops of %zu devices, each by itself",
+                       walk.queue_count);
+    else if (walk.queue_count == 1)
+        back_to_source_order(order, *count);
+    else if (walk.queue_count > 1)
+        status = walk_devices(&walk, order, count, err);
+    free(walk.rows);
+    free(walk.kept);
+    free(walk.queues);
+    return status;
+}

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an op does and how much of it: FLOPs, bytes of DRAM, bytes over links. docs/roofline.md has the same formulas in
+ * words; tests/unit/test_perf_model.c checks cases that were computed by hand.
+ *
+ * Sizes are the padded ones, where these are known: that is what the hardware works on. Only tensors that lie in DRAM
+ * count as DRAM traffic; each is read or written once. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/report/internal.h"
+#include "ops/description.h"
+#include "text/cell.h"
+
+#define INPUTS 8u
+#define OUTPUTS 4u
+#define TENSORS (INPUTS + OUTPUTS)
+#define IN(i) (i)
+#define OUT(i) (INPUTS + (i))
+#define LARGEST_SIZE UINT64_C(4294967296)
+
+struct tensor {
+    bool is_present, has_shape;
+    double w, z, y, x;
+    struct slice type, memory; /* length 0: not known */
+};
+
+/* An op, as far as the models look at it. */
+struct source {
+    struct perf *perf;
+    struct slice name, fidelity;
+    uint32_t description;
+    struct tensor tensors[TENSORS]; /* inputs, then outputs */
+};
+
+/* --- tensors --- */
+
+static struct tensor tensor_of(const struct ops *ops, const struct op_tensor *from)
+{
+    struct tensor tensor = {.is_present = true,
+                            .type = ops_get_slice(ops, from->dtype),
+                            .memory = ops_get_slice(ops, from->memory)};
+    uint64_t sizes[4];
+    tensor.has_shape =
+        ops_four_sizes(ops, from->padded != OPS_NONE ? from->padded : from->shape, from->rank, sizes);
+    for (unsigned i = 0; i < 4 && tensor.has_shape; i++)
+        tensor.has_shape = sizes[i] <= LARGEST_SIZE;
+    if (!tensor.has_shape)
+        return tensor;
+    tensor.w = (double)sizes[0];
+    tensor.z = (double)sizes[1];
+    tensor.y = (double)sizes[2];
+    tensor.x = (double)sizes[3];
+    if (tensor.w * tensor.z * tensor.y * tensor.x == 0)
+        return (struct tensor){0}; /* an empty tensor: optional inputs are recorded so */
+    return tensor;
+}
+
+static void take_tensors(struct source *source)
+{
+    const struct ops *ops = source->perf->ops;
+    const struct op_description *d = ops_get_description(ops, source->description);
+    for (unsigned i = 0; i < d->inputs && i < INPUTS; i++)
+        source->tensors[IN(i)] = tensor_of(ops, &ops->tensors[ops_inputs(ops, d)[i]]);
+    for (unsigned i = 0; i < d->outputs && i < OUTPUTS; i++)
+        source->tensors[OUT(i)] = tensor_of(ops, &ops->tensors[ops_outputs(ops, d)[i]]);
+}
+
+/* --- attributes --- */
+
+/* Which value, in which attribute, is looked at: configurations nest further "name=value" in theirs. */
+struct search {
+    size_t next;
+    struct slice rest;
+};
+
+/* The next text that follows the name of an attribute, or that name inside a value; without data after the last. */
+static struct slice next_value(const struct source *source, const char *name, struct search *search)
+{
+    const struct ops *ops = source->perf->ops;
+    const struct op_description *d = ops_get_description(ops, source->description);
+    for (;;) {
+        struct slice found = slice_after(search->rest, name);
+        if (found.data) {
+            search->rest = found;
+            size_t skip = 0;
+            while (skip < found.length && strchr("'\":= ", found.data[skip]))
+                skip++;
+            if (skip)
+                return slice_from(found.data + skip, found.length - skip);
+            continue;
+        }
+        if (search->next >= d->attributes)
+            return slice_from(NULL, 0);
+        const struct op_attribute *attribute = &ops->attributes[ops_attributes(ops, d)[search->next++]];
+        search->rest = ops_get_slice(ops, attribute->value);
+        if (slice_is(ops_get_slice(ops, attribute->key), name))
+            return search->rest;
+    }
+}
+
+static bool has_text(const struct source *source, const char *text)
+{
+    const struct ops *ops = source->perf->ops;
+    const struct op_description *d = ops_get_description(ops, source->description);
+    for (size_t i = 0; i < d->attributes; i++) {
+        if (slice_has(ops_get_slice(ops, ops->attributes[ops_attributes(ops, d)[i]].value), text))
+            return true;
+    }
+    return false;
+}
+
+static size_t digits_of(struct slice text)
+{
+    size_t i = 0;
+    while (i < text.length && text.data[i] >= '0' && text.data[i] <= '9')
+        i++;
+    return i;
+}
+
+/* A numeric attribute; NaN when there is none. */
+static double attribute_number(const struct source *source, const char *name)
+{
+    struct search search = {0};
+    struct slice value;
+    double number;
+    while ((value = next_value(source, name, &search)).data) {
+        size_t digits = digits_of(value);
+        if (digits && cell_number(slice_from(value.data, digits), &number) == NUMBER_WHOLE)
+            return number;
+    }
+    return NAN;
+}
+
+static int32_t attribute_int(const struct source *source, const char *name)
+{
+    double number = attribute_number(source, name);
+    return number < INT32_MAX ? (int32_t)number : PERF_NO_NUMBER;
+}
+
+static bool attribute_is_true(const struct source *source, const char *name)
+{
+    struct search search = {0};
+    struct slice value = next_value(source, name, &search);
+    return value.length >= 4 && strncasecmp(value.data, "true", 4) == 0;
+}
+
+static struct slice attribute_text(const struct source *source, const char *name)
+{
+    struct search search = {0};
+    return next_value(source, name, &search);
+}
+
+/* "(3;3)" or "(3, 3)", from the front of a text. */
+static bool take_pair(struct slice text, double *first, double *second)
+{
+    double *numbers[] = {first, second};
+    for (unsigned i = 0; i < 2; i++) {
+        while (text.length && strchr("(;, ", text.data[0]))
+            text = slice_from(text.data + 1, text.length - 1);
+        size_t digits = digits_of(text);
+        if (!digits || cell_number(slice_from(text.data, digits), numbers[i]) != NUMBER_WHOLE ||
+            !(*numbers[i] > 0))
+            return false;
+        text = slice_from(text.data + digits, text.length - digits);
+    }
+    return true;
+}
+
+static bool take_window(const struct source *source, double *height, double *width)
+{
+    return take_pair(attribute_text(source, "window_hw"), height, width);
+}
+
+static void take_program_config(struct perf_work *work, const struct source *source)
+{
+    if (!has_text(source, "program_config") && !attribute_text(source, "program_config").data)
+        return;
+    work->block_w = attribute_int(source, "in0_block_w");
+    work->subblock_h = attribute_int(source, "out_subblock_h");
+    work->subblock_w = attribute_int(source, "out_subblock_w");
+}
+
+/* --- texts --- */
+
+static void append_slice(struct bytes *out, struct slice text)
+{
+    bytes_append(out, text.data, text.length);
+}
+
+static struct bytes *begin_text(struct perf *perf)
+{
+    bytes_clear(&perf->scratch);
+    return &perf->scratch;
+}
+
+static uint32_t keep_text(struct perf *perf)
+{
+    return perf->scratch.length ? perf_intern(perf, perf->scratch.data, perf->scratch.length) : OPS_NONE;
+}
+
+/* "BF16, BFP8 => BF16" */
+static uint32_t types_text(const struct source *source)
+{
+    struct bytes *text = begin_text(source->perf);
+    struct slice in0 = source->tensors[IN(0)].type, in1 = source->tensors[IN(1)].type,
+                 out = source->tensors[OUT(0)].type;
+    append_slice(text, cell_short_type(in0));
+    if (in1.length) {
+        bytes_append_text(text, in0.length ? ", " : "");
+        append_slice(text, cell_short_type(in1));
+    }
+    if (out.length) {
+        bytes_append_text(text, text->length ? " => " : "=> ");
+        append_slice(text, cell_short_type(out));
+    }
+    return keep_text(source->perf);
+}
+
+/* "HiFi2 BF16 x BFP8 => BF16", with ? for what is not known; nothing where nothing is. */
+static uint32_t matmul_types_text(const struct source *source)
+{
+    static const char *const before[] = {" ", " x ", " => "};
+    const struct slice types[] = {source->tensors[IN(0)].type, source->tensors[IN(1)].type,
+                                  source->tensors[OUT(0)].type};
+    const struct slice none = slice_of("?");
+    struct bytes *text = begin_text(source->perf);
+    if (!source->fidelity.length && !types[0].length && !types[1].length && !types[2].length)
+        return OPS_NONE;
+    append_slice(text, source->fidelity.length ? source->fidelity : none);
+    for (unsigned i = 0; i < 3; i++) {
+        bytes_append_text(text, before[i]);
+        append_slice(text, types[i].length ? cell_short_type(types[i]) : none);
+    }
+    return keep_text(source->perf);
+}
+
+static void append_number_of(struct bytes *out, const struct source *source, const char *name)
+{
+    double value = attribute_number(source, name);
+    if (isnan(value))
+        bytes_append_text(out, "x");
+    else
+        bytes_append_format(out, "%.0f", value);
+}
+
+/* Absent counts as on. */
+static bool is_on(const struct source *source, const char *name)
+{
+    struct slice value = ops_find_attribute(source->perf->ops, source->description, name);
+    return !value.data || slice_begins(value, "true");
+}
+
+static void append_conv_marks(struct bytes *text, const struct source *source)
+{
+    bytes_append_text(text, " [ABH=");
+    append_number_of(text, source, "per_core_out_matrix_height_ntile");
+    bytes_append_text(text, "|");
+    append_number_of(text, source, "act_block_h_ntiles");
+    bytes_append_text(text, is_on(source, "enable_act_double_buffer") ? " ADB" : "");
+    bytes_append_text(text, is_on(source, "enable_split_reader") ? " SR" : "");
+    bytes_append_text(text, "]");
+}
+
+/* The first `count` pieces between semicolons or commas of a value, joined by commas. */
+static void append_pieces(struct bytes *out, const struct source *source, const char *name, unsigned count)
+{
+    struct slice rest = attribute_text(source, name);
+    if (!rest.data) {
+        bytes_append_text(out, "x");
+        return;
+    }
+    for (unsigned i = 0; i < count && rest.length; i++) {
+        size_t length = 0;
+        while (length < rest.length && rest.data[length] != ';' && rest.data[length] != ',')
+            length++;
+        bytes_append_text(out, i ? "," : "");
+        append_slice(out, slice_from(rest.data, length));
+        rest = length < rest.length ? slice_from(rest.data + length + 1, rest.length - length - 1)
+                                    : slice_from(NULL, 0);
+    }
+}
+
+static uint32_t halo_text(const struct source *source)
+{
+    struct bytes *text = begin_text(source->perf);
+    append_slice(text, source->name);
+    bytes_append_text(text, " w=");
+    append_pieces(text, source, "window_hw", 2);
+    bytes_append_text(text, " s=");
+    append_pieces(text, source, "stride_hw", 2);
+    bytes_append_text(text, " p=");
+    append_pieces(text, source, "padding", 4);
+    bytes_append_text(text, " d=");
+    append_pieces(text, source, "dilation_hw", 2);
+    bytes_append_text(text, " | ");
+    struct slice layout = slice_before(slice_before(attribute_text(source, "memory_layout"), ";"), ",");
+    struct slice inner = slice_after(layout, "::");
+    append_slice(text, !layout.data ? slice_of("x") : inner.data ? inner : layout);
+    return keep_text(source->perf);
+}
+
+/* --- amounts --- */
+
+static double elements(const struct tensor *tensor)
+{
+    return tensor->is_present && tensor->has_shape ? tensor->w * tensor->z * tensor->y * tensor->x : NAN;
+}
+
+static double tensor_bytes(const struct tensor *tensor)
+{
+    return elements(tensor) * (tensor->type.length ? cell_type_bytes(tensor->type) : NAN);
+}
+
+/* Bytes of a tensor that lies in DRAM; 0 elsewhere. What is not known is left out and marked. */
+static double dram_part(struct perf_work *work, const struct tensor *tensor)
+{
+    if (!tensor->is_present)
+        return 0;
+    double bytes = tensor_bytes(tensor);
+    if (tensor->memory.length && !slice_has(tensor->memory, "DRAM"))
+        return 0;
+    if (!tensor->memory.length || isnan(bytes)) {
+        work->model_flags |= PERF_BYTES_AT_LEAST;
+        return 0;
+    }
+    return bytes;
+}
+
+static void take_all_bytes(struct perf_work *work, const struct source *source)
+{
+    bool is_any = false;
+    work->dram_bytes = 0;
+    for (size_t t = 0; t < TENSORS; t++) {
+        is_any |= source->tensors[t].is_present;
+        work->dram_bytes += dram_part(work, &source->tensors[t]);
+    }
+    if (!is_any)
+        work->dram_bytes = NAN;
+}
+
+/* Ops that touch only as much of their inputs as they write: slices, gathers, caches. */
+static void take_written_bytes(struct perf_work *work, const struct source *source, size_t written)
+{
+    const struct tensor *in = &source->tensors[IN(0)], *out = &source->tensors[written];
+    double amount = elements(out);
+    work->dram_bytes = dram_part(work, out);
+    if (in->is_present && slice_has(in->memory, "DRAM") && in->type.length && !isnan(amount))
+        work->dram_bytes += amount * cell_type_bytes(in->type);
+}
+
+/* --- classes --- */
+
+/* "NAME b={4} x 32 x 64 x 128", without the batch where it is 1. */
+static struct bytes *begin_shape(const struct source *source, double batch, double m, double k, double n)
+{
+    struct bytes *text = begin_text(source->perf);
+    append_slice(text, source->name);
+    if (batch > 1)
+        bytes_append_format(text, " b={%.0f} x", batch);
+    bytes_append_format(text, " %.0f x %.0f x %.0f", m, k, n);
+    return text;
+}
+
+static void show_unknown_shape(struct perf_work *work, const struct source *source)
+{
+    struct bytes *text = begin_text(source->perf);
+    append_slice(text, source->name);
+    bytes_append_text(text, " unknown shape");
+    work->shown = keep_text(source->perf);
+}
+
+static void take_matmul(struct perf_work *work, const struct source *source)
+{
+    const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
+                        *out = &source->tensors[OUT(0)];
+    work->is_matmul = true;
+    work->is_dram_sharded = has_text(source, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
+    work->math = matmul_types_text(source);
+    work->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
+    if (!work->has_shape) {
+        show_unknown_shape(work, source);
+        return;
+    }
+    double w = fmax(in0->w, in1->w), z = fmax(in0->z, in1->z);
+    work->dram_bytes = dram_part(work, in0) + dram_part(work, in1) + dram_part(work, out);
+    work->flops = 2 * in0->y * in0->x * in1->x * w * z;
+    begin_shape(source, w * z, in0->y, in0->x, in1->x);
+    work->shown = keep_text(source->perf);
+}
+
+static const char kind_sparse[] = "sparse matmul";
+
+static void take_sparse_matmul(struct perf_work *work, const struct source *source)
+{
+    const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
+                        *out = &source->tensors[OUT(0)];
+    struct perf *perf = source->perf;
+    work->is_matmul = true;
+    work->math = matmul_types_text(source);
+    work->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
+    if (!work->has_shape) {
+        show_unknown_shape(work, source);
+        return;
+    }
+    double batch0 = in0->w * in0->z, batch1 = in1->w * in1->z;
+    bool is_a_sparse = attribute_is_true(source, "is_input_a_sparse");
+    bool is_b_sparse = attribute_is_true(source, "is_input_b_sparse");
+    double groups = is_a_sparse && is_b_sparse ? 1 : is_a_sparse ? fmax(1, floor(batch0 / batch1)) : batch0;
+    double dense = is_a_sparse && is_b_sparse ? batch0 : is_a_sparse ? groups * batch1 : batch0 * batch1;
+    double active = attribute_number(source, "nnz");
+    if (isnan(active) && perf->options.active_experts)
+        active = (double)perf->options.active_experts * groups;
+    struct bytes *text = begin_text(perf);
+    append_slice(text, source->name);
+    if (isnan(active)) {
+        bytes_append_format(text, " active=?/%.0f", dense);
+        perf_note(perf, PERF_NOTE_WARN, kind_sparse,
+                  "a sparse matmul (%.*s) does not record how many blocks are active: no figures "
+                  "(--active-experts K)",
+                  (int)source->name.length, source->name.data);
+    } else {
+        double a = in0->y * in0->x, b = in1->y * in1->x, c = in0->y * in1->x;
+        work->flops = 2 * in0->y * in0->x * in1->x * active;
+        work->dram_bytes = active * ((dram_part(work, in0) > 0 ? a * cell_type_bytes(in0->type) : 0) +
+                                     (dram_part(work, in1) > 0 ? b * cell_type_bytes(in1->type) : 0) +
+                                     (dram_part(work, out) > 0 ? c * cell_type_bytes(out->type) : 0));
+        bytes_append_format(text, " active=%.0f/%.0f", active, dense);
+    }
+    bytes_append_format(text, " x %.0f x %.0f x %.0f", in0->y, in0->x, in1->x);
+    work->shown = keep_text(perf);
+}
+
+static void take_conv(struct perf_work *work, const struct source *source)
+{
+    const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
+                        *out = &source->tensors[OUT(0)];
+    double height, width;
+    work->is_conv = true;
+    work->math = matmul_types_text(source);
+    work->has_shape =
+        in0->has_shape && in1->has_shape && out->has_shape && take_window(source, &height, &width);
+    take_all_bytes(work, source);
+    if (!work->has_shape) {
+        show_unknown_shape(work, source);
+        return;
+    }
+    double m = out->y, k = in0->x * height * width, n = in1->x;
+    double groups = attribute_number(source, "groups");
+    work->flops = 2 * m * k * n;
+    if (groups > 1) { /* each output channel sees one group of the inputs */
+        work->flops /= groups;
+        work->model_flags |= PERF_FLOPS_AT_LEAST;
+    }
+    append_conv_marks(begin_shape(source, 1, m, k, n), source);
+    work->shown = keep_text(source->perf);
+}
+
+/* Scores and their product with the values: 4 FLOPs for each element of Q and each position of K. */
+static void take_attention(struct perf_work *work, const struct source *source, unsigned parts)
+{
+    const struct tensor *q = &source->tensors[IN(0)], *k = &source->tensors[IN(1)];
+    take_all_bytes(work, source);
+    work->model_flags |= PERF_BYTES_AT_MOST; /* a cache need not be full */
+    if (!q->has_shape || !k->has_shape)
+        return;
+    work->has_shape = true;
+    work->flops = 4 * elements(q) * k->y;
+    if (attribute_is_true(source, "is_causal"))
+        work->flops /= 2;
+    if (parts & PERF_PART_DECODE)
+        work->model_flags |= PERF_FLOPS_AT_MOST;
+    if (parts & PERF_PART_JOINT)
+        work->model_flags |= PERF_FLOPS_AT_LEAST; /* the other devices' keys come in over links */
+}
+
+/* FLOPs for each element of a tensor. */
+static void take_per_element(struct perf_work *work, const struct source *source, size_t tensor, double flops)
+{
+    take_all_bytes(work, source);
+    double count = elements(&source->tensors[tensor]);
+    if (isnan(count))
+        return;
+    work->has_shape = true;
+    work->flops = flops * count;
+}
+
+static void take_pool(struct perf_work *work, const struct source *source)
+{
+    double height, width;
+    double count = elements(&source->tensors[OUT(0)]);
+    take_all_bytes(work, source);
+    if (isnan(count))
+        return;
+    work->has_shape = true;
+    if (take_window(source, &height, &width)) {
+        work->flops = height * width * count;
+    } else {
+        work->flops = elements(&source->tensors[IN(0)]);
+        work->model_flags |= PERF_FLOPS_AT_LEAST;
+    }
+}
+
+/* Collectives list buffers for what is under way among their outputs. The result of a reduce-scatter is the smallest of
+ * them, that of the others the largest. */
+static double result_bytes(const struct source *source, bool is_smallest)
+{
+    double result = NAN;
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        double bytes = tensor_bytes(&source->tensors[OUT(i)]);
+        if (!isnan(bytes))
+            result = isnan(result) ? bytes : is_smallest ? fmin(result, bytes) : fmax(result, bytes);
+    }
+    return result;
+}
+
+/* What a device sends in a ring: everything but its own share. */
+static void take_collective(struct perf_work *work, const struct source *source, unsigned parts)
+{
+    const struct tensor *in = &source->tensors[IN(0)], *out = &source->tensors[OUT(0)];
+    double in_bytes = tensor_bytes(in), out_bytes = result_bytes(source, parts & PERF_PART_REDUCE_SCATTER);
+    bool is_linear = has_text(source, "Topology::Linear");
+    take_all_bytes(work, source);
+    work->link_count = (float)attribute_number(source, "num_links");
+    if (isnan(work->link_count))
+        work->model_flags |= PERF_LINK_ASSUMED;
+    double group = attribute_number(source, "dispatch_group_size");
+    double experts = attribute_number(source, "num_experts_per_tok");
+    double routed = attribute_number(source, "num_routed_experts");
+    if (isnan(in_bytes) || isnan(out_bytes))
+        return;
+    if ((parts & PERF_PART_ALL_GATHER) && in_bytes > 0) {
+        double ring = floor(out_bytes / in_bytes);
+        work->link_bytes = ring > 1 ? out_bytes * (ring - 1) / ring * (is_linear ? 2 : 1) : NAN;
+    } else if ((parts & PERF_PART_REDUCE_SCATTER) && out_bytes > 0) {
+        double ring = floor(in_bytes / out_bytes);
+        work->link_bytes = ring > 1 ? in_bytes * (ring - 1) / ring * (is_linear ? 2 : 1) : NAN;
+    } else if (parts & PERF_PART_ALL_REDUCE) {
+        work->link_bytes = 2 * in_bytes * (is_linear ? 2 : 1); /* (n - 1) / n of it, n unknown */
+        work->model_flags |= PERF_LINK_ASSUMED;
+    } else if (group > 0 && experts > 0) {
+        double total = parts & PERF_PART_COMBINE ? out_bytes / out->y : in_bytes;
+        total *= group * experts / (isnan(routed) ? 256 : routed);
+        work->link_bytes = total * group * group / (is_linear ? 4 : 8);
+    } else {
+        work->link_bytes = fmax(in_bytes, out_bytes);
+        work->model_flags |= PERF_LINK_ASSUMED;
+    }
+}
+
+static void take_move(struct perf_work *work, const struct source *source, unsigned parts)
+{
+    if (parts & PERF_PART_CACHE)
+        take_written_bytes(work, source, IN(1)); /* the cache is written in place, where the input says */
+    else if (parts & PERF_PART_COPY)
+        work->dram_bytes =
+            dram_part(work, &source->tensors[IN(0)]) + dram_part(work, &source->tensors[OUT(0)]);
+    else if (parts & PERF_PART_SLICE)
+        take_written_bytes(work, source, OUT(0));
+    else
+        take_all_bytes(work, source);
+    work->has_shape = !isnan(work->dram_bytes);
+}
+
+static void take_embedding(struct perf_work *work, const struct source *source)
+{
+    const struct tensor *table = &source->tensors[IN(1)], *out = &source->tensors[OUT(0)];
+    work->dram_bytes = dram_part(work, &source->tensors[IN(0)]) + dram_part(work, out);
+    if (slice_has(table->memory, "DRAM") && table->type.length && out->has_shape)
+        work->dram_bytes += elements(out) * cell_type_bytes(table->type);
+    work->has_shape = out->has_shape;
+}
+
+static void take_by_class(struct perf_work *work, const struct source *source, struct perf_name name)
+{
+    switch (work->class_) {
+    case PERF_CLASS_MATMUL:
+        take_matmul(work, source);
+        break;
+    case PERF_CLASS_SPARSE_MATMUL:
+        take_sparse_matmul(work, source);
+        break;
+    case PERF_CLASS_CONV:
+        take_conv(work, source);
+        break;
+    case PERF_CLASS_ATTENTION:
+        take_attention(work, source, name.parts);
+        break;
+    case PERF_CLASS_NORM:
+        take_per_element(work, source, IN(0), name.parts & PERF_PART_RMS ? 4 : 7);
+        work->model_flags |= PERF_FLOPS_AT_MOST;
+        break;
+    case PERF_CLASS_SOFTMAX:
+        take_per_element(work, source, IN(0), 5);
+        break;
+    case PERF_CLASS_ELEMENTWISE:
+        take_per_element(work, source, OUT(0), name.parts & PERF_PART_ROTARY ? 3 : 1);
+        work->model_flags |= PERF_FLOPS_AT_LEAST;
+        break;
+    case PERF_CLASS_REDUCTION:
+        take_per_element(work, source, IN(0), 1);
+        work->model_flags |= PERF_FLOPS_AT_LEAST;
+        break;
+    case PERF_CLASS_POOL:
+        take_pool(work, source);
+        break;
+    case PERF_CLASS_COLLECTIVE:
+        take_collective(work, source, name.parts);
+        break;
+    case PERF_CLASS_EMBEDDING:
+        take_embedding(work, source);
+        break;
+    case PERF_CLASS_MOVE:
+        take_move(work, source, name.parts);
+        if (name.parts & PERF_PART_HALO)
+            work->shown = halo_text(source);
+        break;
+    default:
+        take_all_bytes(work, source);
+        work->model_flags |= PERF_BYTES_AT_MOST;
+        break;
+    }
+}
+
+static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
+{
+    const struct op_description *d = ops_get_description(perf->ops, description);
+    struct perf_name known = perf_name_of(perf_text(perf, name));
+    struct source source = {.perf = perf,
+                            .name = ops_get_slice(perf->ops, name),
+                            .fidelity = ops_get_slice(perf->ops, d->fidelity),
+                            .description = description};
+    struct perf_work work = {.name = name,
+                             .shown = name,
+                             .types = {OPS_NONE, OPS_NONE, OPS_NONE},
+                             .memory = OPS_NONE,
+                             .description = description,
+                             .flops = NAN,
+                             .dram_bytes = NAN,
+                             .link_bytes = NAN,
+                             .link_count = NAN,
+                             .block_w = PERF_NO_NUMBER,
+                             .subblock_h = PERF_NO_NUMBER,
+                             .subblock_w = PERF_NO_NUMBER,
+                             .class_ = known.class_,
+                             .category = known.category,
+                             .fidelity = (uint8_t)perf_fidelity_of(source.fidelity)};
+    if (d->inputs)
+        work.memory = perf->ops->tensors[ops_inputs(perf->ops, d)[0]].memory;
+    for (unsigned i = 0; i < 2 && i < d->inputs; i++)
+        work.types[i] = perf->ops->tensors[ops_inputs(perf->ops, d)[i]].dtype;
+    if (d->outputs)
+        work.types[2] = perf->ops->tensors[ops_outputs(perf->ops, d)[0]].dtype;
+    take_tensors(&source);
+    work.math = types_text(&source);
+    take_program_config(&work, &source);
+    if (!is_host_op)
+        take_by_class(&work, &source, known);
+    return work;
+}
+
+uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
+{
+    /* Whether it ran on the host changes what it counts as; few names have both. */
+    uint64_t key = (uint64_t)name << 33 | (uint64_t)is_host_op << 32 | description;
+    uint32_t id = map_get(&perf->work_index, key);
+    if (id != MAP_NONE)
+        return id;
+    id = (uint32_t)perf->work_count;
+    if (perf->work_count >= OPS_NONE - 1 ||
+        !array_reserve(&perf->works, &perf->work_capacity, perf->work_count + 1, sizeof *perf->works) ||
+        !map_put(&perf->work_index, key, id)) {
+        perf->failed = true;
+        return OPS_NONE;
+    }
+    perf->works[perf->work_count++] = make_work(perf, name, description, is_host_op);
+    return id;
+}

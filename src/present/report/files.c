@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "present/report/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/output_path.h"
+#include "present/output.h"
+#include "present/report/svg.h"
+
+int perf_write_file(const struct perf_files *files, const char *path, perf_writer *write, const void *context,
+                    struct error *err)
+{
+    struct output output;
+    struct output_options wanted = {.output = path, .wide = true};
+    /* The names that the options spell out were compared before; not those made from them (FILE_stacked.csv). */
+    int status = path ? output_path_check(path, files->inputs, files->input_count, NULL, err) : 0;
+    if (!status)
+        status = output_open(&output, &wanted, err);
+    if (status)
+        return status;
+    status = write(context, output.stream, err);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+static int write_svg(const void *context, FILE *out, struct error *err)
+{
+    const struct perf_group_files *wanted = context;
+    return perf_svg_write_groups(wanted->groups, wanted->is_classic, out, err);
+}
+
+/* The name for the groups beside a table: table.csv -> table_stacked. */
+static char *stacked_base(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot && dot != name ? (size_t)(dot - path) : strlen(path);
+    size_t size = length + sizeof "_stacked";
+    char *base = malloc(size);
+    if (base)
+        snprintf(base, size, "%.*s_stacked", (int)length, path);
+    return base;
+}
+
+int perf_write_group_files(const struct perf_files *files, const struct perf_group_files *wanted,
+                           perf_writer *write_csv, const void *context, struct error *err)
+{
+    bool has_table = wanted->table && strcmp(wanted->table, "-") != 0;
+    if (!wanted->base && !has_table)
+        return 0;
+    char *base = wanted->base ? strdup(wanted->base) : stacked_base(wanted->table);
+    size_t size = base ? strlen(base) + 5 : 0;
+    char *path = base ? malloc(size) : NULL;
+    if (!path) {
+        free(base);
+        return error_set(err, ENOMEM, "no memory for a file's name");
+    }
+    snprintf(path, size, "%s.csv", base);
+    int status = perf_write_file(files, path, write_csv, context, err);
+    if (!status) {
+        snprintf(path, size, "%s.svg", base);
+        status = perf_write_file(files, path, write_svg, wanted, err);
+    }
+    free(base);
+    free(path);
+    return status;
+}
