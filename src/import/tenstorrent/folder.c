@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "text/file_map.h"
-#include "import/recorded_join.h"
+#include "import/tenstorrent/recorded_join.h"
 #include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/host.h"
 #include "import/tenstorrent/join.h"

@@ -77,7 +77,9 @@ struct tt_op {
     uint32_t run;                            /* the run on its own row; TT_NONE */
     uint32_t flags;                          /* enum tt_op_flag */
     uint32_t location, const_eval, metadata; /* in `texts`; TT_NONE */
-    int8_t cache_hit;                        /* -1: not told */
+    int8_t cache_hit;                        /* -1: not known */
+    bool has_marked_id;                      /* a recorded op whose program gave it a number: */
+    uint64_t marked_id;
     uint32_t thread;
 };
 

@@ -1,100 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/recorded_join.h"
+#include "import/tenstorrent/recorded_join.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/recorded_read.h"
-#include "base/keyed_text.h"
 #include "base/slice.h"
+#include "import/tenstorrent/recorded_cells.h"
+#include "ops/description.h"
+#include "ops/from_trace.h"
 
 #define FIRST_HOST_ID (UINT64_C(1) << 31) /* as the vendor numbers ops that run on the host */
 #define DEVICE_BITS 10u
 
-/* --- what was recorded --- */
+/* The number that a program gave its op. */
+static bool marked_id(const struct ops *ops, const struct op_call *call, uint64_t *id)
+{
+    return slice_unsigned(ops_find_attribute(ops, call->description, "global_call_count"), id) ||
+           slice_unsigned(ops_find_attribute(ops, call->description, "GLOBAL CALL COUNT"), id);
+}
 
-struct reader {
+/* --- the recorded ops are the model's --- */
+
+struct adding {
     struct tt_model *model;
-    struct recorded_records records;
-    struct recorded_calls calls;
-    size_t first_record; /* in the model */
     struct tt_cell_builder cells;
 };
 
-/* The model's record of an op. */
-static uint32_t record_of(struct reader *r, const struct trace_op *op)
+static void add_cell(void *context, uint32_t column, struct slice text)
 {
-    struct tt_model *model = r->model;
-    uint32_t id = recorded_record(&r->records, op);
-    if (id == TT_NONE || r->first_record + id < model->record_count)
-        return id == TT_NONE ? TT_NONE : (uint32_t)(r->first_record + id);
-    const struct recorded_record *record = &r->records.records[id];
-    for (uint32_t i = 0; i < record->count; i++) {
-        const struct tt_cells *piece = &r->records.pieces[r->records.piece_ids[record->first + i]];
-        for (uint32_t k = 0; k < piece->count; k++)
-            tt_cell_add(model, &r->cells, piece->items[k].column, piece->items[k].data,
-                        piece->items[k].length);
-    }
-    if (!array_reserve(&model->records, &model->record_capacity, model->record_count + 1,
-                       sizeof model->records[0])) {
-        model->failed = true;
-        return TT_NONE;
-    }
-    model->records[model->record_count++] = (struct tt_record){.cells = tt_cells_finish(model, &r->cells)};
-    return (uint32_t)(model->record_count - 1);
+    struct adding *adding = context;
+    tt_cell_copy(adding->model, &adding->cells, column, text.data, text.length);
 }
 
 /* A host op is of no device, whatever it says: the device's files know nothing of it. */
-static bool read_op(void *context, const struct trace_rows *rows, size_t i)
+static void add_call(struct adding *adding, struct recorded_cells *cells, const struct op_call *call)
 {
-    struct reader *r = context;
-    struct tt_model *model = r->model;
-    const struct trace_op *from = &rows->ops[i];
-    struct tt_map *calls = recorded_calls_of(&r->calls, from->process);
-    if (tt_map_get(calls, from->call) != TT_NONE)
-        return true; /* a call number that comes again: damaged */
+    struct tt_model *model = adding->model;
+    const struct ops *ops = cells->ops;
+    bool is_on_device = call->device != OPS_NONE && call->type == OP_TYPE_DEVICE;
     struct tt_op *op = tt_op_add(model, model->op_count);
-    if (!op || !tt_map_put(calls, from->call, (uint32_t)(model->op_count - 1))) {
+    char number[16];
+    if (!op || !array_reserve(&model->records, &model->record_capacity, model->record_count + 1,
+                              sizeof model->records[0])) {
         model->failed = true;
-        return false;
+        return;
     }
-    op->id = from->call;
-    op->device = from->device == TRACE_NONE || from->type != TRACE_OP_DEVICE ? TT_NONE : from->device;
-    op->start_ns = op->message_ns = from->start_ns;
-    if (from->end_ns) {
+    op->id = call->number;
+    op->has_marked_id = marked_id(ops, call, &op->marked_id);
+    op->device = is_on_device ? ops->devices[call->device].number : TT_NONE;
+    op->start_ns = op->message_ns = call->start_ns;
+    if (!(call->faults & OP_FAULT_OPEN)) {
         op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
-        op->duration_ns = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0;
+        op->duration_ns = call->end_ns - call->start_ns;
     }
-    op->record = record_of(r, from);
-    return !model->failed;
+    recorded_describe(cells, call, add_cell, adding);
+    if (call->device != OPS_NONE) {
+        int length = snprintf(number, sizeof number, "%u", (unsigned)ops->devices[call->device].number);
+        tt_cell_copy(model, &adding->cells, OP_COLUMN_ID_DEVICE_ID, number, (size_t)length);
+    }
+    op->record = (uint32_t)model->record_count;
+    model->records[model->record_count++] =
+        (struct tt_record){.cells = tt_cells_finish(model, &adding->cells)};
 }
 
-static bool read_point(void *context, const struct trace_rows *rows, size_t i)
+static void add_signpost(struct tt_model *model, uint64_t time_ns, struct slice header, struct slice text)
 {
-    struct reader *r = context;
-    return recorded_add_signpost(r->model, &rows->points[i]);
+    if (array_reserve(&model->signposts, &model->signpost_capacity, model->signpost_count + 1,
+                      sizeof model->signposts[0]))
+        model->signposts[model->signpost_count++] = (struct tt_signpost){
+            time_ns, slice_from(tt_keep(model, header.data, header.length), header.length),
+            slice_from(tt_keep(model, text.data, text.length), text.length)};
+    else
+        model->failed = true;
 }
 
 /* Ops and signposts of a recorded trace, into a model without any. */
-static int read_recorded(struct tt_model *model, struct trace *trace, struct error *err)
+static int take_recorded(struct tt_model *model, struct ops *recorded, struct error *err)
 {
-    struct reader reader = {
-        .model = model, .records = {.model = model, .trace = trace}, .first_record = model->record_count};
-    int result = 0;
-    if (recorded_calls_init(&reader.calls, trace))
-        result = recorded_each(trace, TRACE_BLOCK_OPS, read_op, &reader, err);
-    else
-        model->failed = true;
-    if (result == 0 && !model->failed)
-        result = recorded_each(trace, TRACE_BLOCK_POINTS, read_point, &reader, err);
-    recorded_calls_free(&reader.calls);
-    recorded_records_free(&reader.records);
-    free(reader.cells.items);
-    return result == 0 ? tt_model_check(model, err) : result;
+    struct adding adding = {.model = model};
+    struct recorded_cells cells = {.model = model, .ops = recorded};
+    for (size_t i = 0; i < recorded->call_count && !model->failed; i++)
+        add_call(&adding, &cells, &recorded->calls[i]);
+    for (size_t i = 0; i < recorded->signpost_count && !model->failed; i++)
+        add_signpost(model, recorded->signposts[i].time_ns,
+                     ops_get_slice(recorded, recorded->signposts[i].header),
+                     ops_get_slice(recorded, recorded->signposts[i].text));
+    recorded_cells_free(&cells);
+    free(adding.cells.items);
+    return tt_model_check(model, err);
 }
-
-/* --- the number that a program gave its op --- */
 
 static struct slice find_cell(const struct tt_model *model, uint32_t record, uint32_t column)
 {
@@ -103,22 +99,6 @@ static struct slice find_cell(const struct tt_model *model, uint32_t record, uin
         if (cells->items[i].column == column)
             return slice_from(cells->items[i].data, cells->items[i].length);
     return slice_from("", 0);
-}
-
-/* From the op's attributes, which are the repr of a dict with ';' for ','. */
-static bool explicit_id(const struct tt_model *model, const struct tt_op *op, uint64_t *id)
-{
-    static const char *const keys[] = {"'global_call_count': '", "'GLOBAL CALL COUNT': '"};
-    struct slice cell = find_cell(model, op->record, OP_COLUMN_ID_ATTRIBUTES);
-    const char *end = cell.data + cell.length;
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-        const char *key = memmem(cell.data, cell.length, keys[k], strlen(keys[k]));
-        const char *digits = key ? key + strlen(keys[k]) : end;
-        const char *quote = memchr(digits, '\'', (size_t)(end - digits));
-        if (quote && slice_unsigned(slice_from(digits, (size_t)(quote - digits)), id))
-            return true;
-    }
-    return false;
 }
 
 /* --- the logs have the host's ops: signposts --- */
@@ -131,29 +111,29 @@ static uint32_t find_signpost(const struct intern *headers, const uint32_t *firs
 }
 
 /* How far the logs' clock is behind the recorder's, by the first signpost or the first op that both have. */
-static bool find_offset(const struct tt_model *model, const struct tt_model *recorded,
+static bool find_offset(const struct tt_model *model, const struct ops *recorded,
                         const struct intern *headers, const uint32_t *first, int64_t *offset)
 {
     for (size_t i = 0; i < recorded->signpost_count; i++) {
-        uint32_t own = find_signpost(headers, first, recorded->signposts[i].header);
+        uint32_t own = find_signpost(headers, first, ops_get_slice(recorded, recorded->signposts[i].header));
         if (own == TT_NONE)
             continue;
         *offset = (int64_t)(recorded->signposts[i].time_ns - model->signposts[own].time_ns);
         return true;
     }
-    for (size_t i = 0; i < recorded->op_count; i++) {
+    for (size_t i = 0; i < recorded->call_count; i++) {
         uint64_t id = 0;
         uint32_t op =
-            explicit_id(recorded, &recorded->ops[i], &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
+            marked_id(recorded, &recorded->calls[i], &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
         if (op == TT_NONE || (model->ops[op].flags & TT_OP_NO_TIMES))
             continue;
-        *offset = (int64_t)(recorded->ops[i].start_ns - model->ops[op].start_ns);
+        *offset = (int64_t)(recorded->calls[i].start_ns - model->ops[op].start_ns);
         return true;
     }
     return false;
 }
 
-static void add_missing_signposts(struct tt_model *model, const struct tt_model *recorded,
+static void add_missing_signposts(struct tt_model *model, const struct ops *recorded,
                                   const struct intern *headers, const uint32_t *first)
 {
     static const char unaligned[] = "unmatched: recorded signposts", early[] = "unmatched: early signposts";
@@ -168,27 +148,19 @@ static void add_missing_signposts(struct tt_model *model, const struct tt_model 
         return;
     }
     for (size_t i = 0; i < recorded->signpost_count && !model->failed; i++) {
-        struct tt_signpost signpost = recorded->signposts[i];
-        int64_t time_ns = (int64_t)signpost.time_ns - offset;
-        if (find_signpost(headers, first, signpost.header) != TT_NONE)
+        struct slice header = ops_get_slice(recorded, recorded->signposts[i].header);
+        int64_t time_ns = (int64_t)recorded->signposts[i].time_ns - offset;
+        if (find_signpost(headers, first, header) != TT_NONE)
             continue;
-        if (time_ns < 0) {
+        if (time_ns < 0)
             tt_note(model, early, 0, "recorded signposts from before the logs begin are left out");
-            continue;
-        }
-        if (!array_reserve(&model->signposts, &model->signpost_capacity, model->signpost_count + 1,
-                           sizeof model->signposts[0])) {
-            model->failed = true;
-            return;
-        }
-        signpost.time_ns = (uint64_t)time_ns;
-        signpost.header.data = tt_keep(model, signpost.header.data, signpost.header.length);
-        signpost.text.data = tt_keep(model, signpost.text.data, signpost.text.length);
-        model->signposts[model->signpost_count++] = signpost;
+        else
+            add_signpost(model, (uint64_t)time_ns, header,
+                         ops_get_slice(recorded, recorded->signposts[i].text));
     }
 }
 
-static void add_signposts(struct tt_model *model, const struct tt_model *recorded)
+static void add_signposts(struct tt_model *model, const struct ops *recorded)
 {
     struct intern headers = {0};
     uint32_t *first = calloc(model->signpost_count + 1, sizeof first[0]);
@@ -211,15 +183,17 @@ static void add_signposts(struct tt_model *model, const struct tt_model *recorde
 
 /* What only the program knows of its op: the layer of the model and the place in the source. The log's record is
  * shared by all ops of that program, which may belong to other layers: this op gets one of its own. */
-static void add_places(struct tt_model *model, struct tt_op *op, const struct tt_model *recorded,
-                       const struct tt_op *from)
+static void add_places(struct tt_model *model, struct tt_op *op, const struct ops *recorded,
+                       const struct op_call *from)
 {
-    static const uint32_t columns[] = {OP_COLUMN_ID_MODULE_PATH, OP_COLUMN_ID_LOC};
+    const struct op_description *d = ops_get_description(recorded, from->description);
+    const uint32_t columns[] = {OP_COLUMN_ID_MODULE_PATH, OP_COLUMN_ID_LOC},
+                   texts[] = {d->module, d->location};
     struct tt_cell_builder cells = {0};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        struct slice told = find_cell(recorded, from->record, columns[i]);
-        if (told.length && op->record != TT_NONE && find_cell(model, op->record, columns[i]).length == 0)
-            tt_cell_copy(model, &cells, columns[i], told.data, told.length);
+        struct slice text = ops_get_slice(recorded, texts[i]);
+        if (text.length && op->record != TT_NONE && find_cell(model, op->record, columns[i]).length == 0)
+            tt_cell_copy(model, &cells, columns[i], text.data, text.length);
     }
     if (cells.count) {
         struct tt_record record = model->records[op->record];
@@ -240,21 +214,21 @@ static void add_places(struct tt_model *model, struct tt_op *op, const struct tt
 
 /* Ops that were recorded beside the logs' own stay in the trace; those of a known number tell their places, and their
  * host times where the logs have none. */
-static void add_to_host_ops(struct tt_model *model, const struct tt_model *recorded)
+static void add_to_host_ops(struct tt_model *model, const struct ops *recorded)
 {
     static const char others[] = "told: recorded ops";
     size_t unused = 0;
-    for (size_t i = 0; i < recorded->op_count; i++) {
-        const struct tt_op *from = &recorded->ops[i];
-        uint64_t id = 0;
-        uint32_t index = explicit_id(recorded, from, &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
+    for (size_t i = 0; i < recorded->call_count; i++) {
+        const struct op_call *from = &recorded->calls[i];
+        uint64_t id = 0, duration_ns = from->end_ns - from->start_ns;
+        uint32_t index = marked_id(recorded, from, &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
         struct tt_op *op = index == TT_NONE ? NULL : &model->ops[index];
         unused += !op;
         if (op)
             add_places(model, op, recorded, from);
-        if (op && (op->flags & TT_OP_NO_TIMES) && !(from->flags & TT_OP_NO_TIMES)) {
-            op->duration_ns = from->duration_ns;
-            op->start_ns = op->message_ns > from->duration_ns ? op->message_ns - from->duration_ns : 0;
+        if (op && (op->flags & TT_OP_NO_TIMES) && !(from->faults & OP_FAULT_OPEN)) {
+            op->duration_ns = duration_ns;
+            op->start_ns = op->message_ns > duration_ns ? op->message_ns - duration_ns : 0;
             op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
         }
     }
@@ -271,7 +245,7 @@ int recorded_join_host(struct tt_model *model, const char *path, bool *is_host, 
 {
     static const char unreadable[] = "damaged: recorded trace";
     struct trace *trace = NULL;
-    struct tt_model recorded;
+    struct ops recorded;
     *is_host = false;
     int result = trace_open(&trace, path, 0, err);
     if (result != 0 && result != -ENOMEM) {
@@ -279,17 +253,17 @@ int recorded_join_host(struct tt_model *model, const char *path, bool *is_host, 
         *err = (struct error){0};
         return 0;
     }
+    ops_init(&recorded);
+    if (result == 0)
+        result = ops_from_trace(&recorded, trace, &(struct ops_wanted){.signposts = true}, err);
     if (result == 0 && model->op_count == 0) {
         model->signpost_count = 0; /* of a clock of their own: the recorded ones are the same or more */
-        result = read_recorded(model, trace, err);
+        result = take_recorded(model, &recorded, err);
         *is_host = result == 0 && (model->op_count || model->signpost_count);
     } else if (result == 0) {
-        tt_model_init(&recorded);
-        result = read_recorded(&recorded, trace, err);
-        if (result == 0)
-            add_to_host_ops(model, &recorded);
-        tt_model_free(&recorded);
+        add_to_host_ops(model, &recorded);
     }
+    ops_free(&recorded);
     trace_close(trace);
     return result;
 }
@@ -404,9 +378,9 @@ void recorded_join_runs(struct tt_model *model)
         model->failed = true;
     tt_map_free(&model->op_of_id); /* had the recorder's numbers */
     for (uint32_t i = 0; i < model->op_count && !model->failed; i++) {
-        uint64_t id = 0;
+        uint64_t id = model->ops[i].marked_id;
         model->ops[i].flags &= ~(uint32_t)TT_OP_REPEATED;
-        has_id[i] = explicit_id(model, &model->ops[i], &id) && tt_map_get(&model->op_of_id, id) == TT_NONE;
+        has_id[i] = model->ops[i].has_marked_id && tt_map_get(&model->op_of_id, id) == TT_NONE;
         if (has_id[i])
             claim_id(model, i, id);
         else if (model->ops[i].device == TT_NONE)

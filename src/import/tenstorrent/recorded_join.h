@@ -13,8 +13,8 @@
  * that are numbered their layer and place in the source: the two clocks are set against each other by signposts that
  * both have. What cannot be joined stays: runs without an op get rows of their own, ops without a run keep their host
  * times, and a note says how many and why. */
-#ifndef OPSCOPE_IMPORT_RECORDED_JOIN_H
-#define OPSCOPE_IMPORT_RECORDED_JOIN_H
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_RECORDED_JOIN_H
+#define OPSCOPE_IMPORT_TENSTORRENT_RECORDED_JOIN_H
 
 #include "import/tenstorrent/model.h"
 #include "trace/reader.h"
