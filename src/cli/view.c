@@ -103,6 +103,14 @@ size_t view_row_limit(const struct view *view, const struct row_options *options
     return height > LINES_AROUND + LEAST_ROWS ? height - LINES_AROUND : LEAST_ROWS;
 }
 
+void view_note_rows(struct view *view, size_t shown, size_t count)
+{
+    struct number_text number;
+    if (shown < count && view->output.format == OUTPUT_TERMINAL)
+        report_note(&view->report, TABLE_DIM, "%zu of %s rows (--all shows all)", shown,
+                    format_count(&number, count));
+}
+
 static int read_all(int descriptor, struct bytes *data, struct error *err)
 {
     for (;;) {

@@ -37,6 +37,8 @@ extern const struct option_table row_option_table;
 extern const struct option_table source_option_table;
 /* SIZE_MAX: all of them. On a terminal, as many as fit its height, unless something else was asked for. */
 size_t view_row_limit(const struct view *view, const struct row_options *options);
+/* For people, where not all rows are shown: how many are, and how to see the rest. */
+void view_note_rows(struct view *view, size_t shown, size_t count);
 
 /* Opens a trace; "-" reads it from stdin into *stdin_data, which must live as long as the trace. */
 int view_open_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,

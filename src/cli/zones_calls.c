@@ -53,7 +53,7 @@ static void show(struct view *view, const struct zones_choice *choice, const str
                  const struct call_neighbours *found, const char *pattern, bool are_callers)
 {
     struct table table;
-    struct number_text count, total, self, rows;
+    struct number_text count, total, self;
     table_init(&table, "calls", columns, COLUMNS);
     size_t shown = choice->top < found->row_count ? (size_t)choice->top : found->row_count;
     for (size_t i = 0; i < shown; i++)
@@ -68,9 +68,7 @@ static void show(struct view *view, const struct zones_choice *choice, const str
     report_number(&view->report, "total", NULL, TABLE_TIME, found->total_ns);
     report_number(&view->report, "self", NULL, TABLE_TIME, found->self_ns);
     report_table(&view->report, "rows", &table);
-    if (shown < found->row_count)
-        report_note(&view->report, TABLE_DIM, "%zu of %s rows (--all shows all)", shown,
-                    format_count(&rows, found->row_count));
+    view_note_rows(view, shown, found->row_count);
     view_add_state(view);
     table_free(&table);
 }

@@ -14,6 +14,9 @@ extern const struct command command_info;
 extern const struct command command_zones;
 extern const struct command command_tree;
 extern const struct command command_messages;
+extern const struct command command_frames;
+extern const struct command command_counters;
+extern const struct command command_memory;
 extern const struct command command_ops;
 extern const struct command command_device_stats;
 extern const struct command command_report;
@@ -27,10 +30,11 @@ extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,    &command_collect, &command_recover,  &command_import,     &command_info,
-    &command_zones,  &command_tree,    &command_messages, &command_ops,        &command_device_stats,
-    &command_report, &command_diff,    &command_check,    &command_overhead,   &command_machine,
-    &command_export, &command_doctor,  &command_help,     &command_completion, &command_overhead_worker,
+    &command_run,    &command_collect,    &command_recover,         &command_import, &command_info,
+    &command_zones,  &command_tree,       &command_messages,        &command_frames, &command_counters,
+    &command_memory, &command_ops,        &command_device_stats,    &command_report, &command_diff,
+    &command_check,  &command_overhead,   &command_machine,         &command_export, &command_doctor,
+    &command_help,   &command_completion, &command_overhead_worker,
 };
 
 const struct command *command_at(size_t i)
