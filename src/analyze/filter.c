@@ -177,9 +177,9 @@ static int resolve_names(struct trace_filter *filter, const struct trace *trace,
         const struct trace_name *name = trace_get_name(trace, (uint32_t)i);
         bool is_mine = !options->mine || source_is_mine(name->file, options->folder);
         is_mine_found |= is_mine;
-        filter->name_wanted[i] = is_mine && trace_filter_text_matches(filter, name->name) &&
-                                 matches_any(&options->files, name, file_matches) &&
-                                 matches_any(&options->modules, name, source_is_in_module);
+        filter->place_wanted[i] = is_mine && matches_any(&options->files, name, file_matches) &&
+                                  matches_any(&options->modules, name, source_is_in_module);
+        filter->name_wanted[i] = filter->place_wanted[i] && trace_filter_text_matches(filter, name->name);
     }
     if (result == 0 && !is_mine_found)
         return error_set(err, EINVAL,
@@ -330,7 +330,8 @@ int trace_filter_resolve(struct trace_filter *filter, struct trace *trace,
     filter->track_wanted = calloc(filter->track_count + 1, sizeof(bool));
     filter->name_wanted = calloc(filter->name_count + 1, sizeof(bool));
     int result = 0;
-    if (!filter->process_wanted || !filter->track_wanted || !filter->name_wanted)
+    filter->place_wanted = calloc(filter->name_count + 1, sizeof(bool));
+    if (!filter->process_wanted || !filter->track_wanted || !filter->name_wanted || !filter->place_wanted)
         result = error_set_errno(err, ENOMEM, "filter");
     if (result == 0)
         result = resolve_processes(filter, trace, &options->processes, err);
@@ -355,5 +356,6 @@ void trace_filter_free(struct trace_filter *filter)
     free(filter->process_wanted);
     free(filter->track_wanted);
     free(filter->name_wanted);
+    free(filter->place_wanted);
     *filter = (struct trace_filter){0};
 }

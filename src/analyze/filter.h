@@ -43,6 +43,7 @@ struct trace_filter {
     bool *process_wanted; /* by process id */
     bool *track_wanted;   /* by track id: its process is wanted, and itself */
     bool *name_wanted;    /* by name id */
+    bool *place_wanted;   /* likewise, by file and module alone */
     bool wants_all_names; /* no name, file or module was asked for */
     size_t process_count, track_count, name_count;
     const struct text_list *names; /* for texts that are not names (messages) */

@@ -43,8 +43,9 @@ static int want_lines(struct trace_filter *lines, const struct trace *trace,
     for (size_t i = 0; i < lines->name_count; i++) {
         const struct trace_name *name = trace_get_name(trace, (uint32_t)i);
         if (is_line_name(name))
-            lines->name_wanted[i] = trace_filter_wants_name(filter, (uint32_t)i) ||
-                                    trace_filter_text_matches(filter, name->function);
+            lines->name_wanted[i] =
+                trace_filter_wants_name(filter, (uint32_t)i) ||
+                (filter->place_wanted[i] && trace_filter_text_matches(filter, name->function));
         else
             lines->name_wanted[i] = is_function_name(name);
     }
@@ -76,7 +77,7 @@ static int compare_functions(const void *left, const void *right)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Places are in order: a beginning opens a function, and the lines behind it are its own until the next. */
+/* Places are in order: a beginning opens a function, and the lines after it are its own until the next. */
 static void group(struct line_stats *stats, const struct place *places, size_t count)
 {
     struct line_function *function = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of source lines, from traces that were recorded line by line: a zone for each line, called FUNCTION:LINE,
- * inside its function's. Lines are put together by function; a function is told from another of its name in the same
- * file (lambdas, generator expressions) by the line where it begins, which its own zones know. */
+ * inside its function's. Lines are put together by function; a function is distinguished from another of its name in
+ * the same file (lambdas, generator expressions) by the line where it begins, which its own zones know. */
 #ifndef OPSCOPE_ANALYZE_LINESTATS_H
 #define OPSCOPE_ANALYZE_LINESTATS_H
 

@@ -220,7 +220,7 @@ const struct command command_memory = {
     .summary = "Show memory by pool: allocations, peaks, and what was not released",
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
-        "One row for each memory pool of each process that the program told of (opscope_alloc, opscope_free): "
+        "One row for each memory pool of each process that the program reported (opscope_alloc, opscope_free): "
         "allocations and releases, the bytes allocated in all, the most that were in use at once and when (peak at, "
         "since the start of the trace), and what was not released, in how many allocations. Below it, what was not "
         "released is added up by the innermost zone that was running on the thread when it was allocated, largest "

@@ -94,7 +94,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = view_open(&view, command, line.values[0], &options.filter, &options.output, "messages");
     if (status != COMMAND_CONTINUE)
         return status;
-    /* The choices stand in the order of enum trace_point_kind, behind "all". */
+    /* The choices are in the order of enum trace_point_kind, after "all". */
     unsigned kinds = options.kind ? 1u << options.kind : 0;
     if (point_list_make(&list, view.trace, &view.filter, kinds, &err) != 0)
         return view_fail(&view, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope zones --source: the time of each line beside its text, function by function, dearest first. The terminal
- * shows a table a function; CSV and JSON one table for all. */
+/* opscope zones --source: the time of each line beside its text, function by function, most expensive first.
+ * The terminal shows one table per function; CSV and JSON one table for all. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,105 +9,8 @@
 #include "analyze/linestats.h"
 #include "analyze/sourcefiles.h"
 #include "cli/zones_views.h"
-#include "text/source_text.h"
 #include "present/format.h"
-
-#define SHOWN_GAP 6u /* more lines than this without a hit are left out */
-
-enum {
-    COLUMN_FILE,
-    COLUMN_FUNCTION,
-    COLUMN_FUNCTION_LINE,
-    COLUMN_LINE,
-    COLUMN_HITS,
-    COLUMN_TOTAL,
-    COLUMN_SHARE,
-    COLUMN_SELF,
-    COLUMN_SOURCE,
-    COLUMNS
-};
-
-static const struct table_column columns[COLUMNS] = {
-    [COLUMN_FILE] = {.key = "file", .shown = TABLE_DATA_ONLY},
-    [COLUMN_FUNCTION] = {.key = "function", .shown = TABLE_DATA_ONLY},
-    [COLUMN_FUNCTION_LINE] = {.key = "function_line", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
-    [COLUMN_LINE] = {.key = "line", .title = "line", .type = TABLE_IDENTIFIER},
-    [COLUMN_HITS] = {.key = "hits", .title = "hits", .type = TABLE_INTEGER},
-    [COLUMN_TOTAL] = {.key = "total", .title = "total", .type = TABLE_TIME},
-    [COLUMN_SHARE] = {.key = "share", .title = "share", .type = TABLE_PERCENT, .decimals = 1, .drop = 1},
-    [COLUMN_SELF] = {.key = "self", .title = "self", .type = TABLE_TIME, .drop = 2},
-    [COLUMN_SOURCE] = {.key = "source", .title = "source", .shrink = 24},
-};
-
-struct files { /* each is read once */
-    struct file {
-        const char *path; /* the trace's */
-        struct source_text text;
-    } * items;
-    size_t count, capacity;
-    uint64_t recorded_ns; /* the end of the recording, since the epoch; 0 = not known */
-};
-
-static const struct source_text *file_text(struct files *files, const char *path, struct error *err)
-{
-    for (size_t i = files->count; i > 0; i--)
-        if (strcmp(files->items[i - 1].path, path) == 0)
-            return &files->items[i - 1].text;
-    if (!array_reserve(&files->items, &files->capacity, files->count + 1, sizeof files->items[0])) {
-        error_set_errno(err, ENOMEM, "%s", path);
-        return NULL;
-    }
-    struct file *file = &files->items[files->count];
-    *file = (struct file){.path = path};
-    if (source_text_load(&file->text, path, files->recorded_ns, err) != 0)
-        return NULL;
-    files->count++;
-    return &file->text;
-}
-
-static void add_line(struct table *table, const struct trace_name *name, const struct line_function *function,
-                     const struct line_row *row, const char *text)
-{
-    table_add_row(table);
-    table_set_text(table, COLUMN_FILE, name->file);
-    table_set_text(table, COLUMN_FUNCTION, name->function);
-    table_set_unsigned(table, COLUMN_FUNCTION_LINE, function->first_line);
-    table_set_unsigned(table, COLUMN_LINE, row->line);
-    table_set_unsigned(table, COLUMN_HITS, row->hits);
-    table_set_unsigned(table, COLUMN_TOTAL, row->total_ns);
-    double share = function->total_ns ? 100.0 * (double)row->total_ns / (double)function->total_ns : 0;
-    table_set_real(table, COLUMN_SHARE, share);
-    table_set_unsigned(table, COLUMN_SELF, row->self_ns);
-    table_set_text(table, COLUMN_SOURCE, text);
-    if (share >= 20.0)
-        table_set_style(table, COLUMN_SHARE, share >= 50.0 ? TABLE_BAD : TABLE_WARN);
-}
-
-/* On the terminal the cells of such a line are blank rather than "-". */
-static void add_blank_row(struct table *table)
-{
-    table_add_row(table);
-    for (size_t column = COLUMN_LINE; column < COLUMN_SOURCE; column++)
-        table_set_text(table, column, "");
-}
-
-/* Lines that were not reached, between two that were: from `line` up to, not including, `end`. */
-static void add_unreached(struct table *table, const struct source_text *text, uint32_t line, uint32_t end)
-{
-    if (end > line && end - line > SHOWN_GAP) {
-        add_blank_row(table);
-        table_set_text(table, COLUMN_SOURCE, "...");
-        table_set_style(table, COLUMN_SOURCE, TABLE_DIM);
-        return;
-    }
-    for (; line < end && source_text_line(text, line); line++) {
-        add_blank_row(table);
-        table_set_unsigned(table, COLUMN_LINE, line);
-        table_set_text(table, COLUMN_SOURCE, source_text_line(text, line));
-        table_set_style(table, COLUMN_LINE, TABLE_DIM);
-        table_set_style(table, COLUMN_SOURCE, TABLE_DIM);
-    }
-}
+#include "present/lines_table.h"
 
 static void show_function(struct view *view, const struct line_stats *stats,
                           const struct line_function *function, const struct source_text *text)
@@ -115,15 +18,8 @@ static void show_function(struct view *view, const struct line_stats *stats,
     const struct trace_name *name = trace_get_name(view->trace, function->name);
     struct table table;
     struct number_text calls, total;
-    uint32_t next = function->first_line;
-    table_init(&table, "lines", columns, COLUMNS);
-    for (size_t i = function->row; i < function->row + function->row_count; i++) {
-        const struct line_row *row = &stats->rows[i];
-        if (text->state == SOURCE_READ)
-            add_unreached(&table, text, next, row->line);
-        add_line(&table, name, function, row, source_text_line(text, row->line));
-        next = row->line + 1;
-    }
+    lines_table_init(&table);
+    lines_table_add(&table, view->trace, stats, function, text, true);
     format_time(&total, function->total_ns);
     if (function->calls)
         report_heading(&view->report, "%s  %s:%u  %s call%s, %s", name->function, name->file,
@@ -136,10 +32,10 @@ static void show_function(struct view *view, const struct line_stats *stats,
     table_free(&table);
 }
 
-static void add_notes(struct view *view, const struct files *files)
+static void add_notes(struct view *view, const struct source_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        const struct file *file = &files->items[i];
+        const struct source_file *file = &files->items[i];
         if (file->path[0] == '<' || file->text.state == SOURCE_READ) /* "<string>" has no file */
             continue;
         report_note(&view->report, TABLE_WARN,
@@ -152,19 +48,19 @@ static void add_notes(struct view *view, const struct files *files)
 
 /* One table of the lines alone, for programs. */
 static int show_data(struct view *view, const struct line_stats *stats, size_t function_count,
-                     struct files *files, struct error *err)
+                     struct source_files *files, struct error *err)
 {
     struct table table;
     int result = 0;
-    table_init(&table, "lines", columns, COLUMNS);
+    lines_table_init(&table);
     for (size_t f = 0; f < function_count && result == 0; f++) {
         const struct line_function *function = &stats->functions[f];
-        const struct trace_name *name = trace_get_name(view->trace, function->name);
-        const struct source_text *text = file_text(files, name->file, err);
-        if (!text)
+        const struct source_text *text =
+            source_files_get(files, trace_get_name(view->trace, function->name)->file, err);
+        if (text)
+            lines_table_add(&table, view->trace, stats, function, text, false);
+        else
             result = -ENOMEM;
-        for (size_t i = function->row; text && i < function->row + function->row_count; i++)
-            add_line(&table, name, function, &stats->rows[i], source_text_line(text, stats->rows[i].line));
     }
     report_table(&view->report, "rows", &table);
     table_free(&table);
@@ -185,14 +81,14 @@ static size_t leave_libraries_out(const struct view *view, struct line_stats *st
 }
 
 static int show_all(struct view *view, const struct line_stats *stats, size_t function_count,
-                    struct files *files, struct error *err)
+                    struct source_files *files, struct error *err)
 {
     if (view->output.format != OUTPUT_TERMINAL)
         return show_data(view, stats, function_count, files, err);
     for (size_t f = 0; f < function_count; f++) {
         const struct line_function *function = &stats->functions[f];
         const struct source_text *text =
-            file_text(files, trace_get_name(view->trace, function->name)->file, err);
+            source_files_get(files, trace_get_name(view->trace, function->name)->file, err);
         if (!text)
             return -ENOMEM;
         show_function(view, stats, function, text);
@@ -203,8 +99,8 @@ static int show_all(struct view *view, const struct line_stats *stats, size_t fu
 int zones_show_source(struct view *view, const struct zones_choice *choice, struct error *err)
 {
     struct line_stats stats;
-    struct files files = {.recorded_ns =
-                              clock_quality_realtime(view->trace, trace_get_info(view->trace)->end_ns)};
+    struct source_files files = {
+        .recorded_ns = clock_quality_realtime(view->trace, trace_get_info(view->trace)->end_ns)};
     struct number_text all, others;
     int result = line_stats_make(&stats, view->trace, &view->filter, err);
     if (result != 0)
@@ -229,9 +125,7 @@ int zones_show_source(struct view *view, const struct zones_choice *choice, stru
     add_notes(view, &files);
     view_add_open_zones(view);
     view_add_state(view);
-    for (size_t i = 0; i < files.count; i++)
-        source_text_free(&files.items[i].text);
-    free(files.items);
+    source_files_free(&files);
     line_stats_free(&stats);
     return result;
 }

@@ -4,14 +4,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "analyze/labels.h"
-#include "analyze/testlist.h"
+#include "analyze/testsplit.h"
 #include "base/count_of.h"
 #include "cli/zones_views.h"
 #include "present/format.h"
-#include "trace/cut.h"
 
 enum {
     COLUMN_OUTCOME,
@@ -121,72 +119,6 @@ static void add_summary(struct view *view, const struct test_list *list)
     bytes_free(&text);
 }
 
-/* --- a trace for each test --- */
-
-#define MOST_NAME_BYTES 180u
-
-/* A file name for the trace of a test: its id with what a file name should not have as '_'. `number` tells apart
- * tests that would be called the same. */
-static void trace_path(struct bytes *path, const char *folder, const char *id, unsigned number)
-{
-    bytes_clear(path);
-    bytes_append_format(path, "%s/", folder);
-    for (size_t i = 0; id[i] && i < MOST_NAME_BYTES; i++) {
-        bool is_plain = (id[i] >= '0' && id[i] <= '9') || (id[i] >= 'a' && id[i] <= 'z') ||
-                        (id[i] >= 'A' && id[i] <= 'Z') || (i > 0 && id[i] == '.') || id[i] == '-';
-        if (id[i] == ':' && id[i + 1] == ':') {
-            bytes_append_text(path, "..");
-            i++;
-        } else {
-            bytes_append_u8(path, is_plain ? (uint8_t)id[i] : '_');
-        }
-    }
-    if (number > 1)
-        bytes_append_format(path, ".%u", number);
-    bytes_append_text(path, ".opscope");
-    bytes_append_u8(path, 0);
-}
-
-/* How many of the paths so far are this one but for their number. */
-static bool is_taken(const struct bytes *paths, const struct bytes *path)
-{
-    for (size_t at = 0; at < paths->length; at += strlen((const char *)paths->data + at) + 1)
-        if (strcmp((const char *)paths->data + at, (const char *)path->data) == 0)
-            return true;
-    return false;
-}
-
-/* Writes the traces; their paths are in `paths`, one after the other with a 0 behind each. */
-static int split(struct view *view, const struct test_list *list, const char *folder, struct bytes *paths,
-                 struct error *err)
-{
-    struct bytes path = {0};
-    int result = 0;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "%s", folder);
-    for (size_t i = 0; i < list->count && result == 0; i++) {
-        const struct test_entry *entry = &list->entries[i];
-        const char *id = trace_get_name(view->trace, entry->name)->name;
-        unsigned number = 1;
-        trace_path(&path, folder, id, number);
-        while (!path.failed && is_taken(paths, &path))
-            trace_path(&path, folder, id, ++number);
-        bytes_append(paths, path.data, path.length);
-        if (path.failed || paths->failed)
-            result = error_set_errno(err, ENOMEM, "%zu tests", list->count);
-        else
-            result = trace_cut(view->trace, (const char *)path.data,
-                               &(struct trace_cut){.track = entry->track,
-                                                   .depth = entry->depth,
-                                                   .since_ns = entry->start_ns,
-                                                   .until_ns = entry->end_ns,
-                                                   .command = id},
-                               err);
-    }
-    bytes_free(&path);
-    return result;
-}
-
 int zones_show_tests(struct view *view, const struct zones_choice *choice, const char *split_folder,
                      struct error *err)
 {
@@ -201,7 +133,7 @@ int zones_show_tests(struct view *view, const struct zones_choice *choice, const
         return error_set(err, EINVAL, "tests can be sorted by total or name, not by %s", key);
     int result = test_list_make(&list, view->trace, &view->filter, err);
     if (result == 0 && split_folder)
-        result = split(view, &list, split_folder, &paths, err);
+        result = test_split(view->trace, &list, split_folder, &paths, err);
     if (result == 0) {
         size_t at = 0;
         for (size_t i = 0; i < list.count; i++) {

@@ -36,7 +36,7 @@ enum table_type {
 enum table_shown { TABLE_EVERYWHERE = 0, TABLE_DATA_ONLY = 1 /* CSV, JSON */, TABLE_TERMINAL_ONLY = 2 };
 
 struct table_column {
-    const char *key;   /* in CSV and JSON, with the unit behind: total -> total_ns */
+    const char *key;   /* in CSV and JSON, followed by the unit: total -> total_ns */
     const char *title; /* on the terminal */
     enum table_type type;
     enum table_shown shown;
