@@ -75,6 +75,7 @@ RULES = [
     ("static array in a function", "src/cli/x.c", inside("static char text[80];"), inside("char text[80];"),
      "mutable object inside a function outlives the call"),
 ]  # fmt: skip
+GENERATED = "src/cli/run_python_options.def"
 BANNED = "strcpy strcat sprintf vsprintf strtok gets atoi atol atoll atof alloca mktemp tmpnam".split()
 BANNED_IN_LIBRARIES = "exit abort printf puts putchar perror".split()
 
@@ -147,12 +148,11 @@ class Lint(harness.TestCase):
 @unittest.skipUnless(shutil.which("clang-format") and shutil.which("shellcheck"), "needs clang-format and shellcheck")
 class Whole(harness.TestCase):
     def test_script(self):
-        """scripts/lint.sh on a small tree: formatting, sources and shell scripts, all of them named."""
-        os.mkdir(self.path("scripts"))
-        for name in ("lint.sh", "lint_sources.py", "lint_known.txt"):
-            if os.path.exists(os.path.join(harness.SOURCE, "scripts", name)):
-                shutil.copy(os.path.join(harness.SOURCE, "scripts", name), self.path("scripts"))
-        shutil.copy(os.path.join(harness.SOURCE, ".clang-format"), self.folder)
+        """scripts/lint.sh on a small tree: formatting, sources, generated options and shell scripts, all of them named."""
+        shutil.copytree(os.path.join(harness.SOURCE, "scripts"), self.path("scripts"))
+        for name in (".clang-format", "python/opscope/_start.py", GENERATED):
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            shutil.copy(os.path.join(harness.SOURCE, name), self.path(name))
         os.makedirs(self.path("src", "base"))
 
         def write(name, text):
@@ -168,9 +168,11 @@ class Whole(harness.TestCase):
         write("src/base/x.c", LICENCE + "int  a ;\n")
         write("src/base/y.c", LICENCE + "int gets(a);\n")
         write("scripts/x.sh", "#!/bin/sh\n" + SCRIPT_LICENCE + "for x in $(ls); do echo $x; done\n")
+        with open(self.path(GENERATED), "a", encoding="utf-8") as file:
+            file.write("/* edited */\n")
         done = self.run_command(["scripts/lint.sh"])
         self.assert_status(done, 1)
-        for part in ("code should be clang-formatted", "gets() is banned here", "SC2086"):
+        for part in (GENERATED, "code should be clang-formatted", "gets() is banned here", "SC2086"):
             self.assertIn(part, done.stdout + done.stderr)
 
 
