@@ -102,7 +102,7 @@ def find_elsewhere(finder, name, path):
 
 
 class GreenletFinder:
-    """First in sys.meta_path: the extension is told of the module greenlet as soon as that is there."""
+    """First in sys.meta_path: gives the extension the module greenlet as soon as that is there."""
 
     def find_spec(self, name, path=None, target=None):
         if name == "greenlet" and self in sys.meta_path:
@@ -139,7 +139,7 @@ class FrameworkFinder:
 def load_native(package):
     """The extension that fits this interpreter, or None."""
     if "opscope._native" in sys.modules:
-        sys.modules["opscope._native"].hide(package)  # the folder by another name: behind a link, or an installed copy
+        sys.modules["opscope._native"].hide(package)  # the folder by another name: through a link, or an installed copy
         return sys.modules["opscope._native"]
     for suffix in _imp.extension_suffixes():
         path = os.path.join(package, "_native" + suffix)
@@ -196,7 +196,7 @@ def why_no_native():
 
 
 def configure(wanted):
-    """The words, told to the extension; afterwards `flags` is what its start() takes."""
+    """Sets the extension up by the words; afterwards `flags` is what its start() takes."""
     global flags, is_partial, start_signpost, stop_signpost
     flags = 0 if "no-async" in wanted else native.TASKS
     for word, _, _, flag, _ in OPTIONS:

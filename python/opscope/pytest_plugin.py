@@ -210,7 +210,7 @@ class Recorder:
         result = yield
         end(number, fixturedef.scope + ("" if not result.excinfo else ", failed"))
         if inspect.isgeneratorfunction(fixturedef.func) and not result.excinfo:
-            # The last finalizer that is added runs first, right before the one that goes on behind the yield.
+            # The last finalizer that is added runs first, right before the one that goes on after the yield.
             fixturedef.addfinalizer(lambda: self.teardown_begins(fixturedef, name + " teardown", place))
 
     def teardown_begins(self, fixturedef, name, place):

@@ -5,9 +5,9 @@
  * (concurrent.interpreters), and one whose code object has such an attribute is refused there: the program would fail
  * where it does not without a profiler.
  *
- * Open addressing with linear probing, half full at most; an entry is 16 bytes. A code watcher tells when a code object
- * ends: its entry goes, and those behind it move up, so that a search may stop at the first free entry. Everything
- * happens under the GIL of the main interpreter, the only one with a hook. */
+ * Open addressing with linear probing, half full at most; an entry is 16 bytes. A code watcher reports when a code
+ * object ends: its entry goes, and those after it move up, so that a search may stop at the first free entry.
+ * Everything happens under the GIL of the main interpreter, the only one with a hook. */
 #include "python/src/native.h"
 
 #ifdef HAVE_CODE_TABLE
@@ -58,7 +58,7 @@ bool code_site_put(PyCodeObject *code, struct code_site *site)
     return true;
 }
 
-/* An entry behind the free place moves there unless that lies before its own place. */
+/* An entry after the free place moves there unless that lies before its own place. */
 static void take_out(size_t at)
 {
     struct code_entry *entries = code_table.entries;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Greenlets (and what is built of them: gevent, eventlet): stacks that a thread runs in turn, none of which ends while
  * another runs. Each has a track; greenlet.settrace says when one takes over from another. What the thread has open is
- * put aside with the greenlet that leaves, and the recorder is told which one goes on (opscope_task_switch_).
+ * put aside with the greenlet that leaves, and a record says which one goes on (opscope_task_switch_).
  *
  * Tracks are numbered and used again when their greenlet has ended, so that a server which makes a greenlet for each
  * request has as many as run at once. The greenlet that runs when a thread is first seen stays on the thread's track.

@@ -9,7 +9,7 @@
  *
  * With a hook, a call of a Python function takes about 400 bytes of C stack; without, 3.11 takes none. A program that
  * raised its recursion limit would crash at 18,000 frames on an 8 MB stack. So below a quarter of the thread's stack
- * the hook takes itself out and the profile function goes on (dearer, no C stack) until that call returns. Other
+ * the hook takes itself out and the profile function goes on (slower, no C stack) until that call returns. Other
  * threads are not recorded in the meantime. Where the program has a profile function of its own there, its deep calls
  * are not recorded either. */
 #include "python/src/native.h"
@@ -30,7 +30,7 @@ typedef PyFrameObject eval_frame_type;
 bool hook_is_active, hook_is_fast;
 unsigned hook_active_flags;
 
-static bool is_installed; /* the frame hook is in the interpreter's slot, or in the chain behind it */
+static bool is_installed; /* the frame hook is in the interpreter's slot, or in the chain after it */
 static _PyFrameEvalFunction previous;
 #if PY_VERSION_HEX < 0x030b0000
 static int recursion_limit; /* as it was when it was last looked at */
@@ -67,7 +67,7 @@ static PyCodeObject *code_of(PyFrameObject *frame)
     return inside_of(frame)->f_code;
 }
 
-/* A line that does not take the short way. */
+/* A line that does not take the fast path. */
 __attribute__((noinline)) static int event_line(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
@@ -149,8 +149,8 @@ __attribute__((noinline)) static int event_return(PyFrameObject *frame)
     return 0;
 }
 
-/* Both the trace and the profile function; C calls come only to the latter. The long ways are functions of their own,
- * so that the short ones save no registers. */
+/* Both the trace and the profile function; C calls come only to the latter. The slow paths are functions of their own,
+ * so that the fast ones save no registers. */
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *argument)
 {
     (void)self;
@@ -364,7 +364,7 @@ static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int thr
 static void frame_hook_start(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    if (is_installed) /* behind somebody else's hook, which calls ours */
+    if (is_installed) /* after somebody else's hook, which calls ours */
         return;
     previous = _PyInterpreterState_GetEvalFrameFunc(interpreter);
 #if PY_VERSION_HEX < 0x030b0000

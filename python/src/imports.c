@@ -15,7 +15,7 @@ bool import_is_machinery(const char *file, const char *name, bool *is_entry)
     return true;
 }
 
-/* The interpreter looks for it at each start, behind sitecustomize, where we begin. Few have one; its code is recorded
+/* The interpreter looks for it at each start, after sitecustomize, where we begin. Few have one; its code is recorded
  * like any other. */
 static bool is_of_the_start(const char *module)
 {

@@ -352,11 +352,12 @@ static int fill(PyObject *made)
  * after them; its text is for the user, and for the first of them alone. */
 static int refuse(void)
 {
-    static bool is_told;
-    bool was_told = __atomic_exchange_n(&is_told, true, __ATOMIC_RELAXED);
+    static bool is_reported;
+    bool was_reported = __atomic_exchange_n(&is_reported, true, __ATOMIC_RELAXED);
     PyObject *name = PyUnicode_FromString("sub-interpreter");
     PyObject *text = PyUnicode_FromString(
-        was_told ? "" : "Python calls are recorded in the main interpreter only, not in sub-interpreters");
+        was_reported ? ""
+                     : "Python calls are recorded in the main interpreter only, not in sub-interpreters");
     if (name && text)
         PyErr_SetImportError(text, name, NULL);
     Py_XDECREF(name);

@@ -41,12 +41,12 @@ enum hook_flags {
     HOOK_PROFILE = 4,       /* up to 3.11: the profile function even where frame evaluation would do */
     HOOK_GC = 8,            /* a zone for each run of the garbage collector */
     HOOK_TASKS = 16,        /* a track for each asyncio task */
-    HOOK_IMPORT_FRAMES = 32 /* the import system's own frames instead of one zone an import */
+    HOOK_IMPORT_FRAMES = 32 /* the import system's own frames instead of one zone per import */
 };
 
 /* --- what a thread has open --- */
 
-struct open_call {   /* of hooks that are told of a return rather than seeing the call return */
+struct open_call {   /* of hooks to which a return is reported, rather than being around the call */
     const void *key; /* code object, method definition or callable: compared, never used */
     uint32_t depth;  /* to return to */
     bool is_shown;   /* has a zone */
@@ -71,7 +71,7 @@ struct thread_stack {
     uint32_t depth;
     bool is_muted; /* below a framework's frame: only the program's own code is shown, see framework.c */
     char *
-        stack_limit; /* hook_frame.c: deeper than this, no C frame a call; STACK_LIMIT_UNKNOWN until set up */
+        stack_limit; /* hook_frame.c: deeper than this, no C frame per call; STACK_LIMIT_UNKNOWN until set up */
     struct open_call *calls;
     uint32_t call_count, call_capacity;
     uint32_t name_tries; /* how many events have looked for the thread's name */
@@ -86,7 +86,7 @@ struct thread_stack {
 extern __thread struct thread_stack thread_stack;
 
 #define NAME_TRIES 32u
-#define STACK_LIMIT_UNKNOWN ((char *)UINTPTR_MAX) /* every event of the thread then takes the long way */
+#define STACK_LIMIT_UNKNOWN ((char *)UINTPTR_MAX) /* every event of the thread then takes the slow path */
 
 void stack_set_up(struct thread_stack *t); /* a thread's first events, of all and of a run of the hook */
 void stack_pop_to(uint32_t depth);         /* ends zones until only this many are open */
@@ -106,7 +106,7 @@ extern uint32_t stack_max_depth;                /* UINT32_MAX: no limit */
 
 /* --- names --- */
 
-enum site_special { /* why a site's frames do not take the short way; 0 for ordinary functions */
+enum site_special { /* why a site's frames do not take the fast path; 0 for ordinary functions */
                     SITE_HIDDEN =
                         1, /* not recorded: the package's own code, a framework's, or filtered out */
                     SITE_IMPORT = 2,    /* a frame of it is one import; the frames below are hidden */

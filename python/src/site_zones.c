@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zones whose place in the source is told by the caller: tests and fixtures, which are not the functions that begin
+/* Zones whose place in the source is given by the caller: tests and fixtures, which are not the functions that begin
  * their zones. A place is kept for good, by name, function, file and line: there are as many as a session has tests. */
 #include "python/src/native.h"
 

@@ -96,7 +96,7 @@ void stack_end_call(const void *key)
         stack_pop_to(t->calls[i - 1].depth);
 }
 
-/* Hooks that are told of returns will not be told any more: end what they began. */
+/* Hooks to which returns are reported get no more of them: end what they began. */
 void stack_drop_calls(void)
 {
     struct thread_stack *t = &thread_stack;

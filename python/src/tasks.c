@@ -6,8 +6,8 @@
  * Of asyncio only its own tasks, those written in C, are asked for their names, and of trio's the attribute is read:
  * nothing here runs Python code, which a frame-evaluation hook must not.
  *
- * A process gets MOST_TASKS tracks; tasks after that stay on their threads' tracks. A task is told from another by
- * address and name, so one that is made at the address of a dead one of the same name goes on in its track. */
+ * A process gets MOST_TASKS tracks; tasks after that stay on their threads' tracks. A task is known by address and
+ * name, so one that is made at the address of a dead one of the same name goes on in its track. */
 #include "python/src/native.h"
 
 #include "base/hash.h"

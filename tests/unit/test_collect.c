@@ -612,6 +612,70 @@ static void test_a_turn_of_a_task_is_on_its_track(void **state)
     assert_int_equal(stats.threads, 1);
 }
 
+static void test_each_fiber_has_its_own_stack(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), b = image_name(&image, "b"), c = image_name(&image, "c");
+    uint32_t one = image_task(&image, "greenlet 1", 1);
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 10, RECORD_ZONE_BEGIN, a, 0);
+    image_record(&image, 0, 11, RECORD_TASK_SWITCH, one, 0);
+    image_record(&image, 0, 12, RECORD_ZONE_BEGIN, b, 0); /* not inside the first */
+    image_record(&image, 0, 13, RECORD_TASK_SWITCH, 0, 0);
+    image_zone(&image, 0, 14, 20, c); /* inside the first */
+    image_record(&image, 0, 21, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 0, 22, RECORD_TASK_SWITCH, one, 0);
+    image_record(&image, 0, 30, RECORD_ZONE_END, 0, 0);
+    image_record(&image, 0, 31, RECORD_ZONE_BEGIN, c, 0);  /* never ends, and another goes on */
+    image_record(&image, 0, 32, RECORD_TASK_SWITCH, a, 0); /* is no task: nothing is switched */
+    image_record(&image, 0, 33, RECORD_TASK_SWITCH, 0, 0);
+    finish();
+    assert_int_equal(row_count, 3);
+    assert_row("a", 10, 21, 6, 0);
+    assert_row("b", 12, 30, 0, 0);
+    assert_row("c", 14, 20, 0, 1);
+    assert_int_equal(track_of("a")->kind, TRACE_TRACK_THREAD);
+    assert_int_equal(track_of("b")->kind, TRACE_TRACK_TASK);
+    assert_string_equal(track_of("b")->name, "greenlet 1");
+    size_t count;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(open[0].track, track_of("b")->id);
+    assert_int_equal(stats.lost_records, 1);
+}
+
+static void test_spans_last_over_everything(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a"), b = image_name(&image, "b"), c = image_name(&image, "c"),
+             part = image_name(&image, "a (to its first wait)");
+    struct slot first = {1, 0}, second = {2, 0}, third = {3, 0}, unknown = {9, 0};
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_record(&image, 0, 10, RECORD_ZONE_BEGIN, a, 0);
+    image_long_record(&image, 0, 12, RECORD_ZONE_SUSPEND, part, 0, &first, 1);
+    image_record(&image, 0, 13, RECORD_ZONE_END, 0, 0);
+    image_long_record(&image, 0, 14, RECORD_SPAN_BEGIN, b, 0, &second, 1);
+    image_long_record(&image, 0, 20, RECORD_SPAN_END, 0, 0, &first, 1);
+    image_long_record(&image, 0, 21, RECORD_SPAN_BEGIN, c, 0, &third, 1); /* where the first was */
+    image_long_record(&image, 0, 22, RECORD_SPAN_END, 0, 0, &unknown, 1);
+    image_long_record(&image, 0, 23, RECORD_ZONE_SUSPEND, part, 0, &unknown, 1); /* nothing is open */
+    image_long_record(&image, 0, 30, RECORD_SPAN_END, 0, 0, &second, 1);
+    finish();
+    assert_int_equal(row_count, 3);
+    assert_row("a", 10, 20, 0, 0);
+    assert_row("a (to its first wait)", 10, 13, 0, 0);
+    assert_row("b", 14, 30, 0, 0);
+    assert_int_equal(track_of("a")->kind, TRACE_TRACK_SPAN);
+    assert_int_equal(track_of("a")->parent, track_of("a (to its first wait)")->id);
+    assert_ptr_not_equal(track_of("b"), track_of("a"));
+    size_t count;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(open[0].track, track_of("a")->id);
+    assert_int_equal(open[0].start % 1000, 21);
+    assert_int_equal(stats.lost_zones, 0);
+}
+
 static void test_tasks_that_make_no_sense(void **state)
 {
     (void)state;
@@ -716,6 +780,8 @@ int main(void)
         CASE(test_ops),
         CASE(test_threads_that_end_are_forgotten),
         CASE(test_a_turn_of_a_task_is_on_its_track),
+        CASE(test_each_fiber_has_its_own_stack),
+        CASE(test_spans_last_over_everything),
         CASE(test_tasks_that_make_no_sense),
         CASE(test_short_zones_are_left_out),
         CASE(test_the_image_before_an_exec),
