@@ -88,7 +88,7 @@ static bool add_piece(struct clock_map *map, uint64_t ticks, uint64_t ns, uint64
     return true;
 }
 
-/* ns a tick between two samples, 32 fractional bits. */
+/* ns per tick between two samples, 32 fractional bits. */
 static uint64_t slope(const struct clock_sample *a, const struct clock_sample *b)
 {
     return (uint64_t)(((__uint128_t)(b->raw_ns - a->raw_ns) << 32) / (b->ticks - a->ticks));

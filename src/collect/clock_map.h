@@ -15,7 +15,7 @@
 
 struct clock_piece {
     uint64_t ticks, ns;  /* where it starts */
-    uint64_t multiplier; /* ns a tick, 32 fractional bits */
+    uint64_t multiplier; /* ns per tick, 32 fractional bits */
     uint64_t end_ticks;  /* start of the next piece; UINT64_MAX for the last */
 };
 

@@ -2,7 +2,7 @@
 /* The collector's policy: in which order chunks are taken, when a chunk that is not sealed is looked at, who is dead.
  *
  * - Sealed chunks are taken at each poll, in the order of their track. Unsealed ones only when nothing was sealed and
- *   at most every 20 ms: peeking at the line a thread writes to costs that thread 4-6 ns a zone.
+ *   at most every 20 ms: peeking at the line a thread writes to costs that thread 4-6 ns per zone.
  * - A chunk can be seen sealed while the one before it was still seen open (it was sealed in between): it waits.
  * - A process is dead when its pid is gone or a zombie (checked every 100 ms, at each poll when chunks run short), or
  *   when its segment's last writer has left (inotify, which also works across PID namespaces). Its unsealed chunks

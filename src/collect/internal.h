@@ -76,7 +76,7 @@ struct open_op {
     } * parts;
 };
 
-/* Damaged, unmatched, too deep, ended late: one row a chunk and reason, however often a hostile program repeats it. */
+/* Damaged, unmatched, too deep, ended late: one row per chunk and reason, however often a program repeats it. */
 #define TRACK_LOSS_REASONS 4u
 
 struct

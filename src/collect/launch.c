@@ -178,8 +178,8 @@ static void read_signals(struct run *r)
 {
     struct signalfd_siginfo info;
     while (read(r->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        /* ssi_code > 0: from the kernel, i.e. the terminal, which told the command as well; but that it was closed it
-         * tells the leader of the session alone. */
+        /* ssi_code > 0: from the kernel, that is from the terminal, which signals the command as well. Only when it is
+         * closed does it signal the leader of the session alone. */
         bool is_ours = info.ssi_code <= 0 || (info.ssi_signo == SIGHUP && getsid(0) == getpid());
         if (!r->options->argv && (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM))
             r->has_exited = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The container that every block is: a hashed header with a table of columns, then the columns.
  *
- * One way to build it and one to read it with every bound checked; what a block means is told by its type and
+ * One way to build it and one to read it with every bound checked; what a block means is given by its type and
  * the ids of its columns. A column whose values are all 0 is left out; a column that is not there reads as
  * zeros. Readers skip types and columns they do not know. */
 #ifndef OPSCOPE_TRACE_BLOCK_H
@@ -36,7 +36,7 @@ struct block_builder {
     struct column columns[BLOCK_MAX_COLUMNS];
     unsigned column_count;
     size_t prefix_length; /* length of `out` when the prefix was marked */
-    bool keep_zeros;      /* for columns whose number of values is told by nothing else */
+    bool keep_zeros;      /* for columns whose number of values is given by nothing else */
     bool failed;
 };
 

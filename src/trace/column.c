@@ -132,7 +132,7 @@ static size_t packed_size(size_t count, unsigned bits)
     return (count * bits + 7) / 8;
 }
 
-/* Packs in place; the bytes behind the plane's end are read as zeros, so it is followed by PADDING of them. */
+/* Packs in place; the bytes after the plane's end are read as zeros, so it is followed by PADDING of them. */
 static void pack_plane(uint8_t *plane, size_t count, unsigned bits)
 {
     size_t size = packed_size(count, bits);
@@ -161,11 +161,11 @@ static int put_plane(struct column_codec *codec, uint8_t *plane, size_t count, s
         any |= plane[i];
     unsigned bits = any < 2 ? 1 : any < 4 ? 2 : any < 16 ? 4 : 0;
     if (bits) {
-        uint8_t behind[PADDING]; /* the next plane begins there */
-        memcpy(behind, plane + count, PADDING);
+        uint8_t after[PADDING]; /* the next plane begins there */
+        memcpy(after, plane + count, PADDING);
         memset(plane + count, 0, PADDING);
         pack_plane(plane, count, bits);
-        memcpy(plane + count, behind, PADDING);
+        memcpy(plane + count, after, PADDING);
     }
     return put_bytes(codec, plane, bits ? packed_size(count, bits) : count, bits, out);
 }
@@ -476,7 +476,7 @@ int column_encode_bytes(struct column_codec *codec, const void *data, size_t len
 
 /* --- decoding --- */
 
-/* The bytes of a packed plane, a varint stream or a blob, behind their kind. */
+/* The bytes of a packed plane, a varint stream or a blob, after their kind. */
 static int take_bytes(struct column_codec *codec, struct cursor *in, unsigned kind, size_t count,
                       uint8_t *out)
 {
@@ -500,7 +500,7 @@ static int take_bytes(struct column_codec *codec, struct cursor *in, unsigned ki
     return ZSTD_decompressDCtx(codec->decompressor, out, count, frame, size) == count ? 0 : -EINVAL;
 }
 
-/* Spreads packed values to a byte each; writes up to 7 bytes behind the plane. */
+/* Spreads packed values to one byte each; writes up to 7 bytes after the plane. */
 static void unpack_plane(const uint8_t *packed, size_t count, unsigned bits, uint8_t *plane)
 {
     size_t size = packed_size(count, bits);
@@ -526,7 +526,7 @@ static void unpack_plane(const uint8_t *packed, size_t count, unsigned bits, uin
         }
 }
 
-/* One plane of `count` bytes into out; may write PADDING bytes behind it. */
+/* One plane of `count` bytes into out; may write PADDING bytes after it. */
 static int take_plane(struct column_codec *codec, struct cursor *in, size_t count, uint8_t *out)
 {
     uint8_t head = cursor_u8(in);

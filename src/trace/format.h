@@ -60,7 +60,7 @@ enum zone_column {
     ZONE_CARRIED_DURATION = 10,
     ZONE_CARRIED_CHILD = 11,
     ZONE_CARRIED_NAME = 12,
-    ZONE_LOD_GROUP = 16, /* nodes of each group, the carried groups behind the others */
+    ZONE_LOD_GROUP = 16, /* nodes of each group, the carried groups after the others */
     ZONE_LOD_START = 17, /* after the previous node's start; of the first node: after the block's min_start */
     ZONE_LOD_SPAN = 18,
     ZONE_LOD_BUSY = 19,
@@ -110,7 +110,7 @@ enum definition_column {
     TRACK_ARCHITECTURE = 41, /* its length; version 2 */
     CLOCK_ID = 48,
     CLOCK_FLAGS = 49, /* 1 = device */
-    CLOCK_RATE = 50,  /* ticks a second, bits of an IEEE double */
+    CLOCK_RATE = 50,  /* ticks per second, bits of an IEEE double */
     CLOCK_LENGTH = 51,
     CLOCK_TEXT = 52,
     CLOCK_POINT_CLOCK = 64,

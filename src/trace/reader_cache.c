@@ -235,7 +235,7 @@ static int load_nodes(struct trace *t, const struct block_view *view, const uint
     return status;
 }
 
-/* The carried rows as nodes of one zone each, behind the groups of rows. */
+/* The carried rows as nodes of one zone each, after the groups of rows. */
 static int load_carried(struct trace *t, const struct block_view *view, size_t n, struct cached *c)
 {
     uint64_t *v = scratch(&t->cache->wide, 2 * n, sizeof *v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions: read from all DEFINITIONS blocks when the trace is opened, then given ids that are unique in
  * the trace. The first source keeps its ids (a hole becomes a "?"); those of further sources, or ids that are
- * absurdly sparse, become dense behind them. A definition that comes again replaces the earlier one. */
+ * absurdly sparse, become dense after them. A definition that comes again replaces the earlier one. */
 #include "trace/reader_internal.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The index of a file: segment after segment, each by the checkpoint that its header slots name. A finished
- * segment needs nothing else. Of one that still grows (or whose writer died) the blocks behind the newest
+ * segment needs nothing else. Of one that still grows (or whose writer died) the blocks after the newest
  * checkpoint are walked one by one, up to the first that is not whole. */
 #include "trace/reader_internal.h"
 
@@ -240,7 +240,7 @@ static int decode_entries(struct trace *t, const struct block_view *view, size_t
 }
 
 /* Adds the blocks that a checkpoint lists to the index. They lie between `first` and `end` of the segment
- * that begins at `start`, one behind the other: so no block is in the index twice, whatever the file says. */
+ * that begins at `start`, one after the other: so no block is in the index twice, whatever the file says. */
 static int add_listed(struct trace *t, const struct block_view *view, uint64_t start, uint64_t first,
                       uint64_t end)
 {

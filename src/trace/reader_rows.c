@@ -15,7 +15,7 @@ struct trace_rows_memory {
     struct bytes values;   /* COLUMNS arrays of `count` values */
     struct bytes parts;    /* part columns */
     struct bytes figures;  /* figure columns */
-    struct bytes text;     /* with a NUL behind each */
+    struct bytes text;     /* with a NUL after each */
     struct bytes raw_text; /* as stored */
     struct bytes rows;     /* the structs */
     struct bytes part_rows;

@@ -63,7 +63,7 @@ void trace_writer_run(struct trace_writer *w, const struct trace_run *run);
 void trace_writer_loss(struct trace_writer *w, const struct trace_loss *loss);
 void trace_writer_sample(struct trace_writer *w, const struct trace_sample *sample);
 
-/* --- zones: the hot path, 40 M a second ---
+/* --- zones: the hot path, 40 M per second ---
  *
  * One sink a track. Rows go straight into the column arrays of their depth, so no sort is needed when the
  * block is written. Within a track zones come in the order of their ends (device tracks: order does not

@@ -151,7 +151,7 @@ static void widen(struct block_scratch *b, uint64_t start, uint64_t end)
     b->t_last = end > b->t_last ? end : b->t_last;
 }
 
-/* Copies rows [from, to) of a group, which begin at `start`, behind the rows that are there. */
+/* Copies rows [from, to) of a group, which begin at `start`, after the rows that are there. */
 static void copy_run(struct trace_writer *w, struct block_scratch *b, const struct sink *s, uint32_t depth,
                      uint32_t from, uint32_t to, uint64_t start)
 {

@@ -14,7 +14,7 @@
 #define MAX_TRACKS_A_BLOCK 4096u
 #define MAX_NAME_BYTES 65536u /* of a name, function, file, command or host; the rest is cut off */
 #define MAX_TRACK_NAME_BYTES 4096u
-#define MAX_DESCRIPTION_BYTES (4u << 20) /* parts behind this are left out */
+#define MAX_DESCRIPTION_BYTES (4u << 20) /* parts beyond this are left out */
 
 /* --- queues --- */
 

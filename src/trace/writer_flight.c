@@ -155,7 +155,7 @@ void flight_drop_oldest(struct trace_writer *w, uint64_t room)
         drop_first(w);
 }
 
-void flight_tell_losses(struct trace_writer *w)
+void flight_report_losses(struct trace_writer *w)
 {
     if (!w->dropped_zones && !w->dropped_records)
         return;
@@ -226,7 +226,7 @@ int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *e
         status = file_begin_segment(w, flags, err);
     if (!status) {
         definitions_new_segment(w);
-        flight_tell_losses(w);
+        flight_report_losses(w);
     }
     return status;
 }
@@ -360,7 +360,7 @@ int flight_finish(struct trace_writer *w, struct error *err)
     uint64_t tail = TAIL_BYTES + ENTRY_BYTES * (w->entry_count + w->definitions.track_count) +
                     64 * (w->loss_count + w->open_zone_count);
     flight_drop_oldest(w, w->end + tail);
-    flight_tell_losses(w);
+    flight_report_losses(w);
     int status = flight_end_segment(w, err);
     return status ? status : join_segments(w, err);
 }

@@ -233,7 +233,7 @@ struct trace_writer {
     size_t open_bytes;
     size_t closed_rows; /* rows of closed sinks */
     uint64_t age_scan_ns, loss_flush_ns;
-    uint32_t zone_limit;               /* rows a block */
+    uint32_t zone_limit;               /* rows per block */
     uint64_t zone_count, record_count; /* in the whole file */
     struct block_builder builder;
     struct block_scratch *scratch;
@@ -245,7 +245,7 @@ struct trace_writer {
 
     struct segment_file *finished; /* flight recorder */
     size_t finished_count, finished_capacity;
-    uint64_t dropped_zones, dropped_records; /* not yet told */
+    uint64_t dropped_zones, dropped_records; /* not yet reported */
     uint64_t dropped_from_ns, dropped_to_ns;
     uint64_t segment_zones, segment_records;
 };
@@ -287,7 +287,7 @@ int flight_finish(struct trace_writer *w, struct error *err);
 void flight_remove_segments(const struct trace_writer *w);
 char *flight_segment_path(const struct trace_writer *w, uint32_t number);
 void flight_drop_oldest(struct trace_writer *w, uint64_t room);
-void flight_tell_losses(struct trace_writer *w);
+void flight_report_losses(struct trace_writer *w);
 
 /* writer_definitions.c */
 void definitions_free(struct writer_definitions *d);

@@ -347,7 +347,7 @@ int rows_flush(struct trace_writer *w, bool only_aged)
     return status;
 }
 
-/* In the flight recorder a segment's losses are kept: they are told again when the segment is dropped. */
+/* In the flight recorder a segment's losses are kept: they are reported again when the segment is dropped. */
 static void remember_losses(struct trace_writer *w)
 {
     if (!w->max_size_bytes || w->loss_count == 0)
