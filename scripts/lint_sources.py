@@ -72,7 +72,8 @@ SEPARATE_ROOMS = {"analyze": {("diff", "report/class.h")}}
 # One vendor's words stay in these rooms: the rest of the tree knows ops, not whose they are.
 VENDOR_WORDS = re.compile(r"tt_(?!perf_report_1_2_4)|tenstorrent|\"OP CODE\"|wormhole", re.I)
 VENDOR_ROOMS = ("src/import/tenstorrent/", "src/import/open.c", "src/import/ops_csv", "src/compat/",
-                "src/present/report/ops_csv_tt", "src/cli/device_stats.c", "src/cli/ops_per_core.c")
+                "src/present/report/ops_csv_tt", "src/cli/device_stats.c", "src/cli/ops_per_core.c",
+                "src/cli/import.c")  # whose argument is the name of the vendor
 # Where an object that outlives the call may be declared inside a function: once per process, by design.
 STATIC_ROOMS = ("src/record/", "src/session/", "src/measure/")
 GENERATED_HEADERS = ("build_config.h",)

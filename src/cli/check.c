@@ -12,7 +12,7 @@
 #include "cli/command/command.h"
 #include "cli/diff_load.h"
 #include "cli/diff_view.h"
-#include "import/tenstorrent/trace.h"
+#include "import/open.h"
 
 #define DEFAULT_REGRESS 5.0
 
@@ -82,7 +82,7 @@ static int load_zones(struct checking *c, const char *path, bool salvage, struct
     bool is_wanted = false;
     for (size_t i = 0; i < c->rule_count; i++)
         is_wanted |= c->rules[i].subject == CHECK_ZONE && c->rules[i].figure != CHECK_REGRESS;
-    if (!is_wanted || !tt_is_trace(path))
+    if (!is_wanted || import_guess(path) != IMPORT_TRACE)
         return 0;
     int status = trace_open(&c->trace, path, salvage ? TRACE_OPEN_SALVAGE : 0, err);
     if (!status)

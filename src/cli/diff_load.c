@@ -12,7 +12,7 @@
 #include "cli/overhead_load.h"
 #include "import/open.h"
 #include "import/overhead_csv.h"
-#include "import/tenstorrent/trace.h"
+#include "import/open.h"
 #include "ops/finish.h"
 #include "ops/from_trace.h"
 #include "trace/reader.h"
@@ -117,7 +117,7 @@ static int load_trace(struct diff *diff, int side, const char *path, struct diff
     if (status)
         return status;
     diff->runs[side].kind = "trace";
-    bool is_table = tt_trace_has_table(trace);
+    bool is_table = import_trace_has_table(trace);
     status = is_table ? 0 : take_ops(diff, side, trace, err);
     if (status > 0 || (is_table && !status))
         status = load_table(diff, side, path, sources, err);
@@ -145,10 +145,10 @@ int diff_load(struct diff *diff, int side, const char *path, struct diff_sources
     diff->runs[side].path = strdup(path);
     if (!diff->runs[side].path)
         return error_set(err, ENOMEM, "no memory for a path");
-    int status = tt_is_trace(path) ? load_trace(diff, side, path, sources, err)
-                 : strcmp(path, "-") != 0 && overhead_csv_is_one(path)
-                     ? load_overhead(diff, side, path, err)
-                     : load_table(diff, side, path, sources, err);
+    enum import_kind kind = import_guess(path);
+    int status = kind == IMPORT_TRACE          ? load_trace(diff, side, path, sources, err)
+                 : kind == IMPORT_OVERHEAD_CSV ? load_overhead(diff, side, path, err)
+                                               : load_table(diff, side, path, sources, err);
     if (!status)
         diff_sum_run(diff, side);
     return status;

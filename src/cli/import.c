@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/ops_rows.h"
-#include "import/tenstorrent/trace.h"
+#include "import/open.h"
 #include "present/format.h"
 
-struct import_options {
+struct command_options {
     const char *output;
     unsigned device_source;
     bool device_only;
@@ -15,9 +14,9 @@ struct import_options {
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct import_options options = {0};
+    struct command_options options = {0};
     struct command_line line;
-    struct tt_import_counts counts;
+    struct import_counts counts;
     struct error err = {0};
     struct number_text ops, runs, zones, signposts, lost;
     int status = command_parse(command, argc, argv, &options, &line);
@@ -30,11 +29,11 @@ static int run(const struct command *command, int argc, char **argv)
             command, "no source given: a folder, a device log or an ops CSV follows '%s'", line.values[0]);
     if (!options.output)
         return command_usage_error(command, "no output given: -o FILE");
-    if (!ops_rows_is_source(line.values[1]) && tt_trace_is_imported(line.values[1]))
+    if (import_path_has_table(line.values[1]))
         return command_usage_error(command, "%s is a trace already", line.values[1]);
-    struct tt_options how = {.source = (enum tt_device_source)options.device_source,
-                             .is_device_only = options.device_only};
-    if (tt_import(line.values[1], options.output, &how, &counts, &err) != 0)
+    struct import_options how = {.source = (enum import_device_source)options.device_source,
+                                 .is_device_only = options.device_only};
+    if (import_to_trace(line.values[1], options.output, &how, &counts, &err) != 0)
         return command_fail(command, &err);
     command_say("opscope import: %s: %s, %s, %s, %s", options.output, format_things(&ops, counts.ops, "op"),
                 format_things(&runs, counts.runs, "device run"), format_things(&zones, counts.zones, "zone"),
@@ -53,21 +52,21 @@ static const struct command_option import_options[] = {
      .letter = 'o',
      .type = OPTION_TEXT,
      .argument = "FILE",
-     .offset = OPTION_FIELD(struct import_options, output),
+     .offset = OPTION_FIELD(struct command_options, output),
      .is_file = true,
      .is_output = true,
      .help = "The trace to write; it appears only when it is whole."},
     {.name = "device-source",
      .type = OPTION_CHOICE,
      .argument = "FILE",
-     .offset = OPTION_FIELD(struct import_options, device_source),
+     .offset = OPTION_FIELD(struct command_options, device_source),
      .choices = device_sources,
      .help =
          "Where device times come from: report (cpp_device_perf_report.csv), log (profile_log_device.csv), "
          "auto (the report where there is one)."},
     {.name = "device-only",
      .type = OPTION_FLAG,
-     .offset = OPTION_FIELD(struct import_options, device_only),
+     .offset = OPTION_FIELD(struct command_options, device_only),
      .help = "Leave the host's ops out."},
     {0},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope info: what an import could not read or join. */
 #include "cli/info_tables.h"
-#include "import/tenstorrent/trace.h"
+#include "import/open.h"
 
 struct notes {
     struct view *view;
@@ -21,6 +21,6 @@ void info_add_import_notes(struct view *view)
 {
     struct notes notes = {.view = view};
     struct error err = {0};
-    if (tt_trace_notes(view->trace, add_note, &notes, &err) != 0)
+    if (import_trace_notes(view->trace, add_note, &notes, &err) != 0)
         report_note(&view->report, TABLE_BAD, "%s", err.message);
 }

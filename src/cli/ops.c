@@ -8,7 +8,7 @@
 #include "cli/ops_rows.h"
 #include "cli/view.h"
 #include "import/op_rows.h"
-#include "import/tenstorrent/trace.h"
+#include "import/open.h"
 #include "ops/description.h"
 #include "ops/finish.h"
 #include "present/format.h"
@@ -239,8 +239,8 @@ static int run(const struct command *command, int argc, char **argv)
     const char *path = line.values[0];
     if (options.output.csv && options.output.json)
         return command_usage_error(command, "--json and --csv exclude each other");
-    bool is_source = ops_rows_is_source(path);
-    bool is_vendor_trace = !is_source && strcmp(path, "-") != 0 && tt_trace_is_imported(path);
+    bool is_source = import_has_ops(import_guess(path));
+    bool is_vendor_trace = !is_source && import_path_has_table(path);
     if (options.trace && !is_source)
         return command_usage_error(command, "--trace goes with a folder of logs");
     if (options.per_core)
@@ -307,7 +307,7 @@ static const struct command_example examples[] = {
     {"opscope ops t.opscope", "Every op with its host and device time."},
     {"opscope ops t.opscope --name 'matmul*' --csv=ops.csv", "The matrix multiplications, as a file."},
     {"opscope ops generated/profiler --csv=ops.csv",
-     "The op table of a Tenstorrent run, as its own tool writes it."},
+     "The op table of a run's logs, as the vendor's own tool writes it."},
     {0},
 };
 
@@ -322,7 +322,7 @@ const struct command command_ops = {
         "devices), the sum of those times, the most cores that any run used, and its tensors. Attributes, "
         "kernels and the place in the source are in CSV and JSON. Signposts are rows among them: what came "
         "between two of them was called there.\n\n"
-        "FILE may also be a folder of Tenstorrent logs (or the one above its .logs), a device log, an ops CSV of "
+        "FILE may also be a folder of device logs (or the one above its .logs), a device log, an ops CSV of "
         "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
         "is byte for byte what the vendor's tool writes. What does not fit together (an op without device data, a "
         "cut message, a replay nobody recorded) is kept, told on stderr and marked in a column NOTE. Cells of an ops "

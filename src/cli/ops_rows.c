@@ -3,6 +3,7 @@
  * are. The terminal and JSON get a table of typed cells. */
 #include "cli/ops_rows.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -13,9 +14,9 @@
 #include "base/bytes.h"
 #include "base/text_copy.h"
 #include "import/op_check.h"
-#include "import/op_columns.h"
+#include "import/ops_csv_layout.h"
 #include "import/op_rows.h"
-#include "import/tenstorrent/tenstorrent.h"
+#include "import/open.h"
 #include "present/format.h"
 #include "present/document.h"
 #include "text/csv_write.h"
@@ -27,6 +28,7 @@
 struct chosen {
     char *header;        /* what the column is called in the output */
     char *name;          /* in the source */
+    char *key;           /* in JSON */
     size_t column;       /* of the source */
     bool is_padded_only; /* "64[50]" is written as 64 */
     enum op_check check; /* of tables that others wrote */
@@ -156,10 +158,10 @@ static void check_row(struct ops_output *o, const struct op_row *row)
         struct slice cell = row->cells[chosen->column];
         const char *wrong = chosen->check == OP_CHECK_NOTHING ? NULL : op_check_cell(chosen->check, cell);
         if (wrong)
-            op_rows_add_notice(o->rows, &chosen->check, row->line, "line %llu: column '%s': '%.*s%s' %s",
-                               (unsigned long long)row->line, chosen->name,
-                               (int)(cell.length < 40 ? cell.length : 40), cell.length ? cell.data : "",
-                               cell.length > 40 ? "..." : "", wrong);
+            op_rows_add_notice(o->rows, OP_ROWS_NOTICE_READER + (uint32_t)i, row->line,
+                               "line %llu: column '%s': '%.*s%s' %s", (unsigned long long)row->line,
+                               chosen->name, (int)(cell.length < 40 ? cell.length : 40),
+                               cell.length ? cell.data : "", cell.length > 40 ? "..." : "", wrong);
     }
 }
 
@@ -258,13 +260,42 @@ static const struct {
     {OP_COLUMN_ID_PM_FPU_UTIL, "fpu %", 12},   {OP_COLUMN_ID_NOTE, "note", 3},
 };
 
-static void describe_column(const struct chosen *chosen, struct table_column *column)
+/* "DEVICE KERNEL DURATION [ns]" is "device_kernel_duration" (times get their unit from the table), "DRAM BW UTIL (%)"
+ * is "dram_bw_util_percent". */
+static char *key_of(const char *header, bool is_time)
+{
+    struct bytes key = {0};
+    for (const char *at = header; *at;) {
+        const char *word = strncmp(at, "(%)", 3) == 0   ? "percent"
+                           : strncmp(at, "[B]", 3) == 0 ? "bytes"
+                                                        : NULL;
+        bool is_sign = !isalnum((unsigned char)*at), is_end = key.length && key.data[key.length - 1] == '_';
+        if (is_time && strcmp(at, "[ns]") == 0)
+            break;
+        if (word)
+            bytes_append_text(&key, word);
+        else if (!is_sign)
+            bytes_append_u8(&key, (uint8_t)tolower((unsigned char)*at));
+        else if (!is_end && key.length)
+            bytes_append_u8(&key, '_');
+        at += word ? 3 : 1;
+    }
+    while (key.length && key.data[key.length - 1] == '_')
+        key.length--;
+    char *copy = key.failed ? NULL : text_copy((const char *)key.data, key.length);
+    bytes_free(&key);
+    return copy;
+}
+
+static void describe_column(struct chosen *chosen, struct table_column *column)
 {
     size_t length = strlen(chosen->name);
     enum op_fixed_column fixed = op_column_find(chosen->name, length);
-    *column = (struct table_column){
-        .key = chosen->header, .title = chosen->header, .type = type_of(chosen->name, length), .decimals = 3};
+    *column =
+        (struct table_column){.title = chosen->header, .type = type_of(chosen->name, length), .decimals = 3};
     column->shrink = column->type == TABLE_TEXT ? 16 : 0;
+    chosen->key = key_of(chosen->header, column->type == TABLE_TIME);
+    column->key = chosen->key ? chosen->key : chosen->header;
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         if (titles[i].column == fixed) {
             column->title = titles[i].title;
@@ -357,46 +388,12 @@ static int write_table(struct ops_output *o, struct error *err)
     return result;
 }
 
-/* What the beginning of a file says; the ending of its name alone says no more than "perhaps". */
-enum source_guess { SOURCE_NOT, SOURCE_PERHAPS, SOURCE_SURE };
-
-static enum source_guess guess_source(const char *path)
-{
-    char begin[8192];
-    size_t length = strlen(path);
-    if (strcmp(path, "-") == 0)
-        return SOURCE_NOT;
-    if (tt_is_source(path))
-        return SOURCE_SURE;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return SOURCE_NOT; /* the trace reader says why */
-    size_t n = fread(begin, 1, sizeof begin, file);
-    fclose(file);
-    if (n >= 8 && memcmp(begin, "OPSCOPE\n", 8) == 0)
-        return SOURCE_NOT;
-    if (memmem(begin, n, "OP CODE", 7) || memmem(begin, n, "GLOBAL CALL COUNT", 17))
-        return SOURCE_SURE;
-    return length > 4 && strcasecmp(path + length - 4, ".csv") == 0 ? SOURCE_PERHAPS : SOURCE_NOT;
-}
-
-bool ops_rows_is_source(const char *path)
-{
-    return guess_source(path) != SOURCE_NOT;
-}
-
-bool ops_rows_is_surely_source(const char *path)
-{
-    return guess_source(path) == SOURCE_SURE;
-}
-
 static int open_rows(struct ops_output *o, const char *path, struct error *err)
 {
-    struct tt_options options = {.source = (enum tt_device_source)o->options->device_source,
-                                 .is_device_only = o->options->device_only,
-                                 .recorded = o->options->trace};
-    return tt_is_source(path) ? tt_rows_open_with(&o->rows, path, &options, err)
-                              : op_rows_open(&o->rows, path, err);
+    struct import_options options = {.source = (enum import_device_source)o->options->device_source,
+                                     .is_device_only = o->options->device_only,
+                                     .recorded = o->options->trace};
+    return import_rows_open(&o->rows, path, &options, err);
 }
 
 int ops_rows_run(const struct command *command, const char *path, const struct ops_options *options)
@@ -410,7 +407,7 @@ int ops_rows_run(const struct command *command, const char *path, const struct o
     if (result == 0)
         result = choose_columns(&o, &err);
     if (result == 0)
-        o.code = op_rows_find_column(o.rows, "OP CODE");
+        o.code = op_rows_find_column(o.rows, op_fixed_columns[OP_COLUMN_ID_OP_CODE].name);
     bool is_csv = o.output.format == OUTPUT_CSV;
     if (result == 0)
         result = is_csv ? write_csv(&o, &err) : write_table(&o, &err);
@@ -423,6 +420,7 @@ int ops_rows_run(const struct command *command, const char *path, const struct o
     for (size_t i = 0; i < o.column_count; i++) {
         free(o.columns[i].header);
         free(o.columns[i].name);
+        free(o.columns[i].key);
     }
     free(o.columns);
     op_rows_close(o.rows);

@@ -18,11 +18,6 @@ struct ops_options {
     const char *trace;      /* what opscope recorded of the same run as a folder of logs; NULL */
 };
 
-/* True when the path is a folder, a device log or a CSV; false for a trace and "-". */
-bool ops_rows_is_source(const char *path);
-/* The same by its content, whatever it is called. */
-bool ops_rows_is_surely_source(const char *path);
-
 /* The op table; the exit status. */
 int ops_rows_run(const struct command *command, const char *path, const struct ops_options *options);
 /* The times between ops of each core; the exit status. */

@@ -7,7 +7,6 @@
 
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
-#include "cli/ops_rows.h"
 #include "cli/report_view.h"
 #include "analyze/report/host.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
@@ -367,6 +366,13 @@ static const struct command_exit exits[] = {
     {0},
 };
 
+/* By its content, whatever it is called. */
+static bool is_surely_source(const char *path)
+{
+    enum import_kind kind = import_guess(path);
+    return kind == IMPORT_LOGS || kind == IMPORT_OPS_CSV;
+}
+
 const struct command command_report = {
     .name = "report",
     .group = COMMAND_GROUP_LOOK,
@@ -401,7 +407,7 @@ const struct command command_report = {
                 {&file_table, 0},
                 {&output_option_table, FIELD(output)}},
     .takes_csv_word = true,
-    .is_source = ops_rows_is_surely_source,
+    .is_source = is_surely_source,
     .arguments = arguments,
     .exits = exits,
     .examples = examples,

@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include "base/leftovers.h"
-#include "cli/ops_rows.h"
 #include "cli/view.h"
-#include "import/tenstorrent/trace.h"
+#include "import/open.h"
 
 bool view_is_import(const char *path)
 {
-    return ops_rows_is_source(path);
+    return import_has_ops(import_guess(path));
 }
 
 /* The file, and as it is called while it is written. */
@@ -30,7 +29,7 @@ int view_open_import(struct trace **trace, const char *path, struct error *err)
 {
     const char *temporary = getenv("TMPDIR");
     struct bytes folder = {0}, file = {0};
-    struct tt_import_counts counts;
+    struct import_counts counts;
     bytes_append_format(&folder, "%s/opscope-import-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (folder.failed)
         return error_set_errno(err, ENOMEM, "%s", path);
@@ -43,8 +42,9 @@ int view_open_import(struct trace **trace, const char *path, struct error *err)
     int notes[] = {leftover_note(bytes_text(&folder)), -1, -1};
     if (!file.failed)
         note_files(bytes_text(&file), notes + 1);
-    int result = file.failed ? error_set_errno(err, ENOMEM, "%s", path)
-                             : tt_import(path, bytes_text(&file), &(struct tt_options){0}, &counts, err);
+    int result = file.failed
+                     ? error_set_errno(err, ENOMEM, "%s", path)
+                     : import_to_trace(path, bytes_text(&file), &(struct import_options){0}, &counts, err);
     if (result == 0)
         result = trace_open(trace, bytes_text(&file), 0, err);
     if (!file.failed)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front of all sources of op rows: columns by name, selection of cells, notices, and which source a path
- * is. */
+/* The front of all sources of op rows: columns by name, selection of cells, notices. Which source a path is: open.c. */
 #include "import/op_rows.h"
 
 #include <errno.h>
@@ -12,8 +11,6 @@
 #include "base/bytes.h"
 #include "base/intern.h"
 #include "import/ops_csv.h"
-#include "import/tenstorrent/tenstorrent.h"
-#include "import/tenstorrent/trace.h"
 
 #define NOTICES_MAX 64u
 
@@ -35,28 +32,7 @@ struct op_rows {
     size_t notice_count;
 };
 
-/* --- which source --- */
-
-/* Asked in turn; the first that says yes opens. The CSV is what is left. */
-static const struct source_kind {
-    bool (*is_it)(const char *path);
-    int (*open)(struct op_rows **rows, const char *path, struct error *err);
-} source_kinds[] = {
-    {tt_is_source, tt_rows_open},
-    {tt_is_trace, tt_trace_rows_open},
-    {NULL, ops_csv_open},
-};
-
-int op_rows_open(struct op_rows **rows, const char *path, struct error *err)
-{
-    size_t count = sizeof source_kinds / sizeof source_kinds[0];
-    *rows = NULL;
-    for (size_t i = 0; i + 1 < count; i++) {
-        if (source_kinds[i].is_it(path))
-            return source_kinds[i].open(rows, path, err);
-    }
-    return source_kinds[count - 1].open(rows, path, err);
-}
+/* --- making one --- */
 
 int op_rows_open_memory(struct op_rows **rows, const char *path, const void *data, size_t length,
                         struct error *err)
@@ -64,8 +40,6 @@ int op_rows_open_memory(struct op_rows **rows, const char *path, const void *dat
     *rows = NULL;
     return ops_csv_open_memory(rows, path, data, length, err);
 }
-
-/* --- making one --- */
 
 struct op_rows *op_rows_new(const struct op_rows_source *source, void *state, const char *path)
 {
@@ -126,7 +100,7 @@ no_memory:
     return error_set(err, ENOMEM, "%s: no memory for %zu columns", rows->path, rows->column_count);
 }
 
-void op_rows_add_notice(struct op_rows *rows, const void *kind, uint64_t line, const char *format, ...)
+void op_rows_add_notice(struct op_rows *rows, uint32_t kind, uint64_t line, const char *format, ...)
 {
     char text[512];
     va_list args;

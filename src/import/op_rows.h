@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of ops from any source, one after the other: a vendor's ops CSV, a folder of device logs, a trace.
  *
- * A row is cells under the vendor's column names ("OP CODE", "DEVICE KERNEL DURATION [ns]" ...). A cell is a
+ * A row is cells under the vendor's column names ("GLOBAL CALL COUNT", "DEVICE KERNEL DURATION [ns]" ...). A cell is a
  * slice of bytes as the source has them: not NUL-terminated, perhaps not UTF-8, valid until the next call. A
  * column that the source lacks, and a cell behind the end of a short row, is missing: data == NULL. An empty
  * cell has length 0 and data that is not NULL.
@@ -38,7 +38,7 @@ struct op_row_notice {
     const char *text;    /* of the first: "line 17: 2 cells more than the header has columns" */
     uint64_t count;      /* how often */
     uint64_t first_line; /* 0: no line */
-    const void *kind;    /* which notices are the same */
+    uint32_t kind;       /* the source's own number: notices of one kind are one */
 };
 
 struct op_rows;
@@ -94,8 +94,9 @@ struct op_rows_source {
 /* Takes the state over: closes it when there is no memory (and returns NULL). */
 struct op_rows *op_rows_new(const struct op_rows_source *source, void *state, const char *path);
 int op_rows_add_column(struct op_rows *rows, const char *name, size_t length, struct error *err);
-/* Counts one more of `kind` (any address that stands for it); the text is made for the first one only. */
-void op_rows_add_notice(struct op_rows *rows, const void *kind, uint64_t line, const char *format, ...)
+/* Counts one more of `kind`; the text is made for the first one only. */
+#define OP_ROWS_NOTICE_READER 100000u /* kinds of those who read the rows begin here */
+void op_rows_add_notice(struct op_rows *rows, uint32_t kind, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -1,11 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops of a file or a folder, whatever it is: a trace, a folder of device logs, an ops CSV. */
+/* What a path is, and how it is opened: the only place that knows every kind of file and whose it is.
+ *
+ * A path is asked once (import_guess) and the answer is passed on; kinds are told apart by content, the ending of a
+ * name decides only where content says nothing. */
 #ifndef OPSCOPE_IMPORT_OPEN_H
 #define OPSCOPE_IMPORT_OPEN_H
 
-#include "ops/ops.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct trace;
+#include "base/error.h"
+#include "import/op_rows.h"
+#include "ops/ops.h"
+#include "trace/reader.h"
+
+enum import_kind {
+    IMPORT_UNKNOWN,      /* cannot be read, or nothing that is known; "-" as well */
+    IMPORT_TRACE,        /* .opscope */
+    IMPORT_LOGS,         /* a folder of device logs, the one above it, or a device log by itself */
+    IMPORT_OPS_CSV,      /* a table of ops: its header says so */
+    IMPORT_OVERHEAD_CSV, /* dispatch times: its header says so */
+    IMPORT_OTHER_CSV,    /* called .csv, with a header that nobody knows */
+};
+enum import_kind import_guess(const char *path);
+
+/* True of what has ops and is no trace: logs, and tables that are or may be ops CSVs. */
+static inline bool import_has_ops(enum import_kind kind)
+{
+    return kind == IMPORT_LOGS || kind == IMPORT_OPS_CSV || kind == IMPORT_OVERHEAD_CSV ||
+           kind == IMPORT_OTHER_CSV;
+}
+
+enum import_device_source {
+    IMPORT_SOURCE_AUTO,   /* the runtime's report where there is one, else the log */
+    IMPORT_SOURCE_REPORT, /* the runtime's report of device times */
+    IMPORT_SOURCE_LOG,    /* the device's log */
+};
+
+struct import_options { /* zero-initialised: as the vendor's tool does it */
+    enum import_device_source source;
+    bool is_device_only; /* what devices recorded, without the host's ops */
+    const char
+        *recorded; /* NULL, or a trace that opscope recorded of the same run, to be joined with the logs */
+};
+
+/* Op rows of logs, a trace or a table; options matter for logs alone. */
+int import_rows_open(struct op_rows **rows, const char *path, const struct import_options *options,
+                     struct error *err);
+
+/* --- the ops of whatever it is, as the model --- */
 
 struct ops_loading {
     /* what is asked for */
@@ -21,5 +65,22 @@ struct ops_loading {
 
 /* Adds the ops to the model, joined, with their lines. */
 int ops_load(struct ops *ops, const char *path, struct ops_loading *loading, struct error *err);
+
+/* --- traces made of what others wrote --- */
+
+struct import_counts {
+    uint64_t ops, runs, zones, signposts, notes;
+    uint64_t faults; /* things that could not be read or joined */
+};
+
+/* Makes the trace `output` of logs or of a table of ops. */
+int import_to_trace(const char *path, const char *output, const struct import_options *options,
+                    struct import_counts *counts, struct error *err);
+/* Such a trace holds a vendor's op table. */
+bool import_trace_has_table(const struct trace *trace);
+bool import_path_has_table(const char *path); /* false for what is not a trace */
+/* Calls back with each note of an imported trace: what could not be read or joined. */
+int import_trace_notes(struct trace *trace, void (*note)(void *context, const char *text), void *context,
+                       struct error *err);
 
 #endif

@@ -15,8 +15,7 @@ struct ops_csv {
     size_t column_count;
 };
 
-static const char kind_extra_cells[] = "extra cells", kind_short_rows[] = "short rows";
-static const char kind_cut[] = "cut", kind_unclosed[] = "unclosed quote";
+enum notice { EXTRA_CELLS, SHORT_ROWS, CUT, UNCLOSED_QUOTE, MISSING_COLUMNS, REPEATED_COLUMNS };
 
 static void note_row(struct ops_csv *csv, struct op_rows *rows, size_t cell_count)
 {
@@ -24,18 +23,18 @@ static void note_row(struct ops_csv *csv, struct op_rows *rows, size_t cell_coun
     size_t columns = csv->column_count;
     if (cell_count > columns)
         op_rows_add_notice(
-            rows, kind_extra_cells, r->line,
+            rows, EXTRA_CELLS, r->line,
             "line %llu: %zu cells under %zu columns; the cells behind the last column are left out",
             (unsigned long long)r->line, cell_count, columns);
     else if (cell_count < columns && r->is_cut)
         op_rows_add_notice(
-            rows, kind_cut, r->line,
+            rows, CUT, r->line,
             "line %llu: the file ends inside this row, in column '%s'; that cell and those behind "
             "it are missing",
             (unsigned long long)r->line, op_rows_column_name(rows, cell_count - 1));
     else if (cell_count < columns)
         op_rows_add_notice(
-            rows, kind_short_rows, r->line,
+            rows, SHORT_ROWS, r->line,
             "line %llu: %zu cells under %zu columns; the cells from column '%s' on are missing",
             (unsigned long long)r->line, cell_count, columns, op_rows_column_name(rows, cell_count));
 }
@@ -47,7 +46,7 @@ static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t
     if (status <= 0) {
         if (status == 0 && csv->reader.unclosed_line)
             op_rows_add_notice(
-                rows, kind_unclosed, csv->reader.unclosed_line,
+                rows, UNCLOSED_QUOTE, csv->reader.unclosed_line,
                 "line %llu: a quoted cell of this row is not closed before the end of the file; the "
                 "row is left out",
                 (unsigned long long)csv->reader.unclosed_line);
@@ -125,7 +124,6 @@ static void append_missing_of_tensor(const struct op_rows *rows, const char *ten
 /* Columns that every published table has: what is made from them is missing everywhere. */
 static void note_missing_columns(struct op_rows *rows)
 {
-    static const char kind_missing[] = "missing columns";
     static const char *const wanted[] = {
         "OP TYPE",       "GLOBAL CALL COUNT",     "DEVICE ID",
         "ATTRIBUTES",    "MATH FIDELITY",         "CORE COUNT",
@@ -144,19 +142,18 @@ static void note_missing_columns(struct op_rows *rows)
     append_missing_of_tensor(rows, "INPUT_1", is_old, &text);
     append_missing_of_tensor(rows, "OUTPUT_0", is_old, &text);
     if (text.length && !text.failed)
-        op_rows_add_notice(rows, kind_missing, 1, "line 1: no column %.*s; its values are missing",
+        op_rows_add_notice(rows, MISSING_COLUMNS, 1, "line 1: no column %.*s; its values are missing",
                            (int)text.length, (const char *)text.data);
     bytes_free(&text);
 }
 
 static void note_repeated_columns(struct op_rows *rows)
 {
-    static const char kind_repeated[] = "repeated columns";
     for (size_t i = 0; i < op_rows_column_count(rows); i++) {
         const char *name = op_rows_column_name(rows, i);
         size_t first = *name ? op_rows_find_column(rows, name) : i;
         if (first != i)
-            op_rows_add_notice(rows, kind_repeated, 1,
+            op_rows_add_notice(rows, REPEATED_COLUMNS, 1,
                                "line 1: column '%.60s' comes twice, as column %zu and %zu; the first counts",
                                name, first + 1, i + 1);
     }

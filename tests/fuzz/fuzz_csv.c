@@ -48,8 +48,8 @@ static void load(struct perf *perf, struct op_rows *rows)
         for (size_t i = 0; i < PERF_COLUMNS; i++) {
             cells[i] = (struct slice){row.cells[i].data, row.cells[i].length};
             if (op_check_cell(op_check_of(names[i]), row.cells[i]))
-                op_rows_add_notice(rows, names[i], row.line, "line %llu: %s", (unsigned long long)row.line,
-                                   names[i]);
+                op_rows_add_notice(rows, OP_ROWS_NOTICE_READER + (uint32_t)i, row.line, "line %llu: %s",
+                                   (unsigned long long)row.line, names[i]);
         }
         if (perf_add_row(perf, cells, row.line, NULL))
             return;

@@ -265,8 +265,10 @@ class Table(harness.TestCase):
         run = Run()
         run.op("Matmul", 11)
         row = self.opscope_json("ops", run.write(self.path("run")))["rows"][0]
-        self.assertEqual(row["OP CODE"], "Matmul")
-        self.assertIn(KERNEL_CYCLES, row.values())
+        self.assertEqual(row["op_code"], "Matmul")
+        self.assertEqual(row["device_kernel_duration_ns"], KERNEL_CYCLES)
+        self.assertEqual(row["pm_fpu_util_percent"], 50.0)
+        self.assertEqual([key for key in row if key != key.lower() or " " in key or "[" in key], [])
 
     def test_every_command_takes_the_folder(self):
         run = Run()

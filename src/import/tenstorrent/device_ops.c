@@ -72,7 +72,6 @@ static uint16_t signature_of(struct reading *reading, const struct tt_marker *ma
 
 static uint32_t core_of(struct reading *reading, const struct tt_marker *marker)
 {
-    static const char many[] = "damaged: cores";
     struct tt_log *log = reading->log;
     if (reading->core < log->core_count) {
         const struct tt_core *last = &log->cores[reading->core];
@@ -85,7 +84,7 @@ static uint32_t core_of(struct reading *reading, const struct tt_marker *marker)
     uint32_t core = tt_map_get(&log->core_of_key, key);
     if (core == TT_NONE) {
         if (log->core_count == MAX_CORES) {
-            tt_note(log->notes, many, 0,
+            tt_note(log->notes, TT_DAMAGED_CORES, 0,
                     "profile_log_device.csv: more than %u cores: the others are left out", MAX_CORES);
             return TT_NONE;
         }
@@ -155,7 +154,6 @@ static uint32_t key_of(struct reading *reading, const struct tt_marker *marker)
 
 static void note_sub_device(struct tt_log *log, uint32_t key, const struct tt_marker *marker, uint64_t line)
 {
-    static const char conflict[] = "told: sub-device";
     struct slice value, meta;
     if (marker->rest.length == 0 || marker->rest.data[marker->rest.length - 1] != '}')
         return;
@@ -164,7 +162,7 @@ static void note_sub_device(struct tt_log *log, uint32_t key, const struct tt_ma
         return;
     struct slice *known = &log->keys[key].sub_device;
     if (known->data && !same(*known, value))
-        tt_note(log->notes, conflict, line,
+        tt_note(log->notes, TT_INFO_SUB_DEVICE, line,
                 "profile_log_device.csv, line %llu: op %llu has two sub-devices: the last one is taken",
                 (unsigned long long)line, (unsigned long long)marker->run);
     if (!known->data || !same(*known, value))
@@ -189,7 +187,6 @@ static void add_total(struct tt_log *log, uint32_t key, const struct tt_marker *
 
 static void add_sample(struct tt_log *log, uint32_t key, uint32_t core, const struct tt_marker *marker)
 {
-    static const char unknown[] = "damaged counter";
     struct slice meta = tt_marker_rest(marker).meta, type, value, reference;
     if (!tt_meta_value(meta, "counter type", &type))
         return;
@@ -198,8 +195,9 @@ static void add_sample(struct tt_log *log, uint32_t key, uint32_t core, const st
     if (counter == TT_COUNTER_COUNT || !tt_meta_value(meta, "value", &value) ||
         !slice_unsigned(value, &number) || !tt_meta_value(meta, "ref cnt", &reference) ||
         !slice_unsigned(reference, &cycles)) {
-        tt_note(log->notes, unknown, 0, "profile_log_device.csv: counter %.*s is not known, or has no value",
-                (int)type.length, type.data);
+        tt_note(log->notes, TT_DAMAGED_COUNTER, 0,
+                "profile_log_device.csv: counter %.*s is not known, or has no value", (int)type.length,
+                type.data);
         return;
     }
     if (log->sample_count >= UINT32_MAX ||
@@ -215,7 +213,6 @@ static void add_sample(struct tt_log *log, uint32_t key, uint32_t core, const st
 
 static void read_marker(struct reading *reading, const struct tt_marker *marker, uint64_t line)
 {
-    static const char big[] = "damaged run id";
     struct tt_log *log = reading->log;
     if (marker->timer == 0 || marker->processor.length == 0)
         return;
@@ -228,8 +225,8 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
     if (marker->run == 0)
         return;
     if (marker->run >= MAX_RUN_ID || marker->device >= TT_MAX_DEVICES) {
-        tt_note(log->notes, big, line, "profile_log_device.csv, line %llu: device or run id out of range",
-                (unsigned long long)line);
+        tt_note(log->notes, TT_DAMAGED_RUN_ID, line,
+                "profile_log_device.csv, line %llu: device or run id out of range", (unsigned long long)line);
         return;
     }
     uint32_t core = core_of(reading, marker), key = core == TT_NONE ? TT_NONE : key_of(reading, marker);
@@ -259,23 +256,22 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
 
 static void note_header(struct tt_log *log, const struct tt_log_reader *reader)
 {
-    static const char no_header[] = "damaged log header", no_columns[] = "damaged log columns",
-                      bad[] = "damaged log line", no_frequency[] = "told: frequency";
     log->header = reader->header;
     log->header.arch =
         slice_from(tt_keep(log->notes, reader->header.arch.length ? reader->header.arch.data : "",
                            reader->header.arch.length),
                    reader->header.arch.length);
     if (!reader->header.is_log)
-        tt_note(log->notes, no_header, 1, "profile_log_device.csv, line 1: no ARCH line");
+        tt_note(log->notes, TT_DAMAGED_LOG_HEADER, 1, "profile_log_device.csv, line 1: no ARCH line");
     if (reader->field_count == 0)
-        tt_note(log->notes, no_columns, 2,
+        tt_note(log->notes, TT_DAMAGED_LOG_COLUMNS, 2,
                 "profile_log_device.csv, line 2: no column names; the log is not used");
     else if (reader->header.frequency_mhz == 0)
-        tt_note(log->notes, no_frequency, 1,
+        tt_note(log->notes, TT_INFO_FREQUENCY, 1,
                 "profile_log_device.csv, line 1: no CHIP_FREQ: cycles are known, times are not");
     for (uint64_t i = 0; i < reader->bad_lines && reader->field_count; i++)
-        tt_note(log->notes, bad, reader->first_bad_line, "profile_log_device.csv, line %llu: not a marker",
+        tt_note(log->notes, TT_DAMAGED_LOG_LINE, reader->first_bad_line,
+                "profile_log_device.csv, line %llu: not a marker",
                 (unsigned long long)reader->first_bad_line);
 }
 
@@ -421,7 +417,6 @@ static bool follow_master(struct walk *walk, const struct tt_mark *mark, uint32_
 static void walk_group(struct walk *walk, const struct tt_group *group, uint32_t group_stamp,
                        const struct tt_mark *marks, size_t count)
 {
-    static const char restarted[] = "told: restarted", unfinished[] = "told: unfinished";
     struct tt_log *log = walk->log;
     walk->core_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -437,7 +432,7 @@ static void walk_group(struct walk *walk, const struct tt_group *group, uint32_t
         bool is_master = class & TT_CLASS_MASTER;
         if (is_master && (class & TT_CLASS_START) && core->op_stamp == walk->stamp && core->is_running) {
             tt_note(
-                log->notes, restarted, 0,
+                log->notes, TT_INFO_RESTARTED, 0,
                 "profile_log_device.csv: op %llu on device %u began again before all its cores had ended: markers "
                 "were dropped; its row is marked",
                 (unsigned long long)group->id, (unsigned)group->device);
@@ -452,7 +447,7 @@ static void walk_group(struct walk *walk, const struct tt_group *group, uint32_t
     }
     if (walk->is_open) {
         tt_note(
-            log->notes, unfinished, 0,
+            log->notes, TT_INFO_UNFINISHED, 0,
             "profile_log_device.csv: op %llu on device %u has cores without an end: markers were dropped; its row "
             "is marked",
             (unsigned long long)group->id, (unsigned)group->device);

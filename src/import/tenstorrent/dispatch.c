@@ -58,7 +58,6 @@ static unsigned command_of(struct slice name)
 /* False when the marker says nothing of the op or its commands. */
 static bool read_event(struct tt_log *log, const struct tt_marker *marker, struct tt_dispatch_event *event)
 {
-    static const char bad_id[] = "damaged dispatch id";
     bool is_zone = is_dispatch_zone(marker->zone);
     struct slice value;
     event->is_start = is_zone && marker->type == TT_MARKER_START;
@@ -68,7 +67,8 @@ static bool read_event(struct tt_log *log, const struct tt_marker *marker, struc
         if (tt_meta_value(meta, "workers_runtime_id", &value)) {
             event->has_id = slice_unsigned(value, &event->id) && event->id < MAX_RUN_ID;
             if (!event->has_id)
-                tt_note(log->notes, bad_id, 0, "profile_log_device.csv: workers_runtime_id %.*s is no id",
+                tt_note(log->notes, TT_DAMAGED_DISPATCH_ID, 0,
+                        "profile_log_device.csv: workers_runtime_id %.*s is no id",
                         (int)(value.length < 40 ? value.length : 40), value.length ? value.data : "");
         }
         if (tt_meta_value(meta, "dispatch_command_type", &value))
@@ -201,7 +201,6 @@ static void walk_event(struct walk *walk, const struct tt_dispatch_event *event)
 /* The events of one core: the master's, then the subordinate's. */
 static void walk_core(struct tt_log *log, const struct tt_dispatch_event *events, size_t count)
 {
-    static const char uneven[] = "told: go signals";
     const struct tt_core *core = &log->cores[events[0].core];
     struct walk walk = {.log = log, .device = core->device, .first_op = log->dispatch_op_count};
     walk.next_notified = walk.first_op;
@@ -212,7 +211,7 @@ static void walk_core(struct tt_log *log, const struct tt_dispatch_event *events
     }
     if (walk.notified_count != walk.go_count)
         tt_note(
-            log->notes, uneven, 0,
+            log->notes, TT_INFO_GO_SIGNALS, 0,
             "profile_log_device.csv: dispatch core %u,%u of device %u asked for %zu go signals and sent %zu: "
             "markers were dropped, waits may be those of other ops",
             (unsigned)core->x, (unsigned)core->y, (unsigned)core->device, walk.notified_count, walk.go_count);
@@ -300,7 +299,6 @@ static uint32_t run_of(const struct tt_map *runs, uint32_t device, uint64_t id, 
 static void attach_device(struct tt_log *log, const struct tt_map *runs, const struct tt_dispatch_op *ops,
                           size_t count)
 {
-    static const char unmatched[] = "unmatched dispatch";
     size_t found[2] = {0, 0};
     for (size_t i = 0; i < count; i++) {
         for (int is_program = 0; is_program < 2; is_program++)
@@ -309,7 +307,7 @@ static void attach_device(struct tt_log *log, const struct tt_map *runs, const s
     for (size_t i = 0; i < count; i++) {
         uint32_t run = run_of(runs, ops[i].device, ops[i].id, found[1] > found[0]);
         if (run == TT_NONE) {
-            tt_note(log->notes, unmatched, 0,
+            tt_note(log->notes, TT_UNMATCHED_DISPATCH, 0,
                     "profile_log_device.csv: op %llu was dispatched on device %u, which did not record it",
                     (unsigned long long)ops[i].id, (unsigned)ops[i].device);
             continue;

@@ -114,14 +114,14 @@ static int load_messages(struct tt_model *model, const struct tt_files *files, s
 
 static int load_csv(struct tt_model *model, const struct bytes *path, bool is_times, struct error *err)
 {
-    static const char cut[] = "damaged: unclosed";
     struct csv_reader csv;
     int result = csv_open(&csv, (const char *)path->data, err);
     if (result != 0)
         return result;
     result = is_times ? tt_times_read(model, &csv, err) : tt_report_read(model, &csv, err);
     if (csv.unclosed_line)
-        tt_note(model, cut, csv.unclosed_line, "%s, line %llu: quotes are open to the end of the file",
+        tt_note(model, TT_DAMAGED_UNCLOSED, csv.unclosed_line,
+                "%s, line %llu: quotes are open to the end of the file",
                 is_times ? "tracy_ops_times.csv" : "cpp_device_perf_report.csv",
                 (unsigned long long)csv.unclosed_line);
     csv_close(&csv);
@@ -151,7 +151,7 @@ static int load_log(struct tt_model *model, const struct tt_files *files, bool o
 }
 
 /* A file that cannot be read costs what it would have told, not the report. Lack of memory ends it. */
-static int go_on_without(struct tt_model *model, int result, const char *kind, struct error *err)
+static int go_on_without(struct tt_model *model, int result, enum tt_notice kind, struct error *err)
 {
     if (result == 0 || result == -ENOMEM)
         return result;
@@ -163,20 +163,17 @@ static int go_on_without(struct tt_model *model, int result, const char *kind, s
 /* The host's files: what was dispatched. */
 static int load_host(struct tt_model *model, const struct tt_files *files, struct error *err)
 {
-    static const char no_messages[] = "damaged: messages", no_times[] = "damaged: times";
     int result = 0;
     if (files->messages.length)
-        result = go_on_without(model, load_messages(model, files, err), no_messages, err);
+        result = go_on_without(model, load_messages(model, files, err), TT_DAMAGED_MESSAGES_FILE, err);
     if (result == 0 && files->times.length)
-        result = go_on_without(model, load_csv(model, &files->times, true, err), no_times, err);
+        result = go_on_without(model, load_csv(model, &files->times, true, err), TT_DAMAGED_TIMES_FILE, err);
     return result;
 }
 
-int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
+int tt_load(struct tt_model *model, const struct tt_files *files, const struct import_options *options,
             struct error *err)
 {
-    static const char no_device[] = "told: no device files", no_host[] = "told: no host ops",
-                      lacks[] = "told: lacks", no_report[] = "damaged: report", no_log[] = "damaged: log";
     bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
     bool is_recorded = false;
     int result = options->is_device_only ? 0 : load_host(model, files, err);
@@ -187,23 +184,25 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct t
     model->is_device_only =
         model->op_count == 0 && !is_recorded && (model->signpost_count == 0 || has_report || has_log);
     if (model->is_device_only && !options->is_device_only && (files->messages.length || files->times.length))
-        tt_note(model, no_host, 0, "the host's files hold no ops: this is what the devices recorded");
-    if (options->source == TT_SOURCE_AUTO)
+        tt_note(model, TT_INFO_NO_HOST_OPS, 0,
+                "the host's files hold no ops: this is what the devices recorded");
+    if (options->source == IMPORT_SOURCE_AUTO)
         use_report = has_report && !(model->is_device_only && has_log);
     else
-        use_report = options->source == TT_SOURCE_REPORT;
-    if (use_report ? !has_report : options->source == TT_SOURCE_LOG && !has_log) {
-        tt_note(model, lacks, 0, "%s is not there: no device data",
+        use_report = options->source == IMPORT_SOURCE_REPORT;
+    if (use_report ? !has_report : options->source == IMPORT_SOURCE_LOG && !has_log) {
+        tt_note(model, TT_INFO_LACKS_FILE, 0, "%s is not there: no device data",
                 use_report ? "cpp_device_perf_report.csv" : "profile_log_device.csv");
         has_report = has_log = false;
     } else if (use_report) {
-        result = go_on_without(model, load_csv(model, &files->report, false, err), no_report, err);
+        result =
+            go_on_without(model, load_csv(model, &files->report, false, err), TT_DAMAGED_REPORT_FILE, err);
         if (result == 0 && has_log)
-            result = go_on_without(model, load_log(model, files, true, err), no_log, err);
+            result = go_on_without(model, load_log(model, files, true, err), TT_DAMAGED_LOG_FILE, err);
     } else if (has_log) {
-        result = go_on_without(model, load_log(model, files, false, err), no_log, err);
+        result = go_on_without(model, load_log(model, files, false, err), TT_DAMAGED_LOG_FILE, err);
     } else {
-        tt_note(model, no_device, 0,
+        tt_note(model, TT_INFO_NO_DEVICE_FILES, 0,
                 "neither cpp_device_perf_report.csv nor profile_log_device.csv is there: no device data");
     }
     if (result == 0 && is_recorded)
@@ -215,7 +214,7 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct t
     return result;
 }
 
-int tt_rows_open_with(struct op_rows **rows, const char *path, const struct tt_options *options,
+int tt_rows_open_with(struct op_rows **rows, const char *path, const struct import_options *options,
                       struct error *err)
 {
     struct tt_files files;
@@ -236,5 +235,5 @@ int tt_rows_open_with(struct op_rows **rows, const char *path, const struct tt_o
 
 int tt_rows_open(struct op_rows **rows, const char *path, struct error *err)
 {
-    return tt_rows_open_with(rows, path, &(struct tt_options){0}, err);
+    return tt_rows_open_with(rows, path, &(struct import_options){0}, err);
 }

@@ -40,14 +40,13 @@ static bool id_behind_colon(struct slice text, uint64_t *id)
 static void set_times(struct tt_model *model, uint64_t id, struct slice name, uint64_t start,
                       uint64_t duration, uint32_t thread, uint64_t line)
 {
-    static const char no_message[] = "unmatched times";
     uint32_t index = tt_map_get(&model->op_of_id, id);
     struct tt_op *op = index == TT_NONE ? tt_op_add(model, id) : &model->ops[index];
     if (!op)
         return;
     if (index == TT_NONE) {
         tt_note(
-            model, no_message, line,
+            model, TT_UNMATCHED_TIMES, line,
             "tracy_ops_times.csv, line %llu: op %llu has host times and no message; its name is not known",
             (unsigned long long)line, (unsigned long long)id);
         op->flags |= TT_OP_NO_MESSAGE;
@@ -94,7 +93,6 @@ static void add_child(struct tt_model *model, struct tt_op *op, struct slice nam
 static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
                            const struct times_columns *at)
 {
-    static const char bad[] = "damaged times";
     struct slice name = cell_at(csv, at->name), text = cell_at(csv, at->text),
                  parent = cell_at(csv, at->parent);
     bool is_op = slice_has(name, "TT_DNN") || slice_has(name, "TT_METAL");
@@ -105,7 +103,7 @@ static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
         return;
     if (!slice_unsigned(cell_at(csv, at->start), &start) ||
         !slice_unsigned(cell_at(csv, at->duration), &duration) || (is_op && !id_behind_colon(text, &id))) {
-        tt_note(model, bad, csv->line,
+        tt_note(model, TT_DAMAGED_TIMES, csv->line,
                 "tracy_ops_times.csv, line %llu: no id, start or duration; the row is left out",
                 (unsigned long long)csv->line);
         return;
@@ -122,7 +120,6 @@ static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
 
 int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *err)
 {
-    static const char no_header[] = "damaged times header";
     int status = csv_next(csv, err);
     if (status <= 0)
         return status;
@@ -134,7 +131,7 @@ int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *
                                .parent = find_column(csv, "special_parent_text")};
     if (at.name == SIZE_MAX || at.text == SIZE_MAX || at.start == SIZE_MAX || at.duration == SIZE_MAX) {
         tt_note(
-            model, no_header, 1,
+            model, TT_DAMAGED_TIMES_HEADER, 1,
             "tracy_ops_times.csv, line 1: the header lacks name, zone_text, ns_since_start or exec_time_ns; "
             "host times are missing");
         return 0;
@@ -275,12 +272,11 @@ static void fill_run(struct report_reader *r, struct tt_run *run)
 
 static void read_report_row(struct report_reader *r)
 {
-    static const char bad[] = "damaged report row";
     uint64_t id, fw_ns;
     uint32_t device;
     if (!slice_unsigned(cell_at(r->csv, r->at.id), &id) ||
         !slice_unsigned32(cell_at(r->csv, r->at.device), &device)) {
-        tt_note(r->model, bad, r->csv->line,
+        tt_note(r->model, TT_DAMAGED_REPORT_ROW, r->csv->line,
                 "cpp_device_perf_report.csv, line %llu: no call count or device; the row is left out",
                 (unsigned long long)r->csv->line);
         return;
@@ -311,7 +307,6 @@ static void read_report_row(struct report_reader *r)
 
 int tt_report_read(struct tt_model *model, struct csv_reader *csv, struct error *err)
 {
-    static const char no_header[] = "damaged report header";
     struct report_reader reader = {.model = model, .csv = csv};
     int status = csv_next(csv, err);
     if (status <= 0)
@@ -320,7 +315,7 @@ int tt_report_read(struct tt_model *model, struct csv_reader *csv, struct error 
         return error_set_errno(err, ENOMEM, "%zu columns", csv->cell_count);
     if (reader.at.id == SIZE_MAX || reader.at.device == SIZE_MAX)
         tt_note(
-            model, no_header, 1,
+            model, TT_DAMAGED_REPORT_HEADER, 1,
             "cpp_device_perf_report.csv, line 1: the header lacks GLOBAL CALL COUNT or DEVICE ID; it is not used");
     else
         while ((status = csv_next(csv, err)) > 0 && !model->failed)

@@ -23,7 +23,6 @@ struct join {
 
 static void claim(struct tt_model *model, uint32_t run_index)
 {
-    static const char again[] = "unmatched: run again";
     struct tt_run *run = &model->runs[run_index];
     struct tt_op *op = &model->ops[run->op];
     if (run->session > 0) {
@@ -34,7 +33,7 @@ static void claim(struct tt_model *model, uint32_t run_index)
         op->run = run_index;
         return;
     }
-    tt_note(model, again, 0,
+    tt_note(model, TT_UNMATCHED_RUN_AGAIN, 0,
             "op %llu ran more than once on device %u without a replay: one of its runs is shown",
             (unsigned long long)run->id, (unsigned)run->device);
     if (model->runs[op->run].flags & TT_RUN_INCOMPLETE) {
@@ -49,7 +48,6 @@ static void claim(struct tt_model *model, uint32_t run_index)
  * comes again begins the next replay. */
 static void find_session(struct join *join, struct tt_run *run, const struct tt_op *op)
 {
-    static const char missing[] = "unmatched replay";
     struct tt_model *model = join->model;
     struct tt_replay *replay = tt_replay_find(model, run->device, op->trace, false);
     if (join->may_count && run->session == 0 && replay && op->trace != TT_NO_TRACE) {
@@ -71,7 +69,7 @@ static void find_session(struct join *join, struct tt_run *run, const struct tt_
     }
     run->flags |= TT_RUN_NO_REPLAY;
     run->replay_ns = replay && replay->count ? replay->times_ns[replay->count - 1] : op->start_ns;
-    tt_note(model, missing, 0,
+    tt_note(model, TT_UNMATCHED_REPLAY, 0,
             "replay %u of trace %lld on device %u has device data and no message: its time is not known",
             (unsigned)run->session, (long long)run->trace, (unsigned)run->device);
 }
@@ -165,7 +163,6 @@ static int compare_replays(const void *left, const void *right)
 
 static void add_replays(struct tt_model *model)
 {
-    static const char twice[] = "told: replay twice";
     struct replay_order *order = calloc(model->run_count + 1, sizeof order[0]);
     size_t count = 0;
     if (!order) {
@@ -182,7 +179,8 @@ static void add_replays(struct tt_model *model)
         struct tt_run *run = &model->runs[order[i].run];
         if (i > 0 && run->session > 0 && order[i - 1].device == order[i].device &&
             order[i - 1].id == order[i].id && order[i - 1].session == order[i].session)
-            tt_note(model, twice, 0, "op %llu ran twice in replay %u on device %u: both runs are shown",
+            tt_note(model, TT_INFO_REPLAY_TWICE, 0,
+                    "op %llu ran twice in replay %u on device %u: both runs are shown",
                     (unsigned long long)run->id, (unsigned)run->session, (unsigned)run->device);
         add_row(model, run->replay_ns, run->op, order[i].run, TT_NONE);
     }
@@ -191,21 +189,19 @@ static void add_replays(struct tt_model *model)
 
 static void flag_op(struct tt_model *model, struct tt_op *op)
 {
-    static const char no_device[] = "unmatched op", not_replayed[] = "unmatched captured op",
-                      no_times[] = "unmatched: no times";
     if ((op->flags & TT_OP_NO_TIMES) && !(op->flags & TT_OP_NO_MESSAGE))
-        tt_note(model, no_times, 0, "op %llu has no host times in tracy_ops_times.csv",
+        tt_note(model, TT_UNMATCHED_NO_TIMES, 0, "op %llu has no host times in tracy_ops_times.csv",
                 (unsigned long long)op->id);
     if (op->device == TT_NONE || op->run != TT_NONE || (op->flags & (TT_OP_HAS_REPLAYS | TT_OP_REPEATED)))
         return;
     if (op->trace != TT_NO_TRACE) {
         op->flags |= TT_OP_NOT_REPLAYED;
-        tt_note(model, not_replayed, 0,
+        tt_note(model, TT_UNMATCHED_CAPTURED_OP, 0,
                 "op %llu was captured in trace %lld, of which device %u recorded no replay",
                 (unsigned long long)op->id, (long long)op->trace, (unsigned)op->device);
     } else {
         op->flags |= TT_OP_NO_DEVICE;
-        tt_note(model, no_device, 0, "op %llu has no data of device %u", (unsigned long long)op->id,
+        tt_note(model, TT_UNMATCHED_OP, 0, "op %llu has no data of device %u", (unsigned long long)op->id,
                 (unsigned)op->device);
     }
 }
@@ -272,15 +268,14 @@ int tt_rows_from_trace(struct tt_model *model, struct error *err)
 
 int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err)
 {
-    static const char no_op[] = "unmatched run", incomplete[] = "dropped markers";
     for (size_t i = 0; i < model->run_count; i++) {
         const struct tt_run *run = &model->runs[i];
         if (!model->is_device_only && run->op == TT_NONE)
-            tt_note(model, no_op, 0,
+            tt_note(model, TT_UNMATCHED_RUN, 0,
                     "device %u ran op %llu, which the host's messages do not have: not in the table",
                     (unsigned)run->device, (unsigned long long)run->id);
         if (run->flags & TT_RUN_INCOMPLETE)
-            tt_note(model, incomplete, 0,
+            tt_note(model, TT_LOST_MARKERS, 0,
                     "op %llu on device %u: its times are those of the markers that were kept",
                     (unsigned long long)run->id, (unsigned)run->device);
     }

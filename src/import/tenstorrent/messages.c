@@ -186,12 +186,11 @@ static struct slice keep(struct reader *r, struct slice text)
 /* The op's program, told in this message. */
 static void read_program(struct reader *r, struct tt_op *op, struct slice json)
 {
-    static const char damaged[] = "damaged message";
     struct error err = {0};
     if (json_read(&r->document, json.data, json.length, &err) != 0) {
         op->flags |= TT_OP_CUT;
         tt_note(
-            r->model, damaged, r->message_line,
+            r->model, TT_DAMAGED_MESSAGE, r->message_line,
             "tracy_ops_data.csv, line %llu: the message of op %llu is cut or damaged: %s; only its name and id "
             "are known",
             (unsigned long long)r->message_line, (unsigned long long)op->id, err.message);
@@ -209,7 +208,6 @@ static void read_program(struct reader *r, struct tt_op *op, struct slice json)
 
 static struct tt_op *add_op(struct reader *r, const struct header *header, const struct message *message)
 {
-    static const char repeated[] = "unmatched: id again";
     struct tt_op *op = tt_op_add(r->model, header->id);
     if (!op)
         return NULL;
@@ -226,7 +224,7 @@ static struct tt_op *add_op(struct reader *r, const struct header *header, const
         op->trace = trace >= TRACE_ENDED ? TT_NO_TRACE : (int64_t)trace;
     }
     if (op->flags & TT_OP_REPEATED)
-        tt_note(r->model, repeated, r->message_line,
+        tt_note(r->model, TT_UNMATCHED_ID_AGAIN, r->message_line,
                 "tracy_ops_data.csv, line %llu: op id %llu comes again: its device data stays with the first",
                 (unsigned long long)r->message_line, (unsigned long long)op->id);
     return op;
@@ -234,19 +232,18 @@ static struct tt_op *add_op(struct reader *r, const struct header *header, const
 
 static void note_cut(struct reader *r)
 {
-    static const char cut[] = "damaged: cut";
-    tt_note(r->model, cut, r->message_line, "tracy_ops_data.csv, line %llu: a message was cut before its end",
+    tt_note(r->model, TT_DAMAGED_CUT, r->message_line,
+            "tracy_ops_data.csv, line %llu: a message was cut before its end",
             (unsigned long long)r->message_line);
 }
 
 static void read_device_op(struct reader *r, const struct message *message, struct slice head,
                            struct slice json)
 {
-    static const char bad_header[] = "damaged header", unknown[] = "unmatched program";
     struct header header;
     if (!parse_header(head, &header)) {
         tt_note(
-            r->model, bad_header, r->message_line,
+            r->model, TT_DAMAGED_HEADER, r->message_line,
             "tracy_ops_data.csv, line %llu: an op message without name, hash, device and id; it is left out",
             (unsigned long long)r->message_line);
         return;
@@ -268,7 +265,7 @@ static void read_device_op(struct reader *r, const struct message *message, stru
     if (op->record == TT_NONE) {
         op->flags |= TT_OP_NO_RECORD;
         tt_note(
-            r->model, unknown, r->message_line,
+            r->model, TT_UNMATCHED_PROGRAM, r->message_line,
             "tracy_ops_data.csv, line %llu: op %llu refers to program %.*s, which no message before it describes",
             (unsigned long long)r->message_line, (unsigned long long)op->id, (int)header.hash.length,
             header.hash.data);
@@ -279,7 +276,6 @@ static void read_device_op(struct reader *r, const struct message *message, stru
 static void read_host_op(struct reader *r, const struct message *message, struct slice head,
                          struct slice json)
 {
-    static const char damaged[] = "damaged host op";
     struct header header = {.device = TT_NONE, .cache_hit = -1};
     struct error err = {0};
     const char *colon = memchr(head.data, ':', head.length);
@@ -288,7 +284,7 @@ static void read_host_op(struct reader *r, const struct message *message, struct
     if (!json.data || json_read(&r->document, json.data, json.length, &err) != 0 ||
         !json_unsigned_value(json_find(&r->document, json_root(&r->document), "global_call_count"),
                              &header.id)) {
-        tt_note(r->model, damaged, r->message_line,
+        tt_note(r->model, TT_DAMAGED_HOST_OP, r->message_line,
                 "tracy_ops_data.csv, line %llu: the message of a host op is cut or damaged; it is left out",
                 (unsigned long long)r->message_line);
         return;
@@ -321,7 +317,6 @@ static void read_op(struct reader *r, const struct message *message)
 
 static void read_trace(struct reader *r, const struct message *message)
 {
-    static const char bad[] = "damaged trace message", crossed[] = "unmatched trace end";
     struct slice text = message->text, field;
     uint32_t device, trace;
     const char *colon = memchr(text.data, ':', text.length);
@@ -329,7 +324,7 @@ static void read_trace(struct reader *r, const struct message *message)
         colon ? slice_from(colon + 1, (size_t)(text.data + text.length - colon - 1)) : (struct slice){0};
     if (!take_last_field(&rest, &field) || !slice_unsigned32(field, &trace) ||
         !slice_unsigned32(slice_trim(rest), &device)) {
-        tt_note(r->model, bad, r->message_line,
+        tt_note(r->model, TT_DAMAGED_TRACE_MESSAGE, r->message_line,
                 "tracy_ops_data.csv, line %llu: a trace message without device and id",
                 (unsigned long long)r->message_line);
         return;
@@ -340,7 +335,7 @@ static void read_trace(struct reader *r, const struct message *message)
     } else if (slice_begins(text, "TT_METAL_TRACE_END")) {
         uint32_t current = tt_map_get(&r->trace_of_device, device);
         if (current != trace)
-            tt_note(r->model, crossed, r->message_line,
+            tt_note(r->model, TT_UNMATCHED_TRACE_END, r->message_line,
                     "tracy_ops_data.csv, line %llu: trace %u of device %u ends, which had not begun",
                     (unsigned long long)r->message_line, (unsigned)trace, (unsigned)device);
         if (current < TRACE_ENDED)

@@ -170,25 +170,49 @@ uint32_t tt_column(struct tt_model *model, const char *name, size_t length)
     return id;
 }
 
-void tt_note(struct tt_model *model, const char *kind, uint64_t line, const char *format, ...)
+static void add_note(struct tt_model *model, struct tt_note note)
 {
+    if (array_reserve(&model->notes, &model->note_capacity, model->note_count + 1, sizeof model->notes[0])) {
+        model->notes[model->note_count++] = note;
+    } else {
+        free(note.text);
+        model->failed = true;
+    }
+}
+
+void tt_note(struct tt_model *model, enum tt_notice kind, uint64_t line, const char *format, ...)
+{
+    static const uint8_t severities[TT_NOTICE_KINDS] = {
+#define X(severity, name) [TT_##severity##_##name] = OP_NOTICE_##severity,
+        TT_NOTICES(X)
+#undef X
+    };
     for (size_t i = 0; i < model->note_count; i++) {
         if (model->notes[i].kind == kind) {
             model->notes[i].count++;
             return;
         }
     }
-    if (!array_reserve(&model->notes, &model->note_capacity, model->note_count + 1, sizeof model->notes[0])) {
-        model->failed = true;
-        return;
-    }
     va_list args;
     char *text = NULL;
     va_start(args, format);
     int n = vasprintf(&text, format, args);
     va_end(args);
-    model->notes[model->note_count++] =
-        (struct tt_note){.kind = kind, .count = 1, .line = line, .text = n < 0 ? NULL : text};
+    add_note(model, (struct tt_note){.kind = kind,
+                                     .severity = severities[kind],
+                                     .count = 1,
+                                     .line = line,
+                                     .text = n < 0 ? NULL : text});
+}
+
+void tt_note_again(struct tt_model *model, enum op_notice_severity severity, uint64_t line, uint64_t count,
+                   const char *text)
+{
+    add_note(model, (struct tt_note){.kind = TT_NOTICE_KINDS + (uint32_t)model->note_count,
+                                     .severity = (uint8_t)severity,
+                                     .count = count,
+                                     .line = line,
+                                     .text = strdup(text)});
 }
 
 void tt_cell_add(struct tt_model *model, struct tt_cell_builder *builder, uint32_t column, const char *data,
@@ -263,13 +287,13 @@ struct tt_run *tt_run_add(struct tt_model *model)
 
 struct tt_device *tt_device_get(struct tt_model *model, uint32_t id)
 {
-    static const char many[] = "damaged: devices";
     for (size_t i = 0; i < model->device_count; i++) {
         if (model->devices[i].id == id)
             return &model->devices[i];
     }
     if (model->device_count == TT_MAX_DEVICES) {
-        tt_note(model, many, 0, "more than %u devices: rows of the others are left out", TT_MAX_DEVICES);
+        tt_note(model, TT_DAMAGED_DEVICES, 0, "more than %u devices: rows of the others are left out",
+                TT_MAX_DEVICES);
         return NULL;
     }
     if (!array_reserve(&model->devices, &model->device_capacity, model->device_count + 1,

@@ -20,8 +20,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "import/op_columns.h"
+#include "import/ops_csv_layout.h"
 #include "import/op_rows.h"
+#include "ops/ops.h"
 
 #define TT_NONE UINT32_MAX
 #define TT_NO_TRACE (-1)
@@ -121,9 +122,71 @@ struct tt_row { /* a line of the table; TT_NONE where it has no such part */
     uint32_t op, run, signpost;
 };
 
+/* What may be wrong with logs, and what it costs. */
+#define TT_NOTICES(X)                                                                                        \
+    X(DAMAGED, CORES)                                                                                        \
+    X(DAMAGED, COUNTER)                                                                                      \
+    X(DAMAGED, RUN_ID)                                                                                       \
+    X(DAMAGED, LOG_HEADER)                                                                                   \
+    X(DAMAGED, LOG_COLUMNS)                                                                                  \
+    X(DAMAGED, LOG_LINE)                                                                                     \
+    X(DAMAGED, DISPATCH_ID)                                                                                  \
+    X(DAMAGED, UNCLOSED)                                                                                     \
+    X(DAMAGED, MESSAGES_FILE)                                                                                \
+    X(DAMAGED, TIMES_FILE)                                                                                   \
+    X(DAMAGED, REPORT_FILE)                                                                                  \
+    X(DAMAGED, LOG_FILE)                                                                                     \
+    X(DAMAGED, TIMES)                                                                                        \
+    X(DAMAGED, TIMES_HEADER)                                                                                 \
+    X(DAMAGED, REPORT_ROW)                                                                                   \
+    X(DAMAGED, REPORT_HEADER)                                                                                \
+    X(DAMAGED, MESSAGE)                                                                                      \
+    X(DAMAGED, CUT)                                                                                          \
+    X(DAMAGED, HEADER)                                                                                       \
+    X(DAMAGED, HOST_OP)                                                                                      \
+    X(DAMAGED, TRACE_MESSAGE)                                                                                \
+    X(DAMAGED, DEVICES)                                                                                      \
+    X(DAMAGED, TENSORS)                                                                                      \
+    X(DAMAGED, RECORDED_TRACE)                                                                               \
+    X(DAMAGED, WIDE_OP)                                                                                      \
+    X(DAMAGED, ROW)                                                                                          \
+    X(UNMATCHED, DISPATCH)                                                                                   \
+    X(UNMATCHED, TIMES)                                                                                      \
+    X(UNMATCHED, RUN_AGAIN)                                                                                  \
+    X(UNMATCHED, REPLAY)                                                                                     \
+    X(UNMATCHED, OP)                                                                                         \
+    X(UNMATCHED, CAPTURED_OP)                                                                                \
+    X(UNMATCHED, NO_TIMES)                                                                                   \
+    X(UNMATCHED, RUN)                                                                                        \
+    X(UNMATCHED, ID_AGAIN)                                                                                   \
+    X(UNMATCHED, PROGRAM)                                                                                    \
+    X(UNMATCHED, TRACE_END)                                                                                  \
+    X(UNMATCHED, RECORDED_SIGNPOSTS)                                                                         \
+    X(UNMATCHED, EARLY_SIGNPOSTS)                                                                            \
+    X(UNMATCHED, RECORDED_OPS)                                                                               \
+    X(UNMATCHED, UNMARKED_RUNS)                                                                              \
+    X(LOST, MARKERS)                                                                                         \
+    X(INFO, SUB_DEVICE)                                                                                      \
+    X(INFO, FREQUENCY)                                                                                       \
+    X(INFO, RESTARTED)                                                                                       \
+    X(INFO, UNFINISHED)                                                                                      \
+    X(INFO, GO_SIGNALS)                                                                                      \
+    X(INFO, NO_DEVICE_FILES)                                                                                 \
+    X(INFO, NO_HOST_OPS)                                                                                     \
+    X(INFO, LACKS_FILE)                                                                                      \
+    X(INFO, REPLAY_TWICE)                                                                                    \
+    X(INFO, RECORDED_OPS)
+
+enum tt_notice {
+#define X(severity, name) TT_##severity##_##name,
+    TT_NOTICES(X)
+#undef X
+        TT_NOTICE_KINDS /* from here on: notes that came with a trace or a table, each of its own kind */
+};
+
 struct tt_note {
-    const char *kind; /* notes of one address are the same; its first word says what it costs: damaged (could
-                       * not be read), unmatched (could not be joined), dropped (was not recorded), told (nothing) */
+    uint32_t kind;    /* enum tt_notice: notes of one kind are one */
+    uint8_t severity; /* enum op_notice_severity */
     uint64_t count;
     uint64_t line;
     char *text;
@@ -187,8 +250,11 @@ int tt_model_check(const struct tt_model *model, struct error *err); /* -ENOMEM 
 void *tt_alloc(struct tt_model *model, size_t size); /* lives as long as the model; NULL: no memory */
 const char *tt_keep(struct tt_model *model, const char *data, size_t length);
 uint32_t tt_column(struct tt_model *model, const char *name, size_t length);
-void tt_note(struct tt_model *model, const char *kind, uint64_t line, const char *format, ...)
+void tt_note(struct tt_model *model, enum tt_notice kind, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A note that came with its count. */
+void tt_note_again(struct tt_model *model, enum op_notice_severity severity, uint64_t line, uint64_t count,
+                   const char *text);
 
 /* A list of cells being made; tt_cells_finish moves it into the model. */
 struct tt_cell_builder {

@@ -255,15 +255,14 @@ static void add_tensors(struct builder *b, const struct json_node *root)
         const char *key;
         bool is_output;
     } lists[] = {{"input_tensors", false}, {"optional_input_tensors", false}, {"output_tensors", true}};
-    static const char too_many[] = "damaged: tensors";
     uint32_t counts[2] = {0};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         const struct json_node *list = json_find(b->document, root, lists[i].key);
         for (const struct json_node *n = json_first(b->document, list); n;
              n = json_next(b->document, list, n)) {
             if (counts[lists[i].is_output] == MAX_TENSORS) {
-                tt_note(b->model, too_many, 0, "an op with more than %u tensors: the others are left out",
-                        MAX_TENSORS);
+                tt_note(b->model, TT_DAMAGED_TENSORS, 0,
+                        "an op with more than %u tensors: the others are left out", MAX_TENSORS);
                 break;
             }
             add_tensor(b, lists[i].is_output, counts[lists[i].is_output]++, n);

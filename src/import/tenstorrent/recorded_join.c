@@ -136,12 +136,11 @@ static bool find_offset(const struct tt_model *model, const struct ops *recorded
 static void add_missing_signposts(struct tt_model *model, const struct ops *recorded,
                                   const struct intern *headers, const uint32_t *first)
 {
-    static const char unaligned[] = "unmatched: recorded signposts", early[] = "unmatched: early signposts";
     int64_t offset = 0;
     if (!find_offset(model, recorded, headers, first, &offset)) {
         if (recorded->signpost_count)
             tt_note(
-                model, unaligned, 0,
+                model, TT_UNMATCHED_RECORDED_SIGNPOSTS, 0,
                 "%zu recorded signposts are left out: no signpost and no numbered op is in the logs as well, so "
                 "that their times cannot be set against the logs'",
                 recorded->signpost_count);
@@ -153,7 +152,8 @@ static void add_missing_signposts(struct tt_model *model, const struct ops *reco
         if (find_signpost(headers, first, header) != TT_NONE)
             continue;
         if (time_ns < 0)
-            tt_note(model, early, 0, "recorded signposts from before the logs begin are left out");
+            tt_note(model, TT_UNMATCHED_EARLY_SIGNPOSTS, 0,
+                    "recorded signposts from before the logs begin are left out");
         else
             add_signpost(model, (uint64_t)time_ns, header,
                          ops_get_slice(recorded, recorded->signposts[i].text));
@@ -216,7 +216,6 @@ static void add_places(struct tt_model *model, struct tt_op *op, const struct op
  * host times where the logs have none. */
 static void add_to_host_ops(struct tt_model *model, const struct ops *recorded)
 {
-    static const char others[] = "told: recorded ops";
     size_t unused = 0;
     for (size_t i = 0; i < recorded->call_count; i++) {
         const struct op_call *from = &recorded->calls[i];
@@ -234,7 +233,7 @@ static void add_to_host_ops(struct tt_model *model, const struct ops *recorded)
     }
     if (unused)
         tt_note(
-            model, others, 0,
+            model, TT_INFO_RECORDED_OPS, 0,
             "%zu ops that the program marked itself are in the trace alone: the logs have the host's ops, and no "
             "global_call_count says which of those they are",
             unused);
@@ -243,13 +242,12 @@ static void add_to_host_ops(struct tt_model *model, const struct ops *recorded)
 
 int recorded_join_host(struct tt_model *model, const char *path, bool *is_host, struct error *err)
 {
-    static const char unreadable[] = "damaged: recorded trace";
     struct trace *trace = NULL;
     struct ops recorded;
     *is_host = false;
     int result = trace_open(&trace, path, 0, err);
     if (result != 0 && result != -ENOMEM) {
-        tt_note(model, unreadable, 0, "%s; the report goes on without it", err->message);
+        tt_note(model, TT_DAMAGED_RECORDED_TRACE, 0, "%s; the report goes on without it", err->message);
         *err = (struct error){0};
         return 0;
     }
@@ -314,7 +312,6 @@ static int compare_starts(const void *left, const void *right)
 static void join_by_order(struct tt_model *model, uint32_t device, const bool *has_id, uint64_t *ids,
                           struct by_start *order)
 {
-    static const char unequal[] = "unmatched: recorded ops";
     size_t id_count = free_ids(model, device, ids), op_count = 0;
     for (uint32_t i = 0; i < model->op_count; i++)
         if (model->ops[i].device == device && !has_id[i])
@@ -322,7 +319,7 @@ static void join_by_order(struct tt_model *model, uint32_t device, const bool *h
     qsort(order, op_count, sizeof order[0], compare_starts);
     if (op_count && op_count != id_count)
         tt_note(
-            model, unequal, 0,
+            model, TT_UNMATCHED_RECORDED_OPS, 0,
             "device %u ran %zu programs, and the program marked %zu ops of it: they are not joined by their order "
             "(an attribute global_call_count of an op joins it by number)",
             (unsigned)device, id_count, op_count);
@@ -343,14 +340,13 @@ static uint32_t add_unmarked(struct tt_model *model, const struct tt_run *run)
 
 static void attach_runs(struct tt_model *model)
 {
-    static const char unmarked[] = "unmatched: unmarked runs";
     for (size_t i = 0; i < model->run_count && !model->failed; i++) {
         struct tt_run *run = &model->runs[i];
         uint32_t op = tt_map_get(&model->op_of_id, run->id);
         if (op == TT_NONE) {
             op = add_unmarked(model, run);
             tt_note(
-                model, unmarked, 0,
+                model, TT_UNMATCHED_UNMARKED_RUNS, 0,
                 "device %u ran op %llu, which the program did not mark: its row has no name and no host time, and "
                 "stands before the others",
                 (unsigned)run->device, (unsigned long long)run->id);

@@ -200,7 +200,7 @@ int recorded_rows_open(struct op_rows **rows, const char *path, struct trace *tr
     for (size_t i = 0; result == 0 && i < table->ops.notice_count; i++) {
         const struct op_notice *notice = &table->ops.notices[i];
         for (uint64_t k = 0; k < notice->count; k++)
-            op_rows_add_notice(*rows, notice, 0, "%s", ops_get_text(&table->ops, notice->text));
+            op_rows_add_notice(*rows, notice->kind, 0, "%s", ops_get_text(&table->ops, notice->text));
     }
     if (result != 0) {
         op_rows_close(*rows);

@@ -6,20 +6,9 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
+#include "import/open.h"
 #include "import/tenstorrent/device_ops.h"
 #include "import/tenstorrent/model.h"
-
-enum tt_device_source {
-    TT_SOURCE_AUTO, /* the runtime's report where there is one, else the log; the log where host files lack */
-    TT_SOURCE_REPORT, /* cpp_device_perf_report.csv */
-    TT_SOURCE_LOG,    /* profile_log_device.csv */
-};
-
-struct tt_options { /* zero-initialised: as the vendor's tool does it */
-    enum tt_device_source source;
-    bool is_device_only;  /* the table of what devices recorded, without the host's ops */
-    const char *recorded; /* NULL, or a trace that opscope recorded of the same run: see recorded_join.h */
-};
 
 /* Where the files are; empty texts for those that are not there. */
 struct tt_files {
@@ -33,12 +22,12 @@ int tt_files_find(struct tt_files *files, const char *path, struct error *err);
 void tt_files_free(struct tt_files *files);
 
 /* Reads a folder into a model that was initialised. What does not fit together is in its notes. */
-int tt_load(struct tt_model *model, const struct tt_files *files, const struct tt_options *options,
+int tt_load(struct tt_model *model, const struct tt_files *files, const struct import_options *options,
             struct error *err);
 
 /* The source of op rows. */
 int tt_rows_open(struct op_rows **rows, const char *path, struct error *err);
-int tt_rows_open_with(struct op_rows **rows, const char *path, const struct tt_options *options,
+int tt_rows_open_with(struct op_rows **rows, const char *path, const struct import_options *options,
                       struct error *err);
 /* Over a model that has its rows; frees it, also when it fails. */
 int tt_rows_open_model(struct op_rows **rows, const char *path, const char *kind, struct tt_model *model,

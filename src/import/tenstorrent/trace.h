@@ -27,26 +27,17 @@
 #define TT_PART_ID "id"
 #define TT_PART_ORDER "order"
 
-struct tt_import_counts {
-    uint64_t ops, runs, zones, signposts, notes;
-    uint64_t faults; /* things that could not be read or joined */
-};
-
 /* Makes `output` of a folder, a device log or an ops CSV. */
-int tt_import(const char *path, const char *output, const struct tt_options *options,
-              struct tt_import_counts *counts, struct error *err);
+int tt_import(const char *path, const char *output, const struct import_options *options,
+              struct import_counts *counts, struct error *err);
 
 /* Calls back with each note of an imported trace: what could not be read or joined. */
 int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *text), void *context,
                    struct error *err);
 
-/* True when the file is a trace that tt_import made. */
-bool tt_trace_is_imported(const char *path);
 bool tt_trace_has_table(const struct trace *trace);
 /* The trace stays open as long as the model. */
 int tt_model_from_trace(struct tt_model *model, struct trace *trace, struct error *err);
-/* A trace by its first bytes. */
-bool tt_is_trace(const char *path);
 int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *err);
 /* Of a trace that opscope recorded: its ops under the vendor's column names. The trace may be closed then. */
 int recorded_rows_open(struct op_rows **rows, const char *path, struct trace *trace, struct error *err);
@@ -57,7 +48,7 @@ struct tt_trace_writer {
     struct trace_writer *writer;
     uint32_t process, import_track;
     struct tt_map track_of_thread, track_of_device, clock_of_device;
-    struct tt_import_counts *counts;
+    struct import_counts *counts;
     uint64_t lost_zones;
     bool failed;
 };

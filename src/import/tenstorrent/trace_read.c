@@ -28,17 +28,6 @@ bool tt_trace_has_table(const struct trace *trace)
     return import_track(trace) != NULL;
 }
 
-bool tt_trace_is_imported(const char *path)
-{
-    struct trace *trace;
-    struct error err;
-    if (strcmp(path, "-") == 0 || trace_open(&trace, path, 0, &err) != 0)
-        return false;
-    bool is_it = tt_trace_has_table(trace);
-    trace_close(trace);
-    return is_it;
-}
-
 int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *text), void *context,
                    struct error *err)
 {
@@ -58,17 +47,6 @@ int tt_trace_notes(struct trace *trace, void (*note)(void *context, const char *
     }
     trace_rows_free(&rows);
     return result;
-}
-
-bool tt_is_trace(const char *path)
-{
-    char begin[8];
-    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
-    if (!file)
-        return false;
-    size_t n = fread(begin, 1, sizeof begin, file);
-    fclose(file);
-    return n == sizeof begin && memcmp(begin, "OPSCOPE\n", sizeof begin) == 0;
 }
 
 /* --- ops --- */
@@ -352,9 +330,8 @@ static void read_point(struct reader *r, const struct trace_point *point)
         else
             model->failed = true;
     } else if (strcmp(point->header, "import") == 0) {
-        /* each note was written once, with its count in the text: the text's place stands for its kind */
-        const char *kept = tt_keep(model, text.data, text.length);
-        tt_note(model, kept, 0, "%s", kept);
+        /* each note was written once, with its count in the text */
+        tt_note_again(model, OP_NOTICE_INFO, 0, 1, point->text);
     }
 }
 
@@ -550,11 +527,7 @@ int tt_model_from_rows(struct tt_model *model, struct op_rows *rows, struct erro
     free(cells.items);
     for (size_t i = 0; i < op_rows_notice_count(rows) && status == 0; i++) {
         const struct op_row_notice *notice = op_rows_notice(rows, i);
-        char *kind = tt_alloc(model, 16);
-        if (kind)
-            memcpy(kind, "damaged row", 12);
-        for (uint64_t k = 0; kind && k < notice->count; k++)
-            tt_note(model, kind, notice->first_line, "%s", notice->text);
+        tt_note_again(model, OP_NOTICE_DAMAGED, notice->first_line, notice->count, notice->text);
     }
     return status < 0 ? status : tt_model_check(model, err);
 }

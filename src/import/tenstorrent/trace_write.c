@@ -128,14 +128,13 @@ static void add_part(struct tt_trace_writer *w, struct parts *parts, uint32_t ro
 
 static uint32_t finish_parts(struct tt_trace_writer *w, struct parts *parts)
 {
-    static const char wide[] = "damaged: wide op";
     if (parts->text.failed) {
         w->failed = true;
         return TRACE_NONE;
     }
     if (parts->count > MAX_PARTS) {
-        tt_note(w->model, wide, 0, "an op with more than %u cells: a trace holds the first of them",
-                MAX_PARTS);
+        tt_note(w->model, TT_DAMAGED_WIDE_OP, 0,
+                "an op with more than %u cells: a trace holds the first of them", MAX_PARTS);
         parts->count = MAX_PARTS;
     }
     for (size_t i = 0; i < parts->count; i++)
@@ -502,12 +501,12 @@ static void write_runs(struct tt_trace_writer *w)
 
 /* --- signposts, notes, losses --- */
 
-/* What could not be joined is still there: it is told, but not lost. */
-static uint32_t loss_reason(const char *kind)
+/* What could not be joined is still there: it is reported, but not lost. */
+static uint32_t loss_reason(uint8_t severity)
 {
-    return strncmp(kind, "damaged", 7) == 0   ? TRACE_LOSS_DAMAGED
-           : strncmp(kind, "dropped", 7) == 0 ? TRACE_LOSS_BUFFER_FULL
-                                              : 0;
+    return severity == OP_NOTICE_DAMAGED ? TRACE_LOSS_DAMAGED
+           : severity == OP_NOTICE_LOST  ? TRACE_LOSS_BUFFER_FULL
+                                         : 0;
 }
 
 static void write_notes(struct tt_trace_writer *w)
@@ -516,7 +515,7 @@ static void write_notes(struct tt_trace_writer *w)
     struct bytes text = {0};
     for (size_t i = 0; i < model->note_count; i++) {
         const struct tt_note *note = &model->notes[i];
-        uint32_t reason = loss_reason(note->kind);
+        uint32_t reason = loss_reason(note->severity);
         bytes_clear(&text);
         bytes_append_text(&text, note->text ? note->text : "");
         if (note->count > 1)
@@ -524,7 +523,7 @@ static void write_notes(struct tt_trace_writer *w)
         write_point(w, TRACE_POINT_MESSAGE, 0, slice_from("import", 6),
                     slice_from((const char *)text.data, text.length));
         w->counts->notes++;
-        if (strncmp(note->kind, "told", 4) != 0)
+        if (note->severity != OP_NOTICE_INFO)
             w->counts->faults += note->count;
         if (reason == 0)
             continue;
@@ -578,7 +577,7 @@ static void write_begin(struct tt_trace_writer *w, const char *path)
     bytes_free(&command);
 }
 
-static int load(struct tt_model *model, const char *path, const struct tt_options *options,
+static int load(struct tt_model *model, const char *path, const struct import_options *options,
                 struct tt_files *files, struct error *err)
 {
     struct op_rows *rows;
@@ -604,14 +603,14 @@ static void remove_partial(const char *output)
     bytes_free(&path);
 }
 
-int tt_import(const char *path, const char *output, const struct tt_options *options,
-              struct tt_import_counts *counts, struct error *err)
+int tt_import(const char *path, const char *output, const struct import_options *options,
+              struct import_counts *counts, struct error *err)
 {
     struct tt_model model;
     struct tt_files files = {0};
     struct tt_trace_writer w = {.model = &model, .counts = counts};
     struct trace_writer_options about = {.program = "opscope " OPSCOPE_VERSION, .command = path, .host = ""};
-    *counts = (struct tt_import_counts){0};
+    *counts = (struct import_counts){0};
     tt_model_init(&model);
     int result = load(&model, path, options, &files, err);
     if (result == 0)

@@ -5,8 +5,8 @@
  * tensor, a kernel size for each processor, four columns for each counter metric, one for each host function
  * under an op. Order is by rank, which is made from the name alone, so that columns of any source can be put
  * in order. */
-#ifndef OPSCOPE_IMPORT_OP_COLUMNS_H
-#define OPSCOPE_IMPORT_OP_COLUMNS_H
+#ifndef OPSCOPE_IMPORT_OPS_CSV_LAYOUT_H
+#define OPSCOPE_IMPORT_OPS_CSV_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
