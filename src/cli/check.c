@@ -10,7 +10,7 @@
 #include "analyze/diff/check_config.h"
 #include "present/diff/check_view.h"
 #include "cli/command/command.h"
-#include "cli/diff_load.h"
+#include "load/diff.h"
 #include "cli/diff_view.h"
 #include "import/open.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "cli/diff_load.h"
+#include "load/diff.h"
 #include "cli/diff_view.h"
 
 static int compare(struct diff *diff, const struct command_line *line, size_t a_count,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/overhead_load.h"
+#include "load/overhead.h"
 #include "cli/overhead_verdict.h"
 #include "present/output.h"
 #include "present/overhead/csv.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/overhead_load.h"
+#include "load/overhead.h"
 #include "present/format.h"
 #include "present/junit.h"
 #include "present/overhead/html.h"

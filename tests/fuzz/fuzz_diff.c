@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "load/diff.h"
 #include "analyze/diff/diff.h"
 #include "analyze/report/report.h"
 #include "import/op_rows.h"

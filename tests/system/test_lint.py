@@ -23,14 +23,15 @@ MAY_INCLUDE = {
     "src/ops": "trace text base",
     "src/import": "ops trace text base",
     "src/analyze": "ops trace text base",
+    "src/load": "import analyze ops trace text base",
     "src/present": "analyze ops trace text base",
     "src/compat": "analyze/report present text base",
     "src/measure": "analyze/overhead text base",
-    "src/serve": "present analyze import ops collect session trace text base",
-    "src/cli": "serve measure compat present analyze import ops collect session trace record text base",
+    "src/serve": "load present analyze import ops collect session trace text base",
+    "src/cli": "load serve measure compat present analyze import ops collect session trace record text base",
     "python/src": "record/fast.h base",
 }
-ROOMS = ("base text session record trace collect ops import analyze analyze/report analyze/diff analyze/overhead present "
+ROOMS = ("base text session record trace collect ops import load analyze analyze/report analyze/diff analyze/overhead present "
          "compat measure serve cli").split()
 
 

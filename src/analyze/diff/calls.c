@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analyze/diff/diff.h"
-#include "analyze/overhead/overhead.h"
 
 static int compare_calls(const void *left, const void *right)
 {
@@ -16,32 +15,10 @@ static int compare_calls(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-int diff_take_overhead(struct diff *diff, int side, const struct overhead_run *from, struct error *err)
+void diff_sort_calls(struct diff_run *run)
 {
-    struct diff_run *run = &diff->runs[side];
-    for (size_t i = 0; i < from->op_count; i++) {
-        const struct overhead_op *op = &from->ops[i];
-        if (op->is_calibration)
-            continue;
-        if (!array_reserve(&run->calls, &run->call_capacity, run->call_count + 1, sizeof *run->calls))
-            return error_set(err, ENOMEM, "no memory for %zu ops", from->op_count);
-        const char *group = op->group ? op->group : "";
-        run->calls[run->call_count++] = (struct diff_call){
-            .name = diff_intern(diff, op->name, strlen(op->name)),
-            .group = *group ? diff_intern(diff, group, strlen(group)) : DIFF_NO_TEXT,
-            .count = op->count,
-            .mean_ns = op->mean_ns,
-            .min_ns = op->min_ns,
-            .p50_ns = op->p50_ns,
-            .low_ns = op->ci_low_ns,
-            .high_ns = op->ci_high_ns,
-            .rounding_ns = op->rounding_ns,
-            .is_measured = op->state == OVERHEAD_MEASURED,
-        };
-    }
     if (run->calls)
         qsort(run->calls, run->call_count, sizeof *run->calls, compare_calls);
-    return 0;
 }
 
 /* What is compared: the median where both have it, else the mean, else the least. */

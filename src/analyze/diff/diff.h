@@ -30,11 +30,9 @@
 #include "base/error.h"
 #include "base/intern.h"
 
-struct perf;
 struct slice;
 struct ops;
 struct trace;
-struct overhead_run;
 
 enum { DIFF_A = 0, DIFF_B = 1, DIFF_SIDES = 2 };
 #define DIFF_NO_TEXT INTERN_NONE
@@ -217,14 +215,12 @@ void diff_begin(struct diff *diff, const struct diff_options *options);
 int diff_finish(struct diff *diff, struct error *err);
 void diff_free(struct diff *diff);
 
-/* Ops as the performance report puts them in order and merges their devices; `perf` has a filled model, and is not
- * finished yet. */
-int diff_take_perf(struct diff *diff, int side, struct perf *perf, struct error *err);
-/* Ops of a finished model. DIFF_SEVERAL_DEVICES when they have to be merged first (diff_take_perf). */
+/* Ops of a finished model. DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
 #define DIFF_SEVERAL_DEVICES 1
 int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct error *err);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);
-int diff_take_overhead(struct diff *diff, int side, const struct overhead_run *run, struct error *err);
+/* Dispatch times, in any order. */
+void diff_sort_calls(struct diff_run *run);
 
 /* What was loaded as this side's run becomes a further run of it; `first` is put (back) in its place. */
 int diff_keep_extra(struct diff *diff, int side, struct diff_run *first, struct error *err);

@@ -105,6 +105,12 @@ static bool is_signpost(const struct ops *ops, size_t i, const char *name)
            strcmp(ops_get_text(ops, ops->signposts[ops->lines[i].signpost].header), name) == 0;
 }
 
+/* A window that is not there would compare something else than was asked for. */
+int diff_no_signpost(const struct diff *diff, int side, const char *name, struct error *err)
+{
+    return error_set(err, EINVAL, "%s has no signpost '%s'", diff->runs[side].path, name);
+}
+
 /* Between the signposts that were asked for. */
 static int find_window(const struct taking *t, int side, size_t *first, size_t *end, struct error *err)
 {

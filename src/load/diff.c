@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which reader a file needs, and from its rows to what is compared. */
-#include "cli/diff_load.h"
+#include "load/diff.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 #include "analyze/report/report.h"
 #include "analyze/machine_files.h"
-#include "cli/overhead_load.h"
 #include "import/open.h"
 #include "import/overhead_csv.h"
 #include "import/open.h"
+#include "load/overhead.h"
 #include "ops/finish.h"
 #include "ops/from_trace.h"
 #include "trace/reader.h"
@@ -129,13 +129,40 @@ static int load_trace(struct diff *diff, int side, const char *path, struct diff
     return status;
 }
 
+static int take_overhead(struct diff *diff, int side, const struct overhead_run *from, struct error *err)
+{
+    struct diff_run *run = &diff->runs[side];
+    for (size_t i = 0; i < from->op_count; i++) {
+        const struct overhead_op *op = &from->ops[i];
+        if (op->is_calibration)
+            continue;
+        if (!array_reserve(&run->calls, &run->call_capacity, run->call_count + 1, sizeof *run->calls))
+            return error_set(err, ENOMEM, "no memory for %zu ops", from->op_count);
+        const char *group = op->group ? op->group : "";
+        run->calls[run->call_count++] = (struct diff_call){
+            .name = diff_intern(diff, op->name, strlen(op->name)),
+            .group = *group ? diff_intern(diff, group, strlen(group)) : DIFF_NO_TEXT,
+            .count = op->count,
+            .mean_ns = op->mean_ns,
+            .min_ns = op->min_ns,
+            .p50_ns = op->p50_ns,
+            .low_ns = op->ci_low_ns,
+            .high_ns = op->ci_high_ns,
+            .rounding_ns = op->rounding_ns,
+            .is_measured = op->state == OVERHEAD_MEASURED,
+        };
+    }
+    diff_sort_calls(run);
+    return 0;
+}
+
 static int load_overhead(struct diff *diff, int side, const char *path, struct error *err)
 {
     struct overhead_run run;
     int status = overhead_load(&run, path, err);
     diff->runs[side].kind = "overhead CSV";
     if (!status)
-        status = diff_take_overhead(diff, side, &run, err);
+        status = take_overhead(diff, side, &run, err);
     overhead_run_free(&run);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A CSV of dispatch times, the vendor's or ours, as a run. */
-#ifndef OPSCOPE_CLI_OVERHEAD_LOAD_H
-#define OPSCOPE_CLI_OVERHEAD_LOAD_H
+#ifndef OPSCOPE_LOAD_OVERHEAD_H
+#define OPSCOPE_LOAD_OVERHEAD_H
 
 #include "analyze/overhead/overhead.h"
 #include "base/error.h"

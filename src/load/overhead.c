@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/overhead_load.h"
+#include "load/overhead.h"
 
 #include <errno.h>
 #include <math.h>

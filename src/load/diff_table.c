@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/diff/diff.h"
 #include "analyze/diff/shape.h"
 #include "analyze/report/report.h"
+#include "load/diff.h"
 #include "ops/description.h"
 
 static uint32_t take_text(struct diff *diff, const struct perf *perf, uint32_t id)
@@ -66,12 +66,6 @@ static int take_row(struct diff *diff, int side, const struct perf *perf, size_t
     if (!isnan(row->shown_gap_us))
         op->gap_ns = perf_gap_ns(perf, row);
     return 0;
-}
-
-/* A window that is not there would compare something else than was asked for. */
-int diff_no_signpost(const struct diff *diff, int side, const char *name, struct error *err)
-{
-    return error_set(err, EINVAL, "%s has no signpost '%s'", diff->runs[side].path, name);
 }
 
 static int check_signposts(const struct diff *diff, int side, const struct ops *ops, struct error *err)

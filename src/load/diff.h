@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run for `opscope diff` and `opscope check`, from whatever file holds it. */
-#ifndef OPSCOPE_CLI_DIFF_LOAD_H
-#define OPSCOPE_CLI_DIFF_LOAD_H
+#ifndef OPSCOPE_LOAD_DIFF_H
+#define OPSCOPE_LOAD_DIFF_H
 
 #include "analyze/diff/diff.h"
 #include "analyze/machine.h"
@@ -20,6 +20,10 @@ int diff_load(struct diff *diff, int side, const char *path, struct diff_sources
 /* All runs of a side: the first is compared op by op, the others tell how runs vary. */
 int diff_load_side(struct diff *diff, int side, char *const *paths, size_t count,
                    struct diff_sources *sources, struct error *err);
+/* Ops that the report has put in order and whose devices it has merged: perf_begin, ops, perf_add_path came before. */
+struct perf;
+int diff_take_perf(struct diff *diff, int side, struct perf *perf, struct error *err);
+
 /* -EINVAL with a sentence when the two have nothing that can be compared. */
 int diff_check_kinds(const struct diff *diff, struct error *err);
 
