@@ -10,6 +10,7 @@
 #include "cli/run_output.h"
 #include "collect/launch.h"
 #include "present/format.h"
+#include "present/loss_text.h"
 #include "text/json_write.h"
 
 struct collect_options {
@@ -121,13 +122,13 @@ static void print_json(const char *output, const struct launch_result *r)
 static void print_summary(const char *output, const struct launch_result *r)
 {
     const struct collector_stats *s = &r->stats;
-    struct number_text zones, lost, size;
-    if (s->lost_zones || s->lost_records)
-        fprintf(stderr, "opscope: lost %s zones; `opscope info` says where\n",
-                format_count(&lost, s->lost_zones));
-    fprintf(stderr, "opscope: wrote %s: %s zone%s, %u process%s, %s\n", output,
-            format_count(&zones, s->zones), s->zones == 1 ? "" : "s", s->processes,
-            s->processes == 1 ? "" : "es", format_bytes(&size, r->size_bytes));
+    struct number_text zones, processes, size;
+    struct loss_text lost;
+    struct loss_sum sum = {.zones = s->lost_zones, .records = s->lost_records};
+    if (sum.zones || sum.records)
+        fprintf(stderr, "opscope: lost %s; `opscope info` says where and why\n", loss_sum_text(&lost, &sum));
+    fprintf(stderr, "opscope: wrote %s: %s, %s, %s\n", output, format_things(&zones, s->zones, "zone"),
+            format_things(&processes, s->processes, "process"), format_bytes(&size, r->size_bytes));
 }
 
 /* The caller's child ends at once; who goes on is nobody's child, so that no wait() of the caller meets it. */
