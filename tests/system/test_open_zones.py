@@ -66,6 +66,7 @@ class Open(harness.TestCase):
         polls = switches(run.pid)
         harness.wait_until(lambda: switches(run.pid) > polls + 3, "the collector to look at the program")
         os.kill(run.pid, signal.SIGINT)
+        run.process.wait(harness.TIMEOUT_S)  # before its input is closed, which would end it as well
         done = run.finish()
         self.assert_status(done, -signal.SIGINT)
         wall_ns = (time.monotonic() - run.begin) * 1e9
