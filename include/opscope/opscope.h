@@ -62,7 +62,7 @@ struct opscope_tensor {
 };
 
 /* What opscope_device_open_as takes. A machine file is chosen by the architecture, so name the chip as its vendor
- * does: "wormhole_b0", "sm_90", "gfx942". */
+ * does: "sm_90", "gfx942". */
 struct opscope_device {
     uint32_t struct_size;
     uint32_t number;
@@ -141,14 +141,23 @@ static inline int opscope_is_recording(void)
     return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED);
 }
 
+/* Called through the table of addresses directly, without a jump in between, where the compiler can. */
+#define OPSCOPE_HOT_
+#if defined(__x86_64__) && defined(__has_attribute)
+#if __has_attribute(noplt)
+#undef OPSCOPE_HOT_
+#define OPSCOPE_HOT_ __attribute__((noplt))
+#endif
+#endif
+
 /* The recorder's side of the calls below; use the macros and the inline functions. */
-OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site);
+OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site) OPSCOPE_HOT_;
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
 OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number);
 /* From here on the thread runs another stack (a fiber, a greenlet): what the one before has open stays open until it
  * goes on. NULL: the one that the thread began with. */
 OPSCOPE_API void opscope_task_switch_(const char *name, size_t length, uint64_t number);
-OPSCOPE_API void opscope_zone_end_(void);
+OPSCOPE_API void opscope_zone_end_(void) OPSCOPE_HOT_;
 /* A span is a zone that may last over what its thread does in between: other tasks' turns. It has a number that its
  * process uses once. opscope_zone_suspend_: the innermost zone goes on as a span; its part up to its end, which
  * follows, is called `part`. */

@@ -299,6 +299,8 @@ static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, 
     track_drain(s, t, &rest);
     track_flush_losses(s, t);
     session_segment_consumed(s->segment, chunk, chunk->d.published);
+    if (chunk->d.published)
+        t->unseen_sequence = chunk->d.sequence + 1;
     track_note_loss(s, t, &chunk->d);
     if (!is_done)
         return taken;
@@ -574,11 +576,33 @@ void collector_file_appeared(struct collector *c, const char *name)
     c->sources[c->source_count++] = s;
 }
 
+/* Does a process of the segment still have it in its memory? */
+static bool is_mapped(const struct source *s, const char *name)
+{
+    uint32_t count = s->is_local ? session_segment_process_count(s->segment) : 0;
+    bool is_found = false;
+    for (uint32_t slot = 0; slot < count && !is_found; slot++) {
+        struct session_process p;
+        char path[64], line[4096];
+        if (slot < s->process_count && s->processes[slot].is_dead)
+            continue;
+        if (!session_segment_process(s->segment, slot, &p))
+            continue;
+        snprintf(path, sizeof path, "/proc/%u/maps", p.pid);
+        FILE *file = fopen(path, "re");
+        while (file && !is_found && fgets(line, sizeof line, file))
+            is_found = strstr(line, name) != NULL;
+        if (file)
+            fclose(file);
+    }
+    return is_found;
+}
+
 void collector_file_closed(struct collector *c, const char *name)
 {
     size_t index;
     struct source *s = find_source(c, name, &index);
-    if (!s)
+    if (!s || is_mapped(s, name)) /* somebody else has looked into the file, and left */
         return;
     s->is_closed = true;
     finish_source(s, false);

@@ -102,6 +102,7 @@ struct track {
     uint32_t process;    /* slot in its segment */
     uint32_t process_id; /* in the trace */
     uint64_t next_sequence;
+    uint64_t unseen_sequence; /* of the first chunk of which no record has been seen */
     uint64_t last_ns;
     struct track_lane own;  /* its own track */
     struct track_lane lane; /* where its records go now */

@@ -210,7 +210,7 @@ void ledger_open_track(struct source *s, struct track *t, const struct segment_c
     if (d->published && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, reported in this chunk */
         open += (uint32_t)__atomic_load_n(&chunk->slots[0].word, __ATOMIC_RELAXED);
     uint64_t ended = d->zones_before > open ? d->zones_before - open : 0;
-    t->next_sequence = d->sequence;
+    t->next_sequence = t->unseen_sequence = d->sequence;
     t->zones_begun = d->zones_before;
     t->last_ns = collector_ns(c, d->base_ticks);
     t->lost_zones = (uint32_t)reported.zones;

@@ -331,6 +331,8 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
     case RECORD_THREAD_NAME:
         take_thread_name(s, t, (uint32_t)word);
         return;
+    case RECORD_NOTHING:
+        return;
     case RECORD_TASK_BEGIN:
         task_begin(s, t, (uint32_t)word, ns);
         return;

@@ -163,9 +163,6 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
     while (i < end) {
         uint64_t time_kind = load_word(&slots[i].time_kind), word = load_word(&slots[i].word);
         unsigned kind = (unsigned)(time_kind & 0xff);
-#ifdef DRAIN_PREFETCH_LINES
-        __builtin_prefetch(slots + i + 4 * DRAIN_PREFETCH_LINES);
-#endif
         uint64_t ns = tick_ns(&clock, time_kind >> 8);
         if (kind == RECORD_ZONE_BEGIN) {
             ns = ns > last ? ns : last;
@@ -239,10 +236,23 @@ static void keep_open(struct collector *c, struct trace_open_zone zone)
         c->dead_open[c->dead_open_count++] = zone;
 }
 
+/* Ends that the thread could not record before it was gone: it had no chunk any more. */
+static void take_late_ends(struct source *s, struct track *t, uint64_t seen_ns)
+{
+    uint32_t count = session_segment_late_ends(s->segment, t->number, t->unseen_sequence);
+    uint64_t end_ns = seen_ns > t->last_ns ? seen_ns : t->last_ns;
+    if (count && (t->depth || t->too_deep))
+        track_lose(t, TRACE_LOSS_LATE_ENDS, t->last_ns, end_ns, count, 0);
+    for (uint32_t i = 0; i < count && (t->depth || t->too_deep); i++)
+        end_zone(s, t, end_ns);
+    t->last_ns = count ? end_ns : t->last_ns;
+}
+
 /* The thread is gone. What it had open stays open for good. */
 void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
 {
     struct collector *c = s->collector;
+    take_late_ends(s, t, seen_ns);
     if (!t->is_settled) {
         ledger_prepare(c, t);
         ledger_settle(c);

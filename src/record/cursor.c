@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread's cursor: setting it up, switching chunks, giving it back, counting what is lost. The argument why this
- * is exact under signals and fork is in recorder.h. */
+ * is exact under signals and fork is in fast.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +23,7 @@
 __thread struct thread_cursor *recorder_cursor;
 
 static pthread_key_t thread_end_key;
-static uint32_t has_thread_end_key;
+static enum { KEY_NONE, KEY_MADE, KEY_DELETED } thread_end_state;
 
 static void lock_state(struct process_state *state)
 {
@@ -88,6 +88,39 @@ void cursor_lose_record(struct thread_cursor *c)
     share_losses(c);
 }
 
+static bool commit_late_page(uint32_t track)
+{
+    const struct segment_layout *l = &recorder_segment.layout;
+    struct segment_header *h = recorder_segment.header;
+    uint32_t page = segment_late_page(track);
+    if (track >= l->late_count)
+        return false;
+    if (__atomic_load_n(&h->late_pages[page / 64], __ATOMIC_ACQUIRE) >> (page % 64) & 1)
+        return true;
+    if (!h->can_grow || !segment_commit(l->late + page * SESSION_PAGE, SESSION_PAGE))
+        return false;
+    __atomic_fetch_or(&h->late_pages[page / 64], UINT64_C(1) << (page % 64), __ATOMIC_RELEASE);
+    return true;
+}
+
+/* A zone ended and there is no chunk to record that in: counted in shared memory, so that it is known even if the
+ * thread never gets another chunk. Without memory for that, it is known from the thread's next chunk on. */
+void cursor_end_late(struct thread_cursor *c)
+{
+    size_t at = recorder_segment.layout.late + c->track * sizeof(struct late_ends);
+    cursor_advance(&c->late_ends, 1);
+    if (!c->has_late_page)
+        c->has_late_page = commit_late_page(c->track);
+    uint32_t count;
+    do { /* a handler may count in between */
+        count = c->late_ends;
+        uint64_t both;
+        memcpy(&both, &(struct late_ends){count, (uint32_t)c->sequence}, sizeof both);
+        if (c->has_late_page)
+            __atomic_store_n((uint64_t *)(void *)(recorder_segment.memory + at), both, __ATOMIC_RELAXED);
+    } while (count != c->late_ends);
+}
+
 static void note_reason(struct thread_cursor *c, uint16_t flag)
 {
     if (c->descriptor)
@@ -114,11 +147,24 @@ static void give_back(struct thread_cursor *c)
 
 /* --- chunks --- */
 
-static void seal(struct chunk_descriptor *d, uint32_t used, uint16_t flags)
+static void set_limit(struct thread_cursor *c, uint32_t limit)
+{
+    c->limit = limit;
+    c->zone_limit = c->skip || c->clock_source != CLOCK_SOURCE_COUNTER ? 0 : limit;
+}
+
+/* A handler that comes in between leaves limit and skip as they were. */
+void cursor_set_skip(struct thread_cursor *c, uint32_t skip)
+{
+    c->skip = skip;
+    set_limit(c, c->limit);
+}
+
+/* Only the outermost call gets here, so everything in the chunk is published. */
+static void seal(struct chunk_descriptor *d, uint16_t flags)
 {
     if (!d)
         return;
-    __atomic_store_n(&d->published, used < CHUNK_SLOTS ? used : CHUNK_SLOTS, __ATOMIC_RELEASE);
     d->flags = (uint16_t)(d->flags | flags);
     __atomic_store_n(&d->state, CHUNK_SEALED, __ATOMIC_RELEASE);
 }
@@ -145,21 +191,24 @@ static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
 }
 
 /* Gives the full chunk away before waiting for another: if every thread kept one while it waits, none would ever
- * come free. Ends that are owed and find no chunk later on are told late. */
+ * come free. Ends that are owed and find no chunk later on are reported late. */
 static void let_go(struct thread_cursor *c)
 {
     c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
-    uint32_t used = __atomic_exchange_n(&c->index, CHUNK_SLOTS + 1, __ATOMIC_RELAXED);
-    c->limit = 0;
+    c->no_chunk = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    c->index = CHUNK_SLOTS + 1;
+    set_limit(c, 0);
     c->published = &c->no_chunk;
     c->descriptor = NULL; /* from here on handlers count in the process's row */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    seal(old, used, 0);
+    seal(old, 0);
     c->is_switching = 0;
 }
 
-/* Only the outermost call gets here. On success index is behind the caller's slots, which begin at *first. */
+/* Only the outermost call gets here, with its slots reserved: handlers find them unpublished, and no room after them.
+ * On success index is after the caller's slots in the new chunk, which begin at *first. */
 static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
 {
     if (c->retry > 0) {
@@ -172,18 +221,17 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
         chunk = segment_take_chunk(true);
     }
     if (chunk < 0) {
-        c->nest = 1; /* a handler that took us for stuck may have cleared it */
         c->retry = LOST_RETRY;
         return false;
     }
-    c->nest = 1;
     c->nested_failures = 0;
     c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
-    uint32_t used = __atomic_exchange_n(&c->index, CHUNK_SLOTS + 1, __ATOMIC_RELAXED);
-    c->limit = 0; /* nothing may be written until the new chunk is in place */
+    c->index = CHUNK_SLOTS + 1;
+    set_limit(c, 0); /* nothing may be written until the new chunk is in place */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     describe_chunk(c, (uint32_t)chunk);
-    seal(old, used, 0); /* from here on it may belong to another thread: handlers must count in the new one */
+    seal(old, 0); /* from here on it may belong to another thread: handlers must count in the new one */
     c->base = (struct slot *)(void *)(recorder_segment.memory + recorder_segment.layout.chunks +
                                       (size_t)chunk * CHUNK_BYTES);
     c->published = &c->descriptor->published;
@@ -193,9 +241,10 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
             (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_LATE_ENDS), c->late_ends};
         c->late_ends = 0;
         *first = 1;
+        __atomic_store_n(c->published, 1, __ATOMIC_RELEASE);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    c->limit = CHUNK_SLOTS;
+    set_limit(c, CHUNK_SLOTS);
     c->index = *first + slots;
     c->is_switching = 0; /* last: an index beyond the end with it clear would look stuck to a handler */
     return true;
@@ -204,7 +253,7 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
 /* Did a handler that interrupted the recorder leave by siglongjmp? See CURSOR_STUCK. */
 static bool is_stuck(struct thread_cursor *c)
 {
-    if (c->limit && !c->is_switching && c->index - *c->published > CURSOR_STUCK)
+    if (c->limit && !c->is_switching && c->index - cursor_published(c) > CURSOR_STUCK)
         return true;
     return ++c->nested_failures > (c->is_switching ? CURSOR_STUCK_SWITCHING : CURSOR_STUCK);
 }
@@ -228,6 +277,45 @@ static bool switch_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *firs
     return is_done;
 }
 
+/* The outermost call could not have another chunk: nothing is reserved any more. */
+static void settle(struct thread_cursor *c, uint32_t index, uint32_t slots)
+{
+    cursor_give_back(c, index, slots);
+    if (!c->limit) /* let go of its chunk, or never had one */
+        c->no_chunk = c->index;
+}
+
+static struct slot *reserve_slow(struct thread_cursor *c, uint32_t index, uint32_t slots, bool is_end)
+{
+    uint32_t unpublished = index - cursor_published(c); /* slots of calls that we interrupted */
+    uint32_t owed = is_end ? 0 : (c->depth + 1 < CURSOR_RESERVED_ENDS ? c->depth + 1 : CURSOR_RESERVED_ENDS);
+    uint32_t room =
+        is_end ? 0 : owed + CURSOR_SLACK + (unpublished < CHUNK_SLOTS ? unpublished : CHUNK_SLOTS);
+    bool has_room = index + slots + room <= c->limit;
+    if (unpublished && (!has_room || unpublished > CURSOR_STUCK)) {
+        if (!is_stuck(c)) {
+            cursor_give_back(c, index, slots);
+            note_reason(c, CHUNK_LOST_NESTED);
+            return NULL;
+        }
+        /* What is published of a chunk that is being left is all of it. */
+        if (c->is_switching || !c->limit || index > c->limit)
+            c->published = &c->no_chunk;
+        c->is_switching = 0;
+        __atomic_store_n(c->published, index, __ATOMIC_RELEASE); /* now we are the outermost call */
+        has_room = index + slots + (is_end ? 0 : owed + CURSOR_SLACK) <= c->limit;
+    }
+    if (has_room)
+        return c->base + index; /* a handler, or a stack deeper than the ends we keep room for */
+    uint32_t first;
+    if (!switch_chunk(c, slots, &first)) {
+        settle(c, index, slots);
+        note_reason(c, CHUNK_LOST_FULL);
+        return NULL;
+    }
+    return c->base + first;
+}
+
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end)
 {
     struct thread_cursor *c = *cursor;
@@ -237,30 +325,9 @@ struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, 
         c = *cursor = cursor_of_thread();
         if (!c || is_end) /* what ends here began where it is not seen */
             return NULL;
-        c->nest++;
         index = cursor_advance(&c->index, slots);
     }
-    uint32_t owed = is_end ? 0 : (c->depth + 1 < CURSOR_RESERVED_ENDS ? c->depth + 1 : CURSOR_RESERVED_ENDS);
-    uint32_t room = is_end ? 0 : owed + CURSOR_SLACK + c->nest;
-    if (index + slots + room <= c->limit)
-        return c->base + index; /* a stack deeper than the ends we keep room for */
-    c->index = index;
-    if (c->nest > 1 && is_stuck(c)) {
-        c->nest = 1;
-        c->is_switching = 0;
-    }
-    uint32_t first;
-    if (c->nest > 1) {
-        c->nest--;
-        note_reason(c, CHUNK_LOST_NESTED);
-        return NULL;
-    }
-    if (!switch_chunk(c, slots, &first)) {
-        cursor_publish(c);
-        note_reason(c, CHUNK_LOST_FULL);
-        return NULL;
-    }
-    return c->base + first;
+    return reserve_slow(c, index, slots, is_end);
 }
 
 /* --- threads --- */
@@ -277,9 +344,18 @@ static void thread_ends(void *unused)
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     recorder_cursor = NULL;
     if (c->magic == CURSOR_MAGIC)
-        seal(c->descriptor, c->index, CHUNK_LAST);
+        seal(c->descriptor, CHUNK_LAST);
     give_back(c);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
+}
+
+/* Linked into a plug-in that is unloaded, we go away while threads that we have recorded live: what their end would
+ * call must not be called then. The collector learns of it from the process's end. */
+__attribute__((destructor)) static void forget_threads(void)
+{
+    if (thread_end_state == KEY_MADE)
+        pthread_key_delete(thread_end_key);
+    thread_end_state = KEY_DELETED;
 }
 
 static struct thread_cursor *allocate_cursor(struct process_state *state)
@@ -306,7 +382,7 @@ static struct thread_cursor *allocate_cursor(struct process_state *state)
     return state->block++;
 }
 
-/* A track whose thread tells its own name first: the collector may see it only after the thread has ended. */
+/* A track's first record is its thread's name: the collector may see it only after the thread has ended. */
 static void record_thread_name(struct thread_cursor *c)
 {
     char name[16] = "";
@@ -317,7 +393,7 @@ static void record_thread_name(struct thread_cursor *c)
     if (!slot)
         return;
     *slot = (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_THREAD_NAME), id};
-    cursor_publish(c);
+    cursor_publish(c, slot, 1);
 }
 
 static struct thread_cursor *set_up_thread(void)
@@ -329,8 +405,8 @@ static struct thread_cursor *set_up_thread(void)
     lock_state(state);
     if (segment_attach() && (state->is_registered || process_register(state)))
         c = allocate_cursor(state);
-    if (c && !has_thread_end_key && pthread_key_create(&thread_end_key, thread_ends) == 0)
-        has_thread_end_key = 1;
+    if (c && thread_end_state == KEY_NONE && pthread_key_create(&thread_end_key, thread_ends) == 0)
+        thread_end_state = KEY_MADE;
     if (c) {
         memset(c, 0, sizeof *c);
         c->process = state->slot;
@@ -343,7 +419,7 @@ static struct thread_cursor *set_up_thread(void)
     unlock_state(state);
     if (!c)
         return NULL;
-    if (has_thread_end_key && thread_end_key < INLINE_KEYS)
+    if (thread_end_state == KEY_MADE && thread_end_key < INLINE_KEYS)
         pthread_setspecific(thread_end_key, c);
     recorder_cursor = c;
     return c;
@@ -379,7 +455,7 @@ static void make_stale(struct thread_cursor *c)
     if (c->descriptor)
         segment_avoid(c->descriptor);
     c->magic = CURSOR_STALE;
-    c->limit = c->depth = c->skip = 0;
+    c->limit = c->zone_limit = c->depth = c->skip = 0;
 }
 
 /* False when some thread does not leave the recorder: it has been stopped there, or left it by siglongjmp. */

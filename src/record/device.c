@@ -15,7 +15,8 @@ static uint64_t word_of(uint32_t id, uint32_t low_payload, uint32_t more_slots)
 }
 
 /* Writes one record whose first slot has the given time; false when it was lost. */
-static bool emit_at(uint64_t ticks, unsigned kind, uint64_t word, const struct slot *more, uint32_t count)
+__attribute__((noinline)) static bool emit_at(uint64_t ticks, unsigned kind, uint64_t word,
+                                              const struct slot *more, uint32_t count)
 {
     struct thread_cursor *c = cursor_of_thread();
     struct slot *slot = c ? cursor_reserve(&c, 1 + count) : NULL;
@@ -27,7 +28,7 @@ static bool emit_at(uint64_t ticks, unsigned kind, uint64_t word, const struct s
     slot->word = word;
     for (uint32_t i = 0; i < count; i++)
         slot[i + 1] = more[i];
-    cursor_publish(c);
+    cursor_publish(c, slot, 1 + count);
     return true;
 }
 
@@ -47,7 +48,7 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
         return 0;
     }
     if (c->skip) {
-        c->skip++;
+        cursor_set_skip(c, c->skip + 1);
         cursor_lose_zone(c);
         return 0;
     }
@@ -57,7 +58,7 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
     if (!slot) {
         cursor_lose_zone(c);
         if (c)
-            c->skip = 1;
+            cursor_set_skip(c, 1);
         return 0;
     }
     c->depth++;
@@ -65,7 +66,7 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
     slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN);
     slot->word = word_of(id, (uint32_t)type & 0xff, 1);
     slot[1] = (struct slot){call, device};
-    cursor_publish(c);
+    cursor_publish(c, slot, 2);
     return call;
 }
 

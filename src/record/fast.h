@@ -6,20 +6,23 @@
  *
  * A thread's cursor is its own, so the only other party is a signal handler on the same thread, which may record
  * too, at any instruction. Three rules make that exact (prototypes without any one of them lost or doubled zones):
- *   1. `index` is advanced by one instruction (xadd without lock: atomic against signals of this thread); a slot
- *      belongs to whoever's add returned it.
- *   2. `nest` counts recorder calls in progress on this thread. Only the outermost publishes, and it publishes
- *      `index`, which covers what handlers wrote meanwhile. It clears nest *after* the store and looks again: a
- *      handler in between either saw nest = 1 (the loop publishes its record) or nest = 0 (it did so itself).
- *   3. Only the outermost switches chunks. It takes the new chunk first; then swaps index for a value beyond the
- *      end, so that nested calls fail (and are counted) until the new chunk is in place.
+ *   1. Slots are reserved by one instruction on `index` (xadd without lock: atomic against signals of this thread); a
+ *      slot belongs to whoever's add returned it.
+ *   2. A call is the outermost one if everything that was reserved before it is published: its first slot is equal to
+ *      `published`. That cannot change while it runs, because only the outermost call publishes: a handler that
+ *      interrupts it finds its own first slot beyond `published`. After publishing, the outermost call looks at index
+ *      again: if it has moved, a handler in between either was nested (the call publishes its records now) or came
+ *      after the store, and has published them itself.
+ *   3. Only the outermost call switches chunks. While it does, index is beyond the end, so that nested calls fail (and
+ *      are counted) until the new chunk is in place.
  * Counts that a handler adds to for good are advanced by one instruction, too. All other cursor fields are restored by
  * a handler before it returns, so plain loads and stores do.
  *
  * ## Why fork is safe
  *
  * Cursors and struct process_state live in memory that the kernel wipes in a forked child, however it was
- * forked. A wiped cursor has limit 0, so its first record takes the slow path, where magic = 0 tells.
+ * forked. A wiped cursor has limit 0, so its first record takes the slow path, where magic = 0 tells. (A handler may
+ * even fork between two instructions below: limit, base and published are loaded after the slot has been taken.)
  *
  * ## One session after another
  *
@@ -35,7 +38,16 @@
  * A begin is recorded only with room left in the chunk for its own end and those of all zones already open (up to
  * 512 of them), so a zone's end never needs a chunk that may not be had. A begin that finds no room sets `skip`,
  * which makes everything inside it, and its own end, go unrecorded and counted. Deeper than that an end may find
- * no room: it is then told late (RECORD_LATE_ENDS). */
+ * no room: it is then reported late (RECORD_LATE_ENDS).
+ *
+ * ## Why it looks as it does
+ *
+ * Reading the CPU's counter hides about 10 ns of other work on AMD (Zen 3) and next to nothing on Intel (Sapphire
+ * Rapids), where every instruction beside it shows: hence one comparison with zone_limit for three conditions, and no
+ * flag that is set and cleared around a record. The clock is read before the slot is taken, since reading it waits for
+ * what was begun before, and taking a slot is slow to end. A handler that records in between comes first in the stream
+ * with a later time; the collector lets no time go back, so the record then begins or ends where the handler's last one
+ * did. Prefetching the lines to come, which the collector has read on another core, gained nothing on either. */
 #ifndef OPSCOPE_RECORD_FAST_H
 #define OPSCOPE_RECORD_FAST_H
 
@@ -51,8 +63,8 @@
 #define CURSOR_STALE 0x53544c45u  /* of a session that this process has left for another */
 #define CURSOR_RESERVED_ENDS 512u /* ends that always have room */
 #define CURSOR_SLACK 4u
-/* A handler that interrupted the recorder and left by siglongjmp leaves nest at 1 for good. It shows in this many
- * unpublished slots, or lost nested events; more of them while a chunk is being switched, where a handler that is
+/* A handler that interrupted the recorder and left by siglongjmp leaves slots that nobody publishes. It shows in this
+ * many unpublished slots, or lost nested events; more of them while a chunk is being switched, where a handler that is
  * merely busy must not be taken for one that never returned. */
 #define CURSOR_STUCK 256u
 #define CURSOR_STUCK_SWITCHING 4096u
@@ -60,10 +72,10 @@
 
 struct thread_cursor {
     struct slot *base;
-    uint32_t *published;     /* of the current chunk's descriptor; &no_chunk when there is none */
-    volatile uint32_t index; /* next slot */
-    volatile uint32_t limit; /* CHUNK_SLOTS, or 0 without a chunk */
-    volatile uint32_t nest;
+    uint32_t *published;          /* of the current chunk's descriptor; &no_chunk when there is none */
+    volatile uint32_t index;      /* next slot */
+    volatile uint32_t limit;      /* CHUNK_SLOTS, or 0 without a chunk */
+    volatile uint32_t zone_limit; /* the same, or 0 where zones take the slow path: skip, or a slow clock */
     volatile uint32_t depth;
     volatile uint32_t skip; /* > 0: inside a zone that is not recorded */
     uint32_t clock_source;
@@ -84,14 +96,14 @@ struct thread_cursor {
     uint32_t retry;
     uint32_t no_chunk;
     uint32_t nested_failures; /* in a row */
-    uint32_t reserved;
+    uint32_t has_late_page;   /* the segment's memory for late_ends */
 };
 _Static_assert(sizeof(struct thread_cursor) == 128, "two cache lines");
 
 /* Exported under a public name for the Python extension, which writes its zones without a call.
  * Whoever does so checks first that opscope_recorder_layout_() is the layout it was compiled with: the recorder that is
- * loaded may be of another release. To be changed with struct thread_cursor or struct slot. */
-#define RECORDER_LAYOUT 1u
+ * loaded may be of another release. To be changed with struct thread_cursor, struct slot or the rules above. */
+#define RECORDER_LAYOUT 2u
 OPSCOPE_API extern __thread struct thread_cursor *recorder_cursor __asm__("opscope_cursor_");
 OPSCOPE_API uint32_t opscope_recorder_layout_(void);
 
@@ -118,153 +130,219 @@ static inline void cursor_count(volatile uint64_t *counter)
 #endif
 }
 
-/* nest: what the caller has made of it. Handlers restore it. */
-static inline void cursor_publish_as(struct thread_cursor *c, uint32_t nest)
+static inline uint32_t cursor_published(const struct thread_cursor *c)
 {
-    if (UNLIKELY(nest != 1)) {
-        c->nest = nest - 1;
-        return;
-    }
+    return __atomic_load_n(c->published, __ATOMIC_RELAXED);
+}
+
+/* Publishes what handlers have recorded while the outermost call did. They have all returned. */
+static inline void cursor_catch_up(struct thread_cursor *c)
+{
     for (;;) {
+        uint32_t *published = c->published, have = __atomic_load_n(published, __ATOMIC_RELAXED);
         uint32_t index = c->index;
-        __atomic_store_n(c->published, index, __ATOMIC_RELEASE);
-        c->nest = 0;
-        if (LIKELY(c->index == index))
+        if (index == have)
             return;
-        c->nest = 1;
+        __atomic_compare_exchange_n(published, &have, index, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
 }
 
-static inline void cursor_publish(struct thread_cursor *c)
+/* For the outermost call: [.., end) has been written. */
+static inline void cursor_publish_to(struct thread_cursor *c, uint32_t *published, uint32_t end)
 {
-    cursor_publish_as(c, c->nest);
+    __atomic_store_n(published, end, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (UNLIKELY(c->index != end))
+        cursor_catch_up(c);
+}
+
+/* The record of `slots` slots from `slot` on has been written. */
+static inline void cursor_publish(struct thread_cursor *c, const struct slot *slot, uint32_t slots)
+{
+    uint32_t first = (uint32_t)(slot - c->base);
+    if (LIKELY(cursor_published(c) == first))
+        cursor_publish_to(c, c->published, first + slots);
+}
+
+/* Gives slots back. If a handler has taken some after them they must stay; then they say nothing. */
+static inline void cursor_give_back(struct thread_cursor *c, uint32_t first, uint32_t slots)
+{
+    uint32_t end = first + slots, expected = end;
+    bool is_done;
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("cmpxchgl %3, %1"
+                     : "=@ccz"(is_done), "+m"(c->index), "+a"(expected)
+                     : "r"(first)
+                     : "memory");
+#else
+    is_done =
+        __atomic_compare_exchange_n(&c->index, &expected, first, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+    if (LIKELY(is_done) || end > c->limit)
+        return;
+    for (uint32_t i = first; i < end; i++)
+        c->base[i] = (struct slot){slot_time_kind(c->descriptor->base_ticks, RECORD_NOTHING), 0};
+    if (cursor_published(c) == first)
+        cursor_publish_to(c, c->published, end);
 }
 
 /* --- zones --- */
 
-/* Each of these returns false with nothing changed when something is in the way: a zone that is not recorded, a handler
- * that interrupted the recorder, a full chunk, a clock that is not the CPU's counter. The caller then takes the slow
- * path (record.c).
+/* Each of these returns false with nothing changed when something is in the way: a zone that is not recorded, a full
+ * chunk, a clock that is not the CPU's counter. The caller then takes the slow path (record.c).
  *
- * A record that does not fit is taken back by giving its slot back before nest: a signal handler in between meets the
- * same full chunk that the slow path leaves it.
- *
- * The clock is read before the slot is taken: reading it waits for what was begun before, and taking a slot is slow
- * to end. A handler that records in between comes first in the stream with a later time; the collector lets no time go
- * back, so the record then begins or ends where the handler's last one did. */
-#ifndef FAST_PREFETCH_LINES
-#define FAST_PREFETCH_LINES 0
-#endif
-#ifndef FAST_CLOCK_FIRST
-#define FAST_CLOCK_FIRST 1
-#endif
+ * What is rare is in functions of their own, in tail position where the caller is the recorder: the fast path then has
+ * no registers to save. */
 
-static inline bool fast_is_blocked(const struct thread_cursor *c)
+static inline uint64_t fast_head(unsigned kind)
 {
-    return UNLIKELY(c->skip || c->nest || c->clock_source != CLOCK_SOURCE_COUNTER);
-}
-
-/* The collector has read these lines on another core since they were last written: ask for them in time. */
-static inline void fast_prefetch(const struct slot *slot)
-{
-#if defined(__x86_64__) && FAST_PREFETCH_LINES
-    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)(slot + 4 * FAST_PREFETCH_LINES)));
+#if defined(__x86_64__)
+    uint64_t low, high; /* the instruction clears the upper halves */
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (high << 40) + (low << 8) + kind;
 #else
-    (void)slot;
+    return slot_time_kind(clock_counter(), kind);
 #endif
 }
 
-/* Takes `slots` slots where `room` more would fit; NULL: they do not. */
-static inline struct slot *fast_take(struct thread_cursor *c, uint32_t slots, uint32_t room, uint32_t *end)
+/* May the call keep the slots that it has taken? A handler that interrupted the recorder may, if there is room for the
+ * ends of all calls that have a slot and are not counted in depth yet. Its records come after those of the call that it
+ * interrupted, which will publish them. */
+static inline bool fast_may_keep(struct thread_cursor *c, uint32_t first, uint32_t slots, uint32_t room)
 {
-    c->nest = 1;
-    uint32_t index = cursor_advance(&c->index, slots);
-    if (UNLIKELY(index + slots + room > c->limit)) {
-        c->index = index;
-        c->nest = 0;
-        return NULL;
+    if (first + slots + room <= c->zone_limit) { /* then there is a chunk */
+        uint32_t unpublished = first - cursor_published(c);
+        if (unpublished <= CURSOR_STUCK && first + slots + room + unpublished <= c->zone_limit)
+            return true;
     }
-    *end = index + slots;
-    struct slot *slot = c->base + index;
-    fast_prefetch(slot);
-    return slot;
+    cursor_give_back(c, first, slots);
+    return false;
 }
 
-/* end: what index was when the record was made. A handler that has recorded since is published by the loop. */
-static inline bool fast_publish(struct thread_cursor *c, uint32_t end)
+/* Takes `slots` slots where `room` more would fit, lets `write` fill them, publishes them and returns true; or does
+ * what `rare` says if they do not fit, or if this is a handler that interrupted the recorder. */
+#define FAST_RECORD(c, slots, room, write, rare)                                                             \
+    do {                                                                                                     \
+        uint32_t first = cursor_advance(&(c)->index, (slots));                                               \
+        if (UNLIKELY(first + (slots) + (room) > (c)->zone_limit))                                            \
+            rare;                                                                                            \
+        uint32_t *published = (c)->published;                                                                \
+        if (UNLIKELY(__atomic_load_n(published, __ATOMIC_RELAXED) != first))                                 \
+            rare;                                                                                            \
+        struct slot *slot = (c)->base + first;                                                               \
+        write;                                                                                               \
+        cursor_publish_to((c), published, first + (slots));                                                  \
+        return true;                                                                                         \
+    } while (0)
+
+#define FAST_BEGIN_ROOM(depth)                                                                               \
+    ((depth) + 1 + CURSOR_SLACK) /* its own end, those of all open zones, and some more */
+
+static inline void fast_write_begin(struct thread_cursor *c, struct slot *slot, uint32_t depth, uint64_t head,
+                                    uint64_t word)
 {
-    __atomic_store_n(c->published, end, __ATOMIC_RELEASE);
-    c->nest = 0;
-    if (UNLIKELY(c->index != end)) {
-        c->nest = 1;
-        cursor_publish_as(c, 1);
-    }
+    c->depth = depth + 1;
+    cursor_count(&c->zones);
+    slot->time_kind = head;
+    slot->word = word;
+}
+
+static inline void fast_write_end(struct thread_cursor *c, struct slot *slot, uint32_t depth, uint64_t head)
+{
+    c->depth = depth - 1;
+    slot->time_kind = head;
+    slot->word = 0;
+}
+
+typedef int fast_rare_fn(struct thread_cursor *c, uint32_t first, uint64_t head, uint64_t word);
+
+__attribute__((noinline, unused)) static int fast_begin_rare(struct thread_cursor *c, uint32_t first,
+                                                             uint64_t head, uint64_t word)
+{
+    uint32_t depth = c->depth;
+    if (!fast_may_keep(c, first, 1, FAST_BEGIN_ROOM(depth)))
+        return false;
+    fast_write_begin(c, c->base + first, depth, head, word);
     return true;
 }
 
-/* Room is left for its own end and those of all zones already open. */
+__attribute__((always_inline)) static inline int fast_begin_or(struct thread_cursor *c, uint64_t word,
+                                                               fast_rare_fn *rare)
+{
+    uint64_t head = fast_head(RECORD_ZONE_BEGIN);
+    uint32_t depth = c->depth;
+    FAST_RECORD(c, 1, FAST_BEGIN_ROOM(depth), fast_write_begin(c, slot, depth, head, word),
+                return rare(c, first, head, word));
+}
+
 static inline bool fast_begin(struct thread_cursor *c, uint64_t word)
 {
-    if (fast_is_blocked(c))
+    return fast_begin_or(c, word, fast_begin_rare);
+}
+
+__attribute__((noinline, unused)) static int fast_end_rare(struct thread_cursor *c, uint32_t first,
+                                                           uint64_t head, uint64_t word)
+{
+    (void)word;
+    if (!fast_may_keep(c, first, 1, 0))
         return false;
-    uint64_t now = FAST_CLOCK_FIRST ? clock_counter() : 0;
-    uint32_t depth = c->depth, end;
-    struct slot *slot = fast_take(c, 1, depth + 2 + CURSOR_SLACK, &end);
-    if (UNLIKELY(!slot))
-        return false;
-    c->depth = depth + 1;
-    cursor_count(&c->zones);
-    if (!FAST_CLOCK_FIRST)
-        now = clock_counter();
-    *slot = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), word};
-    return fast_publish(c, end);
+    fast_write_end(c, c->base + first, c->depth, head);
+    return true;
+}
+
+/* The caller has seen that a zone is open. */
+__attribute__((always_inline)) static inline int fast_end_or(struct thread_cursor *c, uint32_t depth,
+                                                             fast_rare_fn *rare)
+{
+    uint64_t head = fast_head(RECORD_ZONE_END);
+    FAST_RECORD(c, 1, 0, fast_write_end(c, slot, depth, head), return rare(c, first, head, 0));
 }
 
 static inline bool fast_end(struct thread_cursor *c)
 {
-    uint32_t depth, end;
-    if (fast_is_blocked(c) || UNLIKELY((depth = c->depth) == 0))
-        return false;
-    uint64_t now = FAST_CLOCK_FIRST ? clock_counter() : 0;
-    struct slot *slot = fast_take(c, 1, 0, &end);
-    if (UNLIKELY(!slot))
-        return false;
-    c->depth = depth - 1;
-    if (!FAST_CLOCK_FIRST)
-        now = clock_counter();
-    *slot = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
-    return fast_publish(c, end);
+    uint32_t depth = c->depth;
+    return LIKELY(depth) && fast_end_or(c, depth, fast_end_rare);
 }
 
 /* A zone ends and the next one begins at the same time: one reading of the clock for both. */
 static inline bool fast_end_begin(struct thread_cursor *c, uint32_t id)
 {
-    uint32_t depth, end;
-    if (fast_is_blocked(c) || UNLIKELY((depth = c->depth) == 0))
+    uint32_t depth = c->depth;
+    if (UNLIKELY(depth == 0))
         return false;
-    uint64_t now = clock_counter();
-    struct slot *slot = fast_take(c, 2, depth + 2 + CURSOR_SLACK, &end);
-    if (UNLIKELY(!slot))
-        return false;
-    cursor_count(&c->zones);
-    slot[0] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
-    slot[1] = (struct slot){slot_time_kind(now, RECORD_ZONE_BEGIN), id};
-    return fast_publish(c, end);
+    uint64_t head = fast_head(RECORD_ZONE_END), next = head - RECORD_ZONE_END + RECORD_ZONE_BEGIN;
+    FAST_RECORD(
+        c, 2, FAST_BEGIN_ROOM(depth),
+        {
+            fast_write_end(c, slot, depth, head);
+            fast_write_begin(c, slot + 1, depth - 1, next, id);
+        },
+        {
+            cursor_give_back(c, first, 2);
+            return false;
+        });
 }
 
 /* Two zones end at the same time. */
 static inline bool fast_end_two(struct thread_cursor *c)
 {
-    uint32_t depth, end;
-    if (fast_is_blocked(c) || UNLIKELY((depth = c->depth) < 2))
+    uint32_t depth = c->depth;
+    if (UNLIKELY(depth < 2))
         return false;
-    uint64_t now = clock_counter();
-    struct slot *slot = fast_take(c, 2, 0, &end);
-    if (UNLIKELY(!slot))
-        return false;
-    c->depth = depth - 2;
-    slot[0] = slot[1] = (struct slot){slot_time_kind(now, RECORD_ZONE_END), 0};
-    return fast_publish(c, end);
+    uint64_t head = fast_head(RECORD_ZONE_END);
+    FAST_RECORD(
+        c, 2, 0,
+        {
+            fast_write_end(c, slot, depth, head);
+            fast_write_end(c, slot + 1, depth - 1, head);
+        },
+        {
+            cursor_give_back(c, first, 2);
+            return false;
+        });
 }
+
+#undef FAST_RECORD
+#undef FAST_BEGIN_ROOM
 
 #endif

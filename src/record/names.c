@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interning of names in the segment, without locks, shared by forked processes.
  *
- * The table has levels of 1 Ki, 4 Ki, 16 Ki ... slots. A name is looked for in 16 neighbouring slots a level, and put
+ * The table has levels of 1 Ki, 4 Ki, 16 Ki ... slots. A name is looked for in 16 neighbouring slots per level, and put
  * into the first empty one; a level is given memory when the one before it had no room there. So 100 names touch one
  * page and 4 million fit. Nothing is ever removed, hence the first empty slot ends the search, and two threads
- * that add the same name meet at the same slot. */
+ * that add the same name meet at the same slot.
+ *
+ * Another process may have written anything into the segment. What is read back from it is therefore checked before it
+ * is used as a place in memory: at worst a name is wrong. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -21,6 +24,9 @@ static bool area_commit_u64(uint64_t *committed, size_t area_offset, uint64_t ne
     uint64_t have = __atomic_load_n(committed, __ATOMIC_ACQUIRE);
     if (need <= have)
         return true;
+    if (!recorder_segment.header->can_grow)
+        return false;
+    have = have < SESSION_PAGE ? SESSION_PAGE : have & ~(uint64_t)(SESSION_PAGE - 1);
     uint64_t step = have < 64 * 1024 ? have : 64 * 1024; /* doubling from one page */
     uint64_t want = (need + step - 1) / step * step;
     if (want > area_bytes)
@@ -40,6 +46,8 @@ static bool level_commit(uint32_t level)
     if (__atomic_load_n(&header->levels_committed, __ATOMIC_ACQUIRE) & (1u << level))
         return true;
     size_t bytes = segment_level_slots(level) * sizeof(uint32_t);
+    if (!header->can_grow)
+        return false;
     if (!cgroup_has_room(bytes) || !segment_commit(recorder_segment.layout.levels[level], bytes))
         return false;
     __atomic_fetch_or(&header->levels_committed, 1u << level, __ATOMIC_RELEASE);
@@ -66,7 +74,7 @@ static uint32_t definition_hash(const struct name_definition *d)
 static bool entry_matches(const struct name_entry *e, const struct name_definition *d, size_t length,
                           uint32_t hash)
 {
-    if (e->hash != hash || e->length != length || e->kind != d->kind || e->aux != d->aux ||
+    if (!e || e->hash != hash || e->length != length || e->kind != d->kind || e->aux != d->aux ||
         e->value != d->value || e->owner != d->owner || e->parent != d->parent)
         return false;
     const char *at = (const char *)(e + 1);
@@ -82,21 +90,20 @@ static bool entry_matches(const struct name_entry *e, const struct name_definiti
 static uint32_t entry_add(const struct name_definition *d, size_t length, uint32_t hash)
 {
     struct segment_header *header = recorder_segment.header;
+    const struct segment_layout *l = &recorder_segment.layout;
     size_t bytes = (sizeof(struct name_entry) + length + 1 + 7) & ~(size_t)7;
     uint64_t at = __atomic_fetch_add(&header->names_used, bytes, __ATOMIC_RELAXED);
-    if (at + bytes > SESSION_NAMES_BYTES ||
-        !area_commit_u64(&header->names_committed, recorder_segment.layout.names, at + bytes,
-                         SESSION_NAMES_BYTES))
+    if (at % 8 || at > l->names_bytes - bytes ||
+        !area_commit_u64(&header->names_committed, l->names, at + bytes, l->names_bytes))
         return SESSION_NAME_FULL;
     uint32_t id = __atomic_add_fetch(&header->name_count, 1, __ATOMIC_RELAXED);
-    if (id > SESSION_MAX_NAMES)
+    if (id == 0 || id > l->name_count)
         return SESSION_NAME_FULL;
     uint32_t ids_have = __atomic_load_n(&header->ids_committed, __ATOMIC_ACQUIRE);
     if (id >= ids_have) {
         uint64_t committed = (uint64_t)ids_have * sizeof(uint32_t);
-        if (!area_commit_u64(&committed, recorder_segment.layout.name_ids,
-                             ((uint64_t)id + 1) * sizeof(uint32_t),
-                             segment_page_up(((size_t)SESSION_MAX_NAMES + 1) * sizeof(uint32_t))))
+        if (!area_commit_u64(&committed, l->name_ids, ((uint64_t)id + 1) * sizeof(uint32_t),
+                             segment_page_up(((size_t)l->name_count + 1) * sizeof(uint32_t))))
             return SESSION_NAME_FULL;
         uint32_t now = (uint32_t)(committed / sizeof(uint32_t));
         while (ids_have < now && !__atomic_compare_exchange_n(&header->ids_committed, &ids_have, now, false,
@@ -117,11 +124,16 @@ static uint32_t entry_add(const struct name_definition *d, size_t length, uint32
     return id;
 }
 
-static const struct name_entry *entry_of(uint32_t id)
+/* NULL: not an entry with room for a name of that length. */
+static const struct name_entry *entry_of(uint32_t id, size_t length)
 {
-    const uint32_t *ids = (const uint32_t *)(void *)area(recorder_segment.layout.name_ids);
-    uint32_t at = __atomic_load_n(&ids[id], __ATOMIC_ACQUIRE);
-    return (const struct name_entry *)(void *)area(recorder_segment.layout.names + ((size_t)at - 1) * 8);
+    const struct segment_layout *l = &recorder_segment.layout;
+    const uint32_t *ids = (const uint32_t *)(void *)area(l->name_ids);
+    uint32_t at = id <= l->name_count ? __atomic_load_n(&ids[id], __ATOMIC_ACQUIRE) : 0;
+    size_t offset = ((size_t)at - 1) * 8;
+    if (!at || offset > l->names_bytes - sizeof(struct name_entry) - (length + 1))
+        return NULL;
+    return (const struct name_entry *)(void *)area(l->names + offset);
 }
 
 uint32_t names_intern(const struct name_definition *d)
@@ -131,7 +143,7 @@ uint32_t names_intern(const struct name_definition *d)
         return SESSION_NAME_FULL;
     uint32_t hash = definition_hash(d);
     uint32_t mine = 0;
-    for (uint32_t level = 0; level < SESSION_NAME_LEVELS; level++) {
+    for (uint32_t level = 0; level < recorder_segment.layout.level_count; level++) {
         if (!level_commit(level))
             return SESSION_NAME_FULL;
         uint32_t *table = (uint32_t *)(void *)area(recorder_segment.layout.levels[level]);
@@ -148,7 +160,7 @@ uint32_t names_intern(const struct name_definition *d)
                                                 __ATOMIC_ACQUIRE))
                     return mine;
             }
-            if (entry_matches(entry_of(found), d, length, hash))
+            if (entry_matches(entry_of(found, length), d, length, hash))
                 return found;
         }
     }

@@ -21,7 +21,7 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
                                                 uint32_t colour)
 {
     if (UNLIKELY(c->skip)) {
-        c->skip++;
+        cursor_set_skip(c, c->skip + 1);
         cursor_lose_zone(c);
         return 1;
     }
@@ -30,14 +30,14 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
         cursor_lose_zone(c);
         if (!c)
             return 0;
-        c->skip = 1;
+        cursor_set_skip(c, 1);
         return 1;
     }
     c->depth++;
     cursor_count(&c->zones);
     slot->time_kind = now_kind(c, kind);
     slot->word = id_payload(id, colour);
-    cursor_publish(c);
+    cursor_publish(c, slot, 1);
     return 1;
 }
 
@@ -52,13 +52,19 @@ __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
     return begin_slow(c, RECORD_ZONE_BEGIN, id ? id : names_site(site), 0);
 }
 
+__attribute__((noinline)) static int zone_begin_rare(struct thread_cursor *c, uint32_t first, uint64_t head,
+                                                     uint64_t word)
+{
+    return fast_begin_rare(c, first, head, word) ? 1 : begin_slow(c, RECORD_ZONE_BEGIN, (uint32_t)word, 0);
+}
+
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
 {
     struct thread_cursor *c = recorder_cursor;
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (UNLIKELY(!c || !id))
         return zone_begin_first(site);
-    return LIKELY(fast_begin(c, id)) ? 1 : begin_slow(c, RECORD_ZONE_BEGIN, id, 0);
+    return fast_begin_or(c, id, zone_begin_rare);
 }
 
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour)
@@ -94,38 +100,45 @@ OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t nu
 __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
 {
     if (c->skip) {
-        c->skip--;
+        cursor_set_skip(c, c->skip - 1);
         return;
     }
     if (c->depth == 0) /* begun before the session, or before the fork */
         return;
-    c->nest++;
     uint32_t index = cursor_advance(&c->index, 1);
-    struct slot *slot = c->base + index;
-    if (UNLIKELY(index + 1 > c->limit)) {
-        slot = cursor_reserve_slow(&c, index, 1, true);
-        if (!slot) {
-            if (c && c->depth) { /* else: of an earlier session */
-                c->depth--;
-                cursor_advance(&c->late_ends, 1);
-            }
-            return;
+    struct slot *slot = cursor_reserve_slow(&c, index, 1, true);
+    if (!slot) {
+        if (c && c->depth) { /* else: of an earlier session */
+            c->depth--;
+            cursor_end_late(c);
         }
+        return;
     }
     c->depth--;
     slot->time_kind = now_kind(c, RECORD_ZONE_END);
     slot->word = 0;
-    cursor_publish(c);
+    cursor_publish(c, slot, 1);
+}
+
+__attribute__((noinline)) static int zone_end_rare(struct thread_cursor *c, uint32_t first, uint64_t head,
+                                                   uint64_t word)
+{
+    if (!fast_end_rare(c, first, head, word))
+        end_slow(c);
+    return 1;
 }
 
 OPSCOPE_API void opscope_zone_end_(void)
 {
     struct thread_cursor *c = recorder_cursor;
-    if (LIKELY(c) && UNLIKELY(!fast_end(c)))
+    uint32_t depth = LIKELY(c) ? c->depth : 0;
+    if (LIKELY(depth))
+        fast_end_or(c, depth, zone_end_rare);
+    else if (c)
         end_slow(c);
 }
 
-/* A record of `count` slots behind its head. */
+/* A record of `count` slots after its head. */
 static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
 {
     struct thread_cursor *c = cursor_of_thread();
@@ -138,7 +151,7 @@ static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot
     slot->word = id_payload(id, payload | count << 24);
     for (uint32_t i = 0; i < count; i++)
         slot[i + 1] = more[i];
-    cursor_publish(c);
+    cursor_publish(c, slot, 1 + count);
 }
 
 /* Text in pieces of at most 4,080 bytes; head and tail are two parts of one text (signpost: header NUL message). */
@@ -174,12 +187,12 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
             memcpy(out, head + offset, from_head);
         if (bytes > from_head)
             memcpy(out + from_head, tail + (offset + from_head - head_length), bytes - from_head);
-        cursor_publish(c);
+        cursor_publish(c, slot, 1 + slots);
         offset += bytes;
     } while (offset < total);
 }
 
-/* Speaks of a zone that is not recorded? Then neither is this. */
+/* Extras of an unrecorded zone are not recorded either. */
 static bool zone_is_skipped(void)
 {
     struct thread_cursor *c = recorder_cursor;

@@ -39,19 +39,20 @@ struct segment { /* survives fork: the child goes on in the same memory */
 
 extern struct segment recorder_segment;
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return
- * NULL when there is no room; nest is then given back, and the caller counts the loss. */
+ * NULL when there is no room; the slots are then given back, and the caller counts the loss. */
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end);
 struct thread_cursor *cursor_of_thread(void);   /* sets the thread up; NULL when nothing is recorded */
 void cursor_lose_zone(struct thread_cursor *c); /* NULL: a thread that could not be set up */
 void cursor_lose_record(struct thread_cursor *c);
+void cursor_end_late(struct thread_cursor *c); /* an end that found no room */
+void cursor_set_skip(struct thread_cursor *c, uint32_t skip);
 
 /* Room for `slots` slots beside the ends that are owed. Followed by cursor_publish. */
 static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_t slots)
 {
     struct thread_cursor *c = *cursor;
-    c->nest++;
     uint32_t index = cursor_advance(&c->index, slots);
-    if (UNLIKELY(index + slots + c->depth + 1 + CURSOR_SLACK + c->nest > c->limit))
+    if (UNLIKELY(index + slots + c->depth + 1 + CURSOR_SLACK > c->limit || cursor_published(c) != index))
         return cursor_reserve_slow(cursor, index, slots, false);
     return c->base + index;
 }

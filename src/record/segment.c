@@ -3,7 +3,10 @@
  *
  * Called on a process's first event, with signals blocked, never again on the hot path. No descriptor is kept
  * (programs close them all, and tests count them). A process that cannot be recorded leaves an empty file whose
- * name says why, which needs no memory even on a full tmpfs, and goes on without us. */
+ * name says why, which needs no memory even on a full tmpfs, and goes on without us.
+ *
+ * The first event may come on a stack of a few KiB (a signal stack, a thread of the least size), so nothing here has
+ * large local variables, and nothing calls printf and the like: the buffers are static, under the process's lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,8 +33,11 @@
 #define FIRST_CHUNKS 1u /* a page costs 4 us: start small */
 #define MIN_STEP_CHUNKS 4u
 #define MAX_STEP_CHUNKS 64u
-#define FIXED_CHUNKS 256u   /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
+#define FIXED_CHUNKS 256u /* 4 MiB: a kernel without MADV_POPULATE_WRITE cannot grow */
+#define FIXED_LEVELS 4u   /* of the name table, likewise; 65,536 names in 4 MiB, ends of 512 threads */
+#define FIXED_NAMES ((size_t)4 << 20)
 #define RESERVED_CHUNKS 32u /* 512 KiB beside the chunks */
+#define ADDRESS_SHARE 4u    /* with a limit on address space: one part in so many of what is left */
 #define RETRY_GROWTH_NS UINT64_C(100000000)
 
 struct segment recorder_segment;
@@ -68,7 +74,10 @@ static bool commit(const struct segment *s, size_t offset, size_t length)
         return false; /* what was there from the start is all there is */
     size_t from = offset & ~(SESSION_PAGE - 1);
     size_t to = segment_page_up(offset + length);
-    return madvise(s->memory + from, to - from, MADV_POPULATE_WRITE) == 0;
+    int saved = errno;
+    bool is_done = madvise(s->memory + from, to - from, MADV_POPULATE_WRITE) == 0;
+    errno = saved;
+    return is_done;
 }
 
 bool segment_commit(size_t offset, size_t length)
@@ -103,24 +112,71 @@ struct session_place {
     char path[3072];
     uint64_t id;
     struct session_control control;
+    char file[3072 + 96], renamed[3072 + 96]; /* full names of files in it */
 };
 
-static void refuse(const struct session_place *place, int reason)
+static size_t put_text(char *out, size_t at, const char *text)
 {
-    char file[sizeof place->path + 64];
-    snprintf(file, sizeof file, "%s/" SESSION_REFUSAL_PREFIX "%d-%d", place->path, (int)getpid(), reason);
-    int fd = open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+    size_t length = strlen(text);
+    memcpy(out + at, text, length + 1);
+    return at + length;
+}
+
+static size_t put_number(char *out, size_t at, uint64_t value, unsigned base, unsigned least_digits)
+{
+    char digits[24];
+    size_t n = sizeof digits;
+    do {
+        digits[--n] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (n && (value || sizeof digits - n < least_digits));
+    memcpy(out + at, digits + n, sizeof digits - n);
+    out[at + sizeof digits - n] = '\0';
+    return at + sizeof digits - n;
+}
+
+/* FOLDER/PREFIX<pid>-, to which the caller adds. */
+static size_t put_file(const struct session_place *place, char *out, const char *prefix)
+{
+    size_t at = put_text(out, 0, place->path);
+    at = put_text(out, at, prefix);
+    at = put_number(out, at, (uint64_t)getpid(), 10, 1);
+    return put_text(out, at, "-");
+}
+
+static void refuse(struct session_place *place, int reason)
+{
+    put_number(place->file, put_file(place, place->file, "/" SESSION_REFUSAL_PREFIX), (uint64_t)reason, 10,
+               1);
+    int fd = open(place->file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0)
         close(fd);
     if (fd >= 0 || errno == EEXIST)
         return;
     /* No descriptor, or no inode: a rename needs neither. */
-    char spare[sizeof file];
-    bool is_told = false;
-    for (unsigned i = 0; i < SESSION_SPARES && !is_told; i++) {
-        snprintf(spare, sizeof spare, "%s/" SESSION_SPARE_PREFIX "%u", place->path, i);
-        is_told = rename(spare, file) == 0;
+    bool is_reported = false;
+    for (unsigned i = 0; i < SESSION_SPARES && !is_reported; i++) {
+        size_t at = put_text(place->renamed, 0, place->path);
+        put_number(place->renamed, put_text(place->renamed, at, "/" SESSION_SPARE_PREFIX), i, 10, 1);
+        is_reported = rename(place->renamed, place->file) == 0;
     }
+}
+
+/* Anybody may have put a FIFO there, which would make us wait, or a file that is never at its end. */
+static bool read_control(struct session_place *place)
+{
+    struct stat st;
+    put_text(place->file, put_text(place->file, 0, place->path), "/" SESSION_CONTROL_FILE);
+    int fd = open(place->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            refuse(place, errno);
+        return false;
+    }
+    ssize_t n =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, &place->control, sizeof place->control) : -1;
+    close(fd);
+    return n == (ssize_t)sizeof place->control;
 }
 
 static bool read_session(struct session_place *place)
@@ -135,17 +191,7 @@ static bool read_session(struct session_place *place)
     place->id = strtoull(colon + 1, &end, 16);
     if (*end)
         return false;
-    char file[sizeof place->path + 16];
-    snprintf(file, sizeof file, "%s/" SESSION_CONTROL_FILE, place->path);
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE)
-            refuse(place, errno);
-        return false;
-    }
-    ssize_t n = read(fd, &place->control, sizeof place->control);
-    close(fd);
-    return n == (ssize_t)sizeof place->control && place->control.magic == SESSION_CONTROL_MAGIC &&
+    return read_control(place) && place->control.magic == SESSION_CONTROL_MAGIC &&
            place->control.min_recorder <= SESSION_VERSION && place->control.session_id == place->id;
 }
 
@@ -157,7 +203,35 @@ static uint64_t random_id(void)
     return value ? value : 1;
 }
 
-/* Chunks that the session asks for, less where a file size limit would send us SIGXFSZ. */
+/* Address space that the process uses. */
+static uint64_t address_space_used(void)
+{
+    char text[32] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    return n > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* How large a segment may be: a file size limit would send us SIGXFSZ, and a limit on address space is the program's,
+ * whose own memory must not run out because of us. */
+static uint64_t room_for_segment(void)
+{
+    struct rlimit limit;
+    uint64_t room = UINT64_MAX;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        room = limit.rlim_cur;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        uint64_t used = address_space_used();
+        uint64_t share = limit.rlim_cur > used ? (limit.rlim_cur - used) / ADDRESS_SHARE : 0;
+        room = share < room ? share : room;
+    }
+    return room;
+}
+
+/* Chunks that the session asks for. */
 static uint32_t wanted_chunks(const struct session_control *control)
 {
     uint64_t chunks = control->buffer_bytes / CHUNK_BYTES;
@@ -165,14 +239,17 @@ static uint32_t wanted_chunks(const struct session_control *control)
         chunks -=
             RESERVED_CHUNKS; /* the whole segment stays within what was asked for, header and names included */
     chunks = chunks < FIRST_CHUNKS ? FIRST_CHUNKS : chunks > SESSION_MAX_CHUNKS ? SESSION_MAX_CHUNKS : chunks;
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-        while (chunks > FIRST_CHUNKS && segment_layout((uint32_t)chunks).total > limit.rlim_cur)
-            chunks /= 2;
-        if (segment_layout((uint32_t)chunks).total > limit.rlim_cur)
-            return 0;
-    }
     return (uint32_t)chunks;
+}
+
+/* The next smaller layout: first without room for many names, then with half the chunks. False: there is none. */
+static bool make_smaller(struct segment_layout *layout, bool *is_small)
+{
+    if (*is_small && layout->chunk_count <= FIRST_CHUNKS)
+        return false;
+    *layout = segment_layout_of(*is_small ? layout->chunk_count / 2 : layout->chunk_count, true);
+    *is_small = true;
+    return true;
 }
 
 static void read_command(struct segment_header *header)
@@ -185,8 +262,7 @@ static void read_command(struct segment_header *header)
     header->command_length = n > 0 ? (uint32_t)n : 0;
 }
 
-static void write_header(struct segment *s, const struct session_control *control, uint64_t segment_id,
-                         bool can_grow)
+static void write_header(struct segment *s, const struct session_control *control, uint64_t segment_id)
 {
     struct segment_header *h = s->header;
     struct stat ns;
@@ -200,54 +276,89 @@ static void write_header(struct segment *s, const struct session_control *contro
     h->pid = (uint32_t)getpid();
     h->parent_pid = (uint32_t)getppid();
     h->pid_namespace = stat("/proc/self/ns/pid", &ns) == 0 ? (uint64_t)ns.st_ino : 0;
-    h->can_grow = can_grow;
+    h->is_small = s->layout.level_count < SESSION_NAME_LEVELS;
     h->heartbeat_ns = clock_raw_ns();
     read_command(h);
     h->magic = SESSION_SEGMENT_MAGIC;
 }
 
-/* First memory: with MADV_POPULATE_WRITE a little of everything, without it fixed areas by fallocate. */
-static int commit_first(struct segment *s, int fd, bool *can_grow)
+/* Memory from the start, of [at, at + bytes). */
+static int commit_part(const struct segment *s, int fd, bool can_populate, size_t at, size_t bytes)
+{
+    if (can_populate)
+        return commit(s, at, bytes) ? 0 : ENOSPC;
+    return posix_fallocate(fd, (off_t)at, (off_t)bytes);
+}
+
+/* The chunks that a segment has from the start; `all`: as many as there is memory for. */
+static int commit_chunks(struct segment *s, int fd, bool can_populate, uint32_t wanted, bool all)
+{
+    const struct segment_layout *l = &s->layout;
+    uint64_t *map = (uint64_t *)(void *)(s->memory + l->free_map);
+    uint32_t have = 0;
+    int failed = 0;
+    wanted = wanted < l->chunk_count ? wanted : l->chunk_count;
+    while (have < wanted && !failed) {
+        uint32_t step = wanted - have < MAX_STEP_CHUNKS ? wanted - have : MAX_STEP_CHUNKS;
+        failed = cgroup_has_room(step * CHUNK_BYTES) ? 0 : ENOMEM;
+        if (!failed)
+            failed = commit_part(s, fd, can_populate, l->descriptors + have * sizeof(struct chunk_descriptor),
+                                 step * sizeof(struct chunk_descriptor));
+        if (!failed)
+            failed = commit_part(s, fd, can_populate, l->chunks + have * CHUNK_BYTES, step * CHUNK_BYTES);
+        for (uint32_t i = have; !failed && i < have + step; i++)
+            map[i / 64] |= (uint64_t)!is_avoided(i) << (i % 64);
+        have += failed ? 0 : step;
+    }
+    s->header->chunks_committed = have;
+    return all && have ? 0 : failed;
+}
+
+/* First memory: with MADV_POPULATE_WRITE a little of everything. Without it, or for a program that must not call the
+ * kernel later on (OPSCOPE_EAGER), all there will ever be. */
+static int commit_first(struct segment *s, int fd, bool is_eager)
 {
     const struct segment_layout *l = &s->layout;
     struct segment_header *h = s->header;
-    uint32_t chunks = FIRST_CHUNKS;
-    size_t ids = SESSION_PAGE, names = SESSION_PAGE, processes = SESSION_PAGE;
-    *can_grow = madvise(s->memory, l->processes, MADV_POPULATE_WRITE) == 0;
-    if (!*can_grow && errno != EINVAL)
+    bool can_populate = madvise(s->memory, l->processes, MADV_POPULATE_WRITE) == 0;
+    if (!can_populate && errno != EINVAL)
         return errno == EFAULT ? ENOSPC : errno;
-    if (!*can_grow) {
-        chunks = l->chunk_count < FIXED_CHUNKS ? l->chunk_count : FIXED_CHUNKS;
-        ids = 64 * SESSION_PAGE;
-        names = 256 * SESSION_PAGE;
-    }
-    const struct {
-        size_t at, bytes;
-    } parts[] = {{0, l->processes},
-                 {l->processes, processes},
-                 {l->descriptors, chunks * sizeof(struct chunk_descriptor)},
-                 {l->name_ids, ids},
-                 {l->names, names},
-                 {l->chunks, chunks * CHUNK_BYTES}};
-    for (size_t i = *can_grow ? 1 : 0; i < sizeof parts / sizeof parts[0]; i++) {
-        int failed = 0;
-        if (*can_grow)
-            failed = commit(s, parts[i].at, parts[i].bytes) ? 0 : ENOSPC;
-        else
-            failed = posix_fallocate(fd, (off_t)parts[i].at, (off_t)parts[i].bytes);
-        if (failed)
-            return failed;
-    }
-    h->processes_committed = (uint32_t)(processes / sizeof(struct session_process));
+    bool can_grow = can_populate && !is_eager;
+    size_t ids = can_grow ? SESSION_PAGE : 64 * SESSION_PAGE, names = can_grow ? SESSION_PAGE : FIXED_NAMES;
+    int failed = can_populate ? 0 : commit_part(s, fd, false, 0, l->processes);
+    if (!failed)
+        failed = commit_part(s, fd, can_populate, l->processes, SESSION_PAGE);
+    if (!failed && !can_grow)
+        failed = commit_part(s, fd, can_populate, l->late, SESSION_PAGE);
+    if (!failed)
+        failed = commit_part(s, fd, can_populate, l->name_ids, ids);
+    if (!failed)
+        failed = commit_part(s, fd, can_populate, l->names, names);
+    for (uint32_t i = 1; !failed && !can_grow && i < FIXED_LEVELS; i++)
+        failed = commit_part(s, fd, can_populate, l->levels[i], segment_level_slots(i) * sizeof(uint32_t));
+    if (failed)
+        return failed;
+    h->processes_committed = (uint32_t)(SESSION_PAGE / sizeof(struct session_process));
     h->ids_committed = (uint32_t)(ids / sizeof(uint32_t));
     h->names_committed = names;
-    h->levels_committed = 1;
-    h->chunks_committed = chunks;
-    uint64_t *map = (uint64_t *)(void *)(s->memory + l->free_map);
-    for (uint32_t i = 0; i < chunks; i++)
-        if (!is_avoided(i))
-            map[i / 64] |= UINT64_C(1) << (i % 64);
-    return 0;
+    h->levels_committed = can_grow ? 1 : (1u << FIXED_LEVELS) - 1;
+    h->late_pages[0] = can_grow ? 0 : 1;
+    h->can_grow = can_grow;
+    uint32_t chunks = can_grow ? FIRST_CHUNKS : is_eager ? l->chunk_count : FIXED_CHUNKS;
+    return commit_chunks(s, fd, can_populate, chunks, !can_grow);
+}
+
+/* Maps without locking: after mlockall(MCL_FUTURE) a plain mmap would give all of it memory at once. */
+static void *map_unlocked(int fd, size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    munlock(memory, bytes);
+    if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0)
+        return memory;
+    munmap(memory, bytes);
+    return NULL;
 }
 
 /* Ids of names are kept in the program (in its sites), so they must mean the same in the next segment. */
@@ -258,42 +369,54 @@ static bool carry_names(struct segment *to, const struct segment *from)
     struct segment_header *h = to->header;
     uint64_t bytes = had->names_used < had->names_committed ? had->names_used : had->names_committed;
     size_t ids = (size_t)had->ids_committed * sizeof(uint32_t);
-    if (!cgroup_has_room((size_t)bytes + ids) || !commit(to, l->names, (size_t)bytes) ||
-        !commit(to, l->name_ids, ids))
+    if (bytes > l->names_bytes ||
+        had->ids_committed > segment_page_up((l->name_count + 1) * sizeof(uint32_t)) / 4)
+        return false;   /* somebody else has written into it */
+    if (!h->can_grow) { /* there is what there is */
+        if (bytes > h->names_committed || had->ids_committed > h->ids_committed ||
+            had->levels_committed & ~h->levels_committed)
+            return false;
+    } else if (!cgroup_has_room((size_t)bytes + ids) || !commit(to, l->names, (size_t)bytes) ||
+               !commit(to, l->name_ids, ids)) {
         return false;
+    }
     memcpy(to->memory + l->names, from->memory + l->names, (size_t)bytes);
     memcpy(to->memory + l->name_ids, from->memory + l->name_ids, ids);
-    for (uint32_t i = 0; i < SESSION_NAME_LEVELS; i++) {
+    for (uint32_t i = 0; i < l->level_count; i++) {
         size_t level = segment_level_slots(i) * sizeof(uint32_t);
         if (!(had->levels_committed & (1u << i)))
             continue;
-        if (!commit(to, l->levels[i], level))
+        if (h->can_grow && !commit(to, l->levels[i], level))
             return false;
         memcpy(to->memory + l->levels[i], from->memory + l->levels[i], level);
     }
-    h->levels_committed = had->levels_committed;
-    h->ids_committed = had->ids_committed;
-    h->names_committed = segment_page_up((size_t)bytes);
+    if (h->can_grow) {
+        h->levels_committed = had->levels_committed;
+        h->ids_committed = had->ids_committed;
+        h->names_committed = segment_page_up((size_t)bytes);
+    }
     h->name_count = had->name_count;
     h->names_used = bytes;
     return true;
 }
 
-static int map_segment(struct segment *s, int fd, uint32_t chunks)
+/* earlier: a segment of the same layout is wanted, or none. */
+static int map_segment(struct segment *s, int fd, uint32_t chunks, const struct segment *earlier)
 {
-    /* A process with little address space gets a smaller segment rather than none. */
-    for (;; chunks /= 2) {
-        struct segment_layout layout = segment_layout(chunks);
-        void *memory = mmap(NULL, layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-        if (memory != MAP_FAILED) {
+    bool is_small = false;
+    struct segment_layout layout = earlier ? earlier->layout : segment_layout_of(chunks, is_small);
+    uint64_t room = earlier ? UINT64_MAX : room_for_segment();
+    for (;;) {
+        void *memory = layout.total <= room ? map_unlocked(fd, layout.total) : NULL;
+        if (memory) {
             madvise(memory, layout.total, MADV_DONTDUMP);
             s->layout = layout;
             s->memory = memory;
             s->header = memory;
             return ftruncate(fd, (off_t)layout.total) == 0 ? 0 : errno;
         }
-        if (chunks <= FIRST_CHUNKS)
-            return errno;
+        if (earlier || !make_smaller(&layout, &is_small))
+            return ENOMEM;
     }
 }
 
@@ -302,45 +425,38 @@ static int build_segment(struct segment *s, int fd, const struct session_place *
                          const struct segment *earlier)
 {
     struct stat folder;
-    uint32_t chunks = wanted_chunks(&place->control);
-    if (!chunks)
-        return EFBIG;
     if (stat(place->path, &folder) == 0 && folder.st_uid != geteuid() &&
         fchown(fd, folder.st_uid, folder.st_gid) != 0)
         return errno;
-    int failed = map_segment(s, fd, earlier ? earlier->layout.chunk_count : chunks);
+    int failed = map_segment(s, fd, wanted_chunks(&place->control), earlier);
     if (failed)
         return failed;
-    if (earlier && s->layout.chunk_count != earlier->layout.chunk_count)
-        return ENOMEM;
     cgroup_trust(place->control.cgroup_signature);
     if (!cgroup_has_room((size_t)16 * SESSION_PAGE))
         return ENOMEM;
-    bool can_grow = false;
-    failed = commit_first(s, fd, &can_grow);
+    failed = commit_first(s, fd, secure_getenv("OPSCOPE_EAGER") != NULL);
     if (failed)
         return failed;
-    write_header(s, &place->control, id, can_grow);
+    write_header(s, &place->control, id);
     return earlier && !carry_names(s, earlier) ? ENOMEM : 0;
 }
 
-static int make_segment(struct segment *s, const struct session_place *place, const struct segment *earlier)
+static int make_segment(struct segment *s, struct session_place *place, const struct segment *earlier)
 {
-    char hidden[sizeof place->path + 64], final[sizeof place->path + 64];
     uint64_t id = random_id();
-    snprintf(hidden, sizeof hidden, "%s/.%d-%016llx", place->path, (int)getpid(), (unsigned long long)id);
-    snprintf(final, sizeof final, "%s/%d-%016llx" SESSION_SEGMENT_SUFFIX, place->path, (int)getpid(),
-             (unsigned long long)id);
+    put_number(place->file, put_file(place, place->file, "/."), id, 16, 16);
+    size_t at = put_number(place->renamed, put_file(place, place->renamed, "/"), id, 16, 16);
+    put_text(place->renamed, at, SESSION_SEGMENT_SUFFIX);
     *s = (struct segment){0};
-    int fd = open(hidden, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(place->file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return errno;
     int failed = build_segment(s, fd, place, id, earlier);
-    if (!failed && rename(hidden, final) != 0)
+    if (!failed && rename(place->file, place->renamed) != 0)
         failed = errno;
     close(fd);
     if (failed) {
-        unlink(hidden);
+        unlink(place->file);
         if (s->memory)
             munmap(s->memory, s->layout.total);
         *s = (struct segment){0};
@@ -348,9 +464,10 @@ static int make_segment(struct segment *s, const struct session_place *place, co
     return failed;
 }
 
+static struct session_place place; /* used under the process's lock */
+
 bool segment_attach(void)
 {
-    struct session_place place;
     if (recorder_segment.is_ready)
         return true;
     if (!read_session(&place))
@@ -367,7 +484,6 @@ bool segment_attach(void)
 
 int segment_replace(void)
 {
-    struct session_place place;
     struct segment next;
     if (!read_session(&place))
         return ENOENT;
@@ -391,7 +507,7 @@ bool process_register(struct process_state *state)
     if (!state->claimed)
         state->claimed = __atomic_fetch_add(&h->process_count, 1, __ATOMIC_RELAXED) + 1;
     uint32_t slot = state->claimed - 1;
-    if (slot >= SESSION_MAX_PROCESSES ||
+    if (slot >= recorder_segment.layout.process_count ||
         (state->grow_not_before_ns && clock_raw_ns() < state->grow_not_before_ns))
         return false;
     uint32_t have = __atomic_load_n(&h->processes_committed, __ATOMIC_ACQUIRE);
@@ -426,8 +542,9 @@ bool process_register(struct process_state *state)
 static int32_t take_free(void)
 {
     uint64_t *map = (uint64_t *)(void *)(recorder_segment.memory + recorder_segment.layout.free_map);
-    uint32_t words =
-        (__atomic_load_n(&recorder_segment.header->chunks_committed, __ATOMIC_ACQUIRE) + 63) / 64;
+    uint32_t most = recorder_segment.layout.chunk_count;
+    uint32_t committed = __atomic_load_n(&recorder_segment.header->chunks_committed, __ATOMIC_ACQUIRE);
+    uint32_t words = ((committed < most ? committed : most) + 63) / 64;
     for (uint32_t w = 0; w < words; w++) {
         uint64_t bits = __atomic_load_n(&map[w], __ATOMIC_RELAXED);
         while (bits) {

@@ -3,10 +3,10 @@
  * cgroup that runs full brings the OOM killer, not an error. So each growth step first compares itself with what
  * the cgroup and its parents have left (page cache that can be dropped counts as left).
  *
- * Whether there is any limit is found out once a process, when the segment is made: without one, no file is
+ * Whether there is any limit is determined once per process, when the segment is made: without one, no file is
  * ever opened again (a program may have entered seccomp by then). */
+#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,43 +33,67 @@ static uint64_t own_signature, trusted_signature;
 static uint32_t version_used;
 static char own_path[256]; /* of this process, below the root */
 
-static size_t read_file(const char *path, char *buffer, size_t size)
+static bool file_path(char *out, size_t size, size_t path_length, const char *file)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, buffer, size - 1);
-    close(fd);
-    buffer[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
+    const char *root = versions[version_used].root;
+    size_t root_length = strlen(root), file_length = strlen(file);
+    if (root_length + path_length + file_length + 2 > size)
+        return false;
+    memcpy(out, root, root_length);
+    memcpy(out + root_length, own_path, path_length);
+    out[root_length + path_length] = '/';
+    memcpy(out + root_length + path_length + 1, file, file_length + 1);
+    return true;
 }
 
-static bool file_path(char *out, size_t size, const char *path, size_t path_length, const char *file)
+/* Reads a file byte by byte through a small buffer: callers may have little stack. */
+struct byte_reader {
+    int fd;
+    ssize_t have, at;
+    char buffer[256];
+};
+
+static int next_byte(struct byte_reader *r)
 {
-    int n = snprintf(out, size, "%s%.*s/%s", versions[version_used].root, (int)path_length, path, file);
-    return n > 0 && (size_t)n < size;
+    if (r->at == r->have) {
+        r->at = 0;
+        r->have = read(r->fd, r->buffer, sizeof r->buffer);
+    }
+    return r->have > 0 ? (unsigned char)r->buffer[r->at++] : -1;
+}
+
+/* The number after `key` at the begin of a line; `fallback` when there is none. */
+static uint64_t find_figure(struct byte_reader *r, const char *key, uint64_t fallback)
+{
+    size_t matched = 0, length = strlen(key);
+    for (int byte = next_byte(r); byte >= 0; byte = next_byte(r)) {
+        if (matched == length && byte >= '0' && byte <= '9') {
+            uint64_t value = 0;
+            for (; byte >= '0' && byte <= '9'; byte = next_byte(r))
+                value = value < UINT64_MAX / 10 - 1 ? value * 10 + (uint64_t)(byte - '0') : UINT64_MAX;
+            return value;
+        }
+        if (byte == '\n')
+            matched = 0;
+        else
+            matched = matched < length && byte == key[matched] ? matched + 1 : SIZE_MAX / 2;
+    }
+    return fallback;
 }
 
 /* A number in one of the cgroup's files; `fallback` when it is not there or says "max". */
 static uint64_t read_figure(size_t path_length, const char *file, const char *key, uint64_t fallback)
 {
-    char path[400], text[4096];
-    if (!file_path(path, sizeof path, own_path, path_length, file) || !read_file(path, text, sizeof text))
+    char path[400];
+    struct byte_reader reader = {.fd = -1};
+    if (!file_path(path, sizeof path, path_length, file))
         return fallback;
-    const char *at = text;
-    if (key) {
-        at = strncmp(text, key, strlen(key)) == 0 ? text : NULL;
-        for (const char *line = text; !at && (line = strchr(line, '\n')); line++) {
-            if (strncmp(line + 1, key, strlen(key)) == 0)
-                at = line + 1;
-        }
-        if (!at)
-            return fallback;
-        at += strlen(key);
-    }
-    if (*at < '0' || *at > '9')
+    reader.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (reader.fd < 0)
         return fallback;
-    return strtoull(at, NULL, 10);
+    uint64_t value = find_figure(&reader, key ? key : "", fallback);
+    close(reader.fd);
+    return value;
 }
 
 static size_t parent_length(size_t length)
@@ -104,9 +128,15 @@ static uint64_t bytes_left(void)
 /* Finds our memory cgroup in /proc/self/cgroup: "N:memory:/path" (v1) or "0::/path" (v2). */
 static bool find_own(void)
 {
-    char text[4096];
-    if (!read_file("/proc/self/cgroup", text, sizeof text))
+    static char text[4096]; /* called once per process, before there is a second thread in here */
+    int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
     own_signature = hash_bytes(text, strlen(text), 0) | 1;
     const char *v1 = strstr(text, ":memory:"), *v2 = strstr(text, "0::");
     const char *path = v1 ? v1 + 8 : v2 ? v2 + 3 : NULL;
@@ -145,6 +175,9 @@ void cgroup_trust(uint64_t signature)
 
 bool cgroup_has_room(size_t step_bytes)
 {
+    int saved = errno;
     find_limit();
-    return limit_state == UNLIMITED || bytes_left() >= 4 * (uint64_t)step_bytes;
+    bool has_room = limit_state == UNLIMITED || bytes_left() >= 4 * (uint64_t)step_bytes;
+    errno = saved;
+    return has_room;
 }

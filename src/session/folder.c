@@ -142,7 +142,8 @@ int session_folder_open(struct session_folder *folder, const char *path, bool *i
         session_folder_close(folder);
         return error_set(err, EPERM, "%s belongs to another user", folder->path);
     }
-    folder->control_fd = openat(folder->fd, SESSION_CONTROL_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    folder->control_fd =
+        openat(folder->fd, SESSION_CONTROL_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     int status =
         folder->control_fd < 0
             ? error_set(err, EINVAL, "%s is not a session folder: it has no control file", folder->path)

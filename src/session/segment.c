@@ -47,7 +47,7 @@ static int check_header(struct session_segment *s, size_t length, uint64_t sessi
         return error_set(err, EINVAL, "segment %s: belongs to another session", s->name);
     if (h->chunk_count == 0 || h->chunk_count > SESSION_MAX_CHUNKS)
         return error_set(err, EINVAL, "segment %s: %u chunks", s->name, h->chunk_count);
-    s->layout = segment_layout(h->chunk_count);
+    s->layout = segment_layout_of(h->chunk_count, h->is_small != 0);
     if (length < s->layout.total)
         return error_set(err, EINVAL, "segment %s: %zu bytes, should be %zu", s->name, length,
                          s->layout.total);
@@ -166,7 +166,7 @@ uint32_t session_segment_process_count(const struct session_segment *s)
     uint32_t count = __atomic_load_n(&live(s)->process_count, __ATOMIC_ACQUIRE);
     uint32_t committed = __atomic_load_n(&live(s)->processes_committed, __ATOMIC_ACQUIRE);
     count = count < committed ? count : committed;
-    return count < SESSION_MAX_PROCESSES ? count : SESSION_MAX_PROCESSES;
+    return count < s->layout.process_count ? count : s->layout.process_count;
 }
 
 bool session_segment_process(const struct session_segment *s, uint32_t index, struct session_process *out)
@@ -253,6 +253,10 @@ void session_segment_consumed(struct session_segment *s, const struct segment_ch
 void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk)
 {
     uint64_t *map = (uint64_t *)(void *)(s->memory + s->layout.free_map);
+    /* A slot that its next owner reserves and never writes (a handler left by siglongjmp) must not show what was
+     * here. */
+    memset(s->memory + s->layout.chunks + (size_t)chunk->chunk * CHUNK_BYTES, 0,
+           chunk->d.published * sizeof(struct slot));
     s->seen[chunk->chunk].is_known = false;
     __atomic_store_n(taken(s, chunk->chunk), 0, __ATOMIC_RELAXED);
     __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);
@@ -268,23 +272,36 @@ uint32_t session_segment_free_chunks(const struct session_segment *s)
     return free_count;
 }
 
+uint32_t session_segment_late_ends(const struct session_segment *s, uint32_t track, uint64_t next_sequence)
+{
+    uint32_t page = segment_late_page(track);
+    if (track >= s->layout.late_count ||
+        !(__atomic_load_n(&live(s)->late_pages[page / 64], __ATOMIC_ACQUIRE) >> (page % 64) & 1))
+        return 0;
+    const struct late_ends *at = (const struct late_ends *)(void *)(s->memory + s->layout.late) + track;
+    struct late_ends late;
+    uint64_t both = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+    memcpy(&late, &both, sizeof late);
+    return late.sequence == (uint32_t)next_sequence ? late.count : 0;
+}
+
 /* --- names --- */
 
 bool session_segment_definition(const struct session_segment *s, uint32_t id, struct segment_name *out,
                                 struct bytes *text)
 {
     uint32_t ids_committed = __atomic_load_n(&live(s)->ids_committed, __ATOMIC_ACQUIRE);
-    if (id == 0 || id > SESSION_MAX_NAMES || id >= ids_committed)
+    if (id == 0 || id > s->layout.name_count || id >= ids_committed)
         return false;
     const uint32_t *ids = (const uint32_t *)(void *)(s->memory + s->layout.name_ids);
     uint32_t at = __atomic_load_n(&ids[id], __ATOMIC_ACQUIRE);
     size_t offset = ((size_t)at - 1) * 8;
-    if (at == 0 || offset > SESSION_NAMES_BYTES - sizeof(struct name_entry))
+    if (at == 0 || offset > s->layout.names_bytes - sizeof(struct name_entry))
         return false;
     struct name_entry entry;
     memcpy(&entry, s->memory + s->layout.names + offset, sizeof entry);
     if (entry.length > SESSION_MAX_NAME_BYTES + 2 ||
-        entry.length > SESSION_NAMES_BYTES - sizeof entry - offset)
+        entry.length > s->layout.names_bytes - sizeof entry - offset)
         return false;
     *out = (struct segment_name){entry.kind, entry.aux, entry.owner, entry.parent, entry.value};
     bytes_append(text, s->memory + s->layout.names + offset + sizeof entry, entry.length);

@@ -50,6 +50,9 @@ const struct segment_chunk *session_segment_scan(struct session_segment *s, bool
 void session_segment_consumed(struct session_segment *s, const struct segment_chunk *chunk, uint32_t slots);
 void session_segment_release(struct session_segment *s,
                              const struct segment_chunk *chunk); /* back to the pool */
+/* Zones of a thread that ended after the last record of it, with no chunk to record that in. next_sequence: of the
+ * first chunk of which no record has been seen. */
+uint32_t session_segment_late_ends(const struct session_segment *s, uint32_t track, uint64_t next_sequence);
 /* Chunks without memory or without an owner: what the program can still take. */
 uint32_t session_segment_free_chunks(const struct session_segment *s);
 

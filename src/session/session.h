@@ -2,14 +2,14 @@
 /* The session: the one contract between the recorder (inside profiled processes) and the collector.
  *
  * A session is a folder (mode 0700, on tmpfs where possible) with a control file, written once by the collector,
- * and one segment a process image, made by the recorder on its first event:
+ * and one segment per process image, made by the recorder on its first event:
  *
- *   header | free map | taken | name table, level 0 | processes | chunk descriptors | name ids |
+ *   header | free map | taken | name table, level 0 | processes | chunk descriptors | late ends | name ids |
  *   name table, levels 1.. | names | chunks
  *
  * The file is sparse and has its full size from the start; nobody ever truncates it. Memory is committed in
  * steps before it is touched, so that a full tmpfs is an error and not a SIGBUS. All offsets follow from
- * chunk_count by segment_layout(), so a reader trusts no offset in the file.
+ * chunk_count and is_small by segment_layout_of(), so a reader trusts no offset in the file.
  *
  * A thread owns one 16 KiB chunk at a time and fills it with 16-byte slots. Who writes what:
  *   - the owner: the slots, then `published` (release); the descriptor when it takes and when it seals the chunk;
@@ -40,7 +40,7 @@
 
 #define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
 
-#define SESSION_VERSION 1u
+#define SESSION_VERSION 2u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
 
@@ -59,6 +59,7 @@
     UINT64_C(1000000000)         /* a collector whose heart has not beaten for this long is gone */
 #define SESSION_PIECE_SLOTS 255u /* text slots behind one record: 4,080 bytes */
 #define SESSION_PAGE ((size_t)4096)
+#define SESSION_LATE_TRACKS 65536u /* threads whose ends can be reported late */
 
 enum session_on_full { SESSION_ON_FULL_DROP = 0, SESSION_ON_FULL_WAIT = 1 };
 
@@ -99,7 +100,7 @@ struct segment_header {
     uint32_t parent_pid;
     uint64_t pid_namespace; /* inode of /proc/self/ns/pid; 0 = unknown */
     uint32_t can_grow;      /* 0: everything was committed when the segment was made */
-    uint32_t reserved0;
+    uint32_t is_small;      /* few names and processes: a program with little address space */
     uint64_t reserved1[7];
     /* the collector's line */
     uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW */
@@ -113,14 +114,15 @@ struct segment_header {
     uint32_t name_count; /* ids handed out: 1 .. name_count */
     uint64_t names_used; /* bytes claimed */
     uint64_t names_committed;
-    uint32_t levels_committed; /* bit a level of the name table */
+    uint32_t levels_committed; /* one bit per level of the name table */
     uint32_t ids_committed;
     uint32_t processes_committed;
     uint32_t growth_failures; /* steps that found no memory */
     uint64_t chunks_taken;    /* by all threads together: does it still change? */
     uint64_t lost_zones;      /* of processes that found no row in the table, or no memory for a thread */
     uint64_t lost_records;
-    uint64_t reserved4[7];
+    uint64_t late_pages[2]; /* one bit per page of late ends that has memory */
+    uint64_t reserved4[5];
     char command[2048]; /* /proc/self/cmdline as it was, NULs between the arguments */
     uint32_t command_length;
 };
@@ -160,6 +162,13 @@ struct chunk_descriptor {
     uint32_t lost_records; /* likewise, records other than zones */
 };
 
+/* Zones of one thread that ended while it had no chunk to record that in. Once it gets one, a RECORD_LATE_ENDS in the
+ * first slot says the same; so this counts only as long as no record of chunk `sequence` has been seen. */
+struct late_ends {
+    uint32_t count;
+    uint32_t sequence; /* low bits: of the thread's next chunk */
+};
+
 struct slot {
     uint64_t time_kind; /* ticks << 8 | kind */
     uint64_t word;      /* id | payload << 32 */
@@ -173,11 +182,12 @@ enum record_kind {
     RECORD_FRAME = 3,       /* id: name */
     RECORD_ZONE_COLOUR = 4, /* payload: colour */
     RECORD_OP_PART = 5,     /* id: text; payload: enum record_part */
-    RECORD_LATE_ENDS = 6,   /* id: so many zones ended before this while there was no room to say so */
+    RECORD_LATE_ENDS = 6,   /* id: so many zones ended before this while there was no room to record it */
     RECORD_THREAD_NAME = 7, /* id: name */
     RECORD_TASK_BEGIN = 8,  /* id: NAME_TASK; a zone, inside which everything is on that task's track */
     RECORD_TASK_SWITCH =
         9, /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
+    RECORD_NOTHING = 10,      /* a slot that was given back */
     RECORD_COUNTER = 128,     /* id: name; + {double, -} */
     RECORD_ZONE_VALUE = 129,  /* + {value, -} */
     RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release; + {address, size} */
@@ -223,6 +233,8 @@ struct name_entry { /* 8-byte aligned; the bytes follow */
 };
 
 _Static_assert(sizeof(struct slot) == 16, "slot");
+_Static_assert(sizeof(struct late_ends) == 8, "written with one store");
+_Static_assert(SESSION_LATE_TRACKS * sizeof(struct late_ends) <= 128 * SESSION_PAGE, "late_pages");
 _Static_assert(sizeof(struct chunk_descriptor) == 64, "descriptor");
 _Static_assert(sizeof(struct session_process) == 64, "process");
 _Static_assert(sizeof(struct name_entry) == 32, "name entry");
@@ -230,10 +242,11 @@ _Static_assert(sizeof(struct segment_header) <= SESSION_PAGE, "header");
 _Static_assert(offsetof(struct segment_header, heartbeat_ns) % 64 == 0, "collector's line");
 _Static_assert(offsetof(struct segment_header, chunks_committed) % 64 == 0, "producers' line");
 
-/* Where everything is, from the number of chunks alone. */
+/* Where everything is, and how much of it there can be, from the number of chunks and one bit alone. */
 struct segment_layout {
-    uint32_t chunk_count;
-    size_t free_map, taken, processes, descriptors, name_ids, names, chunks, total;
+    uint32_t chunk_count, process_count, name_count, late_count, level_count;
+    size_t names_bytes;
+    size_t free_map, taken, processes, descriptors, late, name_ids, names, chunks, total;
     size_t levels[SESSION_NAME_LEVELS];
 };
 
@@ -242,37 +255,58 @@ static inline size_t segment_page_up(size_t n)
     return (n + SESSION_PAGE - 1) & ~(SESSION_PAGE - 1);
 }
 
+/* The page of a track's late ends, a bit of late_pages. */
+static inline uint32_t segment_late_page(uint32_t track)
+{
+    return (uint32_t)(track * sizeof(struct late_ends) / SESSION_PAGE);
+}
+
 static inline size_t segment_level_slots(uint32_t level)
 {
     return (size_t)1024 << (2 * level);
 }
 
-static inline struct segment_layout segment_layout(uint32_t chunk_count)
+static inline struct segment_layout segment_layout_of(uint32_t chunk_count, bool is_small)
 {
-    struct segment_layout l = {.chunk_count = chunk_count};
+    struct segment_layout l = {
+        .chunk_count = chunk_count,
+        .process_count = is_small ? 1024 : SESSION_MAX_PROCESSES,
+        .name_count = is_small ? 65536 : SESSION_MAX_NAMES,
+        .late_count = is_small ? 4096 : SESSION_LATE_TRACKS,
+        .level_count = is_small ? 4 : SESSION_NAME_LEVELS,
+        .names_bytes = is_small ? (size_t)4 << 20 : SESSION_NAMES_BYTES,
+    };
     size_t at = SESSION_PAGE;
     l.free_map = at;
     at += segment_page_up(SESSION_MAX_CHUNKS / 8);
-    l.taken = at; /* a uint16_t a chunk: slots that the collector has taken from it before it was sealed */
+    l.taken =
+        at; /* one uint16_t per chunk: slots that the collector has taken from it before it was sealed */
     at += segment_page_up((size_t)chunk_count * sizeof(uint16_t));
     l.levels[0] = at;
     at += segment_level_slots(0) * sizeof(uint32_t);
     l.processes = at;
-    at += SESSION_MAX_PROCESSES * sizeof(struct session_process);
+    at += l.process_count * sizeof(struct session_process);
     l.descriptors = at;
     at += segment_page_up((size_t)chunk_count * sizeof(struct chunk_descriptor));
+    l.late = at;
+    at += l.late_count * sizeof(struct late_ends);
     l.name_ids = at;
-    at += ((size_t)SESSION_MAX_NAMES + 1) * sizeof(uint32_t);
+    at += ((size_t)l.name_count + 1) * sizeof(uint32_t);
     at = segment_page_up(at);
-    for (uint32_t i = 1; i < SESSION_NAME_LEVELS; i++) {
+    for (uint32_t i = 1; i < l.level_count; i++) {
         l.levels[i] = at;
         at += segment_level_slots(i) * sizeof(uint32_t);
     }
     l.names = at;
-    at += SESSION_NAMES_BYTES;
+    at += l.names_bytes;
     l.chunks = at;
     l.total = at + (size_t)chunk_count * CHUNK_BYTES;
     return l;
+}
+
+static inline struct segment_layout segment_layout(uint32_t chunk_count)
+{
+    return segment_layout_of(chunk_count, false);
 }
 
 static inline uint64_t slot_time_kind(uint64_t ticks, unsigned kind)
