@@ -54,8 +54,9 @@ static int take_figure(struct machine *machine, const char *path, const struct j
     return 0;
 }
 
-int machine_file_parse(struct machine_set *set, const char *path, const char *text, size_t length,
-                       struct error *err)
+/* One file's text; `path` is for messages and is kept as where it comes from. */
+static int parse_file(struct machine_set *set, const char *path, const char *text, size_t length,
+                      struct error *err)
 {
     struct json_document json = {0};
     struct machine machine;
@@ -106,7 +107,7 @@ static int read_file(struct machine_set *set, const char *path, struct error *er
     else if (text.length > FILE_BYTES_MAX)
         status = error_set(err, EFBIG, "%s is too large to describe a machine", path);
     else
-        status = machine_file_parse(set, path, (const char *)text.data, text.length, err);
+        status = parse_file(set, path, (const char *)text.data, text.length, err);
     bytes_free(&text);
     return status;
 }
@@ -145,8 +146,8 @@ int machine_files_read(struct machine_set *set, const char *named, struct error 
     char folder[4096];
     int status = 0;
     for (size_t i = 0; i < machine_builtin_count && !status; i++)
-        status = machine_file_parse(set, "built in", machine_builtin_files[i].text,
-                                    machine_builtin_files[i].length, err);
+        status =
+            parse_file(set, "built in", machine_builtin_files[i].text, machine_builtin_files[i].length, err);
     if (!status && config && *config) {
         snprintf(folder, sizeof folder, "%s/opscope/machines", config);
         status = read_folder(set, folder, err);

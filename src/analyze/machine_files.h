@@ -15,8 +15,4 @@ int machine_files_read(struct machine_set *set, const char *named, struct error 
 /* A path has a "/" or ends in ".json"; a name does not. */
 bool machine_file_is_path(const char *named);
 
-/* One file's text; `path` is for messages and is kept as where it comes from. */
-int machine_file_parse(struct machine_set *set, const char *path, const char *text, size_t length,
-                       struct error *err);
-
 #endif

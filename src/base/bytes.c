@@ -121,15 +121,6 @@ uint32_t cursor_u32(struct cursor *c)
     return value;
 }
 
-uint64_t cursor_u64(struct cursor *c)
-{
-    const uint8_t *at = cursor_take(c, 8);
-    uint64_t value = 0;
-    for (unsigned i = 0; at && i < 8; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
-
 uint64_t cursor_varint(struct cursor *c)
 {
     uint64_t value = 0;

@@ -51,7 +51,6 @@ static inline struct cursor cursor_over(const void *data, size_t length)
 
 uint8_t cursor_u8(struct cursor *c);
 uint32_t cursor_u32(struct cursor *c);
-uint64_t cursor_u64(struct cursor *c);
 uint64_t cursor_varint(struct cursor *c);
 const uint8_t *cursor_take(struct cursor *c, size_t length); /* NULL when it is not there */
 

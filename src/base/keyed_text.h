@@ -8,7 +8,7 @@
 
 #include "base/slice.h"
 
-/* The value behind "key=", which ends at the next semicolon; "" where there is none. */
+/* The value after "key=", which ends at the next semicolon; "" where there is none. */
 static inline const char *keyed_text_find(const char *text, const char *key, size_t *value_length)
 {
     size_t key_length = strlen(key);

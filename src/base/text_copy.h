@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of bytes that need not end with a NUL, as a C string. Unlike strndup it never looks behind `length`, nor for
+/* A copy of bytes that need not end with a NUL, as a C string. Unlike strndup it never looks past `length`, nor for
  * an end before it: checkers of memory accept it on the bytes of a file. */
 #ifndef OPSCOPE_BASE_TEXT_COPY_H
 #define OPSCOPE_BASE_TEXT_COPY_H

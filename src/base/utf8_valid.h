@@ -12,18 +12,18 @@ static inline bool utf8_is_valid(const char *text, size_t length)
 {
     for (size_t i = 0; i < length;) {
         unsigned char first = (unsigned char)text[i];
-        size_t behind = first < 0x80                     ? 0
-                        : first >= 0xc2 && first <= 0xdf ? 1
-                        : (first & 0xf0) == 0xe0         ? 2
-                        : first >= 0xf0 && first <= 0xf4 ? 3
-                                                         : SIZE_MAX;
-        if (behind > length - i - 1)
+        size_t more = first < 0x80                     ? 0
+                      : first >= 0xc2 && first <= 0xdf ? 1
+                      : (first & 0xf0) == 0xe0         ? 2
+                      : first >= 0xf0 && first <= 0xf4 ? 3
+                                                       : SIZE_MAX;
+        if (more > length - i - 1)
             return false;
-        for (size_t k = 1; k <= behind; k++) {
+        for (size_t k = 1; k <= more; k++) {
             if (((unsigned char)text[i + k] & 0xc0) != 0x80)
                 return false;
         }
-        i += behind + 1;
+        i += more + 1;
     }
     return true;
 }

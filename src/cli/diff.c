@@ -51,11 +51,11 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     if (!options.against && line.count > 2)
-        return command_usage_error(command, "more than two runs: say which are B's with --against");
+        return command_usage_error(command, "more than two runs given: --against stands before those of B");
     if (a_count == 0 || a_count >= (size_t)line.count)
         return command_usage_error(command, options.against
                                                 ? "--against stands between the runs of A and those of B"
-                                                : "the run to compare with is missing: A B");
+                                                : "no run to compare with given: A B");
     if (options.output.json && options.output.csv)
         return command_usage_error(command, "--json and --csv exclude each other");
     if (!(options.significance > 0))
@@ -210,8 +210,8 @@ const struct command command_diff = {
         "reshaped: the same op with other tensors, so that its times say nothing of speed (--ignore-shape compares "
         "them all the same).\n"
         "\n"
-        "With several runs of each side (--against) the first ones are matched op by op, and what changed is told "
-        "from the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
+        "With several runs of each side (--against) the first ones are matched op by op, and what changed is judged "
+        "by the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
         "fewer by Student's t-test at 1 %.\n"
         "\n"
         "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. "

@@ -45,13 +45,11 @@ static void add_run(struct report *report, const struct diff_run *run, const cha
     struct bytes about = {0};
     uint64_t op_count = run->device_op_count + run->host_op_count;
     if (op_count)
-        bytes_append_format(&about, ", %s op%s", format_count(&ops, op_count), op_count == 1 ? "" : "s");
+        bytes_append_format(&about, ", %s", format_things(&ops, op_count, "op"));
     if (run->zones_total)
-        bytes_append_format(&about, ", %s zone%s", format_count(&zones, run->zones_total),
-                            run->zones_total == 1 ? "" : "s");
+        bytes_append_format(&about, ", %s", format_things(&zones, run->zones_total, "zone"));
     if (run->call_count)
-        bytes_append_format(&about, ", %s op%s", format_count(&calls, run->call_count),
-                            run->call_count == 1 ? "" : "s");
+        bytes_append_format(&about, ", %s", format_things(&calls, run->call_count, "op"));
     report_note(report, TABLE_NORMAL, "%s  %s (%s%s)", side, run->path, run->kind, bytes_text(&about));
     bytes_free(&about);
 }
@@ -95,11 +93,12 @@ static void add_rows(struct report *report, const struct diff *diff,
                                               : options->all ? 0
                                                              : ROWS_SHOWN};
     add_summary(report, diff, kind, names[kind]);
+    struct number_text number;
     size_t left_out = diff_make_rows_table(diff, &selection, DIFF_LOOK_TERMINAL, &rows);
     if (rows.table.row_count)
         report_table(report, "rows", &rows.table);
     if (left_out)
-        report_note(report, TABLE_DIM, "and %zu row%s more (--top N)", left_out, left_out == 1 ? "" : "s");
+        report_note(report, TABLE_DIM, "and %s more (--top N)", format_things(&number, left_out, "row"));
     table_free(&rows.table);
 }
 
@@ -107,12 +106,13 @@ static void add_groups(struct report *report, const struct diff *diff,
                        const struct diff_command_options *options)
 {
     struct table groups;
+    struct number_text number;
     uint64_t top = options->top ? options->top : options->all ? 0 : GROUPS_SHOWN;
     size_t left_out = diff_make_groups_table(diff, top, DIFF_LOOK_TERMINAL, &groups);
     report_heading(report, "Time by %s", diff_group_by_text(options->group_by));
     report_table(report, "groups", &groups);
     if (left_out)
-        report_note(report, TABLE_DIM, "and %zu group%s more", left_out, left_out == 1 ? "" : "s");
+        report_note(report, TABLE_DIM, "and %s more", format_things(&number, left_out, "group"));
     table_free(&groups);
 }
 
@@ -122,8 +122,8 @@ static void add_remarks(struct report *report, const struct diff *diff)
     struct number_text a, b, c, d;
     if (diff->has_ops && (diff->added || diff->removed || diff->reshaped))
         report_note(report, TABLE_DIM,
-                    "matched %s ops, %s of them with other tensors; %s only in A, %s only in B",
-                    format_count(&a, diff->matched), format_count(&b, diff->reshaped),
+                    "matched %s, %s of them with other tensors; %s only in A, %s only in B",
+                    format_things(&a, diff->matched, "op"), format_count(&b, diff->reshaped),
                     format_count(&c, diff->removed), format_count(&d, diff->added));
     if (diff->is_location_moved)
         report_note(report, TABLE_WARN, "most places in the source differ: ops were matched without them");
@@ -138,8 +138,8 @@ static void add_remarks(struct report *report, const struct diff *diff)
                     "no device times in either run: the ops' times on the host are compared");
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (diff->runs[side].untimed_count && !diff->is_host_time)
-            report_note(report, TABLE_WARN, "%s: %s ops without a usable time on the device count as 0",
-                        diff->runs[side].path, format_count(&a, diff->runs[side].untimed_count));
+            report_note(report, TABLE_WARN, "%s: no usable time on the device for %s: counted as 0",
+                        diff->runs[side].path, format_things(&a, diff->runs[side].untimed_count, "op"));
     }
     bool has_single = false, has_tested = false;
     for (size_t i = 0; i < diff->row_count; i++) {

@@ -14,13 +14,13 @@ struct diff_command_options {
     uint64_t top;
     double threshold, significance;
     bool all, salvage, ignore_location, ignore_shape;
-    bool against; /* given: the runs behind it are B's */
+    bool against; /* given: the runs after it are B's */
 };
 
 /* Table, JSON or CSV, and the files that were asked for. `notes`: lines about the files. */
 int diff_show(const struct diff *diff, const struct diff_command_options *options, const char *notes,
               struct error *err);
-/* Lines on standard error, each behind "opscope COMMAND: ". */
+/* Lines on standard error, each after "opscope COMMAND: ". */
 void diff_print_notes(const char *command, const char *notes);
 
 #endif

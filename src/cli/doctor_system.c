@@ -164,7 +164,7 @@ void doctor_check_clock(struct doctor *doctor)
             *current ? current : "unknown");
 }
 
-/* Where this process's cgroup has its files: the path behind "0::" (version 2) or ":memory:" (version 1). */
+/* Where this process's cgroup has its files: the path after "0::" (version 2) or ":memory:" (version 1). */
 static bool cgroup_folder(char *path, size_t size, bool *is_v2)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");

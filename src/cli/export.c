@@ -94,7 +94,7 @@ static int settle(const struct command *command, struct export_command_options *
         options->format = format_of(output);
     if (options->format == FORMAT_UNSET)
         return command_usage_error(command,
-                                   "say which --format: chrome, perfetto, csv, speedscope or collapsed");
+                                   "no --format given: chrome, perfetto, csv, speedscope or collapsed");
     if (options->what != EXPORT_ROWS_ZONES && options->format != EXPORT_CSV)
         return command_usage_error(command, "--what goes with --format csv only");
     if (options->unit != 0 && options->format != EXPORT_COLLAPSED)

@@ -94,9 +94,8 @@ static void add_counts(struct view *view, const struct trace_info *info)
             bytes_append_format(&text, "%s%s", text.length ? ", " : "",
                                 format_things(&number, counts[i].value, counts[i].word));
     }
-    if (text.length && !report_is_json(&view->report)) {
+    if (text.length && !report_is_json(&view->report))
         report_text(&view->report, "others", "others", bytes_text(&text));
-    }
     bytes_free(&text);
 }
 

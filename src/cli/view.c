@@ -365,6 +365,7 @@ void view_add_open_zones(struct view *view)
 {
     size_t count = 0, wanted = 0;
     const struct trace_open_zone *zones = trace_get_open_zones(view->trace, &count);
+    struct number_text number;
     struct bytes names = {0};
     bool is_json = report_is_json(&view->report);
     if (is_json) {
@@ -390,8 +391,8 @@ void view_add_open_zones(struct view *view)
     if (is_json)
         json_end(&view->report.json);
     if (wanted)
-        report_note(&view->report, TABLE_WARN, "open: %zu zone%s had not ended: %.*s%s", wanted,
-                    wanted == 1 ? "" : "s", (int)names.length, (const char *)names.data,
+        report_note(&view->report, TABLE_WARN, "open: %s had not ended: %s%s",
+                    format_things(&number, wanted, "zone"), bytes_text(&names),
                     wanted > NAMED_OPEN_ZONES ? " ..." : "");
     bytes_free(&names);
 }
@@ -408,6 +409,7 @@ void view_add_table(struct view *view, const struct table *table, const char *wh
 void view_add_state(struct view *view)
 {
     const struct trace_info *info = trace_get_info(view->trace);
+    struct number_text number;
     struct loss_sums sums;
     loss_sums_make(&sums, view->trace, &view->filter);
     if (report_is_json(&view->report)) {
@@ -417,8 +419,8 @@ void view_add_state(struct view *view)
     }
     note_losses(view, &sums);
     if (info->damaged_blocks)
-        report_note(&view->report, TABLE_BAD, "damaged: %" PRIu64 " block%s could not be read",
-                    info->damaged_blocks, info->damaged_blocks == 1 ? "" : "s");
+        report_note(&view->report, TABLE_BAD, "damaged: %s could not be read",
+                    format_things(&number, info->damaged_blocks, "block"));
     if (info->is_salvaged)
         report_note(&view->report, TABLE_WARN, "salvaged: only what was found whole by a scan of the file");
     else if (!info->is_complete)

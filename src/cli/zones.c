@@ -205,14 +205,13 @@ static void add_notes(struct view *view, const struct zone_stats *stats, size_t 
         return;
     for (size_t i = 0; i < stats->row_count; i++)
         shared_names += stats->rows[i].name_count > 1;
-    format_count(&zones, stats->zone_count);
+    format_things(&zones, stats->zone_count, "zone");
     format_time(&wall, stats->wall_ns);
     if (shown < stats->row_count)
-        report_note(&view->report, TABLE_DIM, "%zu of %s rows (--all shows all); %s zones in %s", shown,
+        report_note(&view->report, TABLE_DIM, "%zu of %s rows (--all shows all); %s in %s", shown,
                     format_count(&rows, stats->row_count), zones.text, wall.text);
     else
-        report_note(&view->report, TABLE_DIM, "%s zone%s in %s", zones.text,
-                    stats->zone_count == 1 ? "" : "s", wall.text);
+        report_note(&view->report, TABLE_DIM, "%s in %s", zones.text, wall.text);
     if (shared_names)
         report_note(&view->report, TABLE_DIM,
                     "(names of several places are one row each; --by location shows the places apart)");

@@ -22,9 +22,8 @@ static void show_function(struct view *view, const struct line_stats *stats,
     lines_table_add(&table, view->trace, stats, function, text, true);
     format_time(&total, function->total_ns);
     if (function->calls)
-        report_heading(&view->report, "%s  %s:%u  %s call%s, %s", name->function, name->file,
-                       function->first_line, format_count(&calls, function->calls),
-                       function->calls == 1 ? "" : "s", total.text);
+        report_heading(&view->report, "%s  %s:%u  %s, %s", name->function, name->file, function->first_line,
+                       format_things(&calls, function->calls, "call"), total.text);
     else
         report_heading(&view->report, "%s  %s:%u  %s", name->function, name->file, function->first_line,
                        total.text);
@@ -119,9 +118,8 @@ int zones_show_source(struct view *view, const struct zones_choice *choice, stru
         report_note(&view->report, TABLE_DIM, "%zu of %s functions", count,
                     format_count(&all, stats.function_count));
     if (left_out)
-        report_note(&view->report, TABLE_DIM,
-                    "%s function%s of libraries left out; --name '*' shows them, too",
-                    format_count(&others, left_out), left_out == 1 ? "" : "s");
+        report_note(&view->report, TABLE_DIM, "%s of libraries left out; --name '*' shows them, too",
+                    format_things(&others, left_out, "function"));
     add_notes(view, &files);
     view_add_open_zones(view);
     view_add_state(view);

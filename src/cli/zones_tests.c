@@ -98,7 +98,7 @@ static void add_summary(struct view *view, const struct test_list *list)
     struct bytes text = {0};
     struct number_text number, inside, wall;
     uint64_t sum_ns = 0;
-    bytes_append_format(&text, "%s test%s", format_count(&number, list->count), list->count == 1 ? "" : "s");
+    bytes_append_text(&text, format_things(&number, list->count, "test"));
     for (size_t o = 0, shown = 0; o < OUTCOMES; o++) {
         size_t count = 0;
         for (size_t i = 0; i < list->count; i++)
@@ -147,8 +147,8 @@ int zones_show_tests(struct view *view, const struct zones_choice *choice, const
         view_add_table(view, &table, "tests");
         add_summary(view, &list);
         if (split_folder && list.count)
-            report_note(&view->report, TABLE_DIM, "%s trace%s in %s", format_count(&number, list.count),
-                        list.count == 1 ? "" : "s", split_folder);
+            report_note(&view->report, TABLE_DIM, "%s in %s", format_things(&number, list.count, "trace"),
+                        split_folder);
         view_add_state(view);
         test_list_free(&list);
     }

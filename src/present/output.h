@@ -39,7 +39,7 @@ int output_open(struct output *output, const struct output_options *options, str
 int output_finish(struct output *output, struct error *err);
 void output_abandon(struct output *output);
 
-/* Columns of the terminal behind a descriptor: COLUMNS, else its size, else 80. */
+/* Columns of the terminal that a descriptor refers to: COLUMNS, else its size, else 80. */
 unsigned output_terminal_width(int descriptor);
 /* May colours be written to this stream? NO_COLOR (when not empty) and TERM=dumb say no in auto mode. */
 bool output_may_colour(FILE *stream, unsigned color);

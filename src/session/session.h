@@ -206,11 +206,12 @@ enum record_kind {
         140, /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
 };
 
-enum record_part { /* RECORD_OP_PART's payload */
-                   PART_INPUT = 1,
-                   PART_OUTPUT = 2,
-                   PART_ATTRIBUTE = 3, /* the text is key, NUL, value */
-                   PART_KERNEL = 4,
+/* RECORD_OP_PART's payload. */
+enum record_part {
+    PART_INPUT = 1,
+    PART_OUTPUT = 2,
+    PART_ATTRIBUTE = 3, /* the text is key, NUL, value */
+    PART_KERNEL = 4,
 };
 
 enum name_kind {

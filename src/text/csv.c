@@ -53,7 +53,7 @@ static bool push_cell(struct csv_reader *r, const char *data, size_t length)
     return true;
 }
 
-/* The place behind the quote that closes the one at `at`; 0 when it is not in the buffer. */
+/* The place after the quote that closes the one at `at`; 0 when it is not in the buffer. */
 static size_t skip_quoted(const struct csv_reader *r, size_t at)
 {
     at++;
@@ -124,17 +124,17 @@ static enum scan_result scan_row(struct csv_reader *r, size_t *next, bool *has_q
         } else if (data[at] != '"') {
             return end_row(r, field, at, next);
         } else if (at == field) {
-            size_t behind = skip_quoted(r, at);
-            if (!behind)
+            size_t after = skip_quoted(r, at);
+            if (!after)
                 return r->is_at_end ? SCAN_UNCLOSED : SCAN_MORE;
             *has_quotes = true;
-            block = behind;
+            block = after;
             mask = special_mask(data + block, separator);
         }
     }
 }
 
-/* Reads on; the row at `start` moves to the front when there is no room behind it. */
+/* Reads on; the row at `start` moves to the front when there is no room after it. */
 static int fill(struct csv_reader *r, struct error *err)
 {
     if (r->start > 0) {

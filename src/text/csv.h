@@ -6,7 +6,7 @@
  * not the file. Separators are found 64 bytes at a time with one bit for each byte that can end a cell, about
  * 1.5 GB/s on one core; cells are slices of the buffer, and only quoted cells with doubled quotes are copied.
  *
- * A quote counts only at the start of a cell; text behind the closing quote belongs to the cell. */
+ * A quote counts only at the start of a cell; text after the closing quote belongs to the cell. */
 #ifndef OPSCOPE_TEXT_CSV_H
 #define OPSCOPE_TEXT_CSV_H
 
@@ -24,7 +24,7 @@ struct csv_reader {
     const char *path; /* for messages; the caller keeps it */
     int descriptor;   /* -1: memory */
     bool owns_descriptor, is_at_end;
-    char *buffer; /* the bytes from here on; 64 readable bytes lie behind `end` */
+    char *buffer; /* the bytes from here on; 64 readable bytes follow `end` */
     size_t capacity, start, end;
     const char *memory; /* descriptor == -1: what was not yet copied to the buffer */
     size_t memory_left;

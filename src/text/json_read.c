@@ -198,7 +198,7 @@ static int read_members(struct parser *p, bool is_object, unsigned depth)
             result = read_string(p, &key);
             skip_blanks(p);
             if (result == 0 && peek(p) != ':')
-                return refuse(p, "no : behind a key");
+                return refuse(p, "no : after a key");
             p->position++;
         }
         if (result == 0)
@@ -272,7 +272,7 @@ int json_read(struct json_document *document, const char *text, size_t length, s
     int result = read_value(&parser, (struct slice){0}, 0);
     skip_blanks(&parser);
     if (result == 0 && parser.position < length)
-        result = refuse(&parser, "more text behind the end");
+        result = refuse(&parser, "more text after the end");
     if (result != 0)
         document->count = 0;
     return result;

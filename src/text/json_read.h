@@ -3,7 +3,7 @@
  *
  * Numbers stay text, so that integers of any size are exact. Strings are decoded: escapes become UTF-8, a lone
  * surrogate becomes U+FFFD. Everything is checked: nesting is at most JSON_READ_DEEPEST, and a document that
- * ends early or has anything behind its end is refused with the byte where it went wrong.
+ * ends early or has anything after its end is refused with the byte where it went wrong.
  *
  *     struct json_document document = {0};                  reuse for many texts, free at the end
  *     if (json_read(&document, text, length, &err) == 0)
@@ -26,7 +26,7 @@ enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSO
 
 struct json_node {
     uint32_t kind;    /* enum json_kind */
-    uint32_t next;    /* index of the node behind this one and all that is in it */
+    uint32_t next;    /* index of the node after this one and all that is in it */
     const char *text; /* JSON_NUMBER, JSON_STRING: not NUL-terminated */
     uint32_t length;
     uint32_t key_length;

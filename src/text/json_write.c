@@ -166,7 +166,7 @@ void json_real(struct json *j, double value)
     json_append_real(&j->buffer, value);
 }
 
-void json_bool(struct json *j, bool value)
+static void json_bool(struct json *j, bool value)
 {
     before_value(j);
     bytes_append_text(&j->buffer, value ? "true" : "false");

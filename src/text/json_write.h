@@ -37,7 +37,6 @@ void json_text_length(struct json *j, const char *text, size_t length);
 void json_unsigned(struct json *j, uint64_t value);
 void json_integer(struct json *j, int64_t value);
 void json_real(struct json *j, double value); /* the shortest digits that read back as the same double */
-void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
 
 /* key and value in one call */

@@ -10,7 +10,7 @@
 
 /* The digits of the shortest form that reads back, without point and trailing zeros, and the exponent of the
  * first. A decimal of up to 15 digits survives the way through a normal double: any shorter form shows as these
- * 15 with zeros behind, and shorter precisions need not be tried. Numbers below the normal ones have fewer
+ * 15 with zeros after it, and shorter precisions need not be tried. Numbers below the normal ones have fewer
  * significant bits. */
 static int shortest_digits(double magnitude, char digits[DIGITS_MAX + 1], int *exponent)
 {

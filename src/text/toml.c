@@ -62,6 +62,13 @@ static int no_memory(const struct parser *p)
     return error_set(p->err, ENOMEM, "%s: no memory", p->toml->path);
 }
 
+static const char *type_text(enum toml_type type)
+{
+    static const char *const names[] = {"a table",        "an array", "a text",
+                                        "a whole number", "a number", "true or false"};
+    return names[type];
+}
+
 static int peek(const struct parser *p)
 {
     return p->at < p->length ? (unsigned char)p->text[p->at] : -1;
@@ -104,7 +111,7 @@ static int skip_comment(struct parser *p)
     return 0;
 }
 
-/* What may stand behind a header or a value. */
+/* What may follow a header or a value. */
 static int end_line(struct parser *p)
 {
     skip_blanks(p);
@@ -154,7 +161,7 @@ static int take_code_point(struct parser *p, unsigned digits, struct bytes *out)
         p->at++;
     }
     if (value == 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
-        return fail(p, "U+%04X is no character that a text can hold", (unsigned)value);
+        return fail(p, "not a character that a text can hold: U+%04X", (unsigned)value);
     append_utf8(out, value);
     return 0;
 }
@@ -169,7 +176,7 @@ static int take_escape(struct parser *p, struct bytes *out)
         return take_code_point(p, c == 'u' ? 4 : 8, out);
     }
     if (!known)
-        return fail(p, "this is no escape: \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX are");
+        return fail(p, "not an escape; these are: \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX");
     bytes_append_u8(out, (uint8_t)values[known - names]);
     p->at++;
     return 0;
@@ -293,7 +300,7 @@ static struct toml_node *walk(struct parser *p, struct toml_node *from, const st
         } else if (next->type == TOML_ARRAY && next->made_by == BY_ARRAY && made_by == BY_PATH) {
             next = &next->children[next->child_count - 1];
         } else if (next->type != TOML_TABLE || (made_by == BY_KEYS && next->made_by != BY_KEYS)) {
-            fail_key(p, key, "'%s' is %s already (line %zu)", key->parts[i], toml_type_text(next->type),
+            fail_key(p, key, "'%s' is %s already (line %zu)", key->parts[i], type_text(next->type),
                      next->line);
             return NULL;
         }
@@ -463,7 +470,7 @@ static int take_header(struct parser *p, struct toml_node **current)
     struct toml_node *node = find_child(parent, last);
     if (is_array) {
         if (node && node->made_by != BY_ARRAY)
-            return fail_key(p, &key, "'%s' is %s already (line %zu)", last, toml_type_text(node->type),
+            return fail_key(p, &key, "'%s' is %s already (line %zu)", last, type_text(node->type),
                             node->line);
         if (!node && (node = add_child(p, parent, last, key.line, key.column))) {
             node->type = TOML_ARRAY;
@@ -565,7 +572,7 @@ int toml_parse(struct toml *toml, const char *path, const char *text, size_t len
     if (!toml->path)
         return error_set(err, ENOMEM, "%s: no memory", path);
     if (length > TOML_SIZE_MAX)
-        return error_set(err, EINVAL, "%s is larger than 1 MiB: this is no configuration file", path);
+        return error_set(err, EINVAL, "%s: not a configuration file: larger than 1 MiB", path);
     return parse_lines(&p);
 }
 
@@ -604,13 +611,6 @@ const struct toml_node *toml_get(const struct toml_node *table, const char *key)
             return &table->children[i];
     }
     return NULL;
-}
-
-const char *toml_type_text(enum toml_type type)
-{
-    static const char *const names[] = {"a table",        "an array", "a text",
-                                        "a whole number", "a number", "true or false"};
-    return names[type];
 }
 
 int toml_error(const struct toml *toml, const struct toml_node *node, struct error *err, const char *format,

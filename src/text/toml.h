@@ -45,14 +45,13 @@ struct toml {
     struct toml_node root;
 };
 
-/* -ENOENT and the like, or -EINVAL with the place. The struct is made anew and may be freed either way. */
+/* -ENOENT and the like, or -EINVAL with the place. The struct is initialised and may be freed either way. */
 int toml_read(struct toml *toml, const char *path, struct error *err);
 int toml_parse(struct toml *toml, const char *path, const char *text, size_t length, struct error *err);
 void toml_free(struct toml *toml);
 
 /* The member of a table; NULL when it is not there or this is no table. */
 const struct toml_node *toml_get(const struct toml_node *table, const char *key);
-const char *toml_type_text(enum toml_type type); /* "a text" */
 /* Fills err with "path:line:column: ..." and returns -EINVAL. */
 int toml_error(const struct toml *toml, const struct toml_node *node, struct error *err, const char *format,
                ...) __attribute__((format(printf, 4, 5)));

@@ -49,7 +49,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t character)
 }
 
 /* The common cases of Unicode's width tables: enough to keep columns straight for what programs call things. */
-unsigned utf8_character_width(uint32_t character)
+static unsigned character_width(uint32_t character)
 {
     static const struct range zero[] = {
         {0x0300, 0x036f},   {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a}, {0x064b, 0x065f},
@@ -92,7 +92,7 @@ static size_t escape(uint32_t character, char out[12])
 static size_t visible_width(uint32_t character)
 {
     char text[12];
-    return utf8_is_control(character) ? escape(character, text) : utf8_character_width(character);
+    return utf8_is_control(character) ? escape(character, text) : character_width(character);
 }
 
 static void append_character(struct bytes *out, const char *text, size_t length, uint32_t character)

@@ -20,9 +20,6 @@ struct bytes;
  * takes the bytes that could have begun a character (at least 1) and gives UTF8_REPLACEMENT. */
 size_t utf8_decode(const char *text, size_t length, uint32_t *character);
 
-/* Columns of a character on a terminal: 0 (combining), 1 or 2 (East Asian wide, emoji). */
-unsigned utf8_character_width(uint32_t character);
-
 /* Columns that utf8_append_visible will fill. */
 size_t utf8_width(const char *text, size_t length);
 

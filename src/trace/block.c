@@ -35,7 +35,7 @@ enum header_offset {
     AT_HASH = 92,
 };
 
-void put_u16(uint8_t *at, uint16_t value)
+static void put_u16(uint8_t *at, uint16_t value)
 {
     at[0] = (uint8_t)value;
     at[1] = (uint8_t)(value >> 8);
@@ -53,7 +53,7 @@ void put_u64(uint8_t *at, uint64_t value)
     put_u32(at + 4, (uint32_t)(value >> 32));
 }
 
-uint16_t get_u16(const uint8_t *at)
+static uint16_t get_u16(const uint8_t *at)
 {
     return (uint16_t)(at[0] | at[1] << 8);
 }

@@ -87,10 +87,8 @@ int block_decode_bytes(const struct block_view *view, struct column_codec *codec
                        size_t count);
 
 /* Little-endian fields at fixed places of headers, slots and trailers. */
-void put_u16(uint8_t *at, uint16_t value);
 void put_u32(uint8_t *at, uint32_t value);
 void put_u64(uint8_t *at, uint64_t value);
-uint16_t get_u16(const uint8_t *at);
 uint32_t get_u32(const uint8_t *at);
 uint64_t get_u64(const uint8_t *at);
 

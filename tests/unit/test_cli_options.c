@@ -257,9 +257,9 @@ static void test_errors(void **state)
     assert_fails(&demo, "demo x --colour gren",
                  "--colour: 'gren' is not one of red, green or blue; did you mean green?");
     assert_fails(&demo, "demo x --colour 7", "--colour: '7' is not one of red, green or blue");
-    assert_fails(&demo, "demo", "a FILE is missing");
+    assert_fails(&demo, "demo", "no FILE given");
     assert_fails(&demo, "demo a b c", "unexpected argument 'c'");
-    assert_fails(&runner, "runner --json", "a CMD is missing");
+    assert_fails(&runner, "runner --json", "no CMD given");
 }
 
 static void test_list_has_an_end(void **state)

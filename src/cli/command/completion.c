@@ -73,7 +73,7 @@ static const char bash_head[] =
     "    compopt -o filenames 2>/dev/null\n"
     "    mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
     "}\n"
-    "# The program behind `opscope run`, and then that program's own completion.\n"
+    "# The program after `opscope run`, and then that program's own completion.\n"
     "_opscope_program() {\n"
     "    local i=2 word\n"
     "    while ((i < COMP_CWORD)); do\n"

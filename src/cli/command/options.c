@@ -330,7 +330,7 @@ static int check_arguments(const struct command *command, const struct command_l
          argument++) {
         if (!argument->is_optional) {
             if (line->count <= least)
-                return error_set(err, EINVAL, "a %s is missing", argument->name);
+                return error_set(err, EINVAL, "no %s given", argument->name);
             least++;
         }
         most = argument->is_repeated ? INT32_MAX : most + 1;

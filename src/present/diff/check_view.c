@@ -227,6 +227,7 @@ static void fill_report(const struct check_view *view, struct report *report, co
 {
     struct table table;
     struct bytes scratch = {0};
+    struct number_text rules;
     bool is_terminal = report->output->format == OUTPUT_TERMINAL;
     report_text(report, "baseline", NULL, view->baseline);
     report_text(report, "run", NULL, view->path);
@@ -242,11 +243,11 @@ static void fill_report(const struct check_view *view, struct report *report, co
     if (!is_terminal)
         return;
     report_note(report, TABLE_NORMAL, "%s", "");
+    format_things(&rules, view->count, "rule");
     if (view->failed_count)
-        report_note(report, TABLE_BAD, "%zu of %zu rule%s broken", view->failed_count, view->count,
-                    view->count == 1 ? "" : "s");
+        report_note(report, TABLE_BAD, "%zu of %s broken", view->failed_count, rules.text);
     else
-        report_note(report, TABLE_GOOD, "%zu rule%s kept", view->count, view->count == 1 ? "" : "s");
+        report_note(report, TABLE_GOOD, "%s kept", rules.text);
 }
 
 int check_show(struct check_view *view, struct error *err)

@@ -123,7 +123,7 @@ static void put_part(struct csv *csv, struct bytes *part, void (*make)(struct cs
         bytes_append(csv->out, part->data, part->length);
         return;
     }
-    size_t begin = csv->out->length + (csv->is_row_begun ? 1 : 0); /* behind the comma */
+    size_t begin = csv->out->length + (csv->is_row_begun ? 1 : 0); /* after the comma */
     make(csv, id);
     if (!csv->out->failed)
         bytes_append(part, csv->out->data + begin, csv->out->length - begin);

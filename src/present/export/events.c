@@ -216,7 +216,7 @@ int export_each_event(struct export_job *job, const struct export_events *events
         EXPORT_ORDER_PASSES * export_block_count(job, TRACE_BLOCK_ZONES) +
         export_block_count(job, TRACE_BLOCK_POINTS) + export_block_count(job, TRACE_BLOCK_COUNTERS) +
         export_block_count(job, TRACE_BLOCK_OPS) + export_block_count(job, TRACE_BLOCK_RUNS);
-    /* Losses first: who reads only the beginning shall see them. */
+    /* Losses first: whoever reads only the beginning sees them. */
     int result = each_loss(job, events);
     if (result == 0)
         result = export_order_zones(job, &events->zones);

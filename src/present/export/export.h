@@ -23,14 +23,15 @@ enum export_format {
     EXPORT_COLLAPSED = 4,
 };
 
-enum export_rows { /* CSV: which rows; a bit each in export_counts */
-                   EXPORT_ROWS_ZONES = 0,
-                   EXPORT_ROWS_MESSAGES = 1,
-                   EXPORT_ROWS_COUNTERS = 2,
-                   EXPORT_ROWS_MEMORY = 3,
-                   EXPORT_ROWS_OPS = 4,
-                   EXPORT_ROWS_RUNS = 5,
-                   EXPORT_ROWS_LOSSES = 6,
+/* CSV: which rows. */
+enum export_rows {
+    EXPORT_ROWS_ZONES = 0,
+    EXPORT_ROWS_MESSAGES = 1,
+    EXPORT_ROWS_COUNTERS = 2,
+    EXPORT_ROWS_MEMORY = 3,
+    EXPORT_ROWS_OPS = 4,
+    EXPORT_ROWS_RUNS = 5,
+    EXPORT_ROWS_LOSSES = 6,
 };
 
 struct export_options {

@@ -8,6 +8,7 @@
 
 #include "analyze/labels.h"
 #include "analyze/losses.h"
+#include "present/format.h"
 #include "text/python_number.h"
 
 #define FLUSH_BYTES ((size_t)256 << 10)
@@ -230,23 +231,17 @@ bool export_wants_loss(const struct export_job *job, const struct trace_loss *lo
     return !filter->has_window || !has_time || trace_filter_wants_span(filter, loss->from_ns, loss->to_ns);
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 void export_loss_text(const struct trace_loss *loss, char *text, size_t size)
 {
-    uint64_t zones = loss->zones, records = loss->records;
+    struct number_text zones, records;
+    format_things(&zones, loss->zones, "zone");
+    format_things(&records, loss->records, "record");
     if (loss->reason == TRACE_LOSS_LATE_ENDS)
-        snprintf(text, size, "%" PRIu64 " zone%s ended late", zones, plural(zones));
-    else if (zones && records)
-        snprintf(text, size, "lost %" PRIu64 " zone%s and %" PRIu64 " record%s", zones, plural(zones),
-                 records, plural(records));
-    else if (records)
-        snprintf(text, size, "lost %" PRIu64 " record%s", records, plural(records));
+        snprintf(text, size, "%s ended late", zones.text);
+    else if (loss->records && loss->zones)
+        snprintf(text, size, "lost %s and %s", zones.text, records.text);
     else
-        snprintf(text, size, "lost %" PRIu64 " zone%s", zones, plural(zones));
+        snprintf(text, size, "lost %s", loss->records ? records.text : zones.text);
 }
 
 uint64_t export_loss_ns(const struct export_job *job, const struct trace_loss *loss)

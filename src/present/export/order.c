@@ -27,7 +27,7 @@ struct open_zone {
 struct lane {
     struct open_zone *open;
     size_t count, capacity;
-    uint64_t last_ns; /* of what was told last */
+    uint64_t last_ns; /* of what was reported last */
 };
 
 struct track_state {

@@ -87,7 +87,7 @@ struct perfetto {
     struct export_job *job;
     uint64_t uuid_base;
     uint32_t sequence;
-    struct intern rows;     /* struct row_key, for counters with the name behind it; uuid = base + number */
+    struct intern rows;     /* struct row_key, for counters with the name after it; uuid = base + number */
     struct intern taken;    /* pids, and (pid, tid) pairs */
     bool *is_native;        /* by process id: has a ProcessDescriptor */
     bool *is_native_thread; /* by track id */

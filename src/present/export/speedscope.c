@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "present/export/order.h"
 #include "present/export/spill.h"
+#include "present/format.h"
 #include "text/json_write.h"
 
 struct profile_key {
@@ -121,9 +122,10 @@ static void put_head(struct speedscope *s)
 {
     struct export_job *job = s->job;
     struct bytes *out = &job->out, title = {0};
+    struct number_text lost;
     bytes_append_text(&title, job->options->title ? job->options->title : "opscope");
     if (job->counts->lost_zones)
-        bytes_append_format(&title, " (%" PRIu64 " zones lost)", job->counts->lost_zones);
+        bytes_append_format(&title, " (%s lost)", format_things(&lost, job->counts->lost_zones, "zone"));
     bytes_append_text(out,
                       "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":");
     json_append_string(out, "opscope " OPSCOPE_VERSION, strlen("opscope " OPSCOPE_VERSION));
