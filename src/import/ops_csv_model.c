@@ -255,37 +255,45 @@ static uint32_t take_tensor(struct filling *f, size_t t)
     return ops_tensor(f->ops, &tensor);
 }
 
-/* {'key': 'value'; 'other': 'Config(a=1;b=(2;3))'}. What does not look so is one attribute. */
+/* What follows the end of a quoted value, from the next key's quote on: "'; '" or "'} | {'". */
+static struct slice next_key(struct slice value, size_t *value_length)
+{
+    struct slice next = slice_after(value, "'; '"), other = slice_after(value, "'} | {'");
+    size_t mark = 4;
+    if (other.data && (!next.data || other.length > next.length)) {
+        next = other;
+        mark = 7;
+    }
+    *value_length = next.data ? (size_t)(next.data - value.data) - mark : value.length;
+    return next.data ? slice_from(next.data - 1, next.length + 1) : next;
+}
+
+/* {'key': 'value'; 'other': 'Config(a=1;b=(2;3))'} | {'more': 'value'}. From where it does not look so, the rest is one
+ * attribute. */
 static size_t take_attributes(struct filling *f, struct slice text, uint32_t *ids, size_t room)
 {
     struct ops *ops = f->ops;
-    size_t count = 0;
+    size_t count = 0, length;
     struct slice rest = slice_trim(text);
-    if (rest.length > 2 && rest.data[0] == '{' && rest.data[rest.length - 1] == '}')
+    bool is_list = rest.length > 2 && rest.data[0] == '{' && rest.data[rest.length - 1] == '}';
+    if (is_list)
         rest = slice_from(rest.data + 1, rest.length - 2);
-    else if (rest.length)
-        goto as_it_is;
-    while (rest.length && count + 1 < room) {
-        struct slice key = slice_after(rest, "'"), value = slice_after(key, "': ");
-        if (rest.data[0] != '\'' || !value.data)
-            goto as_it_is;
-        key = slice_from(key.data, (size_t)(value.data - key.data) - 3);
-        struct slice next = slice_after(value, "; '");
-        struct slice own = next.data ? slice_from(value.data, (size_t)(next.data - value.data) - 3) : value;
-        if (own.length && own.data[0] == '\'') { /* a quoted value may hold what ends others */
-            next = slice_after(value, "'; '");
-            own = next.data ? slice_from(value.data, (size_t)(next.data - value.data) - 3) : value;
-            own =
-                slice_from(own.data + 1, own.length > 1 && own.data[own.length - 1] == '\'' ? own.length - 2
-                                                                                            : own.length - 1);
-        }
-        ids[count++] = ops_attribute(ops, ops_text(ops, key), ops_text(ops, own));
-        rest = next.data ? slice_from(next.data - 1, next.length + 1) : slice_from(NULL, 0);
+    while (is_list && rest.length && rest.data[0] == '\'' && count + 1 < room) {
+        struct slice key = slice_from(rest.data + 1, rest.length - 1), value = slice_after(key, "': ");
+        if (!value.data)
+            break;
+        key.length = (size_t)(value.data - key.data) - 3;
+        bool is_quoted = value.length && value.data[0] == '\'';
+        if (is_quoted)
+            value = slice_from(value.data + 1, value.length - 1);
+        struct slice next = next_key(value, &length);
+        if (is_quoted && !next.data && length && value.data[length - 1] == '\'')
+            length--;
+        ids[count++] = ops_attribute(ops, ops_text(ops, key), ops_text(ops, slice_from(value.data, length)));
+        rest = next;
     }
-    if (!rest.length)
-        return count;
-as_it_is:
-    ids[count++] = ops_attribute(ops, ops_text(ops, slice_of("attributes")), ops_text(ops, rest));
+    if (rest.length)
+        ids[count++] = ops_attribute(ops, ops_text(ops, slice_of("attributes")), ops_text(ops, rest));
     return count;
 }
 
@@ -341,29 +349,46 @@ static uint32_t parse_description(struct filling *f, bool is_device_op)
     return f->ops->failed ? OPS_NONE : ops_description(f->ops, &d, ids);
 }
 
-static void append_key(struct bytes *key, struct slice cell)
+static uint8_t *put_key(uint8_t *at, struct slice cell)
 {
     uint32_t length = (uint32_t)cell.length;
-    bytes_append(key, &length, sizeof length);
-    bytes_append(key, cell.data, cell.length);
+    memcpy(at, &length, sizeof length);
+    if (length)
+        memcpy(at + sizeof length, cell.data, length);
+    return at + sizeof length + length;
+}
+
+/* The cells of a description, one after the other, with their lengths. */
+static void make_key(struct filling *f)
+{
+    static const size_t fixed[] = {OPS_CSV_FIDELITY, OPS_CSV_LOCATION, OPS_CSV_MODULE, OPS_CSV_ATTRIBUTES};
+    size_t room = OPS_CSV_COLUMNS * sizeof(uint32_t) + OPS_CSV_TENSORS;
+    const struct slice *tensors = f->cells + OPS_CSV_TENSOR;
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        room += f->cells[fixed[i]].length;
+    for (size_t i = 0; i < OPS_CSV_TENSORS * OPS_CSV_TENSOR_CELLS; i++)
+        room += tensors[i].length;
+    bytes_clear(&f->key);
+    if (!bytes_reserve(&f->key, room))
+        return;
+    uint8_t *at = f->key.data;
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        at = put_key(at, f->cells[fixed[i]]);
+    for (size_t t = 0; t < OPS_CSV_TENSORS; t++, tensors += OPS_CSV_TENSOR_CELLS) {
+        if (!ops_csv_has_tensor(tensors))
+            continue;
+        *at++ = (uint8_t)t;
+        for (size_t i = 0; i < OPS_CSV_TENSOR_CELLS; i++)
+            at = put_key(at, tensors[i]);
+    }
+    f->key.length = (size_t)(at - f->key.data);
 }
 
 static uint32_t take_description(struct filling *f, bool is_device_op)
 {
-    static const size_t fixed[] = {OPS_CSV_FIDELITY, OPS_CSV_LOCATION, OPS_CSV_MODULE, OPS_CSV_ATTRIBUTES};
     struct bytes *key = &f->key;
     uint32_t id;
-    bytes_clear(key);
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        append_key(key, f->cells[fixed[i]]);
-    for (size_t t = 0; t < OPS_CSV_TENSORS; t++) {
-        const struct slice *cells = f->cells + OPS_CSV_TENSOR + t * OPS_CSV_TENSOR_CELLS;
-        if (!ops_csv_has_tensor(cells))
-            continue;
-        bytes_append_u8(key, (uint8_t)t);
-        for (size_t i = 0; i < OPS_CSV_TENSOR_CELLS; i++)
-            append_key(key, cells[i]);
-    }
+    make_key(f);
     if (key->failed) {
         f->ops->failed = true;
         return OPS_NONE;

@@ -205,9 +205,13 @@ void ops_forget_numbers(struct ops *ops)
 
 uint32_t ops_add_call(struct ops *ops, const struct op_call *call)
 {
-    if (!room(ops, &ops->calls, ops->call_count, &ops->call_capacity, 1, sizeof *call) || !grow_slots(ops))
+    if (!room(ops, &ops->calls, ops->call_count, &ops->call_capacity, 1, sizeof *call))
         return OPS_NONE;
     ops->calls[ops->call_count] = *call;
+    if (call->process == OPS_NONE) /* of a table: nobody asks for it by its number */
+        return (uint32_t)ops->call_count++;
+    if (!grow_slots(ops))
+        return OPS_NONE;
     uint32_t *slot = call_slot(ops, call->process, call->number);
     if (!*slot)
         *slot = (uint32_t)ops->call_count + 1;

@@ -13,6 +13,20 @@ static void column_key(const struct table_column *column, char *out, size_t size
     snprintf(out, size, "%s%s%s", column->key, *unit ? "_" : "", unit);
 }
 
+static void append_integer(struct bytes *out, const struct table_cell *cell)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t left = cell->magnitude;
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left);
+    if (cell->is_negative)
+        digits[--at] = '-';
+    bytes_append(out, digits + at, sizeof digits - at);
+}
+
 void table_append_csv(const struct table *table, struct bytes *out)
 {
     table_append_csv_header(table, out);
@@ -42,12 +56,12 @@ void table_append_csv_rows(const struct table *table, struct bytes *out)
             if (table->columns[c].shown == TABLE_TERMINAL_ONLY)
                 continue;
             if (!is_first)
-                bytes_append_text(out, ",");
+                bytes_append_u8(out, ',');
             is_first = false;
             if (cell->kind == TABLE_CELL_TEXT)
                 csv_append_text(out, table_cell_text(table, cell), cell->text_length);
             else if (cell->kind == TABLE_CELL_INTEGER)
-                bytes_append_format(out, "%s%" PRIu64, cell->is_negative ? "-" : "", cell->magnitude);
+                append_integer(out, cell);
             else if (cell->kind == TABLE_CELL_REAL)
                 json_append_real(out, cell->real);
         }

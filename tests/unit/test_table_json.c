@@ -241,9 +241,45 @@ static void test_width_and_colour(void **state)
     unsetenv("NO_COLOR");
 }
 
+/* The fewest of 15, 16 or 17 digits that read back as the same number, whichever way they are found. */
+static void test_reals_have_the_fewest_digits(void **state)
+{
+    uint64_t random = UINT64_C(88172645463325252);
+    struct bytes out = {0};
+    (void)state;
+    for (unsigned i = 0; i < 400000; i++) {
+        char expected[40];
+        double value;
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        if (i % 5 == 0)
+            value = (double)(random % 100000000) / 1000;
+        else if (i % 5 == 1)
+            value = -(double)(random % 1000000) / (double)(i + 1);
+        else if (i % 5 == 2)
+            memcpy(&value, &random, sizeof value);
+        else
+            value = ldexp((double)(random >> 11), -(int)(random % 80));
+        if (!isfinite(value))
+            continue;
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(expected, sizeof expected, "%.*g", digits, value);
+            if (strtod(expected, NULL) == value)
+                break;
+        }
+        bytes_clear(&out);
+        json_append_real(&out, value);
+        bytes_append_u8(&out, 0);
+        assert_string_equal((const char *)out.data, expected);
+    }
+    bytes_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reals_have_the_fewest_digits),
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_numbers_are_exact),

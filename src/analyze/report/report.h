@@ -128,6 +128,13 @@ struct perf_file {
     size_t end_line;
 };
 
+/* What the name of an op says, kept for the next work of that name. */
+#define PERF_KNOWN_NAMES 256u
+struct perf_known_name {
+    uint32_t text_plus_1; /* 0: nothing here yet */
+    struct perf_name name;
+};
+
 struct perf {
     struct perf_options options;
     struct ops *ops;
@@ -139,12 +146,13 @@ struct perf {
     size_t count;
     struct perf_work *works;
     size_t work_count, work_capacity;
-    struct map work_index;                          /* by name and description */
-    uint32_t available_cores, sub_device, ticks_ns; /* names of figures; OPS_NONE: no run has it */
-    const struct machine *machine;                  /* never NULL: machine_unknown has the marks alone */
-    bool has_machine;     /* it is known what the machine can do: there are rooflines */
-    uint32_t device_text; /* what the device is called, or says that it is; OPS_NONE */
-    double worker_cores;  /* of the run; 0: not known */
+    struct map work_index;                                /* by name and description */
+    struct perf_known_name known_names[PERF_KNOWN_NAMES]; /* by the last digits of their ids */
+    uint32_t available_cores, sub_device, ticks_ns;       /* names of figures; OPS_NONE: no run has it */
+    const struct machine *machine; /* never NULL: machine_unknown has the marks alone */
+    bool has_machine;              /* it is known what the machine can do: there are rooflines */
+    uint32_t device_text;          /* what the device is called, or says that it is; OPS_NONE */
+    double worker_cores;           /* of the run; 0: not known */
     bool budgets_vary, has_sub_devices;
     /* results */
     uint64_t device_op_count, host_op_count, signpost_count;

@@ -624,10 +624,18 @@ static void take_by_class(struct perf_work *work, const struct source *source, s
     }
 }
 
+static struct perf_name known_name(struct perf *perf, uint32_t name)
+{
+    struct perf_known_name *known = &perf->known_names[name % PERF_KNOWN_NAMES];
+    if (known->text_plus_1 != name + 1)
+        *known = (struct perf_known_name){name + 1, perf_name_of(perf_text(perf, name))};
+    return known->name;
+}
+
 static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
 {
     const struct op_description *d = ops_get_description(perf->ops, description);
-    struct perf_name known = perf_name_of(perf_text(perf, name));
+    struct perf_name known = known_name(perf, name);
     struct source source = {.perf = perf,
                             .name = ops_get_slice(perf->ops, name),
                             .fidelity = ops_get_slice(perf->ops, d->fidelity),

@@ -128,7 +128,7 @@ static const char *layout_action(const char *name)
 static const char *fixed_action(const struct perf *perf, const struct perf_advice *advice)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
-    const struct perf_matmul matmul = perf_matmul_of(perf, row);
+    struct perf_matmul matmul;
     const char *text = NULL;
     switch (advice->rule) {
     case PERF_RULE_GAP:
@@ -139,6 +139,7 @@ static const char *fixed_action(const struct perf *perf, const struct perf_advic
     case PERF_RULE_HOST:
         return "use an op that runs on the device, so that the data stays there";
     case PERF_RULE_FIDELITY:
+        matmul = perf_matmul_of(perf, row);
         perf_fidelity_verdict(&matmul, &text);
         return text ? text : "lower the math fidelity";
     case PERF_RULE_DRAM:
