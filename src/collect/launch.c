@@ -195,7 +195,7 @@ static void read_signals(struct run *r)
     pid_t ended = r->options->argv ? waitpid(r->child, &status, WNOHANG) : 0;
     if (ended == 0)
         r->alive_ns = now_ns;
-    if (ended == r->child) {
+    if (ended > 0) {
         r->has_exited = true;
         r->result->wait_status = status;
         if (r->collector)
@@ -310,8 +310,8 @@ static bool is_asked_to_stop(struct run *r, const struct pollfd *stop, const str
     if (stop->revents) {
         if (!o->watched_pid || read(o->stop_fd, &byte, 1) == 1)
             return true;
-        r->is_stop_closed =
-            true; /* by a program that closes all descriptors: its end, or a signal, is left */
+        /* By a program that closes all descriptors: its end, or a signal, is left. */
+        r->is_stop_closed = true;
     }
     return o->watched_pid && r->watched_fd < 0 && kill((pid_t)o->watched_pid, 0) != 0 && errno == ESRCH;
 }

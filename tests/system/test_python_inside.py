@@ -333,7 +333,7 @@ class Surroundings(InsideTools, harness.TestCase):
             self.assertEqual((done.status, done.stderr), (0, ""), done)
         out, err = process.communicate(b"stop\n", timeout=harness.TIMEOUT_S)
         self.assertEqual(process.returncode, 0, err)
-        self.assertIn(b"opscope: wrote ", err)
+        self.assertRegex(err, rb"^opscope: wrote \S+: \d+ zones, 2 processes, ")
         self.assertEqual(self.count_of("t.opscope", "called"), 2)
 
     def test_collect_stops_at_a_signal_and_at_the_end_of_its_input(self):
