@@ -319,18 +319,6 @@ static bool takes(struct cutting *c, uint32_t *track, uint64_t time_ns)
     return true;
 }
 
-static void write_op(struct cutting *c, const struct trace_op *op)
-{
-    struct trace_op copy = *op;
-    if (!is_inside(c, op->start_ns) || !wants_track(c, op->track))
-        return;
-    copy.process = map_process(c, op->process);
-    copy.track = map_track(c, op->track);
-    copy.name = map_name(c, op->name);
-    copy.description = map_description(c, op->description);
-    trace_writer_op(c->writer, &copy);
-}
-
 static struct trace_run_part map_figure(struct cutting *c, const struct trace_run_part *figure)
 {
     struct trace_run_part copy = *figure;
@@ -340,24 +328,44 @@ static struct trace_run_part map_figure(struct cutting *c, const struct trace_ru
     return copy;
 }
 
+/* A copy for the writer; NULL without figures or without memory, and the count says so. */
+static struct trace_run_part *map_figures(struct cutting *c, const struct trace_run_part *figures,
+                                          uint32_t *count)
+{
+    struct trace_run_part *copy = *count ? calloc(*count, sizeof *copy) : NULL;
+    for (uint32_t i = 0; copy && i < *count; i++)
+        copy[i] = map_figure(c, &figures[i]);
+    *count = copy ? *count : 0;
+    return copy;
+}
+
+static void write_op(struct cutting *c, const struct trace_op *op)
+{
+    struct trace_op copy = *op;
+    if (!is_inside(c, op->start_ns) || !wants_track(c, op->track))
+        return;
+    copy.process = map_process(c, op->process);
+    copy.track = map_track(c, op->track);
+    copy.name = map_name(c, op->name);
+    copy.description = map_description(c, op->description);
+    struct trace_run_part *parts = map_figures(c, op->parts, &copy.part_count);
+    copy.parts = parts;
+    trace_writer_op(c->writer, &copy);
+    free(parts);
+}
+
 static void write_run(struct cutting *c, const struct trace_run *run)
 {
     const struct trace_track *track = trace_get_track(c->trace, run->track);
     struct trace_run copy = *run;
-    struct trace_run_part *parts = NULL;
     if (!track || !wants_track(c, run->track) ||
         !is_inside(c, trace_host_ns(c->trace, track->clock, run->start)))
         return;
     copy.process = map_process(c, run->process);
     copy.track = map_track(c, run->track);
     copy.name = map_name(c, run->name);
-    if (run->part_count) {
-        parts = calloc(run->part_count, sizeof *parts);
-        for (uint32_t i = 0; parts && i < run->part_count; i++)
-            parts[i] = map_figure(c, &run->parts[i]);
-        copy.part_count = parts ? run->part_count : 0;
-        copy.parts = parts;
-    }
+    struct trace_run_part *parts = map_figures(c, run->parts, &copy.part_count);
+    copy.parts = parts;
     trace_writer_run(c->writer, &copy);
     free(parts);
 }

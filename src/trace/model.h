@@ -170,18 +170,6 @@ struct trace_part {
     const char *text;
 };
 
-struct trace_op {
-    uint64_t call; /* unique in its process */
-    uint32_t process;
-    uint32_t track;
-    uint32_t name;
-    uint32_t type;        /* enum trace_op_type */
-    uint32_t device;      /* device number; TRACE_NONE when unknown */
-    uint32_t description; /* interned list of parts; TRACE_NONE = none */
-    uint64_t start_ns;
-    uint64_t end_ns; /* 0 = still open at the end */
-};
-
 enum trace_figure_kind {
     TRACE_FIGURE_TICKS = 0, /* of the track's clock: the time of one processor */
     TRACE_FIGURE_NS = 1,
@@ -193,7 +181,7 @@ enum trace_figure_kind {
     TRACE_FIGURE_KINDS        /* one past the last */
 };
 
-struct trace_run_part { /* a named figure of a run */
+struct trace_run_part { /* a named figure of a run, or of an op */
     uint32_t name;
     uint32_t kind; /* enum trace_figure_kind */
     union {
@@ -206,6 +194,20 @@ static inline bool trace_figure_is_real(uint32_t kind)
 {
     return kind == TRACE_FIGURE_REAL || kind == TRACE_FIGURE_PERCENT;
 }
+
+struct trace_op {
+    uint64_t call; /* unique in its process */
+    uint32_t process;
+    uint32_t track;
+    uint32_t name;
+    uint32_t type;        /* enum trace_op_type */
+    uint32_t device;      /* device number; TRACE_NONE when unknown */
+    uint32_t description; /* interned list of parts; TRACE_NONE = none */
+    uint64_t start_ns;
+    uint64_t end_ns; /* 0 = still open at the end */
+    uint32_t part_count;
+    const struct trace_run_part *parts; /* what is known of the call itself: times of host functions ... */
+};
 
 enum trace_run_flag {
     TRACE_RUN_ESTIMATED = 1, /* from a model of the device, not measured on one */

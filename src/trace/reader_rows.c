@@ -207,11 +207,26 @@ static int make_memory(struct rows_decoder *d, struct trace_rows *out)
     return 0;
 }
 
+/* A kind of a later version reads as a count: its value is shown, its unit is not known. */
+static struct trace_run_part figure_of(const struct rows_decoder *d, size_t i)
+{
+    struct trace_run_part part = {.name = map_id(&d->source->names, (uint32_t)d->figure_name[i]),
+                                  .kind = d->figure_kind[i] < TRACE_FIGURE_KINDS ? (uint32_t)d->figure_kind[i]
+                                                                                 : TRACE_FIGURE_COUNT,
+                                  .whole = d->figure_value[i]};
+    if (part.kind == TRACE_FIGURE_TEXT)
+        part.whole = map_id(&d->source->names, (uint32_t)d->figure_value[i]);
+    return part;
+}
+
 static int make_ops(struct rows_decoder *d, struct trace_rows *out)
 {
     struct trace_op *rows = reserve(&d->m->rows, d->count, sizeof *rows);
-    if (!rows)
+    struct trace_run_part *parts = reserve(&d->m->part_rows, d->figure_count, sizeof *parts);
+    if (!rows || !parts)
         return -ENOMEM;
+    for (size_t i = 0; i < d->figure_count; i++)
+        parts[i] = figure_of(d, i);
     for (size_t i = 0; i < d->count; i++) {
         uint64_t start = d->v[ROW_TIME][i], end = d->v[ROW_END][i];
         rows[i] = (struct trace_op){.call = d->v[ROW_CALL][i],
@@ -223,22 +238,13 @@ static int make_ops(struct rows_decoder *d, struct trace_rows *out)
                                     .description =
                                         map_id(&d->source->descriptions, (uint32_t)d->v[ROW_DESCRIPTION][i]),
                                     .start_ns = start,
-                                    .end_ns = end ? start + end - 1 : 0};
+                                    .end_ns = end ? start + end - 1 : 0,
+                                    .part_count = (uint32_t)d->v[ROW_FIGURES][i],
+                                    .parts = parts};
+        parts += rows[i].part_count;
     }
     out->ops = rows;
     return 0;
-}
-
-/* A kind of a later version reads as a count: its value is shown, its unit is not known. */
-static struct trace_run_part figure_of(const struct rows_decoder *d, size_t i)
-{
-    struct trace_run_part part = {.name = map_id(&d->source->names, (uint32_t)d->figure_name[i]),
-                                  .kind = d->figure_kind[i] < TRACE_FIGURE_KINDS ? (uint32_t)d->figure_kind[i]
-                                                                                 : TRACE_FIGURE_COUNT,
-                                  .whole = d->figure_value[i]};
-    if (part.kind == TRACE_FIGURE_TEXT)
-        part.whole = map_id(&d->source->names, (uint32_t)d->figure_value[i]);
-    return part;
 }
 
 static int make_runs(struct rows_decoder *d, struct trace_rows *out)
@@ -298,7 +304,7 @@ static int decode(struct rows_decoder *d, const struct block_view *view, struct 
     int status = decode_columns(d, view);
     if (!status && has_parts)
         status = decode_parts(d, view);
-    if (!status && type == TRACE_BLOCK_RUNS)
+    if (!status && (type == TRACE_BLOCK_RUNS || type == TRACE_BLOCK_OPS))
         status = decode_figures(d, view);
     if (!status && type == TRACE_BLOCK_POINTS)
         status = decode_text(d, view);

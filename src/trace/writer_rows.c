@@ -21,7 +21,8 @@ static const uint32_t columns_of_type[] = {
     [TRACE_BLOCK_MEMORY] =
         BIT(ROW_TRACK) | BIT(ROW_TIME) | BIT(ROW_KIND) | BIT(ROW_NAME) | BIT(ROW_VALUE) | BIT(ROW_SIZE),
     [TRACE_BLOCK_OPS] = BIT(ROW_CALL) | BIT(ROW_PROCESS) | BIT(ROW_TRACK) | BIT(ROW_NAME) | BIT(ROW_KIND) |
-                        BIT(ROW_DEVICE) | BIT(ROW_DESCRIPTION) | BIT(ROW_TIME) | BIT(ROW_END),
+                        BIT(ROW_DEVICE) | BIT(ROW_DESCRIPTION) | BIT(ROW_TIME) | BIT(ROW_END) |
+                        BIT(ROW_FIGURES),
     [TRACE_BLOCK_RUNS] = BIT(ROW_CALL) | BIT(ROW_PROCESS) | BIT(ROW_TRACK) | BIT(ROW_NAME) | BIT(ROW_DEVICE) |
                          BIT(ROW_CORES) | BIT(ROW_TIME) | BIT(ROW_END) | BIT(ROW_PARTS) | BIT(ROW_FIGURES) |
                          BIT(ROW_FLAGS),
@@ -80,8 +81,8 @@ static struct row_buffer *begin_row(struct trace_writer *w, uint32_t type, uint3
     if (ok && parts)
         ok = reserve_column(buffer, ROW_PART_NAME, buffer->part_count + parts) &&
              reserve_column(buffer, ROW_PART_VALUE, buffer->part_count + parts);
-    for (unsigned column = ROW_FIGURE_NAME; ok && type == TRACE_BLOCK_RUNS && column <= ROW_FIGURE_VALUE;
-         column++)
+    for (unsigned column = ROW_FIGURE_NAME;
+         ok && parts && type != TRACE_BLOCK_SAMPLES && column <= ROW_FIGURE_VALUE; column++)
         ok = reserve_column(buffer, column, buffer->figure_count + parts);
     if (ok)
         return buffer;
@@ -158,11 +159,22 @@ void trace_writer_memory(struct trace_writer *w, const struct trace_memory *memo
     end_row(b, memory->time, memory->time);
 }
 
+static void put_figure(struct row_buffer *b, const struct trace_run_part *figure)
+{
+    b->columns[ROW_FIGURE_NAME].values[b->figure_count] = figure->name;
+    b->columns[ROW_FIGURE_KIND].values[b->figure_count] = figure->kind;
+    b->columns[ROW_FIGURE_VALUE].values[b->figure_count++] = figure->whole;
+}
+
 void trace_writer_op(struct trace_writer *w, const struct trace_op *op)
 {
-    struct row_buffer *b = begin_row(w, TRACE_BLOCK_OPS, TRACE_HOST_CLOCK, 0);
+    size_t parts = op->part_count < PARTS_A_ROW ? op->part_count : PARTS_A_ROW;
+    struct row_buffer *b = begin_row(w, TRACE_BLOCK_OPS, TRACE_HOST_CLOCK, parts);
     if (!b)
         return;
+    for (size_t i = 0; i < parts; i++)
+        put_figure(b, &op->parts[i]);
+    put(b, ROW_FIGURES, parts);
     put(b, ROW_CALL, op->call);
     put(b, ROW_PROCESS, op->process);
     put(b, ROW_TRACK, op->track);
@@ -193,12 +205,12 @@ void trace_writer_run(struct trace_writer *w, const struct trace_run *run)
     size_t first = b->part_count;
     for (size_t i = 0; i < parts; i++) {
         const struct trace_run_part *part = &run->parts[i];
-        bool is_ticks = part->kind == TRACE_FIGURE_TICKS;
-        size_t at = is_ticks ? b->part_count++ : b->figure_count++;
-        b->columns[is_ticks ? ROW_PART_NAME : ROW_FIGURE_NAME].values[at] = part->name;
-        b->columns[is_ticks ? ROW_PART_VALUE : ROW_FIGURE_VALUE].values[at] = part->whole;
-        if (!is_ticks)
-            b->columns[ROW_FIGURE_KIND].values[at] = part->kind;
+        if (part->kind != TRACE_FIGURE_TICKS) {
+            put_figure(b, part);
+            continue;
+        }
+        b->columns[ROW_PART_NAME].values[b->part_count] = part->name;
+        b->columns[ROW_PART_VALUE].values[b->part_count++] = part->whole;
     }
     put(b, ROW_PARTS, b->part_count - first);
     put(b, ROW_FIGURES, parts - (b->part_count - first));

@@ -549,9 +549,9 @@ static void test_csv_everything(void **state)
     assert_export(
         &f, (struct export_options){.format = EXPORT_CSV, .rows = EXPORT_ROWS_OPS},
         "call,name,type,device,process,pid,thread,tid,start_ns,duration_ns,inputs,outputs,attributes,"
-        "kernels,location\n"
+        "kernels,location,figures\n"
         "7,matmul,device,0,prog,100,main,100,500,200,shape=1x32;dtype=BF16 | shape=32,shape=1,axis=1,"
-        "reader.cpp,\n");
+        "reader.cpp,,\n");
     assert_export(
         &f, (struct export_options){.format = EXPORT_CSV, .rows = EXPORT_ROWS_RUNS},
         "call,name,process,pid,track,number,start_ns,duration_ns,start_ticks,duration_ticks,session,"

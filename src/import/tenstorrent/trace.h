@@ -42,6 +42,9 @@ int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *er
 /* Of a trace that opscope recorded: its ops under the vendor's column names. The trace may be closed then. */
 int recorded_rows_open(struct op_rows **rows, const char *path, struct trace *trace, struct error *err);
 
+/* Of a trace that was made of an ops CSV: the table as it was. The trace is closed with the rows. */
+int table_rows_open(struct op_rows **rows, const char *path, struct trace *trace, struct error *err);
+
 /* --- between the files of the writer --- */
 struct tt_trace_writer {
     struct tt_model *model;

@@ -196,6 +196,10 @@ static void read_op(struct reader *r, const struct trace_op *row)
         op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
         op->duration_ns = row->end_ns - row->start_ns;
     }
+    for (uint32_t i = 0; i < row->part_count; i++) { /* times of host functions */
+        const char *part = trace_get_name(r->trace, row->parts[i].name)->name;
+        add_child(r, op, tt_column(model, part, strlen(part)), row->parts[i].whole);
+    }
     if (!model->is_table)
         tt_cell_add(model, &r->cells, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
     if (row->description != TRACE_NONE)
@@ -428,6 +432,8 @@ int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *er
         trace_close(trace);
         return result;
     }
+    if (strcmp(import_track(trace)->name, TT_TRACK_TABLE) == 0)
+        return table_rows_open(rows, path, trace, err);
     tt_model_init(&model);
     model.trace = trace;
     result = tt_model_from_trace(&model, trace, err);

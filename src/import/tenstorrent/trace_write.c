@@ -12,7 +12,8 @@
 #include "base/slice.h"
 #include "import/tenstorrent/trace.h"
 
-#define MAX_PARTS 60000u /* of a description: a block holds no more */
+#define LONGEST_TEXT_FIGURE 60000u /* a trace cuts longer names */
+#define MAX_PARTS 60000u           /* of a description: a block holds no more */
 
 /* --- tracks and clocks --- */
 
@@ -96,6 +97,169 @@ static void write_clock_points(struct tt_trace_writer *w)
         best.clock = tt_map_get(&w->clock_of_device, device->id);
         trace_writer_clock_point(w->writer, &best);
     }
+}
+
+/* --- figures --- */
+
+static uint32_t name_of(struct tt_trace_writer *w, struct slice text)
+{
+    char *copy = text_copy(text.data, text.length);
+    uint32_t id = copy ? trace_writer_name(w->writer, copy, "", "", 0, 0) : TRACE_NONE;
+    if (!copy)
+        w->failed = true;
+    free(copy);
+    return id;
+}
+
+struct run_column { /* what is asked of a column again and again */
+    uint32_t name;
+    enum op_column_kind kind;
+    uint32_t figure; /* enum trace_figure_kind */
+};
+
+struct run_parts {
+    struct trace_run_part *items;
+    size_t count, capacity;
+    struct bytes text;
+    struct run_column *columns; /* by column of the model */
+};
+
+static void add_named_part(struct tt_trace_writer *w, struct run_parts *parts, struct trace_run_part part)
+{
+    if (!array_reserve(&parts->items, &parts->capacity, parts->count + 1, sizeof parts->items[0])) {
+        w->failed = true;
+        return;
+    }
+    parts->items[parts->count++] = part;
+}
+
+static void add_run_part(struct tt_trace_writer *w, struct run_parts *parts, const char *name,
+                         enum trace_figure_kind kind, uint64_t value)
+{
+    uint32_t id = trace_writer_name(w->writer, name, "", "", 0, 0);
+    add_named_part(w, parts, (struct trace_run_part){.name = id, .kind = kind, .whole = value});
+}
+
+/* The unit that the vendor's name of a column says. */
+static uint32_t figure_kind_of(const char *name, enum op_column_kind kind)
+{
+    size_t length = strlen(name);
+    if (kind == OP_COLUMN_TEXT)
+        return TRACE_FIGURE_TEXT;
+    if (kind == OP_COLUMN_REAL)
+        return strstr(name, "(%)") || strstr(name, "UTIL") ? TRACE_FIGURE_PERCENT : TRACE_FIGURE_REAL;
+    if (strstr(name, "[ns]"))
+        return TRACE_FIGURE_NS;
+    return length > 6 && strcmp(name + length - 6, " CYCLE") == 0 ? TRACE_FIGURE_TICKS : TRACE_FIGURE_COUNT;
+}
+
+/* Kinds and names of the columns that runs use. */
+static bool find_run_columns(struct tt_trace_writer *w, struct run_parts *parts)
+{
+    const struct intern *names = &w->model->columns;
+    bool *is_used = calloc(names->count + 1, sizeof is_used[0]);
+    parts->columns = calloc(names->count + 1, sizeof parts->columns[0]);
+    for (size_t i = 0; i < w->model->run_count && is_used; i++) {
+        for (uint32_t k = 0; k < w->model->runs[i].cells.count; k++)
+            is_used[w->model->runs[i].cells.items[k].column] = true;
+    }
+    for (size_t i = 0; i < w->model->record_count && is_used && w->model->is_table; i++) {
+        for (uint32_t k = 0; k < w->model->records[i].cells.count; k++)
+            is_used[w->model->records[i].cells.items[k].column] = true;
+    }
+    for (size_t i = 0; i < names->count && is_used && parts->columns; i++) {
+        if (!is_used[i])
+            continue;
+        parts->columns[i].kind = op_column_kind_of(names->entries[i].data, names->entries[i].length);
+        parts->columns[i].figure = figure_kind_of(names->entries[i].data, parts->columns[i].kind);
+        parts->columns[i].name = trace_writer_name(w->writer, names->entries[i].data, "", "", 0, 0);
+    }
+    bool is_fine = is_used && parts->columns;
+    free(is_used);
+    return is_fine;
+}
+
+/* "12.5", "-0.0": a point, no zeros that could be left out, and so few digits that no other decimal of as many is the
+ * same double. Such a text is the shortest for its double, and so what that prints as. */
+static bool is_plain_decimal(const struct tt_cell *cell)
+{
+    const char *at = cell->data, *end = cell->data + cell->length;
+    at += at < end && *at == '-';
+    const char *point = memchr(at, '.', (size_t)(end - at));
+    if (!point || point == at || end - point < 2 || end - at > 16 || (at[0] == '0' && point - at > 1) ||
+        (end[-1] == '0' && end - point > 2) ||
+        (at[0] == '0' && end - point > 3 && memcmp(point, ".000", 4) == 0))
+        return false;
+    for (; at < end; at++) {
+        if (at != point && (*at < '0' || *at > '9'))
+            return false;
+    }
+    return true;
+}
+
+/* True when the cell is exactly what the double prints as. */
+static bool is_real(const struct tt_cell *cell, struct bytes *scratch, double *value)
+{
+    char text[48], *end;
+    if (cell->length == 0 || cell->length >= sizeof text || !memchr("0123456789-ni", cell->data[0], 13))
+        return false;
+    memcpy(text, cell->data, cell->length);
+    text[cell->length] = 0;
+    *value = strtod(text, &end);
+    if (is_plain_decimal(cell))
+        return true;
+    bytes_clear(scratch);
+    python_append_float(scratch, *value);
+    return *end == 0 && scratch->length == cell->length && memcmp(scratch->data, text, cell->length) == 0;
+}
+
+static bool is_whole(const struct tt_cell *cell, uint64_t *value)
+{
+    struct slice text = slice_from(cell->data, cell->length);
+    return (text.length == 1 || (text.length > 1 && text.data[0] != '0')) && slice_unsigned(text, value);
+}
+
+/* A cell that is exactly what its number prints as. */
+static bool add_number_cell(struct tt_trace_writer *w, struct run_parts *parts, const struct tt_cell *cell)
+{
+    const struct run_column *column = &parts->columns[cell->column];
+    struct trace_run_part part = {.name = column->name, .kind = column->figure};
+    if (!(column->kind == OP_COLUMN_INTEGER && is_whole(cell, &part.whole)) &&
+        !(column->kind == OP_COLUMN_REAL && is_real(cell, &parts->text, &part.real)))
+        return false;
+    add_named_part(w, parts, part);
+    return true;
+}
+
+static void add_cell(struct tt_trace_writer *w, struct run_parts *parts, const struct tt_cell *cell)
+{
+    const struct run_column *column = &parts->columns[cell->column];
+    uint32_t text = TRACE_NONE;
+    if (add_number_cell(w, parts, cell))
+        return;
+    text = name_of(w, slice_from(cell->data, cell->length));
+    add_named_part(w, parts,
+                   (struct trace_run_part){.name = column->name, .kind = TRACE_FIGURE_TEXT, .whole = text});
+}
+
+/* A cell of a table, by what it is, whatever its column should hold. False: too long for a figure. */
+static bool add_table_cell(struct tt_trace_writer *w, struct run_parts *parts, const struct tt_cell *cell)
+{
+    const struct run_column *column = &parts->columns[cell->column];
+    bool is_integer = column->kind == OP_COLUMN_INTEGER, is_real_column = column->kind == OP_COLUMN_REAL;
+    struct trace_run_part part = {.name = column->name};
+    if (cell->length > LONGEST_TEXT_FIGURE)
+        return false;
+    if (is_whole(cell, &part.whole)) {
+        part.kind = is_integer ? column->figure : (uint32_t)TRACE_FIGURE_COUNT;
+    } else if (is_real(cell, &parts->text, &part.real)) {
+        part.kind = is_real_column ? column->figure : (uint32_t)TRACE_FIGURE_REAL;
+    } else {
+        part.kind = TRACE_FIGURE_TEXT;
+        part.whole = name_of(w, slice_from(cell->data, cell->length));
+    }
+    add_named_part(w, parts, part);
+    return true;
 }
 
 /* --- ops --- */
@@ -215,8 +379,8 @@ static bool is_tensor_at(const struct tt_model *model, const struct tt_cells *ce
     return true;
 }
 
-static void add_record(struct tt_trace_writer *w, struct parts *parts, const struct tt_record *record,
-                       struct bytes *scratch)
+static void add_record(struct tt_trace_writer *w, struct parts *parts, struct run_parts *figures,
+                       const struct tt_record *record, struct bytes *scratch)
 {
     uint32_t counts[2] = {0};
     for (uint32_t i = 0; i < record->cells.count;) {
@@ -229,6 +393,8 @@ static void add_record(struct tt_trace_writer *w, struct parts *parts, const str
         }
         i += is_tensor ? OP_TENSOR_FIELDS : 1;
         if (is_tensor || (cell->column == OP_COLUMN_ID_OP_CODE && !w->model->is_table))
+            continue;
+        if (w->model->is_table && add_table_cell(w, figures, cell))
             continue;
         const struct intern_entry *name = &w->model->columns.entries[cell->column];
         add_part(w, parts, role_of(cell->column), name->data, name->length, cell->data, cell->length);
@@ -261,23 +427,13 @@ static struct slice find_cell(const struct tt_record *record, uint32_t column)
     return slice_from("", 0);
 }
 
-static uint32_t name_of(struct tt_trace_writer *w, struct slice text)
-{
-    char *copy = text_copy(text.data, text.length);
-    uint32_t id = copy ? trace_writer_name(w->writer, copy, "", "", 0, 0) : TRACE_NONE;
-    if (!copy)
-        w->failed = true;
-    free(copy);
-    return id;
-}
-
 static void describe_op(struct tt_trace_writer *w, const struct tt_op *op, struct parts *parts,
-                        struct bytes *scratch)
+                        struct run_parts *figures, struct bytes *scratch)
 {
     const char *hit = op_fixed_columns[OP_COLUMN_ID_CACHE_HIT].name,
                *hash = op_fixed_columns[OP_COLUMN_ID_PROGRAM_HASH].name;
     if (op->record != TT_NONE)
-        add_record(w, parts, &w->model->records[op->record], scratch);
+        add_record(w, parts, figures, &w->model->records[op->record], scratch);
     else if (op->hash.length)
         add_part(w, parts, TRACE_PART_ATTRIBUTE, hash, strlen(hash), op->hash.data, op->hash.length);
     if (w->model->is_table)
@@ -290,7 +446,7 @@ static void describe_op(struct tt_trace_writer *w, const struct tt_op *op, struc
     add_text_part(w, parts, OP_COLUMN_ID_PROGRAM_METADATA, op->metadata);
     for (uint32_t i = op->children; i != TT_NONE; i = w->model->children[i].next) {
         const struct intern_entry *name = &w->model->columns.entries[w->model->children[i].column];
-        add_number_part(w, parts, name->data, name->length, w->model->children[i].sum_ns);
+        add_run_part(w, figures, name->data, TRACE_FIGURE_NS, w->model->children[i].sum_ns);
     }
     if (op->trace != TT_NO_TRACE)
         add_number_part(w, parts, TT_PART_TRACE, strlen(TT_PART_TRACE), (uint64_t)op->trace);
@@ -320,7 +476,10 @@ static void write_ops(struct tt_trace_writer *w)
 {
     struct tt_model *model = w->model;
     struct parts parts = {0};
+    struct run_parts figures = {0};
     struct bytes scratch = {0};
+    if (!find_run_columns(w, &figures))
+        w->failed = true;
     for (size_t i = 0; i < model->op_count && !w->failed; i++) {
         const struct tt_op *op = &model->ops[i];
         const struct tt_record *record = op->record == TT_NONE ? NULL : &model->records[op->record];
@@ -332,7 +491,8 @@ static void write_ops(struct tt_trace_writer *w)
                         find_cell(record, OP_COLUMN_ID_ATTRIBUTES));
             w->counts->signposts++;
         }
-        describe_op(w, op, &parts, &scratch);
+        figures.count = 0;
+        describe_op(w, op, &parts, &figures, &scratch);
         trace_writer_op(w->writer,
                         &(struct trace_op){.call = model->is_table ? i + 1 : op->id,
                                            .process = w->process,
@@ -344,9 +504,14 @@ static void write_ops(struct tt_trace_writer *w)
                                            .device = op->device == TT_NONE ? TRACE_NONE : op->device,
                                            .description = finish_parts(w, &parts),
                                            .start_ns = has_times ? op->start_ns : op->message_ns,
-                                           .end_ns = has_times ? op->start_ns + op->duration_ns : 0});
+                                           .end_ns = has_times ? op->start_ns + op->duration_ns : 0,
+                                           .part_count = (uint32_t)figures.count,
+                                           .parts = figures.items});
         w->counts->ops++;
     }
+    free(figures.columns);
+    free(figures.items);
+    bytes_free(&figures.text);
     free(parts.items);
     free(parts.offsets);
     bytes_free(&parts.text);
@@ -354,102 +519,6 @@ static void write_ops(struct tt_trace_writer *w)
 }
 
 /* --- runs --- */
-
-struct run_column { /* what is asked of a column again and again */
-    uint32_t name;
-    enum op_column_kind kind;
-    uint32_t figure; /* enum trace_figure_kind */
-};
-
-struct run_parts {
-    struct trace_run_part *items;
-    size_t count, capacity;
-    struct bytes text;
-    struct run_column *columns; /* by column of the model */
-};
-
-static void add_named_part(struct tt_trace_writer *w, struct run_parts *parts, struct trace_run_part part)
-{
-    if (!array_reserve(&parts->items, &parts->capacity, parts->count + 1, sizeof parts->items[0])) {
-        w->failed = true;
-        return;
-    }
-    parts->items[parts->count++] = part;
-}
-
-static void add_run_part(struct tt_trace_writer *w, struct run_parts *parts, const char *name,
-                         enum trace_figure_kind kind, uint64_t value)
-{
-    uint32_t id = trace_writer_name(w->writer, name, "", "", 0, 0);
-    add_named_part(w, parts, (struct trace_run_part){.name = id, .kind = kind, .whole = value});
-}
-
-/* The unit that the vendor's name of a column says. */
-static uint32_t figure_kind_of(const char *name, enum op_column_kind kind)
-{
-    size_t length = strlen(name);
-    if (kind == OP_COLUMN_TEXT)
-        return TRACE_FIGURE_TEXT;
-    if (kind == OP_COLUMN_REAL)
-        return strstr(name, "(%)") || strstr(name, "UTIL") ? TRACE_FIGURE_PERCENT : TRACE_FIGURE_REAL;
-    if (strstr(name, "[ns]"))
-        return TRACE_FIGURE_NS;
-    return length > 6 && strcmp(name + length - 6, " CYCLE") == 0 ? TRACE_FIGURE_TICKS : TRACE_FIGURE_COUNT;
-}
-
-/* Kinds and names of the columns that runs use. */
-static bool find_run_columns(struct tt_trace_writer *w, struct run_parts *parts)
-{
-    const struct intern *names = &w->model->columns;
-    bool *is_used = calloc(names->count + 1, sizeof is_used[0]);
-    parts->columns = calloc(names->count + 1, sizeof parts->columns[0]);
-    for (size_t i = 0; i < w->model->run_count && is_used; i++) {
-        for (uint32_t k = 0; k < w->model->runs[i].cells.count; k++)
-            is_used[w->model->runs[i].cells.items[k].column] = true;
-    }
-    for (size_t i = 0; i < names->count && is_used && parts->columns; i++) {
-        if (!is_used[i])
-            continue;
-        parts->columns[i].kind = op_column_kind_of(names->entries[i].data, names->entries[i].length);
-        parts->columns[i].figure = figure_kind_of(names->entries[i].data, parts->columns[i].kind);
-        parts->columns[i].name = trace_writer_name(w->writer, names->entries[i].data, "", "", 0, 0);
-    }
-    bool is_fine = is_used && parts->columns;
-    free(is_used);
-    return is_fine;
-}
-
-/* True when the cell is exactly what the double prints as. */
-static bool is_real(const struct tt_cell *cell, struct bytes *scratch, double *value)
-{
-    char text[48], *end;
-    if (cell->length == 0 || cell->length >= sizeof text)
-        return false;
-    memcpy(text, cell->data, cell->length);
-    text[cell->length] = 0;
-    *value = strtod(text, &end);
-    bytes_clear(scratch);
-    python_append_float(scratch, *value);
-    return *end == 0 && scratch->length == cell->length && memcmp(scratch->data, text, cell->length) == 0;
-}
-
-static bool is_whole(const struct tt_cell *cell, uint64_t *value)
-{
-    struct slice text = slice_from(cell->data, cell->length);
-    return (text.length == 1 || (text.length > 1 && text.data[0] != '0')) && slice_unsigned(text, value);
-}
-
-static void add_cell(struct tt_trace_writer *w, struct run_parts *parts, const struct tt_cell *cell)
-{
-    const struct run_column *column = &parts->columns[cell->column];
-    struct trace_run_part part = {.name = column->name, .kind = column->figure};
-    if (!(column->kind == OP_COLUMN_INTEGER && is_whole(cell, &part.whole)) &&
-        !(column->kind == OP_COLUMN_REAL && is_real(cell, &parts->text, &part.real))) {
-        part.kind = TRACE_FIGURE_TEXT;
-        part.whole = name_of(w, slice_from(cell->data, cell->length));
-    }
-    add_named_part(w, parts, part);
-}
 
 static void write_runs(struct tt_trace_writer *w)
 {

@@ -492,6 +492,27 @@ static void put_parts(struct chrome *chrome, const struct trace_part *parts, siz
         text(chrome, "],");
 }
 
+static void put_figures(struct chrome *chrome, const struct trace_run_part *figures, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_run_part *figure = &figures[i];
+        bytes_clear(&chrome->scratch);
+        export_append_figure_key(chrome->job, figure, &chrome->scratch);
+        const char *key = bytes_text(&chrome->scratch);
+        if (!trace_figure_is_real(figure->kind) && figure->kind != TRACE_FIGURE_TEXT) {
+            put_unsigned(chrome, key, figure->whole);
+            continue;
+        }
+        quoted(chrome, key);
+        text(chrome, ":");
+        if (figure->kind == TRACE_FIGURE_TEXT)
+            quoted(chrome, trace_get_name(chrome->job->trace, (uint32_t)figure->whole)->name);
+        else
+            json_append_real(chrome->out, figure->real);
+        text(chrome, ",");
+    }
+}
+
 static int put_op(void *context, const struct trace_op *op, const struct export_span *span)
 {
     struct chrome *chrome = context;
@@ -515,6 +536,7 @@ static int put_op(void *context, const struct trace_op *op, const struct export_
     put_parts(chrome, parts, count, TRACE_PART_ATTRIBUTE, "attributes");
     put_parts(chrome, parts, count, TRACE_PART_KERNEL, "kernels");
     put_parts(chrome, parts, count, TRACE_PART_LOCATION, "location");
+    put_figures(chrome, op->parts, op->part_count);
     if (span->is_open)
         text(chrome, "\"open\":true,");
     end_args(chrome);
@@ -537,23 +559,7 @@ static int put_run(void *context, const struct trace_run *run, const struct expo
     put_unsigned(chrome, "cores", run->cores);
     put_unsigned(chrome, "start ticks", run->start);
     put_unsigned(chrome, "ticks", run->duration);
-    for (uint32_t i = 0; i < run->part_count; i++) {
-        const struct trace_run_part *figure = &run->parts[i];
-        bytes_clear(&chrome->scratch);
-        export_append_figure_key(chrome->job, figure, &chrome->scratch);
-        const char *key = bytes_text(&chrome->scratch);
-        if (!trace_figure_is_real(figure->kind) && figure->kind != TRACE_FIGURE_TEXT) {
-            put_unsigned(chrome, key, figure->whole);
-            continue;
-        }
-        quoted(chrome, key);
-        text(chrome, ":");
-        if (figure->kind == TRACE_FIGURE_TEXT)
-            quoted(chrome, trace_get_name(chrome->job->trace, (uint32_t)figure->whole)->name);
-        else
-            json_append_real(chrome->out, figure->real);
-        text(chrome, ",");
-    }
+    put_figures(chrome, run->parts, run->part_count);
     if (run->flags & TRACE_RUN_ESTIMATED)
         text(chrome, "\"estimated\":true,");
     end_args(chrome);

@@ -340,6 +340,18 @@ static void put_parts(struct csv *csv, const struct trace_part *parts, size_t co
     put_text_length(csv, (const char *)csv->scratch.data, csv->scratch.length);
 }
 
+/* "name=value" pairs in one field. */
+static void put_figures(struct csv *csv, const struct trace_run_part *figures, uint32_t count)
+{
+    bytes_clear(&csv->scratch);
+    for (uint32_t i = 0; i < count; i++) {
+        bytes_append_format(&csv->scratch, "%s%s=", i ? ";" : "",
+                            trace_get_name(csv->job->trace, figures[i].name)->name);
+        export_append_figure_value(csv->job, &figures[i], &csv->scratch);
+    }
+    put_text_length(csv, (const char *)csv->scratch.data, csv->scratch.length);
+}
+
 static int visit_ops(void *context, const struct trace_rows *rows)
 {
     struct csv *csv = context;
@@ -367,6 +379,7 @@ static int visit_ops(void *context, const struct trace_rows *rows)
             put_nothing(csv);
         for (uint32_t role = TRACE_PART_INPUT; role <= TRACE_PART_LOCATION; role++)
             put_parts(csv, parts, count, role);
+        put_figures(csv, op->parts, op->part_count);
         job->counts->ops++;
         result = end_row(csv);
     }
@@ -393,13 +406,7 @@ static int visit_runs(void *context, const struct trace_rows *rows)
         put_unsigned(csv, run->duration);
         put_unsigned(csv, run->session);
         put_unsigned(csv, run->cores);
-        bytes_clear(&csv->scratch);
-        for (uint32_t part = 0; part < run->part_count; part++) {
-            bytes_append_format(&csv->scratch, "%s%s=", part ? ";" : "",
-                                trace_get_name(job->trace, run->parts[part].name)->name);
-            export_append_figure_value(job, &run->parts[part], &csv->scratch);
-        }
-        put_text_length(csv, (const char *)csv->scratch.data, csv->scratch.length);
+        put_figures(csv, run->parts, run->part_count);
         job->counts->runs++;
         result = end_row(csv);
     }
@@ -450,7 +457,7 @@ static const struct {
     [EXPORT_ROWS_MEMORY] = {"event,pool,address,size_bytes,process,pid,thread,tid,time_ns",
                             TRACE_BLOCK_MEMORY, visit_memory},
     [EXPORT_ROWS_OPS] = {"call,name,type,device,process,pid,thread,tid,start_ns,duration_ns,inputs,outputs,"
-                         "attributes,kernels,location",
+                         "attributes,kernels,location,figures",
                          TRACE_BLOCK_OPS, visit_ops},
     [EXPORT_ROWS_RUNS] =
         {"call,name,process,pid,track,number,start_ns,duration_ns,start_ticks,duration_ticks,"

@@ -504,6 +504,8 @@ static int put_op(void *context, const struct trace_op *op, const struct export_
         proto_fixed64(&perfetto->event, EVENT_FLOW, flow_id(perfetto, op->process, op->call));
     annotate_unsigned(perfetto, "call", op->call);
     annotate_text(perfetto, "type", type, strlen(type));
+    for (uint32_t i = 0; i < op->part_count; i++)
+        annotate_figure(perfetto, &op->parts[i]);
     if (op->device != TRACE_NONE)
         annotate_unsigned(perfetto, "device", op->device);
     put_parts(perfetto, op->description);
