@@ -54,7 +54,7 @@ static struct number look_at(const char *text, size_t length)
 {
     struct number number = {.is_zero = true};
     size_t at = length && (text[0] == '-' || text[0] == '+'), whole = 0;
-    const char *first = text; /* of the digits, behind zeros */
+    const char *first = text; /* of the digits, after zeros */
     unsigned exponent = 0;
     bool has_exponent = false, has_small_exponent = false;
     number.is_negative = length && text[0] == '-';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is a cell what its column should hold? For tables that others wrote: the cell is shown as it is all the same, and a
- * person is told. Empty cells are missing values, not wrong ones, except an op's name. */
+ * person gets a notice. Empty cells are missing values, not wrong ones, except an op's name. */
 #ifndef OPSCOPE_IMPORT_OP_CHECK_H
 #define OPSCOPE_IMPORT_OP_CHECK_H
 

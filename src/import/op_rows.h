@@ -3,7 +3,7 @@
  *
  * A row is cells under the vendor's column names ("GLOBAL CALL COUNT", "DEVICE KERNEL DURATION [ns]" ...). A cell is a
  * slice of bytes as the source has them: not NUL-terminated, perhaps not UTF-8, valid until the next call. A
- * column that the source lacks, and a cell behind the end of a short row, is missing: data == NULL. An empty
+ * column that the source lacks, and a cell after the end of a short row, is missing: data == NULL. An empty
  * cell has length 0 and data that is not NULL.
  *
  *     struct op_rows *rows;

@@ -24,12 +24,12 @@ static void note_row(struct ops_csv *csv, struct op_rows *rows, size_t cell_coun
     if (cell_count > columns)
         op_rows_add_notice(
             rows, EXTRA_CELLS, r->line,
-            "line %llu: %zu cells under %zu columns; the cells behind the last column are left out",
+            "line %llu: %zu cells under %zu columns; the cells after the last column are left out",
             (unsigned long long)r->line, cell_count, columns);
     else if (cell_count < columns && r->is_cut)
         op_rows_add_notice(
             rows, CUT, r->line,
-            "line %llu: the file ends inside this row, in column '%s'; that cell and those behind "
+            "line %llu: the file ends inside this row, in column '%s'; that cell and those after "
             "it are missing",
             (unsigned long long)r->line, op_rows_column_name(rows, cell_count - 1));
     else if (cell_count < columns)

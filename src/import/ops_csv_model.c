@@ -311,10 +311,11 @@ static void note_work(struct filling *f)
     if (!f->line || (!is_conv && !is_part(name, "Matmul")))
         return;
     if (cell_is_missing(fidelity))
-        note_empty(f, OPS_CSV_FIDELITY, "no share of the FLOPs can be told");
+        note_empty(f, OPS_CSV_FIDELITY, "its share of the FLOPs is not known");
     else if (!slice_is(fidelity, "LoFi") && !slice_is(fidelity, "HiFi2") && !slice_is(fidelity, "HiFi3") &&
              !slice_is(fidelity, "HiFi4"))
-        note_cell(f, OPS_CSV_FIDELITY, NOTICE_OTHER, "a known fidelity", "no share of the FLOPs is told");
+        note_cell(f, OPS_CSV_FIDELITY, NOTICE_OTHER, "a known fidelity",
+                  "its share of the FLOPs is not known");
     if (is_conv && !cell_is_missing(attributes) && !is_part(attributes, "window_hw"))
         ops_add_notice(
             f->ops, NOTICE_NO_WINDOW, OP_NOTICE_DAMAGED, f->line,

@@ -308,6 +308,7 @@ void table_append_cell(const struct table *table, const struct table_column *col
         bytes_append_text(out, integer_text(column, cell->magnitude, &number));
         break;
     case TABLE_CELL_REAL:
+        bytes_append_text(out, column->is_change && cell->real > 0 ? "+" : "");
         bytes_append_text(out, real_text(column, cell->real, &number));
         break;
     default:

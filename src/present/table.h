@@ -43,6 +43,7 @@ struct table_column {
     unsigned decimals; /* TABLE_REAL, TABLE_PERCENT on the terminal */
     unsigned drop;     /* 0 = stays; else the highest is left out first where there is no room */
     unsigned shrink;   /* TABLE_TEXT: may be shortened down to so many columns; 0 = not */
+    bool is_change;    /* for people a number above 0 has its sign: +12.5% */
 };
 
 enum table_style { TABLE_NORMAL = 0, TABLE_GOOD, TABLE_WARN, TABLE_BAD, TABLE_DIM, TABLE_BOLD };

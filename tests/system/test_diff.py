@@ -135,6 +135,7 @@ class Example(DiffCase):
             text = file.read()
         for part in ("<svg", "before.opscope", "after.opscope", "gelu", "relu", "slower", "</html>"):
             self.assertIn(part, text)
+        self.assertRegex(text, r'<td class="n[^>]*>\+[0-9.]+%</td>')  # a number that sorts, with its sign
         self.assertNotIn("http://", text.replace("http://www.w3.org/2000/svg", ""))
 
     def test_a_trace_and_its_own_table_are_the_same(self):

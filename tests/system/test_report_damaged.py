@@ -154,7 +154,7 @@ CASES = {
     ),
     "extra_field": for_all(
         "".join(LINES[:3]) + LINES[3].rstrip("\n") + ",1,2\n" + "".join(LINES[4:]),
-        "t.csv:4: 37 cells under 35 columns; the cells behind the last column are left out",
+        "t.csv:4: 37 cells under 35 columns; the cells after the last column are left out",
         same=True,
     ),
     "short_row": for_all(
@@ -260,7 +260,7 @@ CASES = {
         MATMUL,
         CORES,
         "is empty; its FLOPs are measured against all cores it may use",
-        "is empty; no share of the FLOPs can be told",
+        "is empty; its share of the FLOPs is not known",
         {"cores": None},
         {"Cores": "nan", "FLOPs %": "nan"},
     ),
@@ -339,7 +339,7 @@ CASES = {
     "fid_empty_mm": empty_cell(
         MATMUL,
         "MATH FIDELITY",
-        "is empty; no share of the FLOPs can be told",
+        "is empty; its share of the FLOPs is not known",
         None,
         {"math": "? BF16 x BFP8 => BF16", "flops_percent": None},
         {"FLOPs": None, "FLOPs %": None, "Bound": None},

@@ -204,7 +204,7 @@ static void test_rows_by_name(void **state)
                   "'DEVICE KERNEL DURATION [ns]', 'INPUT_0_*', 'INPUT_1_*', 'OUTPUT_0_*'; its values are "
                   "missing");
     assert_notice(rows, 2, "t.csv:3: 2 cells under 4 columns; the cells from column 'A' on are missing");
-    assert_notice(rows, 3, "t.csv:4: 6 cells under 4 columns; the cells behind the last column are left out");
+    assert_notice(rows, 3, "t.csv:4: 6 cells under 4 columns; the cells after the last column are left out");
     assert_int_equal(op_rows_notice_count(rows), 4);
     op_rows_close(rows);
 }
@@ -222,7 +222,7 @@ static void test_cut_row_loses_its_last_cell(void **state)
     assert_null(row.cells[1].data);
     assert_int_equal(op_rows_next(rows, &row, NULL), 0);
     assert_notice(rows, 1,
-                  "t.csv:3: the file ends inside this row, in column 'A'; that cell and those behind it are "
+                  "t.csv:3: the file ends inside this row, in column 'A'; that cell and those after it are "
                   "missing");
     op_rows_close(rows);
 }

@@ -98,10 +98,10 @@ static void note_model_cells(struct ttpr *perf, const struct ttpr_row *row, cons
     static const char kind_fidelity[] = "fidelity", kind_window[] = "window";
     double height, width;
     if (source->fidelity.length == 0)
-        note_empty(perf, row, source, TTPR_FIDELITY, "no share of the FLOPs can be told");
+        note_empty(perf, row, source, TTPR_FIDELITY, "its share of the FLOPs is not known");
     else if (row->fidelity == PERF_FIDELITY_UNKNOWN || row->fidelity == PERF_HIFI3)
         note_cell(perf, kind_fidelity, TTPR_FIDELITY, source->fidelity, row->line,
-                  "a fidelity that tt-perf-report 1.2.4 knows", "no share of the FLOPs is told");
+                  "a fidelity that tt-perf-report 1.2.4 knows", "its share of the FLOPs is not known");
     if (row->is_conv && source->attributes.length && !ttpr_conv_window(source->attributes, &height, &width))
         ttpr_note(perf, PERF_NOTE_WARN, kind_window,
                   "%s:%llu: column 'ATTRIBUTES' of a convolution has no window_hw; its FLOPs are not known",
@@ -123,7 +123,7 @@ void ttpr_note_missing_cells(struct ttpr *perf, const struct ttpr_row *row, cons
                   "%s:%llu: column '%s' is 0; no figures can be made of an op that took no time",
                   current_path(perf), (unsigned long long)row->line, "DEVICE KERNEL DURATION [ns]");
     if (cell_is_missing(cells[TTPR_CORES]) && !row->is_duration_missing)
-        note_empty(perf, row, source, TTPR_CORES, "no share of the FLOPs can be told");
+        note_empty(perf, row, source, TTPR_CORES, "its share of the FLOPs is not known");
     if (cell_is_missing(cells[TTPR_CALL]))
         note_empty(perf, row, source, TTPR_CALL, "the op's call is not known");
     if (row->is_matmul || row->is_conv)

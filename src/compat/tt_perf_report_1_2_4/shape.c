@@ -143,6 +143,6 @@ void ttpr_append_halo(struct ttpr *perf, struct slice attributes)
         bytes_append_text(text, "x");
         return;
     }
-    struct slice behind = slice_after(layout, "::");
-    append_cell(text, behind.data ? behind : layout);
+    struct slice inner = slice_after(layout, "::");
+    append_cell(text, inner.data ? inner : layout);
 }

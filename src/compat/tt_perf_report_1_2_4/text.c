@@ -393,7 +393,7 @@ static void write_matmul_advice(struct writer *w)
         if (advice.count == 0 && is_judged(row))
             fprintf(w->out, "\xe2\x9c\x85 Optimized\n");
         else if (advice.count == 0)
-            fprintf(w->out, "nothing can be told: cells of this row are missing\n");
+            fprintf(w->out, "nothing is known: cells of this row are missing\n");
         fputc('\n', w->out);
     }
 }
