@@ -28,10 +28,11 @@ class Skip(Exception):
 
 
 class Row:
-    """One line of the table. limit and value are compared with `<=`, or `>=` when at_least is set."""
+    """One line of the table. limit and value are compared with `<=`, or `>=` when at_least is set. value and floor are
+    medians where there is more than one measurement; best is then the best of them."""
 
-    def __init__(self, what, value, unit, floor=None, floor_name="", limit=None, limit_text="", at_least=False):
-        self.what, self.value, self.unit = what, value, unit
+    def __init__(self, what, value, unit, floor=None, floor_name="", limit=None, limit_text="", at_least=False, best=None):
+        self.what, self.value, self.unit, self.best = what, value, unit, best
         self.floor, self.floor_name = floor, floor_name
         self.limit, self.limit_text, self.at_least = limit, limit_text, at_least
 
@@ -45,6 +46,11 @@ class Row:
             return ""
         met = self.value >= self.limit if self.at_least else self.value <= self.limit
         return "met" if met else "MISSED"
+
+
+def median_and_least(values):
+    values = sorted(values)
+    return values[len(values) // 2], values[0]
 
 
 class Bench:
@@ -82,6 +88,10 @@ class Bench:
                     pass
         return figures
 
+    def repeated(self, measure, times):
+        """Median and least of so many measurements."""
+        return median_and_least([measure() for _ in range(times)])
+
     def timed(self, command):
         """CPU seconds, wall seconds and peak MiB of one command itself (not of its children)."""
         begin = time.monotonic()
@@ -113,10 +123,11 @@ def number(value):
 def cells(row):
     floor = f"{number(row.floor)} {row.unit} ({row.floor_name})" if row.floor else row.floor_name
     ratio = f"{row.ratio:.2f} x" if row.ratio else ""
-    return [row.what, f"{number(row.value)} {row.unit}", floor, ratio, row.limit_text, row.verdict]
+    best = f"{number(row.best)} {row.unit}" if row.best is not None else ""
+    return [row.what, f"{number(row.value)} {row.unit}", best, floor, ratio, row.limit_text, row.verdict]
 
 
-HEADER = ["what", "measured", "floor or peer, same run", "ratio", "budget", ""]
+HEADER = ["what", "median", "best", "floor or peer, same run", "ratio", "budget", ""]
 
 
 def print_table(lines):

@@ -5,7 +5,7 @@
 import os
 import subprocess
 
-from run import Row
+from run import Row, median_and_least
 
 
 def trace(bench, name, count, variant):
@@ -22,11 +22,12 @@ def table(bench, name, count):
 
 
 def measure(bench, what, command, count, limit):
-    """Wall time (the least of some runs) and memory."""
+    """Wall time and memory of some runs."""
     runs = [bench.timed(command) for _ in range(3)]
     is_full = count == 1_000_000 and limit
-    yield Row(f"{what}: time", min(run[1] for run in runs), "s", limit=limit if is_full else None,
-              limit_text=f"<= {limit} s" if is_full else "")
+    median, best = median_and_least([run[1] for run in runs])
+    yield Row(f"{what}: time", median, "s", limit=limit if is_full else None,
+              limit_text=f"<= {limit} s" if is_full else "", best=best)
     memory = max(run[2] for run in runs)
     yield Row(f"{what}: memory, {memory * 1048576 / count:.0f} bytes an op", memory, "MiB")
 

@@ -2,7 +2,7 @@
 """Python: what recording calls, C calls and lines costs, beside the same program untraced, under the barest hook that
 CPython allows (python_floor.c), cProfile and viztracer (where pip can get it), all in the same run.
 
-Every figure of a workload is the best of many short rounds; the tools take turns, so that a slow moment of the machine
+Every figure of a workload is the median of many short rounds; the tools take turns, so that a slow moment of the machine
 meets all alike. The program keeps to one CPU, the collector to the others."""
 
 import json
@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 
-from run import HERE, Row, Skip
+from run import HERE, Row, Skip, median_and_least
 
 WORKLOADS = os.path.join(HERE, "python_workloads.py")
 TURNS = 5
@@ -79,17 +79,26 @@ class Python:
         return float(done.stdout.split()[1])
 
     def compare(self, work, tools):
-        """{tool: best seconds}, the tools taking turns."""
+        """{tool: median seconds, with the least of them as .best}, the tools taking turns."""
         if not self.viztracer:
             tools = [tool for tool in tools if tool != "viztracer"]
         if not self.has_floor:
             tools = [tool for tool in tools if not tool.startswith("floor-")]
-        best = {}
+        times = {tool: [] for tool in tools}
         for _ in range(2 if self.bench.quick else TURNS):
             for tool in tools:
-                seconds = self.measure(work, tool)
-                best[tool] = min(seconds, best.get(tool, seconds))
-        return best
+                times[tool].append(self.measure(work, tool))
+        return {tool: Seconds(values) for tool, values in times.items()}
+
+
+class Seconds(float):
+    """The median of some measurements; the least of them is .best."""
+
+    def __new__(cls, values):
+        median, best = median_and_least(values)
+        seconds = super().__new__(cls, median)
+        seconds.best = best
+        return seconds
 
 
 def leave_the_last_cpu():
@@ -112,56 +121,56 @@ def interpreters(bench):
         yield Python(bench, path)
 
 
-def times_as_long(best, base, **names):
+def times_as_long(times, base, **names):
     """"bare hook 1.60 x, cProfile 5.20 x": the other tools of the same turns."""
-    return ", ".join(f"{name.replace('_', ' ')} {best[tool] / base:.2f} x" for name, tool in names.items() if tool in best)
+    return ", ".join(f"{name.replace('_', ' ')} {times[tool] / base:.2f} x" for name, tool in names.items() if tool in times)
 
 
-def row(what, best, tool, base, base_name, limit=None, tolerance=0.0):
+def row(what, times, tool, base, base_name, limit=None, tolerance=0.0):
     limit_text = "" if not limit else f"<= {limit:.2f} x" if not tolerance else f"{limit:.2f} x, +- {tolerance:.0%}"
-    return Row(what, best[tool] * 1000, "ms", best[base] * 1000, base_name,
-               limit and limit * (1 + tolerance) * best[base] * 1000, limit_text)
+    return Row(what, times[tool] * 1000, "ms", times[base] * 1000, base_name,
+               limit and limit * (1 + tolerance) * times[base] * 1000, limit_text, best=times[tool].best * 1000)
 
 
-def beside_the_floor(what, best, tool, floor, limit=1.15, name="the bare hook"):
-    if floor in best:
-        yield row(what, best, tool, floor, name, limit)
+def beside_the_floor(what, times, tool, floor, limit=1.15, name="the bare hook"):
+    if floor in times:
+        yield row(what, times, tool, floor, name, limit)
 
 
 def fib_rows(python):
     name, is_old = python.name, python.version < (3, 12)
     tools = ["plain", "opscope:calls", "floor-calls", "cprofile", "viztracer", "opscope:partial"]
-    best = python.compare("fib", tools)
-    plain, calls = best["plain"], best["opscope:calls"]
-    others = times_as_long(best, plain, bare_hook="floor-calls", cProfile="cprofile", viztracer="viztracer")
-    yield row(f"{name}, fib(27): calls", best, "opscope:calls", "plain", f"untraced; {others}", 1.8 if is_old else None)
-    yield from beside_the_floor(f"{name}, fib(27): calls, over the bare hook", best, "opscope:calls", "floor-calls",
+    times = python.compare("fib", tools)
+    plain, calls = times["plain"], times["opscope:calls"]
+    others = times_as_long(times, plain, bare_hook="floor-calls", cProfile="cprofile", viztracer="viztracer")
+    yield row(f"{name}, fib(27): calls", times, "opscope:calls", "plain", f"untraced; {others}", 1.8 if is_old else None)
+    yield from beside_the_floor(f"{name}, fib(27): calls, over the bare hook", times, "opscope:calls", "floor-calls",
                                 None if is_old else 1.15)
-    bare = f"bare hook: {(best['floor-calls'] - plain) / FIB_EVENTS * 1e9:.1f} ns" if "floor-calls" in best else ""
+    bare = f"bare hook: {(times['floor-calls'] - plain) / FIB_EVENTS * 1e9:.1f} ns" if "floor-calls" in times else ""
     yield Row(f"{name}, fib(27): one event, call or return", (calls - plain) / FIB_EVENTS * 1e9, "ns",
               limit=20 if is_old else None, limit_text="<= 20 ns" if is_old else "", floor_name=bare)
-    yield row(f"{name}, fib(27): -p, nothing enabled", best, "opscope:partial", "plain", "untraced", 1.0, 0.02)
+    yield row(f"{name}, fib(27): -p, nothing enabled", times, "opscope:partial", "plain", "untraced", 1.0, 0.02)
 
 
 def mixed_rows(python):
     name, is_old = python.name, python.version < (3, 12)
     for work, what, limit in (("mixed", "mixed", 1.15), ("numpy", "NumPy loop", 1.10)):
         try:
-            best = python.compare(work, ["plain", "opscope:calls", "floor-calls", "cprofile", "viztracer"])
+            times = python.compare(work, ["plain", "opscope:calls", "floor-calls", "cprofile", "viztracer"])
         except Skip as reason:
             yield reason
             continue
-        others = times_as_long(best, best["plain"], bare_hook="floor-calls", cProfile="cprofile", viztracer="viztracer")
-        yield row(f"{name}, {what}: calls", best, "opscope:calls", "plain", f"untraced; {others}", limit if is_old else None)
+        others = times_as_long(times, times["plain"], bare_hook="floor-calls", cProfile="cprofile", viztracer="viztracer")
+        yield row(f"{name}, {what}: calls", times, "opscope:calls", "plain", f"untraced; {others}", limit if is_old else None)
         if not is_old:
-            yield from beside_the_floor(f"{name}, {what}: calls, over the bare hook", best, "opscope:calls", "floor-calls")
+            yield from beside_the_floor(f"{name}, {what}: calls, over the bare hook", times, "opscope:calls", "floor-calls")
 
 
 def c_call_rows(python):
     for work, what in (("ccalls", "C functions"), ("mixed", "mixed")):
-        best = python.compare(work, ["plain", "opscope:calls,c-calls", "cprofile", "viztracer"])
-        others = times_as_long(best, best["plain"], cProfile="cprofile", opscope="opscope:calls,c-calls", viztracer="viztracer")
-        yield row(f"{python.name}, {what}: with C calls", best, "opscope:calls,c-calls", "cprofile",
+        times = python.compare(work, ["plain", "opscope:calls,c-calls", "cprofile", "viztracer"])
+        others = times_as_long(times, times["plain"], cProfile="cprofile", opscope="opscope:calls,c-calls", viztracer="viztracer")
+        yield row(f"{python.name}, {what}: with C calls", times, "opscope:calls,c-calls", "cprofile",
                   f"cProfile; over untraced: {others}", 1.0)
 
 
@@ -170,10 +179,10 @@ def line_rows(python):
         tools = ["plain", "opscope:lines", "floor-lines"]
         if python.version >= (3, 12):
             tools.append("floor-lines-only")
-        best = python.compare(work, tools)
-        others = times_as_long(best, best["plain"], bare_hook="floor-lines", LINE_alone="floor-lines-only",
+        times = python.compare(work, tools)
+        others = times_as_long(times, times["plain"], bare_hook="floor-lines", LINE_alone="floor-lines-only",
                                opscope="opscope:lines")
-        yield from beside_the_floor(f"{python.name}, {what}: lines", best, "opscope:lines", "floor-lines",
+        yield from beside_the_floor(f"{python.name}, {what}: lines", times, "opscope:lines", "floor-lines",
                                     name=f"the bare line hook; over untraced: {others}")
 
 

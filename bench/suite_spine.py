@@ -11,19 +11,20 @@ def zone_cost(bench):
     """Zone pairs with and without a session, beside two clock reads and two 16-byte stores in a loop."""
     for threads in (1, 2):
         f = bench.figures([bench.opscope, "run", "-q", "-o", bench.path("z.opscope"), bench.program("bench_record"), str(threads)])
-        floor = f[f"floor_{threads}t_min"]
-        row = Row(f"zone pair, {threads} thread{'s' * (threads > 1)}", f[f"zone_{threads}t_min"], "ns", floor,
-                  "2 clock reads + 2 stores", 1.10 * floor, "<= 1.10 x")
-        yield row
+        floor = f[f"floor_{threads}t_median"]
+        yield Row(f"zone pair, {threads} thread{'s' * (threads > 1)}", f[f"zone_{threads}t_median"], "ns", floor,
+                  "2 clock reads + 2 stores", 1.10 * floor, "<= 1.10 x", best=f[f"zone_{threads}t_min"])
     f = bench.figures([bench.program("bench_record"), "1"])
-    yield Row("zone pair, no session", f["zone_without_session_1t_min"], "ns", limit=1, limit_text="<= 1 ns")
+    yield Row("zone pair, no session", f["zone_without_session_1t_median"], "ns", limit=1, limit_text="<= 1 ns",
+              best=f["zone_without_session_1t_min"])
 
 
 def start_up(bench):
     program = bench.program("bench_startup")
     out = bench.path("s.opscope")
-    first = min(bench.figures([bench.opscope, "run", "-q", "-o", out, program])["first_zone"] for _ in range(20))
-    yield Row("start-up: joining a session", first / 1000, "ms", limit=0.2, limit_text="<= 0.2 ms")
+    command = [bench.opscope, "run", "-q", "-o", out, program]
+    first, best = bench.repeated(lambda: bench.figures(command)["first_zone"] / 1000, 20)
+    yield Row("start-up: joining a session", first, "ms", limit=0.2, limit_text="<= 0.2 ms", best=best)
     rounds = "50" if bench.quick else "300"
     f = bench.figures([bench.program("bench_spawn"), rounds, "true", "--", bench.opscope, "run", "-q", "-o", out, "true"])
     yield Row("opscope run true, over true", f["command_2_median"] - f["command_1_median"], "ms", limit=5,
@@ -33,9 +34,13 @@ def start_up(bench):
 def end_to_end(bench):
     millions = 6 if bench.quick else 60
     out = bench.path("paced.opscope")
+    # Two clock reads alone may take longer than the 33 ns that 30 M zones/s leave for a zone.
+    floor = bench.figures([bench.program("bench_record"), "1"])["floor_1t_median"]
+    possible = min(30, 1000 / (1.10 * floor))
     f = bench.figures([bench.opscope, "run", "-q", "-o", out, bench.program("bench_rate"), str(millions), "30"])
     info = json.loads(bench.run([bench.opscope, "info", "--json", out]))
-    yield Row("paced producer: rate reached", f["rate"], "M zones/s", limit=29.5, limit_text="30 M zones/s", at_least=True)
+    yield Row("paced producer: rate reached", f["rate"], "M zones/s", limit=0.98 * possible, at_least=True,
+              limit_text=f"{possible:.3g} M zones/s" + (" (1.10 x the floor)" if possible < 30 else ""))
     yield Row("paced producer: zones lost", info_lost(info), "zones", limit=0, limit_text="0",
               floor_name=f"of {int(f['zones']):,}")
     millions = 10 if bench.quick else 100
@@ -83,8 +88,9 @@ def reading(bench):
     """On the 50 M-zone uniform trace that the collector wrote."""
     trace = bench.path("uniform.opscope")
     for name, limit in (("zones", 2.0), ("info", 0.05)):
-        best = min(bench.timed([bench.opscope, name, trace])[1] for _ in range(3))
-        yield Row(f"opscope {name}, 50 M zones", best * 1000, "ms", limit=limit * 1000, limit_text=f"<= {limit * 1000:.0f} ms")
+        median, best = bench.repeated(lambda: bench.timed([bench.opscope, name, trace])[1] * 1000, 5)
+        yield Row(f"opscope {name}, 50 M zones", median, "ms", limit=limit * 1000, limit_text=f"<= {limit * 1000:.0f} ms",
+                  best=best)
 
 
 def windows(bench):

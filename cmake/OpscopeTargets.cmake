@@ -30,6 +30,9 @@ function(opscope_recorder)
     endif()
     add_library(${target} ${kind} ${sources})
     target_compile_options(${target} PRIVATE -fno-semantic-interposition -fno-plt -ftls-model=initial-exec)
+    if(NOT OPSCOPE_SANITIZE AND NOT OPSCOPE_FUZZ AND NOT OPSCOPE_COVERAGE)
+      target_compile_options(${target} PRIVATE -Wframe-larger-than=1280) # the first event may be on a signal stack
+    endif()
     target_link_libraries(${target} PUBLIC Threads::Threads)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME opscope EXPORT_NAME ${suffix}
                           VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
@@ -98,8 +101,8 @@ function(opscope_benchmarks)
 endfunction()
 
 # tests/system/programs/: what the system tests profile. NAME.c(pp) is a program with the shared recorder,
-# NAME_static.c one that is linked statically as a whole, NAME_plugin.c a module for dlopen, trace_NAME.c one that
-# writes a trace by itself.
+# NAME_static.c one that is linked statically as a whole, NAME_plugin.c a module for dlopen (NAME_static_plugin.c one
+# with a recorder of its own), trace_NAME.c one that writes a trace by itself.
 function(opscope_test_programs)
   set(folder ${CMAKE_SOURCE_DIR}/tests/system/programs)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*.cpp)
@@ -110,7 +113,11 @@ function(opscope_test_programs)
     if(name MATCHES "_plugin$")
       add_library(${target} MODULE ${source})
       set_target_properties(${target} PROPERTIES PREFIX "")
-      target_link_libraries(${target} PRIVATE opscope_record_shared)
+      if(name MATCHES "_static_plugin$")
+        target_link_libraries(${target} PRIVATE opscope_record_static)
+      else()
+        target_link_libraries(${target} PRIVATE opscope_record_shared)
+      endif()
     elseif(name MATCHES "_static$")
       if(OPSCOPE_SANITIZE)
         continue() # the sanitizers' run-time libraries refuse -static

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops and the device feed: what the runtime of an accelerator hands over. Descriptions (tensors, attributes,
  * devices, tracks) are interned in the segment by content, so a call that repeats costs a look-up and a slot. */
-#include <stdio.h>
 #include <string.h>
 
 #include "record/recorder.h"
@@ -82,41 +81,65 @@ static void emit_part(uint32_t role, uint32_t id)
         emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
 }
 
-static size_t append_shape(char *out, size_t size, const char *key, const int64_t *shape, uint32_t rank)
+/* A text that is put together on a small stack: no printf. */
+struct short_text {
+    size_t length;
+    char data[1024];
+};
+
+static void append_text(struct short_text *t, const char *text)
 {
-    int n = snprintf(out, size, "%s=", key);
-    size_t at = n > 0 ? (size_t)n : 0;
-    for (uint32_t i = 0; i < rank && at < size; i++) {
-        n = snprintf(out + at, size - at, i ? "x%lld" : "%lld", (long long)shape[i]);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return at < size ? at : size - 1;
+    size_t length = strnlen(text, sizeof t->data - t->length);
+    memcpy(t->data + t->length, text, length);
+    t->length += length;
 }
 
-static size_t append_field(char *out, size_t size, size_t at, const char *key, const char *value)
+static void append_number(struct short_text *t, int64_t value)
 {
-    if (!value || !*value || at >= size)
-        return at;
-    int n = snprintf(out + at, size - at, ";%s=%s", key, value);
-    at += n > 0 ? (size_t)n : 0;
-    return at < size ? at : size - 1;
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    digits[at] = '\0';
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        digits[--at] = '-';
+    append_text(t, digits + at);
+}
+
+static void append_shape(struct short_text *t, const char *key, const int64_t *shape, uint32_t rank)
+{
+    append_text(t, key);
+    for (uint32_t i = 0; i < rank; i++) {
+        if (i)
+            append_text(t, "x");
+        append_number(t, shape[i]);
+    }
+}
+
+static void append_field(struct short_text *t, const char *key, const char *value)
+{
+    if (!value || !*value)
+        return;
+    append_text(t, key);
+    append_text(t, value);
 }
 
 OPSCOPE_API void opscope_op_tensor_(int is_output, const struct opscope_tensor *t)
 {
-    char text[1024];
     if (!t || !cursor_of_thread())
         return;
+    struct short_text text;
+    text.length = 0;
     uint32_t rank = t->shape ? (t->rank < MAX_RANK ? t->rank : MAX_RANK) : 0;
-    size_t at = append_shape(text, sizeof text, "shape", t->shape, rank);
-    if (t->padded_shape && at + 2 < sizeof text) {
-        text[at++] = ';';
-        at += append_shape(text + at, sizeof text - at, "padded", t->padded_shape, rank);
-    }
-    at = append_field(text, sizeof text, at, "dtype", t->dtype);
-    at = append_field(text, sizeof text, at, "layout", t->layout);
-    at = append_field(text, sizeof text, at, "memory", t->memory);
-    emit_part(is_output ? PART_OUTPUT : PART_INPUT, names_text(text, at));
+    append_shape(&text, "shape=", t->shape, rank);
+    if (t->padded_shape)
+        append_shape(&text, ";padded=", t->padded_shape, rank);
+    append_field(&text, ";dtype=", t->dtype);
+    append_field(&text, ";layout=", t->layout);
+    append_field(&text, ";memory=", t->memory);
+    emit_part(is_output ? PART_OUTPUT : PART_INPUT, names_text(text.data, text.length));
 }
 
 OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value)

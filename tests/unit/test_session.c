@@ -302,10 +302,15 @@ static void test_release(void **state)
     const uint64_t *map = (const uint64_t *)(void *)(image.memory + image.layout.free_map);
     (void)state;
     image_chunk(&image, 65, 1, 0, CHUNK_SEALED);
+    image_zone(&image, 65, 5, 6, 1);
     struct session_segment *s = open_image();
     assert_int_equal(session_segment_free_chunks(s), 0);
     const struct segment_chunk *list = session_segment_scan(s, false, &count);
+    const struct slot *slots = list[0].slots;
+    assert_int_equal(slots[0].time_kind & 0xff, RECORD_ZONE_BEGIN);
     session_segment_release(s, &list[0]);
+    assert_true(!slots[0].time_kind && !slots[0].word &&
+                !slots[1].time_kind); /* nothing for the next owner */
     assert_int_equal(image_descriptor(&image, 65)->state, CHUNK_FREE);
     assert_true(map[0] == 0 && map[1] == 2);
     assert_int_equal(session_segment_free_chunks(s), 1);
