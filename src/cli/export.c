@@ -304,10 +304,9 @@ const struct command command_export = {
         "Rows are not sorted by time. The other rows have their "
         "columns in the header.\n\n"
         "collapsed: one line for each stack, program (pid);thread;outer;inner and its self time.\n\n"
-        "With --since and --until, chrome, perfetto and csv hold zones that reach into the window whole; "
-        "speedscope and collapsed cut them at its borders. Zones that --name leaves out are left out of "
-        "stacks, "
-        "too, and their time counts for the zone around them.\n\n"
+        "With --since and --until, zones that reach out of the window are cut at its borders, as opscope zones "
+        "counts them; ops and their runs on a device are whole. Zones that --name leaves out are left out of "
+        "stacks, too, and their time counts for the zone around them.\n\n"
         "Without -o the export goes to standard output; when that is a terminal, to FILE with another ending "
         "(.json, .pftrace, .csv, .speedscope.json, .collapsed), and a line says where.",
     .options = {{&export_table, 0},

@@ -508,6 +508,13 @@ class Collapsed(Export):
 
 
 class Command(Export):
+    def window(self):
+        """From within one step of a thread to within a later one: something is cut at either end."""
+        steps = sorted((int(row["start_ns"]), int(row["duration_ns"]))
+                       for row in self.csv_rows("--name", "step", "--thread", "worker one"))
+        first, last = steps[len(steps) // 3], steps[len(steps) // 2]
+        return first[0] + first[1] // 2, last[0] + last[1] // 2
+
     def test_filters(self):
         rows = self.csv_rows("--name", "step", "--thread", "worker one")
         self.assertEqual(len(rows), STEPS)
@@ -516,15 +523,14 @@ class Command(Export):
         since = self.info["length_ns"] // 4
         until = self.info["length_ns"] // 2
         rows = self.csv_rows("--since", f"{since}ns", "--until", f"{until}ns")
-        expected = [row for row in everything if int(row["start_ns"]) <= until
-                    and int(row["start_ns"]) + int(row["duration_ns"]) >= since]
+        expected = [row for row in everything if int(row["start_ns"]) < until
+                    and int(row["start_ns"]) + int(row["duration_ns"]) > since]
         self.assertEqual(sum(not row["open"] for row in rows), len(expected))
         self.assertLess(len(expected), len(everything))
 
     def test_window_nests_in_every_format(self):
-        """A part of the trace: parents that end after the window are there, and speedscope's are cut."""
-        since = self.info["length_ns"] * 2 // 5
-        until = self.info["length_ns"] // 2
+        """A part of the trace: parents that end after the window are there, and cut."""
+        since, until = self.window()
         window = ("--since", f"{since}ns", "--until", f"{until}ns", "--thread", "worker*")
         rows = self.csv_rows(*window)
         with open(self.export("part.speedscope.json", "--format", "speedscope", *window), encoding="utf-8") as file:
@@ -542,6 +548,34 @@ class Command(Export):
                     self.assertEqual(stack.pop(), event["frame"])
             self.assertEqual(stack, [])
         self.assertEqual(opened, len(rows))
+        spans = sorted((int(row["start_ns"]), int(row["start_ns"]) + int(row["duration_ns"])) for row in rows)
+        self.assertEqual((spans[0][0], max(end for _, end in spans)), (since, until))
+        events = self.chrome(*window)["traceEvents"]
+        zones = [event for event in events if event["ph"] == "X" and event["cat"] == "zone"]
+        in_chrome = sorted((round(e["ts"] * 1000), round(e["ts"] * 1000) + round(e["dur"] * 1000)) for e in zones)
+        self.assertEqual(in_chrome, spans)
+        with open(self.export("part.pftrace", "--format", "perfetto", *window), "rb") as file:
+            parsed = Perfetto(load_perfetto_schema(self.shared), file.read())
+        origin = int(self.chrome()["otherData"]["start_ns"])
+        slices = [s for s in parsed.slices(parsed.events) if s.category == "zone"]
+        self.assertEqual(sorted((s.start - origin, s.end - origin) for s in slices), spans)
+
+    def test_csv_of_a_window_has_the_times_of_the_table(self):
+        """With a name, too: the self time of a zone that is cut is without all the zones inside it."""
+        since, until = self.window()
+        window = ("--since", f"{since}ns", "--until", f"{until}ns")
+        for options in (window, (*window, "--name", "step")):
+            sums = collections.defaultdict(lambda: [0, 0])
+            for row in self.csv_rows(*options):
+                total = sums[row["name"]]
+                total[0] += 1
+                total[1] += int(row["self_ns"])
+            table = collections.defaultdict(lambda: [0, 0])
+            for row in self.opscope_json("zones", self.trace, *options)["rows"]:
+                for i, key in enumerate(("count", "self_ns")):
+                    table[row["name"]][i] += row[key]
+            self.assertTrue(table)
+            self.assertEqual(dict(sums), dict(table))
 
     def test_pipe(self):
         done = self.opscope("export", self.trace, "--format", "csv")

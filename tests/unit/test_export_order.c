@@ -140,8 +140,7 @@ static int on_end(void *context, const struct export_zone *zone, uint32_t lane,
     return 0;
 }
 
-static void listen(struct fixture *f, struct listener *l, uint32_t lanes, bool is_clipped,
-                   struct export_counts *counts)
+static void listen(struct fixture *f, struct listener *l, uint32_t lanes, struct export_counts *counts)
 {
     struct error err = {0};
     struct export_options options = {0};
@@ -151,8 +150,7 @@ static void listen(struct fixture *f, struct listener *l, uint32_t lanes, bool i
                              .counts = counts,
                              .err = &err,
                              .stream = stderr};
-    struct export_visitor visitor = {
-        .context = l, .begin = on_begin, .end = on_end, .extras = f->extras, .is_clipped = is_clipped};
+    struct export_visitor visitor = {.context = l, .begin = on_begin, .end = on_end, .extras = f->extras};
     *l = (struct listener){.lanes = lanes};
     *counts = (struct export_counts){0};
     l->tracks = calloc(trace_track_count(f->trace) * lanes, sizeof *l->tracks);
@@ -296,7 +294,7 @@ static void test_order_is_the_programs(void **state)
     struct export_counts counts;
     assert_true(extra_count > 50);
     for (f.extras = EXPORT_EXTRAS_AT_BEGIN; f.extras <= EXPORT_EXTRAS_AT_END; f.extras++) {
-        listen(&f, &l, 1, false, &counts);
+        listen(&f, &l, 1, &counts);
         assert_int_equal(counts.zones, zones);
         assert_int_equal(counts.open_zones, 0);
         assert_int_equal(l.child_ns, child_ns);
@@ -349,7 +347,7 @@ static void test_equal_times_nest(void **state)
     /* an empty zone that was delivered after the one that follows it */
     ADD_ROWS(&f, late, {0, 1, 10, 20}, {0, 0, 10, 10});
     reopen(&f);
-    listen(&f, &l, 1, false, &counts);
+    listen(&f, &l, 1, &counts);
     assert_events(&l.tracks[late], "a10 /a10 b10 /b20");
     assert_events(&l.tracks[same], "a10 b10 /b20 /a20 c20 /c30");
     assert_events(&l.tracks[empty], "a10 /a10 b10 /b20 c20 /c20");
@@ -370,7 +368,7 @@ static void test_missing_parent(void **state)
     uint32_t track = add_track(&f, TRACE_TRACK_THREAD, 1);
     ADD_ROWS(&f, track, {0, 0, 10, 20}, {3, 1, 30, 40}, {0, 2, 50, 60});
     reopen(&f);
-    listen(&f, &l, 1, false, &counts);
+    listen(&f, &l, 1, &counts);
     assert_events(&l.tracks[track], "a10 /a20 b30 /b40 c50 /c60");
     forget(&f, &l);
     end(&f);
@@ -390,7 +388,7 @@ static void test_open_zones_end_with_the_trace(void **state)
     f.open[1] = (struct trace_open_zone){.track = track, .depth = 1, .start = 11, .name = f.names[1]};
     f.open_count = 2;
     reopen(&f);
-    listen(&f, &l, 1, false, &counts);
+    listen(&f, &l, 1, &counts);
     assert_events(&l.tracks[track], "a10 b11 c12 /c14 d15 /d17 /b90 /a90");
     assert_int_equal(counts.open_zones, 2);
     assert_int_equal(counts.zones, 3);
@@ -409,7 +407,7 @@ static void test_overlap_goes_to_lanes(void **state)
     uint32_t track = add_track(&f, TRACE_TRACK_QUEUE, 0);
     ADD_ROWS(&f, track, {0, 0, 10, 20}, {1, 1, 15, 25}, {0, 2, 20, 40}, {0, 3, 22, 30}, {0, 1, 2, 5});
     reopen(&f);
-    listen(&f, &l, 2, false, &counts);
+    listen(&f, &l, 2, &counts);
     assert_events(&l.tracks[2 * track], "b2 /b5 a10 /a20 c20 d22 /d30 /c40");
     assert_events(&l.tracks[2 * track + 1], "b15 /b25");
     assert_int_equal(counts.zones, 5);
@@ -442,7 +440,7 @@ static void test_late_rows_find_their_place(void **state)
         }
     }
     reopen(&f);
-    listen(&f, &l, 1, false, &counts);
+    listen(&f, &l, 1, &counts);
     assert_int_equal(counts.zones, ZONES);
     assert_int_equal(l.tracks[track].count, 2 * ZONES);
     for (unsigned i = 0; i < ZONES; i++) {
@@ -471,12 +469,9 @@ static void test_window_and_names(void **state)
     f.wanted.since = (struct trace_time){.kind = TRACE_TIME_NS, .ns = 35};
     f.wanted.until = (struct trace_time){.kind = TRACE_TIME_NS, .ns = 55};
     reopen(&f);
-    listen(&f, &l, 1, false, &counts); /* whole zones that reach into the window */
-    assert_events(&l.tracks[track], "a100 b105 c130 /c140 /b150 /a200");
-    assert_int_equal(counts.zones, 3);
-    forget(&f, &l);
-    listen(&f, &l, 1, true, &counts); /* cut at its borders */
+    listen(&f, &l, 1, &counts); /* cut at its borders */
     assert_events(&l.tracks[track], "a135 b135 c135 /c140 /b150 /a155");
+    assert_int_equal(counts.zones, 3);
     assert_int_equal(l.child_ns, (140 - 135) + (150 - 135));
     forget(&f, &l);
 
@@ -484,7 +479,7 @@ static void test_window_and_names(void **state)
     assert_true(text_list_add(&f.wanted.names, "a"));
     assert_true(text_list_add(&f.wanted.names, "c"));
     reopen(&f);
-    listen(&f, &l, 1, false, &counts);
+    listen(&f, &l, 1, &counts);
     assert_events(&l.tracks[track], "a100 c110 /c120 c130 /c140 /a200");
     assert_int_equal(l.child_ns, 20); /* of a: both c, which now lie directly in it */
     forget(&f, &l);

@@ -260,8 +260,7 @@ static void free_collapsed(struct collapsed *c)
 int export_write_collapsed(struct export_job *job)
 {
     struct collapsed c = {.job = job, .name_count = trace_name_count(job->trace)};
-    const struct export_visitor visitor = {
-        .context = &c, .begin = zone_begin, .end = zone_end, .is_clipped = true};
+    const struct export_visitor visitor = {.context = &c, .begin = zone_begin, .end = zone_end};
     job->progress_total = EXPORT_ORDER_PASSES * export_block_count(job, TRACE_BLOCK_ZONES);
     c.name_frames = calloc(c.name_count + 1, sizeof *c.name_frames);
     c.tracks = calloc(job->track_count + 1, sizeof *c.tracks);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "present/export/job.h"
+#include "present/export/order.h"
 #include "text/csv_write.h"
 #include "text/json_write.h"
 
@@ -25,6 +25,9 @@ struct csv {
     struct bytes *name_parts,
         *track_parts; /* by name id, by track id; one more each for what is not defined */
     size_t name_count;
+    /* With a window only. */
+    const struct trace_filter *wanted;
+    uint64_t zone_counts[2]; /* that ended, that did not */
 };
 
 /* --- fields --- */
@@ -180,13 +183,21 @@ static size_t extras_of(const struct zone_rows *rows, uint32_t row, size_t *posi
     return count;
 }
 
+/* Then put_cut_zones writes it. */
+static bool is_cut(const struct csv *csv, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct trace_filter *filter = csv->job->filter;
+    return filter->has_window && (start_ns < filter->since_ns || end_ns > filter->until_ns);
+}
+
 static int put_zone_group(struct csv *csv, const struct zone_rows_group *group, size_t *position)
 {
     const struct zone_rows *rows = &csv->rows;
     int result = 0;
     for (uint32_t row = group->first; row < group->first + group->count && result == 0; row++) {
         uint64_t end = saturating_add_u64(rows->start[row], rows->duration[row]);
-        if (!export_wants_zone(csv->job, group->track, rows->name[row], rows->start[row], end))
+        if (!export_wants_zone(csv->job, group->track, rows->name[row], rows->start[row], end) ||
+            is_cut(csv, rows->start[row], end))
             continue;
         size_t extra_count = extras_of(rows, row, position);
         put_zone_head(csv, rows->name[row], group->track);
@@ -209,7 +220,8 @@ static int put_open_zones(struct csv *csv)
     const struct trace_open_zone *open = trace_get_open_zones(csv->job->trace, &count);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        if (!export_wants_zone(csv->job, open[i].track, open[i].name, open[i].start, open[i].seen))
+        if (!export_wants_zone(csv->job, open[i].track, open[i].name, open[i].start, open[i].seen) ||
+            is_cut(csv, open[i].start, open[i].seen))
             continue;
         put_zone_head(csv, open[i].name, open[i].track);
         uint64_t duration = open[i].seen - open[i].start;
@@ -222,6 +234,48 @@ static int put_open_zones(struct csv *csv)
         csv->job->counts->open_zones++;
         result = end_row(csv);
     }
+    return result;
+}
+
+static int put_cut_zone(void *context, const struct export_zone *zone, uint32_t lane,
+                        const struct export_zone_rest *rest)
+{
+    struct csv *csv = context;
+    uint64_t duration = zone->end_ns - zone->start_ns;
+    (void)lane;
+    if (!zone->is_cut || !trace_filter_wants_name(csv->wanted, zone->name))
+        return 0;
+    put_zone_head(csv, zone->name, zone->track);
+    put_time(csv, zone->start_ns);
+    put_unsigned(csv, duration);
+    put_unsigned(csv, duration > rest->child_ns ? duration - rest->child_ns : 0);
+    put_unsigned(csv, zone->depth);
+    put_extras(csv, rest->extras, rest->extra_count);
+    if (zone->is_open)
+        put_unsigned(csv, 1);
+    else
+        put_nothing(csv);
+    csv->zone_counts[zone->is_open]++;
+    return end_row(csv);
+}
+
+/* Zones that reach out of the window are cut at its borders, and so are those inside them: their self time is known
+ * only after all of these, whatever their names. */
+static int put_cut_zones(struct csv *csv)
+{
+    struct export_job *job = csv->job;
+    struct trace_filter every_name = *job->filter;
+    struct export_counts before = *job->counts;
+    struct export_visitor visitor = {.context = csv, .end = put_cut_zone, .extras = EXPORT_EXTRAS_AT_END};
+    every_name.name_count = 0;
+    every_name.wants_all_names = true;
+    csv->wanted = job->filter;
+    job->filter = &every_name;
+    int result = export_order_zones(job, &visitor);
+    job->filter = csv->wanted;
+    *job->counts = before;
+    job->counts->zones += csv->zone_counts[false];
+    job->counts->open_zones += csv->zone_counts[true];
     return result;
 }
 
@@ -240,6 +294,7 @@ static int put_zones(struct csv *csv)
     if (job->filter->has_window) {
         filter.since_ns = job->filter->since_ns;
         filter.until_ns = job->filter->until_ns;
+        job->progress_total *= 1 + EXPORT_ORDER_PASSES;
     }
     while (result == 0 && (block = trace_next_block(job->trace, &filter, &position))) {
         size_t extra = 0;
@@ -248,7 +303,9 @@ static int put_zones(struct csv *csv)
             result = put_zone_group(csv, &csv->rows.groups[i], &extra);
         export_progress(job);
     }
-    return result == 0 ? put_open_zones(csv) : result;
+    if (result == 0)
+        result = put_open_zones(csv);
+    return result == 0 && job->filter->has_window ? put_cut_zones(csv) : result;
 }
 
 /* --- the other rows --- */

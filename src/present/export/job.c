@@ -209,9 +209,10 @@ bool export_wants_zone(const struct export_job *job, uint32_t track, uint32_t na
                        uint64_t end_ns)
 {
     const struct trace_filter *filter = job->filter;
+    uint64_t duration_ns = end_ns > start_ns ? end_ns - start_ns : 0;
     return filter->is_everything ||
            (trace_filter_wants_track(filter, track) && trace_filter_wants_name(filter, name) &&
-            trace_filter_wants_span(filter, start_ns, end_ns));
+            trace_filter_clip(filter, &start_ns, &duration_ns));
 }
 
 bool export_wants_point(const struct export_job *job, const struct trace_point *point, uint64_t ns)

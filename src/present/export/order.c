@@ -340,7 +340,7 @@ static int compare_zones(const void *a, const void *b)
 static uint64_t clipped(const struct order *order, uint64_t ns)
 {
     const struct trace_filter *filter = order->job->filter;
-    if (!order->visitor->is_clipped || !filter->has_window)
+    if (!filter->has_window)
         return ns;
     return ns < filter->since_ns ? filter->since_ns : ns > filter->until_ns ? filter->until_ns : ns;
 }
@@ -350,6 +350,7 @@ static struct export_zone clipped_zone(const struct order *order, const struct e
     struct export_zone cut = *zone;
     cut.start_ns = clipped(order, zone->start_ns);
     cut.end_ns = clipped(order, zone->end_ns);
+    cut.is_cut = cut.start_ns != zone->start_ns || cut.end_ns != zone->end_ns;
     return cut;
 }
 

@@ -37,6 +37,7 @@ struct export_zone {
     uint32_t block, row; /* where it is stored, for its extras; EXPORT_NO_BLOCK: an open zone */
     bool is_open;        /* never ended: end_ns is when its process or the recording did */
     bool has_extras;
+    bool is_cut; /* for the visitor: it reaches out of the window */
 };
 
 struct export_tag {
@@ -65,11 +66,10 @@ struct export_visitor {
     int (*end)(void *context, const struct export_zone *zone, uint32_t lane,
                const struct export_zone_rest *rest);
     enum export_extras_when extras;
-    bool is_clipped; /* cut zones at the borders of the window that was asked for */
 };
 
-/* Calls the visitor for every zone that passes the filter, and counts them; tracks are interleaved. Either of
- * its functions may be NULL. */
+/* Calls the visitor for every zone that passes the filter, cut at the borders of the window, and counts them; tracks
+ * are interleaved. Either of its functions may be NULL. */
 int export_order_zones(struct export_job *job, const struct export_visitor *visitor);
 
 /* How often each zone block is decoded or looked at, for the progress. */

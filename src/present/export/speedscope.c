@@ -172,8 +172,7 @@ static int put_profile(struct speedscope *s, uint32_t number)
 int export_write_speedscope(struct export_job *job)
 {
     struct speedscope s = {.job = job, .frame_count = trace_name_count(job->trace)};
-    const struct export_visitor visitor = {
-        .context = &s, .begin = zone_begin, .end = zone_end, .is_clipped = true};
+    const struct export_visitor visitor = {.context = &s, .begin = zone_begin, .end = zone_end};
     export_sheaf_open(&s.sheaf);
     job->progress_total = EXPORT_ORDER_PASSES * export_block_count(job, TRACE_BLOCK_ZONES);
     s.lane_0 = calloc(job->track_count + 1, sizeof *s.lane_0);
