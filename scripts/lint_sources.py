@@ -76,7 +76,7 @@ VENDOR_ROOMS = ("src/import/tenstorrent/", "src/import/open.c", "src/import/ops_
                 "src/present/report/ops_csv_tt", "src/cli/device_stats.c", "src/cli/ops_per_core.c",
                 "src/cli/import.c")  # whose argument is the name of the vendor
 # Where an object that outlives the call may be declared inside a function: once per process, by design.
-STATIC_ROOMS = ("src/record/", "src/session/", "src/measure/")
+STATIC_ROOMS = ("src/record/", "src/session/", "src/measure/", "src/base/calibration.h")
 GENERATED_HEADERS = ("build_config.h",)
 SOURCE_ENDINGS = (".c", ".h", ".cpp", ".hpp")
 SCRIPT_ENDINGS = (".py", ".sh", ".cmake")
@@ -118,13 +118,8 @@ class Linter:
     def __init__(self):
         self.errors = 0
         self.warnings = 0
-        # What is still to be moved: a list that only ever shrinks.
-        with open(os.path.join(os.path.dirname(__file__), "lint_known.txt"), encoding="utf-8") as file:
-            self.known = set(file.read().split("\n"))
 
     def error(self, path, line, message):
-        if f"{path}: {message}" in self.known:
-            return
         self.errors += 1
         print(f"{path}:{line}: {message}")
 

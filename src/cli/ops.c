@@ -325,8 +325,9 @@ const struct command command_ops = {
         "FILE may also be a folder of device logs (or the one above its .logs), a device log, an ops CSV of "
         "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
         "is byte for byte what the vendor's tool writes. What does not fit together (an op without device data, a "
-        "cut message, a replay nobody recorded) is kept, told on stderr and marked in a column NOTE. Cells of an ops "
-        "CSV that are not what their column should hold are written as they are, and told with file, line and column.",
+        "cut message, a replay nobody recorded) is kept, reported on stderr and marked in a column NOTE. Cells of an "
+        "ops CSV that are not what their column should hold are written as they are, and reported with file, line and "
+        "column.",
     .options = {{&ops_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct ops_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct ops_options, output)}},

@@ -127,7 +127,7 @@ static bool find_kernel_size(const char *name, size_t length, uint32_t *class, u
             take_number(name, length, &at, index) && at == length)
             return true;
     }
-    return true; /* of a processor nobody knows: behind the others */
+    return true; /* of an unknown processor: after the others */
 }
 
 static bool find_metric(const char *name, size_t length, unsigned *metric, unsigned *statistic)

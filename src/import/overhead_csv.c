@@ -58,7 +58,7 @@ static const struct {
     [COLUMN_STATE] = {"state", CELL_TEXT, 0, FIELD(state)},
     [COLUMN_REASON] = {"reason", CELL_TEXT, 0, FIELD(reason)},
     [COLUMN_REPEATS] = {"repeats", CELL_COUNT, 0, FIELD(repeats)},
-    /* The exact ones come behind the rounded ones and take their place. */
+    /* The exact ones come after the rounded ones and take their place. */
     [COLUMN_MIN_NS] = {"min (ns)", CELL_TIME, 1, FIELD(min_ns)},
     [COLUMN_FLOOR_NS] = {"floor (ns)", CELL_TIME, 1, FIELD(floor_ns)},
     [COLUMN_MEAN_NS] = {"mean (ns)", CELL_TIME, 1, FIELD(mean_ns)},
@@ -221,7 +221,7 @@ static int read_cell(const struct overhead_csv *csv, enum column column, struct 
     if (cell.length == 0)
         return 0;
     if (!read_number(cell, &value))
-        return refuse(csv, column, "this is no number:", cell, err);
+        return refuse(csv, column, "not a number:", cell, err);
     if (value < 0)
         return refuse(csv, column, "a negative value cannot be:", cell, err);
     if (columns[column].kind == CELL_COUNT) {

@@ -64,10 +64,9 @@ void table_add_row(struct table *table)
 /* The cell of the newest row; a spare one after a failure, so that callers need not look. */
 static struct table_cell *newest(struct table *table, size_t column)
 {
-    static _Thread_local struct table_cell spare;
     assert(column < table->column_count);
     if (table->failed || table->row_count == 0)
-        return &spare;
+        return &table->spare;
     return &table->cells[(table->row_count - 1) * table->column_count + column];
 }
 

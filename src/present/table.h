@@ -72,6 +72,7 @@ struct table {
     size_t cell_capacity;
     size_t row_count;
     struct bytes texts;
+    struct table_cell spare; /* takes what is set after a failure */
     bool failed;
 };
 

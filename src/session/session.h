@@ -75,7 +75,7 @@ struct session_control { /* the start of the control file; texts follow */
     uint64_t start_ticks, start_raw_ns; /* one good pair of the session's clock, for recover */
     uint64_t max_size_bytes;            /* of the trace, likewise */
     uint32_t output_length;             /* absolute path of the trace, behind this struct */
-    uint32_t command_length;            /* behind the path */
+    uint32_t command_length;            /* follows the path */
     /* The collector's ledger: how many zones it took that have no chunk any more (of threads that have ended), so that
      * recover can tell how many of them never reached the file. A thread is added in two steps around the release of
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */

@@ -211,7 +211,7 @@ class Files(GateCase):
         self.refused("", "bad.csv: empty")
         self.refused("op,count\n", 'bad.csv:1: no column "python min dispatch time (ms)"')
         self.refused("name\n", 'bad.csv:1: no column "op"')
-        self.refused(heading + "a,1,x\n", "bad.csv:2:3: python min dispatch time (ms): this is no number")
+        self.refused(heading + "a,1,x\n", "bad.csv:2:3: python min dispatch time (ms): not a number")
         self.refused(heading + "a,1,-1\n", "bad.csv:2:3: python min dispatch time (ms): a negative value")
         self.refused(heading + "a,1,1\na,1,1\n", 'bad.csv:3:1: op "a" was there on line 2 already')
         self.refused(heading + "a,1\n", 'no time for op "a"')

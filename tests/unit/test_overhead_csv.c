@@ -131,12 +131,11 @@ static void test_refused(void **state)
     check_refused("op,op,min (ns)\n", "r.csv:1:2: a second column \"op\"");
     check_refused(HEADING "a,1,-0.5,1,1\n",
                   "r.csv:2:3: python min dispatch time (ms): a negative value cannot be: \"-0.5\"");
-    check_refused(HEADING "a,1,nan,1,1\n",
-                  "r.csv:2:3: python min dispatch time (ms): this is no number: \"nan\"");
+    check_refused(HEADING "a,1,nan,1,1\n", "r.csv:2:3: python min dispatch time (ms): not a number: \"nan\"");
     check_refused(HEADING "a,1,1e999,1,1\n",
-                  "r.csv:2:3: python min dispatch time (ms): this is no number: \"1e999\"");
+                  "r.csv:2:3: python min dispatch time (ms): not a number: \"1e999\"");
     check_refused(HEADING "a,1,0x10,1,1\n",
-                  "r.csv:2:3: python min dispatch time (ms): this is no number: \"0x10\"");
+                  "r.csv:2:3: python min dispatch time (ms): not a number: \"0x10\"");
     check_refused(HEADING "a,1.5,1,1,1\n", "r.csv:2:2: count: this is no count: \"1.5\"");
     check_refused(HEADING "a,1,,1,1\n", "r.csv:2:3: python min dispatch time (ms): no time for op \"a\"");
     check_refused(HEADING "a\n", "r.csv:2:3: python min dispatch time (ms): no time for op \"a\"");

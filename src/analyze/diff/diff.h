@@ -15,8 +15,8 @@
  * test over the durations of a zone. Where there are too few for any test, all must agree; where there is one on each
  * side there is no spread, and the threshold alone decides. `evidence` says which it was.
  *
- * A side may have further runs (diff_keep_extra): then what changed is told from the medians over the runs, and tested
- * from run to run (diff_runs.c), which sees what the spread inside one run cannot. */
+ * A side may have further runs (diff_keep_extra): then what changed is judged from the medians over the runs, and
+ * tested from run to run (diff_runs.c), which sees what the spread inside one run cannot. */
 #ifndef OPSCOPE_ANALYZE_DIFF_DIFF_H
 #define OPSCOPE_ANALYZE_DIFF_DIFF_H
 
@@ -110,7 +110,7 @@ enum diff_row_kind { DIFF_OP_ROW, DIFF_ZONE_ROW, DIFF_CALL_ROW };
 enum diff_state {
     DIFF_SAME,   /* below the threshold */
     DIFF_NOISE,  /* above it, but no more than the times vary anyway */
-    DIFF_SLOWER, /* of those below, what is told first */
+    DIFF_SLOWER, /* of those below, what is reported first */
     DIFF_FASTER,
     DIFF_NEW,
     DIFF_GONE,

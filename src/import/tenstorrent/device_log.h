@@ -36,7 +36,7 @@ struct tt_marker {
 
 struct tt_log_header {
     struct slice arch;
-    uint32_t frequency_mhz; /* 0: not told */
+    uint32_t frequency_mhz; /* 0: not reported */
     uint32_t max_compute_cores;
     bool is_log; /* it looks like one */
 };

@@ -506,7 +506,7 @@ static int sort_marks(struct tt_log *log, size_t *starts, struct group_order *or
     return is_sorted ? 0 : error_set_errno(err, ENOMEM, "%zu markers", log->mark_count);
 }
 
-/* Sums that a run's end told, to the op whose time they fall in. Ops of a group are in time order. */
+/* Sums that a run's end reported, to the op whose time they fall in. Ops of a group are in time order. */
 static void place_totals(struct tt_log *log, const struct tt_total *totals, size_t total_count,
                          size_t first_op)
 {

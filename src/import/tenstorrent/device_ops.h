@@ -112,7 +112,7 @@ struct tt_group { /* device and host id */
 };
 
 struct tt_log {
-    struct tt_model *notes; /* where what is wrong is told */
+    struct tt_model *notes; /* where what is wrong is reported */
     struct tt_log_header header;
     struct tt_core *cores;
     size_t core_count, core_capacity;
@@ -150,7 +150,7 @@ void tt_log_free(struct tt_log *log);
 /* Sub-devices alone, for tables whose runs come from elsewhere. */
 int tt_log_read_sub_devices(struct tt_log *log, struct tt_model *notes, const char *data, size_t length,
                             struct error *err);
-/* The sub-device that (device, id, trace, replay) ran on; length 0: not told. */
+/* The sub-device that (device, id, trace, replay) ran on; length 0: not reported. */
 struct slice tt_log_sub_device(const struct tt_log *log, uint32_t device, uint64_t id, int64_t trace,
                                int64_t counter);
 

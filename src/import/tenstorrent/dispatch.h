@@ -7,7 +7,7 @@
  *     BRISC   [id 1024, SET_WRITE_OFFSET] [WRITE_PACKED] [NOTIFY_SUBORDINATE_GO_SIGNAL]     [id 2048, ...
  *     NCRISC                                      [SEND_GO_SIGNAL]                                  [SEND_...
  *
- * The master's zones from an id up to the notification are an op. The subordinate is told no ids: its n-th go
+ * The master's zones from an id up to the notification are an op. The subordinate is given no ids: its n-th go
  * signal is that of the core's n-th op. Of an id that was dispatched many times (replays) the first one counts. */
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_DISPATCH_H
 #define OPSCOPE_IMPORT_TENSTORRENT_DISPATCH_H

@@ -150,7 +150,7 @@ static int load_log(struct tt_model *model, const struct tt_files *files, bool o
     return result;
 }
 
-/* A file that cannot be read costs what it would have told, not the report. Lack of memory ends it. */
+/* A file that cannot be read costs what it would have said, not the report. Lack of memory ends it. */
 static int go_on_without(struct tt_model *model, int result, enum tt_notice kind, struct error *err)
 {
     if (result == 0 || result == -ENOMEM)

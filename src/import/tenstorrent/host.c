@@ -156,7 +156,7 @@ struct previous {
     bool has_end[2];
     uint64_t end[2];         /* of the kernel, of its data movement */
     double ns_per_cycle;     /* of the device's first row; 0: not known */
-    uint64_t longest_cycles; /* the run that told the frequency */
+    uint64_t longest_cycles; /* the run that gave the frequency */
 };
 
 struct report_reader {

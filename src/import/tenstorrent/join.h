@@ -25,7 +25,7 @@ void tt_runs_add_sub_devices(struct tt_model *model, const struct tt_log *log);
  * was there at all: then nothing is said of single ops. */
 int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err);
 
-/* The same for a model that was read from a trace: what is missing was told when it was made. */
+/* The same for a model that was read from a trace: what is missing was reported when it was made. */
 int tt_rows_from_trace(struct tt_model *model, struct error *err);
 /* By time; rows of one time stay as they are. */
 void tt_sort_rows(struct tt_model *model);

@@ -40,7 +40,7 @@ static void count_lines(struct reader *r, const char *from, const char *to)
     }
 }
 
-/* "TEXT;NS" of a line: the time is behind the last ';'. */
+/* "TEXT;NS" of a line: the time follows the last ';'. */
 static void split_time(struct slice line, struct message *message)
 {
     line = slice_trim(line);
@@ -183,7 +183,7 @@ static struct slice keep(struct reader *r, struct slice text)
     return slice_from(tt_keep(r->model, text.data, text.length), text.length);
 }
 
-/* The op's program, told in this message. */
+/* The op's program, described in this message. */
 static void read_program(struct reader *r, struct tt_op *op, struct slice json)
 {
     struct error err = {0};

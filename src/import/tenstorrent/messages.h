@@ -4,7 +4,7 @@
  *     MessageName;total_ns
  *     `TT_DNN_DEVICE_OP: "NAME", HASH, DEVICE, CACHE HIT, ID ->
  *     {JSON}`;NS                                  an op with what its program is
- *     `TT_DNN_DEVICE_OP: "NAME", HASH, DEVICE, CACHE HIT, ID`;NS    an op of a program that was told before
+ *     `TT_DNN_DEVICE_OP: "NAME", HASH, DEVICE, CACHE HIT, ID`;NS    an op of a program that was described before
  *     `TT_DNN_FALL_BACK_OP:"NAME" -> ...          an op on the host
  *     `TT_METAL_TRACE_BEGIN: DEVICE, TRACE`;NS    also _END, _REPLAY, _RELEASE
  *     `TT_SIGNPOST: HEADER

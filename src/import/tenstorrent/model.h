@@ -26,7 +26,7 @@
 
 #define TT_NONE UINT32_MAX
 #define TT_NO_TRACE (-1)
-#define TT_COLUMN_AGAIN '\x01' /* behind the name of a column that an ops CSV has twice; not shown */
+#define TT_COLUMN_AGAIN '\x01' /* after the name of a column that an ops CSV has twice; not shown */
 #define TT_MAX_DEVICES 4096u   /* ids have ten bits; more is damage */
 
 /* Columns are numbers: the fixed ones by enum op_fixed_column, the others in order of first sight. */
@@ -41,7 +41,7 @@ struct tt_cells {
     uint32_t count;
 };
 
-/* What a program is: told once in full, then referred to by its hash. */
+/* What a program is: described once in full, then referred to by its hash. */
 struct tt_record {
     struct tt_cells cells;
     uint64_t pm_compute_ns;
@@ -50,14 +50,14 @@ struct tt_record {
 
 enum tt_op_flag {
     TT_OP_CUT = 1,        /* its message ended early or was damaged: only its header is known */
-    TT_OP_NO_RECORD = 2,  /* refers to a program that was never told */
+    TT_OP_NO_RECORD = 2,  /* refers to a program that was never described */
     TT_OP_NO_MESSAGE = 4, /* host times alone */
     TT_OP_NO_TIMES = 8,
     TT_OP_REPEATED = 16,  /* the id was already taken by another op */
     TT_OP_NO_DEVICE = 32, /* a device op of which no device recorded anything */
     TT_OP_NOT_REPLAYED = 64,
     TT_OP_HAS_REPLAYS = 128,
-    TT_OP_NO_RECORD_AT_ALL = 256, /* in a trace: no program was told, for whatever reason */
+    TT_OP_NO_RECORD_AT_ALL = 256, /* in a trace: no program was described, for whatever reason */
 };
 
 struct tt_child { /* a host function under an op, summed */
@@ -238,7 +238,7 @@ struct tt_model {
     size_t table_column_count, table_column_capacity;
     bool is_table;       /* rows are ops whose records have all their cells: an ops CSV */
     bool is_device_only; /* no host ops: the table of what devices recorded */
-    bool has_locations;  /* messages of a compiler told where ops come from */
+    bool has_locations;  /* messages of a compiler say where ops come from */
     bool is_quasar;
     bool failed; /* no memory somewhere: checked at the end of each step */
 };

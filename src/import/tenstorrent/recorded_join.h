@@ -20,7 +20,7 @@
 #include "trace/reader.h"
 
 /* Before the devices' files are read. True in *is_host when the model's ops are now the recorded ones, so that
- * recorded_join_runs has to find their runs. A trace that cannot be read costs what it would have told. */
+ * recorded_join_runs has to find their runs. A trace that cannot be read costs what it would have said. */
 int recorded_join_host(struct tt_model *model, const char *path, bool *is_host, struct error *err);
 void recorded_join_runs(struct tt_model *model);
 

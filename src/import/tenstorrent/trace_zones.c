@@ -190,7 +190,7 @@ static int write_device_zones(struct tt_trace_writer *w, const struct tt_files *
     struct file_map map;
     uint64_t count = 0;
     int result = file_map_open(&map, (const char *)files->log.data, err);
-    if (result != 0) /* told when the ops were read */
+    if (result != 0) /* reported when the ops were read */
         return result == -ENOMEM ? result : 0;
     tt_log_reader_init(&reader, map.data, map.length);
     while (result == 0 && !w->failed && tt_log_next(&reader, &marker)) {
@@ -337,7 +337,7 @@ static int write_host_zones(struct tt_trace_writer *w, const struct tt_files *fi
         result = read_host_zones(w, &csv, &zones, err);
         csv_close(&csv);
     }
-    if (result != -ENOMEM) /* told when the ops were read */
+    if (result != -ENOMEM) /* reported when the ops were read */
         result = 0;
     if (zones.count)
         qsort(zones.items, zones.count, sizeof zones.items[0], compare_zones);
