@@ -252,11 +252,10 @@ static int make_rows(struct tt_model *model, struct error *err)
         add_row(model, op->flags & TT_OP_NO_TIMES ? op->message_ns : op->start_ns, (uint32_t)i, op->run,
                 TT_NONE);
     }
-    if (!model->is_table)
-        add_replays(model);
+    add_replays(model);
     for (size_t i = 0; i < model->signpost_count; i++)
         add_row(model, model->signposts[i].time_ns, TT_NONE, TT_NONE, (uint32_t)i);
-    if (!model->failed && !model->is_table)
+    if (!model->failed)
         tt_sort_rows(model);
     return tt_model_check(model, err);
 }

@@ -47,25 +47,6 @@ static void find_used(struct state *s, bool *is_used)
     }
 }
 
-/* An ops CSV's own columns, in its order. */
-static int declare_table_columns(struct op_rows *rows, struct state *s, struct error *err)
-{
-    const struct tt_model *model = &s->model;
-    int result = 0;
-    s->row.place_of_column = malloc(model->columns.count * sizeof s->row.place_of_column[0]);
-    if (!s->row.place_of_column)
-        return error_set_errno(err, ENOMEM, "%zu columns", model->columns.count);
-    memset(s->row.place_of_column, 0xff, model->columns.count * sizeof s->row.place_of_column[0]);
-    for (size_t i = 0; i < model->table_column_count && result == 0; i++) {
-        const struct intern_entry *name = &model->columns.entries[model->table_columns[i]];
-        s->row.place_of_column[model->table_columns[i]] = (uint32_t)i;
-        const char *again = memchr(name->data, TT_COLUMN_AGAIN, name->length);
-        result =
-            op_rows_add_column(rows, name->data, again ? (size_t)(again - name->data) : name->length, err);
-    }
-    return result;
-}
-
 static int declare_columns(struct op_rows *rows, struct state *s, struct error *err)
 {
     bool *is_used = calloc(s->model.columns.count, sizeof is_used[0]);
@@ -93,8 +74,6 @@ static void set_op(struct state *s, const struct tt_op *op)
 {
     if (op->record != TT_NONE) {
         tt_row_set_cells(&s->row, &s->model.records[op->record].cells, true);
-        if (s->model.is_table)
-            return;
     } else {
         tt_row_set_text(&s->row, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
         tt_row_set_cell(&s->row, OP_COLUMN_ID_OP_TYPE, "tt_dnn_device", op->device != TT_NONE ? 13 : 0);
@@ -207,7 +186,7 @@ static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t
         set_op(s, op);
     if (row->run != TT_NONE)
         set_run(s, &s->model.runs[row->run], op);
-    if (!s->model.is_table && s->row.place_of_column[OP_COLUMN_ID_NOTE] != TT_NONE) {
+    if (s->row.place_of_column[OP_COLUMN_ID_NOTE] != TT_NONE) {
         size_t from = s->row.scratch.length;
         struct bytes note = {0};
         tt_row_note(&s->model, row, &note);
@@ -253,7 +232,7 @@ int tt_rows_open_model(struct op_rows **rows, const char *path, const char *kind
     *rows = op_rows_new(strcmp(kind, "trace") == 0 ? &trace_source : &folder_source, s, path);
     if (!*rows)
         return error_set_errno(err, ENOMEM, "%s", path);
-    int result = s->model.is_table ? declare_table_columns(*rows, s, err) : declare_columns(*rows, s, err);
+    int result = declare_columns(*rows, s, err);
     for (size_t i = 0; i < s->model.note_count && result == 0; i++) {
         const struct tt_note *note = &s->model.notes[i];
         for (uint64_t k = 0; k < note->count; k++)

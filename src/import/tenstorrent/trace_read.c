@@ -168,7 +168,7 @@ static void read_description(struct reader *r, struct tt_op *op, uint32_t descri
             continue;
         struct slice key = slice_from(parts[i].text, (size_t)(equals - parts[i].text));
         struct slice value = slice_from(equals + 1, strlen(equals + 1));
-        if (!r->model->is_table && read_own_part(r, op, key, value))
+        if (read_own_part(r, op, key, value))
             continue;
         uint32_t column = tt_column(r->model, key.data, key.length);
         if (column == OP_COLUMN_ID_PM_COMPUTE)
@@ -200,8 +200,7 @@ static void read_op(struct reader *r, const struct trace_op *row)
         const char *part = trace_get_name(r->trace, row->parts[i].name)->name;
         add_child(r, op, tt_column(model, part, strlen(part)), row->parts[i].whole);
     }
-    if (!model->is_table)
-        tt_cell_add(model, &r->cells, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
+    tt_cell_add(model, &r->cells, OP_COLUMN_ID_OP_CODE, op->name.data, op->name.length);
     if (row->description != TRACE_NONE)
         read_description(r, op, row->description, &record);
     record.cells = tt_cells_finish(model, &r->cells);
@@ -297,7 +296,7 @@ static void read_run(struct reader *r, const struct trace_run *row, uint64_t *or
             add_run_cell(r, &row->parts[i], name);
     }
     run->cells = tt_cells_finish(model, &r->cells);
-    if (run->op == TT_NONE || model->is_table)
+    if (run->op == TT_NONE)
         return;
     if (run->session)
         model->ops[run->op].flags |= TT_OP_HAS_REPLAYS;
@@ -312,8 +311,6 @@ static void read_point(struct reader *r, const struct trace_point *point)
     struct tt_model *model = r->model;
     struct slice text = slice_from(point->text, point->text_length);
     if (point->kind == TRACE_POINT_SIGNPOST) {
-        if (model->is_table) /* they are rows like the others */
-            return;
         if (!array_reserve(&model->signposts, &model->signpost_capacity, model->signpost_count + 1,
                            sizeof model->signposts[0])) {
             model->failed = true;
@@ -327,12 +324,6 @@ static void read_point(struct reader *r, const struct trace_point *point)
         model->is_device_only |= slice_is(text, "device only");
         model->is_quasar |= slice_is(text, "quasar");
         model->has_locations |= slice_is(text, "locations");
-    } else if (strcmp(point->header, "column") == 0) {
-        if (array_reserve(&model->table_columns, &model->table_column_capacity, model->table_column_count + 1,
-                          sizeof model->table_columns[0]))
-            model->table_columns[model->table_column_count++] = tt_column(model, text.data, text.length);
-        else
-            model->failed = true;
     } else if (strcmp(point->header, "import") == 0) {
         /* each note was written once, with its count in the text */
         tt_note_again(model, OP_NOTICE_INFO, 0, 1, point->text);
@@ -363,7 +354,7 @@ static void restore_order(struct tt_model *model, const uint64_t *orders)
     qsort(runs, model->run_count, sizeof runs[0], compare_runs);
     for (size_t i = 0; i < model->run_count; i++) {
         model->runs[i] = runs[i].run;
-        if (!model->is_table && runs[i].run.op != TT_NONE && !runs[i].run.session)
+        if (runs[i].run.op != TT_NONE && !runs[i].run.session)
             model->ops[runs[i].run.op].run = (uint32_t)i;
     }
     free(runs);
@@ -397,11 +388,9 @@ static int read_blocks(struct reader *r, uint32_t type, uint64_t **orders, struc
 int tt_model_from_trace(struct tt_model *model, struct trace *trace, struct error *err)
 {
     struct reader reader = {.model = model, .trace = trace};
-    const struct trace_track *track = import_track(trace);
     uint64_t *orders = NULL;
-    if (!track)
+    if (!import_track(trace))
         return error_set(err, EINVAL, "this trace was not made of a vendor's op table");
-    model->is_table = strcmp(track->name, TT_TRACK_TABLE) == 0;
     int result = read_blocks(&reader, TRACE_BLOCK_POINTS, NULL, err);
     if (result == 0)
         result = read_blocks(&reader, TRACE_BLOCK_OPS, NULL, err);
