@@ -275,12 +275,41 @@ static void note_gap(struct source *s, struct track *t, const struct chunk_descr
     t->next_sequence = d->sequence;
 }
 
+/* There is no track for its thread: no memory, or too many of them. The loss names no process:
+ * `opscope recover` would take it for one that the process itself counted (ledger.c). */
+static void lose_chunk(struct source *s, const struct segment_chunk *chunk)
+{
+    uint64_t ns = collector_ns(s->collector, chunk->d.base_ticks);
+    struct trace_loss loss = {.process = TRACE_NONE,
+                              .track = TRACE_NONE,
+                              .reason = TRACE_LOSS_NO_MEMORY,
+                              .from_ns = ns,
+                              .to_ns = ns};
+    for (uint32_t i = chunk->consumed; i < chunk->d.published;) {
+        const struct slot *slot = &chunk->slots[i];
+        unsigned kind = (unsigned)(__atomic_load_n(&slot->time_kind, __ATOMIC_RELAXED) & 0xff);
+        uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
+        if (kind == RECORD_ZONE_BEGIN || kind == RECORD_OP_BEGIN || kind == RECORD_TASK_BEGIN)
+            loss.zones++;
+        else if (kind != RECORD_ZONE_END && kind != RECORD_LATE_ENDS && kind != RECORD_NOTHING)
+            loss.records++;
+        i += kind < 128 ? 1 : 1 + (uint32_t)(word >> 56);
+    }
+    if (loss.zones || loss.records)
+        trace_writer_loss(s->collector->writer, &loss);
+    s->collector->stats.lost_zones += loss.zones;
+    s->collector->stats.lost_records += loss.records;
+    session_segment_consumed(s->segment, chunk, chunk->d.published);
+}
+
 /* Takes what one chunk holds; is_final: its owner will write no more. */
 static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, bool is_final)
 {
     struct track *t = source_track(s, chunk);
     bool is_done = chunk->is_sealed || is_final;
-    if (!t || chunk->d.sequence < t->next_sequence) { /* no memory, or claimed twice */
+    if (!t)
+        lose_chunk(s, chunk);
+    if (!t || chunk->d.sequence < t->next_sequence) { /* or claimed twice */
         if (chunk->is_sealed)
             session_segment_release(s->segment, chunk);
         return 0;

@@ -232,8 +232,18 @@ struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth, ui
 static void keep_open(struct collector *c, struct trace_open_zone zone)
 {
     if (c->dead_open_count < MAX_DEAD_OPEN_ZONES &&
-        array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1, sizeof *c->dead_open))
+        array_reserve(&c->dead_open, &c->dead_open_capacity, c->dead_open_count + 1, sizeof *c->dead_open)) {
         c->dead_open[c->dead_open_count++] = zone;
+        return;
+    }
+    struct trace_loss loss = {.process = TRACE_NONE,
+                              .track = TRACE_NONE,
+                              .reason = TRACE_LOSS_NO_MEMORY,
+                              .from_ns = zone.start,
+                              .to_ns = zone.seen,
+                              .zones = 1};
+    trace_writer_loss(c->writer, &loss);
+    c->stats.lost_zones++;
 }
 
 /* Ends that the thread could not record before it was gone: it had no chunk any more. */

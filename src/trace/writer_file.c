@@ -265,8 +265,42 @@ void file_update_slot(struct trace_writer *w, uint32_t state, struct error *err)
     }
 }
 
+static void list_open_zones(struct trace_writer *w)
+{
+    w->open_zone_count = 0;
+    if (w->list_open_zones)
+        w->list_open_zones(w->open_zones_context, w);
+    w->open_zones_left_out = 0;
+    if (w->open_zone_count > BLOCK_MAX_ROWS) {
+        w->open_zones_left_out = w->open_zone_count - BLOCK_MAX_ROWS;
+        w->open_zone_count = BLOCK_MAX_ROWS;
+    }
+    for (size_t i = 0; i < w->open_zone_count; i++) {
+        definitions_need_track(w, w->open_zones[i].track);
+        definitions_need_name(w, w->open_zones[i].name);
+    }
+}
+
+/* The last checkpoint lists the open zones, as many as a block holds: the others are lost. An earlier segment may have
+ * counted some of them. */
+static void lose_open_zones(struct trace_writer *w)
+{
+    list_open_zones(w);
+    if (w->open_zones_left_out <= w->open_zones_lost)
+        return;
+    struct trace_loss loss = {.process = TRACE_NONE,
+                              .track = TRACE_NONE,
+                              .reason = TRACE_LOSS_NO_MEMORY,
+                              .from_ns = w->now_ns,
+                              .to_ns = w->now_ns,
+                              .zones = w->open_zones_left_out - w->open_zones_lost};
+    w->open_zones_lost = w->open_zones_left_out;
+    trace_writer_loss(w, &loss);
+}
+
 int file_end_segment(struct trace_writer *w, struct error *err)
 {
+    lose_open_zones(w);
     int status = lod_flush(w), other = losses_flush(w);
     status = status && !w->is_full ? status : other;
     other = file_checkpoint(w, true);
@@ -415,19 +449,6 @@ static void put_open_zones(struct trace_writer *w, uint64_t *values)
     PUT_COLUMN(CHECKPOINT_OPEN_SEEN, count,
                zones[i].seen < zones[i].start ? 0 : zones[i].seen - zones[i].start + 1);
     PUT_COLUMN(CHECKPOINT_OPEN_CHILD, count, zones[i].child);
-}
-
-static void list_open_zones(struct trace_writer *w)
-{
-    w->open_zone_count = 0;
-    if (w->list_open_zones)
-        w->list_open_zones(w->open_zones_context, w);
-    if (w->open_zone_count > BLOCK_MAX_ROWS)
-        w->open_zone_count = BLOCK_MAX_ROWS;
-    for (size_t i = 0; i < w->open_zone_count; i++) {
-        definitions_need_track(w, w->open_zones[i].track);
-        definitions_need_name(w, w->open_zones[i].name);
-    }
 }
 
 int file_checkpoint(struct trace_writer *w, bool is_last)

@@ -242,6 +242,7 @@ struct trace_writer {
     void *open_zones_context;
     struct trace_open_zone *open_zones;
     size_t open_zone_count, open_zone_capacity;
+    uint64_t open_zones_left_out, open_zones_lost; /* of the last list; already counted as lost */
 
     struct segment_file *finished; /* flight recorder */
     size_t finished_count, finished_capacity;

@@ -366,6 +366,30 @@ static void test_zones_of_tasks_that_were_not_written(void **state)
     assert_int_equal(info->lost_zones, 10); /* those that the dead collector had taken */
 }
 
+/* Without a death: what has no track is counted once, at a poll or at the end. */
+static void test_chunks_without_a_track_are_lost(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_zones(0, 1, 1);
+    poll();
+    first.collector->sources[0]->track_count += MAX_TRACKS_PER_SOURCE;
+    image_chunk(&image, 1, 1, 0, CHUNK_SEALED);
+    add_zones(1, 20, 2);
+    add_message(1, 50, "hello");
+    image_chunk(&image, 2, 2, 0, CHUNK_OWNED);
+    add_zones(2, 60, 1);
+    poll();
+    poll();
+    assert_int_equal(collection_finish(&first, &stats), 0);
+    assert_int_equal(stats.zones, 1);
+    assert_int_equal(stats.lost_zones, 3);
+    assert_int_equal(stats.lost_records, 1);
+    assert_int_equal(trace_open(&trace, first.path, 0, NULL), 0);
+    assert_int_equal(trace_get_info(trace)->lost_zones, 3);
+    assert_int_equal(trace_get_info(trace)->lost_records, 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -382,6 +406,7 @@ int main(void)
         CASE(test_losses_of_the_program),
         CASE(test_zones_of_tasks),
         CASE(test_zones_of_tasks_that_were_not_written),
+        CASE(test_chunks_without_a_track_are_lost),
     };
     return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
 }

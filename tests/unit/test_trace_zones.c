@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zones through the writer and back: every zone exactly once, whatever its track, depth, length and order. */
 #include "test_trace_support.h"
+#include "trace/format.h"
 
 static struct trace *finish_and_open(struct trace_writer *w, const char *path)
 {
@@ -389,13 +390,43 @@ static void test_window_blocks(void **state)
     ref_free(&expected);
 }
 
+static void list_too_many(void *context, struct trace_writer *w)
+{
+    struct trace_open_zone zone = *(const struct trace_open_zone *)context;
+    for (; zone.depth < BLOCK_MAX_ROWS + 3; zone.depth++)
+        trace_writer_open_zone(w, &zone);
+}
+
+static void test_open_zones_without_room_are_lost(void **state)
+{
+    const char *path = test_path("open.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    struct trace_open_zone zone = {.start = 4000, .seen = 4000};
+    size_t count;
+    (void)state;
+    zone.track = add_track(w, add_process(w, 1), "main", 0);
+    zone.name = add_name(w, "work");
+    trace_writer_set_open_zones(w, list_too_many, &zone);
+    assert_ok(trace_writer_finish(w, ERR));
+    struct trace *t = open_trace(path, 0);
+    trace_get_open_zones(t, &count);
+    assert_int_equal(count, BLOCK_MAX_ROWS);
+    assert_int_equal(trace_get_info(t)->lost_zones, 3);
+    trace_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested_calls),  cmocka_unit_test(test_long_zones),
-        cmocka_unit_test(test_deep_stack),    cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_memory_budget), cmocka_unit_test(test_device_clock),
-        cmocka_unit_test(test_extras),        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_open_zones_without_room_are_lost),
+        cmocka_unit_test(test_nested_calls),
+        cmocka_unit_test(test_long_zones),
+        cmocka_unit_test(test_deep_stack),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_memory_budget),
+        cmocka_unit_test(test_device_clock),
+        cmocka_unit_test(test_extras),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_window_blocks),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
