@@ -23,7 +23,7 @@ import zipfile
 PYTHON_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = os.path.dirname(PYTHON_FOLDER)
 PACKAGE = os.path.join(PYTHON_FOLDER, "opscope")
-STAMP = (2020, 1, 1, 0, 0, 0)  # the same wheel from the same parts
+STAMP = (2020, 1, 1, 0, 0, 0)  # fixed: the same parts give the same wheel
 
 
 def version():
@@ -86,7 +86,7 @@ def metadata():
 def info_files():
     wheel = "Wheel-Version: 1.0\nGenerator: opscope\nRoot-Is-Purelib: false\nTag: %s\n" % tag()
     entries = "[console_scripts]\nopscope = opscope._program:main\n"
-    # By the name that a run loads it under, so that pytest does not get it twice.
+    # Under the name by which a run loads it, so that pytest does not load it twice.
     entries += "\n[pytest11]\nopscope.pytest_plugin = opscope.pytest_plugin\n"
     return [("METADATA", metadata()), ("WHEEL", wheel), ("entry_points.txt", entries)]
 

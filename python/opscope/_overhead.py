@@ -87,9 +87,9 @@ def pause():
 
 
 def watch_others(seconds):
-    """Lets other threads run until the process has had so much of the CPU, or long enough that every thread had its
-    turn. Never sleeps: an idle CPU lowers its clock, and the next calls would be slower. Returns what the other threads
-    of this process had."""
+    """Lets other threads run until the process has used this much CPU time, or until every thread must have had its
+    turn. Never sleeps: an idle CPU lowers its clock, and the next calls would be slower. Returns the CPU time that the
+    other threads of this process used."""
     end = time.monotonic() + LONGEST_WATCH_S
     everything, own = time.process_time(), time.thread_time()
     while time.process_time() - everything < seconds and time.monotonic() < end:
@@ -103,19 +103,19 @@ def is_working():
 
 
 def wait_until_idle():
-    """What an earlier op left to do must not disturb this one, nor be taken for its own. False when it does not end."""
+    """Work left over from an earlier op must not disturb this one or be attributed to it. False if it does not end."""
     return any(not is_working() for _ in range(IDLE_TRIES))
 
 
 def goes_on_working():
-    """Does the process work on although synchronize said that all is done?"""
+    """Does the process still work after synchronize has returned?"""
     watch_others(SETTLE_S)
     return is_working()
 
 
 def has_to_wait(waits, dispatches, calls):
-    """Does synchronising take a share of its own, because the calls returned before their work was done?"""
-    # Of an even number the lower one: one burst that was disturbed must not decide.
+    """Does synchronizing take significant time, because the calls returned before their work was done?"""
+    # The lower median: one disturbed burst must not decide.
     wait, dispatch = statistics.median_low(waits) / calls, statistics.median_low(dispatches)
     return wait > EARLY_NS and wait > EARLY_SHARE * dispatch
 
@@ -130,7 +130,7 @@ class Worker:
             self.ops[op.name] = op
 
     def loop_ns(self):
-        """What a call of nothing costs in the same loop: the least of many bursts, since nothing makes one faster."""
+        """Cost of an empty call in the same loop: the fastest of many bursts, since noise only adds time."""
         times = (self.native.time_calls(self.native.nothing, (1, 2), None, BURST, None) for _ in range(200))
         return min(called - start for start, called, *_ in times) / BURST
 
@@ -178,7 +178,7 @@ class Worker:
         waits = []
         self.signpost("start", op, traced)
         for _ in range(question["repeats"]):
-            # What is recorded knows nothing of other processes: their time is left in then.
+            # A trace cannot exclude the time of other processes, so it is not subtracted when tracing.
             start, _, end, dispatch, total = self.burst(made, calls, op.synchronize)
             waits.append(total - dispatch)
             answer["total_ns"].append((end - start if traced else total) / calls)
@@ -194,8 +194,8 @@ class Worker:
             answer["is_early"] = True
 
     def find_slow(self, made, op, question):
-        """Warms up. An op whose bursts would be stopped at the time limit is not started: returns how long a call of it
-        takes, else 0. The first calls may have been slow for once, so one more is timed."""
+        """Warms up. An op whose bursts would exceed the time limit is not measured: returns the duration of one call of
+        it, otherwise 0. The first calls may be slower than later ones, so one more is timed."""
         calls = question["calls"] * 2 * question["repeats"]
         limit = question["limit_ns"]
         total = self.burst(made, question["warmup"], op.synchronize)[4]
@@ -251,7 +251,7 @@ def main():
         answers.flush()
         return
     gc.collect()
-    gc.freeze()  # what the packages made does not concern an op
+    gc.freeze()  # objects of the imported packages are not the op's garbage
     gc.disable()
     worker.serve(questions, answers)
     sys.stdout.flush()

@@ -16,7 +16,7 @@ def has_ops(trace):
 
 
 class OpReport:
-    """Made before the run, so that logs of an earlier one are known for what they are."""
+    """Made before the run, so that logs of an earlier run are recognised."""
 
     def __init__(self, program, folder, name):
         self.program, self.folder = program, folder
@@ -76,7 +76,7 @@ def split_by_test(program, trace, folder):
 
 
 def empty_of_traces(folder):
-    """Traces of an earlier session would be taken for this one's. Nothing else is touched."""
+    """Removes traces of an earlier session, which would be mistaken for this one's. Nothing else is touched."""
     os.makedirs(folder, exist_ok=True)
     for name in os.listdir(folder):
         path = os.path.join(folder, name)

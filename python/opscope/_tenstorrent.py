@@ -55,7 +55,7 @@ def folder(output):
 
 
 def make_folder(path):
-    """Before the runtime needs it; if it cannot be made, that is the runtime's to say."""
+    """Made before the runtime needs it; if that fails, the runtime reports it."""
     try:
         os.makedirs(path, exist_ok=True)
     except OSError:
@@ -111,7 +111,7 @@ class Flags:
                 raise FlagError("--dump-device-data-mid-run does not go with %s" % other, 1)
 
     def set_variables(self, env, with_report, output):
-        """Nothing that the caller has set himself is removed but by the option that says so."""
+        """Variables set by the caller are removed only by the option that says so."""
         if "--no-device" in self.given:
             env.pop("TT_METAL_DEVICE_PROFILER", None)
         else:

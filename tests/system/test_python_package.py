@@ -288,6 +288,14 @@ class PythonPackage(harness.TestCase):
             self.assertEqual(len(pids["report"]), 1)
             self.assertFalse(pids["report"] & pids["count_primes"])
 
+    def test_the_example_that_records_itself(self):
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE)}
+        done = self.run_command([self.python, os.path.join(EXAMPLES, "record_inside.py"), self.folder], env=env)
+        expected = "sorted: True, zones: 501, lost: 0\nzones with max_depth=1: 1\n"
+        self.assertEqual((done.status, done.stdout, done.stderr), (0, expected, ""), done)
+        self.assertEqual(self.zones(self.path("sort.opscope")), {"insertion_sort": 1, "place_of": 500})
+        self.assertEqual(self.zones(self.path("again.opscope")), {"insertion_sort": 1})
+
     def test_the_numpy_example(self):
         python = next((path for path in interpreters() if harness.run([path, "-c", "import numpy"]).status == 0), None)
         if python is None:

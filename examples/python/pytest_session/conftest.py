@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the example: each has a zone, and so has what stands behind a yield."""
+"""Fixtures of the example: each has a zone, and so has the code after a yield."""
 
 import random
 
