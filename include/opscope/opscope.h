@@ -37,7 +37,7 @@ extern "C" {
 #define OPSCOPE_API
 #endif
 
-/* Where a zone, counter or frame is in the source. One static object a call site; the library keeps what it
+/* Where a zone, counter or frame is in the source. One static object per call site; the library keeps what it
  * learned about the site in `id`. struct_size lets the struct grow. */
 struct opscope_site {
     uint32_t struct_size;

@@ -15,7 +15,7 @@
  *
  * The library is loaded into a process of its own. Functions return 0, or an errno value: the op is then reported as
  * failed (ENOMEM: as out of memory), and the others go on. The structs carry their sizes, so that fields can be added
- * behind the present ones; leave those you do not know zero. */
+ * after the present ones; leave those you do not know zero. */
 #ifndef OPSCOPE_OVERHEAD_H
 #define OPSCOPE_OVERHEAD_H
 
