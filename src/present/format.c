@@ -27,14 +27,14 @@ const char *format_things(struct number_text *out, uint64_t value, const char *o
     size_t length = strlen(one);
     bool has_y = length > 1 && one[length - 1] == 'y' && !strchr("aeiou", one[length - 2]);
     bool has_s = length > 1 && (one[length - 1] == 's' || one[length - 1] == 'x');
-    if (value == 1)
-        snprintf(out->text, sizeof out->text, "1 %s", one);
-    else
-        snprintf(out->text, sizeof out->text, "%s %.*s%s", format_count(&count, value),
-                 (int)(has_y ? length - 1 : length), one,
-                 has_y   ? "ies"
-                 : has_s ? "es"
-                         : "s");
+    size_t stem = has_y && value != 1 ? length - 1 : length;
+    size_t used = strlen(format_count(&count, value)), room = sizeof out->text - used - sizeof " ies";
+    const char *ending = value == 1 ? "" : has_y ? "ies" : has_s ? "es" : "s";
+    stem = stem < room ? stem : room;
+    memcpy(out->text, count.text, used);
+    out->text[used++] = ' ';
+    memcpy(out->text + used, one, stem);
+    memcpy(out->text + used + stem, ending, strlen(ending) + 1);
     return out->text;
 }
 

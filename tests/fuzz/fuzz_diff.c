@@ -9,6 +9,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/report/report.h"
 #include "import/op_rows.h"
+#include "import/ops_csv_model.h"
 #include "present/diff/html.h"
 #include "present/diff/table.h"
 
@@ -26,45 +27,29 @@ static struct machine_set machines_for_test(void)
 
 static int load(struct diff *diff, int side, const void *data, size_t size)
 {
-    static char buffers[PERF_COLUMNS][40];
-    bool has[PERF_COLUMNS];
-    const char *names[PERF_COLUMNS];
-    struct slice cells[PERF_COLUMNS];
     struct machine_set machines = machines_for_test();
     struct perf_options options = {.machines = &machines, .ignore_signposts = true, .print_signposts = true};
+    const struct ops_csv_request request = {.times_only = true};
+    struct ops_csv_summary summary = {0};
     struct op_rows *rows = NULL;
-    struct op_row row;
     struct perf perf;
-    uint32_t *shapes = NULL;
-    size_t capacity = 0;
+    struct ops ops;
+    int status = op_rows_open_memory(&rows, "fuzz.csv", data, size, NULL);
+    if (status)
+        return status;
     diff->runs[side].path = strdup(side ? "b.csv" : "a.csv");
     diff->runs[side].kind = "ops CSV";
-    int status = perf_begin(&perf, &options, NULL);
+    ops_init(&ops);
+    perf_begin(&perf, &options, &ops);
+    status = ops_csv_to_model(&ops, rows, &request, &summary, NULL);
     if (!status)
-        status = op_rows_open_memory(&rows, "fuzz.csv", data, size, NULL);
-    for (size_t i = 0; i < PERF_COLUMNS && !status; i++) {
-        names[i] = perf_column_name(i, false, buffers[i], sizeof buffers[i]);
-        has[i] = op_rows_find_column(rows, names[i]) != SIZE_MAX;
-    }
+        status = perf_add_path(&perf, "fuzz.csv", NULL);
+    perf.options.has_host_start = summary.has_host_start;
     if (!status)
-        status = perf_begin_file(&perf, "fuzz.csv", has, false, true, NULL);
-    if (!status)
-        status = op_rows_select(rows, names, PERF_COLUMNS, NULL);
-    while (!status && op_rows_next(rows, &row, NULL) > 0) {
-        for (size_t i = 0; i < PERF_COLUMNS; i++)
-            cells[i] = (struct slice){row.cells[i].data, row.cells[i].length};
-        if (!array_reserve(&shapes, &capacity, perf.row_count + 1, sizeof *shapes))
-            break;
-        shapes[perf.row_count] = diff_shape_of_cells(diff, cells);
-        status = perf_add_row(&perf, cells, row.line, NULL);
-    }
-    if (!status)
-        status = perf_end_file(&perf, NULL);
-    if (!status)
-        status = diff_take_perf(diff, side, &perf, shapes, NULL);
-    op_rows_close(rows);
+        status = diff_take_perf(diff, side, &perf, NULL);
     perf_free(&perf);
-    free(shapes);
+    ops_free(&ops);
+    op_rows_close(rows);
     return status;
 }
 

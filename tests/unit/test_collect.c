@@ -169,7 +169,7 @@ static void test_pairing(void **state)
 static void test_a_copy_of_a_segment(void **state)
 {
     (void)state;
-    struct image copy;
+    struct image copy = {0};
     uint32_t a = image_name(&image, "a");
     image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
     image_zone(&image, 0, 10, 20, a);

@@ -341,6 +341,16 @@ static void work_signals(void)
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
 }
 
+/* TSan delays signals until a call that it intercepts, also past a mask that the program has set since: what a handler
+ * meets there it can meet nowhere else. The counts are checked in the other builds. */
+static void skip_under_tsan(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    print_message("SKIP: TSan delays signals to places of its own choice\n");
+    skip();
+#endif
+}
+
 static void check_signal_handlers(void)
 {
     struct seen seen;
@@ -354,6 +364,7 @@ static void check_signal_handlers(void)
 static void test_signal_handlers_are_exact(void **state)
 {
     (void)state;
+    skip_under_tsan();
     check_signal_handlers();
 }
 
@@ -361,6 +372,7 @@ static void test_signal_handlers_are_exact(void **state)
 static void test_signal_handlers_on_the_fast_path(void **state)
 {
     (void)state;
+    skip_under_tsan();
     clock_source = CLOCK_SOURCE_COUNTER;
     for (int i = 0; i < 5; i++)
         check_signal_handlers();
@@ -371,6 +383,7 @@ static void test_signal_handlers_under_loss(void **state)
 {
     struct seen seen;
     (void)state;
+    skip_under_tsan();
     record(work_signals, 128 << 10, SESSION_ON_FULL_DROP, &seen);
     assert_int_equal(seen.begins, seen.ends);
     assert_int_equal(seen.begins + seen.lost_zones, figures->zones + figures->handler_zones);
@@ -404,10 +417,7 @@ static void test_siglongjmp_out_of_a_handler(void **state)
 {
     struct seen seen;
     (void)state;
-#if defined(__SANITIZE_THREAD__)
-    print_message("SKIP: TSan delays signals, so none interrupts the recorder\n");
-    skip();
-#endif
+    skip_under_tsan();
     may_repeat_chunks = true;
     record(work_jump, 64 << 20, SESSION_ON_FULL_DROP, &seen);
     may_repeat_chunks = false;
