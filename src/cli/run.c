@@ -128,12 +128,14 @@ static int choose_output(const char *program, char *out, size_t size)
         if (file_exists(out))
             continue;
         int fd = open(partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            close(fd);
-            return 0;
-        }
-        if (errno != EEXIST)
+        if (fd < 0 && errno != EEXIST)
             return errno;
+        if (fd < 0)
+            continue;
+        close(fd);
+        if (!file_exists(out)) /* its run may have ended since the first look */
+            return 0;
+        unlink(partial);
     }
     return EEXIST;
 }
