@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "session/folder.h"
 #include "session/segment.h"
+#include "fork_wipes.h"
 
 struct figures { /* what the child says it did; shared with the parent */
     volatile uint64_t zones, handler_zones, other;
@@ -440,22 +441,6 @@ static void work_forks(void)
         }
         waitpid((pid_t)child, NULL, 0);
     }
-}
-
-/* Emulators of user space (qemu) accept MADV_WIPEONFORK and do nothing: a raw fork cannot be seen there. */
-static bool fork_wipes(void)
-{
-    int status = 1;
-    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(page != MAP_FAILED);
-    bool is_accepted = madvise(page, 4096, MADV_WIPEONFORK) == 0;
-    page[0] = 1;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(page[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    munmap(page, 4096);
-    return is_accepted && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static void test_forks(void **state)

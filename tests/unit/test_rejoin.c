@@ -21,6 +21,7 @@
 #include "record/recorder.h"
 #include "session/folder.h"
 #include "session/segment.h"
+#include "fork_wipes.h"
 
 #define MANY 5000u
 
@@ -179,6 +180,10 @@ static void test_a_forked_child_may_leave(void **state)
 {
     (void)state;
     int status;
+    if (!fork_wipes()) {
+        print_message("SKIP: MADV_WIPEONFORK has no effect here\n");
+        skip();
+    }
     make_session(&folders[0]);
     make_session(&folders[1]);
     fflush(NULL);
