@@ -1,0 +1,2 @@
+what is this
+a.b "never closed
