@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+void timeline_free(struct timeline *timeline)
+{
+    intern_free(&timeline->texts);
+    free(timeline->lanes);
+    free(timeline->units);
+    free(timeline->tasks);
+    free(timeline->actions);
+    free(timeline->dispatches);
+    *timeline = (struct timeline){0};
+}
+
+int timeline_check(const struct timeline *timeline, struct error *err)
+{
+    return timeline->failed ? error_no_memory(err, "the timeline") : 0;
+}
+
+uint32_t timeline_text(struct timeline *timeline, struct slice text)
+{
+    if (!text.data)
+        return TIMELINE_NONE;
+    uint32_t id = intern_add(&timeline->texts, text.data, text.length);
+    if (id == INTERN_NONE)
+        timeline->failed = true;
+    return id;
+}
+
+/* One more element, zeroed; NULL: no memory. */
+static void *add(struct timeline *timeline, void *array_pointer, size_t *count, size_t *capacity, size_t size)
+{
+    if (*count >= TIMELINE_NONE - 1 || !array_reserve(array_pointer, capacity, *count + 1, size)) {
+        timeline->failed = true;
+        return NULL;
+    }
+    char *place = *(char **)array_pointer + (*count)++ * size;
+    memset(place, 0, size);
+    return place;
+}
+
+uint32_t timeline_lane(struct timeline *timeline, const char *name, enum timeline_lane_kind kind,
+                       uint32_t number)
+{
+    uint32_t text = timeline_text(timeline, slice_of(name));
+    for (uint32_t i = 0; i < timeline->lane_count; i++) {
+        if (timeline->lanes[i].name == text)
+            return i;
+    }
+    struct timeline_lane *lane =
+        add(timeline, &timeline->lanes, &timeline->lane_count, &timeline->lane_capacity, sizeof *lane);
+    if (!lane)
+        return TIMELINE_NONE;
+    *lane = (struct timeline_lane){text, kind, number};
+    return (uint32_t)timeline->lane_count - 1;
+}
+
+struct timeline_unit *timeline_add_unit(struct timeline *timeline)
+{
+    return add(timeline, &timeline->units, &timeline->unit_count, &timeline->unit_capacity,
+               sizeof timeline->units[0]);
+}
+
+struct timeline_task *timeline_add_task(struct timeline *timeline)
+{
+    return add(timeline, &timeline->tasks, &timeline->task_count, &timeline->task_capacity,
+               sizeof timeline->tasks[0]);
+}
+
+struct timeline_action *timeline_add_action(struct timeline *timeline)
+{
+    return add(timeline, &timeline->actions, &timeline->action_count, &timeline->action_capacity,
+               sizeof timeline->actions[0]);
+}
+
+struct timeline_dispatch *timeline_add_dispatch(struct timeline *timeline)
+{
+    return add(timeline, &timeline->dispatches, &timeline->dispatch_count, &timeline->dispatch_capacity,
+               sizeof timeline->dispatches[0]);
+}
+
+uint64_t timeline_end(const struct timeline *timeline)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < timeline->dispatch_count; i++)
+        end = timeline->dispatches[i].end > end ? timeline->dispatches[i].end : end;
+    for (size_t i = 0; i < timeline->unit_count; i++)
+        end = timeline->units[i].end > end ? timeline->units[i].end : end;
+    return end;
+}
