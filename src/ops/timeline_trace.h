@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A timeline as a trace, so that every view works on it: a device with one track per lane, a zone and an estimated run
+ * per unit, an op per unit that computes, and its dispatches as zones of a queue. */
+#ifndef OPSCOPE_OPS_TIMELINE_TRACE_H
+#define OPSCOPE_OPS_TIMELINE_TRACE_H
+
+#include "ops/timeline.h"
+#include "trace/writer.h"
+
+struct timeline_trace {
+    const char *source;       /* what was estimated: a path */
+    const char *device;       /* its name: "SL2610 (estimated)" */
+    const char *architecture; /* names the machine file */
+};
+
+/* Cycles become ticks of the device's clock, which begins with the host's. timeline.clock_mhz must be set. */
+void timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
+                       struct trace_writer *writer);
+
+#endif
