@@ -118,8 +118,8 @@ static void write_dispatches(struct writing *w)
         trace_writer_close_sink(w->writer, sink);
 }
 
-void timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
-                       struct trace_writer *writer)
+int timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
+                      struct trace_writer *writer, struct error *err)
 {
     struct writing w = {.timeline = timeline, .writer = writer};
     struct trace_process process = {.id = TRACE_NONE,
@@ -128,8 +128,10 @@ void timeline_to_trace(const struct timeline *timeline, const struct timeline_tr
                                     .flags = TRACE_PROCESS_ROOT,
                                     .command = about->source,
                                     .host = ""};
-    struct trace_clock clock = {
-        .is_device = true, .ticks_per_second = timeline->clock_mhz * 1e6, .name = "estimated cycles"};
+    struct trace_clock clock = {.id = TRACE_NONE,
+                                .is_device = true,
+                                .ticks_per_second = timeline->clock_mhz * 1e6,
+                                .name = "estimated cycles"};
     w.process = trace_writer_process(writer, &process);
     w.clock = trace_writer_clock(writer, &clock);
     uint64_t end = timeline_end(timeline);
@@ -142,7 +144,9 @@ void timeline_to_trace(const struct timeline *timeline, const struct timeline_tr
     w.queue = add_track(&w, "dispatches", w.device, TRACE_TRACK_QUEUE, 0, "");
     write_dispatches(&w);
     struct timeline_unit *units = malloc((timeline->unit_count + 1) * sizeof units[0]);
-    for (uint32_t lane = 0; lane < timeline->lane_count && units; lane++) {
+    if (!units)
+        return error_no_memory(err, about->source);
+    for (uint32_t lane = 0; lane < timeline->lane_count; lane++) {
         size_t count = 0;
         for (size_t i = 0; i < timeline->unit_count; i++) {
             if (timeline->units[i].lane == lane)
@@ -153,4 +157,5 @@ void timeline_to_trace(const struct timeline *timeline, const struct timeline_tr
         write_lane(&w, lane, units, count);
     }
     free(units);
+    return 0;
 }

@@ -14,7 +14,7 @@ struct timeline_trace {
 };
 
 /* Cycles become ticks of the device's clock, which begins with the host's. timeline.clock_mhz must be set. */
-void timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
-                       struct trace_writer *writer);
+int timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
+                      struct trace_writer *writer, struct error *err);
 
 #endif
