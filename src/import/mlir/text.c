@@ -9,7 +9,7 @@
  * - An op ends where, outside brackets, a line begins that is a statement: `%r =`, `"d.op"(`, `d.op`, one of the words
  *   that stand without a dialect, a block's label, an alias, or a closing brace. Another line continues it.
  * - A brace opens a region if a statement follows; a dictionary if `key =`, `key,` or `key}` does; else it is a bracket
- *   of the op's own syntax. A dotted name alone in its braces is an op when it has a line of its own, or when the parent
+ *   of the op's own syntax. A dotted name alone in its braces is an op when it has a line of its own or when the parent
  *   is a linalg op (`linalg.reduce { arith.addf }`), else a key.
  * - A value is defined by an op's results, a block's arguments, and in an op's text by `%a:` (no blank before the
  *   colon) where the op has a symbol or the name is new, `%b as %a`, and `(%a = `; it is used otherwise. */
@@ -276,7 +276,8 @@ static enum brace brace_at(const struct reader *r, uint32_t op, size_t brace)
 
 /* --- an op's text --- */
 
-/* Lists of an op are in one piece: what comes after a region, whose ops have lists of their own, moves it to the end. */
+/* Lists of an op are in one piece: what comes after a region, whose ops have lists of their own, moves it to the
+ * end. */
 static bool extend(struct reader *r, void *array_pointer, size_t *count, size_t *capacity, size_t size,
                    uint32_t *first, uint32_t length)
 {
