@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time of a timeline goes: how long data moved, how long engines computed, how much of both at once. Times
- * of a kind are the length of the union of its intervals, so that what overlaps counts once. A unit lasts from the start
- * of the task that started it to the end of the task that waited for it. */
+ * of a kind are the length of the union of its intervals, so that what overlaps counts once. A unit lasts from the
+ * start of the task that started it to the end of the task that waited for it. */
 #ifndef OPSCOPE_ANALYZE_ESTIMATE_METRICS_H
 #define OPSCOPE_ANALYZE_ESTIMATE_METRICS_H
 
