@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "text/json_read.h"
+#include "text/json/reader.h"
 
 /* A description of a chip is a few kilobytes. */
 #define FILE_BYTES_MAX ((size_t)1 << 20)

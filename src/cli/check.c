@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/zonestats.h"
+#include "analyze/zones/stats.h"
 #include "analyze/diff/check_config.h"
 #include "present/diff/check_view.h"
 #include "cli/command/command.h"

@@ -11,7 +11,7 @@
 #include "collect/launch.h"
 #include "present/format.h"
 #include "present/loss_text.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 
 struct collect_options {
     const char *output;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope counters: values that the program recorded over time. */
-#include "analyze/counterstats.h"
+#include "analyze/events/counters.h"
 #include "analyze/labels.h"
 #include "cli/view.h"
 #include "present/format.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/framestats.h"
+#include "analyze/events/frames.h"
 #include "analyze/labels.h"
-#include "analyze/zonestats.h"
+#include "analyze/zones/stats.h"
 #include "cli/view.h"
 #include "present/format.h"
 #include "text/utf8.h"

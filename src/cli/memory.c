@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "analyze/labels.h"
-#include "analyze/memorystats.h"
+#include "analyze/events/memory.h"
 #include "cli/view.h"
 #include "present/format.h"
 

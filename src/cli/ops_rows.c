@@ -19,7 +19,7 @@
 #include "import/open.h"
 #include "present/format.h"
 #include "present/document.h"
-#include "text/csv_write.h"
+#include "text/csv/writer.h"
 #include "text/suggest.h"
 #include "text/utf8.h"
 

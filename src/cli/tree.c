@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/calltree.h"
+#include "analyze/zones/tree.h"
 #include "analyze/labels.h"
-#include "analyze/waiting.h"
+#include "analyze/zones/waiting.h"
 #include "cli/view.h"
 #include "present/format.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analyze/labels.h"
-#include "analyze/waiting.h"
-#include "analyze/zonestats.h"
+#include "analyze/zones/waiting.h"
+#include "analyze/zones/stats.h"
 #include "cli/view.h"
 #include "cli/zones_views.h"
 #include "present/format.h"

@@ -2,7 +2,7 @@
 /* opscope zones --callers and --callees: who calls a zone, and what it calls. */
 #include <string.h>
 
-#include "analyze/callneighbours.h"
+#include "analyze/zones/neighbours.h"
 #include "cli/zones_views.h"
 #include "present/format.h"
 

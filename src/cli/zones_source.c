@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/clockquality.h"
-#include "analyze/linestats.h"
+#include "analyze/zones/lines.h"
 #include "analyze/sourcefiles.h"
 #include "cli/zones_views.h"
 #include "present/format.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/labels.h"
-#include "analyze/testsplit.h"
+#include "analyze/zones/testsplit.h"
 #include "base/count_of.h"
 #include "cli/zones_views.h"
 #include "present/format.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "text/csv.h"
+#include "text/csv/reader.h"
 
 struct ops_csv {
     struct csv_reader reader;

@@ -15,7 +15,7 @@
 #include "import/ops_csv_columns.h"
 #include "ops/finish.h"
 #include "ops/known_figures.h"
-#include "text/cell.h"
+#include "text/csv/cell.h"
 
 /* Descriptions whose cells are remembered. Where every op has one of its own, comparing them gains nothing. */
 #define REMEMBERED_MAX 16384u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of dispatch times, on top of csv.h. A table says of each column what it is called and what its cells
- * are; the columns' places are looked up once, in the heading. */
+/* The reader of dispatch times, on top of csv/reader.h. A table says of each column what it is called and what
+ * its cells are; the columns' places are looked up once, in the heading. */
 #include "import/overhead_csv.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/intern.h"
-#include "text/csv.h"
+#include "text/csv/reader.h"
 
 #define LONGEST_NUMBER 64u
 #define LONGEST_SHOWN 40 /* of a cell in a message */

@@ -7,7 +7,7 @@
 
 #include "analyze/overhead/native.h"
 #include "base/bytes.h"
-#include "text/json_read.h"
+#include "text/json/reader.h"
 #include "measure/measure.h"
 #include "measure/worker.h"
 

@@ -10,7 +10,7 @@
 #include "analyze/overhead/columns.h"
 #include "base/clock.h"
 #include "measure/internal.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 
 #define LIST_LIMIT_NS UINT64_C(300000000000) /* importing a large package from a cold disk */
 #define MOST_ARGUMENTS 48u

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "measure/cpu.h"
 #include "measure/internal.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 
 #define DEFAULT_REPEATS 20u
 #define DEFAULT_CALLS 20u

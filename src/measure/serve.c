@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "text/json_read.h"
+#include "text/json/reader.h"
 #include "base/calibration.h"
 #include "base/run_delay.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 
 #define GAP_NS 20000u               /* around a recorded burst: more than two clocks differ by */
 #define SETTLE_NS 5000000u          /* threads that spin before they sleep give up */

@@ -23,7 +23,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "text/json_read.h"
+#include "text/json/reader.h"
 
 struct worker {
     pid_t pid;       /* the process we started: the worker, or `opscope run` around it */

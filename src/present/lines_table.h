@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_PRESENT_LINES_TABLE_H
 #define OPSCOPE_PRESENT_LINES_TABLE_H
 
-#include "analyze/linestats.h"
+#include "analyze/zones/lines.h"
 #include "present/table.h"
 #include "text/source_text.h"
 

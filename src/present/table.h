@@ -20,7 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 
 enum table_type {
     TABLE_TEXT,

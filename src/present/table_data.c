@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "present/table.h"
-#include "text/csv_write.h"
+#include "text/csv/writer.h"
 
 static void column_key(const struct table_column *column, char *out, size_t size)
 {

@@ -9,8 +9,8 @@
 
 /* What each medium gets of such text:
  *   terminal   utf8_append_visible: control characters as \n, \x1b, \u202e; broken bytes as U+FFFD
- *   CSV        csv_append_text (csv_write.h)
- *   JSON       json_append_string (json_write.h)
+ *   CSV        csv_append_text (csv/writer.h)
+ *   JSON       json_append_string (json/writer.h)
  *   HTML, XML  html_append_text, xml_append_text (markup_write.h) */
 #define UTF8_REPLACEMENT 0xfffdu
 

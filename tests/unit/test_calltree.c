@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/calltree.h"
+#include "analyze/zones/tree.h"
 #include "zone_program.h"
 
 /* --- the tree by hand: nodes in an array, children found by search --- */

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "text/csv.h"
+#include "text/csv/reader.h"
 #include "import/op_rows.h"
 
 /* The rows of a text as one line each: cells in <>, "line:" in front. */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "text/json_read.h"
+#include "text/json/reader.h"
 #include "import/tenstorrent/record.h"
 
 static struct json_document document;

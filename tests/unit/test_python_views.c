@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests and lines as the Python package records them, from traces made by hand. */
-#include "analyze/linestats.h"
-#include "analyze/testlist.h"
+#include "analyze/zones/lines.h"
+#include "analyze/zones/testlist.h"
 #include "test_trace_support.h"
 
 static uint32_t place(struct trace_writer *w, const char *name, const char *function, uint32_t line)

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "text/json_write.h"
+#include "text/json/writer.h"
 #include "present/document.h"
 
 static void assert_json(struct json *json, const char *expected)

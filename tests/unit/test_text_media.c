@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "base/count_of.h"
-#include "text/csv_write.h"
-#include "text/json_write.h"
+#include "text/csv/writer.h"
+#include "text/json/writer.h"
 #include "text/markup_write.h"
 #include "text/source_text.h"
 #include "text/utf8.h"

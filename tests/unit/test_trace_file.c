@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "trace/block.h"
 #include "trace/format.h"
-#include "trace/writer_internal.h"
+#include "trace/writer/internal.h"
 
 /* --- something to write --- */
 

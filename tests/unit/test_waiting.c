@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/waiting.h"
+#include "analyze/zones/waiting.h"
 
 static void test_names_that_wait(void **state)
 {

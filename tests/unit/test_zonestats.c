@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/histogram.h"
-#include "analyze/zonestats.h"
+#include "analyze/zones/histogram.h"
+#include "analyze/zones/stats.h"
 #include "zone_program.h"
 
 struct expected {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ops/description.h"
-#include "text/cell.h"
+#include "text/csv/cell.h"
 
 #define SIZES 4u
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analyze/report/internal.h"
-#include "text/cell.h"
+#include "text/csv/cell.h"
 
 #define STALE_NS 1e6
 

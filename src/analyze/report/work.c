@@ -12,7 +12,7 @@
 
 #include "analyze/report/internal.h"
 #include "ops/description.h"
-#include "text/cell.h"
+#include "text/csv/cell.h"
 
 #define INPUTS 8u
 #define OUTPUTS 4u

@@ -9,7 +9,7 @@
 
 #include "present/report/number.h"
 #include "text/utf8.h"
-#include "text/csv_write.h"
+#include "text/csv/writer.h"
 
 #define FLUSH_BYTES 65536u
 

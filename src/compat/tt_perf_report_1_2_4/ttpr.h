@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
-#include "text/cell.h"
+#include "text/csv/cell.h"
 
 /* --- what is read of a row --- */
 

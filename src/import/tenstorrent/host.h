@@ -7,7 +7,7 @@
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_HOST_H
 #define OPSCOPE_IMPORT_TENSTORRENT_HOST_H
 
-#include "text/csv.h"
+#include "text/csv/reader.h"
 #include "import/tenstorrent/model.h"
 
 int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *err);

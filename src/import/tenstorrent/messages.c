@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/json_read.h"
+#include "text/json/reader.h"
 #include "base/keyed_text.h"
 #include "base/slice.h"
 #include "import/tenstorrent/record.h"

@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_RECORD_H
 #define OPSCOPE_IMPORT_TENSTORRENT_RECORD_H
 
-#include "text/json_read.h"
+#include "text/json/reader.h"
 #include "import/tenstorrent/model.h"
 
 /* Adds a record and returns its number; TT_NONE: no memory. */

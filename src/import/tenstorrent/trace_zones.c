@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/csv.h"
+#include "text/csv/reader.h"
 #include "text/file_map.h"
 #include "base/keyed_text.h"
 #include "base/slice.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "present/diff/table.h"
-#include "text/csv_write.h"
+#include "text/csv/writer.h"
 
 #define FLUSH_BYTES ((size_t)1 << 20)
 

@@ -15,7 +15,7 @@
 #include "base/count_of.h"
 #include "base/intern.h"
 #include "present/export/events.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 #include "text/utf8.h"
 
 #define MADE_UP_PROCESS UINT64_C(1000000000)

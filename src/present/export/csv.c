@@ -12,8 +12,8 @@
 
 #include "base/checked.h"
 #include "present/export/order.h"
-#include "text/csv_write.h"
-#include "text/json_write.h"
+#include "text/csv/writer.h"
+#include "text/json/writer.h"
 
 struct csv {
     struct export_job *job;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes in use by pool, from allocations and releases in the order of time (analyze/memoryuse.h). Sums are those of the
+/* Bytes in use by pool, from allocations and releases in the order of time (events/memory_use.h). Sums are those of the
  * whole process, whatever threads were asked for, and start with the trace, whatever window was. */
-#include "analyze/memoryuse.h"
+#include "analyze/events/memory_use.h"
 #include "present/export/events.h"
 
 struct sums {

@@ -12,7 +12,7 @@
 #include "present/export/order.h"
 #include "present/export/spill.h"
 #include "present/format.h"
-#include "text/json_write.h"
+#include "text/json/writer.h"
 
 struct profile_key {
     uint32_t track, lane;

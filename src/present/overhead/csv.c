@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/overhead/columns.h"
-#include "text/csv_write.h"
+#include "text/csv/writer.h"
 #include "present/report/number.h"
 
 void overhead_append_ms(struct bytes *out, double ns)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/events/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/map.h"
+
+struct last_mark { /* of a name on a track */
+    uint64_t time_ns, number;
+    uint32_t row;
+};
+
+struct collecting {
+    struct frame_stats *stats;
+    const struct trace *trace;
+    struct intern names;
+    struct map rows, marks; /* (process, name) to row; (track, name) to index in `last` */
+    struct last_mark *last;
+    size_t last_count, last_capacity;
+};
+
+static struct last_mark *find_last(struct collecting *c, const struct point_entry *mark, bool *is_new)
+{
+    struct frame_stats *stats = c->stats;
+    const struct trace_track *track = trace_get_track(c->trace, mark->track);
+    uint32_t process = track ? track->process : TRACE_NONE;
+    uint32_t name = intern_add(&c->names, point_list_text(&stats->marks, mark->header), mark->header_length);
+    uint64_t key = (uint64_t)process << 32 | name, own_key = (uint64_t)mark->track << 32 | name;
+    uint32_t index = map_get(&c->marks, own_key), row = map_get(&c->rows, key);
+    *is_new = index == MAP_NONE;
+    if (index != MAP_NONE)
+        return &c->last[index];
+    if (name == INTERN_NONE)
+        return NULL;
+    if (row == MAP_NONE) {
+        row = (uint32_t)stats->row_count;
+        if (!array_reserve(&stats->rows, &stats->row_capacity, stats->row_count + 1, sizeof stats->rows[0]) ||
+            !map_put(&c->rows, key, row))
+            return NULL;
+        stats->rows[stats->row_count++] = (struct frame_row){.name = mark->header, .process = process};
+    }
+    index = (uint32_t)c->last_count;
+    if (!array_reserve(&c->last, &c->last_capacity, c->last_count + 1, sizeof c->last[0]) ||
+        !map_put(&c->marks, own_key, index))
+        return NULL;
+    c->last[c->last_count++] = (struct last_mark){.row = row};
+    return &c->last[index];
+}
+
+/* The marks are in the order of time. */
+static int collect(struct collecting *c)
+{
+    struct frame_stats *stats = c->stats;
+    stats->frames = malloc((stats->marks.count + 1) * sizeof stats->frames[0]);
+    if (!stats->frames)
+        return -ENOMEM;
+    for (size_t i = 0; i < stats->marks.count; i++) {
+        const struct point_entry *mark = &stats->marks.entries[i];
+        bool is_first;
+        struct last_mark *last = find_last(c, mark, &is_first);
+        if (!last)
+            return -ENOMEM;
+        stats->rows[last->row].marks++;
+        if (!is_first)
+            stats->frames[stats->frame_count++] = (struct frame){.start_ns = last->time_ns,
+                                                                 .duration_ns = mark->time_ns - last->time_ns,
+                                                                 .number = ++last->number,
+                                                                 .row = last->row,
+                                                                 .track = mark->track};
+        last->time_ns = mark->time_ns;
+    }
+    return 0;
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+    const struct frame *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static int compare_rows_and_durations(const void *left, const void *right)
+{
+    const struct frame *a = left, *b = right;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    return (a->duration_ns > b->duration_ns) - (a->duration_ns < b->duration_ns);
+}
+
+/* The p-th percentile is the smallest duration that p % of the frames do not exceed. */
+static int summarize(struct frame_stats *stats)
+{
+    struct frame *sorted = malloc((stats->frame_count + 1) * sizeof *sorted);
+    if (!sorted)
+        return -ENOMEM;
+    memcpy(sorted, stats->frames, stats->frame_count * sizeof *sorted);
+    qsort(sorted, stats->frame_count, sizeof *sorted, compare_rows_and_durations);
+    for (size_t first = 0, last; first < stats->frame_count; first = last) {
+        struct frame_row *row = &stats->rows[sorted[first].row];
+        for (last = first; last < stats->frame_count && sorted[last].row == sorted[first].row; last++)
+            row->total_ns += sorted[last].duration_ns;
+        row->count = last - first;
+        row->min_ns = sorted[first].duration_ns;
+        row->p50_ns = sorted[first + (row->count * 50 + 99) / 100 - 1].duration_ns;
+        row->p95_ns = sorted[first + (row->count * 95 + 99) / 100 - 1].duration_ns;
+        row->p99_ns = sorted[first + (row->count * 99 + 99) / 100 - 1].duration_ns;
+        row->max_ns = sorted[last - 1].duration_ns;
+    }
+    free(sorted);
+    return 0;
+}
+
+int frame_stats_make(struct frame_stats *stats, struct trace *trace, const struct trace_filter *filter,
+                     struct error *err)
+{
+    struct collecting c = {.stats = stats, .trace = trace};
+    *stats = (struct frame_stats){0};
+    int result = point_list_make(&stats->marks, trace, filter, 1u << TRACE_POINT_FRAME, err);
+    if (result != 0)
+        return result;
+    result = collect(&c);
+    if (result == 0) {
+        qsort(stats->frames, stats->frame_count, sizeof stats->frames[0], compare_starts);
+        result = summarize(stats);
+    }
+    intern_free(&c.names);
+    map_free(&c.rows);
+    map_free(&c.marks);
+    free(c.last);
+    if (result != 0) {
+        frame_stats_free(stats);
+        error_no_memory(err, "frames");
+    }
+    return result;
+}
+
+static int compare_durations(const void *left, const void *right, void *context)
+{
+    const struct frame *frames = context, *a = &frames[*(const size_t *)left],
+                       *b = &frames[*(const size_t *)right];
+    if (a->duration_ns != b->duration_ns)
+        return a->duration_ns < b->duration_ns ? 1 : -1;
+    return compare_starts(a, b);
+}
+
+bool frame_stats_slowest(const struct frame_stats *stats, size_t count, size_t *indices)
+{
+    size_t *all = malloc((stats->frame_count + 1) * sizeof *all);
+    if (!all)
+        return false;
+    for (size_t i = 0; i < stats->frame_count; i++)
+        all[i] = i;
+    qsort_r(all, stats->frame_count, sizeof *all, compare_durations, stats->frames);
+    memcpy(indices, all, (count < stats->frame_count ? count : stats->frame_count) * sizeof *all);
+    free(all);
+    return true;
+}
+
+void frame_stats_free(struct frame_stats *stats)
+{
+    free(stats->rows);
+    free(stats->frames);
+    point_list_free(&stats->marks);
+    *stats = (struct frame_stats){0};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/zones/histogram.h"
+
+#include <stdlib.h>
+
+bool histogram_add_octave(struct histogram *h, unsigned octave)
+{
+    h->octaves[octave] = calloc(HISTOGRAM_SUB, sizeof(uint64_t));
+    return h->octaves[octave] != NULL;
+}
+
+void histogram_free(struct histogram *h)
+{
+    for (size_t i = 0; i < HISTOGRAM_OCTAVES; i++)
+        free(h->octaves[i]);
+    *h = (struct histogram){0};
+}
+
+uint64_t histogram_value_at(const struct histogram *h, uint64_t rank)
+{
+    uint64_t seen = 0;
+    for (unsigned octave = 0; octave < HISTOGRAM_OCTAVES; octave++) {
+        for (unsigned sub = 0; h->octaves[octave] && sub < HISTOGRAM_SUB; sub++) {
+            seen += h->octaves[octave][sub];
+            if (seen < rank)
+                continue;
+            if (octave == 0)
+                return sub;
+            unsigned shift = octave - 1;
+            uint64_t low = (uint64_t)(HISTOGRAM_SUB + sub) << shift;
+            return low + ((UINT64_C(1) << shift) - 1) / 2;
+        }
+    }
+    return 0;
+}
