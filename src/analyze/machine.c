@@ -60,6 +60,7 @@ const struct machine machine_unknown = {
 void machine_defaults(struct machine *machine)
 {
     *machine = machine_unknown;
+    estimate_target_defaults(&machine->estimate);
 }
 
 static char folded(char c)

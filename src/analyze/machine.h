@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/estimate/target.h"
+
 #define MACHINE_ALIASES 12u
-#define MACHINE_FIGURES 24u
+#define MACHINE_FIGURES 96u
 
 enum machine_fidelity { MACHINE_LOFI, MACHINE_HIFI2, MACHINE_HIFI3, MACHINE_HIFI4, MACHINE_FIDELITIES };
 
@@ -20,6 +22,7 @@ struct machine_figure {
     double value;
     char unit[24];
     char source[200];
+    bool is_estimate; /* of the section "estimate" */
 };
 
 struct machine {
@@ -39,10 +42,11 @@ struct machine {
     double link_gb_s;                           /* of one link, one direction */
     double link_count;                          /* where an op does not say */
     /* marks */
-    double target_percent; /* of a roofline: from here on an op counts as bound by it */
-    double gap_mark_us;    /* a longer gap before an op is marked */
-    double gap_floor_us;   /* what is left of a gap when the host does not wait */
-    double few_cores;      /* fewer are marked */
+    double target_percent;           /* of a roofline: from here on an op counts as bound by it */
+    double gap_mark_us;              /* a longer gap before an op is marked */
+    double gap_floor_us;             /* what is left of a gap when the host does not wait */
+    double few_cores;                /* fewer are marked */
+    struct estimate_target estimate; /* kind ESTIMATE_NO_TARGET: nothing can be estimated for it */
 };
 
 struct machine_set {

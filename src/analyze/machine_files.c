@@ -35,9 +35,9 @@ static bool take_number(const struct json_node *node, double *value)
 }
 
 static int take_figure(struct machine *machine, const char *path, const struct json_document *json,
-                       const struct json_node *node, struct error *err)
+                       const struct json_node *node, bool is_estimate, struct error *err)
 {
-    struct machine_figure figure = {0};
+    struct machine_figure figure = {.is_estimate = is_estimate};
     snprintf(figure.key, sizeof figure.key, "%.*s", (int)(node->key_length < 31 ? node->key_length : 31),
              node->key);
     const struct json_node *value = node->kind == JSON_OBJECT ? json_find(json, node, "value") : node;
@@ -46,12 +46,43 @@ static int take_figure(struct machine *machine, const char *path, const struct j
                          figure.key);
     take_text(json, node, "unit", figure.unit, sizeof figure.unit);
     take_text(json, node, "source", figure.source, sizeof figure.source);
-    if (!machine_take(machine, figure.key, figure.value))
+    if (is_estimate && estimate_target_set(&machine->estimate, figure.key, figure.value, err) != 0) {
+        error_prefix(err, "%s: estimate", path);
+        return -EINVAL;
+    }
+    if (!is_estimate && !machine_take(machine, figure.key, figure.value))
         return error_set(err, EINVAL, "%s: there is no figure '%s' (opscope machine show NAME lists them)",
                          path, figure.key);
     if (machine->figure_count < MACHINE_FIGURES)
         machine->figures[machine->figure_count++] = figure;
     return 0;
+}
+
+static int take_figures(struct machine *machine, const char *path, const struct json_document *json,
+                        const struct json_node *figures, bool is_estimate, struct error *err)
+{
+    int status = 0;
+    for (const struct json_node *n = json_first(json, figures); n && !status; n = json_next(json, figures, n))
+        status = take_figure(machine, path, json, n, is_estimate, err);
+    return status;
+}
+
+/* The section "estimate", which makes a machine a target. */
+static int take_estimate(struct machine *machine, const char *path, const struct json_document *json,
+                         const struct json_node *section, struct error *err)
+{
+    char kind[16] = "";
+    if (!section)
+        return 0;
+    take_text(json, section, "kind", kind, sizeof kind);
+    if (!estimate_target_set_kind(&machine->estimate, kind))
+        return error_set(err, EINVAL, "%s: estimate: kind is '%s': dma or cache", path, kind);
+    int status = take_figures(machine, path, json, json_find(json, section, "figures"), true, err);
+    const char *missing = status ? NULL : estimate_target_missing(&machine->estimate);
+    if (missing)
+        status = error_set(err, EINVAL, "%s: estimate: '%s' is missing or 0", path, missing);
+    memcpy(machine->estimate.name, machine->name, sizeof machine->name);
+    return status;
 }
 
 /* One file's text; `path` is for messages and is kept as where it comes from. */
@@ -76,9 +107,9 @@ static int parse_file(struct machine_set *set, const char *path, const char *tex
         if (n->kind == JSON_STRING && n->length < sizeof machine.aliases[0])
             memcpy(machine.aliases[machine.alias_count++], n->text, n->length);
     }
-    for (const struct json_node *n = json_first(&json, figures); n && !status;
-         n = json_next(&json, figures, n))
-        status = take_figure(&machine, path, &json, n, err);
+    status = take_figures(&machine, path, &json, figures, false, err);
+    if (status == 0)
+        status = take_estimate(&machine, path, &json, json_find(&json, root, "estimate"), err);
     if (status)
         goto out;
     const char *missing = machine.name[0] ? machine_missing(&machine) : "name";

@@ -73,27 +73,38 @@ static void show_list(struct report *report, const struct machine_set *set)
     table_free(&table);
 }
 
-static void show_one(struct report *report, const struct machine *machine)
+static void show_figures(struct report *report, const struct machine *machine, bool is_estimate)
 {
     struct table table;
-    struct bytes aliases = {0};
-    join_aliases(machine, &aliases);
-    report_text(report, "name", "machine", machine->name);
-    report_text(report, "title", "what", machine->title);
-    report_text(report, "aliases", "also", bytes_text(&aliases));
-    report_text(report, "file", "file", machine->path);
     table_init(&table, "figures", show_columns, SHOW_COLUMNS);
     for (size_t i = 0; i < machine->figure_count; i++) {
         const struct machine_figure *figure = &machine->figures[i];
+        if (figure->is_estimate != is_estimate)
+            continue;
         table_add_row(&table);
         table_set_text(&table, SHOW_KEY, figure->key);
         table_set_real(&table, SHOW_VALUE, figure->value);
         table_set_text(&table, SHOW_UNIT, figure->unit);
         table_set_text(&table, SHOW_SOURCE, figure->source);
     }
-    report_table(report, "rows", &table);
-    bytes_free(&aliases);
+    report_table(report, is_estimate ? "estimate" : "rows", &table);
     table_free(&table);
+}
+
+static void show_one(struct report *report, const struct machine *machine)
+{
+    struct bytes aliases = {0};
+    join_aliases(machine, &aliases);
+    report_text(report, "name", "machine", machine->name);
+    report_text(report, "title", "what", machine->title);
+    report_text(report, "aliases", "also", bytes_text(&aliases));
+    report_text(report, "file", "file", machine->path);
+    show_figures(report, machine, false);
+    if (machine->estimate.kind != ESTIMATE_NO_TARGET) {
+        report_heading(report, "Target of estimates (%s)", estimate_kind_text(machine->estimate.kind));
+        show_figures(report, machine, true);
+    }
+    bytes_free(&aliases);
 }
 
 static int show(const struct command *command, const struct machine_options *options,

@@ -2,6 +2,8 @@
 #include "ops/timeline.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ void timeline_free(struct timeline *timeline)
     free(timeline->tasks);
     free(timeline->actions);
     free(timeline->dispatches);
+    free(timeline->ops);
+    free(timeline->notices);
     *timeline = (struct timeline){0};
 }
 
@@ -63,8 +67,11 @@ uint32_t timeline_lane(struct timeline *timeline, const char *name, enum timelin
 
 struct timeline_unit *timeline_add_unit(struct timeline *timeline)
 {
-    return add(timeline, &timeline->units, &timeline->unit_count, &timeline->unit_capacity,
-               sizeof timeline->units[0]);
+    struct timeline_unit *unit = add(timeline, &timeline->units, &timeline->unit_count,
+                                     &timeline->unit_capacity, sizeof timeline->units[0]);
+    if (unit)
+        unit->task = unit->name = unit->location = unit->source = unit->op = TIMELINE_NONE;
+    return unit;
 }
 
 struct timeline_task *timeline_add_task(struct timeline *timeline)
@@ -83,6 +90,30 @@ struct timeline_dispatch *timeline_add_dispatch(struct timeline *timeline)
 {
     return add(timeline, &timeline->dispatches, &timeline->dispatch_count, &timeline->dispatch_capacity,
                sizeof timeline->dispatches[0]);
+}
+
+struct timeline_op *timeline_add_op(struct timeline *timeline)
+{
+    struct timeline_op *op =
+        add(timeline, &timeline->ops, &timeline->op_count, &timeline->op_capacity, sizeof timeline->ops[0]);
+    if (op) {
+        op->name = op->class = op->location = op->source = op->note = TIMELINE_NONE;
+        op->utilisation = -1;
+    }
+    return op;
+}
+
+void timeline_add_notice(struct timeline *timeline, uint32_t source, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    struct timeline_notice *notice = add(timeline, &timeline->notices, &timeline->notice_count,
+                                         &timeline->notice_capacity, sizeof *notice);
+    if (notice)
+        *notice = (struct timeline_notice){timeline_text(timeline, slice_of(text)), source};
 }
 
 uint64_t timeline_end(const struct timeline *timeline)

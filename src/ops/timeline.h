@@ -40,6 +40,39 @@ struct timeline_unit {
     uint32_t name;     /* text: what it computes; TIMELINE_NONE */
     uint32_t location; /* text: as the compiler's IR has it */
     uint32_t source;   /* the caller's own handle: an op of the IR */
+    uint32_t op;       /* in timeline.ops: whose work it is; TIMELINE_NONE */
+};
+
+enum timeline_bound {
+    TIMELINE_BOUND_UNKNOWN,
+    TIMELINE_BOUND_COMPUTE,
+    TIMELINE_BOUND_MEMORY,
+    TIMELINE_BOUND_LAUNCH
+};
+
+/* An op of the model, or a group of them that runs as one, with what it asks of the chip. Its units are those that
+ * name it. */
+struct timeline_op {
+    uint32_t name;       /* text: "tosa.add" */
+    uint32_t class;      /* text: "MAC", "ELT"; TIMELINE_NONE */
+    uint32_t location;   /* text */
+    uint32_t dispatch;   /* in timeline.dispatches */
+    uint32_t source;     /* the caller's own handle */
+    uint32_t bound;      /* enum timeline_bound */
+    uint32_t note;       /* text: why its cost is uncertain or not known; TIMELINE_NONE */
+    uint32_t tiles;      /* 0: not known */
+    uint64_t start, end; /* first start and last end of its units */
+    uint64_t macs;
+    uint64_t operations;                            /* element-wise ones; 0 for an op that only moves data */
+    uint64_t read_bytes, write_bytes, weight_bytes; /* weights are part of what is read */
+    uint64_t peak_bytes;                            /* of on-chip memory; 0: not known */
+    double utilisation; /* of the engines' MACs, 0 to 1; below 0: does not apply */
+};
+
+/* Something that a reader of the estimate must know: an op without a cost, a dimension that was taken as 1. */
+struct timeline_notice {
+    uint32_t text;
+    uint32_t source; /* TIMELINE_NONE: the whole */
 };
 
 struct timeline_task {
@@ -76,6 +109,11 @@ struct timeline {
     size_t action_count, action_capacity;
     struct timeline_dispatch *dispatches;
     size_t dispatch_count, dispatch_capacity;
+    struct timeline_op *ops; /* in the order of the model */
+    size_t op_count, op_capacity;
+    struct timeline_notice *notices;
+    size_t notice_count, notice_capacity;
+    bool is_analytic; /* from op costs, not from scheduled IR */
     double clock_mhz; /* cycles to time; 0: not known */
     bool failed;
 };
@@ -90,11 +128,15 @@ static inline const char *timeline_get_text(const struct timeline *timeline, uin
 /* The lane of this name, added when new. */
 uint32_t timeline_lane(struct timeline *timeline, const char *name, enum timeline_lane_kind kind,
                        uint32_t number);
-/* Each gives a place to be filled in, zeroed; NULL: no memory. Pointers are good until the next of the kind. */
+/* Each gives a place to be filled in; NULL: no memory. Zeroed, but links to texts, ops and tasks are TIMELINE_NONE.
+ * Pointers are good until the next of the kind. */
 struct timeline_unit *timeline_add_unit(struct timeline *timeline);
 struct timeline_task *timeline_add_task(struct timeline *timeline);
 struct timeline_action *timeline_add_action(struct timeline *timeline);
 struct timeline_dispatch *timeline_add_dispatch(struct timeline *timeline);
+struct timeline_op *timeline_add_op(struct timeline *timeline);
+void timeline_add_notice(struct timeline *timeline, uint32_t source, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The last moment of all: of tasks, and of units that nobody waited for. */
 uint64_t timeline_end(const struct timeline *timeline);
 

@@ -303,10 +303,10 @@ class Report(harness.TestCase):
 
     def test_machines(self):
         names = {row["name"] for row in self.opscope_json("machine", "list")["rows"]}
-        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200"})
+        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200", "sl2610", "cpu"})
         for name in names:
             shown = self.opscope_json("machine", "show", name)
-            self.assertTrue(all(row["source"] for row in shown["rows"]), shown)
+            self.assertTrue(all(row["source"] for row in shown["rows"] + shown.get("estimate", [])), shown)
         p150, p100 = (self.json("t.csv", "--arch", arch)["rows"][MATMUL]["dram_percent"] for arch in ("P150", "p100"))
         self.assertAlmostEqual(p100 / p150, 512 / 448)
 
@@ -334,6 +334,10 @@ class Report(harness.TestCase):
             ({"figures": {**figures, "speed": 1}}, "there is no figure 'speed'"),
             ({"figures": {**figures, "dram_gb_s": "fast"}}, "figure 'dram_gb_s' has no number"),
             ({"name": ""}, "'name' is missing"),
+            ({"estimate": {"kind": "tape"}}, "kind is 'tape': dma or cache"),
+            ({"estimate": {"kind": "dma", "figures": {"clock_mhz": 800}}}, "estimate: 'engines' is missing or 0"),
+            ({"estimate": {"kind": "dma", "figures": {"clock_mzh": 8}}}, "'clock_mzh'; did you mean clock_mhz?"),
+            ({"estimate": {"kind": "dma", "figures": {"engines": "two"}}}, "figure 'engines' has no number"),
         ):
             with open(self.path("bad.json"), "w", encoding="utf-8") as file:
                 json.dump({**machine, **damage}, file)

@@ -132,6 +132,7 @@ static struct timeline_unit *start_unit(struct machine_state *s, uint32_t op, un
                                    .task = s->task,
                                    .name = TIMELINE_NONE,
                                    .location = TIMELINE_NONE,
+                                   .op = TIMELINE_NONE,
                                    .source = op};
     s->ends[resource] = unit->end;
     s->last_unit[resource] = (uint32_t)s->timeline->unit_count - 1;
