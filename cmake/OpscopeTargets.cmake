@@ -57,7 +57,7 @@ function(opscope_program)
   list(REMOVE_ITEM sources ${main})
   add_library(opscope_cli STATIC ${sources})
   target_link_libraries(opscope_cli PUBLIC opscope_measure opscope_collect opscope_load opscope_import opscope_compat
-                        Threads::Threads)
+                        opscope_doctor Threads::Threads)
   add_executable(opscope ${main})
   target_link_libraries(opscope PRIVATE opscope_cli)
   set_target_properties(opscope PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})

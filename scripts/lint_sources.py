@@ -59,12 +59,18 @@ LAYERS = {
     "src/load": ["import", "analyze", "ops", "trace", "text", "base"],
     "src/present": ["analyze", "ops", "trace", "text", "base"],
     "src/compat": ["analyze/report", "present", "import/op_rows.h", "text", "base"],
+    "src/doctor": ["present", "collect", "session", "text", "base"],
     "src/measure": ["analyze/overhead", "text", "base"],
-    "src/serve": ["load", "present", "analyze", "import", "ops", "collect", "session", "trace", "text", "base"],
-    "src/cli": ["load", "serve", "measure", "compat", "present", "analyze", "import", "ops", "collect", "session", "trace",
+    "src/serve": ["load", "doctor", "present", "analyze", "import", "ops", "collect", "session", "trace", "text", "base"],
+    "src/cli": ["load", "serve", "doctor", "measure", "compat", "present", "analyze", "import", "ops", "collect", "session", "trace",
                 "record", "text", "base"],
     "python/src": ["record/fast.h", "base"],
 }
+# A file of src/cli/ is part of a command: it, or its own header, includes one of these. Else it is in the wrong room.
+COMMAND_HEADERS = ("cli/command/command.h", "cli/view.h")
+# Folders stay small enough to be read at a glance. src/cli/ has one file per command.
+FOLDER_FILES_MAX = 30
+LARGE_FOLDERS = ("src/cli", "src/import/tenstorrent")
 # Rooms that only the named files may look into, whatever their folder allows.
 PRIVATE_ROOMS = {
     "import/tenstorrent": ["src/import/tenstorrent/", "src/import/open.c", "src/cli/device_stats.c",
@@ -190,6 +196,27 @@ class Linter:
                 self.error(path, line, f"{name} is for its own folder only")
             self.check_rooms(path, line, name)
 
+    def check_command(self, path, text):
+        """What a page, a server or a test would need as well does not live among the commands."""
+        if os.path.dirname(path) != "src/cli" or not path.endswith(".c"):
+            return
+        header = os.path.splitext(path)[0] + ".h"
+        if os.path.isfile(header):
+            with open(header, encoding="utf-8", errors="replace") as file:
+                text += file.read()
+        if not any(name in COMMAND_HEADERS for name in INCLUDE.findall(text)):
+            self.error(path, 1, f"includes neither {' nor '.join(COMMAND_HEADERS)}: no part of a command")
+
+    def check_folders(self, paths):
+        counts = {}
+        for path in paths:
+            folder = os.path.dirname(path)
+            if folder.startswith("src/") and folder not in LARGE_FOLDERS:
+                counts[folder] = counts.get(folder, 0) + 1
+        for folder, count in sorted(counts.items()):
+            if count > FOLDER_FILES_MAX:
+                self.error(folder, 0, f"{count} files, {FOLDER_FILES_MAX} is the limit: split it by subject")
+
     def check_rooms(self, path, line, name):
         for room, readers in PRIVATE_ROOMS.items():
             if name.startswith(room + "/") and not path.startswith(tuple(readers)):
@@ -230,6 +257,7 @@ class Linter:
             if path.startswith("src/") and not path.startswith("src/cli/"):
                 self.check_calls(path, code, BANNED_IN_LIBRARIES)
             self.check_layers(path, text)
+            self.check_command(path, text)
             self.check_statics(path, code)
             self.check_vendor_words(path, text)
 
@@ -240,6 +268,7 @@ def main():
     for path in named or tree_files():
         if path.endswith(TEXT_ENDINGS) or path in ("Makefile", ".ci/run"):
             linter.check_file(path)
+    linter.check_folders(named or tree_files())
     return 1 if linter.errors else 0
 
 

@@ -11,7 +11,7 @@
 #include "present/diff/check_view.h"
 #include "cli/command/command.h"
 #include "load/diff.h"
-#include "cli/diff_view.h"
+#include "present/diff/view.h"
 #include "import/open.h"
 
 #define DEFAULT_REGRESS 5.0
@@ -195,7 +195,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!status)
         status = check(&c, &options, &line, &err);
     const char *notes = bytes_text(&c.sources.notes);
-    diff_print_notes(command->name, notes);
+    command_say_lines(command, notes);
     struct check_view view = {.diff = &c.diff,
                               .results = c.results,
                               .count = c.rule_count,

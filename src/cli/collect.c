@@ -93,7 +93,7 @@ static void print_session(void *unused, const char *session)
 static void print_notice(void *unused, const char *text)
 {
     (void)unused;
-    fprintf(stderr, "opscope: %s\n", text);
+    command_say("opscope: %s", text);
 }
 
 static void print_json(const char *output, const struct launch_result *r)
@@ -126,9 +126,9 @@ static void print_summary(const char *output, const struct launch_result *r)
     struct loss_text lost;
     struct loss_sum sum = {.zones = s->lost_zones, .records = s->lost_records};
     if (sum.zones || sum.records)
-        fprintf(stderr, "opscope: lost %s; `opscope info` says where and why\n", loss_sum_text(&lost, &sum));
-    fprintf(stderr, "opscope: wrote %s: %s, %s, %s\n", output, format_things(&zones, s->zones, "zone"),
-            format_things(&processes, s->processes, "process"), format_bytes(&size, r->size_bytes));
+        command_say("opscope: lost %s; `opscope info` says where and why", loss_sum_text(&lost, &sum));
+    command_say("opscope: wrote %s: %s, %s, %s", output, format_things(&zones, s->zones, "zone"),
+                format_things(&processes, s->processes, "process"), format_bytes(&size, r->size_bytes));
 }
 
 /* The caller's child ends at once; who goes on is nobody's child, so that no wait() of the caller meets it. */
@@ -176,7 +176,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!o.is_quiet && result.has_trace)
         print_summary(o.output, &result);
     if (result.trace_error.code && !o.is_json)
-        fprintf(stderr, "opscope: %s\n", result.trace_error.message);
+        command_say("opscope: %s", result.trace_error.message);
     return result.has_trace && !result.trace_error.code ? EXIT_OK : EXIT_USAGE;
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/command/command.h"
 #include "load/diff.h"
-#include "cli/diff_view.h"
+#include "present/diff/view.h"
 
 static int compare(struct diff *diff, const struct command_line *line, size_t a_count,
                    struct diff_sources *sources, struct error *err)
@@ -72,7 +72,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!status)
         status = compare(&diff, &line, a_count, &sources, &err);
     const char *notes = bytes_text(&sources.notes);
-    diff_print_notes(command->name, notes);
+    command_say_lines(command, notes);
     if (!status)
         status = diff_show(&diff, &options, notes, &err);
     diff_free(&diff);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/command/command.h"
-#include "cli/doctor.h"
+#include "doctor/doctor.h"
 #include "present/document.h"
 
 struct doctor_options {
@@ -89,14 +89,8 @@ static int run(const struct command *command, int argc, char **argv)
         add_advice(&report, &doctor);
         report_heading(&report, "%s", doctor.failures ? "opscope cannot work here" : "opscope works here");
     }
-    int result = report_finish(&report, &err);
-    report_free(&report);
     table_free(&doctor.table);
-    if (result == 0)
-        result = output_finish(&output, &err);
-    else
-        output_abandon(&output);
-    if (result != 0)
+    if (report_close(&report, 0, NULL, &err) != 0)
         return command_fail(command, &err);
     return doctor.failures ? EXIT_NEGATIVE : EXIT_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "cli/view.h"
+#include "load/trace.h"
 #include "present/export/export.h"
 #include "present/format.h"
 
@@ -227,7 +228,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (status == COMMAND_CONTINUE)
         status = settle(command, &options, line.values[0], &made_path);
     if (status == COMMAND_CONTINUE) {
-        if (view_open_trace(&trace, &stdin_data, line.values[0], options.filter.salvage, &err) != 0 ||
+        if (load_trace(&trace, &stdin_data, line.values[0], options.filter.salvage, &err) != 0 ||
             trace_filter_resolve(&filter, trace, &options.filter, &err) != 0)
             status = command_fail(command, &err);
         else

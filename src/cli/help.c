@@ -18,15 +18,9 @@ static int write_file(const char *folder, const char *name, const char *ending, 
                       struct error *err)
 {
     char *path = NULL;
-    struct output output;
     if (asprintf(&path, "%s/%s%s", folder, name, ending) < 0)
         return error_set_errno(err, ENOMEM, "%s", folder);
-    struct output_options options = {.output = path};
-    int result = output_open(&output, &options, err);
-    if (result == 0) {
-        fwrite(text->data, 1, text->length, output.stream);
-        result = output_finish(&output, err);
-    }
+    int result = output_write_text(path, text, err);
     free(path);
     return result;
 }

@@ -120,13 +120,7 @@ static int show(const struct command *command, const struct machine_options *opt
         show_one(&report, machine);
     else
         show_list(&report, set);
-    int status = report_finish(&report, &err);
-    report_free(&report);
-    if (status == 0)
-        status = output_finish(&output, &err);
-    else
-        output_abandon(&output);
-    return status ? command_fail(command, &err) : EXIT_OK;
+    return report_close(&report, 0, NULL, &err) ? command_fail(command, &err) : EXIT_OK;
 }
 
 static int run(const struct command *command, int argc, char **argv)

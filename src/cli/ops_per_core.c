@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/command.h"
 #include "cli/ops_rows.h"
 #include "text/file_map.h"
 #include "import/tenstorrent/tenstorrent.h"

@@ -13,12 +13,13 @@
 #include "base/clock.h"
 #include "cli/command/command.h"
 #include "cli/overhead_check.h"
-#include "cli/overhead_view.h"
+#include "present/overhead/view.h"
 #include "cli/run_python.h"
 #include "measure/measure.h"
 #include "present/format.h"
 #include "present/overhead/csv.h"
 #include "present/document.h"
+#include "text/utf8.h"
 #include "text/values.h"
 
 #define DEFAULT_NAME "host_overhead_profiler_output.csv"
@@ -253,18 +254,21 @@ static void show_progress(void *context, const struct measure_progress *p)
         bar[i] = i < (unsigned)(share * 20) ? '#' : '-';
     bar[20] = '\0';
     unsigned width = output_terminal_width(STDERR_FILENO);
-    int room = (int)(width > 70 ? width - 60 : 10);
+    unsigned room = width > 70 ? width - 60 : 10;
     fprintf(stderr, "\r\033[K[%s] %3.0f %%, pass %u of %u", bar, 100 * share, p->pass, p->passes);
     if (p->left_ns)
         fprintf(stderr, ", %.0f s left", (double)p->left_ns / 1e9);
-    fprintf(stderr, "  %.*s", room, p->op);
+    struct bytes op = {0};
+    utf8_append_shortened(&op, p->op, strlen(p->op), room, "..");
+    fprintf(stderr, "  %s", bytes_text(&op));
+    bytes_free(&op);
     screen->has_line = true;
 }
 
 static void show_notice(void *context, const char *text)
 {
     clear_line(context);
-    fprintf(stderr, "opscope: %s\n", text);
+    command_say("opscope: %s", text);
 }
 
 /* --- options --- */
@@ -470,20 +474,6 @@ static int make_folder(const char *path, struct error *err)
     return 0;
 }
 
-static int write_whole(const char *path, const struct bytes *text, struct error *err)
-{
-    struct output output;
-    struct output_options options = {.output = path};
-    int status = output_open(&output, &options, err);
-    if (status)
-        return status;
-    if (text->failed || (text->length && fwrite(text->data, text->length, 1, output.stream) != 1)) {
-        output_abandon(&output);
-        return error_set(err, EIO, "%s cannot be written", path);
-    }
-    return output_finish(&output, err);
-}
-
 static void csv_path(const struct job *job, char *out, size_t size)
 {
     const char *name = job->options->csv_name ? job->options->csv_name : DEFAULT_NAME;
@@ -519,7 +509,7 @@ static int write_files(const struct job *job, const struct overhead_run *run, st
         return 0;
     csv_path(job, path, sizeof path - sizeof ".html");
     overhead_append_csv(run, csv_flags(job->options), &text);
-    int status = write_whole(path, &text, err);
+    int status = output_write_text(path, &text, err);
     bytes_free(&text);
     if (!status)
         report_text(report, "csv", "written", path);
@@ -593,12 +583,7 @@ static int show_results(struct job *job, struct measure *m, struct overhead_run 
             report_note(&report, TABLE_DIM, "-o DIR writes these figures as CSV");
     }
     struct error second = {0};
-    int finished = report_finish(&report, &second);
-    report_free(&report);
-    if (finished == 0)
-        finished = output_finish(&output, &second);
-    else
-        output_abandon(&output);
+    int finished = report_close(&report, 0, NULL, &second);
     if (status || finished)
         return command_fail(job->command, status ? &err : &second);
     for (size_t i = 0; i < run->op_count; i++)
@@ -617,7 +602,7 @@ static int check_results(struct job *job, struct measure *m, struct overhead_run
     if (job->options->folder) {
         csv_path(job, path, sizeof path);
         overhead_append_csv(run, csv_flags(job->options), &text);
-        status = write_whole(path, &text, &err);
+        status = output_write_text(path, &text, &err);
         bytes_free(&text);
     }
     return status ? command_fail(job->command, &err)
@@ -654,13 +639,7 @@ static int show_list(const struct job *job, const struct measure *m)
     report_note(&report, TABLE_DIM, "%zu of %zu ops of %s %s", table.row_count, measure_get_facts(m)->listed,
                 list->provider, list->provider_version);
     table_free(&table);
-    int status = report_finish(&report, &err);
-    report_free(&report);
-    if (status == 0)
-        status = output_finish(&output, &err);
-    else
-        output_abandon(&output);
-    return status ? command_fail(job->command, &err) : EXIT_OK;
+    return report_close(&report, 0, NULL, &err) ? command_fail(job->command, &err) : EXIT_OK;
 }
 
 /* --- the whole --- */

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "load/overhead.h"
-#include "cli/overhead_verdict.h"
 #include "present/output.h"
 #include "present/overhead/csv.h"
 
@@ -100,21 +99,13 @@ static int deepen(const struct again *again, struct overhead_run *run, struct er
 static int write_reference(const struct overhead_run *run, const char *path, struct error *err)
 {
     struct bytes text = {0};
-    struct output output;
-    struct output_options wanted = {.output = path, .wide = true};
     bool has_native = false;
     for (size_t i = 0; i < run->op_count; i++)
         has_native |= !isnan(run->ops[i].native_ns);
     overhead_append_csv(
         run, OVERHEAD_CSV_EXTENDED | OVERHEAD_CSV_CALIBRATION | (has_native ? OVERHEAD_CSV_NATIVE : 0),
         &text);
-    int status = text.failed ? error_set(err, ENOMEM, "no memory for %s", path) : 0;
-    if (!status)
-        status = output_open(&output, &wanted, err);
-    if (!status) {
-        fwrite(text.data, 1, text.length, output.stream);
-        status = output_finish(&output, err);
-    }
+    int status = output_write_text(path, &text, err);
     bytes_free(&text);
     return status;
 }
@@ -175,7 +166,7 @@ static int check_place(const char *path, struct error *err)
 
 static int check_places(const struct overhead_check_options *options, struct error *err)
 {
-    int status = options->update ? check_place(options->reference, err) : 0;
+    int status = options->update ? check_place(options->verdict.reference, err) : 0;
     if (!status)
         status = check_place(options->junit, err);
     return status ? status : check_place(options->html, err);
@@ -185,7 +176,7 @@ static int check_places(const struct overhead_check_options *options, struct err
 
 bool overhead_check_is_wanted(const struct overhead_check_options *options)
 {
-    return options->reference != NULL;
+    return options->verdict.reference != NULL;
 }
 
 static int read_tolerance(const struct overhead_check_options *options, double *tolerance)
@@ -204,35 +195,36 @@ int overhead_check_prepare(const struct command *command, const struct overhead_
     struct overhead_run reference;
     struct error err = {0};
     double tolerance;
-    if (!options->reference &&
-        (options->update || options->junit || options->tolerance || options->absolute || options->strict ||
-         options->allow_missing || options->all || options->patience_ns))
+    if (!options->verdict.reference &&
+        (options->update || options->junit || options->tolerance || options->absolute ||
+         options->verdict.strict || options->verdict.allow_missing || options->verdict.all ||
+         options->patience_ns))
         return command_usage_error(command, "%s is for the gate: give --check REF.csv",
-                                   options->update          ? "--update"
-                                   : options->junit         ? "--junit"
-                                   : options->tolerance     ? "--tolerance"
-                                   : options->absolute      ? "--absolute"
-                                   : options->strict        ? "--strict"
-                                   : options->allow_missing ? "--allow-missing"
-                                   : options->all           ? "--all"
-                                                            : "--patience");
+                                   options->update                  ? "--update"
+                                   : options->junit                 ? "--junit"
+                                   : options->tolerance             ? "--tolerance"
+                                   : options->absolute              ? "--absolute"
+                                   : options->verdict.strict        ? "--strict"
+                                   : options->verdict.allow_missing ? "--allow-missing"
+                                   : options->verdict.all           ? "--all"
+                                                                    : "--patience");
     if (read_tolerance(options, &tolerance))
         return command_usage_error(
             command, "--tolerance %s: a factor of 1 or more was expected, such as 1.13 for 13 %% slower",
             options->tolerance);
     if (check_places(options, &err) != 0)
         return command_fail(command, &err);
-    if (!options->reference || (options->update && !exists(options->reference)))
+    if (!options->verdict.reference || (options->update && !exists(options->verdict.reference)))
         return COMMAND_CONTINUE;
-    int status = overhead_load(&reference, options->reference, &err);
+    int status = overhead_load(&reference, options->verdict.reference, &err);
     if (!status && options->update)
-        status = check_update(&reference, measuring, options->reference, &err);
+        status = check_update(&reference, measuring, options->verdict.reference, &err);
     if (!status && !options->update && reference.op_count == 0)
-        status =
-            error_set(&err, EINVAL, "%s has no ops: there is nothing to compare with", options->reference);
+        status = error_set(&err, EINVAL, "%s has no ops: there is nothing to compare with",
+                           options->verdict.reference);
     overhead_run_free(&reference);
     if (status == -ENOENT)
-        error_prefix(&err, "no reference yet (--check %s --update makes one)", options->reference);
+        error_prefix(&err, "no reference yet (--check %s --update makes one)", options->verdict.reference);
     return status ? command_fail(command, &err) : COMMAND_CONTINUE;
 }
 
@@ -241,7 +233,7 @@ static int judge(struct overhead_gate *gate, const struct overhead_check_options
 {
     struct overhead_run reference;
     double tolerance;
-    int status = overhead_load(&reference, options->reference, err);
+    int status = overhead_load(&reference, options->verdict.reference, err);
     read_tolerance(options, &tolerance);
     struct overhead_gate_options how = {
         .tolerance = tolerance,
@@ -263,7 +255,7 @@ static int write_files(const struct overhead_gate *gate, const struct overhead_c
 {
     int status = 0;
     if (options->junit)
-        status = overhead_write_junit(gate, options, run, err);
+        status = overhead_write_junit(gate, &options->verdict, run, options->junit, err);
     if (!status && options->html)
         status = overhead_write_html(run, gate, options->html, err);
     return status;
@@ -273,10 +265,9 @@ static int write_files(const struct overhead_gate *gate, const struct overhead_c
 static void warn_of_noise(const struct overhead_run *run)
 {
     if (run->is_noisy)
-        fprintf(
-            stderr,
+        command_say(
             "opscope overhead: warning: calibration ops varied by %.0f %% while the reference was made; a "
-            "quieter machine makes a better one\n",
+            "quieter machine makes a better one",
             run->noise * 100);
 }
 
@@ -286,7 +277,7 @@ int overhead_check(const struct command *command, const struct overhead_check_op
     struct overhead_gate gate = {0};
     struct again again = {measure, isatty(STDERR_FILENO) == 1 && !options->is_quiet};
     struct error err = {0};
-    bool is_first = options->update && !exists(options->reference), passes = true;
+    bool is_first = options->update && !exists(options->verdict.reference), passes = true;
     int status = 0;
     if (!is_first)
         status = judge(&gate, options, run, &again, &err);
@@ -294,8 +285,8 @@ int overhead_check(const struct command *command, const struct overhead_check_op
         status = deepen(&again, run, &err);
     end_progress(&again);
     if (!status && !is_first) {
-        passes = overhead_gate_passes(&gate, options->allow_missing, options->strict);
-        status = overhead_show_verdict(&gate, options, output, &err);
+        passes = overhead_gate_passes(&gate, options->verdict.allow_missing, options->verdict.strict);
+        status = overhead_show_verdict(&gate, &options->verdict, output, &err);
     }
     if (!status)
         status = is_first ? 0 : write_files(&gate, options, run, &err);
@@ -303,18 +294,32 @@ int overhead_check(const struct command *command, const struct overhead_check_op
         status = overhead_write_html(run, NULL, options->html, &err);
     if (!status && options->update) {
         warn_of_noise(run);
-        status = write_reference(run, options->reference, &err);
+        status = write_reference(run, options->verdict.reference, &err);
         if (!status)
-            fprintf(stderr, "opscope overhead: %s is the reference now\n", options->reference);
+            command_say("opscope overhead: %s is the reference now", options->verdict.reference);
     }
     /* A gate that looked at nothing must not pass: the wrong reference, or the wrong ops. */
     if (!status && !options->update && gate.counts[OVERHEAD_NEW] == gate.row_count)
         status = error_set(&err, EINVAL, "none of the ops of %s was asked for: nothing was compared",
-                           options->reference);
+                           options->verdict.reference);
     overhead_gate_free(&gate);
     if (status)
         return command_fail(command, &err);
     return passes || options->update ? EXIT_OK : EXIT_NEGATIVE;
+}
+
+int overhead_show(const struct command *command, const struct overhead_check_options *options, uint64_t top,
+                  const struct output_options *output)
+{
+    struct overhead_run run;
+    struct error err = {0};
+    int status = overhead_load(&run, options->show, &err);
+    if (!status && options->html)
+        status = overhead_write_html(&run, NULL, options->html, &err);
+    if (!status && !(options->html && strcmp(options->html, "-") == 0))
+        status = overhead_show_times(&run, top, output, &err);
+    overhead_run_free(&run);
+    return status ? command_fail(command, &err) : EXIT_OK;
 }
 
 /* --- options --- */
@@ -325,7 +330,7 @@ static const struct command_option options_of_check[] = {
     {.name = "check",
      .type = OPTION_TEXT,
      .argument = "REF.csv",
-     .offset = FIELD(reference),
+     .offset = FIELD(verdict.reference),
      .is_file = true,
      .help =
          "Compare with the times in REF.csv, one of ours or the vendor's: exit 1 when an op is slower, missing or "
@@ -360,15 +365,15 @@ static const struct command_option options_of_check[] = {
      .help = "Write a page: ops ranked, their distributions, the gate's verdicts."},
     {.name = "all",
      .type = OPTION_FLAG,
-     .offset = FIELD(all),
+     .offset = FIELD(verdict.all),
      .help = "With --check: list unchanged ops and calibration ops, too."},
     {.name = "strict",
      .type = OPTION_FLAG,
-     .offset = FIELD(strict),
+     .offset = FIELD(verdict.strict),
      .help = "With --check: an op that may be slower, but not for certain, fails the gate as well."},
     {.name = "allow-missing",
      .type = OPTION_FLAG,
-     .offset = FIELD(allow_missing),
+     .offset = FIELD(verdict.allow_missing),
      .help = "With --check: ops that only the reference has do not fail the gate."},
     {.name = "patience",
      .type = OPTION_DURATION,

@@ -11,19 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/overhead/overhead.h"
-#include "analyze/overhead/gate.h"
 #include "cli/command/command.h"
 #include "measure/measure.h"
+#include "present/overhead/verdict.h"
 
 struct overhead_check_options {
-    const char *reference; /* --check */
-    const char *tolerance; /* NULL: 1.13 */
+    struct overhead_verdict_options verdict; /* its reference is that of --check */
+    const char *tolerance;                   /* NULL: 1.13 */
     bool absolute;
     bool update;
-    bool strict;        /* undecided ops fail */
-    bool allow_missing; /* missing ones do not */
-    bool all;           /* unchanged ops are listed, too */
     uint64_t patience_ns;
     const char *junit;
     const char *html;
@@ -50,9 +46,5 @@ int overhead_check(const struct command *command, const struct overhead_check_op
  * exit status. */
 int overhead_show(const struct command *command, const struct overhead_check_options *options, uint64_t top,
                   const struct output_options *output);
-
-/* The page; `gate` may be NULL. "-" is standard output. */
-int overhead_write_html(const struct overhead_run *run, const struct overhead_gate *gate, const char *path,
-                        struct error *err);
 
 #endif

@@ -75,10 +75,7 @@ static int list(const struct command *command, const struct output_options *opti
     if (!table.row_count)
         report_note(&report, TABLE_NORMAL, "no sessions");
     table_free(&table);
-    int status = report_finish(&report, &err);
-    if (!status)
-        status = output_finish(&output, &err);
-    return status ? command_fail(command, &err) : EXIT_OK;
+    return report_close(&report, 0, NULL, &err) ? command_fail(command, &err) : EXIT_OK;
 }
 
 struct cleaning {
@@ -100,7 +97,7 @@ static void clean_session(void *context, const char *path)
         printf("removed %s\n", path);
     } else {
         cleaning->failed++;
-        fprintf(stderr, "opscope recover: %s\n", err.message);
+        command_say("opscope recover: %s", err.message);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
-#include "cli/report_view.h"
+#include "present/report/view.h"
 #include "analyze/report/host.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
 #include "import/open.h"
@@ -110,6 +110,9 @@ static int show_report(const struct report_options *options, const struct machin
     print_notes(&perf.notes);
     if (!status)
         status = report_show(&perf, options, err);
+    if (!status && perf.count == 0 && perf.row_count &&
+        !options->output.json) /* no rows: a note has said it */
+        command_say("opscope report: no ops are left to show");
     perf_free(&perf);
     ops_free(&ops);
     trace_close(trace);

@@ -193,7 +193,7 @@ static void show_progress(void *context, const struct launch_progress *p)
 static void show_notice(void *context, const char *text)
 {
     clear_line(context);
-    fprintf(stderr, "opscope: %s\n", text);
+    command_say("opscope: %s", text);
 }
 
 struct left_behind {
@@ -223,16 +223,14 @@ static void name_left_behind(const struct earlier_run *earlier)
     struct number_text sessions;
     session_folder_each(count_left_behind, &left);
     if (left.count == 1)
-        fprintf(
-            stderr,
+        command_say(
             "opscope: an earlier run left a session behind: finish its trace with `opscope recover %s`, or "
-            "drop it with `opscope recover --clean`\n",
+            "drop it with `opscope recover --clean`",
             left.first);
     else if (left.count)
-        fprintf(stderr,
-                "opscope: earlier runs left %s behind: `opscope recover --list` shows them, `opscope "
-                "recover --clean` drops them\n",
-                format_things(&sessions, left.count, "session"));
+        command_say("opscope: earlier runs left %s behind: `opscope recover --list` shows them, `opscope "
+                    "recover --clean` drops them",
+                    format_things(&sessions, left.count, "session"));
 }
 
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
@@ -249,7 +247,7 @@ static void write_ops_csv(const char *trace, const char *csv, bool is_quiet)
     argv[4] = name;
     const struct command *command = command_find("ops");
     if (command && command->run(command, 5, argv) == EXIT_OK && !is_quiet)
-        fprintf(stderr, "opscope: op table: %s\n", csv[0] ? csv : path);
+        command_say("opscope: op table: %s", csv[0] ? csv : path);
 }
 
 /* --- the end --- */
@@ -301,16 +299,16 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
     bytes_free(&command);
     clear_line(&screen);
     if (status) {
-        fprintf(stderr, "opscope run: %s\n", err.message);
+        command_say("opscope run: %s", err.message);
         return EXIT_RUN_FAILED;
     }
     if (!result.was_started) {
-        fprintf(stderr, "opscope run: cannot run %s: %s\n", argv[0], strerror(result.exec_error));
+        command_say("opscope run: cannot run %s: %s", argv[0], strerror(result.exec_error));
         return result.exec_error == ENOENT ? 127 : 126;
     }
     run_summary(&result, argv, output, o->is_quiet);
     if (o->keep_session && result.session_path[0])
-        fprintf(stderr, "opscope: session kept: %s\n", result.session_path);
+        command_say("opscope: session kept: %s", result.session_path);
     if (result.has_trace && result.stats.ops && (csv[0] || !output_path_is_null(output)))
         write_ops_csv(output, csv, o->is_quiet);
     return pass_on_status(result.wait_status);
@@ -350,7 +348,7 @@ static int run(const struct command *command, int argc, char **argv)
         output = chosen;
     }
     if (output && run_output_check(output, &err) != 0) {
-        fprintf(stderr, "opscope run: %s\n", err.message);
+        command_say("opscope run: %s", err.message);
         return EXIT_RUN_FAILED;
     }
     if (!output) {
@@ -360,16 +358,15 @@ static int run(const struct command *command, int argc, char **argv)
         bool is_named = program == shell ? word[0] != '\0' : run_python_name(program, word, sizeof word);
         int failed = choose_output(is_named ? word : program[0], chosen, sizeof chosen);
         if (failed) {
-            fprintf(stderr,
-                    "opscope run: cannot write the trace into this folder: %s (choose another with -o)\n",
-                    strerror(failed));
+            command_say("opscope run: cannot write the trace into this folder: %s (choose another with -o)",
+                        strerror(failed));
             return EXIT_RUN_FAILED;
         }
         output = chosen;
     }
     struct earlier_run earlier;
     if (run_output_keep_earlier(output, &earlier, &err) != 0) {
-        fprintf(stderr, "opscope run: %s\n", err.message);
+        command_say("opscope run: %s", err.message);
         return EXIT_RUN_FAILED;
     }
     if (!o.is_quiet)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/command.h"
 #include "base/output_path.h"
 
 #define LONGEST_ENDING 12u
@@ -61,14 +62,12 @@ int run_output_keep_earlier(const char *output, struct earlier_run *earlier, str
     if (status || !earlier->kept[0])
         return status;
     if (earlier->session[0])
-        fprintf(
-            stderr,
+        command_say(
             "opscope: the run that was writing %s was killed: its trace is kept as %s.partial; `opscope recover %s "
-            "-o %s` finishes it\n",
+            "-o %s` finishes it",
             output, earlier->kept, earlier->session, earlier->kept);
     else
-        fprintf(stderr,
-                "opscope: the run that was writing %s was killed: what it had written is kept as %s%s\n",
-                output, earlier->kept, earlier->is_finished ? "" : ".partial");
+        command_say("opscope: the run that was writing %s was killed: what it had written is kept as %s%s",
+                    output, earlier->kept, earlier->is_finished ? "" : ".partial");
     return 0;
 }

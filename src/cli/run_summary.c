@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/command/command.h"
 #include "base/output_path.h"
 #include "cli/run_python.h"
 #include "present/format.h"
@@ -52,19 +53,19 @@ static void warn_about_losses(const struct held *held)
 {
     struct loss_text amount;
     if (!held->is_file && held->losses.lost.events)
-        fprintf(stderr, "opscope: lost %s\n", loss_sum_text(&amount, &held->losses.lost));
+        command_say("opscope: lost %s", loss_sum_text(&amount, &held->losses.lost));
     for (uint32_t i = 1; i < TRACE_LOSS_REASONS; i++) {
         const struct loss_sum *sum = &held->losses.by_reason[i];
         if (!sum->events || i == TRACE_LOSS_UNRECORDED || i == TRACE_LOSS_DROPPED_OLD)
             continue; /* the first is counted in processes, the second was asked for: it is in the summary */
         if (i == TRACE_LOSS_LATE_ENDS)
-            fprintf(stderr, "opscope: %s ended earlier than the trace says: %s\n",
-                    loss_sum_text(&amount, sum), loss_advice(i));
+            command_say("opscope: %s ended earlier than the trace says: %s", loss_sum_text(&amount, sum),
+                        loss_advice(i));
         else if (i == TRACE_LOSS_CLOCK)
-            fprintf(stderr, "opscope: %s: %s\n", trace_loss_reason_text(i), loss_advice(i));
+            command_say("opscope: %s: %s", trace_loss_reason_text(i), loss_advice(i));
         else
-            fprintf(stderr, "opscope: lost %s (%s): %s\n", loss_sum_text(&amount, sum),
-                    trace_loss_reason_text(i), loss_advice(i));
+            command_say("opscope: lost %s (%s): %s", loss_sum_text(&amount, sum), trace_loss_reason_text(i),
+                        loss_advice(i));
     }
 }
 
@@ -74,28 +75,28 @@ static void warn(const struct launch_result *r, const struct held *held)
     struct number_text number;
     warn_about_losses(held);
     if (s->refused)
-        fprintf(stderr, "opscope: %s could not be recorded (%s): %s\n",
-                format_things(&number, s->refused, "process"), strerror(s->refused_reason),
-                loss_advice(TRACE_LOSS_UNRECORDED));
+        command_say("opscope: %s could not be recorded (%s): %s",
+                    format_things(&number, s->refused, "process"), strerror(s->refused_reason),
+                    loss_advice(TRACE_LOSS_UNRECORDED));
     if (s->broken_segments)
-        fprintf(stderr, "opscope: %s of the session could not be read\n",
-                format_things(&number, s->broken_segments, "segment"));
+        command_say("opscope: %s of the session could not be read",
+                    format_things(&number, s->broken_segments, "segment"));
     if (r->trace_error.code)
-        fprintf(stderr, "opscope: %s\n", r->trace_error.message);
+        command_say("opscope: %s", r->trace_error.message);
 }
 
 /* As a word for the shell: in quotes only where it needs them. */
-static void print_word(const char *word)
+static void append_word(struct bytes *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
     if (word[strspn(word, plain)] == '\0') {
-        fputs(word, stderr);
+        bytes_append_text(out, word);
         return;
     }
-    fputc('\'', stderr);
+    bytes_append_text(out, "'");
     for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, stderr);
-    fputc('\'', stderr);
+        bytes_append_text(out, *word == '\'' ? "'\\''" : (const char[]){*word, '\0'});
+    bytes_append_text(out, "'");
 }
 
 /* Nothing came of it, and nothing was lost on the way: why? */
@@ -106,13 +107,12 @@ static bool explain_nothing(const struct launch_result *r, const struct held *he
     if (held->zones || held->others || held->ops || held->open_zones)
         return false;
     if (held->losses.has_any || held->losses.lost.events || r->stats.refused)
-        fprintf(stderr, "opscope: wrote %s, which holds no records\n", output);
+        command_say("opscope: wrote %s, which holds no records", output);
     else {
         run_python_why_nothing(command, why, sizeof why);
-        fprintf(stderr,
-                "opscope: wrote %s, but nothing was recorded: %s (docs/troubleshooting.md, \"nothing was "
-                "recorded\")\n",
-                output, why);
+        command_say("opscope: wrote %s, but nothing was recorded: %s (docs/troubleshooting.md, \"nothing was "
+                    "recorded\")",
+                    output, why);
     }
     return true;
 }
@@ -124,30 +124,35 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     struct number_text zones, processes, threads, elapsed, size;
     struct loss_text old;
     char why[256];
+    struct bytes line = {0};
     if (explain_nothing(r, held, command, output))
         return;
-    fprintf(stderr, "opscope: %s %s: %s, %s, %s, %s, %s", held->is_file ? "wrote" : "thrown away into",
-            output, format_things(&zones, held->zones, "zone"),
-            format_things(&processes, s->processes, "process"), format_things(&threads, s->threads, "thread"),
-            format_time(&elapsed, held->is_file ? held->length_ns : r->elapsed_ns),
-            format_bytes(&size, r->size_bytes));
+    bytes_append_format(
+        &line, "opscope: %s %s: %s, %s, %s, %s, %s", held->is_file ? "wrote" : "thrown away into", output,
+        format_things(&zones, held->zones, "zone"), format_things(&processes, s->processes, "process"),
+        format_things(&threads, s->threads, "thread"),
+        format_time(&elapsed, held->is_file ? held->length_ns : r->elapsed_ns),
+        format_bytes(&size, r->size_bytes));
     if (held->open_zones)
-        fprintf(stderr, "; %s had not ended", format_things(&zones, held->open_zones, "more zone"));
+        bytes_append_format(&line, "; %s had not ended",
+                            format_things(&zones, held->open_zones, "more zone"));
     if (s->short_zones)
-        fprintf(stderr, "; %s left out", format_things(&zones, s->short_zones, "shorter one"));
+        bytes_append_format(&line, "; %s left out", format_things(&zones, s->short_zones, "shorter one"));
     if (held->losses.old.events)
-        fprintf(stderr, "; %s dropped: older than --max-size holds", loss_sum_text(&old, &held->losses.old));
+        bytes_append_format(&line, "; %s dropped: older than --max-size holds",
+                            loss_sum_text(&old, &held->losses.old));
     if (s->still_running)
-        fprintf(stderr, "; %s still running at the end",
-                format_things(&processes, s->still_running, "process"));
-    fputc('\n', stderr);
+        bytes_append_format(&line, "; %s still running at the end",
+                            format_things(&processes, s->still_running, "process"));
+    command_say("%s", bytes_text(&line));
+    bytes_clear(&line);
     if (!held->zones && !held->open_zones && run_python_why_nothing(command, why, sizeof why)) {
-        fprintf(stderr, "opscope: no zones: %s\n", why);
+        command_say("opscope: no zones: %s", why);
     } else if (held->is_file) {
-        fprintf(stderr, "opscope: next: opscope %s ", run_python_view(command));
-        print_word(output);
-        fputc('\n', stderr);
+        append_word(&line, output);
+        command_say("opscope: next: opscope %s %s", run_python_view(command), bytes_text(&line));
     }
+    bytes_free(&line);
 }
 
 void run_summary(const struct launch_result *result, char *const *command, const char *output, bool is_quiet)

@@ -8,7 +8,7 @@
 #include "analyze/zones/waiting.h"
 #include "analyze/zones/stats.h"
 #include "cli/view.h"
-#include "cli/zones_views.h"
+#include "present/zones/zones.h"
 #include "present/format.h"
 
 struct zones_options {

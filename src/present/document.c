@@ -188,3 +188,16 @@ void report_free(struct report *report)
     bytes_free(&report->text);
     bytes_free(&report->notes);
 }
+
+int report_close(struct report *report, int status, FILE *notes, struct error *err)
+{
+    struct output *output = report->output;
+    if (status == 0)
+        status = report_finish(report, err);
+    bool has_notes = output->format == OUTPUT_CSV && report->notes.length > 0;
+    status = output_close(output, status, err);
+    if (status == 0 && has_notes && notes)
+        fwrite(report->notes.data, 1, report->notes.length, notes);
+    report_free(report);
+    return status;
+}

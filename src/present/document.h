@@ -40,5 +40,8 @@ void report_note(struct report *report, enum table_style style, const char *form
 /* Writes what is left and frees everything; the output is left to its owner. */
 int report_finish(struct report *report, struct error *err);
 void report_free(struct report *report);
+/* The end of a report and its output: written unless `status` says that something failed, freed and closed. Notes, for
+ * which CSV has no place, go to `notes` then; NULL: nowhere. */
+int report_close(struct report *report, int status, FILE *notes, struct error *err);
 
 #endif

@@ -166,3 +166,33 @@ void output_abandon(struct output *output)
     free(output->path);
     *output = (struct output){0};
 }
+
+int output_close(struct output *output, int status, struct error *err)
+{
+    if (status == 0)
+        return output_finish(output, err);
+    output_abandon(output);
+    return status;
+}
+
+int output_write_file(const char *path, output_writer *write, const void *context, struct error *err)
+{
+    struct output output;
+    struct output_options wanted = {.output = path, .wide = true};
+    int status = output_open(&output, &wanted, err);
+    return status ? status : output_close(&output, write(context, output.stream, err), err);
+}
+
+static int write_text(const void *context, FILE *out, struct error *err)
+{
+    const struct bytes *text = context;
+    if (text->failed)
+        return error_no_memory(err, "the output");
+    fwrite(text->data, 1, text->length, out); /* output_finish sees what went wrong */
+    return 0;
+}
+
+int output_write_text(const char *path, const struct bytes *text, struct error *err)
+{
+    return output_write_file(path, write_text, text, err);
+}

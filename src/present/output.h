@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 enum output_color { OUTPUT_COLOR_AUTO = 0, OUTPUT_COLOR_ALWAYS = 1, OUTPUT_COLOR_NEVER = 2 };
@@ -38,6 +39,14 @@ struct output {
 int output_open(struct output *output, const struct output_options *options, struct error *err);
 int output_finish(struct output *output, struct error *err);
 void output_abandon(struct output *output);
+/* Finishes the output where `status` is 0; else abandons it and returns the status. */
+int output_close(struct output *output, int status, struct error *err);
+
+/* Writes a file's content. */
+typedef int output_writer(const void *context, FILE *out, struct error *err);
+/* A whole file; "-" is standard output. */
+int output_write_file(const char *path, output_writer *write, const void *context, struct error *err);
+int output_write_text(const char *path, const struct bytes *text, struct error *err);
 
 /* Columns of the terminal that a descriptor refers to: COLUMNS, else its size, else 80. */
 unsigned output_terminal_width(int descriptor);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -33,6 +34,15 @@ void command_say(const char *format, ...)
     va_start(args, format);
     say("", format, args, "");
     va_end(args);
+}
+
+void command_say_lines(const struct command *command, const char *lines)
+{
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        command_say("opscope %s: %.*s", command->name, (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
 }
 
 int command_usage_error(const struct command *command, const char *format, ...)

@@ -184,6 +184,8 @@ int command_check_files(const struct command *command, const void *options, cons
 
 /* Prints a line on stderr; control characters of what it quotes become visible. */
 void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for each line of a text, after "opscope NAME: ". */
+void command_say_lines(const struct command *command, const char *lines);
 
 /* Prints "opscope NAME: message (see opscope NAME --help)" and returns the command's status for usage errors. */
 int command_usage_error(const struct command *command, const char *format, ...)

@@ -214,11 +214,7 @@ static int write_junit(const struct check_view *view, const char *causes, struct
     status = junit_write(&junit, "opscope check", output.stream, err);
     junit_free(&junit);
     bytes_free(&scratch);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    return output_close(&output, status, err);
 }
 
 /* --- --- */
@@ -272,12 +268,7 @@ int check_show(struct check_view *view, struct error *err)
     if (!status) {
         report_begin(&report, &output, "check");
         fill_report(view, &report, causes_text);
-        status = report_finish(&report, err);
-        report_free(&report);
-        if (status)
-            output_abandon(&output);
-        else
-            status = output_finish(&output, err);
+        status = report_close(&report, 0, NULL, err);
     }
     bytes_free(&causes);
     return status;

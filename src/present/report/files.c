@@ -6,26 +6,14 @@
 #include <string.h>
 
 #include "base/output_path.h"
-#include "present/output.h"
 #include "present/report/svg.h"
 
-int perf_write_file(const struct perf_files *files, const char *path, perf_writer *write, const void *context,
-                    struct error *err)
+int perf_write_file(const struct perf_files *files, const char *path, output_writer *write,
+                    const void *context, struct error *err)
 {
-    struct output output;
-    struct output_options wanted = {.output = path, .wide = true};
     /* The names that the options spell out were compared before; not those made from them (FILE_stacked.csv). */
     int status = path ? output_path_check(path, files->inputs, files->input_count, NULL, err) : 0;
-    if (!status)
-        status = output_open(&output, &wanted, err);
-    if (status)
-        return status;
-    status = write(context, output.stream, err);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    return status ? status : output_write_file(path, write, context, err);
 }
 
 static int write_svg(const void *context, FILE *out, struct error *err)
@@ -48,7 +36,7 @@ static char *stacked_base(const char *path)
 }
 
 int perf_write_group_files(const struct perf_files *files, const struct perf_group_files *wanted,
-                           perf_writer *write_csv, const void *context, struct error *err)
+                           output_writer *write_csv, const void *context, struct error *err)
 {
     bool has_table = wanted->table && strcmp(wanted->table, "-") != 0;
     if (!wanted->base && !has_table)

@@ -8,6 +8,7 @@
 
 #include "analyze/report/group.h"
 #include "base/error.h"
+#include "present/output.h"
 
 /* Where files may go, and where they come from. */
 struct perf_files {
@@ -15,12 +16,9 @@ struct perf_files {
     size_t input_count;
 };
 
-/* Writes one file's content. */
-typedef int perf_writer(const void *context, FILE *out, struct error *err);
-
 /* Writes to `path`, where the file appears when it is whole; NULL or "-" is standard output. */
-int perf_write_file(const struct perf_files *files, const char *path, perf_writer *write, const void *context,
-                    struct error *err);
+int perf_write_file(const struct perf_files *files, const char *path, output_writer *write,
+                    const void *context, struct error *err);
 
 /* The groups as BASE.csv and BASE.svg, where BASE is `base`, or goes with the table's own file: table.csv and
  * table_stacked.csv. Nothing where neither is given. */
@@ -31,6 +29,6 @@ struct perf_group_files {
     bool is_classic; /* colours one by one, not by category */
 };
 int perf_write_group_files(const struct perf_files *files, const struct perf_group_files *wanted,
-                           perf_writer *write_csv, const void *context, struct error *err);
+                           output_writer *write_csv, const void *context, struct error *err);
 
 #endif

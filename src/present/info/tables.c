@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/info_tables.h"
+#include "present/info/info.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of ops as a table: the middle and its interval first, since they are the ones to trust. */
-#include "cli/overhead_view.h"
+#include "present/overhead/view.h"
 
 #include <math.h>
 #include <stdlib.h>

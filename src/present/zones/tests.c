@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope zones --by-test: one row for each test that ran, and with --split a trace for each of them. */
+/* One row for each test that ran, and where a folder is given a trace for each of them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include "analyze/labels.h"
 #include "analyze/zones/testsplit.h"
 #include "base/count_of.h"
-#include "cli/zones_views.h"
+#include "present/zones/zones.h"
 #include "present/format.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope zones --source: the time of each line beside its text, function by function, most expensive first.
+/* The time of each line beside its text, function by function, most expensive first.
  * The terminal shows one table per function; CSV and JSON one table for all. */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "analyze/clockquality.h"
 #include "analyze/zones/lines.h"
 #include "analyze/sourcefiles.h"
-#include "cli/zones_views.h"
+#include "present/zones/zones.h"
 #include "present/format.h"
 #include "present/lines_table.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope zones, its other tables: tests (--by-test), lines beside their source (--source), callers and callees. */
-#ifndef OPSCOPE_CLI_ZONES_VIEWS_H
-#define OPSCOPE_CLI_ZONES_VIEWS_H
+/* Other tables of zones than that of their statistics: tests, lines beside their source, callers and callees. */
+#ifndef OPSCOPE_PRESENT_ZONES_ZONES_H
+#define OPSCOPE_PRESENT_ZONES_ZONES_H
 
-#include "cli/view.h"
+#include "present/view.h"
 
 struct zones_choice { /* what of the rows */
     const char *sort; /* a column's key, or NULL for the view's own order */

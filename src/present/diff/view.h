@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `opscope diff` was asked for, and the writing of it. */
-#ifndef OPSCOPE_CLI_DIFF_VIEW_H
-#define OPSCOPE_CLI_DIFF_VIEW_H
+/* What a comparison was asked for, and the writing of it. */
+#ifndef OPSCOPE_PRESENT_DIFF_VIEW_H
+#define OPSCOPE_PRESENT_DIFF_VIEW_H
 
 #include "analyze/diff/diff.h"
 #include "present/output.h"
@@ -20,7 +20,5 @@ struct diff_command_options {
 /* Table, JSON or CSV, and the files that were asked for. `notes`: lines about the files. */
 int diff_show(const struct diff *diff, const struct diff_command_options *options, const char *notes,
               struct error *err);
-/* Lines on standard error, each after "opscope COMMAND: ". */
-void diff_print_notes(const char *command, const char *notes);
 
 #endif

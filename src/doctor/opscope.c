@@ -10,7 +10,7 @@
 
 #include "base/count_of.h"
 #include "build_config.h"
-#include "cli/doctor.h"
+#include "doctor/doctor.h"
 #include "present/format.h"
 #include "session/folder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A measurement of dispatch times as a table, or as JSON. */
-#ifndef OPSCOPE_CLI_OVERHEAD_VIEW_H
-#define OPSCOPE_CLI_OVERHEAD_VIEW_H
+#ifndef OPSCOPE_PRESENT_OVERHEAD_VIEW_H
+#define OPSCOPE_PRESENT_OVERHEAD_VIEW_H
 
 #include "analyze/overhead/overhead.h"
 #include "present/document.h"

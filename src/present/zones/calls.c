@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope zones --callers and --callees: who calls a zone, and what it calls. */
+/* Who calls a zone, and what it calls. */
 #include <string.h>
 
 #include "analyze/zones/neighbours.h"
-#include "cli/zones_views.h"
+#include "present/zones/zones.h"
 #include "present/format.h"
 
 enum {

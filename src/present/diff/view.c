@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope diff: what goes to the terminal, as JSON, as CSV and as a page. */
-#include "cli/diff_view.h"
+/* A comparison: what goes to the terminal, as JSON, as CSV and as a page. */
+#include "present/diff/view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "present/diff/table.h"
 #include "present/format.h"
 #include "present/document.h"
-#include "text/utf8.h"
 
 #define ROWS_SHOWN 20u
 #define GROUPS_SHOWN 12u
@@ -20,21 +19,6 @@ static uint64_t kinds_of(const struct diff_command_options *options)
 {
     static const uint64_t wanted[] = {7, 1u << DIFF_OP_ROW, 1u << DIFF_ZONE_ROW};
     return wanted[options->only];
-}
-
-void diff_print_notes(const char *command, const char *notes)
-{
-    struct bytes text = {0};
-    while (*notes) {
-        size_t length = strcspn(notes, "\n");
-        bytes_append_format(&text, "opscope %s: ", command);
-        utf8_append_visible(&text, notes, length);
-        bytes_append_text(&text, "\n");
-        notes += length + (notes[length] == '\n');
-    }
-    if (!text.failed && text.length)
-        fwrite(text.data, 1, text.length, stderr);
-    bytes_free(&text);
 }
 
 /* --- terminal --- */
@@ -251,23 +235,21 @@ static void fill_data(struct report *report, const struct diff *diff,
 
 /* --- files --- */
 
-static int write_file(const char *path, const struct diff *diff, const struct diff_command_options *options,
-                      const char *notes, bool is_html, struct error *err)
+struct page {
+    const struct diff *diff;
+    struct diff_selection selection;
+    const char *notes;
+};
+
+static int write_html(const void *context, FILE *out, struct error *err)
 {
-    struct output output;
-    struct output_options wanted = {.output = path, .wide = true};
-    struct diff_selection selection = {
-        .kinds = kinds_of(options), .is_all = options->all, .top = options->top};
-    int status = output_open(&output, &wanted, err);
-    if (status)
-        return status;
-    status = is_html ? diff_html_write(diff, &selection, notes, output.stream, err)
-                     : diff_write_pairs(diff, output.stream, err);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    const struct page *page = context;
+    return diff_html_write(page->diff, &page->selection, page->notes, out, err);
+}
+
+static int write_pairs(const void *context, FILE *out, struct error *err)
+{
+    return diff_write_pairs(context, out, err);
 }
 
 int diff_show(const struct diff *diff, const struct diff_command_options *options, const char *notes,
@@ -275,11 +257,13 @@ int diff_show(const struct diff *diff, const struct diff_command_options *option
 {
     struct output output;
     struct report report;
+    const struct page page = {
+        diff, {.kinds = kinds_of(options), .is_all = options->all, .top = options->top}, notes};
     int status = 0;
     if (options->html)
-        status = write_file(options->html, diff, options, notes, true, err);
+        status = output_write_file(options->html, write_html, &page, err);
     if (!status && options->pairs)
-        status = write_file(options->pairs, diff, options, notes, false, err);
+        status = output_write_file(options->pairs, write_pairs, diff, err);
     if (!status)
         status = output_open(&output, &options->output, err);
     if (status)
@@ -291,11 +275,5 @@ int diff_show(const struct diff *diff, const struct diff_command_options *option
         fill_data(&report, diff, options);
     for (const char *at = notes; report_is_json(&report) && *at; at += strcspn(at, "\n") + 1)
         report_note(&report, TABLE_WARN, "%.*s", (int)strcspn(at, "\n"), at);
-    status = report_finish(&report, err);
-    report_free(&report);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    return report_close(&report, 0, NULL, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `opscope report` was asked for, and the writing of it. */
-#ifndef OPSCOPE_CLI_REPORT_VIEW_H
-#define OPSCOPE_CLI_REPORT_VIEW_H
+/* What a performance report was asked for, and the writing of it. */
+#ifndef OPSCOPE_PRESENT_REPORT_VIEW_H
+#define OPSCOPE_PRESENT_REPORT_VIEW_H
 
 #include <stdbool.h>
 #include <stdint.h>

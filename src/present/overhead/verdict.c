@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/overhead_verdict.h"
+#include "present/overhead/verdict.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "load/overhead.h"
 #include "present/format.h"
 #include "present/junit.h"
 #include "present/overhead/html.h"
@@ -78,7 +77,7 @@ static void add_summary(const struct overhead_gate *gate, bool passes, struct re
     bytes_free(&text);
 }
 
-static void fill_verdict(const struct overhead_gate *gate, const struct overhead_check_options *options,
+static void fill_verdict(const struct overhead_gate *gate, const struct overhead_verdict_options *options,
                          struct report *report)
 {
     struct table table;
@@ -105,21 +104,7 @@ static void fill_verdict(const struct overhead_gate *gate, const struct overhead
     add_summary(gate, passes, report);
 }
 
-/* Writes a filled report and closes its output. What only people need goes to stderr where CSV leaves no room. */
-static int finish(struct report *report, struct output *output, struct error *err)
-{
-    int status = report_finish(report, err);
-    if (!status && output->format == OUTPUT_CSV && report->notes.length)
-        fprintf(stderr, "%.*s", (int)report->notes.length, (const char *)report->notes.data);
-    report_free(report);
-    if (status) {
-        output_abandon(output);
-        return status;
-    }
-    return output_finish(output, err);
-}
-
-int overhead_show_verdict(const struct overhead_gate *gate, const struct overhead_check_options *options,
+int overhead_show_verdict(const struct overhead_gate *gate, const struct overhead_verdict_options *options,
                           const struct output_options *wanted, struct error *err)
 {
     struct output output;
@@ -129,13 +114,13 @@ int overhead_show_verdict(const struct overhead_gate *gate, const struct overhea
         return status;
     report_begin(&report, &output, "overhead-check");
     fill_verdict(gate, options, &report);
-    return finish(&report, &output, err);
+    return report_close(&report, 0, stderr, err);
 }
 
 /* --- files --- */
 
-static void add_junit_case(const struct overhead_gate_row *row, const struct overhead_check_options *options,
-                           struct junit *junit)
+static void add_junit_case(const struct overhead_gate_row *row,
+                           const struct overhead_verdict_options *options, struct junit *junit)
 {
     static const enum junit_result results[OVERHEAD_VERDICTS] = {
         [OVERHEAD_SLOWER] = JUNIT_FAILED,
@@ -170,17 +155,20 @@ static void add_junit_case(const struct overhead_gate_row *row, const struct ove
                          .output = result == JUNIT_PASSED && row->verdict != OVERHEAD_SAME ? message : NULL});
 }
 
-int overhead_write_junit(const struct overhead_gate *gate, const struct overhead_check_options *options,
-                         const struct overhead_run *run, struct error *err)
+struct verdicts {
+    const struct overhead_gate *gate;
+    const struct overhead_verdict_options *options;
+    const struct overhead_run *run;
+};
+
+static int write_junit(const void *context, FILE *out, struct error *err)
 {
+    const struct verdicts *verdicts = context;
+    const struct overhead_gate *gate = verdicts->gate;
+    const struct overhead_run *run = verdicts->run;
     struct junit junit = {0};
-    struct output output;
     char text[120];
-    struct output_options wanted = {.output = options->junit, .wide = true};
-    int status = output_open(&output, &wanted, err);
-    if (status)
-        return status;
-    junit_add_property(&junit, "reference", options->reference);
+    junit_add_property(&junit, "reference", verdicts->options->reference);
     junit_add_property(&junit, "provider", run->provider ? run->provider : "");
     junit_add_property(&junit, "machine", run->machine ? run->machine : "");
     snprintf(text, sizeof text, "%.3f", gate->tolerance);
@@ -188,31 +176,29 @@ int overhead_write_junit(const struct overhead_gate *gate, const struct overhead
     snprintf(text, sizeof text, "factor %.4f, margin %.4f", gate->factor, gate->margin);
     junit_add_property(&junit, "calibration", gate->is_normalised ? text : gate->why_absolute);
     for (size_t i = 0; i < gate->row_count; i++)
-        add_junit_case(&gate->rows[i], options, &junit);
-    status = junit_write(&junit, "opscope overhead", output.stream, err);
+        add_junit_case(&gate->rows[i], verdicts->options, &junit);
+    int status = junit_write(&junit, "opscope overhead", out, err);
     junit_free(&junit);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    return status;
+}
+
+int overhead_write_junit(const struct overhead_gate *gate, const struct overhead_verdict_options *options,
+                         const struct overhead_run *run, const char *path, struct error *err)
+{
+    return output_write_file(path, write_junit, &(struct verdicts){gate, options, run}, err);
+}
+
+static int write_html(const void *context, FILE *out, struct error *err)
+{
+    const struct verdicts *verdicts = context;
+    return overhead_html_write(verdicts->run, verdicts->gate,
+                               verdicts->gate ? "Host overhead: gate" : "Host overhead", out, err);
 }
 
 int overhead_write_html(const struct overhead_run *run, const struct overhead_gate *gate, const char *path,
                         struct error *err)
 {
-    struct output output;
-    struct output_options wanted = {.output = path, .wide = true};
-    int status = output_open(&output, &wanted, err);
-    if (status)
-        return status;
-    status =
-        overhead_html_write(run, gate, gate ? "Host overhead: gate" : "Host overhead", output.stream, err);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    return output_write_file(path, write_html, &(struct verdicts){.gate = gate, .run = run}, err);
 }
 
 /* --- an earlier run --- */
@@ -251,8 +237,8 @@ static int fill_times(const struct overhead_run *run, uint64_t top, struct repor
     return 0;
 }
 
-static int show_times(const struct overhead_run *run, uint64_t top, const struct output_options *wanted,
-                      struct error *err)
+int overhead_show_times(const struct overhead_run *run, uint64_t top, const struct output_options *wanted,
+                        struct error *err)
 {
     struct output output;
     struct report report;
@@ -260,24 +246,5 @@ static int show_times(const struct overhead_run *run, uint64_t top, const struct
     if (status)
         return status;
     report_begin(&report, &output, "overhead");
-    status = fill_times(run, top, &report, err);
-    if (!status)
-        return finish(&report, &output, err);
-    report_free(&report);
-    output_abandon(&output);
-    return status;
-}
-
-int overhead_show(const struct command *command, const struct overhead_check_options *options, uint64_t top,
-                  const struct output_options *output)
-{
-    struct overhead_run run;
-    struct error err = {0};
-    int status = overhead_load(&run, options->show, &err);
-    if (!status && options->html)
-        status = overhead_write_html(&run, NULL, options->html, &err);
-    if (!status && !(options->html && strcmp(options->html, "-") == 0))
-        status = show_times(&run, top, output, &err);
-    overhead_run_free(&run);
-    return status ? command_fail(command, &err) : EXIT_OK;
+    return report_close(&report, fill_times(run, top, &report, err), stderr, err);
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/doctor.h"
+#include "doctor/doctor.h"
 #include "collect/clock_map.h"
 #include "present/format.h"
 

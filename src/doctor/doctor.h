@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checks of `opscope doctor`. Each adds rows: what was looked at, how it stands, what was found, and what to
  * do or what it means. */
-#ifndef OPSCOPE_CLI_DOCTOR_H
-#define OPSCOPE_CLI_DOCTOR_H
+#ifndef OPSCOPE_DOCTOR_DOCTOR_H
+#define OPSCOPE_DOCTOR_DOCTOR_H
 
 #include "present/table.h"
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs and tables of other tools, opened as if they were traces: they are imported into a file that has no name
  * any more once it is open, so that nothing is left behind however the command ends; until then leftovers.h cares. */
+#include "load/trace.h"
+
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/leftovers.h"
-#include "cli/view.h"
 #include "import/open.h"
-
-bool view_is_import(const char *path)
-{
-    return import_has_ops(import_guess(path));
-}
 
 /* The file, and as it is called while it is written. */
 static void note_files(const char *file, int notes[2])
@@ -25,7 +22,7 @@ static void note_files(const char *file, int notes[2])
     bytes_free(&partial);
 }
 
-int view_open_import(struct trace **trace, const char *path, struct error *err)
+static int open_import(struct trace **trace, const char *path, struct error *err)
 {
     const char *temporary = getenv("TMPDIR");
     struct bytes folder = {0}, file = {0};
@@ -54,5 +51,37 @@ int view_open_import(struct trace **trace, const char *path, struct error *err)
         leftover_forget(notes[i]);
     bytes_free(&file);
     bytes_free(&folder);
+    return result;
+}
+
+static int read_all(int descriptor, struct bytes *data, struct error *err)
+{
+    for (;;) {
+        if (!bytes_reserve(data, (size_t)1 << 20))
+            return error_set_errno(err, ENOMEM, "standard input");
+        ssize_t n = read(descriptor, data->data + data->length, (size_t)1 << 20);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set_errno(err, errno, "standard input");
+        if (n == 0)
+            return 0;
+        data->length += (size_t)n;
+    }
+}
+
+int load_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,
+               struct error *err)
+{
+    unsigned flags = salvage ? TRACE_OPEN_SALVAGE : 0;
+    if (strcmp(path, "-") != 0)
+        return import_has_ops(import_guess(path)) ? open_import(trace, path, err)
+                                                  : trace_open(trace, path, flags, err);
+    int result = read_all(STDIN_FILENO, stdin_data, err);
+    if (result == 0) {
+        result = trace_open_memory(trace, stdin_data->data, stdin_data->length, flags, err);
+        if (result != 0)
+            error_prefix(err, "standard input");
+    }
     return result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope report: what goes to the terminal, as JSON, as CSV and as a page. */
-#include "cli/report_view.h"
+/* A performance report: what goes to the terminal, as JSON, as CSV and as a page. */
+#include "present/report/view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -292,15 +292,7 @@ static int show_text(const struct perf *perf, const struct report_options *optio
     if (status)
         return status;
     report_begin(&report, &output, "report");
-    status = fill_report(perf, options, &report, err);
-    if (!status)
-        status = report_finish(&report, err);
-    report_free(&report);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    return report_close(&report, fill_report(perf, options, &report, err), NULL, err);
 }
 
 int report_show(const struct perf *perf, const struct report_options *options, struct error *err)
@@ -323,10 +315,6 @@ int report_show(const struct perf *perf, const struct report_options *options, s
         status = perf_write_group_files(&files, &group_files, write_groups_csv, &showing, err);
     if (status)
         return status;
-    if (perf->count == 0 && !options->output.json) {
-        if (perf->row_count) /* else a note has said it */
-            fprintf(stderr, "opscope report: no ops are left to show\n");
-        return 0;
-    }
-    return options->output.csv ? 0 : show_text(perf, options, err);
+    return options->output.csv || (perf->count == 0 && !options->output.json) ? 0
+                                                                              : show_text(perf, options, err);
 }
