@@ -37,7 +37,8 @@ bool bytes_reserve(struct bytes *b, size_t more)
 
 void bytes_append(struct bytes *b, const void *data, size_t length)
 {
-    if (length == 0 || !bytes_reserve(b, length))
+    bool has_room = length < b->capacity - b->length && !b->failed; /* nearly always */
+    if (length == 0 || (!has_room && !bytes_reserve(b, length)))
         return;
     memcpy(b->data + b->length, data, length);
     b->length += length;

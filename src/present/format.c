@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text/real_write.h"
+
 const char *format_count(struct number_text *out, uint64_t value)
 {
     char digits[24];
@@ -38,6 +40,16 @@ const char *format_things(struct number_text *out, uint64_t value, const char *o
     return out->text;
 }
 
+/* "%.*f %s" */
+static void put_with_unit(struct number_text *out, double value, unsigned decimals, const char *unit)
+{
+    size_t used = real_put_fixed(out->text, sizeof out->text, value, decimals), length = strlen(unit);
+    if (used + length + 2 > sizeof out->text)
+        return; /* hours of more than 40 digits */
+    out->text[used] = ' ';
+    memcpy(out->text + used + 1, unit, length + 1);
+}
+
 /* The unit is the largest in which the rounded value is not below 1, so that 999.9996 us is 1.000 ms. */
 const char *format_time_real(struct number_text *out, double ns)
 {
@@ -50,12 +62,12 @@ const char *format_time_real(struct number_text *out, double ns)
     if (!isfinite(ns)) {
         snprintf(out->text, sizeof out->text, "-");
     } else if (size < 999.95) {
-        snprintf(out->text, sizeof out->text, "%.1f ns", ns);
+        put_with_unit(out, ns, 1, "ns");
     } else {
         unsigned i = 0;
         while (size >= below[i])
             i++;
-        snprintf(out->text, sizeof out->text, "%.3f %s", ns / units[i].ns, units[i].name);
+        put_with_unit(out, ns / units[i].ns, 3, units[i].name);
     }
     return out->text;
 }

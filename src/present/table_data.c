@@ -6,6 +6,7 @@
 
 #include "present/table.h"
 #include "text/csv/writer.h"
+#include "text/real_write.h"
 
 static void column_key(const struct table_column *column, char *out, size_t size)
 {
@@ -15,16 +16,9 @@ static void column_key(const struct table_column *column, char *out, size_t size
 
 static void append_integer(struct bytes *out, const struct table_cell *cell)
 {
-    char digits[24];
-    size_t at = sizeof digits;
-    uint64_t left = cell->magnitude;
-    do {
-        digits[--at] = (char)('0' + left % 10);
-        left /= 10;
-    } while (left);
-    if (cell->is_negative)
-        digits[--at] = '-';
-    bytes_append(out, digits + at, sizeof digits - at);
+    char digits[24] = "-";
+    size_t sign = cell->is_negative;
+    bytes_append(out, digits, sign + real_put_whole(digits + sign, cell->magnitude));
 }
 
 void table_append_csv(const struct table *table, struct bytes *out)

@@ -178,8 +178,12 @@ void perf_append_row_advice(const struct perf *perf, size_t i, struct bytes *out
         if (!(gain_us > 0))
             continue;
         advice.rule = k == 0 ? (uint32_t)row->advice_rule_plus_1 - 1 : PERF_RULE_GAP;
-        bytes_append_format(out, "%s%s (saves %s): ", k && row->advice_gain_us > 0 ? " \xe2\x80\xa2 " : "",
-                            perf_rules[advice.rule].name, perf_format_us(&gain, gain_us));
+        if (k && row->advice_gain_us > 0)
+            bytes_append_text(out, " \xe2\x80\xa2 ");
+        bytes_append_text(out, perf_rules[advice.rule].name); /* without printf: this is asked for each op */
+        bytes_append_text(out, " (saves ");
+        bytes_append_text(out, perf_format_us(&gain, gain_us));
+        bytes_append_text(out, "): ");
         perf_append_action(perf, &advice, out);
     }
 }

@@ -3,28 +3,64 @@
 
 #include <stdbool.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "text/utf8.h"
 
-void csv_append_exact(struct bytes *out, const char *text, size_t length)
+enum { NEEDS_QUOTES = 1, NEEDS_CLEANING = 2 };
+
+/* What is special about a text: quotes for a comma, a quote or a line end; cleaning for all that is not printable
+ * ASCII. */
+static unsigned look_at(const char *text, size_t length)
 {
-    bool is_plain = true;
-    for (size_t i = 0; i < length && is_plain; i++)
-        is_plain = text[i] != '"' && text[i] != ',' && text[i] != '\n' && text[i] != '\r';
-    if (is_plain) {
+    size_t i = 0;
+    unsigned found = 0;
+#if defined(__SSE2__)
+    const __m128i comma = _mm_set1_epi8(','), quote = _mm_set1_epi8('"'), feed = _mm_set1_epi8('\n'),
+                  carriage = _mm_set1_epi8('\r'), space = _mm_set1_epi8(0x20), tilde = _mm_set1_epi8(0x7e);
+    __m128i quoted = _mm_setzero_si128(), unclean = quoted;
+    for (; i + 16 <= length; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
+        __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage));
+        __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, comma), _mm_cmpeq_epi8(bytes, quote));
+        quoted = _mm_or_si128(quoted, _mm_or_si128(ends, marks));
+        /* as signed numbers: bytes above 0x7f are below the space */
+        unclean =
+            _mm_or_si128(unclean, _mm_or_si128(_mm_cmplt_epi8(bytes, space), _mm_cmpgt_epi8(bytes, tilde)));
+    }
+    found =
+        (_mm_movemask_epi8(quoted) ? NEEDS_QUOTES : 0) | (_mm_movemask_epi8(unclean) ? NEEDS_CLEANING : 0);
+#endif
+    for (; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        found |= c == ',' || c == '"' || c == '\n' || c == '\r' ? NEEDS_QUOTES : 0;
+        found |= c < 0x20 || c > 0x7e ? NEEDS_CLEANING : 0;
+    }
+    return found;
+}
+
+static void append_cell(struct bytes *out, const char *text, size_t length, unsigned found)
+{
+    if (!(found & NEEDS_QUOTES)) {
         bytes_append(out, text, length);
         return;
     }
     bytes_append_u8(out, '"');
-    for (size_t begin = 0, i = 0; i <= length; i++) {
-        if (i < length && text[i] != '"')
-            continue;
-        bytes_append(out, text + begin, i - begin);
-        if (i < length)
-            bytes_append_u8(out, '"'); /* doubled: the quote itself begins the next piece */
-        begin = i;
+    for (const char *end = text + length, *quote; text < end; text = quote) {
+        quote = memchr(text, '"', (size_t)(end - text));
+        quote = quote ? quote + 1 : end;
+        bytes_append(out, text, (size_t)(quote - text));
+        if (quote[-1] == '"')
+            bytes_append_u8(out, '"');
     }
     bytes_append_u8(out, '"');
+}
+
+void csv_append_exact(struct bytes *out, const char *text, size_t length)
+{
+    append_cell(out, text, length, look_at(text, length));
 }
 
 static bool is_formula(const char *text, size_t length)
@@ -40,21 +76,12 @@ static bool is_formula(const char *text, size_t length)
     return false;
 }
 
-/* Nearly all text is such: it needs no look at its characters. */
-static bool is_harmless(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e)
-            return false;
-    }
-    return true;
-}
-
 void csv_append_text(struct bytes *out, const char *text, size_t length)
 {
+    unsigned found = look_at(text, length);
     bool has_formula = is_formula(text, length);
-    if (!has_formula && is_harmless(text, length)) {
-        csv_append_exact(out, text, length);
+    if (!has_formula && !(found & NEEDS_CLEANING)) {
+        append_cell(out, text, length, found);
         return;
     }
     struct bytes clean = {0};

@@ -3,12 +3,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/real_write.h"
 #include "text/utf8.h"
 
 #define FLUSH_BYTES ((size_t)64 << 10)
@@ -51,99 +51,43 @@ void json_append_string(struct bytes *out, const char *text, size_t length)
     bytes_append(out, "\"", 1);
 }
 
-#if LDBL_MANT_DIG == 64
-/* The digits of `scaled`, rounded to a whole number; false where the 64 bits of a long double cannot tell which way. */
-static bool round_digits(long double scaled, long double doubt, uint64_t *digits)
-{
-    uint64_t whole = (uint64_t)scaled;
-    long double rest = scaled - (long double)whole;
-    *digits = whole + (rest > 0.5L);
-    return rest < 0.5L - doubt || rest > 0.5L + doubt;
-}
-
-/* The double that digits / power is; false where a long double cannot tell, being half-way between two. */
-static bool divide_digits(uint64_t digits, long double power, double *value)
-{
-    union {
-        long double real;
-        uint64_t mantissa;
-    } quotient = {(long double)digits / power};
-    *value = (double)quotient.real;
-    return (quotient.mantissa & 0x7ff) != 0x400;
-}
-
-/* digits / 10^places without zeros at the end. */
-static size_t put_decimal(char *text, bool is_negative, uint64_t digits, int places)
-{
-    char reversed[32];
-    size_t count = 0, length = 0;
-    while (places > 0 && digits % 10 == 0) {
-        digits /= 10;
-        places--;
-    }
-    do {
-        reversed[count++] = (char)('0' + digits % 10);
-        digits /= 10;
-        if (--places == 0)
-            reversed[count++] = '.';
-    } while (digits || places >= 0);
-    if (is_negative)
-        text[length++] = '-';
-    while (count)
-        text[length++] = reversed[--count];
-    return length;
-}
-
-/* What the loop below gives, for numbers of ordinary size: two multiplications instead of printf and strtod. 0: not
- * one of them, or too close to call (1 in some hundreds). */
-static size_t put_ordinary_real(char *text, double value)
-{
-    static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
-                                         1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
-                                         1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L};
-    double size = fabs(value);
-    int before = 1; /* digits before the point */
-    if (!(size >= 1e-4 && size < 1e14))
-        return 0;
-    while (before < 15 && (long double)size >= powers[before])
-        before++;
-    while (before <= 1 && (long double)size * powers[1 - before] < 1) /* zeros after it count against them */
-        before--;
-    for (int digits = 15; digits <= 17; digits++) {
-        int places = digits - before;
-        uint64_t whole;
-        double back = 0;
-        if (!round_digits((long double)size * powers[places], digits == 17 ? 0x1p-7L : 0x1p-10L, &whole))
-            return 0;
-        if (digits < 17 && !divide_digits(whole, powers[places], &back))
-            return 0;
-        if (digits == 17 || back == size)
-            return put_decimal(text, value < 0, whole, places);
-    }
-    return 0;
-}
-#endif
-
+/* %.*g with as few of 15, 16 or 17 digits as read back. */
 void json_append_real(struct bytes *out, double value)
 {
-    char text[40];
+    struct real_digits real;
+    char text[40], digits[20];
+    size_t length = 0;
     if (!isfinite(value)) {
         bytes_append_text(out, "null");
         return;
     }
-#if LDBL_MANT_DIG == 64
-    size_t length = put_ordinary_real(text, value);
-    if (length) {
-        bytes_append(out, text, length);
-        return;
+    real_shortest(fabs(value), 15, &real);
+    real_put_whole(digits, real.digits);
+    if (signbit(value))
+        text[length++] = '-';
+    int before = real.exponent + 1; /* digits before the point */
+    bool is_scientific = real.exponent < -4 || real.exponent >= real.precision;
+    if (is_scientific) {
+        before = 1;
+    } else if (before <= 0) {
+        memcpy(text + length, "0.0000", 6);
+        length += 2 + (size_t)-before;
+        before = 0;
     }
-#endif
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
+    for (int i = 0; i < real.count || i < before; i++) {
+        if (i == before && before)
+            text[length++] = '.';
+        text[length++] = i < real.count ? digits[i] : '0';
     }
-    bytes_append_text(out, text);
+    if (is_scientific) {
+        unsigned size = (unsigned)abs(real.exponent);
+        text[length++] = 'e';
+        text[length++] = real.exponent < 0 ? '-' : '+';
+        if (size < 10)
+            text[length++] = '0';
+        length += real_put_whole(text + length, size);
+    }
+    bytes_append(out, text, length);
 }
 
 static void flush_if_large(struct json *j)
