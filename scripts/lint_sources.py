@@ -54,8 +54,6 @@ LAYERS = {
     "src/ops": ["trace", "text", "base"],
     "src/import": ["ops", "trace", "text", "base"],
     "src/analyze": ["ops", "trace", "text", "base"],
-    # Costs are computed from the compiler's IR itself, which is no trace and no table of ops.
-    "src/analyze/estimate": ["import/mlir", "ops", "trace", "text", "base"],
     "src/load": ["import", "analyze", "ops", "trace", "text", "base"],
     "src/present": ["analyze", "ops", "trace", "text", "base"],
     "src/compat": ["analyze/report", "present", "import/op_rows.h", "text", "base"],

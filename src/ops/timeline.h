@@ -95,6 +95,7 @@ struct timeline_dispatch {
     uint32_t name; /* text */
     uint64_t start, end;
     uint64_t peak_bytes; /* of on-chip memory; 0: not known */
+    uint32_t source;     /* the caller's own handle */
 };
 
 struct timeline {

@@ -86,6 +86,8 @@ static const struct torq_target target = {.dma_bytes_per_cycle = 8,
                                           .dma_factor = 0.65,
                                           .dma_in_mtu = 4,
                                           .dma_out_mtu = 4,
+                                          .dma_setup_beats = 1.5,
+                                          .copy_bytes_per_cycle = 16,
                                           .copy_factor = 0.36,
                                           .css_cycles = 8000,
                                           .clock_mhz = 800};
@@ -123,6 +125,23 @@ static void test_execution(void **state)
     assert_int_equal(t.dispatches[0].peak_bytes, 4096 + 8 * 4 * 4);
     assert_int_equal(t.action_count, 2);
     assert_int_equal(t.actions[1].end, 723);
+    timeline_free(&t);
+}
+
+/* Transfers belong to the op that needs or makes their data: without locations to the program next to them. */
+static void test_ops(void **state)
+{
+    (void)state;
+    struct timeline t;
+    execute(&t, program);
+    assert_int_equal(t.op_count, 2);
+    assert_string_equal(timeline_get_text(&t, t.ops[0].name), "mul_0");
+    assert_int_equal(t.ops[0].read_bytes, 1000);
+    assert_int_equal(t.ops[0].start, 0);
+    assert_int_equal(t.ops[0].end, 711);
+    assert_int_equal(t.ops[1].read_bytes, 500); /* started after the slice: for what comes next */
+    assert_int_equal(t.units[3].op, 1);         /* the copy to the processor's memory */
+    assert_int_equal(t.ops[1].end, 8722);
     timeline_free(&t);
 }
 
@@ -226,11 +245,9 @@ static void test_what_is_not_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_execution),
-        cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_what_is_not_understood),
+        cmocka_unit_test(test_execution), cmocka_unit_test(test_ops),
+        cmocka_unit_test(test_metrics),   cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_trace),     cmocka_unit_test(test_what_is_not_understood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

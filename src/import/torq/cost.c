@@ -12,8 +12,6 @@
 
 #include "import/mlir/scan.h"
 
-#define BURST_SETUP_BEATS 1.5
-
 static const char *const list_names[TORQ_LIST_COUNT] = {
 #define X(name) #name,
     TORQ_LISTS(X)
@@ -140,8 +138,8 @@ bool torq_dma_bytes(struct slice list, uint64_t *bytes)
 
 uint64_t torq_dma_cycles(const struct torq_target *target, uint64_t bytes, unsigned mtu)
 {
-    double beats = ldexp(1, (int)mtu),
-           rate = target->dma_bytes_per_cycle * target->dma_factor * beats / (beats + BURST_SETUP_BEATS);
+    double beats = ldexp(1, (int)mtu), rate = target->dma_bytes_per_cycle * target->dma_factor * beats /
+                                              (beats + target->dma_setup_beats);
     return rate > 0 ? (uint64_t)ceil((double)bytes / rate) : 0;
 }
 

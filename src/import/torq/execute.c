@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "import/mlir/scan.h"
+#include "import/torq/ops.h"
 #include "import/torq/torq.h"
 
 #define STEPS_MAX 50000000u /* ops that are executed: a program that jumps in circles ends here */
 #define BINDINGS_MAX 64u    /* an argument of an argument ... */
-#define COPY_BYTES_PER_CYCLE 16.0
 
 enum resource {
     DMA_IN,
@@ -40,6 +40,7 @@ struct machine_state {
     uint32_t task, dispatch;
     uint64_t steps;
     int64_t next_task_number;
+    struct torq_ops ops;
     uint64_t last_stamp; /* end of the action with times that came last */
 };
 
@@ -187,7 +188,7 @@ static int start_copy(struct machine_state *s, uint32_t op)
     unsigned direction = slice_is(torq_memory(slice_before(source, " to ")), "dtcm") ? COPY_FROM_DTCM
                          : slice_is(torq_memory(goal), "itcm")                       ? COPY_TO_ITCM
                                                                                      : COPY_TO_DTCM;
-    double cycles = ceil((double)elements / (COPY_BYTES_PER_CYCLE * s->target->copy_factor));
+    double cycles = ceil((double)elements / (s->target->copy_bytes_per_cycle * s->target->copy_factor));
     uint32_t location = location_of(s, op);
     uint32_t lane =
         timeline_lane(s->timeline, names[direction - COPY_TO_DTCM], TIMELINE_COPY, direction - COPY_TO_DTCM);
@@ -230,6 +231,17 @@ static int program_cost(struct machine_state *s, uint32_t program, uint64_t *cyc
     return status;
 }
 
+/* The op that a program computes; `source` is the program, or the start where that is all that is known. */
+static uint32_t op_of(struct machine_state *s, uint32_t source, uint32_t name, uint32_t location)
+{
+    bool has_location = s->m->ops[source].location.length != 0;
+    struct slice program = torq_program_name(mlir_head(s->m, source));
+    if (program.data && (name == TIMELINE_NONE || !has_location))
+        name = timeline_text(s->timeline, program);
+    return torq_op_of(&s->ops, s->timeline,
+                      &(struct torq_op_key){s->dispatch, source, name, location, has_location});
+}
+
 static int start_slice(struct machine_state *s, uint32_t op)
 {
     int64_t id = integer_of(s, op, "id", 0);
@@ -245,12 +257,13 @@ static int start_slice(struct machine_state *s, uint32_t op)
     if (status)
         return status;
     snprintf(lane, sizeof lane, "Slice %d", (int)id);
-    uint32_t location = location_of(s, program);
+    uint32_t location = location_of(s, program), own = op_of(s, program, name, location);
     struct timeline_unit *unit = start_unit(s, op, FIRST_SLICE + (unsigned)id, cycles,
                                             timeline_lane(s->timeline, lane, TIMELINE_SLICE, (uint32_t)id));
     if (unit) {
         unit->name = name;
         unit->location = location;
+        unit->op = own;
     }
     s->now++;
     return 0;
@@ -259,10 +272,13 @@ static int start_slice(struct machine_state *s, uint32_t op)
 static int start_css(struct machine_state *s, uint32_t op)
 {
     uint32_t location = location_of(s, op);
+    uint32_t own = op_of(s, op, timeline_text(s->timeline, slice_of("css")), location);
     struct timeline_unit *unit =
         start_unit(s, op, CSS, s->target->css_cycles, timeline_lane(s->timeline, "CSS", TIMELINE_CORE, 0));
-    if (unit)
+    if (unit) {
         unit->location = location;
+        unit->op = own;
+    }
     s->now++;
     return 0;
 }
@@ -480,8 +496,10 @@ static int execute_dispatch(struct machine_state *s, uint32_t function)
     *dispatch =
         (struct timeline_dispatch){.name = timeline_text(s->timeline, mlir_slice(m, m->ops[function].symbol)),
                                    .start = s->now,
-                                   .peak_bytes = peak_of(m, function)};
+                                   .peak_bytes = peak_of(m, function),
+                                   .source = function};
     s->dispatch = (uint32_t)s->timeline->dispatch_count - 1;
+    size_t first_unit = s->timeline->unit_count;
     s->last_stamp = s->now;
     s->next_task_number = 0;
     for (unsigned i = 0; i < RESOURCES; i++)
@@ -495,6 +513,7 @@ static int execute_dispatch(struct machine_state *s, uint32_t function)
         }
     }
     s->timeline->dispatches[s->dispatch].end = s->now;
+    torq_ops_finish(s->timeline, s->dispatch, first_unit);
     return 0;
 }
 
@@ -519,5 +538,6 @@ int torq_execute(struct timeline *timeline, const struct mlir *mlir, const struc
             status = execute_dispatch(&state, op);
     }
     free(state.bound);
+    torq_ops_free(&state.ops);
     return status ? status : timeline_check(timeline, err);
 }

@@ -9,6 +9,7 @@
 #ifndef OPSCOPE_IMPORT_TORQ_TORQ_H
 #define OPSCOPE_IMPORT_TORQ_TORQ_H
 
+#include "import/mlir/edit.h"
 #include "import/mlir/mlir.h"
 #include "ops/timeline.h"
 
@@ -17,7 +18,9 @@ struct torq_target {
     double dma_bytes_per_cycle;       /* theoretical */
     double dma_factor;                /* that is reached of it */
     unsigned dma_in_mtu, dma_out_mtu; /* a burst is 2^mtu beats of 16 bytes */
-    double copy_factor;               /* of 16 elements a cycle */
+    double dma_setup_beats;           /* lost per burst */
+    double copy_bytes_per_cycle;      /* theoretical */
+    double copy_factor;               /* that is reached of it */
     uint64_t css_cycles;              /* of any program */
     double clock_mhz;
 };
@@ -30,6 +33,10 @@ bool torq_is_scheduled(const struct mlir *mlir);
  * names it and where it stands. */
 int torq_execute(struct timeline *timeline, const struct mlir *mlir, const struct torq_target *target,
                  const char *default_location, struct error *err);
+
+/* The IR with the times of its timeline in it (annotate.c); `has_own` adds attributes of ours to functions. */
+int torq_annotate(const struct mlir *mlir, const struct timeline *timeline, bool has_own, struct bytes *out,
+                  struct error *err);
 
 /* --- cost (cost.c) --- */
 

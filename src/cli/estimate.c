@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope estimate: the timeline of a compiled model before it runs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/count_of.h"
+#include "cli/command/command.h"
+#include "import/torq/torq.h"
+#include "load/estimate.h"
+#include "ops/timeline_trace.h"
+#include "present/document.h"
+#include "present/estimate/estimate.h"
+#include "present/estimate/timeline_csv.h"
+#include "present/format.h"
+
+struct estimate_command {
+    struct output_options output; /* of the table; its `output` is --json's file */
+    const char *target, *clock, *location;
+    struct text_list target_options;
+    const char *trace, *csv, *layers, *annotated, *html, *phases, *profiling;
+    const char *dispatch;
+    unsigned csv_form;
+    bool as_compiler; /* --torq-enable-profiling */
+    uint64_t top;
+};
+
+static const char *const form_choices[] = {"tasks", "units", "all", NULL};
+
+static const char scheduled_caveat[] =
+    "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
+
+static int write_text(const char *path, const struct bytes *text, struct error *err)
+{
+    struct output output;
+    if (text->failed)
+        return error_no_memory(err, path);
+    int status = output_open(&output, &(struct output_options){.output = path}, err);
+    if (status)
+        return status;
+    if (fwrite(text->data, 1, text->length, output.stream) != text->length) {
+        status = error_set_errno(err, errno, "cannot write %s", path);
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+/* --- files --- */
+
+static int find_dispatch(const struct timeline *timeline, const char *name, uint32_t *dispatch,
+                         struct error *err)
+{
+    *dispatch = TIMELINE_NONE;
+    if (!name)
+        *dispatch = timeline->dispatch_count == 1 ? 0 : TIMELINE_NONE;
+    for (uint32_t i = 0; name && i < timeline->dispatch_count; i++) {
+        if (strcmp(timeline_get_text(timeline, timeline->dispatches[i].name), name) == 0)
+            *dispatch = i;
+    }
+    return name && *dispatch == TIMELINE_NONE
+               ? error_set(err, EINVAL, "there is no dispatch '%s' in the file", name)
+               : 0;
+}
+
+static int write_csv(const struct estimate *estimate, const struct estimate_command *options,
+                     const char *path, enum timeline_csv_form form, struct error *err)
+{
+    struct bytes text = {0};
+    uint32_t dispatch;
+    int status = find_dispatch(&estimate->timeline, options->dispatch, &dispatch, err);
+    if (status)
+        return status;
+    timeline_append_csv(&estimate->timeline, dispatch, form, &text);
+    status = write_text(path, &text, err);
+    bytes_free(&text);
+    return status;
+}
+
+static int write_layers(const struct estimate *estimate, const char *path, struct error *err)
+{
+    struct bytes text = {0};
+    int status = estimate_append_layers(&estimate->timeline, &text, err);
+    if (status == 0)
+        status = write_text(path, &text, err);
+    bytes_free(&text);
+    return status;
+}
+
+static int write_trace(const struct estimate *estimate, const char *source, const char *path,
+                       struct error *err)
+{
+    struct trace_writer *writer;
+    char device[100];
+    snprintf(device, sizeof device, "%s (estimated)", estimate->machine->name);
+    int status = trace_writer_open(&writer, path, &(struct trace_writer_options){0}, err);
+    if (status)
+        return status;
+    status = timeline_to_trace(
+        &estimate->timeline, &(struct timeline_trace){source, device, estimate->machine->name}, writer, err);
+    if (status) {
+        trace_writer_discard(writer);
+        return status;
+    }
+    return trace_writer_finish(writer, err);
+}
+
+static int write_annotated(const struct estimate *estimate, const struct estimate_command *options,
+                           const char *path, struct error *err)
+{
+    struct bytes text = {0};
+    int status = torq_annotate(estimate->mlir, &estimate->timeline, !options->as_compiler, &text, err);
+    if (status == 0)
+        status = write_text(path, &text, err);
+    bytes_free(&text);
+    return status;
+}
+
+static int write_page(const struct estimate *estimate, const char *source, const char *path,
+                      struct error *err)
+{
+    struct output output;
+    const char *slash = strrchr(source, '/');
+    struct estimate_page page = {
+        .title = slash ? slash + 1 : source, .target = estimate->machine->title, .caveat = scheduled_caveat};
+    int status = output_open(&output, &(struct output_options){.output = path}, err);
+    if (status)
+        return status;
+    status = estimate_write_html(&estimate->timeline, &page, output.stream, err);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+/* FOLDER/STEM.1.input.mlir as it was read, and FOLDER/STEM.10.executable-targets.mlir with the times: names of the
+ * compiler's own phases, which `opscope annotate` knows. */
+static int write_phases(const struct estimate *estimate, const struct estimate_command *options,
+                        const char *source, struct error *err)
+{
+    const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
+    int stem = (int)strcspn(name, ".");
+    char *path = NULL;
+    struct bytes input = {0};
+    int status = mkdir(options->phases, 0777) != 0 && errno != EEXIST
+                     ? error_set_errno(err, errno, "cannot make the folder %s", options->phases)
+                     : 0;
+    if (status)
+        return status;
+    if (asprintf(&path, "%s/%.*s.1.input.mlir", options->phases, stem, name) < 0)
+        return error_no_memory(err, options->phases);
+    bytes_append(&input, estimate->mlir->text, estimate->mlir->length);
+    status = write_text(path, &input, err);
+    bytes_free(&input);
+    free(path);
+    if (status)
+        return status;
+    if (asprintf(&path, "%s/%.*s.10.executable-targets.mlir", options->phases, stem, name) < 0)
+        return error_no_memory(err, options->phases);
+    status = write_annotated(estimate, options, path, err);
+    free(path);
+    return status;
+}
+
+static int write_files(const struct estimate *estimate, const struct estimate_command *options,
+                       const char *source, struct error *err)
+{
+    int status = 0;
+    if (options->csv)
+        status = write_csv(estimate, options, options->csv, (enum timeline_csv_form)options->csv_form, err);
+    if (!status && options->profiling)
+        status = write_csv(estimate, options, options->profiling, TIMELINE_CSV_TASKS, err);
+    if (!status && options->layers)
+        status = write_layers(estimate, options->layers, err);
+    if (!status && options->annotated)
+        status = write_annotated(estimate, options, options->annotated, err);
+    if (!status && options->phases)
+        status = write_phases(estimate, options, source, err);
+    if (!status && options->html)
+        status = write_page(estimate, source, options->html, err);
+    if (!status && options->trace)
+        status = write_trace(estimate, source, options->trace, err);
+    return status;
+}
+
+/* --- terminal and JSON --- */
+
+static void add_facts(const struct estimate *estimate, const char *source, struct report *report)
+{
+    const struct timeline *timeline = &estimate->timeline;
+    uint64_t end = timeline_end(timeline), macs = 0, peak = 0;
+    for (size_t i = 0; i < timeline->op_count; i++)
+        macs += timeline->ops[i].macs;
+    for (size_t i = 0; i < timeline->dispatch_count; i++)
+        peak = timeline->dispatches[i].peak_bytes > peak ? timeline->dispatches[i].peak_bytes : peak;
+    report_text(report, "model", "model", source);
+    report_text(report, "target", "target", estimate->machine->name);
+    report_text(report, "kind", NULL, timeline->is_analytic ? "analytic" : "scheduled");
+    report_number(report, "clock_mhz", NULL, TABLE_INTEGER, (uint64_t)estimate->target.clock_mhz);
+    report_number(report, "cycles", "cycles", TABLE_INTEGER, end);
+    report_number(report, "time", "time", TABLE_TIME,
+                  (uint64_t)((double)end * 1000 / estimate->target.clock_mhz + 0.5));
+    if (macs)
+        report_number(report, "macs", "MACs", TABLE_INTEGER, macs);
+    if (peak)
+        report_number(report, "peak", "peak on chip", TABLE_BYTES, peak);
+}
+
+static int add_tables(const struct estimate *estimate, const struct estimate_command *options,
+                      struct report *report, struct error *err)
+{
+    struct table ops, metrics, dispatches;
+    int status = estimate_make_ops(&estimate->timeline, &ops, err);
+    if (options->top && !report_is_json(report)) {
+        table_sort(&ops, table_find_column(&ops, "cycles"), true);
+        table_truncate(&ops, options->top);
+    }
+    if (!status) {
+        report_heading(report, "Ops");
+        report_table(report, "rows", &ops);
+    }
+    table_free(&ops);
+    if (status)
+        return status;
+    status = estimate_make_metrics(&estimate->timeline, &metrics, err);
+    if (!status) {
+        report_heading(report, "Where the time goes");
+        report_table(report, "metrics", &metrics);
+    }
+    table_free(&metrics);
+    if (!status && (estimate->timeline.dispatch_count > 1 || report_is_json(report))) {
+        estimate_make_dispatches(&estimate->timeline, &dispatches);
+        report_heading(report, "Dispatches");
+        report_table(report, "dispatches", &dispatches);
+        table_free(&dispatches);
+    }
+    return status;
+}
+
+static int show(const struct estimate *estimate, const struct estimate_command *options, const char *source,
+                struct error *err)
+{
+    struct output output;
+    struct report report;
+    int status = output_open(&output, &options->output, err);
+    if (status)
+        return status;
+    report_begin(&report, &output, "estimate");
+    add_facts(estimate, source, &report);
+    status = add_tables(estimate, options, &report, err);
+    for (size_t i = 0; i < estimate->timeline.notice_count; i++)
+        report_note(&report, TABLE_WARN, "%s",
+                    timeline_get_text(&estimate->timeline, estimate->timeline.notices[i].text));
+    if (!status)
+        status = report_finish(&report, err);
+    report_free(&report);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+/* --- the command --- */
+
+/* "800", "800MHz", "1.2GHz" as MHz; below 0 where it is none. */
+static double clock_of(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || !(value > 0))
+        return -1;
+    if (*end == 0 || strcasecmp(end, "MHz") == 0)
+        return value;
+    return strcasecmp(end, "GHz") == 0 ? value * 1000 : -1;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct estimate_command options = {.target = "sl2610"};
+    struct command_line line;
+    struct estimate estimate;
+    struct error err = {0};
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    double clock = options.clock ? clock_of(options.clock) : 0;
+    if (clock < 0)
+        return command_usage_error(command, "'%s' is not a clock: 800, 800MHz, 1.2GHz", options.clock);
+    struct estimate_request request = {.path = line.values[0],
+                                       .target = options.target,
+                                       .options = &options.target_options,
+                                       .clock_mhz = clock,
+                                       .default_location = options.location};
+    status = load_estimate(&estimate, &request, &err);
+    if (status == 0)
+        status = write_files(&estimate, &options, request.path, &err);
+    if (status == 0)
+        status = show(&estimate, &options, request.path, &err);
+    estimate_free(&estimate);
+    return status ? command_fail(command, &err) : EXIT_OK;
+}
+
+#define FIELD(field) OPTION_FIELD(struct estimate_command, field)
+#define WRITES(option, field_offset, text)                                                                   \
+    {                                                                                                        \
+        .name = (option), .type = OPTION_TEXT, .argument = "FILE", .offset = (field_offset),                 \
+        .is_file = true, .is_output = true, .help = (text)                                                   \
+    }
+
+static const struct command_option target_options[] = {
+    {.name = "target",
+     .letter = 't',
+     .type = OPTION_TEXT,
+     .argument = "NAME|FILE",
+     .offset = FIELD(target),
+     .help = "The machine to estimate for: sl2610 unless given; opscope machine list, docs/estimate.md."},
+    {.name = "target-option",
+     .type = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .offset = FIELD(target_options),
+     .help = "Another value for a figure of the target; may be given again."},
+    {.name = "clock",
+     .type = OPTION_TEXT,
+     .argument = "MHZ",
+     .offset = FIELD(clock),
+     .help = "The target's clock: 800, 800MHz, 1.2GHz."},
+    {.name = "default-location",
+     .type = OPTION_TEXT,
+     .argument = "TEXT",
+     .offset = FIELD(location),
+     .help = "What ops without a location get instead of loc(unknown)."},
+    {.name = "torq-enable-profiling",
+     .type = OPTION_FLAG,
+     .offset = FIELD(as_compiler),
+     .help = "The compiler's flag: --annotate writes what its profiling pass writes and nothing else."},
+    {0},
+};
+
+static const struct command_option file_options[] = {
+    {.name = "trace",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(trace),
+     .is_file = true,
+     .is_output = true,
+     .help = "Write the timeline as a trace, for zones, ops, report, export and the other views."},
+    WRITES("csv", FIELD(csv), "Write the timeline as CSV, in the form that --csv-form names."),
+    {.name = "csv-form",
+     .type = OPTION_CHOICE,
+     .argument = "FORM",
+     .offset = FIELD(csv_form),
+     .choices = form_choices,
+     .help = "tasks: taskId, elapsed_time(us), ... in cycles, as the compiler writes it; units: "
+             "ID,Start,End,Location,Op Type; all: every unit with dispatch, op and times in ns."},
+    WRITES("csv-ops", FIELD(layers), "Write one row per op with the columns of Vela's per-layer file."),
+    WRITES("torq-dump-profiling", FIELD(profiling), "The compiler's flag: --csv in the form tasks."),
+    {.name = "dispatch",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = FIELD(dispatch),
+     .help = "In --csv only this dispatch, its times from its own start."},
+    WRITES("annotate", FIELD(annotated), "Write the IR with cycles and memory added as attributes."),
+    WRITES("html", FIELD(html), "Write a page with the timeline and the tables."),
+    {.name = "dump-compilation-phases-to",
+     .type = OPTION_TEXT,
+     .argument = "FOLDER",
+     .offset = FIELD(phases),
+     .help = "Write the IR after each step: NAME.1.input.mlir, NAME.10.executable-targets.mlir."},
+    {0},
+};
+
+static const char *const color_choices[] = {"auto", "always", "never", NULL};
+
+static const struct command_option table_options[] = {
+    {.name = "json",
+     .type = OPTION_FORMAT,
+     .offset = FIELD(output.json),
+     .file_offset = FIELD(output.output),
+     .argument = "FILE",
+     .is_file = true,
+     .is_output = true,
+     .help = "Write the tables as JSON with exact numbers, to FILE or to standard output."},
+    OPTION_TOP(FIELD(top), "Only the N ops that take longest."),
+    {.name = "wide",
+     .letter = 'w',
+     .type = OPTION_FLAG,
+     .offset = FIELD(output.wide),
+     .help = "Show all columns and whole texts, however narrow the terminal."},
+    {.name = "color",
+     .type = OPTION_CHOICE,
+     .argument = "WHEN",
+     .offset = FIELD(output.color),
+     .choices = color_choices,
+     .bare_choice = "always",
+     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set; --color alone means always."},
+    {0},
+};
+
+static const struct option_table target_table = {"Target", target_options};
+static const struct option_table file_table = {"Files", file_options};
+static const struct option_table shown_table = {"Output", table_options};
+
+static const struct command_argument arguments[] = {
+    {.name = "MODEL", .kind = ARGUMENT_FILE, .help = "A file of MLIR; - is standard input."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope estimate model.10.executable-targets.mlir", "Cycles, time and memory of a compiled model."},
+    {"opscope estimate model.mlir --csv timeline.csv -o model.opscope",
+     "Its timeline, as CSV and as a trace."},
+    {"opscope estimate model.mlir --clock 1GHz --target-option dma_factor=0.8",
+     "On a chip with other figures."},
+    {"opscope export model.opscope --format perfetto", "The timeline for ui.perfetto.dev."},
+    {0},
+};
+
+const struct command command_estimate = {
+    .name = "estimate",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Estimate a compiled model's timeline before it runs",
+    .usage = (const char *const[]){"[options] MODEL", NULL},
+    .description =
+        "Reads MLIR and computes when every transfer and every program of an engine would start and end on the target, "
+        "how much memory on the chip is reached, and where the time goes. Nothing runs.\n\n"
+        "Of scheduled IR (a dump of the phase executable-targets) the schedule itself is executed, dispatch by "
+        "dispatch: starts and waits as the compiler ordered them. docs/estimate.md says what is computed how, and what "
+        "a target's figures are.",
+    .options = {{&target_table, 0}, {&file_table, 0}, {&shown_table, 0}},
+    .arguments = arguments,
+    .examples = examples,
+    .see_also = (const char *const[]){"machine", "export", "diff", NULL},
+    .run = run,
+};

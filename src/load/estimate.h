@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An estimate from a file of MLIR and the name of a target. */
+#ifndef OPSCOPE_LOAD_ESTIMATE_H
+#define OPSCOPE_LOAD_ESTIMATE_H
+
+#include "analyze/machine.h"
+#include "base/text_list.h"
+#include "import/mlir/mlir.h"
+#include "ops/timeline.h"
+
+struct estimate_request {
+    const char *path;                /* "-": standard input */
+    const char *target;              /* a machine's name, or the path of its file */
+    const struct text_list *options; /* key=value; may be NULL */
+    double clock_mhz;                /* 0: the target's */
+    const char *default_location;    /* for ops that have none; NULL: loc(unknown) */
+};
+
+struct estimate {
+    struct mlir *mlir;
+    struct machine_set machines;
+    const struct machine *machine;
+    struct estimate_target target; /* with the options applied */
+    struct timeline timeline;
+};
+
+/* The caller frees the estimate, whatever is returned. */
+int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err);
+void estimate_free(struct estimate *estimate);
+
+#endif

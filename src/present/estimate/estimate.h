@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An estimate for people and programs: the table of its ops, where the time goes, Vela's columns, a page. */
+#ifndef OPSCOPE_PRESENT_ESTIMATE_ESTIMATE_H
+#define OPSCOPE_PRESENT_ESTIMATE_ESTIMATE_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "ops/timeline.h"
+#include "present/table.h"
+
+/* What units of each op add up to. */
+struct op_sums {
+    uint64_t compute_cycles, transfer_cycles;
+};
+
+/* One row per op, in the order of the model. The caller frees the table, whatever is returned. */
+int estimate_make_ops(const struct timeline *timeline, struct table *table, struct error *err);
+/* Dispatches: cycles, time, peak memory, ops. */
+void estimate_make_dispatches(const struct timeline *timeline, struct table *table);
+/* Where the time goes; of all dispatches. */
+int estimate_make_metrics(const struct timeline *timeline, struct table *table, struct error *err);
+/* The columns of Vela's per-layer file, with its names. */
+int estimate_append_layers(const struct timeline *timeline, struct bytes *out, struct error *err);
+
+struct estimate_page {
+    const char *title;  /* the model's file */
+    const char *target; /* for people */
+    const char *caveat; /* what kind of estimate it is */
+};
+int estimate_write_html(const struct timeline *timeline, const struct estimate_page *page, FILE *out,
+                        struct error *err);
+
+/* Lanes with their units as drawn rows, `width` of cycles across: for pages that show timelines. */
+void estimate_append_lanes(const struct timeline *timeline, uint64_t cycles, struct bytes *out);
+
+#endif

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope estimate: scheduled IR to a timeline, in every form that it is written in."""
+
+import json
+import os
+import unittest
+
+import harness
+
+LRAM = "#torq_hl<enc mem_space = lram>"
+
+
+def dispatch(number, bytes_in, cycles):
+    """A dispatch of ours: a transfer in, a slice, a transfer out, each waited for."""
+    return f"""
+  hal.executable private @d{number} {{
+    builtin.module {{
+      memref.global "private" @a : memref<{bytes_in}xi8, {LRAM}> = uninitialized {{lram_address = 4096 : i64}}
+      func.func @d{number}_main() attributes {{"torq-nss-program-base" = 0 : i64}} {{
+        %p = torq_hl.program "slice_program_torq_hl.conv2d_0" : !torq_hl.program<slice> {{
+        ^bb0(%x: memref<4xi8, {LRAM}>):
+          torq_hw.slice_task{{
+          op : "conv2d"
+           D %x : memref<4xi8, {LRAM}>
+           CFG {{act_mode = ACT,}}
+           [{{DEDR dims = [ B(L) [64, 1],  O(H) [{cycles}, 1]]}}]
+           [{{CEDR dims = [ T(H) [1, 0]]}}]
+          }}
+          torq_hl.return
+        }}
+        %s, %code = torq_hl.descriptor "slice_program_torq_hl.conv2d_0" on 0 program %p : <slice> code [array<i8: 0>] : !torq_hl.invocation<slice>, memref<1xi8>
+        %n = torq_hl.program "nss_program_0" : !torq_hl.program<nss> {{
+        ^bb0(%inv: !torq_hl.invocation<slice>):
+          torq_hw.nss_task {{"torq-task-id" = 0 : i64}}() {{
+            torq_hw.dma_in_cfg {{write_ndl = #torq_hw<dma_ndl{{dims = [[{bytes_in}, 1]]}}>}}
+            torq_hw.dma_in_start
+            torq_hw.dma_in_wait
+          }}
+          torq_hw.nss_task {{"torq-task-id" = 1 : i64}}() {{
+            "torq_hw.slice_start"(%inv) <{{id = 1 : index}}> : (!torq_hl.invocation<slice>) -> () loc("m.mlir":7:3)
+            "torq_hw.slice_wait"() <{{id = 1 : index}}> : () -> ()
+          }}
+          torq_hl.return
+        }}
+        %i, %c = torq_hl.descriptor "nss_program_0" on 0 program %n : <nss> code [array<i8: 0>] : !torq_hl.invocation<nss>, memref<1xi8>
+        torq_hl.start_program %i : !torq_hl.invocation<nss> args(%s : !torq_hl.invocation<slice>) {{"torq-action-id" = 0 : i32}}
+        torq_hl.wait_program %i : !torq_hl.invocation<nss> {{"torq-action-id" = 1 : i32}}
+        return
+      }}
+    }}
+  }}
+"""
+
+
+def model(*dispatches):
+    return "module @m {" + "".join(dispatch(i, *sizes) for i, sizes in enumerate(dispatches)) + "}\n"
+
+
+class Case(harness.TestCase):
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return name
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def estimate(self, name, *options):
+        done = self.opscope("estimate", name, "--json", *options)
+        self.assert_status(done)
+        return done.json()
+
+
+class Scheduled(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("m.mlir", model((1000, 500), (2000, 700)))
+
+    def test_dispatches_follow_one_another(self):
+        found = self.estimate("m.mlir")
+        # 1000 and 2000 bytes at 4.754286 a cycle, and the slices
+        self.assertEqual([row["cycles"] for row in found["dispatches"]], [211 + 500, 421 + 700])
+        self.assertEqual(found["cycles"], 211 + 500 + 421 + 700)
+        self.assertEqual(found["time_ns"], round(found["cycles"] * 1000 / 800))
+        self.assertEqual([row["peak_bytes"] for row in found["dispatches"]], [4096 + 1000, 4096 + 2000])
+        self.assertEqual([(row["op"], row["compute_cycles"], row["read_bytes"]) for row in found["rows"]],
+                         [("conv2d_0", 500, 1000), ("conv2d_0", 700, 2000)])
+        metrics = {row["metric"]: row["cycles"] for row in found["metrics"]}
+        self.assertEqual((metrics["DMA"], metrics["SLICE"], metrics["IDLE"]), (632, 1200, 0))
+
+    def test_the_target_can_be_changed(self):
+        found = self.estimate("m.mlir", "--clock", "1.6GHz", "--target-option", "dma_setup_beats=0",
+                              "--target-option", "dma_factor=1")
+        self.assertEqual([row["cycles"] for row in found["dispatches"]], [125 + 500, 250 + 700])
+        self.assertEqual(found["time_ns"], round(found["cycles"] * 1000 / 1600))
+        for options, says in ((("--target", "a100"), "the machine 'a100' has no section \"estimate\""),
+                              (("--target", "nothing"), "there is no machine 'nothing'"),
+                              (("--target", "cpu"), "holds a schedule for an NPU with DMA"),
+                              (("--target-option", "dma_factr=1"), "did you mean dma_factor?"),
+                              (("--target-option", "dma_factor"), "is not key=value"),
+                              (("--target-option", "engines=0"), "the target's engines is 0"),
+                              (("--clock", "fast"), "'fast' is not a clock")):
+            done = self.opscope("estimate", "m.mlir", *options)
+            self.assert_status(done, 2)
+            self.assertIn(says, done.stderr)
+
+    def test_both_csv_forms(self):
+        self.estimate("m.mlir", "--csv", "tasks.csv", "--dispatch", "d1_main")
+        self.assertEqual(self.read("tasks.csv"), "taskId, elapsed_time(us), timestamp(us), event, location, bytes\n"
+                         "0,421,0,DMA In,loc(unknown),2000\n1,700,421,Slice 1,loc(unknown),\n")
+        self.estimate("m.mlir", "--csv", "units.csv", "--csv-form", "units", "--default-location", 'loc("x, y":1:2)')
+        self.assertEqual(self.read("units.csv"), 'ID,Start,End,Location,Op Type\nDI0,0,211,loc("x, y":1:2),DMA_IN\n'
+                         'DI1,711,1132,loc("x, y":1:2),DMA_IN\nS0,211,711,loc("x, y":1:2),conv2d\n'
+                         'S1,1132,1832,loc("x, y":1:2),conv2d\n')
+        self.estimate("m.mlir", "--csv", "all.csv", "--csv-form", "all")
+        self.assertIn("d1_main,Slice 1,1,1132,1832,1415,2290,,conv2d_0,conv2d,loc(unknown)\n", self.read("all.csv"))
+        self.estimate("m.mlir", "--torq-enable-profiling", "--torq-dump-profiling=p.csv", "--dispatch", "d1_main")
+        self.assertEqual(self.read("p.csv"), self.read("tasks.csv"))
+        done = self.opscope("estimate", "m.mlir", "--csv", "x.csv", "--dispatch", "d9")
+        self.assert_status(done, 2)
+        self.assertIn("no dispatch 'd9'", done.stderr)
+
+    def test_the_annotated_ir_is_read_again(self):
+        before = self.estimate("m.mlir", "--annotate", "a.mlir", "--dump-compilation-phases-to", "phases")
+        text = self.read("a.mlir")
+        self.assertIn('func.func @d1_main() attributes {opscope.cycles = 1121 : i64, opscope.peak_bytes = 6096 : i64, '
+                      '"torq-nss-program-base" = 0 : i64}', text)
+        self.assertIn('{"torq-end-time-cycles" = 421 : i64, "torq-start-time-cycles" = 0 : i64, "torq-task-id" = 0 : i64}', text)
+        self.assertIn('torq_hw.dma_in_start {"torq-async-duration-cycles" = 211 : i64}', text)
+        after = self.estimate("a.mlir", "--annotate", "again.mlir")
+        self.assertEqual({**after, "model": 0}, {**before, "model": 0})
+        self.assertEqual(self.read("phases/m.1.input.mlir"), self.read("m.mlir"))
+        self.assertEqual(self.read("phases/m.10.executable-targets.mlir"), text)
+
+    def test_as_a_trace_and_a_page(self):
+        self.estimate("m.mlir", "-o", "m.opscope", "--html", "m.html")
+        zones = {row["name"]: row["count"] for row in self.opscope_json("zones", "m.opscope")["rows"]}
+        self.assertEqual(zones, {"d0_main": 1, "d1_main": 1, "DMA In": 2, "conv2d": 2})
+        self.assertEqual(len(self.opscope_json("ops", "m.opscope")["rows"]), 2)
+        self.assertEqual(self.opscope_json("report", "m.opscope")["machine"], "sl2610")
+        page = self.read("m.html")
+        self.assertEqual(page.count("<rect"), 4)
+        self.assertIn("Estimate: m.mlir", page)
+
+    def test_columns_of_vela(self):
+        self.estimate("m.mlir", "--csv-ops", "layers.csv")
+        lines = self.read("layers.csv").splitlines()
+        self.assertTrue(lines[0].startswith("Original Operator,NNG Operator,SRAM Usage,Peak%,Op Cycles,Network%,NPU,SRAM AC,"))
+        self.assertEqual(lines[2].split(",")[4], "1121")
+
+    def test_what_is_wrong_has_a_place(self):
+        self.write("cut.mlir", self.read("m.mlir")[:300])
+        self.write("odd.mlir", self.read("m.mlir").replace("torq_hw.dma_in_wait", "torq_hw.launch", 1))
+        self.write("none.mlir", "module {}\n")
+        for name, says in (("cut.mlir", "is never closed"), ("odd.mlir", "odd.mlir:23:13: torq_hw.launch"),
+                           ("none.mlir", "none.mlir holds no scheduled program"), ("missing.mlir", "missing.mlir")):
+            done = self.opscope("estimate", name)
+            self.assert_status(done, 2)
+            self.assertIn(says, done.stderr)
+
+
+class Reference(Case):
+    """A real dump, and one with overlaps, against what was computed by hand."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder_of = harness.reference_data("torq")
+
+    def expected(self, *names):
+        with open(os.path.join(self.folder_of, *names), encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_real_dump(self):
+        path = os.path.join(self.folder_of, "phases", "jit___call.10.executable-targets.mlir")
+        found = self.estimate(path, "--default-location", 'loc("add.mlir":3:10)', "--csv", "t.csv", "--annotate", "a.mlir",
+                              "--torq-enable-profiling")
+        self.assertEqual((found["cycles"], found["peak_bytes"]), (181, 6440))
+        self.assertEqual(self.read("t.csv"), self.expected("derived", "trace.expected.csv"))
+        self.assertEqual(self.read("a.mlir"), self.expected("derived", "jit___call.10.executable-targets.profiled.mlir"))
+
+    def test_overlap(self):
+        path = os.path.join(self.folder_of, "derived", "overlap.synthetic.executable-targets.mlir")
+        found = self.estimate(path, "--default-location", 'loc("overlap.mlir":3:10)', "--csv", "t.csv")
+        self.assertEqual(found["cycles"], 13619)
+        self.assertEqual(self.read("t.csv"), self.expected("derived", "overlap.trace.expected.csv"))
+        metrics = {row["metric"]: row["cycles"] for row in found["metrics"]}
+        for key, cycles in json.loads(self.expected("derived", "overlap.metrics.expected.json")).items():
+            if key != "_note":
+                self.assertEqual(metrics[key], cycles, key)
+
+
+if __name__ == "__main__":
+    unittest.main()
