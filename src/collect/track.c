@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread's records in order: begins are pushed, ends pop and give a zone. This loop and the writer's columns are
- * what must run at 40 M zones a second, so: one pass, no copy of the slots, each word of shared memory loaded once
- * (its owner may be hostile), the clock's piece looked up only when a tick falls outside it.
+ * what must run at 40 M zones a second, so: one pass, no copy of the slots, the clock's piece looked up when a tick
+ * falls outside it. A word of shared memory is checked and used as it was loaded (its owner may be hostile): what was
+ * looked at to choose a path is loaded and checked again on that path.
  *
  * Times are clamped to non-decreasing within the track: a signal handler's record can be a few ns older than the one
  * it interrupted. */
@@ -10,7 +11,7 @@
 
 #include "collect/internal.h"
 
-#define TICK_BITS 56
+#define KIND_BITS 8 /* below the ticks in the first word of a record */
 
 static inline bool push(struct track *t, uint64_t start, uint32_t name, uint32_t kind)
 {
@@ -128,18 +129,37 @@ void track_flush_loss(struct source *s, struct track *t, uint64_t until_ns)
 struct tick_clock {
     const struct clock_map *map;
     struct clock_piece piece;
+    uint64_t
+        span; /* ticks from the piece's start on that fit, times its multiplier, 64 bits, and in a record */
     uint64_t base; /* the chunk's full tick count: records have its low 56 bits */
 };
 
-static inline uint64_t tick_ns(struct tick_clock *clock, uint64_t ticks56)
+static void clock_use(struct tick_clock *clock, const struct clock_piece *piece)
 {
-    int64_t delta = (int64_t)((ticks56 - clock->base) << (64 - TICK_BITS)) >> (64 - TICK_BITS);
-    uint64_t ticks = clock->base + (uint64_t)delta;
+    const uint64_t far = UINT64_C(1) << 54;
+    uint64_t length = piece->end_ticks - piece->ticks, fits = UINT64_MAX / (piece->multiplier | 1);
+    clock->piece = *piece;
+    clock->span = length < fits ? length : fits;
+    if (clock->span > far)
+        clock->span = far;
+    if (clock->base - piece->ticks > far)
+        clock->span = 0; /* a record's bits do not tell its time from the piece's start: tick_ns does */
+}
+
+/* Ticks between `base` and a record, negative where it is older. */
+static inline uint64_t ticks_since(uint64_t time_kind, uint64_t base)
+{
+    return (uint64_t)((int64_t)(time_kind - (base << KIND_BITS)) >> KIND_BITS);
+}
+
+static inline uint64_t tick_ns(struct tick_clock *clock, uint64_t time_kind)
+{
+    uint64_t ticks = clock->base + ticks_since(time_kind, clock->base);
     if (__builtin_expect(ticks - clock->piece.ticks >= clock->piece.end_ticks - clock->piece.ticks, 0)) {
         const struct clock_piece *piece = clock_map_find(clock->map, ticks);
         if (!piece)
             return ticks;
-        clock->piece = *piece;
+        clock_use(clock, piece);
     }
     return clock_piece_ns(&clock->piece, ticks);
 }
@@ -149,67 +169,99 @@ static inline uint64_t load_word(const uint64_t *at)
     return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
+/* Zones with nothing inside them, one after the other on one level: most of what a busy thread records. Everything
+ * that does not change between them is in a local variable; the first record that is anything else, or that needs a
+ * look at something, ends the run and goes the general way. Returns how many slots were taken. */
+__attribute__((noinline)) static uint32_t drain_leaves(struct source *s, struct track *t,
+                                                       const struct tick_clock *clock,
+                                                       const struct slot *slots, uint32_t count)
+{
+    if (t->too_deep || t->depth > TRACE_MAX_DEPTH)
+        return 0;
+    const struct clock_piece piece = clock->piece;
+    const uint64_t span = clock->span, first = piece.ticks << KIND_BITS;
+    const uint64_t min_duration = s->collector->min_duration_ns;
+    const uint32_t *names = s->names, depth = t->depth - t->lane.base;
+    const size_t name_count = s->name_capacity;
+    struct zone_run run = zone_run_begin(t->lane.sink, depth);
+    uint64_t last = t->last_ns;
+    uint32_t i = 0, short_zones = 0;
+    for (; i + 1 < count; i += 2) {
+        uint64_t begin = load_word(&slots[i].time_kind), stop = load_word(&slots[i + 1].time_kind);
+        uint32_t id = (uint32_t)load_word(&slots[i].word);
+        if ((uint8_t)begin != RECORD_ZONE_BEGIN || (uint8_t)stop != RECORD_ZONE_END || id >= name_count)
+            break;
+        uint64_t start_ticks = (begin - first) >> KIND_BITS, end_ticks = (stop - first) >> KIND_BITS;
+        uint32_t name = names[id];
+        if (__builtin_expect(start_ticks >= span || end_ticks >= span || !name, 0))
+            break;
+        uint64_t start = piece.ns + (start_ticks * piece.multiplier >> 32);
+        uint64_t end = piece.ns + (end_ticks * piece.multiplier >> 32);
+        start = start > last ? start : last;
+        end = end > start ? end : start;
+        if (__builtin_expect(end - start < min_duration, 0)) {
+            last = end;
+            short_zones++;
+            continue;
+        }
+        if (!zone_run_add(&run, start, end, name - 1))
+            break;
+        last = end;
+    }
+    zone_run_end(t->lane.sink, depth, &run);
+    for (uint32_t k = 0; t->depth && k < run.count; k++)
+        t->stack[t->depth - 1].child += run.duration[k];
+    t->last_ns = last;
+    t->zones_begun += i / 2;
+    s->collector->stats.short_zones += short_zones;
+    return i;
+}
+
+/* One record of any kind. Returns how many slots were taken. */
+static uint32_t drain_record(struct source *s, struct track *t, struct tick_clock *clock,
+                             const struct slot *slots, uint32_t count)
+{
+    uint64_t time_kind = load_word(&slots->time_kind), word = load_word(&slots->word);
+    unsigned kind = (unsigned)(time_kind & 0xff);
+    uint64_t ns = tick_ns(clock, time_kind);
+    /* these carry times that are not this thread's now */
+    bool is_device = kind == RECORD_DEVICE_ZONE || kind == RECORD_DEVICE_RUN || kind == RECORD_CLOCK_SYNC;
+    uint64_t now = ns > t->last_ns ? ns : t->last_ns;
+    if (kind == RECORD_ZONE_BEGIN) {
+        uint32_t id = (uint32_t)word;
+        uint32_t name = id < s->name_capacity && s->names[id] ? s->names[id] - 1 : source_name(s, id);
+        t->last_ns = now;
+        t->zones_begun++;
+        if (__builtin_expect(!push(t, now, name, 0), 0))
+            push_too_deep(s, t, now);
+        return 1;
+    }
+    if (kind == RECORD_ZONE_END) {
+        end_zone(s, t, now);
+        t->last_ns = now;
+        return 1;
+    }
+    uint32_t taken = record_take(s, t, slots, count, time_kind, word, is_device ? ns : now);
+    if (!is_device)
+        t->last_ns = now;
+    return taken;
+}
+
 void track_drain(struct source *s, struct track *t, const struct segment_chunk *chunk)
 {
     struct tick_clock clock = {.map = &s->collector->clock, .base = chunk->d.base_ticks};
     const struct clock_piece *piece = clock_map_find(clock.map, clock.base);
     if (piece)
-        clock.piece = *piece;
+        clock_use(&clock, piece);
     const struct slot *slots = chunk->slots;
-    const uint32_t *names = s->names;
-    size_t name_count = s->name_capacity;
     uint32_t i = chunk->consumed, end = chunk->d.published;
-    uint64_t last = t->last_ns, min_duration = s->collector->min_duration_ns;
     while (i < end) {
-        uint64_t time_kind = load_word(&slots[i].time_kind), word = load_word(&slots[i].word);
-        unsigned kind = (unsigned)(time_kind & 0xff);
-        uint64_t ns = tick_ns(&clock, time_kind >> 8);
-        if (kind == RECORD_ZONE_BEGIN) {
-            ns = ns > last ? ns : last;
-            last = ns;
-            uint32_t id = (uint32_t)word;
-            uint32_t name = id < name_count && names[id] ? names[id] - 1 : source_name(s, id);
-            names = s->names; /* may have grown */
-            name_count = s->name_capacity;
-            t->zones_begun++;
-            uint64_t next = i + 1 < end ? load_word(&slots[i + 1].time_kind) : RECORD_NONE;
-            if ((next & 0xff) == RECORD_ZONE_END && !t->too_deep && t->depth <= TRACE_MAX_DEPTH) {
-                /* Most zones have nothing inside them: no need to push what is popped at once. */
-                last = tick_ns(&clock, next >> 8);
-                last = last > ns ? last : ns;
-                i += 2;
-                if (__builtin_expect(last - ns < min_duration, 0)) {
-                    s->collector->stats.short_zones++;
-                    continue;
-                }
-                if (t->depth)
-                    t->stack[t->depth - 1].child += last - ns;
-                zone_sink_add(t->lane.sink, t->depth - t->lane.base, ns, last, 0, name);
-                continue;
-            }
-            if (__builtin_expect(!push(t, ns, name, 0), 0))
-                push_too_deep(s, t, ns);
-            i++;
-        } else if (kind == RECORD_ZONE_END) {
-            ns = ns > last ? ns : last;
-            last = ns;
-            end_zone(s, t, ns);
-            i++;
-        } else {
-            /* these carry times that are not this thread's now */
-            bool is_device =
-                kind == RECORD_DEVICE_ZONE || kind == RECORD_DEVICE_RUN || kind == RECORD_CLOCK_SYNC;
-            t->last_ns = last;
-            if (!is_device) {
-                ns = ns > last ? ns : last;
-                last = ns;
-            }
-            i += record_take(s, t, slots + i, end - i, time_kind, word, ns);
-            names = s->names;
-            name_count = s->name_capacity;
-        }
+        if (i + 1 < end && (uint8_t)load_word(&slots[i].time_kind) == RECORD_ZONE_BEGIN &&
+            (uint8_t)load_word(&slots[i + 1].time_kind) == RECORD_ZONE_END)
+            i += drain_leaves(s, t, &clock, slots + i, end - i);
+        if (i < end)
+            i += drain_record(s, t, &clock, slots + i, end - i);
     }
-    t->last_ns = last;
 }
 
 struct trace_open_zone track_open_zone(const struct track *t, uint32_t depth, uint64_t seen_ns)

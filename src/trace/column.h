@@ -44,6 +44,7 @@ struct column { /* an entry of a block's column table */
 /* Compressor, decompressor and scratch memory, made when first needed. Zero-initialise. */
 struct column_codec {
     struct ZSTD_CCtx_s *compressor;
+    struct ZSTD_CCtx_s *entropy_coder; /* the same without the search for repetitions */
     struct ZSTD_DCtx_s *decompressor;
     struct bytes planes;
     struct bytes numbers;

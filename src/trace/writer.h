@@ -9,6 +9,8 @@
 #ifndef OPSCOPE_TRACE_WRITER_H
 #define OPSCOPE_TRACE_WRITER_H
 
+#include <string.h>
+
 #include "base/error.h"
 #include "trace/model.h"
 
@@ -116,6 +118,59 @@ static inline void zone_sink_add(struct zone_sink *sink, uint32_t depth, uint64_
         }
     }
     zone_sink_add_slow(sink, depth, start, end, child, name);
+}
+
+/* Zones of one depth without children, one after the other: what zone_sink_add looks up for each of them is looked up
+ * once. begin, then add while that returns true, then end, with no other call on this sink in between; a zone that was
+ * refused goes to zone_sink_add. */
+struct zone_run {
+    uint32_t *gap, *duration, *name;
+    uint64_t last_end;
+    uint32_t count, room;
+};
+
+static inline struct zone_run zone_run_begin(const struct zone_sink *sink, uint32_t depth)
+{
+    struct zone_run run = {0};
+    if (depth >= sink->group_count || sink->count >= sink->limit)
+        return run;
+    const struct zone_group *group = &sink->groups[depth];
+    uint32_t room = sink->limit - sink->count, space = group->capacity - group->count;
+    run.room = room < space ? room : space;
+    run.last_end = group->last_end;
+    if (run.room) {
+        run.gap = group->gap + group->count;
+        run.duration = group->duration + group->count;
+        run.name = group->name + group->count;
+    }
+    return run;
+}
+
+static inline bool zone_run_add(struct zone_run *run, uint64_t start, uint64_t end, uint32_t name)
+{
+    uint64_t gap = start - run->last_end, duration = end - start;
+    uint32_t i = run->count;
+    if (__builtin_expect((gap | duration) >> 32 != 0 || i >= run->room, 0))
+        return false;
+    run->gap[i] = (uint32_t)gap;
+    run->duration[i] = (uint32_t)duration;
+    run->name[i] = name;
+    run->last_end = end;
+    run->count = i + 1;
+    return true;
+}
+
+static inline void zone_run_end(struct zone_sink *sink, uint32_t depth, const struct zone_run *run)
+{
+    if (!run->count)
+        return;
+    struct zone_group *group = &sink->groups[depth];
+    memset(group->child + group->count, 0, run->count * sizeof *group->child);
+    group->count += run->count;
+    group->last_end = run->last_end;
+    sink->count += run->count;
+    sink->last_row_depth = depth;
+    sink->last_row_carried = false;
 }
 
 /* The stack of open zones, asked for at each checkpoint and at the end. The callback calls

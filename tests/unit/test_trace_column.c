@@ -2,6 +2,8 @@
 /* Columns: whatever goes in comes out, in every encoding; damaged ones fail and never overrun. */
 #include "test_trace_support.h"
 
+#include <math.h>
+
 #include "trace/block.h"
 #include "trace/column.h"
 
@@ -305,6 +307,43 @@ static void test_block_damage(void **state)
     block_builder_free(&builder);
 }
 
+static double bits_stored(struct column_codec *codec, const uint32_t *values, size_t count)
+{
+    struct bytes stored = {0};
+    struct column column = {0};
+    assert_int_equal(column_encode_u32(codec, values, count, &stored, &column), 0);
+    bytes_free(&stored);
+    return 8.0 * column.size / (double)count;
+}
+
+/* The jitter of a clock: whatever else is tried, it takes its entropy and hardly more. Something that repeats, at any
+ * distance, takes much less. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    enum { COUNT = 16384 };
+    static uint32_t values[COUNT];
+    struct column_codec codec = {0};
+    double counts[31] = {0}, entropy = log2(COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        unsigned jitter = (unsigned)__builtin_popcountll(random_u64() & 0x3fffffff);
+        values[i] = 23 + jitter;
+        counts[jitter]++;
+    }
+    for (unsigned i = 0; i < 31; i++)
+        entropy -= counts[i] > 0 ? counts[i] * log2(counts[i]) / COUNT : 0;
+    assert_true(bits_stored(&codec, values, COUNT) < 1.04 * entropy);
+    for (size_t i = 0; i < COUNT; i++) /* a few values, one in 500 from afar */
+        values[i] = random_u64() % 500 ? 11 + (uint32_t)(random_u64() % 3) : 5000;
+    assert_true(bits_stored(&codec, values, COUNT) < 1.15 * log2(3.0));
+    for (size_t period = 3; period < COUNT / 2; period = period * 5 + 1) {
+        for (size_t i = 0; i < COUNT; i++)
+            values[i] = i < period ? (uint32_t)(random_u64() % 100) : values[i - period];
+        assert_true(bits_stored(&codec, values, COUNT) < 0.4 + 8.0 * (double)period / COUNT);
+    }
+    column_codec_free(&codec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_choice),          cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_damage_is_found), cmocka_unit_test(test_hostile_bytes),
         cmocka_unit_test(test_block),           cmocka_unit_test(test_block_damage),
+        cmocka_unit_test(test_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* vectorises */
+#endif
+
 #define NODE_ROWS 64u           /* zones a node at least, in a block of its own */
 #define PACKED_NODE_ROWS 8u     /* in small blocks, which a view should not have to open */
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes inside: reading the rows is as cheap */
@@ -320,6 +324,41 @@ static bool reserve_nodes(struct block_scratch *b, size_t rows)
                          sizeof *b->values);
 }
 
+struct growing { /* a node that takes more zones */
+    uint64_t end, busy;
+    uint32_t longest;
+    size_t longest_at;
+};
+
+/* Takes 16 zones at once, as long as all of them are short and begin before the limit: neither the sums nor the maximum
+ * wait for each other. Returns the next zone. */
+static size_t take_strides(const uint32_t *gap, const uint32_t *duration, size_t i, size_t count,
+                           uint64_t limit, uint32_t long_duration, struct growing *node)
+{
+    enum { STRIDE = 16 };
+    for (; count - i >= STRIDE; i += STRIDE) {
+        uint32_t any = 0, gaps = 0, durations = 0;
+        int32_t most = 0;
+        for (size_t k = i; k < i + STRIDE; k++) {
+            any |= gap[k] | duration[k];
+            gaps += gap[k];
+            durations += duration[k];
+            most = (int32_t)duration[k] > most ? (int32_t)duration[k] : most;
+        }
+        if (any >> 27 || (uint32_t)most >= long_duration ||
+            node->end + gaps + durations - duration[i + STRIDE - 1] >= limit)
+            break;
+        node->end += gaps + durations;
+        node->busy += durations;
+        if ((uint32_t)most > node->longest) {
+            node->longest = (uint32_t)most;
+            for (node->longest_at = i; duration[node->longest_at] != node->longest;)
+                node->longest_at++;
+        }
+    }
+    return i;
+}
+
 /* Nodes of a group whose zones follow each other. Written for speed: it sees every zone. */
 static size_t nodes_of_run(const uint32_t *gap, const uint32_t *duration, const uint32_t *name, size_t count,
                            uint64_t base, unsigned level, struct node *nodes)
@@ -328,29 +367,28 @@ static size_t nodes_of_run(const uint32_t *gap, const uint32_t *duration, const 
     size_t made = 0, i = 0;
     uint64_t start = base;
     while (i < count) {
-        uint64_t limit = ((start >> level) + 1) << level, end = start + duration[i];
-        uint64_t busy = duration[i];
-        uint32_t longest = duration[i];
-        size_t first = i, longest_at = i;
-        if (longest >= long_duration) /* it stays alone */
+        uint64_t limit = ((start >> level) + 1) << level;
+        struct growing node = {start + duration[i], duration[i], duration[i], i};
+        size_t first = i++;
+        if (node.longest >= long_duration) /* it stays alone */
             limit = 0;
         nodes[made].start = start;
-        for (i++; i < count; i++) {
+        for (i = take_strides(gap, duration, i, count, limit, long_duration, &node); i < count; i++) {
             uint32_t length = duration[i];
-            start = end + gap[i];
+            start = node.end + gap[i];
             if (start >= limit || length >= long_duration)
                 break;
-            end = start + length;
-            busy += length;
-            if (length > longest) {
-                longest = length;
-                longest_at = i;
+            node.end = start + length;
+            node.busy += length;
+            if (length > node.longest) {
+                node.longest = length;
+                node.longest_at = i;
             }
         }
-        nodes[made].end = end;
-        nodes[made].busy = busy;
-        nodes[made].longest = longest;
-        nodes[made].name = name[longest_at];
+        nodes[made].end = node.end;
+        nodes[made].busy = node.busy;
+        nodes[made].longest = node.longest;
+        nodes[made].name = name[node.longest_at];
         nodes[made++].count = (uint32_t)(i - first);
     }
     return made;
