@@ -11,6 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/count_of.h"
+#include "base/output_path.h"
 #include "cli/command/command.h"
 #include "cli/overhead_check.h"
 #include "present/overhead/view.h"
@@ -27,7 +29,7 @@
 #define PROGRESS_NS UINT64_C(100000000)
 
 struct overhead_options {
-    struct output_options output; /* its `output` stays NULL: results go to a folder */
+    struct output_options output;
     const char *ops, *folder, *csv_name, *shape, *dtype, *layout, *device, *cpu, *python;
     struct text_list names, groups;
     uint64_t repeats, calls, warmup, passes, time_limit_ns, memory_limit_bytes, seed, top;
@@ -173,8 +175,6 @@ static const struct command_option how_options[] = {
 };
 static const struct option_table how_table = {"How to measure", how_options};
 
-static const char *const color_words[] = {"auto", "always", "never", NULL};
-
 static const struct command_option output_options[] = {
     {.name = "output",
      .letter = 'o',
@@ -197,34 +197,11 @@ static const struct command_option output_options[] = {
      .help =
          "Add columns to the CSV: group, state, unrounded times, p50, p99, the interval of the median, native "
          "zones; and rows for ops that failed or were left out."},
-    {.name = "json",
-     .type = OPTION_FLAG,
-     .offset = FIELD(output.json),
-     .help = "Write JSON to standard output."},
-    {.name = "csv",
-     .type = OPTION_FLAG,
-     .offset = FIELD(output.csv),
-     .help = "Write the CSV to standard output."},
-    {.name = "top",
-     .type = OPTION_NUMBER,
-     .argument = "N",
-     .offset = FIELD(top),
-     .help = "Show the N slowest ops; files have all."},
-    {.name = "wide",
-     .letter = 'w',
-     .type = OPTION_FLAG,
-     .offset = FIELD(output.wide),
-     .help = "Show all columns, however narrow the terminal."},
-    {.name = "color",
-     .type = OPTION_CHOICE,
-     .argument = "WHEN",
-     .offset = FIELD(output.color),
-     .choices = color_words,
-     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set."},
+    OPTION_TOP(FIELD(top), "Show the N slowest ops; files have all."),
     {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = FIELD(quiet), .help = "No progress bar."},
     {0},
 };
-static const struct option_table output_table = {"Output", output_options};
+static const struct option_table output_table = {"Results", output_options};
 
 /* --- what the user sees meanwhile --- */
 
@@ -432,7 +409,7 @@ static int take_options(struct job *job, const struct command_line *line)
     if (o->csv_name && !o->folder)
         return command_usage_error(job->command, "-c names a file in the folder of -o; give that as well");
     if (o->output.json && o->output.csv)
-        return command_usage_error(job->command, "--json or --csv, not both");
+        return command_usage_error(job->command, "--json and --csv exclude each other");
     m->python = o->python;
     m->shape = o->shape;
     m->dtype = o->dtype;
@@ -644,16 +621,33 @@ static int show_list(const struct job *job, const struct measure *m)
 
 /* --- the whole --- */
 
+/* Files that -o makes are named by nobody: none of them may be what the command reads, or its other output. */
+static int check_file(const struct job *job, const char *path, struct error *err)
+{
+    const struct overhead_options *o = job->options;
+    const char *const inputs[] = {o->check.verdict.reference, o->ops, o->output.output, o->check.html,
+                                  o->check.junit};
+    return output_path_check(path, inputs, COUNT_OF(inputs), NULL, err);
+}
+
+static int prepare_folder(struct job *job, struct error *err)
+{
+    char path[PATH_MAX + 320];
+    int status = make_folder(job->folder, err);
+    csv_path(job, path, sizeof path - sizeof ".html");
+    if (!status)
+        status = check_file(job, path, err);
+    page_path(path);
+    return status || job->options->check.html ? status : check_file(job, path, err);
+}
+
 static int prepare_files(struct job *job, struct error *err)
 {
-    int status = 0;
-    if (job->options->folder && !job->options->list)
-        status = make_folder(job->folder, err);
-    if (job->options->trace && !job->options->list) {
-        if (job->options->folder)
-            snprintf(job->trace, sizeof job->trace, "%.4000s/host_overhead.opscope", job->folder);
-        else
-            snprintf(job->trace, sizeof job->trace, "host_overhead.opscope");
+    const struct overhead_options *o = job->options;
+    int status = o->folder && !o->list ? prepare_folder(job, err) : 0;
+    if (o->trace && !o->list) {
+        snprintf(job->trace, sizeof job->trace, "%.4000s%shost_overhead.opscope",
+                 o->folder ? job->folder : "", o->folder ? "/" : "");
         job->measure.trace = job->trace;
     }
     return status;
@@ -753,6 +747,7 @@ const struct command command_overhead = {
     .options = {{&what_table, 0},
                 {&how_table, 0},
                 {&output_table, 0},
+                {&format_option_table, FIELD(output)},
                 {&overhead_check_option_table, OPTION_FIELD(struct overhead_options, check)}},
     .arguments = arguments,
     .exits = exits,

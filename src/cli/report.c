@@ -152,6 +152,15 @@ static int show_compat(const struct report_options *options, struct error *err)
     return status;
 }
 
+/* Options of the other tool that change nothing here. */
+static void say_ignored(const struct report_options *options)
+{
+    bool has_stack = options->no_stack_by_in0, has_codes = options->raw_op_codes;
+    if (!options->compat && (has_stack || has_codes))
+        command_say("opscope report: ignored: %s%s%s", has_stack ? "--no-stack-by-in0" : "",
+                    has_stack && has_codes ? ", " : "", has_codes ? "--raw-op-codes" : "");
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct report_options options = {.group_by = PERF_BY_MEMORY, .min_percentage = 0.5};
@@ -165,6 +174,7 @@ static int run(const struct command *command, int argc, char **argv)
         status = check_options(command, &options);
     if (status != COMMAND_CONTINUE)
         return status;
+    say_ignored(&options);
     options.paths = (const char *const *)line.values;
     options.path_count = (size_t)line.count;
     if (options.compat)
@@ -185,17 +195,8 @@ static const char *const group_choices[] = {"op",       "memory", "category", "s
 static const char *const id_choices[] = {"table", "line", NULL};
 
 static const struct command_option window_options[] = {
-    {.name = "start-signpost",
-     .type = OPTION_TEXT,
-     .argument = "NAME",
-     .offset = FIELD(start_signpost),
-     .help = "Take the ops after the first signpost of this name."},
-    {.name = "end-signpost",
-     .type = OPTION_TEXT,
-     .argument = "NAME",
-     .offset = FIELD(end_signpost),
-     .help =
-         "Take the ops before the first signpost of this name; the second one where it is also the start."},
+    OPTION_START_SIGNPOST(FIELD(start_signpost)),
+    OPTION_END_SIGNPOST(FIELD(end_signpost)),
     {.name = "signpost",
      .type = OPTION_TEXT,
      .argument = "NAME",
@@ -310,13 +311,8 @@ static const struct command_option show_options[] = {
 static const char *const group_endings[] = {".csv", ".svg", NULL};
 
 static const struct command_option file_options[] = {
-    {.name = "html",
-     .type = OPTION_TEXT,
-     .argument = "FILE",
-     .offset = FIELD(html),
-     .is_file = true,
-     .is_output = true,
-     .help = "Also write one self-contained page: table, groups, roofline plot, advice."},
+    OPTION_FILE("html", FIELD(html),
+                "Also write one self-contained page: table, groups, roofline plot, advice."),
     {.name = "summary-file",
      .type = OPTION_TEXT,
      .argument = "BASE",

@@ -44,6 +44,7 @@ static const struct command_option options_table[] = {
      .argument = "FILE",
      .offset = OPTION_FIELD(struct run_options, output),
      .is_file = true,
+     .is_output = true,
      .help =
          "Where the trace goes: NAME.opscope, or a name without an ending. Default: COMMAND.opscope in this folder (of "
          "python3 train.py: train.opscope), numbered rather than overwritten. "

@@ -60,17 +60,8 @@ static const struct command_option source_options[] = {
      .help =
          "Only zones of files below the folder in which opscope is run, without installed packages and the "
          "standard library."},
-    {.name = "start-signpost",
-     .type = OPTION_TEXT,
-     .argument = "NAME",
-     .offset = FILTER(start_signpost),
-     .help = "Only what happened after the first signpost of this name."},
-    {.name = "end-signpost",
-     .type = OPTION_TEXT,
-     .argument = "NAME",
-     .offset = FILTER(end_signpost),
-     .help =
-         "Only what happened before the first signpost of this name (after the start, where both are given)."},
+    OPTION_START_SIGNPOST(FILTER(start_signpost)),
+    OPTION_END_SIGNPOST(FILTER(end_signpost)),
     {0},
 };
 

@@ -23,8 +23,8 @@ struct trace_writer_options {
     const char *host;
 };
 
-/* Whether a trace can be written under this name (base/output_path.h): a regular file, or none yet. -EINVAL for a
- * device or a pipe. */
+/* Whether a trace can be written under this name (base/output_path.h): a trace, an empty file, or none yet. -EINVAL for
+ * a device or a pipe, -EEXIST for a file that is not a trace. */
 int trace_path_check(const char *path, struct error *err);
 
 /* PATH may be the null device: then everything is counted and thrown away. PATH.partial, where it is there, must be

@@ -11,8 +11,8 @@ import ops_csv
 
 TRACE = os.path.join(harness.SOURCE, "tests", "golden", "views", "demo.opscope")
 
-# Words of a command line: TRACE, OTHER, TABLE and BASE (TABLE without its ending) are inputs. {} is where the output
-# goes; each form is tried with every input.
+# Words of a command line: TRACE, OTHER, TABLE, TIMES, PROGRAM and BASE (TABLE without its ending) are inputs. {} is where
+# the output goes; each form is tried with every input.
 FORMS = (
     "zones TRACE {}",
     "tree TRACE {}",
@@ -29,17 +29,21 @@ FORMS = (
     "check --config opscope.toml --baseline OTHER TRACE {}",
     "export TRACE --format csv {}",
     "import tenstorrent TABLE {}",
+    "overhead --show TIMES {}",
+    "overhead --ops ./ops.py --check TIMES {}",
+    "run {} -- cat TABLE",
+    "run {} ./PROGRAM",
 )
 # The options that name an output, and the commands that have them.
 OUTPUTS = {
-    "-o FILE": "zones tree info messages ops report diff check export import",
-    "--output=FILE": "zones tree info messages ops report diff check export import",
-    "--csv=FILE": "zones tree messages ops report diff check",
-    "--json=FILE": "zones tree info messages ops report diff check",
+    "-o FILE": "zones tree info messages ops report diff check export import run",
+    "--output=FILE": "zones tree info messages ops report diff check export import run",
+    "--csv=FILE": "zones tree messages ops report diff check overhead",
+    "--json=FILE": "zones tree info messages ops report diff check overhead",
     "--csv -o FILE": "zones tree messages ops report diff check",
-    "--html FILE": "report diff",
+    "--html FILE": "report diff overhead",
     "--pairs FILE": "diff",
-    "--junit FILE": "check",
+    "--junit FILE": "check overhead",
     "--summary-file BASE": "report",
     "--stacked-csv BASE": "report",
 }
@@ -51,6 +55,10 @@ class Outputs(harness.TestCase):
         for name in ("t.opscope", "other.opscope"):
             shutil.copy(TRACE, self.path(name))
         self.write_ops("ops.csv")
+        with open(self.path("times.csv"), "w", encoding="utf-8") as file:
+            file.write("op,count,python min dispatch time (ms),python mean dispatch time(ms),"
+                       "python mean dispatch + sync time (ms)\nslow,5,0.2,0.4,0.5\nfast,5,0.001,0.002,0.003\n")
+        shutil.copy(shutil.which("true"), self.path("program"))
         with open(self.path("opscope.toml"), "w", encoding="utf-8") as file:
             file.write('[check]\nmax-regress = "5%"\n')
 
@@ -68,13 +76,14 @@ class Outputs(harness.TestCase):
         return found
 
     def words(self, form, output):
-        names = {"TRACE": "t.opscope", "OTHER": "other.opscope", "TABLE": "ops.csv", "{}": output}
+        names = {"TRACE": "t.opscope", "OTHER": "other.opscope", "TABLE": "ops.csv", "TIMES": "times.csv",
+                 "./PROGRAM": "./program", "{}": output}
         return [part for word in form.split() for part in names.get(word, word).split()]
 
     def refuses(self, words, said, **options):
         before = self.contents()
         done = self.opscope(*words, **options)
-        self.assert_status(done, 2)
+        self.assert_status(done, 125 if words[0] == "run" else 2)
         self.assertIn(said, done.stderr)
         self.assertEqual(self.contents(), before, done)
 
@@ -84,7 +93,7 @@ class OverInput(Outputs):
         tried = set()
         for form in FORMS:
             command = form.split()[0]
-            inputs = [name for name in self.words(form, "") if name in self.contents()]
+            inputs = [name for name in map(os.path.normpath, self.words(form, "-")) if name in self.contents()]
             self.assertTrue(inputs, form)
             for option, commands in OUTPUTS.items():
                 for name in inputs if command in commands.split() else ():
@@ -103,7 +112,7 @@ class OverInput(Outputs):
         for command in sorted({form.split()[0] for form in FORMS}):
             text = self.opscope(command, "--help").stdout
             found = {f"--{name}" for name in re.findall(r"--([a-z-]+)(?: |\[=)(?:FILE|BASE)\b", text)}
-            found -= {"--config", "--machine", "--device-source"}
+            found -= {"--config", "--machine", "--device-source", "--show"}
             listed = {option.split()[0].split("=")[0] for option, c in OUTPUTS.items() if command in c.split()}
             self.assertLessEqual(found - {"--output"}, listed | {"--csv"}, command)
 
@@ -121,6 +130,32 @@ class OverInput(Outputs):
         self.assertEqual(done.returncode, 2, done)
         with open(TRACE, "rb") as file:
             self.assertEqual(self.contents()["t.opscope"], file.read())
+
+    def test_a_recording_replaces_traces_alone(self):
+        """Whatever else has that name is not lost: notes that nobody names twice, a program."""
+        with open(self.path("notes"), "w", encoding="utf-8") as file:
+            file.write("x")
+        for words in (["run", "-o", "notes", "true"], ["run", "-o", "program", "true"],
+                      ["import", "tenstorrent", "ops.csv", "-o", "notes"]):
+            with self.subTest(words=words):
+                self.refuses(words, "it is there already, and is not a trace")
+        with open(self.path("empty.opscope"), "wb"):
+            pass
+        self.assert_status(self.opscope("import", "tenstorrent", "ops.csv", "-o", "empty.opscope"))
+        self.assert_status(self.opscope("import", "tenstorrent", "ops.csv", "-o", "empty.opscope"))
+
+    def test_files_in_the_folder_of_times_are_not_inputs_either(self):
+        with open(self.path("mine.py"), "w", encoding="utf-8") as file:
+            file.write("def opscope_overhead(context):\n    raise SystemExit('this was loaded')\n")
+        name = "host_overhead_profiler_output.csv"
+        os.rename(self.path("times.csv"), self.path(name))
+        for words in (["--check", name, "-o", "."], ["--check", name, "-o", ".", "--update"],
+                      ["--check", "./" + name, "-o", self.folder]):
+            with self.subTest(words=words):
+                self.refuses(["overhead", "--ops", "./mine.py", *words], "it is an input of this command")
+        os.rename(self.path(name), self.path("a.csv"))
+        self.refuses(["overhead", "--ops", "./mine.py", "--check", "a.csv", "-o", ".", "-c", "a.csv"],
+                     "it is an input of this command")
 
     def test_files_beside_a_table_are_not_inputs_either(self):
         os.rename(self.path("ops.csv"), self.path("x_stacked.csv"))
@@ -161,6 +196,30 @@ class Formats(Outputs):
         self.assertEqual(self.opscope("zones", "--csv", "t.opscope").stdout_bytes, plain)
         json = self.opscope("zones", "t.opscope", "--json").stdout_bytes
         self.assertEqual(self.written("zones", "--json=out.json", "t.opscope", name="out.json"), json)
+
+    def test_overhead_has_the_formats_of_all(self):
+        for kind in ("csv", "json"):
+            plain = self.opscope("overhead", "--show", "times.csv", f"--{kind}").stdout_bytes
+            self.assertIn(b"slow", plain)
+            self.assertEqual(self.written("overhead", "--show", "times.csv", f"--{kind}=out", name="out"), plain)
+        self.refuses(["overhead", "--show", "times.csv", "--csv=a.csv", "--json=b.json"], "two names")
+        self.refuses(["overhead", "--show", "times.csv", "--csv", "--json"], "exclude each other")
+        self.assertIn("\033[", self.opscope("overhead", "--show", "times.csv", "--color").stdout)
+        self.assertNotIn("\033[", self.opscope("overhead", "--show", "times.csv", "--color=never").stdout)
+        rows = self.opscope("overhead", "--show", "times.csv", "--top", "1", "--json").json()["rows"]
+        self.assertEqual([row["op"] for row in rows], ["slow"])
+        self.refuses(["overhead", "--show", "times.csv", "--top", "0"], "too small")
+
+    def test_what_is_accepted_and_ignored_is_said_in_one_line(self):
+        plain = self.opscope("report", "ops.csv")
+        self.assertNotIn("ignored", plain.stderr)
+        done = self.opscope("report", "ops.csv", "--no-stack-by-in0", "--raw-op-codes")
+        self.assertEqual(done.stdout, plain.stdout)
+        lines = [line for line in done.stderr.splitlines() if "ignored" in line]
+        self.assertEqual(lines, ["opscope report: ignored: --no-stack-by-in0, --raw-op-codes"])
+        # With --compat they mean what they mean to the other tool.
+        done = self.opscope("report", "ops.csv", "--compat", "1.2.4", "--no-stack-by-in0", "--raw-op-codes")
+        self.assertNotIn("ignored", done.stderr)
 
     def test_report_takes_the_form_of_other_tools(self):
         plain = self.opscope("report", "--csv", "ops.csv").stdout_bytes
@@ -235,6 +294,14 @@ class HostileText(Outputs):
             done = self.opscope(*words)
             self.assert_status(done, 2)
             self.assertIn("\\x1b", done.stderr)
+            self.assert_clean(done.stderr)
+
+    def test_lines_of_a_recording(self):
+        """The name of the trace is in the summary, in what is advised next and in what went wrong."""
+        for words in (["-o", self.NASTY, "true"], ["-o", self.NASTY + ".opscope", harness.program("script"), "zones=3"],
+                      ["-o", self.NASTY + ".json", "true"], ["--", self.NASTY, "x"]):
+            done = self.opscope("run", *words)
+            self.assertIn("\\x1b", done.stderr, words)
             self.assert_clean(done.stderr)
 
     def test_cells_and_what_is_said_of_them(self):

@@ -160,6 +160,40 @@ struct command {
         .is_hidden = true, .help = "The older name of --top."                                                \
     }
 
+/* Entries that several tables have; `field_offset` is of the field that the type asks for. */
+#define OPTION_SALVAGE(field_offset)                                                                         \
+    {                                                                                                        \
+        .name = "salvage", .type = OPTION_FLAG, .offset = (field_offset),                                    \
+        .help = "Read every whole block of a damaged trace and leave out the rest."                          \
+    }
+#define OPTION_START_SIGNPOST(field_offset)                                                                  \
+    {                                                                                                        \
+        .name = "start-signpost", .type = OPTION_TEXT, .argument = "NAME", .offset = (field_offset),         \
+        .help = "Only what comes after the first signpost of this name."                                     \
+    }
+#define OPTION_END_SIGNPOST(field_offset)                                                                    \
+    {                                                                                                        \
+        .name = "end-signpost", .type = OPTION_TEXT, .argument = "NAME", .offset = (field_offset),           \
+        .help = "Only what comes before the first signpost of this name (after the start, where both are "   \
+                "given)."                                                                                    \
+    }
+#define OPTION_IGNORE_LOCATION(field_offset)                                                                 \
+    {                                                                                                        \
+        .name = "ignore-location", .type = OPTION_FLAG, .offset = (field_offset),                            \
+        .help = "Match ops without looking at their place in the source."                                    \
+    }
+#define OPTION_IGNORE_SHAPE(field_offset)                                                                    \
+    {                                                                                                        \
+        .name = "ignore-shape", .type = OPTION_FLAG, .offset = (field_offset),                               \
+        .help = "Match ops by their names alone: another batch size, another data type."                     \
+    }
+/* A further file that is written: --html, --junit. */
+#define OPTION_FILE(word, field_offset, text)                                                                \
+    {                                                                                                        \
+        .name = (word), .type = OPTION_TEXT, .argument = "FILE", .offset = (field_offset), .is_file = true,  \
+        .is_output = true, .help = (text)                                                                    \
+    }
+
 /* The arguments that are not options, in order. */
 struct command_line {
     int count;
@@ -196,6 +230,7 @@ int command_fail(const struct command *command, const struct error *err);
 /* --- option tables that many commands share --- */
 extern const struct option_table filter_option_table;        /* fields of struct trace_filter_options */
 extern const struct option_table output_option_table;        /* fields of struct output_options */
+extern const struct option_table format_option_table;        /* the same without --output */
 extern const struct option_table export_output_option_table; /* --output alone, same struct */
 
 /* --- all commands --- */

@@ -58,6 +58,16 @@ static void add_option(struct files *files, const struct command_option *option,
     }
 }
 
+/* Is the output of --csv=FILE named by another option of the table, too: by --output? */
+static bool has_output_option(const struct option_table *table, const struct command_option *format)
+{
+    for (const struct command_option *option = table->options; option->name; option++) {
+        if (option->type == OPTION_TEXT && option->offset == format->file_offset)
+            return true;
+    }
+    return false;
+}
+
 static void gather(const struct command *command, const void *options, const struct command_line *line,
                    struct files *files)
 {
@@ -67,13 +77,15 @@ static void gather(const struct command *command, const void *options, const str
             const struct text_list *list = option->is_file && option->type == OPTION_LIST ? field : NULL;
             if (option->is_file && option->type == OPTION_TEXT)
                 add_option(files, option, *(const char *const *)field);
+            if (option->type == OPTION_FORMAT && *(const bool *)field &&
+                !has_output_option(use->table, option))
+                add_option(files, option,
+                           *(const char *const *)((const char *)options + use->offset + option->file_offset));
             for (size_t i = 0; list && i < list->count; i++)
                 add_option(files, option, list->items[i]);
         }
     }
-    /* Of a program to run, only the program: its arguments are its own business. */
-    int arguments = command->stops_at_argument && line->count ? 1 : line->count;
-    for (int i = 0; i < arguments; i++)
+    for (int i = 0; i < line->count; i++) /* of a program to run, the words that it may read */
         add_read(files, strcmp(line->values[i], "-") == 0 ? "/dev/stdin" : line->values[i]);
 }
 

@@ -34,10 +34,7 @@ static const struct command_option filter_options[] = {
      .argument = "TIME",
      .offset = FILTER(until),
      .help = "Only what happened before this time since the start of the trace."},
-    {.name = "salvage",
-     .type = OPTION_FLAG,
-     .offset = FILTER(salvage),
-     .help = "Read every whole block of a damaged trace and leave out the rest."},
+    OPTION_SALVAGE(FILTER(salvage)),
     {0},
 };
 
@@ -54,6 +51,7 @@ const struct option_table filter_option_table = {"Filters", filter_options};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
 static const struct command_option output_options[] = {
+    OUTPUT_FILE_OPTION,
     {.name = "json",
      .type = OPTION_FORMAT,
      .offset = OUTPUT(json),
@@ -61,7 +59,7 @@ static const struct command_option output_options[] = {
      .argument = "FILE",
      .is_file = true,
      .is_output = true,
-     .help = "Write JSON with exact numbers, to FILE or where -o says."},
+     .help = "Write JSON with exact numbers, to FILE or where the output goes."},
     {.name = "csv",
      .type = OPTION_FORMAT,
      .offset = OUTPUT(csv),
@@ -69,8 +67,8 @@ static const struct command_option output_options[] = {
      .argument = "FILE",
      .is_file = true,
      .is_output = true,
-     .help = "Write CSV (RFC 4180) with exact numbers, to FILE or where -o says; the header names the unit."},
-    OUTPUT_FILE_OPTION,
+     .help =
+         "Write CSV (RFC 4180) with exact numbers, to FILE or where the output goes; the header names the unit."},
     {.name = "wide",
      .letter = 'w',
      .type = OPTION_FLAG,
@@ -87,6 +85,7 @@ static const struct command_option output_options[] = {
 };
 
 const struct option_table output_option_table = {"Output", output_options};
+const struct option_table format_option_table = {"Format", output_options + 1};
 
 static const struct command_option export_output_options[] = {
     OUTPUT_FILE_OPTION,

@@ -88,12 +88,25 @@ void writer_set_max_size(struct trace_writer *w, uint64_t max_size_bytes)
         w->zone_limit = (uint32_t)(max_size_bytes / 1024);
 }
 
+/* A file with content that does not begin as a trace does: whatever it is, nobody meant to lose it. */
+static bool is_other_content(const char *path)
+{
+    char magic[MAGIC_BYTES];
+    FILE *file = fopen(path, "rbe");
+    size_t length = file ? fread(magic, 1, sizeof magic, file) : 0;
+    if (file)
+        fclose(file);
+    return length && (length < sizeof magic || memcmp(magic, SEGMENT_MAGIC, sizeof magic) != 0);
+}
+
 int trace_path_check(const char *path, struct error *err)
 {
     enum output_way way;
     int status = output_path_check(path, NULL, 0, &way, err);
     if (!status && way != OUTPUT_REPLACE)
-        status = error_set(err, EINVAL, "cannot write %s: a trace is a file, not a device or a pipe", path);
+        return error_set(err, EINVAL, "cannot write %s: a trace is a file, not a device or a pipe", path);
+    if (!status && is_other_content(path))
+        return error_set(err, EEXIST, "cannot write %s: it is there already, and is not a trace", path);
     return status;
 }
 
