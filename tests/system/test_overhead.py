@@ -276,7 +276,7 @@ class Files(Overhead):
             (("--ops", LIBRARY, "--cpu", "fast"), "--cpu"),
             (("--ops", LIBRARY, "-c", "x.csv"), "-o"),
             (("--ops", LIBRARY, "-o", "out::"), "no op after the colons"),
-            (("--ops", LIBRARY, "--json", "--csv"), "not both"),
+            (("--ops", LIBRARY, "--json", "--csv"), "exclude each other"),
             (("--ops", LIBRARY, "true"), "not both"),
         ):
             done = self.opscope("overhead", *words)
