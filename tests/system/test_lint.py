@@ -184,7 +184,8 @@ class Whole(harness.TestCase):
 
         write("src/base/x.c", LICENCE + "int a;\n")
         write("scripts/x.sh", "#!/bin/sh\n" + SCRIPT_LICENCE + "echo fine\n")
-        subprocess.run(["git", "init", "-q"], cwd=self.folder, check=False)
+        if shutil.which("git"):  # without git the scripts list the folder themselves
+            subprocess.run(["git", "init", "-q"], cwd=self.folder, check=True)
         done = self.run_command(["scripts/lint.sh"])
         self.assert_status(done, 0)
         self.assertIn("fine", done.stdout)

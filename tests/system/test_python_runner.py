@@ -11,14 +11,15 @@ import harness
 from test_python import PACKAGE, interpreters
 
 WAITS = """
-import os, signal, sys
+import os, signal, sys, time
 def note(number, frame):
-    print("signal", number, flush=True)
+    os.write(1, b"signal %d\\n" % number)  # print could be interrupted by itself: still inside that of "ready"
     sys.exit(5)
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, note)
 print("ready", flush=True)
-signal.pause()
+while True:
+    time.sleep(0.05)  # signal.pause would wait for ever for a signal that came just before it
 """
 
 
