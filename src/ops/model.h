@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model before it runs: its ops with the amounts of work and data that their shapes imply, and the values that pass
+ * between them. Whoever reads a compiler's IR fills it, and an estimate is computed from it without knowing the IR.
+ *
+ *     struct model model = {0};
+ *     mlir_read_model(&model, mlir, &dims, &err);                         (import/mlir/model.h)
+ *     estimate_model(&timeline, &model, &target, &options, &err);        (analyze/estimate/estimate.h)
+ *     model_free(&model);
+ *
+ * Amounts are counts, never times. An addition that finds no memory sets `failed`; callers check once. */
+#ifndef OPSCOPE_OPS_MODEL_H
+#define OPSCOPE_OPS_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/slice.h"
+
+#define MODEL_NONE UINT32_MAX
+
+/* What an op does, as far as its cost is concerned. */
+enum model_class {
+    MODEL_FREE,           /* no work and no data: constants, reshapes, structure */
+    MODEL_FILL,           /* one number everywhere: whoever reads it takes the number */
+    MODEL_MOVE,           /* copies, slices, transposes, gathers */
+    MODEL_ELEMENTWISE,    /* arithmetic per element */
+    MODEL_TRANSCENDENTAL, /* exp, log, ... per element */
+    MODEL_REDUCTION,
+    MODEL_POOL, /* a reduction over windows */
+    MODEL_SOFTMAX,
+    MODEL_MATMUL,
+    MODEL_CONV,
+    MODEL_DEPTHWISE,
+    MODEL_UNKNOWN, /* not in the table of ops: counted as movement, and reported */
+    MODEL_CLASSES
+};
+
+static inline bool model_has_macs(unsigned class)
+{
+    return class == MODEL_MATMUL || class == MODEL_CONV || class == MODEL_DEPTHWISE;
+}
+
+/* What is computed per element; costs differ by target. */
+enum model_work {
+    MODEL_ARITHMETIC,
+    MODEL_EXP,     /* exp, tanh, sigmoid, sin */
+    MODEL_LOG,     /* log, erf, pow */
+    MODEL_RSQRT,   /* roots, reciprocals, divisions */
+    MODEL_REDUCED, /* points that a reduction visits */
+    MODEL_WINDOW,  /* points that the windows of a pool visit */
+    MODEL_SOFT,    /* elements of a softmax */
+    MODEL_SHUFFLE, /* elements whose innermost dimension changes place */
+    MODEL_WORKS
+};
+
+enum model_number { MODEL_INTEGER, MODEL_FLOAT, MODEL_BFLOAT };
+
+enum model_origin {
+    MODEL_COMPUTED,
+    MODEL_ARGUMENT,
+    MODEL_WEIGHT, /* a constant with data of its own */
+    MODEL_FILLED  /* one number everywhere: takes no memory */
+};
+
+enum model_fault {
+    MODEL_FINE,
+    MODEL_UNKNOWN_OP,    /* the table of ops lacks it: counted as movement */
+    MODEL_DYNAMIC_SHAPE, /* a size is not known until it runs */
+    MODEL_UNKNOWN_SHAPE, /* its type cannot be read */
+    MODEL_COUNTED_ONCE   /* runs in a loop whose number of turns is not known */
+};
+
+struct model_value {
+    uint64_t elements, bytes;
+    uint32_t first_size, rank; /* in model.sizes */
+    uint32_t maker;            /* op; MODEL_NONE */
+    uint32_t root;             /* the value that this is another shape of, or itself; uses and results name roots */
+    uint8_t origin;            /* enum model_origin */
+    uint8_t number;            /* enum model_number */
+    uint16_t bits;             /* of an element */
+    bool is_result;            /* leaves the model, or the dispatch that makes it */
+    uint8_t fault;             /* enum model_fault: why its size is not known */
+};
+
+/* An op reads this much of a value. */
+struct model_use {
+    uint32_t value;
+    uint64_t bytes;
+};
+
+struct model_op {
+    uint32_t name, location; /* texts */
+    uint32_t source;         /* the caller's own handle */
+    uint32_t group;          /* in model.groups: what the compiler runs as one; MODEL_NONE */
+    uint32_t first_use, uses;
+    uint32_t first_result, results; /* in model.results: values */
+    uint8_t class;                  /* enum model_class */
+    uint8_t fault;                  /* enum model_fault */
+    uint8_t number;                 /* of the data that it computes with */
+    bool reduces_outer;             /* the reduction is not over the innermost dimension */
+    uint16_t data_bits, weight_bits;
+    uint32_t steps;             /* that follow one another: of a recurrent layer; 1 */
+    uint32_t window, stride;    /* rows of the input that a row of the output needs, and how far apart they begin */
+    uint64_t macs;
+    uint64_t work[MODEL_WORKS];
+    uint64_t m, n, k; /* of a matmul; batches are part of m */
+};
+
+/* What a compiler runs as one: a dispatch. */
+struct model_group {
+    uint32_t name, location; /* texts */
+    uint32_t source;
+};
+
+struct model {
+    struct intern texts;
+    struct model_op *ops; /* in the order of the program */
+    size_t op_count, op_capacity;
+    struct model_value *values;
+    size_t value_count, value_capacity;
+    struct model_use *uses;
+    size_t use_count, use_capacity;
+    uint32_t *results;
+    size_t result_count, result_capacity;
+    uint64_t *sizes;
+    size_t size_count, size_capacity;
+    struct model_group *groups;
+    size_t group_count, group_capacity;
+    bool failed;
+};
+
+void model_free(struct model *model);
+int model_check(const struct model *model, struct error *err); /* -ENOMEM when something failed */
+uint32_t model_text(struct model *model, struct slice text);
+static inline const char *model_get_text(const struct model *model, uint32_t text)
+{
+    return intern_text(&model->texts, text);
+}
+/* Each gives the id of a new one, or MODEL_NONE. */
+uint32_t model_add_value(struct model *model, const struct model_value *value, const uint64_t *sizes);
+uint32_t model_add_op(struct model *model, const struct model_op *op);
+uint32_t model_add_group(struct model *model, const struct model_group *group);
+/* Of the op that was added last. */
+void model_add_use(struct model *model, uint32_t value, uint64_t bytes);
+void model_add_result(struct model *model, uint32_t value);
+
+const char *model_class_text(unsigned class); /* "MAC", "ELT" ...: what reports and calibrations call it */
+const char *model_fault_text(unsigned fault);
+
+static inline uint64_t model_multiply(uint64_t a, uint64_t b) /* saturating */
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+static inline uint64_t model_sum(uint64_t a, uint64_t b) /* saturating */
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif
