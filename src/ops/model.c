@@ -90,10 +90,18 @@ void model_add_result(struct model *model, uint32_t value)
 const char *model_class_text(unsigned class)
 {
     static const char *const texts[MODEL_CLASSES] = {
-        [MODEL_FREE] = "FREE",       [MODEL_FILL] = "MOVE",           [MODEL_MOVE] = "MOVE",
-        [MODEL_ELEMENTWISE] = "ELT", [MODEL_TRANSCENDENTAL] = "TRANS", [MODEL_REDUCTION] = "RED",
-        [MODEL_POOL] = "RED",        [MODEL_SOFTMAX] = "TRANS",       [MODEL_MATMUL] = "MAC",
-        [MODEL_CONV] = "CONV",       [MODEL_DEPTHWISE] = "DW",        [MODEL_UNKNOWN] = "MOVE",
+        [MODEL_FREE] = "FREE",
+        [MODEL_FILL] = "MOVE",
+        [MODEL_MOVE] = "MOVE",
+        [MODEL_ELEMENTWISE] = "ELT",
+        [MODEL_TRANSCENDENTAL] = "TRANS",
+        [MODEL_REDUCTION] = "RED",
+        [MODEL_POOL] = "RED",
+        [MODEL_SOFTMAX] = "TRANS",
+        [MODEL_MATMUL] = "MAC",
+        [MODEL_CONV] = "CONV",
+        [MODEL_DEPTHWISE] = "DW",
+        [MODEL_UNKNOWN] = "MOVE",
     };
     return class < MODEL_CLASSES ? texts[class] : "";
 }

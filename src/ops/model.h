@@ -77,12 +77,12 @@ struct model_value {
     uint64_t elements, bytes;
     uint32_t first_size, rank; /* in model.sizes */
     uint32_t maker;            /* op; MODEL_NONE */
-    uint32_t root;             /* the value that this is another shape of, or itself; uses and results name roots */
-    uint8_t origin;            /* enum model_origin */
-    uint8_t number;            /* enum model_number */
-    uint16_t bits;             /* of an element */
-    bool is_result;            /* leaves the model, or the dispatch that makes it */
-    uint8_t fault;             /* enum model_fault: why its size is not known */
+    uint32_t root;  /* the value that this is another shape of, or itself; uses and results name roots */
+    uint8_t origin; /* enum model_origin */
+    uint8_t number; /* enum model_number */
+    uint16_t bits;  /* of an element */
+    bool is_result; /* leaves the model, or the dispatch that makes it */
+    uint8_t fault;  /* enum model_fault: why its size is not known */
 };
 
 /* An op reads this much of a value. */
@@ -102,8 +102,10 @@ struct model_op {
     uint8_t number;                 /* of the data that it computes with */
     bool reduces_outer;             /* the reduction is not over the innermost dimension */
     uint16_t data_bits, weight_bits;
-    uint32_t steps;             /* that follow one another: of a recurrent layer; 1 */
-    uint32_t window, stride;    /* rows of the input that a row of the output needs, and how far apart they begin */
+    uint32_t steps; /* that follow one another: of a recurrent layer; 1 */
+    uint32_t window,
+        stride;    /* rows of the input that a row of the output needs, and how far apart they begin */
+    uint64_t rows; /* of the input; 0: not known */
     uint64_t macs;
     uint64_t work[MODEL_WORKS];
     uint64_t m, n, k; /* of a matmul; batches are part of m */

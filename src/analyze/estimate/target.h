@@ -78,14 +78,38 @@ enum estimate_kind { ESTIMATE_NO_TARGET, ESTIMATE_DMA, ESTIMATE_CACHE };
     X(reduce_i8_per_cycle, 0, 5, "reduction over the innermost dimension, elements per engine and cycle")    \
     X(reduce_i32_per_cycle, 0, 2.2, "the same of 32-bit integers")                                           \
     X(reduce_f32_per_cycle, 0, 1.1, "the same of 32-bit floats")                                             \
-    X(reduce_outer_per_cycle, 0, 4, "reduction over an outer dimension")                                     \
+    X(reduce_outer_per_cycle, 0, 4, "32-bit elements of a reduction over an outer dimension")                \
     X(reduce_far_per_cycle, 0, 0.6, "the same where it reads more than local_bytes")                         \
     X(pool_per_cycle, 0, 2, "window elements per engine and cycle")                                          \
     X(transpose_per_cycle, 0, 0.5, "elements per engine and cycle")                                          \
     X(bf16_elementwise_slowdown, 0, 1, "without instructions for it")                                        \
     X(bf16_reduce_slowdown, 0, 1, "reductions and pooling")                                                  \
     X(bf16_conv_slowdown, 0, 1, "convolutions")                                                              \
-    X(bf16_depthwise_slowdown, 0, 1, "depthwise convolutions")
+    X(bf16_depthwise_slowdown, 0, 1, "depthwise convolutions")                                               \
+    X(scale_matmul_int, 0, 1, "measured time / estimate: matmuls of integers")                               \
+    X(scale_matmul_float, 0, 1, "measured time / estimate: matmuls of floats")                               \
+    X(scale_matmul_bf16, 0, 1, "measured time / estimate: matmuls of bfloat16")                              \
+    X(scale_conv_int, 0, 1, "measured time / estimate: convolutions of integers")                            \
+    X(scale_conv_float, 0, 1, "measured time / estimate: convolutions of floats")                            \
+    X(scale_conv_bf16, 0, 1, "measured time / estimate: convolutions of bfloat16")                           \
+    X(scale_depthwise_int, 0, 1, "measured time / estimate: depthwise convolutions of integers")             \
+    X(scale_depthwise_float, 0, 1, "measured time / estimate: depthwise convolutions of floats")             \
+    X(scale_depthwise_bf16, 0, 1, "measured time / estimate: depthwise convolutions of bfloat16")            \
+    X(scale_elementwise_int, 0, 1, "measured time / estimate: element-wise ops of integers")                 \
+    X(scale_elementwise_float, 0, 1, "measured time / estimate: element-wise ops of floats")                 \
+    X(scale_elementwise_bf16, 0, 1, "measured time / estimate: element-wise ops of bfloat16")                \
+    X(scale_reduce_int, 0, 1, "measured time / estimate: reductions and pools of integers")                  \
+    X(scale_reduce_float, 0, 1, "measured time / estimate: reductions and pools of floats")                  \
+    X(scale_reduce_bf16, 0, 1, "measured time / estimate: reductions and pools of bfloat16")                 \
+    X(scale_transcendental_int, 0, 1,                                                                        \
+      "measured time / estimate: exp, log, softmax and the like of integers")                                \
+    X(scale_transcendental_float, 0, 1,                                                                      \
+      "measured time / estimate: exp, log, softmax and the like of floats")                                  \
+    X(scale_transcendental_bf16, 0, 1,                                                                       \
+      "measured time / estimate: exp, log, softmax and the like of bfloat16")                                \
+    X(scale_move_int, 0, 1, "measured time / estimate: data movement of integers")                           \
+    X(scale_move_float, 0, 1, "measured time / estimate: data movement of floats")                           \
+    X(scale_move_bf16, 0, 1, "measured time / estimate: data movement of bfloat16")
 
 struct estimate_target {
     char name[32]; /* of its machine */

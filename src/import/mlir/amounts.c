@@ -103,7 +103,8 @@ static bool set_matmul(struct mlir_costing *c, uint64_t k, uint64_t n)
 static bool rule_last(struct mlir_costing *c)
 {
     const struct model_value *out = value_of(c, c->out), *right = input(c, 1);
-    return input(c, 0) && set_matmul(c, size_at(c, input(c, 0), -1), right && right->rank > 1 ? size_at(c, out, -1) : 1);
+    return input(c, 0) &&
+           set_matmul(c, size_at(c, input(c, 0), -1), right && right->rank > 1 ? size_at(c, out, -1) : 1);
 }
 
 static bool rule_gemm(struct mlir_costing *c)
@@ -153,7 +154,8 @@ static bool rule_dot_general(struct mlir_costing *c)
     return k && set_matmul(c, k, at_least_1(right->elements / at_least_1(model_multiply(k, batch))));
 }
 
-static void set_window(struct mlir_costing *c, uint64_t rows)
+/* A window of `rows` rows, and which dimension of the input rows are. */
+static void set_window(struct mlir_costing *c, uint64_t rows, int rows_at)
 {
     uint64_t strides[LIST_MAX] = {0}, dilations[LIST_MAX] = {0};
     if (!attribute_list(c, "stride", strides) && !attribute_list(c, "torch.onnx.strides", strides))
@@ -163,11 +165,13 @@ static void set_window(struct mlir_costing *c, uint64_t rows)
     uint64_t dilation = dilations[0] ? dilations[0] : 1;
     uint64_t window = rows ? model_sum(model_multiply(rows - 1, dilation), 1) : 1;
     c->to->window = (uint32_t)(window < UINT32_MAX ? window : UINT32_MAX);
+    c->to->rows = size_at(c, input(c, 0), rows_at);
     c->to->stride = (uint32_t)(strides[0] && strides[0] < UINT32_MAX ? strides[0] : 1);
 }
 
 /* The MACs of each element of `of`; the rest of the weights are channels. */
-static bool set_conv(struct mlir_costing *c, const struct model_value *of, uint64_t macs_each, uint64_t channels)
+static bool set_conv(struct mlir_costing *c, const struct model_value *of, uint64_t macs_each,
+                     uint64_t channels)
 {
     if (!of || !input(c, 1) || !macs_each)
         return false;
@@ -190,14 +194,14 @@ static bool rule_filter(struct mlir_costing *c)
         if (groups[0] > 1 && size_at(c, weights, 1) == 1)
             c->to->class = MODEL_DEPTHWISE;
     }
-    set_window(c, size_at(c, weights, is_tosa ? 1 : 2));
+    set_window(c, size_at(c, weights, is_tosa ? 1 : 2), is_tosa ? 1 : 2);
     return set_conv(c, value_of(c, c->out), weights->elements / channels, channels);
 }
 
 static bool rule_depthwise(struct mlir_costing *c)
 {
     const struct model_value *weights = input(c, 1);
-    set_window(c, size_at(c, weights, 0));
+    set_window(c, size_at(c, weights, 0), 1);
     return weights && set_conv(c, value_of(c, c->out),
                                model_multiply(size_at(c, weights, 0), size_at(c, weights, 1)), 1);
 }
@@ -257,7 +261,7 @@ static bool rule_letters(struct mlir_costing *c)
         if (!is_channel && letter != 'c' && !rows)
             rows = size;
     }
-    set_window(c, rows);
+    set_window(c, rows, slice_has(c->name, "_nc") ? 2 : 1);
     return set_conv(c, value_of(c, c->out), macs, is_depthwise ? 1 : channels);
 }
 
@@ -268,7 +272,8 @@ static bool rule_recurrent(struct mlir_costing *c)
     const struct model_value *x = input(c, 0), *w = input(c, 1), *r = input(c, 2);
     if (!x || !w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
         return false;
-    uint64_t steps = size_at(c, x, 0), batch = size_at(c, x, 1), rows = model_multiply(size_at(c, w, 0), size_at(c, w, 1));
+    uint64_t steps = size_at(c, x, 0), batch = size_at(c, x, 1),
+             rows = model_multiply(size_at(c, w, 0), size_at(c, w, 1));
     uint64_t k = model_sum(size_at(c, w, 2), size_at(c, r, 2));
     c->to->macs = model_multiply(model_multiply(steps, batch), model_multiply(rows, k));
     c->to->m = batch;
@@ -303,7 +308,8 @@ static bool rule_inputs(struct mlir_costing *c, const struct mlir_cost *cost, ui
 static bool rule_pool(struct mlir_costing *c)
 {
     uint64_t kernel[LIST_MAX], window = 1;
-    static const char *const keys[] = {"kernel", "torch.onnx.kernel_shape", "kernel_shape", "window_dimensions"};
+    static const char *const keys[] = {"kernel", "torch.onnx.kernel_shape", "kernel_shape",
+                                       "window_dimensions"};
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !count; i++)
         count = attribute_list(c, keys[i], kernel);
@@ -311,7 +317,7 @@ static bool rule_pool(struct mlir_costing *c)
         window = model_multiply(window, kernel[i]);
     if (!count && value_of(c, c->out)) /* without a kernel: each element once */
         window = elements(input(c, 0)) / at_least_1(elements(value_of(c, c->out)));
-    set_window(c, count ? kernel[0] : 1);
+    set_window(c, count ? kernel[0] : 1, slice_begins(c->name, "tosa.") ? 1 : 2);
     c->to->work[MODEL_WINDOW] = model_multiply(elements(value_of(c, c->out)), at_least_1(window));
     return input(c, 0) != NULL;
 }
@@ -342,8 +348,9 @@ bool mlir_cost_amounts(struct mlir_costing *c, const struct mlir_cost *cost)
     case RULE_POOL:
         return rule_pool(c);
     case RULE_WINDOW:
-        c->to->work[MODEL_WINDOW] = model_multiply(elements(value_of(c, c->out)), at_least_1(elements(input(c, 1))));
-        set_window(c, size_at(c, input(c, 1), 0));
+        c->to->work[MODEL_WINDOW] =
+            model_multiply(elements(value_of(c, c->out)), at_least_1(elements(input(c, 1))));
+        set_window(c, size_at(c, input(c, 1), 0), slice_has(c->name, "_nc") ? 2 : 1);
         return input(c, 0) != NULL;
     case RULE_TRANSPOSE:
         return rule_transpose(c);

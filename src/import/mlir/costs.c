@@ -12,24 +12,78 @@ struct row {
     struct mlir_cost cost;
 };
 
-#define FREE {MODEL_FREE, RULE_NONE, 0}
-#define ENTER {MODEL_FREE, RULE_ENTER, 0}
-#define ALIAS {MODEL_FREE, RULE_ALIAS, 0}
-#define CONSTANT {MODEL_FREE, RULE_CONSTANT, 0}
-#define MOVE {MODEL_MOVE, RULE_MOVE, 0}
-#define PART {MODEL_MOVE, RULE_PART, 0}
-#define TRANSPOSE {MODEL_MOVE, RULE_TRANSPOSE, 0}
-#define BROADCAST {MODEL_MOVE, RULE_BROADCAST, 0}
-#define ELEMENTS {MODEL_ELEMENTWISE, RULE_ELEMENTS, MODEL_ARITHMETIC}
-#define EXP {MODEL_TRANSCENDENTAL, RULE_ELEMENTS, MODEL_EXP}
-#define LOG {MODEL_TRANSCENDENTAL, RULE_ELEMENTS, MODEL_LOG}
-#define RSQRT {MODEL_TRANSCENDENTAL, RULE_ELEMENTS, MODEL_RSQRT}
-#define REDUCED {MODEL_REDUCTION, RULE_INPUTS, MODEL_REDUCED}
-#define POOL {MODEL_POOL, RULE_POOL, MODEL_WINDOW}
-#define SOFT {MODEL_SOFTMAX, RULE_INPUTS, MODEL_SOFT}
-#define NORM {MODEL_REDUCTION, RULE_NORM, MODEL_ARITHMETIC}
-#define MATMUL(rule) {MODEL_MATMUL, rule, 0}
-#define CONV(rule) {MODEL_CONV, rule, 0}
+#define FREE                                                                                                 \
+    {                                                                                                        \
+        MODEL_FREE, RULE_NONE, 0                                                                             \
+    }
+#define ENTER                                                                                                \
+    {                                                                                                        \
+        MODEL_FREE, RULE_ENTER, 0                                                                            \
+    }
+#define ALIAS                                                                                                \
+    {                                                                                                        \
+        MODEL_FREE, RULE_ALIAS, 0                                                                            \
+    }
+#define CONSTANT                                                                                             \
+    {                                                                                                        \
+        MODEL_FREE, RULE_CONSTANT, 0                                                                         \
+    }
+#define MOVE                                                                                                 \
+    {                                                                                                        \
+        MODEL_MOVE, RULE_MOVE, 0                                                                             \
+    }
+#define PART                                                                                                 \
+    {                                                                                                        \
+        MODEL_MOVE, RULE_PART, 0                                                                             \
+    }
+#define TRANSPOSE                                                                                            \
+    {                                                                                                        \
+        MODEL_MOVE, RULE_TRANSPOSE, 0                                                                        \
+    }
+#define BROADCAST                                                                                            \
+    {                                                                                                        \
+        MODEL_MOVE, RULE_BROADCAST, 0                                                                        \
+    }
+#define ELEMENTS                                                                                             \
+    {                                                                                                        \
+        MODEL_ELEMENTWISE, RULE_ELEMENTS, MODEL_ARITHMETIC                                                   \
+    }
+#define EXP                                                                                                  \
+    {                                                                                                        \
+        MODEL_TRANSCENDENTAL, RULE_ELEMENTS, MODEL_EXP                                                       \
+    }
+#define LOG                                                                                                  \
+    {                                                                                                        \
+        MODEL_TRANSCENDENTAL, RULE_ELEMENTS, MODEL_LOG                                                       \
+    }
+#define RSQRT                                                                                                \
+    {                                                                                                        \
+        MODEL_TRANSCENDENTAL, RULE_ELEMENTS, MODEL_RSQRT                                                     \
+    }
+#define REDUCED                                                                                              \
+    {                                                                                                        \
+        MODEL_REDUCTION, RULE_INPUTS, MODEL_REDUCED                                                          \
+    }
+#define POOL                                                                                                 \
+    {                                                                                                        \
+        MODEL_POOL, RULE_POOL, MODEL_WINDOW                                                                  \
+    }
+#define SOFT                                                                                                 \
+    {                                                                                                        \
+        MODEL_SOFTMAX, RULE_INPUTS, MODEL_SOFT                                                               \
+    }
+#define NORM                                                                                                 \
+    {                                                                                                        \
+        MODEL_REDUCTION, RULE_NORM, MODEL_ARITHMETIC                                                         \
+    }
+#define MATMUL(rule)                                                                                         \
+    {                                                                                                        \
+        MODEL_MATMUL, rule, 0                                                                                \
+    }
+#define CONV(rule)                                                                                           \
+    {                                                                                                        \
+        MODEL_CONV, rule, 0                                                                                  \
+    }
 
 /* A dialect may have several rows; the first that has the name counts, and the name "*" is all that are left. */
 static const struct row table[] = {
@@ -114,15 +168,17 @@ static const struct row table[] = {
     {"linalg", " broadcast ", BROADCAST},
     {"linalg", " copy pack unpack ", MOVE},
     {"linalg", " softmax ", SOFT},
-    {"linalg", " add sub mul div div_unsigned max min abs ceil floor negf round select square elemwise_binary "
-               "elemwise_unary ",
+    {"linalg",
+     " add sub mul div div_unsigned max min abs ceil floor negf round select square elemwise_binary "
+     "elemwise_unary ",
      ELEMENTS},
     {"linalg", " exp tanh ", EXP},
     {"linalg", " log erf powf ", LOG},
     {"linalg", " sqrt rsqrt reciprocal ", RSQRT},
-    {"linalg", " matmul batch_matmul quantized_matmul quantized_batch_matmul matvec vecmat batch_matvec "
-               "batch_vecmat dot matmul_transpose_a matmul_transpose_b batch_matmul_transpose_a "
-               "batch_matmul_transpose_b batch_reduce_matmul mmt4d batch_mmt4d ",
+    {"linalg",
+     " matmul batch_matmul quantized_matmul quantized_batch_matmul matvec vecmat batch_matvec "
+     "batch_vecmat dot matmul_transpose_a matmul_transpose_b batch_matmul_transpose_a "
+     "batch_matmul_transpose_b batch_reduce_matmul mmt4d batch_mmt4d ",
      MATMUL(RULE_CONTRACTION)},
     {"linalg", " conv_* ", CONV(RULE_LETTERS)},
     {"linalg", " depthwise_conv_* ", {MODEL_DEPTHWISE, RULE_LETTERS, 0}},
@@ -133,9 +189,10 @@ static const struct row table[] = {
     {"tosa", " reshape identity ", ALIAS},
     {"tosa", " cond_if ", ENTER},
     {"tosa", " while_loop ", {MODEL_FREE, RULE_LOOP, 0}},
-    {"tosa", " rescale cast add sub mul abs clamp negate bitwise_and bitwise_or bitwise_xor bitwise_not equal greater "
-             "greater_equal logical_and logical_or logical_xor logical_not logical_left_shift logical_right_shift "
-             "arithmetic_right_shift maximum minimum select clz ceil floor intdiv ",
+    {"tosa",
+     " rescale cast add sub mul abs clamp negate bitwise_and bitwise_or bitwise_xor bitwise_not equal greater "
+     "greater_equal logical_and logical_or logical_xor logical_not logical_left_shift logical_right_shift "
+     "arithmetic_right_shift maximum minimum select clz ceil floor intdiv ",
      ELEMENTS},
     {"tosa", " exp tanh sigmoid sin cos ", EXP},
     {"tosa", " log erf pow ", LOG},
@@ -157,10 +214,11 @@ static const struct row table[] = {
     {"stablehlo", " if case ", ENTER},
     {"stablehlo", " broadcast broadcast_in_dim dynamic_broadcast_in_dim ", BROADCAST},
     {"stablehlo", " iota ", {MODEL_FILL, RULE_FILLED, 0}},
-    {"stablehlo", " abs add and atan2 ceil clamp compare complex convert count_leading_zeros divide floor imag is_finite "
-                  "maximum minimum multiply negate not or popcnt real reduce_precision remainder round_nearest_afz "
-                  "round_nearest_even select shift_left shift_right_arithmetic shift_right_logical sign subtract xor "
-                  "uniform_quantize uniform_dequantize map rng ",
+    {"stablehlo",
+     " abs add and atan2 ceil clamp compare complex convert count_leading_zeros divide floor imag is_finite "
+     "maximum minimum multiply negate not or popcnt real reduce_precision remainder round_nearest_afz "
+     "round_nearest_even select shift_left shift_right_arithmetic shift_right_logical sign subtract xor "
+     "uniform_quantize uniform_dequantize map rng ",
      ELEMENTS},
     {"stablehlo", " exponential exponential_minus_one tanh logistic cosine sine tan ", EXP},
     {"stablehlo", " log log_plus_one power ", LOG},
@@ -175,38 +233,46 @@ static const struct row table[] = {
     {"stablehlo", " dot_general ", MATMUL(RULE_DOT_GENERAL)},
     {"stablehlo", " convolution ", CONV(RULE_DIMENSIONS)},
     {"chlo", " constant constant_like ", CONSTANT},
-    {"chlo", " square broadcast_add broadcast_subtract broadcast_multiply broadcast_divide broadcast_maximum "
-             "broadcast_minimum broadcast_compare broadcast_select broadcast_and broadcast_or ",
+    {"chlo",
+     " square broadcast_add broadcast_subtract broadcast_multiply broadcast_divide broadcast_maximum "
+     "broadcast_minimum broadcast_compare broadcast_select broadcast_and broadcast_or ",
      ELEMENTS},
     {"chlo", " erf erfc lgamma digamma broadcast_power asin acos atan acosh asinh atanh ", LOG},
     {"chlo", " sinh cosh tan ", EXP},
 
     {"torch", " constant.* vtensor.literal prim.ListConstruct prim.TupleConstruct ", CONSTANT},
-    {"torch", " aten.view aten.reshape aten.squeeze aten.unsqueeze aten.flatten aten.contiguous aten.detach "
-              "aten.alias aten.unflatten aten._unsafe_view aten.clone copy.to_tensor copy.to_vtensor "
-              "tensor_static_info_cast overwrite.tensor.contents ",
+    {"torch",
+     " aten.view aten.reshape aten.squeeze aten.unsqueeze aten.flatten aten.contiguous aten.detach "
+     "aten.alias aten.unflatten aten._unsafe_view aten.clone copy.to_tensor copy.to_vtensor "
+     "tensor_static_info_cast overwrite.tensor.contents ",
      ALIAS},
     {"torch", " aten.permute aten.transpose aten.t aten.numpy_T ", TRANSPOSE},
-    {"torch", " aten.slice aten.select aten.narrow aten.index_select aten.gather aten.embedding aten.index ", PART},
+    {"torch", " aten.slice aten.select aten.narrow aten.index_select aten.gather aten.embedding aten.index ",
+     PART},
     {"torch", " aten.cat aten.stack aten.pad aten.constant_pad_nd aten.repeat aten.roll aten.flip ", MOVE},
     {"torch", " aten.expand aten.broadcast_to aten.expand_as ", BROADCAST},
-    {"torch", " aten.zeros aten.ones aten.full aten.empty aten.zeros_like aten.ones_like aten.full_like ",
+    {"torch",
+     " aten.zeros aten.ones aten.full aten.empty aten.zeros_like aten.ones_like aten.full_like ",
      {MODEL_FILL, RULE_FILLED, 0}},
-    {"torch", " aten.add aten.sub aten.rsub aten.mul aten.div aten.relu aten.relu6 aten.leaky_relu aten.hardtanh "
-              "aten.clamp aten.abs aten.neg aten.maximum aten.minimum aten.where aten.to aten.eq aten.ne aten.lt aten.le "
-              "aten.gt aten.ge aten.logical_and aten.logical_or aten.logical_not aten.bitwise_and aten.bitwise_or "
-              "aten.floor aten.ceil aten.round aten.square aten.remainder aten.quantize_per_tensor "
-              "aten.dequantize aten.hardswish aten.hardsigmoid aten.masked_fill ",
+    {"torch",
+     " aten.add aten.sub aten.rsub aten.mul aten.div aten.relu aten.relu6 aten.leaky_relu aten.hardtanh "
+     "aten.clamp aten.abs aten.neg aten.maximum aten.minimum aten.where aten.to aten.eq aten.ne aten.lt aten.le "
+     "aten.gt aten.ge aten.logical_and aten.logical_or aten.logical_not aten.bitwise_and aten.bitwise_or "
+     "aten.floor aten.ceil aten.round aten.square aten.remainder aten.quantize_per_tensor "
+     "aten.dequantize aten.hardswish aten.hardsigmoid aten.masked_fill ",
      ELEMENTS},
     {"torch", " aten.exp aten.tanh aten.sigmoid aten.silu aten.sin aten.cos ", EXP},
     {"torch", " aten.log aten.erf aten.pow aten.gelu ", LOG},
     {"torch", " aten.sqrt aten.rsqrt aten.reciprocal ", RSQRT},
-    {"torch", " aten.sum aten.mean aten.amax aten.amin aten.max aten.min aten.argmax aten.argmin aten.prod aten.all "
-              "aten.any aten.var aten.std aten.cumsum aten.norm aten.linalg_vector_norm ",
+    {"torch",
+     " aten.sum aten.mean aten.amax aten.amin aten.max aten.min aten.argmax aten.argmin aten.prod aten.all "
+     "aten.any aten.var aten.std aten.cumsum aten.norm aten.linalg_vector_norm ",
      REDUCED},
-    {"torch", " aten.max_pool2d aten.avg_pool2d aten.max_pool1d aten.avg_pool1d aten.adaptive_avg_pool2d ", POOL},
+    {"torch", " aten.max_pool2d aten.avg_pool2d aten.max_pool1d aten.avg_pool1d aten.adaptive_avg_pool2d ",
+     POOL},
     {"torch", " aten.softmax aten._softmax aten.log_softmax aten._log_softmax ", SOFT},
-    {"torch", " aten.layer_norm aten.native_layer_norm aten.batch_norm aten.group_norm aten.native_group_norm ", NORM},
+    {"torch",
+     " aten.layer_norm aten.native_layer_norm aten.batch_norm aten.group_norm aten.native_group_norm ", NORM},
     {"torch", " aten.mm aten.bmm aten.matmul aten.linear aten.mv aten.dot aten.einsum ", MATMUL(RULE_LAST)},
     {"torch", " aten.convolution aten.conv1d aten.conv2d aten.conv3d aten._convolution ", CONV(RULE_FILTER)},
     {"torch", " aten.conv_transpose1d aten.conv_transpose2d aten.conv_transpose3d ", CONV(RULE_TRANSPOSED)},
@@ -214,25 +280,29 @@ static const struct row table[] = {
 
     {"onnx", " Constant ConstantOfShape Shape Size Range EyeLike ", CONSTANT},
     {"onnx", " Reshape Squeeze Unsqueeze Flatten Identity Dropout ", ALIAS},
-    {"onnx", " Add Sub Mul Div Mod Neg Abs Ceil Floor Round Clip Cast CastLike Relu LeakyRelu PRelu ThresholdedRelu Equal "
-             "Greater GreaterOrEqual Less LessOrEqual And Or Xor Not BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift "
-             "Max Min Mean Sum Where Sign HardSigmoid HardSwish QuantizeLinear DequantizeLinear IsNaN IsInf ",
+    {"onnx",
+     " Add Sub Mul Div Mod Neg Abs Ceil Floor Round Clip Cast CastLike Relu LeakyRelu PRelu ThresholdedRelu Equal "
+     "Greater GreaterOrEqual Less LessOrEqual And Or Xor Not BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift "
+     "Max Min Mean Sum Where Sign HardSigmoid HardSwish QuantizeLinear DequantizeLinear IsNaN IsInf ",
      ELEMENTS},
     {"onnx", " Exp Tanh Sigmoid Sin Cos Tan Elu Selu Celu Softsign Mish Swish ", EXP},
     {"onnx", " Log Erf Pow Gelu Softplus ", LOG},
     {"onnx", " Sqrt Reciprocal ", RSQRT},
-    {"onnx", " ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum "
-             "ReduceLogSumExp ArgMax ArgMin CumSum GlobalAveragePool GlobalMaxPool DynamicQuantizeLinear ",
+    {"onnx",
+     " ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum "
+     "ReduceLogSumExp ArgMax ArgMin CumSum GlobalAveragePool GlobalMaxPool DynamicQuantizeLinear ",
      REDUCED},
     {"onnx", " MaxPool AveragePool LpPool ", POOL},
     {"onnx", " Softmax LogSoftmax Hardmax ", SOFT},
-    {"onnx", " InstanceNormalization LayerNormalization BatchNormalization GroupNormalization RMSNormalization LRN "
-             "MeanVarianceNormalization ",
+    {"onnx",
+     " InstanceNormalization LayerNormalization BatchNormalization GroupNormalization RMSNormalization LRN "
+     "MeanVarianceNormalization ",
      NORM},
     {"onnx", " Transpose ", TRANSPOSE},
     {"onnx", " Slice Gather GatherElements GatherND Split ", PART},
-    {"onnx", " Concat Pad Tile Resize Upsample ScatterElements ScatterND Scatter DepthToSpace SpaceToDepth TopK "
-             "NonZero Trilu OneHot ReverseSequence ",
+    {"onnx",
+     " Concat Pad Tile Resize Upsample ScatterElements ScatterND Scatter DepthToSpace SpaceToDepth TopK "
+     "NonZero Trilu OneHot ReverseSequence ",
      MOVE},
     {"onnx", " Expand ", BROADCAST},
     {"onnx", " MatMul MatMulInteger QLinearMatMul ", MATMUL(RULE_LAST)},

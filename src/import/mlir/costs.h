@@ -7,23 +7,23 @@
 #include "ops/model.h"
 
 enum mlir_rule {
-    RULE_NONE,        /* nothing: structure */
-    RULE_ENTER,       /* structure whose regions hold ops of the model */
-    RULE_LOOP,        /* the same, run an unknown number of times */
-    RULE_RESULT,      /* its operands leave the model */
-    RULE_CONSTANT,    /* data, or one number everywhere */
-    RULE_FILLED,      /* one number everywhere, or nothing yet */
-    RULE_ALIAS,       /* operand 0 by another shape */
-    RULE_MOVE,        /* reads all operands, writes its results */
-    RULE_PART,        /* reads as much of operand 0 as it writes */
-    RULE_BROADCAST,   /* one number stays one number */
-    RULE_TRANSPOSE,   /* moves; elements change place where the innermost dimension does */
-    RULE_ELEMENTS,    /* once per element of the result */
-    RULE_INPUTS,      /* once per element of operand 0 */
-    RULE_NORM,        /* four times per element of operand 0 */
-    RULE_POOL,        /* once per element of the result and of the window in attribute `kernel` or `kernel_shape` */
-    RULE_LAST,        /* matmul over the last dimension of operand 0 */
-    RULE_GEMM,        /* matmul over what operand 0 has beyond the rows of the result */
+    RULE_NONE,      /* nothing: structure */
+    RULE_ENTER,     /* structure whose regions hold ops of the model */
+    RULE_LOOP,      /* the same, run an unknown number of times */
+    RULE_RESULT,    /* its operands leave the model */
+    RULE_CONSTANT,  /* data, or one number everywhere */
+    RULE_FILLED,    /* one number everywhere, or nothing yet */
+    RULE_ALIAS,     /* operand 0 by another shape */
+    RULE_MOVE,      /* reads all operands, writes its results */
+    RULE_PART,      /* reads as much of operand 0 as it writes */
+    RULE_BROADCAST, /* one number stays one number */
+    RULE_TRANSPOSE, /* moves; elements change place where the innermost dimension does */
+    RULE_ELEMENTS,  /* once per element of the result */
+    RULE_INPUTS,    /* once per element of operand 0 */
+    RULE_NORM,      /* four times per element of operand 0 */
+    RULE_POOL, /* once per element of the result and of the window in attribute `kernel` or `kernel_shape` */
+    RULE_LAST, /* matmul over the last dimension of operand 0 */
+    RULE_GEMM, /* matmul over what operand 0 has beyond the rows of the result */
     RULE_CONTRACTION, /* named contraction of linalg: rows and columns are those of the result */
     RULE_DOT_GENERAL, /* matmul over the dimensions that it lists */
     RULE_FILTER,      /* convolution: weights begin with the output channels */
@@ -65,7 +65,7 @@ struct mlir_costing {
     struct slice name;  /* that counts */
     const uint32_t *in; /* values; MODEL_NONE: an operand without a shape */
     uint32_t ins;
-    uint32_t out;       /* the first result; MODEL_NONE */
+    uint32_t out; /* the first result; MODEL_NONE */
     struct model_op *to;
     uint32_t captured; /* a tensor of the IR that a body reads one element of per point; MLIR_NONE */
 };

@@ -21,7 +21,8 @@ struct loops {
     bool is_reduction[LOOPS_MAX];
     bool is_in_sum[LOOPS_MAX]; /* part of a sum of loops: a window */
     uint32_t count;
-    uint32_t innermost_in, innermost_out; /* the loop over the last dimension of the first input and of the result */
+    uint32_t innermost_in,
+        innermost_out; /* the loop over the last dimension of the first input and of the result */
     bool has_window;
 };
 
@@ -98,11 +99,24 @@ static void read_map(struct mlir_costing *c, struct loops *loops, struct slice m
     }
 }
 
+/* An attribute that holds a list; also where the op names an alias of its attributes: linalg.generic #attributes */
+static bool read_attribute(struct mlir_costing *c, const char *key, struct slice *value)
+{
+    if (mlir_attribute(c->mlir, c->op, key, value))
+        return true;
+    struct slice rest = slice_after(mlir_head(c->mlir, c->op), "#");
+    if (!rest.data)
+        return false;
+    size_t length = scan_name(rest.data, 0, rest.length);
+    struct slice dictionary = mlir_resolve(c->mlir, slice_from(rest.data - 1, length + 1));
+    *value = slice_begins(dictionary, "{") ? slice_after(dictionary, key) : (struct slice){0};
+    return value->data != NULL;
+}
+
 static bool read_loops(struct mlir_costing *c, struct loops *loops)
 {
     struct slice maps, iterators;
-    if (!mlir_attribute(c->mlir, c->op, "indexing_maps", &maps) ||
-        !mlir_attribute(c->mlir, c->op, "iterator_types", &iterators))
+    if (!read_attribute(c, "indexing_maps", &maps) || !read_attribute(c, "iterator_types", &iterators))
         return false;
     maps = within(mlir_resolve(c->mlir, maps), '[');
     iterators = within(mlir_resolve(c->mlir, iterators), '[');
@@ -127,7 +141,8 @@ static void read_body(const struct mlir *m, uint32_t op, struct body *body)
     uint32_t region = m->ops[op].first_region;
     uint32_t block = region == MLIR_NONE ? MLIR_NONE : m->regions[region].first_block;
     body->captured = MLIR_NONE;
-    for (uint32_t i = block == MLIR_NONE ? MLIR_NONE : m->blocks[block].first_op; i != MLIR_NONE; i = m->ops[i].next) {
+    for (uint32_t i = block == MLIR_NONE ? MLIR_NONE : m->blocks[block].first_op; i != MLIR_NONE;
+         i = m->ops[i].next) {
         struct slice name = slice_of(mlir_name(m, i));
         const struct mlir_cost *cost = mlir_cost_find(name);
         if (slice_is(name, "tensor.extract") && m->ops[i].operands)
@@ -154,7 +169,8 @@ static void add_work(struct mlir_costing *c, const struct body *body, uint64_t p
 }
 
 /* A reduction: its points, and what its body does beyond one op before it and the one that reduces. */
-static void set_reduction(struct mlir_costing *c, const struct loops *loops, struct body *body, uint64_t points)
+static void set_reduction(struct mlir_costing *c, const struct loops *loops, struct body *body,
+                          uint64_t points)
 {
     bool is_pool = loops->has_window;
     c->to->class = is_pool ? MODEL_POOL : MODEL_REDUCTION;
@@ -210,7 +226,8 @@ static bool cost_generic(struct mlir_costing *c)
         c->to->work[MODEL_SHUFFLE] = c->ins > 1 && loops.innermost_in != loops.innermost_out ? points : 0;
     } else {
         body.ops += body.ops == 0; /* linalg.elementwise: an op without a body */
-        body.work[MODEL_ARITHMETIC] += body.ops == 1 && !is_transcendental(&body) && !body.work[MODEL_ARITHMETIC];
+        body.work[MODEL_ARITHMETIC] +=
+            body.ops == 1 && !is_transcendental(&body) && !body.work[MODEL_ARITHMETIC];
         add_work(c, &body, points);
         c->to->class = is_transcendental(&body) ? MODEL_TRANSCENDENTAL : MODEL_ELEMENTWISE;
     }
@@ -234,9 +251,11 @@ bool mlir_cost_loops(struct mlir_costing *c, const struct mlir_cost *cost)
     }
     struct loops loops = {0};
     struct slice dimensions = slice_after(slice_after(mlir_head(c->mlir, c->op), "dimensions"), "[");
-    if (!dimensions.data) { /* after the body: %r = linalg.reduce ins(..) outs(..) dimensions = [0] comes before it */
+    if (!dimensions
+             .data) { /* after the body: %r = linalg.reduce ins(..) outs(..) dimensions = [0] comes before it */
         const struct mlir_op *o = &c->mlir->ops[c->op];
-        dimensions = slice_after(slice_after(slice_from(c->mlir->text + o->begin, o->end - o->begin), "dimensions"), "[");
+        dimensions = slice_after(
+            slice_after(slice_from(c->mlir->text + o->begin, o->end - o->begin), "dimensions"), "[");
     }
     for (uint32_t i = 0; i < LOOPS_MAX; i++) {
         uint32_t dimension;

@@ -28,8 +28,8 @@ struct walk {
     uint32_t *values; /* by value of the IR: value of the model; MODEL_NONE: not asked for yet */
     struct frame *frames;
     size_t frame_count, frame_capacity;
-    struct intern functions;      /* symbols of functions that dispatches name */
-    uint32_t *function_ops;       /* by id in functions */
+    struct intern functions; /* symbols of functions that dispatches name */
+    uint32_t *function_ops;  /* by id in functions */
     size_t function_capacity;
     bool has_functions;
     const struct mlir_cost **costs; /* by name of the IR */
@@ -51,7 +51,8 @@ int mlir_dims_option(struct mlir_dims *dims, const char *text, struct error *err
         return 0;
     }
     struct slice dimension = slice_before(slice_after(all, ":"), "=");
-    if (!slice_unsigned32(argument, &a) || !slice_unsigned32(dimension, &place) || !slice_unsigned(size, &value) || !value)
+    if (!slice_unsigned32(argument, &a) || !slice_unsigned32(dimension, &place) ||
+        !slice_unsigned(size, &value) || !value)
         return error_set(err, EINVAL, "'%s' is neither SIZE nor ARGUMENT:DIMENSION=SIZE", text);
     if (dims->count == MLIR_DIMS_MAX)
         return error_set(err, EINVAL, "more than %u dimensions", MLIR_DIMS_MAX);
@@ -204,7 +205,7 @@ static void take_number(struct model_op *op, const struct model_value *value)
         op->fault = value->fault;
 }
 
-/* With what kind of numbers the op works: the widest of all, or those that a MAC multiplies. */
+/* With what kind of numbers the op works: the widest of all, those that a MAC multiplies, or that a reduction reads. */
 static void set_numbers(struct walk *w, struct model_op *made, uint32_t ins)
 {
     const struct model *model = w->model;
@@ -214,6 +215,9 @@ static void set_numbers(struct walk *w, struct model_op *made, uint32_t ins)
         made->weight_bits = weights->bits;
         made->number = data->number == MODEL_INTEGER ? weights->number : data->number;
     }
+    bool reduces = made->class == MODEL_REDUCTION || made->class == MODEL_POOL;
+    if (reduces && ins && w->in[0] != MODEL_NONE)
+        made->data_bits = model->values[w->in[0]].bits;
 }
 
 /* Adds what the op reads and writes. */
@@ -233,7 +237,8 @@ static void add_data(struct walk *w, uint32_t op, const struct mlir_cost *cost, 
     }
     uint32_t captured = value_of(w, c->captured);
     if (captured != MODEL_NONE && c->out != MODEL_NONE) {
-        uint64_t bytes = model_multiply(model->values[c->out].elements, (model->values[captured].bits + 7u) / 8u);
+        uint64_t bytes =
+            model_multiply(model->values[c->out].elements, (model->values[captured].bits + 7u) / 8u);
         model_add_use(model, root_of(w, captured),
                       bytes < model->values[captured].bytes ? bytes : model->values[captured].bytes);
     }
@@ -274,8 +279,15 @@ static void add_op(struct walk *w, uint32_t op, const struct mlir_cost *cost, st
                             .steps = 1,
                             .window = 1,
                             .stride = 1};
-    struct mlir_costing c = {.mlir = w->m, .model = w->model, .op = op, .name = name, .in = w->in, .ins = o->operands,
-                             .out = first_result(w, op), .to = &made, .captured = MLIR_NONE};
+    struct mlir_costing c = {.mlir = w->m,
+                             .model = w->model,
+                             .op = op,
+                             .name = name,
+                             .in = w->in,
+                             .ins = o->operands,
+                             .out = first_result(w, op),
+                             .to = &made,
+                             .captured = MLIR_NONE};
     has_shape |= c.out != MODEL_NONE;
     if (!has_shape)
         return;
@@ -312,7 +324,8 @@ static void add_constant(struct walk *w, uint32_t op)
     if (result == MODEL_NONE)
         return;
     const struct mlir_op *o = &w->m->ops[op];
-    struct slice text = slice_from(w->m->text + o->begin, o->end - o->begin), dense = slice_after(text, "dense<");
+    struct slice text = slice_from(w->m->text + o->begin, o->end - o->begin),
+                 dense = slice_after(text, "dense<");
     bool is_splat = dense.length && dense.data[0] != '[' && dense.data[0] != '"';
     w->model->values[result].origin = is_splat ? MODEL_FILLED : MODEL_WEIGHT;
 }
@@ -335,8 +348,10 @@ static void push(struct walk *w, uint32_t first, uint32_t site, bool is_loop)
 static void enter(struct walk *w, uint32_t op, bool is_loop)
 {
     size_t bottom = w->frame_count;
-    for (uint32_t region = w->m->ops[op].first_region; region != MLIR_NONE; region = w->m->regions[region].next) {
-        for (uint32_t block = w->m->regions[region].first_block; block != MLIR_NONE; block = w->m->blocks[block].next)
+    for (uint32_t region = w->m->ops[op].first_region; region != MLIR_NONE;
+         region = w->m->regions[region].next) {
+        for (uint32_t block = w->m->regions[region].first_block; block != MLIR_NONE;
+             block = w->m->blocks[block].next)
             push(w, w->m->blocks[block].first_op, MLIR_NONE, is_loop);
     }
     for (size_t low = bottom, high = w->frame_count; low + 1 < high; low++) {
@@ -353,8 +368,8 @@ static bool index_functions(struct walk *w)
         if (!symbol.length || strcmp(mlir_name(w->m, op), "func.func") != 0)
             continue;
         uint32_t id = intern_add(&w->functions, symbol.data, symbol.length);
-        if (id == INTERN_NONE ||
-            !array_reserve(&w->function_ops, &w->function_capacity, (size_t)id + 1, sizeof w->function_ops[0]))
+        if (id == INTERN_NONE || !array_reserve(&w->function_ops, &w->function_capacity, (size_t)id + 1,
+                                                sizeof w->function_ops[0]))
             return false;
         w->function_ops[id] = op;
     }
@@ -456,9 +471,16 @@ static void store(struct walk *w, uint32_t op, uint32_t site)
     bool is_made_here = maker != MODEL_NONE && w->model->ops[maker].group == w->group;
     if (!is_made_here) {
         struct model_op made = {.name = model_text(w->model, slice_of(mlir_name(w->m, op))),
-                                .location = add_location(w, op), .source = op, .group = w->group, .class = copy.class,
-                                .number = w->model->values[value].number, .data_bits = w->model->values[value].bits,
-                                .fault = w->model->values[value].fault, .steps = 1, .window = 1, .stride = 1};
+                                .location = add_location(w, op),
+                                .source = op,
+                                .group = w->group,
+                                .class = copy.class,
+                                .number = w->model->values[value].number,
+                                .data_bits = w->model->values[value].bits,
+                                .fault = w->model->values[value].fault,
+                                .steps = 1,
+                                .window = 1,
+                                .stride = 1};
         struct model_value moved = w->model->values[value];
         uint64_t sizes[MLIR_RANK_MAX];
         for (uint32_t i = 0; i < moved.rank; i++)
@@ -574,7 +596,8 @@ static int walk_all(struct walk *w, struct error *err)
     return w->failed ? error_no_memory(err, w->m->path) : model_check(w->model, err);
 }
 
-int mlir_read_model(struct model *model, const struct mlir *mlir, const struct mlir_dims *dims, struct error *err)
+int mlir_read_model(struct model *model, const struct mlir *mlir, const struct mlir_dims *dims,
+                    struct error *err)
 {
     struct walk w = {.m = mlir, .model = model, .dims = dims, .group = MODEL_NONE};
     *model = (struct model){0};

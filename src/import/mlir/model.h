@@ -27,6 +27,7 @@ struct mlir_dims {
 int mlir_dims_option(struct mlir_dims *dims, const char *text, struct error *err);
 
 /* `dims` may be NULL. model_op.source is the op of the IR. */
-int mlir_read_model(struct model *model, const struct mlir *mlir, const struct mlir_dims *dims, struct error *err);
+int mlir_read_model(struct model *model, const struct mlir *mlir, const struct mlir_dims *dims,
+                    struct error *err);
 
 #endif

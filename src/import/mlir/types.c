@@ -156,7 +156,8 @@ enum mlir_shape_status mlir_read_shape(struct slice type, struct mlir_shape *sha
         struct slice body = slice_from(type.data, scan_until(type.data, 0, type.length, " ,"));
         struct slice colon = slice_after(body, ":tensor<");
         if (colon.data)
-            return read_builtin(slice_from(colon.data, scan_until(colon.data, 0, colon.length, "")), shape, 0);
+            return read_builtin(slice_from(colon.data, scan_until(colon.data, 0, colon.length, "")), shape,
+                                0);
     }
     return MLIR_NO_SHAPE;
 }

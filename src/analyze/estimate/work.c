@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From amounts to cycles of one engine.
+ *
+ * A "dma" target's engine streams: its cycles are the largest of reading operands, of element-wise results, and of MACs.
+ * A "cache" target's engine runs loops one after the other: the cycles of all kinds of work add up. */
+#include <math.h>
+
+#include "analyze/estimate/groups.h"
+
+/* A register holds this many rows and columns of a matmul; fewer leave lanes idle. */
+#define MATMUL_TILE 8.0
+
+double estimate_scale(const struct estimate_target *target, unsigned class, unsigned number)
+{
+#define SCALES(key)                                                                                          \
+    {                                                                                                        \
+        target->key##_int, target->key##_float, target->key##_bf16                                           \
+    }
+    const double scales[][3] = {
+        SCALES(scale_matmul),      SCALES(scale_conv),   SCALES(scale_depthwise),
+        SCALES(scale_elementwise), SCALES(scale_reduce), SCALES(scale_transcendental),
+        SCALES(scale_move),
+    };
+#undef SCALES
+    static const uint8_t row[MODEL_CLASSES] = {
+        [MODEL_MATMUL] = 0,    [MODEL_CONV] = 1, [MODEL_DEPTHWISE] = 2,      [MODEL_ELEMENTWISE] = 3,
+        [MODEL_REDUCTION] = 4, [MODEL_POOL] = 4, [MODEL_TRANSCENDENTAL] = 5, [MODEL_SOFTMAX] = 5,
+        [MODEL_MOVE] = 6,      [MODEL_FILL] = 6, [MODEL_UNKNOWN] = 6,        [MODEL_FREE] = 6,
+    };
+    double scale = class < MODEL_CLASSES && number <= MODEL_BFLOAT ? scales[row[class]][number] : 1;
+    return scale > 0 ? scale : 1;
+}
+
+static double rate_of(const struct estimate_target *target, unsigned number, unsigned bits)
+{
+    if (number == MODEL_BFLOAT)
+        return target->macs_bf16;
+    if (number == MODEL_FLOAT)
+        return bits <= 16 ? target->macs_f16 : bits <= 32 ? target->macs_f32 : target->macs_f32 / 2;
+    return bits <= 8 ? target->macs_i8 : bits <= 16 ? target->macs_i16 : bits <= 32 ? target->macs_i32 : 0;
+}
+
+double estimate_mac_rate(const struct estimate_target *target, unsigned number, unsigned data_bits,
+                         unsigned weight_bits)
+{
+    double data = rate_of(target, number, data_bits), weights = rate_of(target, number, weight_bits);
+    return number == MODEL_INTEGER ? sqrt(data * weights) : data < weights ? data : weights;
+}
+
+static double of_macs(const struct model_op *op, const struct estimate_target *target)
+{
+    double rate = estimate_mac_rate(target, op->number, op->data_bits, op->weight_bits);
+    if (op->macs == 0)
+        return 0;
+    if (op->class == MODEL_DEPTHWISE)
+        rate *= target->depthwise_factor;
+    else
+        rate *= op->class == MODEL_CONV ? target->conv_factor : target->matmul_factor;
+    if (target->kind == ESTIMATE_CACHE && op->class == MODEL_MATMUL)
+        rate *=
+            fmin((double)op->m, MATMUL_TILE) / MATMUL_TILE * fmin((double)op->n, MATMUL_TILE) / MATMUL_TILE;
+    if (op->number == MODEL_BFLOAT && op->class != MODEL_MATMUL)
+        rate /= op->class == MODEL_CONV ? target->bf16_conv_slowdown : target->bf16_depthwise_slowdown;
+    return rate > 0 ? (double)op->macs / rate : -1;
+}
+
+static double reduction_rate(const struct model_op *op, const struct estimate_target *target, uint64_t bytes)
+{
+    if (op->reduces_outer && (double)bytes > target->local_bytes)
+        return target->reduce_far_per_cycle;
+    if (op->reduces_outer) /* whole vectors: the narrower, the more */
+        return target->reduce_outer_per_cycle * 32 / (op->data_bits > 8 ? op->data_bits : 8);
+    return op->number != MODEL_INTEGER ? target->reduce_f32_per_cycle
+           : op->data_bits <= 8        ? target->reduce_i8_per_cycle
+                                       : target->reduce_i32_per_cycle;
+}
+
+static double per(uint64_t amount, double rate)
+{
+    return rate > 0 ? (double)amount / rate : 0;
+}
+
+/* Loops of a core, one after the other. */
+static double of_loops(const struct model_op *op, const struct estimate_target *target, uint64_t read_bytes)
+{
+    bool is_bf16 = op->number == MODEL_BFLOAT;
+    double width = op->data_bits > 8 ? op->data_bits / 8.0 : 1;
+    double lanes = target->vector_bytes * target->vector_factor / width;
+    if (target->vector_results > 0)
+        lanes = fmin(lanes, target->vector_results * target->vector_factor);
+    double pointwise = is_bf16 ? target->bf16_elementwise_slowdown : 1,
+           gathering = is_bf16 ? target->bf16_reduce_slowdown : 1;
+    return per(op->work[MODEL_ARITHMETIC], lanes) * pointwise +
+           per(op->work[MODEL_EXP], target->exp_per_cycle) + per(op->work[MODEL_LOG], target->log_per_cycle) +
+           per(op->work[MODEL_RSQRT], target->rsqrt_per_cycle) +
+           per(op->work[MODEL_REDUCED], reduction_rate(op, target, read_bytes)) * gathering +
+           per(op->work[MODEL_WINDOW], target->pool_per_cycle) * gathering +
+           (double)op->work[MODEL_SOFT] * target->softmax_cycles +
+           per(op->work[MODEL_SHUFFLE], target->transpose_per_cycle);
+}
+
+/* Element-wise steps of a streaming engine. */
+static double steps_of(const struct model_op *op, const struct estimate_target *target)
+{
+    const uint64_t *work = op->work;
+    double special = (double)work[MODEL_EXP] + (double)work[MODEL_LOG] + (double)work[MODEL_RSQRT];
+    return (double)work[MODEL_ARITHMETIC] + (double)work[MODEL_REDUCED] + (double)work[MODEL_WINDOW] +
+           special * target->transcendental_ops + (double)work[MODEL_SOFT] * (target->transcendental_ops + 1);
+}
+
+static bool has_engine(const struct model_op *op, const struct estimate_target *target)
+{
+    return op->class == MODEL_MOVE || op->class == MODEL_FILL || op->class == MODEL_UNKNOWN ||
+           rate_of(target, op->number, op->data_bits) > 0;
+}
+
+double estimate_engine_cycles(const struct estimate_groups *groups, const struct estimate_group *group,
+                              const struct model *model, const struct estimate_target *target)
+{
+    double macs = 0, loops = 0, steps = 0, reading = 0;
+    for (uint32_t i = 0; i < group->members; i++) {
+        const struct model_op *op = &model->ops[groups->members[group->first_member + i]];
+        double cycles = of_macs(op, target);
+        if (cycles < 0 || (target->kind == ESTIMATE_DMA && !has_engine(op, target)))
+            return -1;
+        macs += cycles;
+        loops += of_loops(op, target, group->read_bytes);
+        steps += steps_of(op, target);
+    }
+    if (target->kind == ESTIMATE_CACHE)
+        return macs + loops;
+    for (uint32_t i = 0; i < group->inputs; i++)
+        reading += ceil((double)groups->inputs[group->first_input + i].bytes / target->vector_bytes);
+    double results =
+        target->vector_results > 0 ? ceil(steps / (target->vector_results * target->vector_factor)) : 0;
+    return fmax(ceil(macs), fmax(results, reading));
+}
