@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From amounts to cycles of one engine.
  *
- * A "dma" target's engine streams: its cycles are the largest of reading operands, of element-wise results, and of MACs.
+ * A "dma" target's engine streams: its cycles are the largest of reading operands, of element-wise results, and of
+ * MACs.
  * A "cache" target's engine runs loops one after the other: the cycles of all kinds of work add up. */
 #include <math.h>
 

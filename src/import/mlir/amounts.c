@@ -35,7 +35,7 @@ static uint64_t at_least_1(uint64_t value)
     return value ? value : 1;
 }
 
-/* --- lists of integers in attributes: [1, 2], array<i64: 1, 2>, dense<[1, 2]> : tensor<2xi64>, [1 : si64, 2 : si64] --- */
+/* --- lists of integers in attributes: [1, 2], array<i64: 1, 2>, dense<[1, 2]> : tensor<2xi64>, [1 : si64] --- */
 
 #define LIST_MAX 16u
 
