@@ -4,7 +4,8 @@
  * Where the compiler has grouped already (dispatches), those are the groups. Else an element-wise op joins every group
  * that makes a value which it alone reads, of as many elements as its own result, if that group is element-wise or has
  * MACs, and at most one op with MACs is in the whole. Only the last op of such a group has readers outside, so it
- * stands at the place of its last op and no cycle can come about. A chain i8 -> i32 -> ... -> i8 thereby is one kernel. */
+ * stands at the place of its last op and no cycle can come about. A chain i8 -> i32 -> ... -> i8 thereby is one
+ * kernel. */
 #include "analyze/estimate/groups.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * flow and stream phases of IREE, whose dispatches are groups of the model.
  *
  * Functions are read in the order of the file; regions of control flow are entered, and what stands in a loop is
- * counted once. An op that the table of ops (costs.h) lacks is an op of the model all the same, marked as unknown; so is one
- * whose sizes are not known. Only what has no tensor at all costs nothing. */
+ * counted once. An op that the table of ops (costs.h) lacks is an op of the model all the same, marked as unknown; so
+ * is one whose sizes are not known. Only what has no tensor at all costs nothing. */
 #ifndef OPSCOPE_IMPORT_MLIR_MODEL_H
 #define OPSCOPE_IMPORT_MLIR_MODEL_H
 
