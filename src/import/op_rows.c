@@ -14,6 +14,11 @@
 
 #define NOTICES_MAX 64u
 
+/* The cell of a selected name, and the column that it is from. */
+struct selected {
+    uint32_t cell, column;
+};
+
 struct op_rows {
     const struct op_rows_source *source;
     void *state;
@@ -23,8 +28,8 @@ struct op_rows {
     struct intern names;     /* id i is the first column of that name ... */
     uint32_t *first_columns; /* ... and this is which */
     size_t first_capacity;
-    size_t *selected; /* column of each selected name, SIZE_MAX for none */
-    size_t selected_count;
+    struct selected *selected; /* the names that are there */
+    size_t selected_count, present_count;
     bool is_selected, is_prepared;
     struct slice *row_cells, *selected_cells;
     uint64_t row_count;
@@ -183,15 +188,19 @@ void op_rows_append_notice(const struct op_rows *rows, const struct op_row_notic
 
 int op_rows_select(struct op_rows *rows, const char *const *names, size_t count, struct error *err)
 {
-    size_t *selected = calloc(count ? count : 1, sizeof *selected);
+    struct selected *selected = calloc(count ? count : 1, sizeof *selected);
     struct slice *cells = calloc(count ? count : 1, sizeof *cells);
     if (!selected || !cells) {
         free(selected);
         free(cells);
         return error_set(err, ENOMEM, "%s: no memory for %zu cells", rows->path, count);
     }
-    for (size_t i = 0; i < count; i++)
-        selected[i] = op_rows_find_column(rows, names[i]);
+    rows->present_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t column = op_rows_find_column(rows, names[i]);
+        if (column != SIZE_MAX)
+            selected[rows->present_count++] = (struct selected){(uint32_t)i, (uint32_t)column};
+    }
     free(rows->selected);
     free(rows->selected_cells);
     rows->selected = selected;
@@ -215,10 +224,8 @@ static int prepare(struct op_rows *rows, struct error *err)
             return error_set(err, ENOMEM, "%s: no memory for %zu columns", rows->path, count);
         for (size_t i = 0; i < count; i++)
             is_wanted[i] = !rows->is_selected;
-        for (size_t i = 0; i < rows->selected_count; i++) {
-            if (rows->selected[i] != SIZE_MAX)
-                is_wanted[rows->selected[i]] = true;
-        }
+        for (size_t i = 0; i < rows->present_count; i++)
+            is_wanted[rows->selected[i].column] = true;
         status = rows->source->prepare(rows->state, is_wanted, rows->column_count, err);
         free(is_wanted);
     }
@@ -238,10 +245,8 @@ int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err)
         return status;
     *row = (struct op_row){rows->row_cells, rows->column_count, rows->row_count++, line};
     if (rows->is_selected) {
-        for (size_t i = 0; i < rows->selected_count; i++) {
-            size_t column = rows->selected[i];
-            rows->selected_cells[i] = column == SIZE_MAX ? (struct slice){0} : rows->row_cells[column];
-        }
+        for (size_t i = 0; i < rows->present_count; i++)
+            rows->selected_cells[rows->selected[i].cell] = rows->row_cells[rows->selected[i].column];
         row->cells = rows->selected_cells;
         row->cell_count = rows->selected_count;
     }

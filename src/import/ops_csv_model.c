@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables repeat themselves: most rows have tensors and attributes that an earlier row had, too. So the cells of a
- * description are compared as bytes first, and taken apart only when they are new. A million rows of 1.5 KB each take
- * 1.5 s that way, most of it for finding the cells. */
 #include "import/ops_csv_model.h"
 
 #include <errno.h>
@@ -13,12 +10,11 @@
 #include "base/map.h"
 #include "base/utf8_valid.h"
 #include "import/ops_csv_columns.h"
+#include "import/ops_csv_known.h"
 #include "ops/finish.h"
 #include "ops/known_figures.h"
 #include "text/csv/cell.h"
 
-/* Descriptions whose cells are remembered. Where every op has one of its own, comparing them gains nothing. */
-#define REMEMBERED_MAX 16384u
 #define SHOWN_MAX 40u
 #define COUNT_MAX 1048576.0
 #define SIZE_MAX_USABLE 4294967296.0
@@ -39,6 +35,13 @@ enum {
     NOTICE_STALE,
 };
 
+/* Names without faults, by a few bits of them. */
+#define NAMES 64u
+struct known_name {
+    uint32_t text_plus_1; /* 0: nothing here yet */
+    bool is_torch;
+};
+
 struct filling {
     struct ops *ops;
     const char *path;
@@ -47,11 +50,10 @@ struct filling {
     bool is_old_header, times_only;
     bool has[OPS_CSV_COLUMNS];
     uint32_t first_device;
-    struct map devices;  /* by number */
-    struct intern known; /* cells of descriptions ... */
-    uint32_t *known_ids; /* ... and which they are */
-    size_t known_capacity;
-    struct bytes key, name;
+    struct map devices;         /* by number */
+    struct ops_csv_known known; /* descriptions */
+    struct known_name names[NAMES];
+    struct bytes name;
     uint32_t available_cores, sub_device, ticks_ns; /* names of figures */
     uint64_t rows, missing_starts, first_missing_start;
     double device_max;
@@ -166,7 +168,9 @@ static bool take_start(struct filling *f, uint64_t *start_ns)
 /* In ops.devices; OPS_NONE. */
 static uint32_t take_device(struct filling *f)
 {
-    double value = take_number(f, OPS_CSV_DEVICE);
+    int64_t whole;
+    double value =
+        cell_int64(f->cells[OPS_CSV_DEVICE], &whole) ? (double)whole : take_number(f, OPS_CSV_DEVICE);
     if (!isnan(value) && !(floor(value) == value && value >= 0 && value <= 1000000))
         value = refuse(f, OPS_CSV_DEVICE, "a device number");
     if (isnan(value))
@@ -350,72 +354,32 @@ static uint32_t parse_description(struct filling *f, bool is_device_op)
     return f->ops->failed ? OPS_NONE : ops_description(f->ops, &d, ids);
 }
 
-static uint8_t *put_key(uint8_t *at, struct slice cell)
-{
-    uint32_t length = (uint32_t)cell.length;
-    memcpy(at, &length, sizeof length);
-    if (length)
-        memcpy(at + sizeof length, cell.data, length);
-    return at + sizeof length + length;
-}
-
-/* The cells of a description, one after the other, with their lengths. */
-static void make_key(struct filling *f)
-{
-    static const size_t fixed[] = {OPS_CSV_FIDELITY, OPS_CSV_LOCATION, OPS_CSV_MODULE, OPS_CSV_ATTRIBUTES};
-    size_t room = OPS_CSV_COLUMNS * sizeof(uint32_t) + OPS_CSV_TENSORS;
-    const struct slice *tensors = f->cells + OPS_CSV_TENSOR;
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        room += f->cells[fixed[i]].length;
-    for (size_t i = 0; i < OPS_CSV_TENSORS * OPS_CSV_TENSOR_CELLS; i++)
-        room += tensors[i].length;
-    bytes_clear(&f->key);
-    if (!bytes_reserve(&f->key, room))
-        return;
-    uint8_t *at = f->key.data;
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        at = put_key(at, f->cells[fixed[i]]);
-    for (size_t t = 0; t < OPS_CSV_TENSORS; t++, tensors += OPS_CSV_TENSOR_CELLS) {
-        if (!ops_csv_has_tensor(tensors))
-            continue;
-        *at++ = (uint8_t)t;
-        for (size_t i = 0; i < OPS_CSV_TENSOR_CELLS; i++)
-            at = put_key(at, tensors[i]);
-    }
-    f->key.length = (size_t)(at - f->key.data);
-}
-
 static uint32_t take_description(struct filling *f, bool is_device_op)
 {
-    struct bytes *key = &f->key;
-    uint32_t id;
-    make_key(f);
-    if (key->failed) {
-        f->ops->failed = true;
-        return OPS_NONE;
-    }
-    if (f->known.count >= REMEMBERED_MAX) {
-        id = intern_find(&f->known, key->data, key->length);
-        return id == INTERN_NONE ? parse_description(f, is_device_op) : f->known_ids[id];
-    }
-    size_t before = f->known.count;
-    id = intern_add(&f->known, key->data, key->length);
-    if (id == INTERN_NONE ||
-        !array_reserve(&f->known_ids, &f->known_capacity, (size_t)id + 1, sizeof *f->known_ids)) {
-        f->ops->failed = true;
-        return OPS_NONE;
-    }
-    if (f->known.count > before)
-        f->known_ids[id] = parse_description(f, is_device_op);
-    return f->known_ids[id];
+    struct ops_csv_known *known = &f->known;
+    bool is_new;
+    uint32_t id = ops_csv_known_find(known, f->cells, &is_new);
+    f->ops->failed |= known->failed;
+    if (id == OPS_NONE)
+        return f->ops->failed ? OPS_NONE : parse_description(f, is_device_op);
+    if (is_new)
+        known->descriptions[id] = parse_description(f, is_device_op);
+    return known->descriptions[id];
 }
 
 /* --- rows --- */
 
 /* What the op is called: never empty, never with a NUL byte, which would cut it short where it is shown. */
-static uint32_t take_name(struct filling *f)
+static uint32_t take_name(struct filling *f, bool *is_torch)
 {
     struct slice name = f->cells[OPS_CSV_NAME];
+    struct known_name *known =
+        &f->names[name.length ? (name.length * 7 + (unsigned char)name.data[name.length / 2]) % NAMES : 0];
+    if (known->text_plus_1 && slice_equal(name, ops_get_slice(f->ops, known->text_plus_1 - 1))) {
+        *is_torch = known->is_torch;
+        return known->text_plus_1 - 1;
+    }
+    *is_torch = slice_has(name, "(torch)");
     if (name.length == 0) {
         note_name(f, NOTICE_NAME_EMPTY, "is empty; shown as (no name)");
         return ops_text(f->ops, slice_of("(no name)"));
@@ -435,6 +399,10 @@ static uint32_t take_name(struct filling *f)
         name = slice_from((const char *)f->name.data, f->name.length);
     } else if (!utf8_is_valid(name.data, name.length)) {
         note_name(f, NOTICE_NAME_BYTES, "is not UTF-8 text; what cannot be shown is replaced");
+    } else {
+        uint32_t text = ops_text(f->ops, name);
+        *known = (struct known_name){text + 1, *is_torch};
+        return text;
     }
     return ops_text(f->ops, name);
 }
@@ -521,9 +489,10 @@ static uint32_t add_run(struct filling *f, uint32_t call, uint32_t device, uint6
 static void add_signpost(struct filling *f, struct op_line *line)
 {
     uint64_t time_ns;
+    bool is_torch;
     if (!take_start(f, &time_ns))
         time_ns = UINT64_MAX;
-    ops_add_signpost(f->ops, time_ns, slice_of(ops_get_text(f->ops, take_name(f))), slice_from(NULL, 0));
+    ops_add_signpost(f->ops, time_ns, ops_get_slice(f->ops, take_name(f, &is_torch)), slice_from(NULL, 0));
     line->signpost = (uint32_t)f->ops->signpost_count - 1;
 }
 
@@ -539,9 +508,9 @@ static void add_row(struct filling *f)
         ops_add_line(f->ops, line);
         return;
     }
-    uint32_t name = take_name(f);
-    bool is_host = slice_is(type, "tt_dnn_cpu") || slice_is(type, "python_fallback") ||
-                   slice_has(f->cells[OPS_CSV_NAME], "(torch)");
+    bool is_torch;
+    uint32_t name = take_name(f, &is_torch);
+    bool is_host = slice_is(type, "tt_dnn_cpu") || slice_is(type, "python_fallback") || is_torch;
     struct op_call call = {.process = OPS_NONE,
                            .track = OPS_NONE,
                            .number = OPS_NO_NUMBER,
@@ -594,6 +563,7 @@ static int select_columns(struct filling *f, struct op_rows *rows, struct error 
         names[i] = is_wanted ? name_of(f, i, buffers[i], sizeof buffers[i]) : "\x01";
         f->has[i] = is_wanted && op_rows_find_column(rows, names[i]) != SIZE_MAX;
     }
+    ops_csv_known_begin(&f->known, rows, names, f->has);
     return op_rows_select(rows, names, OPS_CSV_COLUMNS, err);
 }
 
@@ -647,9 +617,7 @@ int ops_csv_to_model(struct ops *ops, struct op_rows *rows, const struct ops_csv
     *summary = (struct ops_csv_summary){.devices = (uint32_t)(f.device_max + 1),
                                         .has_host_start = f.has[OPS_CSV_HOST_START]};
     map_free(&f.devices);
-    intern_free(&f.known);
-    free(f.known_ids);
-    bytes_free(&f.key);
+    ops_csv_known_free(&f.known);
     bytes_free(&f.name);
     return status < 0 ? status : ops_check(ops, err);
 }

@@ -38,30 +38,67 @@ const struct perf_rule perf_rules[] = {
 };
 const size_t perf_rule_count = sizeof perf_rules / sizeof perf_rules[0];
 
-/* One finding about one row. */
-struct finding {
-    uint32_t rule, shown, row;
-    double gain_us, time_us;
-};
-
+/* A finding about a row: what is said of it is kept in the row, and its gain in the line for equal ops. */
 struct findings {
-    struct finding *items;
-    size_t count, capacity;
+    struct perf *perf;
+    struct map lines; /* by rule and what is shown: in perf.advice */
+    double *most;     /* per line: the largest gain */
+    size_t most_capacity;
     bool failed;
 };
 
-static void found(struct findings *findings, enum perf_rule_id rule, const struct perf *perf, size_t row,
-                  double gain_us, double time_us)
+static struct perf_advice *find_line(struct findings *findings, enum perf_rule_id rule, size_t row,
+                                     uint32_t shown, double **most)
 {
+    struct perf *perf = findings->perf;
+    uint64_t key = (uint64_t)rule << 32 | shown;
+    uint32_t id = map_get(&findings->lines, key);
+    if (id == MAP_NONE) {
+        id = (uint32_t)perf->advice_count;
+        if (!array_reserve(&perf->advice, &perf->advice_capacity, perf->advice_count + 1,
+                           sizeof *perf->advice) ||
+            !array_reserve(&findings->most, &findings->most_capacity, perf->advice_count + 1,
+                           sizeof *findings->most) ||
+            !map_put(&findings->lines, key, id)) {
+            findings->failed = true;
+            return NULL;
+        }
+        perf->advice[perf->advice_count++] =
+            (struct perf_advice){.rule = rule, .shown = shown, .row = (uint32_t)row};
+        findings->most[id] = 0;
+    }
+    *most = &findings->most[id];
+    return &perf->advice[id];
+}
+
+static void found(struct findings *findings, enum perf_rule_id rule, size_t row, double gain_us,
+                  double time_us)
+{
+    struct perf *perf = findings->perf;
     if (!(gain_us > 0) || findings->failed)
         return;
-    if (!array_reserve(&findings->items, &findings->capacity, findings->count + 1, sizeof *findings->items)) {
-        findings->failed = true;
-        return;
-    }
+    struct perf_row *about = perf_at(perf, row);
+    uint32_t shown = perf_work_of(perf, about)->shown;
+    double *most;
     /* All gaps have one cause: they are one line. */
-    uint32_t shown = rule == PERF_RULE_GAP ? OPS_NONE : perf_work_of(perf, perf_at(perf, row))->shown;
-    findings->items[findings->count++] = (struct finding){rule, shown, (uint32_t)row, gain_us, time_us};
+    struct perf_advice *advice =
+        find_line(findings, rule, row, rule == PERF_RULE_GAP ? OPS_NONE : shown, &most);
+    if (!advice)
+        return;
+    if (gain_us > *most) {
+        *most = gain_us;
+        advice->row = (uint32_t)row;
+        advice->shown = shown;
+    }
+    advice->count++;
+    advice->gain_us += gain_us;
+    advice->time_us += time_us;
+    if (rule == PERF_RULE_GAP) {
+        about->gap_gain_us = (float)gain_us;
+    } else {
+        about->advice_rule_plus_1 = (uint8_t)(rule + 1);
+        about->advice_gain_us = (float)gain_us;
+    }
 }
 
 /* The fidelity that is enough for the op's data types, when that is a faster one. */
@@ -94,8 +131,9 @@ static enum perf_rule_id rule_of(const struct perf *perf, const struct perf_row 
     return work->is_matmul ? PERF_RULE_MATMUL : PERF_RULE_SLOW;
 }
 
-static void look_at_time(struct findings *findings, const struct perf *perf, size_t i)
+static void look_at_time(struct findings *findings, size_t i)
 {
+    const struct perf *perf = findings->perf;
     const struct perf_row *row = perf_at(perf, i);
     const struct perf_work *work = perf_work_of(perf, row);
     struct perf_figures figures = perf_figures(perf, row);
@@ -104,21 +142,22 @@ static void look_at_time(struct findings *findings, const struct perf *perf, siz
     if (isnan(time_us) || !perf->has_machine)
         return;
     if (figures.flops_percent >= target) {
-        found(findings, PERF_RULE_FIDELITY, perf, i, fidelity_gain(perf, row, work), time_us);
+        found(findings, PERF_RULE_FIDELITY, i, fidelity_gain(perf, row, work), time_us);
         return;
     }
     if (work->class_ == PERF_CLASS_MOVE) {
         /* Without DRAM traffic there is no roofline: data that stays on the cores need not have moved. */
-        found(findings, PERF_RULE_LAYOUT, perf, i, isnan(figures.ideal_us) ? time_us : gain, time_us);
+        found(findings, PERF_RULE_LAYOUT, i, isnan(figures.ideal_us) ? time_us : gain, time_us);
         return;
     }
     if (figures.dram_percent >= target || figures.link_percent >= target || isnan(gain))
         return;
-    found(findings, rule_of(perf, row, work, figures.ideal_us), perf, i, gain, time_us);
+    found(findings, rule_of(perf, row, work, figures.ideal_us), i, gain, time_us);
 }
 
-static void look_at_rows(struct findings *findings, const struct perf *perf)
+static void look_at_rows(struct findings *findings)
 {
+    const struct perf *perf = findings->perf;
     double host_us = 0; /* of host ops since the last device op */
     size_t host_row = 0;
     for (size_t i = 0; i < perf->count; i++) {
@@ -137,92 +176,59 @@ static void look_at_rows(struct findings *findings, const struct perf *perf)
                          ? row->shown_gap_us - perf->machine->gap_floor_us
                          : 0;
         /* Host ops fill the gap after them: that part is theirs. */
-        double host_part = fmin(gap, host_us);
-        found(findings, PERF_RULE_HOST, perf, host_row, host_part, host_us);
-        found(findings, PERF_RULE_GAP, perf, i, gap - host_part, row->shown_gap_us);
+        double host_part = gap < host_us ? gap : host_us;
+        found(findings, PERF_RULE_HOST, host_row, host_part, host_us);
+        found(findings, PERF_RULE_GAP, i, gap - host_part, row->shown_gap_us);
         host_us = 0;
-        look_at_time(findings, perf, i);
+        look_at_time(findings, i);
     }
 }
 
 /* --- lines --- */
-
-/* Each row keeps what is said of it. */
-static void mark_rows(struct perf *perf, const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        struct perf_row *row = perf_at(perf, finding->row);
-        if (finding->rule == PERF_RULE_GAP) {
-            row->gap_gain_us = (float)finding->gain_us;
-        } else {
-            row->advice_rule_plus_1 = (uint8_t)(finding->rule + 1);
-            row->advice_gain_us = (float)finding->gain_us;
-        }
-    }
-}
-
-static int compare_findings(const void *a, const void *b)
-{
-    const struct finding *left = a, *right = b;
-    if (left->rule != right->rule)
-        return left->rule < right->rule ? -1 : 1;
-    if (left->shown != right->shown)
-        return left->shown < right->shown ? -1 : 1;
-    return left->row < right->row ? -1 : left->row > right->row;
-}
 
 static int compare_gain(const void *a, const void *b)
 {
     const struct perf_advice *left = a, *right = b;
     if (left->gain_us != right->gain_us)
         return left->gain_us > right->gain_us ? -1 : 1;
-    return left->row < right->row ? -1 : left->row > right->row;
+    if (left->row != right->row)
+        return left->row < right->row ? -1 : 1;
+    return left->rule < right->rule ? -1 : left->rule > right->rule;
 }
 
-static bool add_lines(struct perf *perf, struct findings *findings)
+static int compare_rules(const void *a, const void *b)
 {
-    if (findings->count)
-        qsort(findings->items, findings->count, sizeof *findings->items, compare_findings);
-    for (size_t i = 0, end; i < findings->count; i = end) {
-        const struct finding *first = &findings->items[i];
-        if (!array_reserve(&perf->advice, &perf->advice_capacity, perf->advice_count + 1,
-                           sizeof *perf->advice))
-            return false;
-        struct perf_advice *advice = &perf->advice[perf->advice_count++];
-        double most = 0;
-        *advice = (struct perf_advice){.rule = first->rule, .shown = first->shown, .row = first->row};
-        for (end = i; end < findings->count && findings->items[end].rule == first->rule &&
-                      findings->items[end].shown == first->shown;
-             end++) {
-            if (findings->items[end].gain_us > most) {
-                most = findings->items[end].gain_us;
-                advice->row = findings->items[end].row;
-                advice->shown = perf_work_of(perf, perf_at(perf, advice->row))->shown;
-            }
-            advice->count++;
-            advice->gain_us += findings->items[end].gain_us;
-            advice->time_us += findings->items[end].time_us;
-        }
-        bool is_gap = first->rule == PERF_RULE_GAP;
+    const struct perf_advice *left = a, *right = b;
+    if (left->rule != right->rule)
+        return left->rule < right->rule ? -1 : 1;
+    return left->shown < right->shown ? -1 : left->shown > right->shown;
+}
+
+/* Sums are made in one order whatever the order of the ops was. */
+static void sum_up(struct perf *perf)
+{
+    if (perf->advice_count)
+        qsort(perf->advice, perf->advice_count, sizeof *perf->advice, compare_rules);
+    for (size_t i = 0; i < perf->advice_count; i++) {
+        struct perf_advice *advice = &perf->advice[i];
+        bool is_gap = advice->rule == PERF_RULE_GAP;
         double whole_us = perf->gaps_dominate && !is_gap ? perf->total_time_us : perf->total_us;
         advice->gain_percent = whole_us > 0 ? advice->gain_us / whole_us * 100 : 0;
         perf->advice_gain_us += advice->gain_us;
         perf->advice_gap_gain_us += is_gap ? advice->gain_us : 0;
     }
-    return true;
+    if (perf->advice_count)
+        qsort(perf->advice, perf->advice_count, sizeof *perf->advice, compare_gain);
 }
 
 int perf_make_advice(struct perf *perf, struct error *err)
 {
-    struct findings findings = {0};
-    look_at_rows(&findings, perf);
-    mark_rows(perf, &findings);
-    bool is_done = !findings.failed && add_lines(perf, &findings);
-    free(findings.items);
-    if (!is_done)
+    struct findings findings = {.perf = perf};
+    look_at_rows(&findings);
+    map_free(&findings.lines);
+    free(findings.most);
+    if (findings.failed)
         return error_set(err, ENOMEM, "no memory for the advice");
-    if (perf->advice_count)
-        qsort(perf->advice, perf->advice_count, sizeof *perf->advice, compare_gain);
+    sum_up(perf);
     return 0;
 }

@@ -19,12 +19,6 @@ static void kahan_add(struct kahan *k, double value)
     k->sum = t;
 }
 
-static struct perf_group_values values_of(const struct perf_group_rows *rows,
-                                          const struct perf_group_member *member)
-{
-    return rows->values(rows->context, member->row);
-}
-
 /* --- keys --- */
 
 /* "DEV_0_DRAM_INTERLEAVED" -> "dram_interleaved": the last two parts. */
@@ -81,68 +75,70 @@ static struct perf_group_member *sorted_members(const struct perf_group_rows *ro
     return sorted;
 }
 
-/* Mean, deviation and the rest over the rows of a group that have a FLOPs figure. */
-static void fill_flops(const struct perf_group_rows *rows, struct perf_group *group,
-                       const struct perf_group_member *members, size_t count)
+/* Over the rows that have a FLOPs figure. */
+struct flops {
+    struct kahan sum;
+    size_t known;
+    double min, max, mean, square;
+};
+
+static void flops_add(struct flops *flops, double percent)
 {
-    struct kahan sum = {0};
-    size_t known = 0;
-    double mean = 0, square = 0;
-    group->flops_min = group->flops_max = group->flops_mean = group->flops_std = group->flops_weighted = NAN;
-    for (size_t i = 0; i < count; i++) {
-        double percent = values_of(rows, &members[i]).flops_percent;
-        if (isnan(percent))
-            continue;
-        known++;
-        kahan_add(&sum, percent);
-        group->flops_min = known == 1 || percent < group->flops_min ? percent : group->flops_min;
-        group->flops_max = known == 1 || percent > group->flops_max ? percent : group->flops_max;
-        double delta = percent - mean;
-        mean += delta / (double)known;
-        square += delta * (percent - mean);
-    }
-    if (known == 0)
-        return;
-    group->flops_mean = sum.sum / (double)known;
-    if (known > 1)
-        group->flops_std = sqrt(square / (double)(known - 1));
+    bool is_first = flops->known++ == 0;
+    kahan_add(&flops->sum, percent);
+    flops->min = is_first || percent < flops->min ? percent : flops->min;
+    flops->max = is_first || percent > flops->max ? percent : flops->max;
+    double delta = percent - flops->mean;
+    flops->mean += delta / (double)flops->known;
+    flops->square += delta * (percent - flops->mean);
 }
 
-static double weighted_flops(const struct perf_group_rows *rows, const struct perf_group_member *members,
-                             size_t count)
+static void fill_flops(const struct flops *flops, struct perf_group *group)
 {
-    double weighted = 0, time = 0;
-    bool is_known = false;
-    for (size_t i = 0; i < count; i++) {
-        struct perf_group_values values = values_of(rows, &members[i]);
-        if (isnan(values.flops_percent))
-            continue;
-        is_known = true;
-        weighted += values.flops_percent * (isnan(values.time_us) ? 0 : values.time_us);
-        time += isnan(values.time_us) ? 0 : values.time_us;
-    }
-    return is_known && time != 0 ? weighted / time : NAN;
+    group->flops_min = group->flops_max = group->flops_mean = group->flops_std = group->flops_weighted = NAN;
+    if (flops->known == 0)
+        return;
+    group->flops_min = flops->min;
+    group->flops_max = flops->max;
+    group->flops_mean = flops->sum.sum / (double)flops->known;
+    if (flops->known > 1)
+        group->flops_std = sqrt(flops->square / (double)(flops->known - 1));
 }
+
+/* FLOPs figures by time, over all devices of a key. */
+struct weighted {
+    double flops, time;
+    bool is_known;
+};
 
 static bool add_group(struct perf_groups *groups, const struct perf_group_rows *rows,
-                      const struct perf_group_member *members, size_t count)
+                      const struct perf_group_member *members, size_t count, struct weighted *weighted)
 {
     struct kahan time = {0}, gap = {0}, ideal = {0};
+    struct flops flops = {0};
     if (!array_reserve(&groups->items, &groups->capacity, groups->count + 1, sizeof *groups->items))
         return false;
     struct perf_group *group = &groups->items[groups->count++];
     *group = (struct perf_group){.key = members[0].key, .device = members[0].device, .count = count};
-    group->category = values_of(rows, &members[0]).category;
     for (size_t i = 0; i < count; i++) {
-        struct perf_group_values values = values_of(rows, &members[i]);
-        kahan_add(&time, isnan(values.time_us) ? 0 : values.time_us);
+        struct perf_group_values values = rows->values(rows->context, members[i].row);
+        double time_us = isnan(values.time_us) ? 0 : values.time_us;
+        if (i == 0)
+            group->category = values.category;
+        kahan_add(&time, time_us);
         kahan_add(&gap, values.gap_us > 0 ? values.gap_us : 0);
         kahan_add(&ideal, isnan(values.ideal_us) ? 0 : values.ideal_us);
+        if (isnan(values.flops_percent))
+            continue;
+        flops_add(&flops, values.flops_percent);
+        weighted->is_known = true;
+        weighted->flops += values.flops_percent * time_us;
+        weighted->time += time_us;
     }
     group->time_us = time.sum;
     group->gap_us = gap.sum;
     group->ideal_us = ideal.sum;
-    fill_flops(rows, group, members, count);
+    fill_flops(&flops, group);
     return true;
 }
 
@@ -155,16 +151,17 @@ static bool cut_into_groups(struct perf_groups *groups, const struct perf_group_
             all++;
         if (rows->is_by_device)
             qsort(members + i, all - i, sizeof *members, compare_devices);
-        double weighted = weighted_flops(rows, members + i, all - i);
+        struct weighted weighted = {0};
         for (size_t end = i; i < all; i = end) {
             while (end < all && members[end].device == members[i].device)
                 end++;
-            if (!add_group(groups, rows, members + i, end - i))
+            if (!add_group(groups, rows, members + i, end - i, &weighted))
                 return false;
         }
         for (size_t g = first_group; g < groups->count; g++) {
             if (!isnan(groups->items[g].flops_mean))
-                groups->items[g].flops_weighted = weighted;
+                groups->items[g].flops_weighted =
+                    weighted.is_known && weighted.time != 0 ? weighted.flops / weighted.time : NAN;
         }
     }
     return true;

@@ -285,6 +285,12 @@ static double peak_tflops(const struct perf *perf, const struct perf_work *work,
     return fidelity == PERF_FIDELITY_UNKNOWN ? NAN : machine->tflops_per_core[fidelity] * cores;
 }
 
+/* Of two that may be missing (fmax is a call of the library). */
+static inline double longer(double a, double b)
+{
+    return b > a || isnan(a) ? b : a;
+}
+
 /* Shares of what the machine can do, and the time that it would need. */
 static void fill_shares_of_roofs(const struct perf *perf, const struct perf_row *row,
                                  const struct perf_work *work, struct perf_figures *figures)
@@ -295,17 +301,16 @@ static void fill_shares_of_roofs(const struct perf *perf, const struct perf_row 
         work->is_dram_sharded && machine->dram_sharded_cores > 0 ? machine->dram_sharded_cores : own_cores;
     if (work->dram_bytes > 0) {
         figures->dram_percent = figures->dram_gb_s / machine->dram_gb_s * 100;
-        ideal = fmax(ideal, work->dram_bytes / machine->dram_gb_s / 1e3);
+        ideal = longer(ideal, work->dram_bytes / machine->dram_gb_s / 1e3);
     }
     if (work->flops >= 0) {
         figures->flops_percent = figures->tflops / peak_tflops(perf, work, cores > 0 ? cores : budget) * 100;
-        double best = work->flops / (peak_tflops(perf, work, budget) * 1e6);
-        ideal = isnan(best) ? ideal : fmax(ideal, best);
+        ideal = longer(ideal, work->flops / (peak_tflops(perf, work, budget) * 1e6));
     }
     if (work->link_bytes > 0 && machine->link_gb_s > 0) {
         double links = work->link_count > 0 ? (double)work->link_count : machine->link_count;
         figures->link_percent = figures->link_gb_s / (machine->link_gb_s * links) * 100;
-        ideal = fmax(ideal, work->link_bytes / (machine->link_gb_s * links) / 1e3);
+        ideal = longer(ideal, work->link_bytes / (machine->link_gb_s * links) / 1e3);
     }
     if (ideal > 0)
         figures->ideal_us = ideal;
@@ -402,7 +407,7 @@ struct impossible {
 static void look_for_impossible(struct impossible *found, const struct perf_row *row,
                                 const struct perf_figures *figures)
 {
-    double percent = fmax(fmax(figures->dram_percent, figures->flops_percent), figures->link_percent);
+    double percent = longer(longer(figures->dram_percent, figures->flops_percent), figures->link_percent);
     if (!(percent >= 100.05)) /* what is shown as 100.0 % is possible */
         return;
     found->count++;

@@ -63,9 +63,23 @@ void perf_note(struct perf *perf, enum perf_note_level level, const void *kind, 
 
 /* --- rows --- */
 
-static bool is_host_call(const struct ops *ops, const struct op_call *call)
+/* Of names: whether they say that the op ran on the host. Few names, many calls. */
+#define KNOWN_HOSTS 64u
+struct known_hosts {
+    uint32_t name_plus_1[KNOWN_HOSTS];
+    bool is_host[KNOWN_HOSTS];
+};
+
+static bool is_host_call(const struct ops *ops, const struct op_call *call, struct known_hosts *known)
 {
-    return call && (call->type != OP_TYPE_DEVICE || slice_has(ops_get_slice(ops, call->name), "(torch)"));
+    if (!call || call->type != OP_TYPE_DEVICE)
+        return call != NULL;
+    unsigned at = call->name % KNOWN_HOSTS;
+    if (known->name_plus_1[at] != call->name + 1) {
+        known->name_plus_1[at] = call->name + 1;
+        known->is_host[at] = slice_has(ops_get_slice(ops, call->name), "(torch)");
+    }
+    return known->is_host[at];
 }
 
 static uint32_t no_name(struct perf *perf)
@@ -73,7 +87,7 @@ static uint32_t no_name(struct perf *perf)
     return perf_intern(perf, "(no name)", strlen("(no name)"));
 }
 
-static void take_line(struct perf *perf, size_t i)
+static void take_line(struct perf *perf, size_t i, struct known_hosts *known)
 {
     struct ops *ops = perf->ops;
     const struct op_line *line = &ops->lines[i];
@@ -87,7 +101,7 @@ static void take_line(struct perf *perf, size_t i)
         return;
     }
     uint32_t name = call ? call->name : OPS_NONE;
-    row->kind = is_host_call(ops, call) ? PERF_HOST_OP : PERF_DEVICE_OP;
+    row->kind = is_host_call(ops, call, known) ? PERF_HOST_OP : PERF_DEVICE_OP;
     if (run && run->duration_ns != OPS_NO_DURATION)
         row->duration_ns = (double)run->duration_ns;
     row->work = perf_find_work(perf, name == OPS_NONE ? no_name(perf) : name,
@@ -97,6 +111,7 @@ static void take_line(struct perf *perf, size_t i)
 static int take_lines(struct perf *perf, struct error *err)
 {
     const struct intern *texts = &perf->ops->texts;
+    struct known_hosts known = {0};
     perf->row_count = perf->ops->line_count;
     perf->available_cores =
         intern_find(texts, OPS_FIGURE_AVAILABLE_CORES, strlen(OPS_FIGURE_AVAILABLE_CORES));
@@ -106,7 +121,7 @@ static int take_lines(struct perf *perf, struct error *err)
     if (!perf->rows)
         return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count);
     for (size_t i = 0; i < perf->row_count && !perf->failed; i++)
-        take_line(perf, i);
+        take_line(perf, i, &known);
     return 0;
 }
 
@@ -160,25 +175,21 @@ int perf_finish(struct perf *perf, struct error *err)
 
 /* --- of a row --- */
 
-const struct perf_work *perf_work_of(const struct perf *perf, const struct perf_row *row)
-{
-    static const struct perf_work nothing = {.name = OPS_NONE,
-                                             .shown = OPS_NONE,
-                                             .math = OPS_NONE,
-                                             .types = {OPS_NONE, OPS_NONE, OPS_NONE},
-                                             .memory = OPS_NONE,
-                                             .description = OPS_NONE,
-                                             .flops = NAN,
-                                             .dram_bytes = NAN,
-                                             .link_bytes = NAN,
-                                             .link_count = NAN,
-                                             .block_w = PERF_NO_NUMBER,
-                                             .subblock_h = PERF_NO_NUMBER,
-                                             .subblock_w = PERF_NO_NUMBER,
-                                             .category = PERF_OTHER,
-                                             .fidelity = PERF_FIDELITY_UNKNOWN};
-    return row->work < perf->work_count ? &perf->works[row->work] : &nothing;
-}
+const struct perf_work perf_no_work = {.name = OPS_NONE,
+                                       .shown = OPS_NONE,
+                                       .math = OPS_NONE,
+                                       .types = {OPS_NONE, OPS_NONE, OPS_NONE},
+                                       .memory = OPS_NONE,
+                                       .description = OPS_NONE,
+                                       .flops = NAN,
+                                       .dram_bytes = NAN,
+                                       .link_bytes = NAN,
+                                       .link_count = NAN,
+                                       .block_w = PERF_NO_NUMBER,
+                                       .subblock_h = PERF_NO_NUMBER,
+                                       .subblock_w = PERF_NO_NUMBER,
+                                       .category = PERF_OTHER,
+                                       .fidelity = PERF_FIDELITY_UNKNOWN};
 
 const struct op_figure *perf_find_figure(const struct perf *perf, const struct perf_row *row, uint32_t name)
 {
@@ -188,12 +199,6 @@ const struct op_figure *perf_find_figure(const struct perf *perf, const struct p
             return &perf->ops->figures[run->first_figure + i];
     }
     return NULL;
-}
-
-double perf_cores(const struct perf *perf, const struct perf_row *row)
-{
-    const struct op_run *run = perf_run(perf, row);
-    return run && run->cores ? (double)run->cores : NAN;
 }
 
 static const struct op_device *device_of(const struct perf *perf, const struct perf_row *row)

@@ -204,7 +204,11 @@ static inline const struct op_run *perf_run(const struct perf *perf, const struc
     uint32_t run = perf_line(perf, row)->run;
     return run == OPS_NONE ? NULL : &perf->ops->runs[run];
 }
-const struct perf_work *perf_work_of(const struct perf *perf, const struct perf_row *row); /* never NULL */
+extern const struct perf_work perf_no_work;
+static inline const struct perf_work *perf_work_of(const struct perf *perf, const struct perf_row *row)
+{
+    return row->work < perf->work_count ? &perf->works[row->work] : &perf_no_work; /* never NULL */
+}
 
 struct perf_figures perf_figures(const struct perf *perf, const struct perf_row *row);
 double perf_total_percent(const struct perf *perf, const struct perf_row *row); /* NaN: blank */
@@ -212,7 +216,11 @@ static inline double perf_time_us(const struct perf_row *row)
 {
     return row->kind != PERF_DEVICE_OP || row->is_duration_invalid ? NAN : row->duration_ns / 1000;
 }
-double perf_cores(const struct perf *perf, const struct perf_row *row);           /* NaN: not known */
+static inline double perf_cores(const struct perf *perf, const struct perf_row *row) /* NaN: not known */
+{
+    const struct op_run *run = perf_run(perf, row);
+    return run && run->cores ? (double)run->cores : NAN;
+}
 double perf_available_cores(const struct perf *perf, const struct perf_row *row); /* NaN: not known */
 double perf_host_ns(const struct perf *perf, const struct perf_row *row);         /* of its call; NaN */
 double perf_gap_ns(const struct perf *perf, const struct perf_row *row);          /* as recorded; NaN */

@@ -13,10 +13,10 @@ bool cell_is_missing(struct slice cell)
                                         "#N/A N/A", "#NA",  "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"};
     if (cell.length == 0)
         return true;
-    if (cell.length > 8 || !strchr("nN<#1-", cell.data[0]) || cell.data[0] == 0)
-        return false;
-    if (cell.data[0] == '1' && (cell.length < 6 || cell.data[1] != '.'))
-        return false; /* numbers: most cells that get here */
+    char first = cell.data[0];
+    if (cell.length > 8 || (first != 'n' && first != 'N' && first != '<' && first != '#' && first != '-' &&
+                            (first != '1' || cell.length < 6 || cell.data[1] != '.')))
+        return false; /* nearly all cells */
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (slice_is(cell, words[i]))
             return true;

@@ -19,38 +19,46 @@
 
 enum scan_result { SCAN_ROW, SCAN_BLANK, SCAN_MORE, SCAN_UNCLOSED, SCAN_NO_MEMORY };
 
-/* One bit for each of 64 bytes that is a separator, a quote or a line end. */
-static inline uint64_t special_mask(const char *at, char separator)
-{
+/* One bit for each of 64 bytes: separators, and what else can end a cell or begin one: quotes and line ends. */
+struct marks {
+    uint64_t separators, others;
+};
+
 #if defined(__SSE2__)
-    const __m128i comma = _mm_set1_epi8(separator), quote = _mm_set1_epi8('"');
-    const __m128i feed = _mm_set1_epi8('\n'), carriage = _mm_set1_epi8('\r');
-    uint64_t mask = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i));
-        __m128i found =
-            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, comma), _mm_cmpeq_epi8(bytes, quote)),
-                         _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage)));
-        mask |= (uint64_t)(unsigned)_mm_movemask_epi8(found) << (16 * i);
-    }
-    return mask;
+static inline void add_marks(struct marks *marks, const char *at, unsigned shift, char separator)
+{
+    const __m128i quote = _mm_set1_epi8('"'), feed = _mm_set1_epi8('\n'), carriage = _mm_set1_epi8('\r');
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + shift));
+    __m128i separators = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(separator));
+    __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage));
+    __m128i others = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), ends);
+    marks->separators |= (uint64_t)(unsigned)_mm_movemask_epi8(separators) << shift;
+    marks->others |= (uint64_t)(unsigned)_mm_movemask_epi8(others) << shift;
+}
+#endif
+
+static inline struct marks find_marks(const char *at, char separator)
+{
+    struct marks marks = {0, 0};
+#if defined(__SSE2__)
+    add_marks(&marks, at, 0, separator);
+    add_marks(&marks, at, 16, separator);
+    add_marks(&marks, at, 32, separator);
+    add_marks(&marks, at, 48, separator);
 #else
-    uint64_t mask = 0;
     for (unsigned i = 0; i < BLOCK; i++) {
         char c = at[i];
-        mask |= (uint64_t)((c == separator) | (c == '"') | (c == '\n') | (c == '\r')) << i;
+        marks.separators |= (uint64_t)(c == separator) << i;
+        marks.others |= (uint64_t)((c == '"') | (c == '\n') | (c == '\r')) << i;
     }
-    return mask;
 #endif
+    return marks;
 }
 
-static bool push_cell(struct csv_reader *r, const char *data, size_t length)
+static bool reserve_cells(struct csv_reader *r, size_t more)
 {
-    if (r->cell_count == r->cell_capacity &&
-        !array_reserve(&r->cells, &r->cell_capacity, r->cell_count + 1, sizeof *r->cells))
-        return false;
-    r->cells[r->cell_count++] = (struct slice){data, length};
-    return true;
+    return r->cell_capacity - r->cell_count >= more ||
+           array_reserve(&r->cells, &r->cell_capacity, r->cell_count + more, sizeof *r->cells);
 }
 
 /* The place after the quote that closes the one at `at`; 0 when it is not in the buffer. */
@@ -94,44 +102,51 @@ static enum scan_result end_row(struct csv_reader *r, size_t field, size_t at, s
                 ++*next;
         }
     }
-    if (!push_cell(r, r->buffer + field, at - field))
+    if (!reserve_cells(r, 1))
         return SCAN_NO_MEMORY;
+    r->cells[r->cell_count++] = (struct slice){r->buffer + field, at - field};
     return is_blank_line(r) ? SCAN_BLANK : SCAN_ROW;
 }
 
 /* Finds the cells of the row at `start`. Quoted cells still have their quotes. */
 static enum scan_result scan_row(struct csv_reader *r, size_t *next, bool *has_quotes)
 {
-    const char *data = r->buffer, separator = (char)r->separator;
+    const char *data = r->buffer;
     size_t field = r->start, block = r->start;
-    uint64_t mask = special_mask(data + block, separator);
     r->cell_count = 0;
-    for (;;) {
-        while (!mask) {
-            block += BLOCK;
-            if (block >= r->end)
-                return r->is_at_end ? end_row(r, field, r->end, next) : SCAN_MORE;
-            mask = special_mask(data + block, separator);
-        }
-        size_t at = block + (unsigned)__builtin_ctzll(mask);
-        if (at >= r->end)
-            return r->is_at_end ? end_row(r, field, r->end, next) : SCAN_MORE;
-        mask &= mask - 1;
-        if (data[at] == separator) {
-            if (!push_cell(r, data + field, at - field))
-                return SCAN_NO_MEMORY;
-            field = at + 1;
-        } else if (data[at] != '"') {
-            return end_row(r, field, at, next);
-        } else if (at == field) {
-            size_t after = skip_quoted(r, at);
-            if (!after)
+    while (block < r->end) {
+        struct marks marks = find_marks(data + block, (char)r->separator);
+        if (!reserve_cells(r, BLOCK))
+            return SCAN_NO_MEMORY;
+        for (;;) {
+            uint64_t first_other = marks.others & (0 - marks.others);
+            uint64_t before = marks.separators & (first_other - 1); /* all of them where there is no other */
+            struct slice *cell = r->cells + r->cell_count;
+            marks.separators ^= before;
+            for (; before; before &= before - 1) {
+                size_t at = block + (unsigned)__builtin_ctzll(before);
+                *cell++ = (struct slice){data + field, at - field};
+                field = at + 1;
+            }
+            r->cell_count = (size_t)(cell - r->cells);
+            if (!first_other) {
+                block += BLOCK;
+                break;
+            }
+            size_t at = block + (unsigned)__builtin_ctzll(first_other);
+            marks.others ^= first_other;
+            if (data[at] != '"')
+                return end_row(r, field, at, next);
+            if (at != field)
+                continue;
+            block = skip_quoted(r, at);
+            if (!block)
                 return r->is_at_end ? SCAN_UNCLOSED : SCAN_MORE;
             *has_quotes = true;
-            block = after;
-            mask = special_mask(data + block, separator);
+            break;
         }
     }
+    return r->is_at_end ? end_row(r, field, r->end, next) : SCAN_MORE;
 }
 
 /* Reads on; the row at `start` moves to the front when there is no room after it. */
