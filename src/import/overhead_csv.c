@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "ops/overhead_columns.h"
 #include "text/csv/reader.h"
 
 #define LONGEST_NUMBER 64u
@@ -48,26 +49,26 @@ static const struct {
     size_t offset; /* in struct overhead_csv_row */
 } columns[COLUMNS] = {
 #define FIELD(field) offsetof(struct overhead_csv_row, field)
-    [COLUMN_OP] = {"op", CELL_TEXT, 0, FIELD(name)},
-    [COLUMN_COUNT] = {"count", CELL_COUNT, 0, FIELD(count)},
-    [COLUMN_MIN] = {"python min dispatch time (ms)", CELL_TIME, NS_PER_MS, FIELD(min_ns)},
-    [COLUMN_MEAN] = {"python mean dispatch time(ms)", CELL_TIME, NS_PER_MS, FIELD(mean_ns)},
-    [COLUMN_TOTAL] = {"python mean dispatch + sync time (ms)", CELL_TIME, NS_PER_MS, FIELD(mean_total_ns)},
-    [COLUMN_NATIVE] = {"C++ mean dispatch time (ms)", CELL_TIME, NS_PER_MS, FIELD(native_ns)},
-    [COLUMN_GROUP] = {"group", CELL_TEXT, 0, FIELD(group)},
-    [COLUMN_STATE] = {"state", CELL_TEXT, 0, FIELD(state)},
-    [COLUMN_REASON] = {"reason", CELL_TEXT, 0, FIELD(reason)},
-    [COLUMN_REPEATS] = {"repeats", CELL_COUNT, 0, FIELD(repeats)},
+    [COLUMN_OP] = {OVERHEAD_COLUMN_OP, CELL_TEXT, 0, FIELD(name)},
+    [COLUMN_COUNT] = {OVERHEAD_COLUMN_COUNT, CELL_COUNT, 0, FIELD(count)},
+    [COLUMN_MIN] = {OVERHEAD_COLUMN_MIN, CELL_TIME, NS_PER_MS, FIELD(min_ns)},
+    [COLUMN_MEAN] = {OVERHEAD_COLUMN_MEAN, CELL_TIME, NS_PER_MS, FIELD(mean_ns)},
+    [COLUMN_TOTAL] = {OVERHEAD_COLUMN_TOTAL, CELL_TIME, NS_PER_MS, FIELD(mean_total_ns)},
+    [COLUMN_NATIVE] = {OVERHEAD_COLUMN_NATIVE, CELL_TIME, NS_PER_MS, FIELD(native_ns)},
+    [COLUMN_GROUP] = {OVERHEAD_COLUMN_GROUP, CELL_TEXT, 0, FIELD(group)},
+    [COLUMN_STATE] = {OVERHEAD_COLUMN_STATE, CELL_TEXT, 0, FIELD(state)},
+    [COLUMN_REASON] = {OVERHEAD_COLUMN_REASON, CELL_TEXT, 0, FIELD(reason)},
+    [COLUMN_REPEATS] = {OVERHEAD_COLUMN_REPEATS, CELL_COUNT, 0, FIELD(repeats)},
     /* The exact ones come after the rounded ones and take their place. */
-    [COLUMN_MIN_NS] = {"min (ns)", CELL_TIME, 1, FIELD(min_ns)},
-    [COLUMN_FLOOR_NS] = {"floor (ns)", CELL_TIME, 1, FIELD(floor_ns)},
-    [COLUMN_MEAN_NS] = {"mean (ns)", CELL_TIME, 1, FIELD(mean_ns)},
-    [COLUMN_TOTAL_NS] = {"mean + sync (ns)", CELL_TIME, 1, FIELD(mean_total_ns)},
-    [COLUMN_P50_NS] = {"p50 (ns)", CELL_TIME, 1, FIELD(p50_ns)},
-    [COLUMN_P99_NS] = {"p99 (ns)", CELL_TIME, 1, FIELD(p99_ns)},
-    [COLUMN_CI_LOW_NS] = {"p50 95% low (ns)", CELL_TIME, 1, FIELD(ci_low_ns)},
-    [COLUMN_CI_HIGH_NS] = {"p50 95% high (ns)", CELL_TIME, 1, FIELD(ci_high_ns)},
-    [COLUMN_NATIVE_NS] = {"native (ns)", CELL_TIME, 1, FIELD(native_ns)},
+    [COLUMN_MIN_NS] = {OVERHEAD_COLUMN_MIN_NS, CELL_TIME, 1, FIELD(min_ns)},
+    [COLUMN_FLOOR_NS] = {OVERHEAD_COLUMN_FLOOR_NS, CELL_TIME, 1, FIELD(floor_ns)},
+    [COLUMN_MEAN_NS] = {OVERHEAD_COLUMN_MEAN_NS, CELL_TIME, 1, FIELD(mean_ns)},
+    [COLUMN_TOTAL_NS] = {OVERHEAD_COLUMN_TOTAL_NS, CELL_TIME, 1, FIELD(mean_total_ns)},
+    [COLUMN_P50_NS] = {OVERHEAD_COLUMN_P50_NS, CELL_TIME, 1, FIELD(p50_ns)},
+    [COLUMN_P99_NS] = {OVERHEAD_COLUMN_P99_NS, CELL_TIME, 1, FIELD(p99_ns)},
+    [COLUMN_CI_LOW_NS] = {OVERHEAD_COLUMN_CI_LOW_NS, CELL_TIME, 1, FIELD(ci_low_ns)},
+    [COLUMN_CI_HIGH_NS] = {OVERHEAD_COLUMN_CI_HIGH_NS, CELL_TIME, 1, FIELD(ci_high_ns)},
+    [COLUMN_NATIVE_NS] = {OVERHEAD_COLUMN_NATIVE_NS, CELL_TIME, 1, FIELD(native_ns)},
 #undef FIELD
 };
 
@@ -183,17 +184,6 @@ bool overhead_csv_is_one(const char *path)
     return true;
 }
 
-static struct slice trimmed(struct slice cell)
-{
-    while (cell.length && (cell.data[0] == ' ' || cell.data[0] == '\t')) {
-        cell.data++;
-        cell.length--;
-    }
-    while (cell.length && (cell.data[cell.length - 1] == ' ' || cell.data[cell.length - 1] == '\t'))
-        cell.length--;
-    return cell;
-}
-
 /* A decimal number and nothing else: strtod alone would take "0x1" and "nan". */
 static bool read_number(struct slice cell, double *value)
 {
@@ -300,7 +290,7 @@ int overhead_csv_next(struct overhead_csv *csv, struct overhead_csv_row *row, st
     for (size_t c = 0; c < COLUMNS; c++) {
         if (csv->places[c] == SIZE_MAX || csv->places[c] >= csv->reader.cell_count)
             continue;
-        struct slice cell = trimmed(csv->reader.cells[csv->places[c]]);
+        struct slice cell = slice_trim(csv->reader.cells[csv->places[c]]);
         status = read_cell(csv, (enum column)c, cell, row, err);
         if (status)
             return status;

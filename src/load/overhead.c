@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/overhead/columns.h"
 #include "import/overhead_csv.h"
 
 static bool is_text(struct slice text, const char *other)

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/overhead/columns.h"
 #include "base/clock.h"
 #include "measure/internal.h"
 #include "text/json/writer.h"

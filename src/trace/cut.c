@@ -156,26 +156,20 @@ static bool is_inside(const struct cutting *c, uint64_t time_ns)
 
 static void keep_extras(struct cutting *c, const struct zone_rows *rows, size_t row, struct cut_zone *zone)
 {
-    size_t low = 0, high = rows->extra_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->extras[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const struct trace_extra *extras;
+    size_t count = zone_rows_find_extras(rows, row, &extras);
     zone->extra_first = (uint32_t)c->extra_count;
-    for (; low < rows->extra_count && rows->extras[low].row == row; low++) {
+    for (size_t i = 0; i < count; i++) {
         if (!array_reserve(&c->extras, &c->extra_capacity, c->extra_count + 1, sizeof c->extras[0])) {
             c->texts.failed = true;
             return;
         }
         struct trace_extra *extra = &c->extras[c->extra_count++];
-        *extra = rows->extras[low];
+        *extra = extras[i];
         extra->text = NULL;
         if (extra->kind == TRACE_EXTRA_TEXT) {
             extra->value = c->texts.length;
-            bytes_append(&c->texts, rows->extras[low].text, extra->text_length);
+            bytes_append(&c->texts, extras[i].text, extra->text_length);
         }
         zone->extra_count++;
     }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define OVERHEAD_CALIBRATION_PREFIX "calibration." /* names of calibration ops begin so */
+
 enum overhead_state {
     OVERHEAD_MEASURED = 0,
     OVERHEAD_RAISED,        /* the op reported an error: `reason` */

@@ -63,19 +63,12 @@ static struct test_entry *add_test(struct reading *r, const struct test_entry *e
     return &list->entries[list->count++];
 }
 
-/* The text of a row, as the test's outcome. Extras are in order of row. */
+/* The text of a row, as the test's outcome. */
 static void set_outcome(struct reading *r, struct test_entry *entry, const struct zone_rows *rows, size_t row)
 {
-    size_t low = 0, high = rows->extra_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->extras[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i < rows->extra_count && rows->extras[i].row == row; i++) {
-        const struct trace_extra *extra = &rows->extras[i];
+    const struct trace_extra *extras;
+    size_t count = zone_rows_find_extras(rows, row, &extras);
+    for (const struct trace_extra *extra = extras; extra < extras + count; extra++) {
         if (extra->kind != TRACE_EXTRA_TEXT)
             continue;
         entry->outcome = r->list->texts.length;

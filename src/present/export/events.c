@@ -124,61 +124,60 @@ static void sort_spans(struct loop *loop, size_t count)
         qsort(loop->order, count, sizeof *loop->order, compare_spans);
 }
 
-static int visit_ops(void *context, const struct trace_rows *rows)
+static struct export_span op_span(const struct export_job *job, const struct trace_op *op)
 {
-    struct loop *loop = context;
+    bool is_open = op->end_ns == 0;
+    return (struct export_span){.start_ns = op->start_ns,
+                                .end_ns = is_open ? trace_track_seen_ns(job->trace, op->track) : op->end_ns,
+                                .is_open = is_open};
+}
+
+static struct export_span run_span(const struct export_job *job, const struct trace_run *run)
+{
+    uint64_t end = saturating_add_u64(run->start, run->duration);
+    return (struct export_span){.start_ns = export_host_ns(job, run->track, run->start),
+                                .end_ns = export_host_ns(job, run->track, end)};
+}
+
+/* The ops of a block, or the runs. */
+static int visit_spans(struct loop *loop, const struct trace_rows *rows, bool are_runs)
+{
     struct export_job *job = loop->job;
+    const struct export_events *events = loop->events;
     size_t count = 0;
     int result = 0;
     if (!reserve_order(loop, rows->count))
         return export_no_memory(job);
     for (size_t i = 0; i < rows->count; i++) {
-        const struct trace_op *op = &rows->ops[i];
-        struct export_span span = {
-            .start_ns = op->start_ns, .end_ns = op->end_ns, .is_open = op->end_ns == 0};
-        if (span.is_open)
-            span.end_ns = trace_track_seen_ns(job->trace, op->track);
-        keep_span(loop, &count, op->track, op->name, span, i);
+        if (are_runs)
+            keep_span(loop, &count, rows->runs[i].track, rows->runs[i].name, run_span(job, &rows->runs[i]),
+                      i);
+        else
+            keep_span(loop, &count, rows->ops[i].track, rows->ops[i].name, op_span(job, &rows->ops[i]), i);
     }
     sort_spans(loop, count);
     for (size_t i = 0; i < count && result == 0; i++) {
-        const struct trace_op *op = &rows->ops[loop->order[i].index];
-        result = take_lane(loop, op->track, &loop->order[i].span);
+        struct export_span *span = &loop->order[i].span;
+        size_t row = loop->order[i].index;
+        result = take_lane(loop, are_runs ? rows->runs[row].track : rows->ops[row].track, span);
         if (result == 0)
-            result = loop->events->op(loop->events->context, op, &loop->order[i].span);
+            result = are_runs ? events->run(events->context, &rows->runs[row], span)
+                              : events->op(events->context, &rows->ops[row], span);
         if (result == 0)
             result = export_flush(job, false);
-        job->counts->ops++;
+        ++*(are_runs ? &job->counts->runs : &job->counts->ops);
     }
     return result;
 }
 
+static int visit_ops(void *context, const struct trace_rows *rows)
+{
+    return visit_spans(context, rows, false);
+}
+
 static int visit_runs(void *context, const struct trace_rows *rows)
 {
-    struct loop *loop = context;
-    struct export_job *job = loop->job;
-    size_t count = 0;
-    int result = 0;
-    if (!reserve_order(loop, rows->count))
-        return export_no_memory(job);
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct trace_run *run = &rows->runs[i];
-        uint64_t end = saturating_add_u64(run->start, run->duration);
-        struct export_span span = {.start_ns = export_host_ns(job, run->track, run->start),
-                                   .end_ns = export_host_ns(job, run->track, end)};
-        keep_span(loop, &count, run->track, run->name, span, i);
-    }
-    sort_spans(loop, count);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        const struct trace_run *run = &rows->runs[loop->order[i].index];
-        result = take_lane(loop, run->track, &loop->order[i].span);
-        if (result == 0)
-            result = loop->events->run(loop->events->context, run, &loop->order[i].span);
-        if (result == 0)
-            result = export_flush(job, false);
-        job->counts->runs++;
-    }
-    return result;
+    return visit_spans(context, rows, true);
 }
 
 static int each_loss(struct export_job *job, const struct export_events *events)

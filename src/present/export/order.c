@@ -214,23 +214,6 @@ static void heap_pop(struct order *order, struct zone_list *list)
     order->waiting_count--;
 }
 
-/* The extras of a row; they are stored in order of row. */
-static size_t find_extras(const struct zone_rows *rows, uint32_t row, const struct trace_extra **first)
-{
-    size_t low = 0, high = rows->extra_count, count = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->extras[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = rows->extra_count ? rows->extras + low : NULL;
-    while (low + count < rows->extra_count && rows->extras[low + count].row == row)
-        count++;
-    return count;
-}
-
 static struct export_zone row_zone(const struct order *order, const struct zone_rows_group *group,
                                    uint32_t row)
 {
@@ -262,7 +245,7 @@ static int hold_early_rows(struct order *order, const struct window *window)
             if (!wants(order, &zone))
                 continue;
             const struct trace_extra *extras;
-            zone.has_extras = find_extras(&order->rows, row, &extras) > 0;
+            zone.has_extras = zone_rows_find_extras(&order->rows, row, &extras) > 0;
             int result = heap_push(order, &state->waiting, &zone);
             if (result != 0)
                 return result;
@@ -359,7 +342,7 @@ static int load_extras(struct order *order, const struct export_zone *zone, stru
     if (zone->block == EXPORT_NO_BLOCK)
         return 0;
     if (zone->block == order->rows_block) {
-        rest->extra_count = find_extras(&order->rows, zone->row, &rest->extras);
+        rest->extra_count = zone_rows_find_extras(&order->rows, zone->row, &rest->extras);
         return 0;
     }
     if (!zone->has_extras)
@@ -372,7 +355,7 @@ static int load_extras(struct order *order, const struct export_zone *zone, stru
             return result;
         order->other_block = zone->block;
     }
-    rest->extra_count = find_extras(&order->other, zone->row, &rest->extras);
+    rest->extra_count = zone_rows_find_extras(&order->other, zone->row, &rest->extras);
     return 0;
 }
 

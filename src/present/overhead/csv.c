@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/overhead/columns.h"
+#include "ops/overhead_columns.h"
 #include "text/csv/writer.h"
 #include "present/report/number.h"
 

@@ -99,6 +99,22 @@ int names_decode(struct trace *t, const struct entry *entry, const struct block_
 
 /* --- rows --- */
 
+size_t zone_rows_find_extras(const struct zone_rows *rows, size_t row, const struct trace_extra **first)
+{
+    size_t low = 0, high = rows->extra_count, count = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows->extras[middle].row < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *first = rows->extra_count ? rows->extras + low : NULL;
+    while (low + count < rows->extra_count && rows->extras[low + count].row == row)
+        count++;
+    return count;
+}
+
 void zone_rows_free(struct zone_rows *rows)
 {
     struct zone_rows_memory *m = rows->memory;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of a CSV of dispatch times, for its writer (present/overhead/csv.c) and its reader. The first six are the
+/* The columns of a CSV of dispatch times, for its writer (present/overhead/csv.c) and its reader
+ * (import/overhead_csv.c). The first six are the
  * vendor's, letter for letter; the others are ours and come with --extended. */
-#ifndef OPSCOPE_ANALYZE_OVERHEAD_COLUMNS_H
-#define OPSCOPE_ANALYZE_OVERHEAD_COLUMNS_H
+#ifndef OPSCOPE_OPS_OVERHEAD_COLUMNS_H
+#define OPSCOPE_OPS_OVERHEAD_COLUMNS_H
 
 #define OVERHEAD_COLUMN_OP "op"
 #define OVERHEAD_COLUMN_COUNT "count"
@@ -26,7 +27,5 @@
 #define OVERHEAD_COLUMN_NATIVE_NS "native (ns)"
 /* "aten::add 812.5 ns; aten::empty 201.0 ns": self time a call, the largest first */
 #define OVERHEAD_COLUMN_NATIVE_PARTS "native breakdown"
-
-#define OVERHEAD_CALIBRATION_PREFIX "calibration." /* names of calibration ops begin so */
 
 #endif
