@@ -5,6 +5,8 @@
  *     test_trace_golden --write FILE      writes what the current version makes of the same recording */
 #include "test_trace_support.h"
 
+#include "trace/format.h"
+
 struct recording {
     struct trace_writer *w;
     struct ref_zones zones;
@@ -57,7 +59,8 @@ static void define(struct recording *r)
                                  .clock = chip,
                                  .number = 12,
                                  .key = 11,
-                                 .name = "core 1,2"};
+                                 .name = "core 1,2",
+                                 .architecture = "chip of tests"};
     r->device = trace_writer_track(r->w, &device);
     struct trace_track other = {.id = TRACE_NONE,
                                 .process = loader,
@@ -102,7 +105,8 @@ static void add_zones(struct recording *r)
 static void list_open(void *context, struct trace_writer *w)
 {
     const struct recording *r = context;
-    struct trace_open_zone zone = {.track = r->other, .depth = 1, .start = 2000777, .name = r->names[2]};
+    struct trace_open_zone zone = {
+        .track = r->other, .depth = 1, .start = 2000777, .seen = 2000999, .child = 22, .name = r->names[2]};
     trace_writer_open_zone(w, &zone);
 }
 
@@ -111,8 +115,14 @@ static void add_rows(struct recording *r)
     struct trace_part parts[3] = {{TRACE_PART_INPUT, "shape=1x1x32x32;dtype=BF16"},
                                   {TRACE_PART_ATTRIBUTE, "axis=1"},
                                   {TRACE_PART_LOCATION, "model.py:20"}};
-    struct trace_run_part run_parts[2] = {{.name = r->names[3], .whole = 111},
-                                          {.name = r->names[1], .whole = 222}};
+    /* The first two are all that version 1 could hold. */
+    struct trace_run_part run_parts[5] = {
+        {.name = r->names[3], .whole = 111},
+        {.name = r->names[1], .whole = 222},
+        {.name = r->names[0], .kind = TRACE_FIGURE_BYTES, .whole = 4096},
+        {.name = r->names[2], .kind = TRACE_FIGURE_PERCENT, .real = 12.5},
+        {.name = r->names[2], .kind = TRACE_FIGURE_TEXT, .whole = r->names[3]}};
+    struct trace_run_part op_part = {.name = r->names[0], .kind = TRACE_FIGURE_NS, .whole = 321};
     uint32_t frames[2] = {r->names[1], r->names[0]};
     struct trace_point signpost = {.track = r->host,
                                    .kind = TRACE_POINT_SIGNPOST,
@@ -131,13 +141,16 @@ static void add_rows(struct recording *r)
                           .type = TRACE_OP_FALLBACK,
                           .device = 2,
                           .start_ns = 1900000,
-                          .end_ns = 1900100};
+                          .end_ns = 1900100,
+                          .part_count = 1,
+                          .parts = &op_part};
     struct trace_run run = {.call = 77,
                             .track = r->device,
                             .name = r->names[1],
                             .session = 3,
                             .cores = 64,
-                            .part_count = 2,
+                            .flags = TRACE_RUN_ESTIMATED,
+                            .part_count = 5,
                             .start = 7000,
                             .duration = 900,
                             .parts = run_parts};
@@ -197,7 +210,7 @@ static bool find_rows(struct trace *t, uint32_t type, struct trace_rows *rows)
     return true;
 }
 
-static void check_definitions(struct trace *t)
+static void check_definitions(struct trace *t, uint32_t version)
 {
     assert_int_equal(trace_process_count(t), 2);
     const struct trace_process *root = trace_get_process(t, 0), *child = trace_get_process(t, 1);
@@ -211,6 +224,7 @@ static void check_definitions(struct trace *t)
     assert_int_equal(trace_track_count(t), 3);
     assert_string_equal(trace_get_track(t, 1)->name, "core 1,2");
     assert_int_equal(trace_get_track(t, 1)->clock, 1);
+    assert_string_equal(trace_get_track(t, 1)->architecture, version > 1 ? "chip of tests" : "");
     assert_int_equal(trace_get_track(t, 2)->parent, 0);
     assert_int_equal(trace_get_track(t, 2)->process, 1);
     assert_string_equal(trace_get_name(t, 1)->file, "model.py");
@@ -229,12 +243,34 @@ static void check_definitions(struct trace *t)
     const struct trace_open_zone *open = trace_get_open_zones(t, &count);
     assert_int_equal(count, 1);
     assert_int_equal(open[0].start, 2000777);
+    if (version > 1) {
+        assert_int_equal(open[0].seen, 2000999);
+        assert_int_equal(open[0].child, 22);
+    }
     const struct trace_part *parts = trace_get_description(t, 0, &count);
     assert_int_equal(count, 3);
     assert_string_equal(parts[2].text, "model.py:20");
 }
 
-static void check_rows(struct trace *t)
+static void check_figures(const struct trace_op *op, const struct trace_run *run, uint32_t version)
+{
+    assert_int_equal(op->part_count, version > 1 ? 1 : 0);
+    assert_int_equal(run->part_count, version > 1 ? 5 : 2);
+    assert_int_equal(run->parts[0].kind, TRACE_FIGURE_TICKS);
+    assert_int_equal(run->parts[1].whole, 222);
+    if (version == 1)
+        return;
+    assert_int_equal(op->parts[0].kind, TRACE_FIGURE_NS);
+    assert_int_equal(op->parts[0].whole, 321);
+    assert_int_equal(run->flags, TRACE_RUN_ESTIMATED);
+    assert_int_equal(run->parts[2].kind, TRACE_FIGURE_BYTES);
+    assert_int_equal(run->parts[2].whole, 4096);
+    assert_true(run->parts[3].kind == TRACE_FIGURE_PERCENT && run->parts[3].real == 12.5);
+    assert_int_equal(run->parts[4].kind, TRACE_FIGURE_TEXT);
+    assert_int_equal(run->parts[4].whole, 3);
+}
+
+static void check_rows(struct trace *t, uint32_t version)
 {
     struct trace_rows rows = {0};
     assert_true(find_rows(t, TRACE_BLOCK_POINTS, &rows));
@@ -251,9 +287,11 @@ static void check_rows(struct trace *t)
     assert_int_equal(rows.ops[0].call, 77);
     assert_int_equal(rows.ops[0].end_ns, 1900100);
     assert_int_equal(rows.ops[0].description, 0);
-    assert_true(find_rows(t, TRACE_BLOCK_RUNS, &rows));
-    assert_int_equal(rows.runs[0].start, 7000);
-    assert_int_equal(rows.runs[0].parts[1].whole, 222);
+    struct trace_rows run_rows = {0};
+    assert_true(find_rows(t, TRACE_BLOCK_RUNS, &run_rows));
+    assert_int_equal(run_rows.runs[0].start, 7000);
+    check_figures(&rows.ops[0], &run_rows.runs[0], version);
+    trace_rows_free(&run_rows);
     assert_true(find_rows(t, TRACE_BLOCK_SAMPLES, &rows));
     assert_int_equal(rows.samples[0].frames[0], 1);
     trace_rows_free(&rows);
@@ -306,14 +344,14 @@ static void check(const char *path, uint32_t version, const struct ref_zones *ex
     struct ref_zones got = read_zones(t, NULL, TRACE_COLUMN_RAW_TICKS);
     assert_same_zones(&got, expected);
     ref_free(&got);
-    check_definitions(t);
-    check_rows(t);
+    check_definitions(t, version);
+    check_rows(t, version);
     check_extras(t);
     check_drawing(t, expected);
     trace_close(t);
 }
 
-static void test_version_1(void **state)
+static void test_versions(void **state)
 {
     struct recording r;
     const char *fresh = test_path("fresh.opscope");
@@ -321,8 +359,12 @@ static void test_version_1(void **state)
     assert_int_equal(write_recording(&r, fresh), 0);
     ref_sort(&r.zones);
     assert_int_equal(r.zones.count, 2565);
-    check(fresh, 2, &r.zones);
-    check(golden_path("v1.opscope"), 1, &r.zones);
+    check(fresh, TRACE_FORMAT_VERSION, &r.zones);
+    for (uint32_t version = 1; version <= TRACE_FORMAT_VERSION; version++) {
+        char name[32];
+        snprintf(name, sizeof name, "v%u.opscope", version);
+        check(golden_path(name), version, &r.zones);
+    }
     ref_free(&r.zones);
 }
 
@@ -335,6 +377,6 @@ int main(int argc, char **argv)
         ref_free(&r.zones);
         return status ? 1 : 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_version_1)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_versions)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
