@@ -171,7 +171,8 @@ const struct command command_diff = {
     .description =
         "Ops are matched as two sequences, so that an op that was inserted or removed does not shift the rest: by "
         "name, tensors and place in the source, then, between those, by name and tensors, then by name. Zones are "
-        "matched by name, function and file, ops of overhead CSVs by name.\n"
+        "matched by name, function and file, ops of overhead CSVs by name. A zone that never ended lasts until its "
+        "thread was last seen.\n"
         "\n"
         "A row stands for equal ops (name, tensors, place): A and B are their total times, each is the median change "
         "of one. What happened often enough is tested: slower and faster are changes above the threshold that are not "

@@ -30,6 +30,8 @@ class Open(harness.TestCase):
         views["zones"] = {row["name"]: row["total_ns"] for row in trace.rows if row["open"]}
         views["tree"] = {row["name"]: row["total_ns"]
                          for row in self.opscope_json("tree", trace.path)["rows"] if row["open"]}
+        diff = self.opscope_json("diff", trace.path, trace.path, "--all", "--json")
+        views["diff"] = {row["name"]: row["b_total_ns"] for row in diff["rows"] if row["name"] in views["info"]}
         with export("csv") as file:
             views["csv"] = {row["name"]: int(row["duration_ns"]) for row in csv.DictReader(file) if row["open"]}
         with export("chrome") as file:

@@ -56,29 +56,56 @@ static struct diff_zone *zone_of(struct diff *diff, struct diff_run *run, const 
     return zone;
 }
 
+struct zone_times {
+    uint32_t name, depth;
+    uint64_t duration, child;
+};
+
+static int count_zone(struct diff *diff, int side, const struct trace *trace, const struct zone_times *times,
+                      uint32_t *zone_of_name, size_t last_name)
+{
+    struct diff_run *run = &diff->runs[side];
+    struct diff_zone *zone =
+        zone_of(diff, run, trace, times->name < last_name ? times->name : (uint32_t)last_name, zone_of_name);
+    if (!zone || (zone->sample_count == zone->sample_capacity && zone->sample_capacity < DIFF_SAMPLES &&
+                  !array_reserve(&zone->samples, &zone->sample_capacity, zone->sample_count + 1,
+                                 sizeof *zone->samples)))
+        return -ENOMEM;
+    nesting_see(&zone->depths, times->depth);
+    add_sample(zone, (double)times->duration);
+    zone->count++;
+    zone->total_ns += times->duration;
+    zone->self_ns += times->duration > times->child ? times->duration - times->child : 0;
+    zone->max_ns = times->duration > zone->max_ns ? times->duration : zone->max_ns;
+    run->zones_total++;
+    return 0;
+}
+
 /* The rows of one depth. */
 static int count_rows(struct diff *diff, int side, const struct trace *trace, const struct zone_rows *rows,
                       const struct zone_rows_group *group, uint32_t *zone_of_name, size_t last_name)
 {
-    struct diff_run *run = &diff->runs[side];
-    for (size_t i = group->first; i < (size_t)group->first + group->count; i++) {
-        uint32_t name = rows->name[i];
-        struct diff_zone *zone =
-            zone_of(diff, run, trace, name < last_name ? name : (uint32_t)last_name, zone_of_name);
-        uint64_t duration = rows->duration[i], child = rows->child[i];
-        if (!zone || (zone->sample_count == zone->sample_capacity && zone->sample_capacity < DIFF_SAMPLES &&
-                      !array_reserve(&zone->samples, &zone->sample_capacity, zone->sample_count + 1,
-                                     sizeof *zone->samples)))
-            return -ENOMEM;
-        nesting_see(&zone->depths, group->depth);
-        add_sample(zone, (double)duration);
-        zone->count++;
-        zone->total_ns += duration;
-        zone->self_ns += duration > child ? duration - child : 0;
-        zone->max_ns = duration > zone->max_ns ? duration : zone->max_ns;
+    int status = 0;
+    for (size_t i = group->first; i < (size_t)group->first + group->count && !status; i++) {
+        const struct zone_times times = {rows->name[i], group->depth, rows->duration[i], rows->child[i]};
+        status = count_zone(diff, side, trace, &times, zone_of_name, last_name);
     }
-    run->zones_total += group->count;
-    return 0;
+    return status;
+}
+
+/* Zones that never ended, with the time until their thread was last seen. */
+static int count_open_zones(struct diff *diff, int side, const struct trace *trace, uint32_t *zone_of_name,
+                            size_t last_name)
+{
+    size_t count;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
+    int status = 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        const struct zone_times times = {open[i].name, open[i].depth, open[i].seen - open[i].start,
+                                         open[i].child};
+        status = count_zone(diff, side, trace, &times, zone_of_name, last_name);
+    }
+    return status;
 }
 
 static void subtract_nested(void *context, uint32_t track, uint32_t zone, uint64_t nested_ns)
@@ -104,6 +131,7 @@ static int count_nested_once(struct diff_run *run, struct trace *trace, uint32_t
                                       .map_count = name_count,
                                       .is_candidate = is_candidate,
                                       .group_count = run->zone_count,
+                                      .has_open_zones = true,
                                       .add = subtract_nested,
                                       .context = run};
     int status = nesting_find(&request, err);
@@ -146,6 +174,8 @@ int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct err
                 status = error_set(err, ENOMEM, "no memory for the zones of %s", run->path);
         }
     }
+    if (!status && count_open_zones(diff, side, trace, zone_of_name, names) != 0)
+        status = error_set(err, ENOMEM, "no memory for the zones of %s", run->path);
     if (!status)
         status = count_nested_once(run, trace, zone_of_name, names + 1, err);
     zone_rows_free(&rows);
