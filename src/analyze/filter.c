@@ -223,8 +223,7 @@ static int find_signposts(struct signposts *s, struct trace *trace, bool is_star
         result = trace_decode_rows(trace, block, &rows, err);
         for (size_t i = 0; result == 0 && i < rows.count; i++) {
             const struct trace_point *point = &rows.points[i];
-            const struct trace_track *track = trace_get_track(trace, point->track);
-            uint64_t ns = trace_host_ns(trace, track ? track->clock : TRACE_HOST_CLOCK, point->time);
+            uint64_t ns = point->time;
             if (point->kind != TRACE_POINT_SIGNPOST)
                 continue;
             if (is_start)

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool point_is_wanted(const struct trace_filter *filter, const struct trace_point *point, uint64_t time_ns)
+bool point_is_wanted(const struct trace_filter *filter, const struct trace_point *point)
 {
-    if (!trace_filter_wants_track(filter, point->track) || !trace_filter_wants_span(filter, time_ns, time_ns))
+    if (!trace_filter_wants_track(filter, point->track) ||
+        !trace_filter_wants_span(filter, point->time, point->time))
         return false;
     if (filter->names->count == 0)
         return true;
@@ -15,7 +16,7 @@ bool point_is_wanted(const struct trace_filter *filter, const struct trace_point
            (point->text_length && trace_filter_text_matches(filter, point->text));
 }
 
-static bool add_point(struct point_list *list, const struct trace_point *point, uint64_t time_ns)
+static bool add_point(struct point_list *list, const struct trace_point *point)
 {
     size_t header_length = strlen(point->header);
     if (header_length > UINT32_MAX ||
@@ -23,7 +24,7 @@ static bool add_point(struct point_list *list, const struct trace_point *point, 
         return false;
     struct point_entry *entry = &list->entries[list->count++];
     *entry = (struct point_entry){
-        .time_ns = time_ns,
+        .time_ns = point->time,
         .track = point->track,
         .kind = point->kind,
         .header_length = (uint32_t)header_length,
@@ -63,13 +64,9 @@ int point_list_make(struct point_list *list, struct trace *trace, const struct t
     while (result == 0 && (block = trace_next_block(trace, &blocks, &position))) {
         result = trace_decode_rows(trace, block, &rows, err);
         for (size_t i = 0; result == 0 && i < rows.count; i++) {
-            const struct trace_track *track = trace_get_track(trace, rows.points[i].track);
-            uint64_t time_ns =
-                trace_host_ns(trace, track ? track->clock : TRACE_HOST_CLOCK, rows.points[i].time);
             uint32_t kind = rows.points[i].kind;
-            if ((!kinds || (kind < 32 && (kinds & 1u << kind))) &&
-                point_is_wanted(filter, &rows.points[i], time_ns) &&
-                !add_point(list, &rows.points[i], time_ns))
+            if ((!kinds || (kind < 32 && (kinds & 1u << kind))) && point_is_wanted(filter, &rows.points[i]) &&
+                !add_point(list, &rows.points[i]))
                 result = error_set_errno(err, ENOMEM, "%zu messages", list->count);
         }
     }

@@ -22,7 +22,7 @@ struct point_list {
 };
 
 /* A --name pattern has to match the header or the text. */
-bool point_is_wanted(const struct trace_filter *filter, const struct trace_point *point, uint64_t time_ns);
+bool point_is_wanted(const struct trace_filter *filter, const struct trace_point *point);
 
 /* `kinds`: bit 1 << enum trace_point_kind; 0 = all. */
 int point_list_make(struct point_list *list, struct trace *trace, const struct trace_filter *filter,

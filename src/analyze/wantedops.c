@@ -15,7 +15,7 @@ static bool wants_call(void *context, const struct trace_op *op)
 
 static bool wants_point(void *context, const struct trace_point *point)
 {
-    return point_is_wanted(context, point, point->time);
+    return point_is_wanted(context, point);
 }
 
 int wanted_ops_read(struct ops *ops, struct trace *trace, const struct trace_filter *filter, bool figures,

@@ -127,6 +127,8 @@ struct trace_open_zone {
     uint32_t name;
 };
 
+/* The times of points, counters, memory events and samples: to the writer ticks of the track's clock, from the reader
+ * host ns. */
 enum trace_point_kind { TRACE_POINT_SIGNPOST = 1, TRACE_POINT_MESSAGE = 2, TRACE_POINT_FRAME = 3 };
 
 struct trace_point {

@@ -39,7 +39,7 @@ static int count_rows(struct counting *c, const struct trace_rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         const struct trace_counter *value = &rows->counters[i];
         const struct trace_track *track = trace_get_track(c->trace, value->track);
-        uint64_t ns = trace_host_ns(c->trace, track ? track->clock : TRACE_HOST_CLOCK, value->time);
+        uint64_t ns = value->time;
         if (!trace_filter_wants_track(c->filter, value->track) ||
             !trace_filter_wants_name(c->filter, value->name) || !trace_filter_wants_span(c->filter, ns, ns))
             continue;

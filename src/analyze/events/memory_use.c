@@ -153,7 +153,7 @@ static int hold_rows(struct reading *r, const struct trace_rows *rows)
         const struct trace_memory *row = &rows->memory[i];
         const struct trace_track *track = trace_get_track(trace, row->track);
         struct event event = {
-            .ns = trace_host_ns(trace, track ? track->clock : TRACE_HOST_CLOCK, row->time),
+            .ns = row->time,
             .sequence = r->sequence++,
             .address = row->address,
             .size = row->size,

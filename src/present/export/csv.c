@@ -316,7 +316,7 @@ static int visit_points(void *context, const struct trace_rows *rows)
     int result = 0;
     for (size_t i = 0; i < rows->count && result == 0; i++) {
         const struct trace_point *point = &rows->points[i];
-        uint64_t ns = export_host_ns(csv->job, point->track, point->time);
+        uint64_t ns = point->time;
         if (!export_wants_point(csv->job, point, ns))
             continue;
         put_text(csv, trace_point_kind_text(point->kind));
@@ -336,7 +336,7 @@ static int visit_counters(void *context, const struct trace_rows *rows)
     int result = 0;
     for (size_t i = 0; i < rows->count && result == 0; i++) {
         const struct trace_counter *counter = &rows->counters[i];
-        uint64_t ns = export_host_ns(csv->job, counter->track, counter->time);
+        uint64_t ns = counter->time;
         if (!export_wants_zone(csv->job, counter->track, counter->name, ns, ns))
             continue;
         put_text(csv, trace_get_name(csv->job->trace, counter->name)->name);
@@ -360,7 +360,7 @@ static int visit_memory(void *context, const struct trace_rows *rows)
     for (size_t i = 0; i < rows->count && result == 0; i++) {
         const struct trace_memory *memory = &rows->memory[i];
         const struct trace_filter *filter = csv->job->filter;
-        uint64_t ns = export_host_ns(csv->job, memory->track, memory->time);
+        uint64_t ns = memory->time;
         const char *pool =
             memory->pool == TRACE_NONE ? "" : trace_get_name(csv->job->trace, memory->pool)->name;
         if (!trace_filter_wants_track(filter, memory->track) || !trace_filter_wants_span(filter, ns, ns) ||

@@ -55,7 +55,7 @@ static int visit_points(void *context, const struct trace_rows *rows)
     int result = 0;
     for (size_t i = 0; i < rows->count && result == 0; i++) {
         const struct trace_point *point = &rows->points[i];
-        uint64_t ns = export_host_ns(loop->job, point->track, point->time);
+        uint64_t ns = point->time;
         if (!export_wants_point(loop->job, point, ns))
             continue;
         loop->job->counts->points++;
@@ -73,7 +73,7 @@ static int visit_counters(void *context, const struct trace_rows *rows)
     int result = 0;
     for (size_t i = 0; i < rows->count && result == 0; i++) {
         const struct trace_counter *counter = &rows->counters[i];
-        uint64_t ns = export_host_ns(job, counter->track, counter->time);
+        uint64_t ns = counter->time;
         if (!export_wants_zone(job, counter->track, counter->name, ns, ns))
             continue;
         job->counts->counters++;
