@@ -2,6 +2,7 @@
 #include "load/estimate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyze/machine_files.h"
@@ -67,9 +68,17 @@ int load_estimate(struct estimate *estimate, const struct estimate_request *requ
     if (status)
         return status;
     if (torq_is_scheduled(estimate->mlir))
-        return execute_scheduled(estimate, request, err);
-    return error_set(err, EINVAL, "%s holds no scheduled program (a dump of the phase executable-targets)",
-                     request->path);
+        status = execute_scheduled(estimate, request, err);
+    else
+        return error_set(err, EINVAL,
+                         "%s holds no scheduled program (a dump of the phase executable-targets)",
+                         request->path);
+    if (status == 0 && estimate->mlir->left_out)
+        timeline_add_notice(&estimate->timeline, TIMELINE_NONE,
+                            "%" PRIu64
+                            " ops of the bytecode have properties that only their dialect can read",
+                            estimate->mlir->left_out);
+    return status;
 }
 
 void estimate_free(struct estimate *estimate)

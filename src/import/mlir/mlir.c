@@ -8,10 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/mlir/bytecode.h"
 #include "import/mlir/scan.h"
 #include "text/file_map.h"
 
 #define ALIAS_STEPS 64u /* an alias of an alias ...: more is a circle */
+
+static int read_bytecode(struct mlir **out, const char *path, const struct file_map *file, struct error *err)
+{
+    struct bytes text = {0};
+    uint64_t left_out;
+    int status = mlir_bytecode_to_text(path, file->data, file->length, &text, &left_out, err);
+    if (status == 0)
+        status = mlir_read_text(out, path, bytes_text(&text), text.length, err);
+    if (status) {
+        bytes_free(&text);
+        return status;
+    }
+    (*out)->own_text = text;
+    (*out)->left_out = left_out;
+    return 0;
+}
 
 int mlir_open(struct mlir **out, const char *path, struct error *err)
 {
@@ -20,7 +37,9 @@ int mlir_open(struct mlir **out, const char *path, struct error *err)
     if (!file)
         return error_no_memory(err, path);
     int status = file_map_open(file, path, err);
-    if (status == 0)
+    if (status == 0 && mlir_is_bytecode(file->data, file->length))
+        status = read_bytecode(out, path, file, err);
+    else if (status == 0)
         status = mlir_read_text(out, path, file->data ? file->data : "", file->length, err);
     if (status) {
         file_map_close(file);
@@ -44,6 +63,7 @@ void mlir_close(struct mlir *mlir)
     free(mlir->operands);
     free(mlir->attributes);
     free(mlir->aliases);
+    bytes_free(&mlir->own_text);
     if (mlir->file)
         file_map_close(mlir->file);
     free(mlir->file);

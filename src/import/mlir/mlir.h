@@ -96,9 +96,12 @@ struct mlir {
     uint64_t unread_lines; /* that are no statement: passed over */
     uint32_t first_unread; /* where the first of them begins */
     struct file_map *file;
+    struct bytes own_text; /* of a file of bytecode, which is the text */
+    uint64_t left_out;     /* ops of bytecode whose properties are not known */
 };
 
-int mlir_open(struct mlir **out, const char *path, struct error *err); /* "-": standard input */
+/* Text or bytecode; "-": standard input. Of bytecode, places are those of the text that it stands for (bytecode.h). */
+int mlir_open(struct mlir **out, const char *path, struct error *err);
 /* The text must stay. */
 int mlir_read_text(struct mlir **out, const char *path, const char *text, size_t length, struct error *err);
 void mlir_close(struct mlir *mlir); /* NULL is allowed */
