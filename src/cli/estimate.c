@@ -7,7 +7,6 @@
 
 #include "base/count_of.h"
 #include "cli/command/command.h"
-#include "import/torq/torq.h"
 #include "load/estimate.h"
 #include "ops/timeline_trace.h"
 #include "present/document.h"
@@ -18,7 +17,7 @@
 struct estimate_command {
     struct output_options output; /* of the table; its `output` is --json's file */
     const char *target, *clock, *location;
-    struct text_list target_options;
+    struct text_list target_options, dims;
     const char *trace, *csv, *layers, *annotated, *html, *phases, *profiling;
     const char *dispatch;
     unsigned csv_form;
@@ -28,8 +27,12 @@ struct estimate_command {
 
 static const char *const form_choices[] = {"tasks", "units", "all", NULL};
 
-static const char scheduled_caveat[] =
-    "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
+static const char *caveat_of(const struct timeline *timeline)
+{
+    return timeline->is_analytic
+               ? "From shapes and the target's figures: uncalibrated, an order of magnitude."
+               : "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
+}
 
 static int write_text(const char *path, const struct bytes *text, struct error *err)
 {
@@ -107,10 +110,10 @@ static int write_trace(const struct estimate *estimate, const char *source, cons
 }
 
 static int write_annotated(const struct estimate *estimate, const struct estimate_command *options,
-                           const char *path, struct error *err)
+                           enum estimate_step step, const char *path, struct error *err)
 {
     struct bytes text = {0};
-    int status = torq_annotate(estimate->mlir, &estimate->timeline, !options->as_compiler, &text, err);
+    int status = estimate_annotate(estimate, step, options->as_compiler, &text, err);
     if (status == 0)
         status = write_text(path, &text, err);
     bytes_free(&text);
@@ -122,8 +125,9 @@ static int write_page(const struct estimate *estimate, const char *source, const
 {
     struct output output;
     const char *slash = strrchr(source, '/');
-    struct estimate_page page = {
-        .title = slash ? slash + 1 : source, .target = estimate->machine->title, .caveat = scheduled_caveat};
+    struct estimate_page page = {.title = slash ? slash + 1 : source,
+                                 .target = estimate->machine->title,
+                                 .caveat = caveat_of(&estimate->timeline)};
     int status = output_open(&output, &(struct output_options){.output = path}, err);
     if (status)
         return status;
@@ -135,32 +139,49 @@ static int write_page(const struct estimate *estimate, const char *source, const
     return output_finish(&output, err);
 }
 
-/* FOLDER/STEM.1.input.mlir as it was read, and FOLDER/STEM.10.executable-targets.mlir with the times: names of the
- * compiler's own phases, which `opscope annotate` knows. */
+struct phase {
+    const char *name;
+    enum estimate_step step;
+    bool is_input; /* the text as it was read */
+};
+
+/* The names of the compiler's own phases where there are such, which `opscope annotate` knows. */
+static const struct phase scheduled_phases[] = {
+    {"1.input", 0, true}, {"10.executable-targets", ESTIMATE_SCHEDULED, false}, {0}};
+static const struct phase analytic_phases[] = {{"1.input", 0, true},
+                                               {"2.costed", ESTIMATE_COSTED, false},
+                                               {"3.tiled", ESTIMATE_TILED, false},
+                                               {"4.scheduled", ESTIMATE_SCHEDULED, false},
+                                               {0}};
+
+static int write_phase(const struct estimate *estimate, const struct estimate_command *options,
+                       const struct phase *phase, const char *path, struct error *err)
+{
+    struct bytes input = {0};
+    if (!phase->is_input)
+        return write_annotated(estimate, options, phase->step, path, err);
+    bytes_append(&input, estimate->mlir->text, estimate->mlir->length);
+    int status = write_text(path, &input, err);
+    bytes_free(&input);
+    return status;
+}
+
 static int write_phases(const struct estimate *estimate, const struct estimate_command *options,
                         const char *source, struct error *err)
 {
     const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source;
-    int stem = (int)strcspn(name, ".");
-    char *path = NULL;
-    struct bytes input = {0};
     int status = mkdir(options->phases, 0777) != 0 && errno != EEXIST
                      ? error_set_errno(err, errno, "cannot make the folder %s", options->phases)
                      : 0;
-    if (status)
-        return status;
-    if (asprintf(&path, "%s/%.*s.1.input.mlir", options->phases, stem, name) < 0)
-        return error_no_memory(err, options->phases);
-    bytes_append(&input, estimate->mlir->text, estimate->mlir->length);
-    status = write_text(path, &input, err);
-    bytes_free(&input);
-    free(path);
-    if (status)
-        return status;
-    if (asprintf(&path, "%s/%.*s.10.executable-targets.mlir", options->phases, stem, name) < 0)
-        return error_no_memory(err, options->phases);
-    status = write_annotated(estimate, options, path, err);
-    free(path);
+    const struct phase *phase = estimate->timeline.is_analytic ? analytic_phases : scheduled_phases;
+    for (; phase->name && status == 0; phase++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%.*s.%s.mlir", options->phases, (int)strcspn(name, "."), name, phase->name) <
+            0)
+            return error_no_memory(err, options->phases);
+        status = write_phase(estimate, options, phase, path, err);
+        free(path);
+    }
     return status;
 }
 
@@ -175,7 +196,7 @@ static int write_files(const struct estimate *estimate, const struct estimate_co
     if (!status && options->layers)
         status = write_layers(estimate, options->layers, err);
     if (!status && options->annotated)
-        status = write_annotated(estimate, options, options->annotated, err);
+        status = write_annotated(estimate, options, ESTIMATE_SCHEDULED, options->annotated, err);
     if (!status && options->phases)
         status = write_phases(estimate, options, source, err);
     if (!status && options->html)
@@ -250,6 +271,7 @@ static int show(const struct estimate *estimate, const struct estimate_command *
     report_begin(&report, &output, "estimate");
     add_facts(estimate, source, &report);
     status = add_tables(estimate, options, &report, err);
+    report_note(&report, TABLE_DIM, "%s", caveat_of(&estimate->timeline));
     for (size_t i = 0; i < estimate->timeline.notice_count; i++)
         report_note(&report, TABLE_WARN, "%s",
                     timeline_get_text(&estimate->timeline, estimate->timeline.notices[i].text));
@@ -292,6 +314,7 @@ static int run(const struct command *command, int argc, char **argv)
     struct estimate_request request = {.path = line.values[0],
                                        .target = options.target,
                                        .options = &options.target_options,
+                                       .dims = &options.dims,
                                        .clock_mhz = clock,
                                        .default_location = options.location};
     status = load_estimate(&estimate, &request, &err);
@@ -304,12 +327,6 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 #define FIELD(field) OPTION_FIELD(struct estimate_command, field)
-#define WRITES(option, field_offset, text)                                                                   \
-    {                                                                                                        \
-        .name = (option), .type = OPTION_TEXT, .argument = "FILE", .offset = (field_offset),                 \
-        .is_file = true, .is_output = true, .help = (text)                                                   \
-    }
-
 static const struct command_option target_options[] = {
     {.name = "target",
      .letter = 't',
@@ -327,6 +344,13 @@ static const struct command_option target_options[] = {
      .argument = "MHZ",
      .offset = FIELD(clock),
      .help = "The target's clock: 800, 800MHz, 1.2GHz."},
+    {.name = "dim",
+     .type = OPTION_LIST,
+     .argument = "[ARG:DIM=]SIZE",
+     .offset = FIELD(dims),
+     .help =
+         "The size of dynamic dimensions: 16 for all of them, 0:1=16 for dimension 1 of argument 0; may be given "
+         "again."},
     {.name = "default-location",
      .type = OPTION_TEXT,
      .argument = "TEXT",
@@ -348,7 +372,7 @@ static const struct command_option file_options[] = {
      .is_file = true,
      .is_output = true,
      .help = "Write the timeline as a trace, for zones, ops, report, export and the other views."},
-    WRITES("csv", FIELD(csv), "Write the timeline as CSV, in the form that --csv-form names."),
+    OPTION_FILE("csv", FIELD(csv), "Write the timeline as CSV, in the form that --csv-form names."),
     {.name = "csv-form",
      .type = OPTION_CHOICE,
      .argument = "FORM",
@@ -356,20 +380,21 @@ static const struct command_option file_options[] = {
      .choices = form_choices,
      .help = "tasks: taskId, elapsed_time(us), ... in cycles, as the compiler writes it; units: "
              "ID,Start,End,Location,Op Type; all: every unit with dispatch, op and times in ns."},
-    WRITES("csv-ops", FIELD(layers), "Write one row per op with the columns of Vela's per-layer file."),
-    WRITES("torq-dump-profiling", FIELD(profiling), "The compiler's flag: --csv in the form tasks."),
+    OPTION_FILE("csv-ops", FIELD(layers), "Write one row per op with the columns of Vela's per-layer file."),
+    OPTION_FILE("torq-dump-profiling", FIELD(profiling), "The compiler's flag: --csv in the form tasks."),
     {.name = "dispatch",
      .type = OPTION_TEXT,
      .argument = "NAME",
      .offset = FIELD(dispatch),
      .help = "In --csv only this dispatch, its times from its own start."},
-    WRITES("annotate", FIELD(annotated), "Write the IR with cycles and memory added as attributes."),
-    WRITES("html", FIELD(html), "Write a page with the timeline and the tables."),
+    OPTION_FILE("annotate", FIELD(annotated), "Write the IR with cycles and memory added as attributes."),
+    OPTION_FILE("html", FIELD(html), "Write a page with the timeline and the tables."),
     {.name = "dump-compilation-phases-to",
      .type = OPTION_TEXT,
      .argument = "FOLDER",
      .offset = FIELD(phases),
-     .help = "Write the IR after each step: NAME.1.input.mlir, NAME.10.executable-targets.mlir."},
+     .help = "Write the IR after each step: NAME.1.input.mlir, NAME.2.costed.mlir, ... or, of a "
+             "schedule, NAME.10.executable-targets.mlir."},
     {0},
 };
 
@@ -422,14 +447,15 @@ static const struct command_example examples[] = {
 const struct command command_estimate = {
     .name = "estimate",
     .group = COMMAND_GROUP_LOOK,
-    .summary = "Estimate a compiled model's timeline before it runs",
+    .summary = "Estimate a model's timeline before it runs",
     .usage = (const char *const[]){"[options] MODEL", NULL},
     .description =
         "Reads MLIR and computes when every transfer and every program of an engine would start and end on the target, "
         "how much memory on the chip is reached, and where the time goes. Nothing runs.\n\n"
         "Of scheduled IR (a dump of the phase executable-targets) the schedule itself is executed, dispatch by "
-        "dispatch: starts and waits as the compiler ordered them. docs/estimate.md says what is computed how, and what "
-        "a target's figures are.",
+        "dispatch: starts and waits as the compiler ordered them. Of other models (TOSA, linalg, StableHLO, torch, "
+        "IREE's phases) shapes give the work of each op, which is tiled and scheduled for the target. "
+        "docs/estimate.md says what is computed how, and what a target's figures are.",
     .options = {{&target_table, 0}, {&file_table, 0}, {&shown_table, 0}},
     .arguments = arguments,
     .examples = examples,

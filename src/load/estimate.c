@@ -3,9 +3,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/machine_files.h"
+#include "base/count_of.h"
+#include "base/map.h"
+#include "analyze/estimate/estimate.h"
+#include "import/mlir/edit.h"
+#include "import/mlir/model.h"
 #include "import/torq/torq.h"
 
 static int find_target(struct estimate *estimate, const struct estimate_request *request, struct error *err)
@@ -59,6 +65,28 @@ static int execute_scheduled(struct estimate *estimate, const struct estimate_re
     return torq_execute(&estimate->timeline, estimate->mlir, &units, request->default_location, err);
 }
 
+static int estimate_unscheduled(struct estimate *estimate, const struct estimate_request *request,
+                                struct error *err)
+{
+    struct model model = {0};
+    struct mlir_dims dims = {0};
+    for (size_t i = 0; request->dims && i < request->dims->count; i++) {
+        int status = mlir_dims_option(&dims, request->dims->items[i], err);
+        if (status)
+            return status;
+    }
+    int status = mlir_read_model(&model, estimate->mlir, &dims, err);
+    if (status == 0)
+        status = estimate_model(&estimate->timeline, &model, &estimate->target, err);
+    estimate->timeline.is_analytic = true;
+    if (status == 0 && !estimate->timeline.op_count)
+        timeline_add_notice(
+            &estimate->timeline, TIMELINE_NONE,
+            "no op of this model costs anything: it only passes on, names and reshapes what it gets");
+    model_free(&model);
+    return status;
+}
+
 int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err)
 {
     *estimate = (struct estimate){0};
@@ -67,17 +95,61 @@ int load_estimate(struct estimate *estimate, const struct estimate_request *requ
         status = mlir_open(&estimate->mlir, request->path, err);
     if (status)
         return status;
-    if (torq_is_scheduled(estimate->mlir))
-        status = execute_scheduled(estimate, request, err);
-    else
-        return error_set(err, EINVAL,
-                         "%s holds no scheduled program (a dump of the phase executable-targets)",
-                         request->path);
+    if (!estimate->mlir->op_count)
+        return error_set(err, EINVAL, "%s holds no op: it is no MLIR", request->path);
+    status = torq_is_scheduled(estimate->mlir) ? execute_scheduled(estimate, request, err)
+                                               : estimate_unscheduled(estimate, request, err);
     if (status == 0 && estimate->mlir->left_out)
         timeline_add_notice(&estimate->timeline, TIMELINE_NONE,
                             "%" PRIu64
                             " ops of the bytecode have properties that only their dialect can read",
                             estimate->mlir->left_out);
+    return status;
+}
+
+static void annotate_op(const struct timeline_op *op, enum estimate_step step, struct mlir_edits *edits)
+{
+    char texts[6][40];
+    struct mlir_new_attribute attributes[6];
+    size_t count = 0;
+    const struct {
+        const char *key;
+        uint64_t value;
+        enum estimate_step step;
+    } figures[] = {{"opscope.end_cycles", op->end, ESTIMATE_SCHEDULED},
+                   {"opscope.macs", op->macs, ESTIMATE_COSTED},
+                   {"opscope.read_bytes", op->read_bytes, ESTIMATE_COSTED},
+                   {"opscope.start_cycles", op->start, ESTIMATE_SCHEDULED},
+                   {"opscope.tiles", op->tiles, ESTIMATE_TILED},
+                   {"opscope.written_bytes", op->write_bytes, ESTIMATE_COSTED}};
+    for (size_t i = 0; i < COUNT_OF(figures); i++) {
+        if (figures[i].step > step)
+            continue;
+        snprintf(texts[count], sizeof texts[0], "%" PRIu64 " : i64", figures[i].value);
+        attributes[count] = (struct mlir_new_attribute){figures[i].key, texts[count]};
+        count++;
+    }
+    mlir_edit_attributes(edits, op->source, attributes, count);
+}
+
+int estimate_annotate(const struct estimate *estimate, enum estimate_step step, bool is_exact,
+                      struct bytes *out, struct error *err)
+{
+    const struct timeline *timeline = &estimate->timeline;
+    struct mlir_edits edits = {.mlir = estimate->mlir};
+    struct map done = {0};
+    if (!timeline->is_analytic)
+        return torq_annotate(estimate->mlir, timeline, !is_exact, out, err);
+    for (size_t i = 0; i < timeline->op_count; i++) {
+        uint32_t source = timeline->ops[i].source;
+        if (source >= estimate->mlir->op_count || map_get(&done, source) != MAP_NONE)
+            continue;
+        edits.failed |= !map_put(&done, source, 1);
+        annotate_op(&timeline->ops[i], step, &edits);
+    }
+    int status = mlir_edits_append(&edits, out, err);
+    mlir_edits_free(&edits);
+    map_free(&done);
     return status;
 }
 

@@ -12,6 +12,7 @@ struct estimate_request {
     const char *path;                /* "-": standard input */
     const char *target;              /* a machine's name, or the path of its file */
     const struct text_list *options; /* key=value; may be NULL */
+    const struct text_list *dims;    /* as mlir_dims_option takes them; may be NULL */
     double clock_mhz;                /* 0: the target's */
     const char *default_location;    /* for ops that have none; NULL: loc(unknown) */
 };
@@ -26,6 +27,11 @@ struct estimate {
 
 /* The caller frees the estimate, whatever is returned. */
 int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err);
+/* The IR with the estimate in it: of a schedule what the compiler's pass writes (`is_exact`: nothing else), of other
+ * models attributes of ours on the ops that stand for a group, as far as `step` goes. */
+enum estimate_step { ESTIMATE_COSTED, ESTIMATE_TILED, ESTIMATE_SCHEDULED };
+int estimate_annotate(const struct estimate *estimate, enum estimate_step step, bool is_exact,
+                      struct bytes *out, struct error *err);
 void estimate_free(struct estimate *estimate);
 
 #endif

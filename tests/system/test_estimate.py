@@ -152,12 +152,58 @@ class Scheduled(Case):
     def test_what_is_wrong_has_a_place(self):
         self.write("cut.mlir", self.read("m.mlir")[:300])
         self.write("odd.mlir", self.read("m.mlir").replace("torq_hw.dma_in_wait", "torq_hw.launch", 1))
-        self.write("none.mlir", "module {}\n")
+        self.write("none.mlir", "ID,Start,End\n1,2,3\n")
         for name, says in (("cut.mlir", "is never closed"), ("odd.mlir", "odd.mlir:23:13: torq_hw.launch"),
-                           ("none.mlir", "none.mlir holds no scheduled program"), ("missing.mlir", "missing.mlir")):
+                           ("none.mlir", "none.mlir holds no op"), ("missing.mlir", "missing.mlir")):
             done = self.opscope("estimate", name)
             self.assert_status(done, 2)
             self.assertIn(says, done.stderr)
+
+
+TOSA = """module {
+  func.func @main(%arg0: tensor<1x?x64xi8>, %arg1: tensor<1x64x32xi8>) -> tensor<1x?x32xi32> {
+    %0 = tosa.matmul %arg0, %arg1 : (tensor<1x?x64xi8>, tensor<1x64x32xi8>) -> tensor<1x?x32xi32> loc("m.py":3:1)
+    %1 = strange.op %0 : tensor<1x?x32xi32>
+    return %1 : tensor<1x?x32xi32>
+  }
+}
+"""
+
+
+class Unscheduled(Case):
+    def test_shapes_give_the_work(self):
+        self.write("t.mlir", TOSA)
+        found = self.estimate("t.mlir", "--dim", "16", "--html", "t.html", "-o", "t.opscope")
+        self.assertEqual(found["kind"], "analytic")
+        self.assertEqual(sum(row["macs"] or 0 for row in found["rows"]), 16 * 64 * 32)
+        self.assertIn("strange.op", " ".join(found["notes"]))
+        self.assertIn("uncalibrated", found["notes"][0])
+        self.assertLess(0, self.opscope_json("info", "t.opscope")["zones"])
+        by_place = self.estimate("t.mlir", "--dim", "0:1=16")
+        self.assertEqual(by_place["macs"], found["macs"])
+        self.assertEqual(self.estimate("t.mlir", "--dim", "32")["macs"], 2 * found["macs"])
+
+    def test_a_size_that_is_not_known_is_reported(self):
+        self.write("t.mlir", TOSA)
+        self.assertIn("tosa.matmul", " ".join(self.estimate("t.mlir")["notes"]))
+
+    def test_every_target(self):
+        self.write("t.mlir", TOSA)
+        times = {target: self.estimate("t.mlir", "--dim", "512", "--target", target)["time_ns"]
+                 for target in ("sl2610", "wormhole", "h100", "cpu")}
+        self.assertTrue(all(times.values()), times)
+
+    def test_the_steps(self):
+        self.write("t.mlir", TOSA)
+        before = self.estimate("t.mlir", "--dim", "16", "--dump-compilation-phases-to", "steps", "--annotate", "a.mlir")
+        names = ["t.1.input.mlir", "t.2.costed.mlir", "t.3.tiled.mlir", "t.4.scheduled.mlir"]
+        self.assertEqual(sorted(os.listdir(self.path("steps"))), names)
+        keys = [sum(self.read(f"steps/{name}").count(key) > 0 for key in ("opscope.macs", "opscope.tiles", "opscope.end_cycles"))
+                for name in names]
+        self.assertEqual(keys, [0, 1, 2, 3])
+        for name in names:
+            self.assertEqual(self.estimate(f"steps/{name}", "--dim", "16")["rows"], before["rows"], name)
+        self.assertEqual(self.read("a.mlir"), self.read("steps/t.4.scheduled.mlir"))
 
 
 class Reference(Case):
@@ -188,6 +234,35 @@ class Reference(Case):
         for key, cycles in json.loads(self.expected("derived", "overlap.metrics.expected.json")).items():
             if key != "_note":
                 self.assertEqual(metrics[key], cycles, key)
+
+    def test_one_model_in_all_forms(self):
+        for stem, forms in (("tosa_add", ("pretty.mlir", "debuginfo.mlir", "localscope.mlir", "generic.mlir", "mlirbc")),
+                            ("linalg_reducesum", ("pretty.mlir", "generic.mlir", "mlirbc"))):
+            for target in ("sl2610", "cpu"):
+                found = []
+                for form in forms:
+                    path = os.path.join(self.folder_of, "mlir_forms", f"{stem}.{form}")
+                    rows = self.estimate(path, "--target", target)["rows"]
+                    found.append([{**row, "location": None} for row in rows])  # which pretty text has not
+                self.assertTrue(found[0])
+                for form, rows in zip(forms, found):
+                    self.assertEqual(rows, found[0], form)
+
+    def test_every_input_has_an_estimate_or_a_message(self):
+        folder = os.path.join(self.folder_of, "inputs")
+        counts = {"files": 0, "with costs": 0, "with messages": 0}
+        for kind in sorted(os.listdir(folder)):
+            for name in sorted(os.listdir(os.path.join(folder, kind))):
+                with self.subTest(name=name):
+                    found = self.estimate(os.path.join(folder, kind, name), "--annotate", "a.mlir")
+                    self.assertTrue(found["rows"] or len(found["notes"]) > 1)
+                    again = self.estimate("a.mlir")
+                    self.assertEqual(again["rows"], found["rows"])
+                    counts["files"] += 1
+                    counts["with costs"] += bool(found["rows"])
+                    counts["with messages"] += len(found["notes"]) > 1
+        self.assertEqual(counts["files"], 300)
+        print(counts)
 
 
 if __name__ == "__main__":
