@@ -17,11 +17,6 @@ static inline bool checked_mul_size(size_t a, size_t b, size_t *product)
     return !__builtin_mul_overflow(a, b, product);
 }
 
-static inline bool checked_add_u64(uint64_t a, uint64_t b, uint64_t *sum)
-{
-    return !__builtin_add_overflow(a, b, sum);
-}
-
 /* a + b, or the largest value when that does not fit. */
 static inline uint64_t saturating_add_u64(uint64_t a, uint64_t b)
 {

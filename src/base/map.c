@@ -96,16 +96,3 @@ uint32_t map_remove(struct map *map, uint64_t key)
     map->count--;
     return value;
 }
-
-bool map_next(const struct map *map, size_t *position, uint64_t *key, uint32_t *value)
-{
-    while (*position < map->slot_count) {
-        const struct map_slot *slot = &map->slots[(*position)++];
-        if (slot->value != MAP_NONE) {
-            *key = slot->key;
-            *value = slot->value;
-            return true;
-        }
-    }
-    return false;
-}

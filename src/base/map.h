@@ -27,8 +27,4 @@ uint32_t map_get(const struct map *map, uint64_t key);
 /* Takes a key out and returns its value; MAP_NONE when it was not there. */
 uint32_t map_remove(struct map *map, uint64_t key);
 
-/* Every entry, in no particular order: start with *position = 0; false after the last. No key may be put or removed
- * in between. */
-bool map_next(const struct map *map, size_t *position, uint64_t *key, uint32_t *value);
-
 #endif

@@ -254,7 +254,7 @@ struct job {
     const struct command *command;
     struct overhead_options *options;
     struct measure_options measure;
-    char folder[PATH_MAX], trace[PATH_MAX], package[PATH_MAX], cpu_text[32];
+    char folder[PATH_MAX], trace[PATH_MAX], package[PATH_MAX];
     char words[4096], *argv[MOST_WORDS + 1]; /* of command:PROGRAM ... */
     bool has_one_op;
     struct screen screen;

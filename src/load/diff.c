@@ -167,7 +167,8 @@ static int load_overhead(struct diff *diff, int side, const char *path, struct e
     return status;
 }
 
-int diff_load(struct diff *diff, int side, const char *path, struct diff_sources *sources, struct error *err)
+static int load_run(struct diff *diff, int side, const char *path, struct diff_sources *sources,
+                    struct error *err)
 {
     diff->runs[side].path = strdup(path);
     if (!diff->runs[side].path)
@@ -184,11 +185,11 @@ int diff_load(struct diff *diff, int side, const char *path, struct diff_sources
 int diff_load_side(struct diff *diff, int side, char *const *paths, size_t count,
                    struct diff_sources *sources, struct error *err)
 {
-    int status = diff_load(diff, side, paths[0], sources, err);
+    int status = load_run(diff, side, paths[0], sources, err);
     for (size_t i = 1; i < count && !status; i++) {
         struct diff_run first = diff->runs[side];
         diff->runs[side] = (struct diff_run){0};
-        status = diff_load(diff, side, paths[i], sources, err);
+        status = load_run(diff, side, paths[i], sources, err);
         if (!status && strcmp(diff->runs[side].kind, first.kind) != 0)
             status = error_set(err, EINVAL, "%s is a %s, %s a %s: runs of one side must be alike", paths[i],
                                diff->runs[side].kind, first.path, first.kind);

@@ -15,8 +15,6 @@ struct diff_sources {
 int diff_sources_begin(struct diff_sources *sources, struct error *err);
 void diff_sources_free(struct diff_sources *sources);
 
-/* Trace, ops CSV, log folder or overhead CSV, by content. */
-int diff_load(struct diff *diff, int side, const char *path, struct diff_sources *sources, struct error *err);
 /* All runs of a side: the first is compared op by op, the others tell how runs vary. */
 int diff_load_side(struct diff *diff, int side, char *const *paths, size_t count,
                    struct diff_sources *sources, struct error *err);

@@ -95,7 +95,7 @@ uint32_t ops_parse_tensor(struct ops *ops, struct slice text)
     return ops_tensor(ops, &tensor);
 }
 
-void ops_append_sizes(const struct ops *ops, uint32_t sizes, uint32_t rank, struct bytes *out)
+static void append_sizes(const struct ops *ops, uint32_t sizes, uint32_t rank, struct bytes *out)
 {
     for (uint32_t i = 0; sizes != OPS_NONE && i < rank; i++)
         bytes_append_format(out, "%s%" PRId64, i ? "x" : "", ops->sizes[sizes + i]);
@@ -117,7 +117,7 @@ void ops_append_tensor_text(const struct ops *ops, const struct op_tensor *tenso
         bytes_append_format(out, "%s%s=", has_any ? ";" : "", fields[i].key);
         has_any = true;
         if (fields[i].is_sizes)
-            ops_append_sizes(ops, fields[i].value, tensor->rank, out);
+            append_sizes(ops, fields[i].value, tensor->rank, out);
         else
             bytes_append_text(out, ops_get_text(ops, fields[i].value));
     }
@@ -129,7 +129,7 @@ void ops_append_tensor(const struct ops *ops, const struct op_tensor *tensor, st
 {
     const uint32_t words[] = {tensor->dtype, tensor->layout, tensor->memory};
     size_t from = out->length;
-    ops_append_sizes(ops, tensor->shape, tensor->rank, out);
+    append_sizes(ops, tensor->shape, tensor->rank, out);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         const char *word = ops_get_text(ops, words[i]);
         if (*word)

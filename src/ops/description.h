@@ -20,8 +20,6 @@ uint32_t ops_parse_parts(struct ops *ops, const struct trace_part *parts, size_t
 void ops_append_tensor_text(const struct ops *ops, const struct op_tensor *tensor, struct bytes *out);
 /* For people: "1x32x64 BF16 TILE DRAM", as far as these are known. */
 void ops_append_tensor(const struct ops *ops, const struct op_tensor *tensor, struct bytes *out);
-/* "1x32x64"; nothing where the sizes are not known. */
-void ops_append_sizes(const struct ops *ops, uint32_t sizes, uint32_t rank, struct bytes *out);
 /* "DRAM read=4096", by kind. */
 void ops_append_figure(const struct ops *ops, const struct op_figure *figure, struct bytes *out);
 

@@ -604,15 +604,6 @@ void toml_free(struct toml *toml)
     *toml = (struct toml){0};
 }
 
-const struct toml_node *toml_get(const struct toml_node *table, const char *key)
-{
-    for (size_t i = 0; table && table->type == TOML_TABLE && i < table->child_count; i++) {
-        if (strcmp(table->children[i].key, key) == 0)
-            return &table->children[i];
-    }
-    return NULL;
-}
-
 int toml_error(const struct toml *toml, const struct toml_node *node, struct error *err, const char *format,
                ...)
 {

@@ -6,7 +6,8 @@
  *
  *     struct toml toml;
  *     if (toml_read(&toml, "opscope.toml", &err) == 0) {
- *         const struct toml_node *check = toml_get(&toml.root, "check");
+ *         for (size_t i = 0; i < toml.root.child_count; i++)
+ *             read_table(&toml.root.children[i]);
  *         ...
  *     }
  *     toml_free(&toml);
@@ -50,8 +51,6 @@ int toml_read(struct toml *toml, const char *path, struct error *err);
 int toml_parse(struct toml *toml, const char *path, const char *text, size_t length, struct error *err);
 void toml_free(struct toml *toml);
 
-/* The member of a table; NULL when it is not there or this is no table. */
-const struct toml_node *toml_get(const struct toml_node *table, const char *key);
 /* Fills err with "path:line:column: ..." and returns -EINVAL. */
 int toml_error(const struct toml *toml, const struct toml_node *node, struct error *err, const char *format,
                ...) __attribute__((format(printf, 4, 5)));

@@ -39,8 +39,6 @@ static void test_values(void **state)
             " {\"a\": [1, -2.5e3, true, null, \"x\"], \"b\": {\"c\": 18446744073709551615}, \"a2\": {}}"),
         0);
     const struct json_node *root = json_root(&document), *a = json_find(&document, root, "a");
-    assert_int_equal(json_length(&document, root), 3);
-    assert_int_equal(json_length(&document, a), 5);
     const struct json_node *item = json_first(&document, a);
     assert_text(item, "1");
     item = json_next(&document, a, item);

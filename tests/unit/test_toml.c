@@ -11,6 +11,15 @@
 
 #include "text/toml.h"
 
+static const struct toml_node *toml_get(const struct toml_node *table, const char *key)
+{
+    for (size_t i = 0; table && table->type == TOML_TABLE && i < table->child_count; i++) {
+        if (strcmp(table->children[i].key, key) == 0)
+            return &table->children[i];
+    }
+    return NULL;
+}
+
 static struct toml toml;
 static struct error err;
 

@@ -36,7 +36,6 @@ const struct perf_rule perf_rules[] = {
     [PERF_RULE_SLOW] = {"slow", "any other op below the target of each of its rooflines",
                         "time - roofline time / target"},
 };
-const size_t perf_rule_count = sizeof perf_rules / sizeof perf_rules[0];
 
 /* A finding about a row: what is said of it is kept in the row, and its gain in the line for equal ops. */
 struct findings {

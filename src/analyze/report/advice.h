@@ -24,6 +24,5 @@ struct perf_rule {
     const char *gain;      /* how the gain is computed */
 };
 extern const struct perf_rule perf_rules[];
-extern const size_t perf_rule_count;
 
 #endif

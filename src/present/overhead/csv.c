@@ -12,7 +12,7 @@
 #include "text/csv/writer.h"
 #include "present/report/number.h"
 
-void overhead_append_ms(struct bytes *out, double ns)
+static void append_ms(struct bytes *out, double ns)
 {
     char text[400]; /* the largest double has 309 digits */
     if (isnan(ns))
@@ -94,14 +94,14 @@ void overhead_append_csv(const struct overhead_run *run, unsigned flags, struct 
             continue;
         csv_append_exact_text(out, op->name);
         bytes_append_format(out, ",%" PRIu64 ",", op->count);
-        overhead_append_ms(out, op->min_ns);
+        append_ms(out, op->min_ns);
         bytes_append_u8(out, ',');
-        overhead_append_ms(out, op->mean_ns);
+        append_ms(out, op->mean_ns);
         bytes_append_u8(out, ',');
-        overhead_append_ms(out, op->mean_total_ns);
+        append_ms(out, op->mean_total_ns);
         if (flags & OVERHEAD_CSV_NATIVE) {
             bytes_append_u8(out, ',');
-            overhead_append_ms(out, op->native_ns);
+            append_ms(out, op->native_ns);
         }
         if (flags & OVERHEAD_CSV_EXTENDED)
             append_extended(out, op);

@@ -15,7 +15,4 @@ enum overhead_csv_flag {
 /* In the order of the run (overhead_run_sort: by name). Lines end with \n, as the vendor's do. */
 void overhead_append_csv(const struct overhead_run *run, unsigned flags, struct bytes *out);
 
-/* A time in ms as round(ms, 3) prints it: 0.01, 1.0. */
-void overhead_append_ms(struct bytes *out, double ns);
-
 #endif

@@ -15,7 +15,7 @@ static const uint8_t category_rgb[PERF_CATEGORIES][3] = {
     [PERF_DM] = {204, 102, 22},     [PERF_HOST] = {190, 52, 52}, [PERF_OTHER] = {112, 112, 118},
 };
 
-const char *perf_svg_category_colour(unsigned category)
+static const char *category_colour(unsigned category)
 {
     static const char *const colours[PERF_CATEGORIES] = {"#5e48a8", "#2670be", "#228654",
                                                          "#cc6616", "#be3434", "#707076"};
@@ -111,8 +111,8 @@ static void append_list(const struct perf_groups *groups, double top, size_t row
                             "</text><rect x=\"440\" y=\"%.1f\" width=\"%.2f\" height=\"16\" fill=\"%s\"/>"
                             "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"currentColor\">%.1f us, "
                             "%.1f %%, %llu ops</text>\n",
-                            y, width, perf_svg_category_colour(group->category), 446 + width, y + 13,
-                            group->time_us, group->percent, (unsigned long long)group->count);
+                            y, width, category_colour(group->category), 446 + width, y + 13, group->time_us,
+                            group->percent, (unsigned long long)group->count);
     }
 }
 
@@ -122,8 +122,8 @@ static void append_legend(double y, struct bytes *out)
         bytes_append_format(out,
                             "<rect x=\"%.0f\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"%s\"/><text "
                             "x=\"%.0f\" y=\"%.1f\" font-size=\"12\" fill=\"currentColor\">%s</text>\n",
-                            BAR_LEFT + i * 100, y, perf_svg_category_colour(i), BAR_LEFT + 17 + i * 100,
-                            y + 11, perf_category_text(i));
+                            BAR_LEFT + i * 100, y, category_colour(i), BAR_LEFT + 17 + i * 100, y + 11,
+                            perf_category_text(i));
 }
 
 void perf_svg_append_groups(const struct perf_groups *groups, bool is_classic, struct bytes *out)
@@ -278,7 +278,7 @@ static void append_point(const struct perf *perf, const struct perf_row *row, co
     bytes_append_format(out,
                         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\" fill-opacity=\".6\"><title>",
                         at_x(axes, work->flops / work->dram_bytes), at_y(axes, figures.tflops),
-                        2.5 + 1.6 * sqrt(share), perf_svg_category_colour(work->category));
+                        2.5 + 1.6 * sqrt(share), category_colour(work->category));
     html_append_text(out, perf_text(perf, work->shown));
     bytes_append_format(out,
                         " (id %llu): %.1f us, %.2f TFLOP/s, DRAM %.1f %%, FLOPs %.1f %%</title></circle>\n",

@@ -14,6 +14,5 @@ int perf_svg_write_groups(const struct perf_groups *groups, bool is_classic, FIL
 /* For a page: no XML header; colours by the page's style. */
 void perf_svg_append_groups(const struct perf_groups *groups, bool is_classic, struct bytes *out);
 void perf_svg_append_roofline(const struct perf *perf, struct bytes *out);
-const char *perf_svg_category_colour(unsigned category);
 
 #endif

@@ -315,14 +315,6 @@ const struct json_node *json_find(const struct json_document *document, const st
     return found;
 }
 
-size_t json_length(const struct json_document *document, const struct json_node *parent)
-{
-    size_t count = 0;
-    for (const struct json_node *n = json_first(document, parent); n; n = json_next(document, parent, n))
-        count++;
-    return count;
-}
-
 bool json_unsigned_value(const struct json_node *node, uint64_t *value)
 {
     uint64_t sum = 0;

@@ -55,7 +55,6 @@ const struct json_node *json_next(const struct json_document *document, const st
 /* The member of an object; the last one where a key comes twice. NULL when there is none. */
 const struct json_node *json_find(const struct json_document *document, const struct json_node *object,
                                   const char *key);
-size_t json_length(const struct json_document *document, const struct json_node *parent);
 
 /* A number that is a whole one and fits; false otherwise. */
 bool json_unsigned_value(const struct json_node *node, uint64_t *value);

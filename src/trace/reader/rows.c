@@ -30,7 +30,7 @@ struct rows_decoder {
     uint64_t *v[COLUMNS];
     uint64_t *part_name, *part_value;
     uint64_t *figure_name, *figure_kind, *figure_value;
-    size_t part_at, text_at;
+    size_t text_at;
 };
 
 void trace_rows_free(struct trace_rows *rows)

@@ -216,6 +216,24 @@ static size_t put_text(uint8_t *header, size_t at, const char *text)
     return at + length + 1 < SEGMENT_HEADER_BYTES ? at + length + 1 : SEGMENT_HEADER_BYTES - 1;
 }
 
+static void update_slot(struct trace_writer *w, uint32_t state, struct error *err)
+{
+    uint8_t slot[SEGMENT_SLOT_BYTES] = {0};
+    w->slot_sequence++;
+    put_u64(slot, w->slot_sequence);
+    put_u64(slot + 8, w->last_checkpoint);
+    put_u64(slot + 16, w->last_checkpoint_size);
+    put_u64(slot + 24, w->end - w->segment_start);
+    put_u32(slot + 32, state);
+    put_u32(slot + 60, hash_fold32(hash_bytes(slot, 60, SEGMENT_HASH_SEED)));
+    uint64_t at = w->segment_start + SEGMENT_SLOT_OFFSET + (w->slot_sequence & 1) * SEGMENT_SLOT_BYTES;
+    int status = write_at(w->fd, slot, sizeof slot, at);
+    if (status) {
+        error_set_errno(err, -status, "%s: cannot be written", w->partial_path);
+        writer_fail(w, status, err);
+    }
+}
+
 int file_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err)
 {
     uint8_t header[SEGMENT_HEADER_BYTES] = {0};
@@ -243,26 +261,8 @@ int file_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err
     if (status)
         return error_set_errno(err, -status, "%s: cannot be written", w->partial_path);
     hold_space(w, 0);
-    file_update_slot(w, SEGMENT_OPEN, err);
+    update_slot(w, SEGMENT_OPEN, err);
     return 0;
-}
-
-void file_update_slot(struct trace_writer *w, uint32_t state, struct error *err)
-{
-    uint8_t slot[SEGMENT_SLOT_BYTES] = {0};
-    w->slot_sequence++;
-    put_u64(slot, w->slot_sequence);
-    put_u64(slot + 8, w->last_checkpoint);
-    put_u64(slot + 16, w->last_checkpoint_size);
-    put_u64(slot + 24, w->end - w->segment_start);
-    put_u32(slot + 32, state);
-    put_u32(slot + 60, hash_fold32(hash_bytes(slot, 60, SEGMENT_HASH_SEED)));
-    uint64_t at = w->segment_start + SEGMENT_SLOT_OFFSET + (w->slot_sequence & 1) * SEGMENT_SLOT_BYTES;
-    int status = write_at(w->fd, slot, sizeof slot, at);
-    if (status) {
-        error_set_errno(err, -status, "%s: cannot be written", w->partial_path);
-        writer_fail(w, status, err);
-    }
 }
 
 static void list_open_zones(struct trace_writer *w)
@@ -317,7 +317,7 @@ int file_end_segment(struct trace_writer *w, struct error *err)
     if (status)
         return error_set_errno(err, -status, "%s: the end of the trace could not be written",
                                w->partial_path);
-    file_update_slot(w, SEGMENT_FINISHED, err);
+    update_slot(w, SEGMENT_FINISHED, err);
     if (!w->is_discarded && ftruncate(w->fd, (off_t)w->end) != 0) /* gives back what fallocate held */
         return error_set_errno(err, errno, "%s", w->partial_path);
     w->allocated_to = w->end;
@@ -486,6 +486,6 @@ int file_checkpoint(struct trace_writer *w, bool is_last)
     for (size_t i = 0; i < w->definitions.track_count; i++)
         w->definitions.tracks[i].checkpoint_zones = 0;
     if (!is_last)
-        file_update_slot(w, SEGMENT_OPEN, NULL);
+        update_slot(w, SEGMENT_OPEN, NULL);
     return 0;
 }

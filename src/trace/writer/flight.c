@@ -149,13 +149,13 @@ static void drop_first(struct trace_writer *w)
 }
 
 /* Deletes the oldest segments until the rest and `room` bytes are within the limit. */
-void flight_drop_oldest(struct trace_writer *w, uint64_t room)
+static void drop_oldest(struct trace_writer *w, uint64_t room)
 {
     while (w->finished_count && finished_bytes(w) + room > w->max_size_bytes)
         drop_first(w);
 }
 
-void flight_report_losses(struct trace_writer *w)
+static void report_losses(struct trace_writer *w)
 {
     if (!w->dropped_zones && !w->dropped_records)
         return;
@@ -215,7 +215,7 @@ int flight_end_segment(struct trace_writer *w, struct error *err)
 /* The next segment file. */
 int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *err)
 {
-    flight_drop_oldest(w, w->max_size_bytes / 8);
+    drop_oldest(w, w->max_size_bytes / 8);
     w->segment_number++;
     char *path = flight_segment_path(w, w->segment_number);
     if (!path)
@@ -226,7 +226,7 @@ int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *e
         status = file_begin_segment(w, flags, err);
     if (!status) {
         definitions_new_segment(w);
-        flight_report_losses(w);
+        report_losses(w);
     }
     return status;
 }
@@ -359,8 +359,8 @@ int flight_finish(struct trace_writer *w, struct error *err)
     lod_flush(w);
     uint64_t tail = TAIL_BYTES + ENTRY_BYTES * (w->entry_count + w->definitions.track_count) +
                     64 * (w->loss_count + w->open_zone_count);
-    flight_drop_oldest(w, w->end + tail);
-    flight_report_losses(w);
+    drop_oldest(w, w->end + tail);
+    report_losses(w);
     int status = flight_end_segment(w, err);
     return status ? status : join_segments(w, err);
 }

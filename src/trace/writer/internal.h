@@ -272,7 +272,6 @@ int file_checkpoint(struct trace_writer *w, bool is_last);
 /* Whether rows may still be written; makes room (the flight recorder's next segment) when needed. */
 bool file_accepts_rows(struct trace_writer *w);
 void file_close(struct trace_writer *w);
-void file_update_slot(struct trace_writer *w, uint32_t state, struct error *err);
 
 /* flight.c */
 int flight_rotate(struct trace_writer *w, struct error *err);
@@ -287,8 +286,6 @@ char *flight_joined_path(const struct trace_writer *w);
 int flight_finish(struct trace_writer *w, struct error *err);
 void flight_remove_segments(const struct trace_writer *w);
 char *flight_segment_path(const struct trace_writer *w, uint32_t number);
-void flight_drop_oldest(struct trace_writer *w, uint64_t room);
-void flight_report_losses(struct trace_writer *w);
 
 /* definitions.c */
 void definitions_free(struct writer_definitions *d);
