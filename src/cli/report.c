@@ -66,7 +66,7 @@ static void print_notes(const struct perf_notes *notes)
 static int load_files(struct perf *perf, const struct report_options *options, struct trace **trace,
                       struct error *err)
 {
-    struct ops_loading loading = {.is_one_of_many = options->path_count > 1};
+    struct ops_loading loading = {0};
     uint32_t devices = 0;
     const char *first = NULL;
     for (size_t i = 0; i < options->path_count; i++) {

@@ -154,11 +154,6 @@ size_t op_rows_find_column(const struct op_rows *rows, const char *name)
     return id == INTERN_NONE ? SIZE_MAX : rows->first_columns[id];
 }
 
-struct trace *op_rows_take_trace(struct op_rows *rows)
-{
-    return rows->source->take_trace ? rows->source->take_trace(rows->state) : NULL;
-}
-
 size_t op_rows_notice_count(const struct op_rows *rows)
 {
     return rows->notice_count;

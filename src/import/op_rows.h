@@ -42,7 +42,6 @@ struct op_row_notice {
 };
 
 struct op_rows;
-struct trace;
 
 /* By content: a trace, a folder of logs or its parent, a CSV with the vendor's header; "-" is a CSV on stdin.
  * The error names the file and what is wrong with it. */
@@ -67,9 +66,6 @@ int op_rows_select(struct op_rows *rows, const char *const *names, size_t count,
 /* 1 with a row, 0 at the end, negative when reading failed. */
 int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err);
 
-/* Once all rows were read: the trace that they came from, where it is still open, else NULL. The caller closes it. */
-struct trace *op_rows_take_trace(struct op_rows *rows);
-
 size_t op_rows_notice_count(const struct op_rows *rows);
 const struct op_row_notice *op_rows_notice(const struct op_rows *rows, size_t i);
 /* For people: "t.csv:17: 2 cells more than the header has columns (3 times in all)". */
@@ -86,9 +82,8 @@ struct op_rows_source {
     /* Optional: called once before the first row, with which columns will be looked at (so that a source need
      * not make the others). */
     int (*prepare)(void *state, const bool *is_wanted, size_t column_count, struct error *err);
-    struct trace *(*take_trace)(void *state); /* optional: see op_rows_take_trace */
-    void (*close)(void *state);               /* frees the state */
-    bool fills_all; /* `next` sets every cell: they need not be made missing before */
+    void (*close)(void *state); /* frees the state */
+    bool fills_all;             /* `next` sets every cell: they need not be made missing before */
 };
 
 /* Takes the state over: closes it when there is no memory (and returns NULL). */

@@ -8,6 +8,7 @@
 #include "import/ops_csv.h"
 #include "import/ops_csv_model.h"
 #include "import/overhead_csv.h"
+#include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/trace.h"
 #include "ops/finish.h"
@@ -52,7 +53,7 @@ static bool is_other_csv(const struct beginning *file)
 static int open_logs(struct op_rows **rows, const char *path, const struct import_options *options,
                      struct error *err)
 {
-    return tt_rows_open_with(rows, path, options, err);
+    return tt_rows_open(rows, path, options, err);
 }
 
 static int open_trace(struct op_rows **rows, const char *path, const struct import_options *options,
@@ -120,18 +121,95 @@ int op_rows_open(struct op_rows **rows, const char *path, struct error *err)
 
 /* --- the model --- */
 
+static void count_devices(const struct ops *ops, size_t first_call, struct ops_loading *loading)
+{
+    uint32_t end = 0;
+    for (size_t i = 0; i < ops->device_count; i++) {
+        if (ops->devices[i].number >= loading->first_device && ops->devices[i].number >= end)
+            end = ops->devices[i].number + 1;
+    }
+    loading->devices = end ? end - loading->first_device : 0;
+    loading->has_host_start = false;
+    for (size_t i = first_call; i < ops->call_count && !loading->has_host_start; i++)
+        loading->has_host_start = !(ops->calls[i].faults & OP_FAULT_NO_HOST_TIME);
+}
+
+/* Several files may say the same. */
+static void name_notices(struct ops *ops, size_t first, const char *path)
+{
+    for (size_t i = first; i < ops->notice_count; i++) {
+        ops->notices[i].kind = UINT32_MAX - (uint32_t)i;
+        ops->notices[i].text = ops_prefix_text(ops, path, ops->notices[i].text);
+    }
+}
+
+/* Processes and tracks of a further trace begin after those of the traces before it. */
+static void find_ends(const struct ops *ops, struct ops_wanted *wanted)
+{
+    for (size_t i = 0; i < ops->call_count; i++) {
+        const struct op_call *call = &ops->calls[i];
+        if (call->process != OPS_NONE && call->process >= wanted->first_process)
+            wanted->first_process = call->process + 1;
+        if (call->track != OPS_NONE && call->track >= wanted->first_track)
+            wanted->first_track = call->track + 1;
+    }
+    for (size_t i = 0; i < ops->run_count; i++) {
+        if (ops->runs[i].track != OPS_NONE && ops->runs[i].track >= wanted->first_track)
+            wanted->first_track = ops->runs[i].track + 1;
+    }
+}
+
+/* What vendors' files say is read as they say it; `fields` turn it into the model's words. */
+static int end_fields(struct ops *ops, struct tt_fields *fields, size_t first_description, int status,
+                      struct error *err)
+{
+    if (!status)
+        tt_fields_end(fields, first_description);
+    tt_fields_free(fields);
+    if (!status && fields->is_table)
+        ops_mark_finished(ops);
+    else if (!status)
+        status = ops_finish(ops, err);
+    return status ? status : ops_check(ops, err);
+}
+
 static int load_trace(struct ops *ops, struct ops_loading *loading, struct error *err)
 {
-    const struct ops_wanted wanted = {.signposts = true};
-    int status = ops_from_trace(ops, loading->trace, &wanted, err);
-    if (!status)
-        status = ops_finish(ops, err);
-    loading->kind = "trace";
-    loading->has_host_start = true;
-    for (size_t i = 0; i < ops->device_count; i++) {
-        if (ops->devices[i].number >= loading->devices)
-            loading->devices = ops->devices[i].number + 1;
+    const struct trace_track *import = ops_import_track(loading->trace);
+    struct ops_wanted wanted = {.signposts = true, .first_device = loading->first_device};
+    struct tt_fields fields;
+    size_t first_description = ops->description_count;
+    find_ends(ops, &wanted);
+    if (import) {
+        tt_fields_begin(&fields, ops, strcmp(import->name, TT_TRACK_TABLE) == 0);
+        wanted.signposts = !fields.is_table; /* they are rows */
+        wanted.without_runs = fields.is_table;
+        wanted.remarks = true;
+        wanted.figure_role = tt_field_role;
+        wanted.take_figure = tt_field_take;
+        wanted.call_read = tt_field_call;
+        wanted.run_read = tt_field_run;
+        wanted.context = &fields;
     }
+    int status = ops_from_trace(ops, loading->trace, &wanted, err);
+    return import   ? end_fields(ops, &fields, first_description, status, err)
+           : status ? status
+                    : ops_finish(ops, err);
+}
+
+static int load_logs(struct ops *ops, const char *path, const struct ops_loading *loading, struct error *err)
+{
+    struct tt_fields fields;
+    struct tt_model model;
+    size_t first_description = ops->description_count;
+    tt_fields_begin(&fields, ops, false);
+    fields.first_device = loading->first_device;
+    tt_model_init(&model);
+    int status = tt_load_path(&model, path, &(struct import_options){0}, err);
+    if (!status)
+        status = tt_to_ops(&model, ops, NULL, &fields, err);
+    tt_model_free(&model);
+    status = end_fields(ops, &fields, first_description, status, err);
     return status;
 }
 
@@ -147,25 +225,34 @@ static int load_rows(struct ops *ops, const char *path, struct ops_loading *load
     loading->kind = op_rows_kind(rows);
     loading->devices = summary.devices;
     loading->has_host_start = summary.has_host_start;
-    if (!loading->trace)
-        loading->trace = op_rows_take_trace(rows);
     op_rows_close(rows);
+    ops_mark_finished(ops);
     return status;
 }
 
 int ops_load(struct ops *ops, const char *path, struct ops_loading *loading, struct error *err)
 {
+    enum import_kind kind = import_guess(path);
+    size_t first_call = ops->call_count, first_notice = ops->notice_count;
+    int status = 0;
     loading->trace = NULL;
     loading->devices = 0;
-    if (import_guess(path) != IMPORT_TRACE)
+    if (kind == IMPORT_TRACE)
+        status = trace_open(&loading->trace, path, 0, err);
+    const struct trace_track *import = loading->trace ? ops_import_track(loading->trace) : NULL;
+    /* Traces of tables had no descriptions once: every cell was a figure. */
+    if (!status && (kind == IMPORT_TRACE ? import && strcmp(import->name, TT_TRACK_OLD_TABLE) == 0
+                                         : kind != IMPORT_LOGS))
         return load_rows(ops, path, loading, err);
-    int status = trace_open(&loading->trace, path, 0, err);
-    if (status)
-        return status;
-    /* Calls of several traces have the same numbers: these are read as tables, which number nothing. */
-    if (loading->is_one_of_many || tt_trace_has_table(loading->trace))
-        return load_rows(ops, path, loading, err);
-    return load_trace(ops, loading, err);
+    if (!status)
+        status = kind == IMPORT_TRACE ? load_trace(ops, loading, err) : load_logs(ops, path, loading, err);
+    loading->kind = kind == IMPORT_TRACE ? "trace" : "log folder";
+    if (kind == IMPORT_LOGS || import)
+        name_notices(ops, first_notice, path);
+    count_devices(ops, first_call, loading);
+    if (kind == IMPORT_TRACE && !import)
+        loading->has_host_start = true;
+    return status;
 }
 
 /* --- traces made of what others wrote --- */
@@ -178,7 +265,7 @@ int import_to_trace(const char *path, const char *output, const struct import_op
 
 bool import_trace_has_table(const struct trace *trace)
 {
-    return tt_trace_has_table(trace);
+    return ops_import_track(trace) != NULL;
 }
 
 bool import_path_has_table(const char *path)
@@ -187,7 +274,7 @@ bool import_path_has_table(const char *path)
     struct error err;
     if (import_guess(path) != IMPORT_TRACE || trace_open(&trace, path, 0, &err) != 0)
         return false;
-    bool has_table = tt_trace_has_table(trace);
+    bool has_table = import_trace_has_table(trace);
     trace_close(trace);
     return has_table;
 }
@@ -195,5 +282,13 @@ bool import_path_has_table(const char *path)
 int import_trace_notes(struct trace *trace, void (*note)(void *context, const char *text), void *context,
                        struct error *err)
 {
-    return tt_trace_notes(trace, note, context, err);
+    struct ops_pieces *pieces;
+    struct ops ops;
+    ops_init(&ops);
+    int status = ops_pieces_open(&pieces, &ops, trace, &(struct ops_wanted){.remarks = true}, err);
+    for (size_t i = 0; !status && i < ops.notice_count; i++)
+        note(context, ops_get_text(&ops, ops.notices[i].text));
+    ops_pieces_close(pieces);
+    ops_free(&ops);
+    return status;
 }

@@ -54,7 +54,6 @@ int import_rows_open(struct op_rows **rows, const char *path, const struct impor
 struct ops_loading {
     /* what is asked for */
     uint32_t first_device; /* the file's device 0 is this one */
-    bool is_one_of_many;   /* further files go into the same model */
     bool times_only;       /* names, tensors, times and places alone; nothing is said about the rest */
     /* what came of it */
     const char *kind;    /* for people: "ops CSV", "log folder", "trace" */

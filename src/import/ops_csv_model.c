@@ -274,9 +274,8 @@ static struct slice next_key(struct slice value, size_t *value_length)
 
 /* {'key': 'value'; 'other': 'Config(a=1;b=(2;3))'} | {'more': 'value'}. From where it does not look so, the rest is one
  * attribute. */
-static size_t take_attributes(struct filling *f, struct slice text, uint32_t *ids, size_t room)
+size_t ops_csv_attributes(struct ops *ops, struct slice text, uint32_t *ids, size_t room)
 {
-    struct ops *ops = f->ops;
     size_t count = 0, length;
     struct slice rest = slice_trim(text);
     bool is_list = rest.length > 2 && rest.data[0] == '{' && rest.data[rest.length - 1] == '}';
@@ -348,7 +347,7 @@ static uint32_t parse_description(struct filling *f, bool is_device_op)
         ids[at++] = id;
     }
     if (!cell_is_missing(attributes))
-        d.attributes = (uint16_t)take_attributes(f, attributes, ids + at, ATTRIBUTES_MAX);
+        d.attributes = (uint16_t)ops_csv_attributes(f->ops, attributes, ids + at, ATTRIBUTES_MAX);
     if (is_device_op)
         note_work(f);
     return f->ops->failed ? OPS_NONE : ops_description(f->ops, &d, ids);

@@ -21,4 +21,7 @@ struct ops_csv_request {
 int ops_csv_to_model(struct ops *ops, struct op_rows *rows, const struct ops_csv_request *request,
                      struct ops_csv_summary *summary, struct error *err);
 
+/* The attributes that a cell of the column ATTRIBUTES holds; at most `room` ids. */
+size_t ops_csv_attributes(struct ops *ops, struct slice text, uint32_t *ids, size_t room);
+
 #endif

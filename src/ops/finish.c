@@ -10,25 +10,25 @@
 
 static bool group_runs(struct ops *ops)
 {
-    size_t count = ops->run_count;
-    uint32_t at = 0;
-    ops->run_order = malloc((count + 1) * sizeof ops->run_order[0]);
-    if (!ops->run_order)
+    size_t first_call = ops->finished.calls, first = ops->finished.runs, count = ops->run_count;
+    uint32_t at = (uint32_t)first;
+    uint32_t *order = realloc(ops->run_order, (count + 1) * sizeof order[0]);
+    if (!order)
         return false;
-    for (size_t i = 0; i < ops->call_count; i++)
+    ops->run_order = order;
+    for (size_t i = first_call; i < ops->call_count; i++)
         ops->calls[i].first_run = ops->calls[i].runs = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first; i < count; i++) {
         struct op_call *call = ops->runs[i].call < ops->call_count ? &ops->calls[ops->runs[i].call] : NULL;
         if (call && call->runs < UINT16_MAX)
             call->runs++;
     }
-    for (size_t i = 0; i < ops->call_count; i++) {
+    for (size_t i = first_call; i < ops->call_count; i++) {
         ops->calls[i].first_run = at;
         at += ops->calls[i].runs;
         ops->calls[i].runs = 0;
     }
-    ops->unmatched_runs = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first; i < count; i++) {
         struct op_run *run = &ops->runs[i];
         struct op_call *call = run->call < ops->call_count ? &ops->calls[run->call] : NULL;
         if (!call) {
@@ -60,14 +60,14 @@ static bool find_gaps(struct ops *ops)
         bool has_end;
     } *ends = NULL;
     size_t tracks = 0;
-    for (size_t i = 0; i < ops->run_count; i++) {
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
         uint32_t track = ops->runs[i].track;
         if (track != OPS_NONE && track >= tracks)
             tracks = (size_t)track + 1;
     }
     if (tracks && !(ends = calloc(tracks, sizeof *ends)))
         return false;
-    for (size_t i = 0; i < ops->run_count; i++) {
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
         struct op_run *run = &ops->runs[i];
         if (run->track == OPS_NONE)
             continue;
@@ -104,6 +104,7 @@ static int compare_places(const void *left, const void *right)
 struct places {
     struct place (*at)(const struct ops *ops, uint32_t i);
     struct place *items; /* NULL: in order as they are */
+    size_t first;        /* of the array that `at` looks into */
     size_t count, next;
 };
 
@@ -119,7 +120,7 @@ static struct place signpost_at(const struct ops *ops, uint32_t i)
 
 static struct place place_at(const struct ops *ops, const struct places *places, size_t i)
 {
-    return places->items ? places->items[i] : places->at(ops, (uint32_t)i);
+    return places->items ? places->items[i] : places->at(ops, (uint32_t)(places->first + i));
 }
 
 static bool sort_places(const struct ops *ops, struct places *places)
@@ -134,7 +135,7 @@ static bool sort_places(const struct ops *ops, struct places *places)
     if (!places->items) {
         struct place *items = malloc(places->count * sizeof items[0]);
         for (size_t i = 0; items && i < places->count; i++)
-            items[i] = places->at(ops, (uint32_t)i);
+            items[i] = places->at(ops, (uint32_t)(places->first + i));
         places->items = items;
     }
     if (places->items)
@@ -146,7 +147,7 @@ static bool sort_places(const struct ops *ops, struct places *places)
 static bool list_further(const struct ops *ops, struct places *further)
 {
     size_t capacity = 0;
-    for (size_t i = 0; i < ops->call_count; i++) {
+    for (size_t i = ops->finished.calls; i < ops->call_count; i++) {
         const struct op_call *call = &ops->calls[i];
         uint32_t own = ops_own_run(ops, call);
         for (uint32_t k = 0; k < call->runs; k++) {
@@ -186,17 +187,23 @@ static struct places *earliest(const struct ops *ops, struct places **lists, siz
 
 static bool make_lines(struct ops *ops)
 {
-    struct places calls = {.at = call_at, .count = ops->call_count}, further = {0};
-    struct places signposts = {.at = signpost_at, .count = ops->signpost_count};
-    struct places *lists[] = {&signposts, &calls, &further}, *from;
+    size_t first_call = ops->finished.calls, first_signpost = ops->finished.signposts;
+    struct places calls = {.at = call_at, .first = first_call, .count = ops->call_count - first_call};
+    struct places signposts = {
+        .at = signpost_at, .first = first_signpost, .count = ops->signpost_count - first_signpost};
+    struct places further = {0}, *lists[] = {&signposts, &calls, &further}, *from;
     uint32_t id = OPS_NONE;
     bool is_fine = list_further(ops, &further) && sort_places(ops, &calls) && sort_places(ops, &further) &&
                    sort_places(ops, &signposts);
-    size_t runs = ops->call_count ? 0 : ops->run_count;
-    size_t count = calls.count + further.count + signposts.count + runs;
-    ops->line_count = 0;
-    ops->lines = is_fine ? malloc((count + 1) * sizeof ops->lines[0]) : NULL;
-    while (ops->lines && (from = earliest(ops, lists, 3, &id))) {
+    size_t runs = calls.count ? 0 : ops->run_count - ops->finished.runs;
+    size_t count = ops->line_count + calls.count + further.count + signposts.count + runs + 1;
+    if (is_fine && count > ops->line_capacity) { /* not more than are needed: there may be many */
+        struct op_line *lines = realloc(ops->lines, count * sizeof lines[0]);
+        is_fine = lines != NULL;
+        ops->lines = lines ? lines : ops->lines;
+        ops->line_capacity = lines ? count : ops->line_capacity;
+    }
+    while (is_fine && (from = earliest(ops, lists, 3, &id))) {
         struct op_line line = {OPS_NONE, OPS_NONE, OPS_NONE, 0};
         if (from == &signposts)
             line.signpost = id;
@@ -206,12 +213,13 @@ static bool make_lines(struct ops *ops)
             line = (struct op_line){ops->runs[id].call, id, OPS_NONE, 0};
         ops->lines[ops->line_count++] = line;
     }
-    for (uint32_t i = 0; ops->lines && i < runs; i++)
-        ops->lines[ops->line_count++] = (struct op_line){OPS_NONE, i, OPS_NONE, 0};
+    for (size_t i = 0; is_fine && i < runs; i++)
+        ops->lines[ops->line_count++] =
+            (struct op_line){OPS_NONE, (uint32_t)(ops->finished.runs + i), OPS_NONE, 0};
     free(calls.items);
     free(further.items);
     free(signposts.items);
-    return ops->lines != NULL;
+    return is_fine;
 }
 
 /* --- wrong times --- */
@@ -226,7 +234,7 @@ static bool is_stale(const struct op_run *run)
 static void mark_wrong_times(struct ops *ops)
 {
     bool was_wrong = false;
-    for (size_t i = 0; i < ops->line_count; i++) {
+    for (size_t i = ops->finished.lines; i < ops->line_count; i++) {
         const struct op_line *line = &ops->lines[i];
         struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
         struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
@@ -247,16 +255,22 @@ static void mark_wrong_times(struct ops *ops)
     }
 }
 
+void ops_mark_finished(struct ops *ops)
+{
+    ops_forget_numbers(ops);
+    ops->finished.calls = ops->call_count;
+    ops->finished.runs = ops->run_count;
+    ops->finished.signposts = ops->signpost_count;
+    ops->finished.lines = ops->line_count;
+}
+
 int ops_finish(struct ops *ops, struct error *err)
 {
-    free(ops->run_order);
-    free(ops->lines);
-    ops->run_order = NULL;
-    ops->lines = NULL;
     ops_forget_numbers(ops);
     if (ops->failed || !group_runs(ops) || !find_gaps(ops) || !make_lines(ops))
         ops->failed = true;
     else
         mark_wrong_times(ops);
+    ops_mark_finished(ops);
     return ops_check(ops, err);
 }

@@ -18,6 +18,9 @@
  * and `unmatched_runs` counts them), unless there are no calls at all: then every run has one, in the order in which
  * they were added. */
 int ops_finish(struct ops *ops, struct error *err);
+/* ops_finish is for what was added since the last time, so that several files may go into one model; a source that
+ * made its lines itself says so with this. */
+void ops_mark_finished(struct ops *ops);
 
 /* The run on its call's own line: the first that is no replay; OPS_NONE. */
 uint32_t ops_own_run(const struct ops *ops, const struct op_call *call);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/description.h"
+#include "ops/known_figures.h"
 
 _Static_assert((unsigned)OP_FIGURE_TICKS == TRACE_FIGURE_TICKS && (unsigned)OP_FIGURE_NS == TRACE_FIGURE_NS &&
                    (unsigned)OP_FIGURE_COUNT == TRACE_FIGURE_COUNT &&
@@ -32,7 +33,18 @@ struct reading {
     struct trace *trace;
     const struct ops_wanted *wanted;
     struct ids names, descriptions, devices; /* devices: by track */
+    struct ids figures;                      /* by name: their role */
     uint32_t last_call;                      /* of the run before */
+    const struct trace_track *import;        /* what an importer said; NULL */
+    struct run_order *order;                 /* by run, where an importer kept it */
+    size_t order_capacity, order_count;
+};
+#define ROLE_FAULTS (UINT32_MAX - 2)
+#define ROLE_ORDER (UINT32_MAX - 3)
+
+struct run_order {
+    uint64_t place;
+    uint32_t run;
 };
 
 static uint32_t *id_at(struct reading *r, struct ids *ids, uint32_t id)
@@ -66,6 +78,101 @@ static uint32_t description_of(struct reading *r, uint32_t description)
     return id ? *id : OPS_NONE;
 }
 
+/* --- figures --- */
+
+/* What is done with the figures of this name; found once for each. */
+static uint32_t role_of(struct reading *r, uint32_t name)
+{
+    uint32_t *role = id_at(r, &r->figures, name);
+    if (!role || *role != UNKNOWN)
+        return role ? *role : (uint32_t)OPS_ROLE_SKIP;
+    const char *text = trace_get_name(r->trace, name)->name;
+    if (r->import && strcmp(text, OPS_FIGURE_FAULTS) == 0)
+        *role = ROLE_FAULTS;
+    else if (r->import && strcmp(text, OPS_FIGURE_ORDER) == 0)
+        *role = ROLE_ORDER;
+    else if (r->wanted->figure_role)
+        *role = r->wanted->figure_role(r->wanted->context, text);
+    else
+        *role = r->wanted->figures ? OPS_ROLE_KEEP : OPS_ROLE_SKIP;
+    return *role;
+}
+
+/* Runs whose place was not written stand before the others. */
+static void set_order(struct reading *r, uint64_t place)
+{
+    size_t run = r->ops->run_count - 1;
+    if (!array_reserve(&r->order, &r->order_capacity, run + 1, sizeof r->order[0])) {
+        r->ops->failed = true;
+        return;
+    }
+    for (size_t i = r->order_count; i < run; i++)
+        r->order[i] = (struct run_order){0, (uint32_t)i};
+    r->order[run] = (struct run_order){place, (uint32_t)run};
+    r->order_count = run + 1;
+}
+
+/* Figures of the call or the run that was added last. */
+static void read_figures(struct reading *r, const struct trace_run_part *parts, uint32_t count, bool is_run)
+{
+    struct ops *ops = r->ops;
+    for (uint32_t i = 0; i < count && !ops->failed; i++) {
+        const struct trace_run_part *part = &parts[i];
+        uint32_t role = role_of(r, part->name);
+        if (role == OPS_ROLE_KEEP) {
+            struct op_figure figure = {
+                .name = name_of(r, part->name), .kind = part->kind, .whole = part->whole};
+            if (part->kind == TRACE_FIGURE_TEXT)
+                figure.whole = name_of(r, (uint32_t)part->whole);
+            if (is_run)
+                ops_add_figure(ops, figure);
+            else
+                ops_add_call_figure(ops, figure);
+        } else if (role == ROLE_FAULTS) {
+            *(is_run ? &ops->runs[ops->run_count - 1].faults : &ops->calls[ops->call_count - 1].faults) |=
+                (uint16_t)part->whole;
+        } else if (role == ROLE_ORDER) {
+            if (is_run)
+                set_order(r, part->whole);
+        } else if (role != OPS_ROLE_SKIP) {
+            bool is_text = part->kind == TRACE_FIGURE_TEXT;
+            r->wanted->take_figure(r->wanted->context, role, part,
+                                   is_text ? trace_get_name(r->trace, (uint32_t)part->whole)->name : "");
+        }
+    }
+}
+
+static int compare_orders(const void *left, const void *right)
+{
+    const struct run_order *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->run > b->run) - (a->run < b->run);
+}
+
+/* Blocks are kept apart by clock: runs of several devices come back one device after the other. */
+static void restore_order(struct reading *r, size_t first)
+{
+    struct ops *ops = r->ops;
+    size_t count = ops->run_count - first;
+    if (!r->order_count || ops->failed)
+        return;
+    struct op_run *sorted = malloc((count + 1) * sizeof sorted[0]);
+    if (!sorted || !array_reserve(&r->order, &r->order_capacity, ops->run_count, sizeof r->order[0])) {
+        free(sorted);
+        ops->failed = true;
+        return;
+    }
+    for (size_t i = r->order_count; i < ops->run_count; i++)
+        r->order[i] = (struct run_order){0, (uint32_t)i};
+    qsort(r->order + first, count, sizeof r->order[0], compare_orders);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = ops->runs[r->order[first + i].run];
+    if (count)
+        memcpy(ops->runs + first, sorted, count * sizeof sorted[0]);
+    free(sorted);
+}
+
 /* The device on whose track, or below it, something ran. */
 static uint32_t device_of(struct reading *r, uint32_t track)
 {
@@ -81,7 +188,7 @@ static uint32_t device_of(struct reading *r, uint32_t track)
     }
     if (!device || device->number > UINT32_MAX - 1)
         return OPS_NONE;
-    *id = ops_device(r->ops, (uint32_t)device->number);
+    *id = ops_device(r->ops, (uint32_t)device->number + r->wanted->first_device);
     if (*id == OPS_NONE)
         return OPS_NONE;
     struct op_device *known = &r->ops->devices[*id];
@@ -98,9 +205,12 @@ static uint32_t device_of(struct reading *r, uint32_t track)
 static void read_op(struct reading *r, const struct trace_op *op)
 {
     struct ops *ops = r->ops;
-    if (r->wanted->wants_call && !r->wanted->wants_call(r->wanted->context, op))
+    const struct ops_wanted *wanted = r->wanted;
+    uint32_t process =
+        op->process == TRACE_NONE || wanted->without_runs ? OPS_NONE : op->process + wanted->first_process;
+    if (wanted->wants_call && !wanted->wants_call(wanted->context, op))
         return;
-    if (ops_find_call(ops, op->process, op->call) != OPS_NONE) {
+    if (ops_find_call(ops, process, op->call) != OPS_NONE) {
         ops_add_notice(ops, OP_NOTICE_KIND_REPEATED, OP_NOTICE_DAMAGED, 0,
                        "call %" PRIu64 " comes again: the second is left out", op->call);
         return;
@@ -109,25 +219,31 @@ static void read_op(struct reading *r, const struct trace_op *op)
         ops, &(struct op_call){.number = op->call,
                                .start_ns = op->start_ns,
                                .end_ns = op->end_ns > op->start_ns || !op->end_ns ? op->end_ns : op->start_ns,
-                               .process = op->process,
-                               .track = op->track,
+                               .process = process,
+                               .track = op->track == TRACE_NONE ? OPS_NONE : op->track + wanted->first_track,
                                .name = name_of(r, op->name),
                                .description = description_of(r, op->description),
-                               .device = op->device == TRACE_NONE ? OPS_NONE : ops_device(ops, op->device),
+                               .device = op->device == TRACE_NONE
+                                             ? OPS_NONE
+                                             : ops_device(ops, op->device + wanted->first_device),
                                .faults = op->end_ns ? 0 : OP_FAULT_OPEN,
                                .type = op->type <= TRACE_OP_FALLBACK ? (uint8_t)op->type : OP_TYPE_HOST});
+    if (op->part_count && !ops->failed)
+        read_figures(r, op->parts, op->part_count, false);
+    if (wanted->call_read && !ops->failed)
+        wanted->call_read(wanted->context, ops);
 }
 
 /* Devices mostly run ops in the order in which they were called: the call after the last one is tried first. */
 static uint32_t call_of(struct reading *r, const struct trace_run *run)
 {
     const struct ops *ops = r->ops;
-    uint32_t next = r->last_call + 1;
+    uint32_t next = r->last_call + 1, process = run->process + r->wanted->first_process;
     if (run->call == 0)
         return OPS_NONE;
     if (next >= ops->call_count || ops->calls[next].number != run->call ||
-        ops->calls[next].process != run->process)
-        next = ops_find_call(ops, run->process, run->call);
+        ops->calls[next].process != process)
+        next = ops_find_call(ops, process, run->call);
     r->last_call = next;
     return next;
 }
@@ -144,29 +260,56 @@ static void read_run(struct reading *r, const struct trace_run *run)
                                          .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
                                          .gap_ns = OPS_NO_GAP,
                                          .call = call_of(r, run),
-                                         .track = track ? run->track : OPS_NONE,
+                                         .track = track ? run->track + r->wanted->first_track : OPS_NONE,
                                          .session = run->session,
                                          .cores = run->cores,
                                          .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
                                          .flags = (uint16_t)(run->flags & TRACE_RUN_ESTIMATED)});
-    for (uint32_t i = 0; r->wanted->figures && i < run->part_count; i++) {
-        const struct trace_run_part *part = &run->parts[i];
-        struct op_figure figure = {.name = name_of(r, part->name), .kind = part->kind, .whole = part->whole};
-        if (part->kind == TRACE_FIGURE_TEXT)
-            figure.whole = name_of(r, (uint32_t)part->whole);
-        ops_add_figure(r->ops, figure);
-    }
+    if (run->part_count && !r->ops->failed)
+        read_figures(r, run->parts, run->part_count, true);
+    if (r->wanted->run_read && !r->ops->failed)
+        r->wanted->run_read(r->wanted->context, r->ops);
+}
+
+/* What an importer said: each notice was written once, with its count in the text. */
+static void read_remark(struct reading *r, const struct trace_point *point)
+{
+    struct ops *ops = r->ops;
+    if (strcmp(point->header, OPS_REMARK_NOTICE) == 0)
+        ops_add_notice(ops, UINT32_MAX - (uint32_t)ops->notice_count, OP_NOTICE_UNMATCHED, 0, "%s",
+                       point->text);
+    else
+        ops_add_fact(ops, slice_of(point->header), slice_from(point->text, point->text_length));
 }
 
 static void read_point(struct reading *r, const struct trace_point *point)
 {
-    if (point->kind != TRACE_POINT_SIGNPOST ||
+    if (r->wanted->remarks && r->import && point->track == r->import->id &&
+        point->kind == TRACE_POINT_MESSAGE)
+        read_remark(r, point);
+    if (!r->wanted->signposts || point->kind != TRACE_POINT_SIGNPOST ||
         (r->wanted->wants_point && !r->wanted->wants_point(r->wanted->context, point)))
         return;
     ops_add_signpost(r->ops, point->time, slice_of(point->header),
                      slice_from(point->text, point->text_length));
     if (!r->ops->failed)
-        r->ops->signposts[r->ops->signpost_count - 1].track = point->track;
+        r->ops->signposts[r->ops->signpost_count - 1].track =
+            point->track == TRACE_NONE ? OPS_NONE : point->track + r->wanted->first_track;
+}
+
+static int read_block(struct reading *r, const struct trace_block *block, struct trace_rows *rows,
+                      struct error *err)
+{
+    int result = trace_decode_rows(r->trace, block, rows, err);
+    for (size_t i = 0; result == 0 && i < rows->count && !r->ops->failed; i++) {
+        if (block->type == TRACE_BLOCK_OPS)
+            read_op(r, &rows->ops[i]);
+        else if (block->type == TRACE_BLOCK_RUNS)
+            read_run(r, &rows->runs[i]);
+        else
+            read_point(r, &rows->points[i]);
+    }
+    return result;
 }
 
 static int read_blocks(struct reading *r, uint32_t type, struct error *err)
@@ -176,33 +319,113 @@ static int read_blocks(struct reading *r, uint32_t type, struct error *err)
     const struct trace_block *block;
     size_t position = 0;
     int result = 0;
-    while (result == 0 && !r->ops->failed && (block = trace_next_block(r->trace, &filter, &position))) {
-        result = trace_decode_rows(r->trace, block, &rows, err);
-        for (size_t i = 0; result == 0 && i < rows.count && !r->ops->failed; i++) {
-            if (type == TRACE_BLOCK_OPS)
-                read_op(r, &rows.ops[i]);
-            else if (type == TRACE_BLOCK_RUNS)
-                read_run(r, &rows.runs[i]);
-            else
-                read_point(r, &rows.points[i]);
-        }
-    }
+    while (result == 0 && !r->ops->failed && (block = trace_next_block(r->trace, &filter, &position)))
+        result = read_block(r, block, &rows, err);
     trace_rows_free(&rows);
     return result;
 }
 
-int ops_from_trace(struct ops *ops, struct trace *trace, const struct ops_wanted *wanted, struct error *err)
+const struct trace_track *ops_import_track(const struct trace *trace)
+{
+    static const char ending[] = OPS_IMPORT_TRACK_ENDING;
+    for (size_t i = 0; i < trace_track_count(trace); i++) {
+        const struct trace_track *track = trace_get_track(trace, (uint32_t)i);
+        size_t length = track && track->kind == TRACE_TRACK_OTHER ? strlen(track->name) : 0;
+        if (length >= sizeof ending && strcmp(track->name + length - (sizeof ending - 1), ending) == 0)
+            return track;
+    }
+    return NULL;
+}
+
+static struct reading begin(struct ops *ops, struct trace *trace, const struct ops_wanted *wanted)
 {
     static const struct ops_wanted everything = {0};
-    struct reading r = {
-        .ops = ops, .trace = trace, .wanted = wanted ? wanted : &everything, .last_call = OPS_NONE};
+    struct reading r = {.ops = ops,
+                        .trace = trace,
+                        .wanted = wanted ? wanted : &everything,
+                        .last_call = OPS_NONE,
+                        .import = ops_import_track(trace)};
+    if (r.import && r.wanted->remarks)
+        ops_add_fact(ops, slice_of(OPS_FACT_IMPORT), slice_of(r.import->name));
+    return r;
+}
+
+static void end(struct reading *r)
+{
+    free(r->names.items);
+    free(r->descriptions.items);
+    free(r->devices.items);
+    free(r->figures.items);
+    free(r->order);
+}
+
+static int read_points(struct reading *r, struct error *err)
+{
+    return r->wanted->signposts || (r->wanted->remarks && r->import) ? read_blocks(r, TRACE_BLOCK_POINTS, err)
+                                                                     : 0;
+}
+
+int ops_from_trace(struct ops *ops, struct trace *trace, const struct ops_wanted *wanted, struct error *err)
+{
+    size_t first_run = ops->run_count;
+    struct reading r = begin(ops, trace, wanted);
     int result = read_blocks(&r, TRACE_BLOCK_OPS, err);
-    if (result == 0)
+    if (result == 0 && !r.wanted->without_runs)
         result = read_blocks(&r, TRACE_BLOCK_RUNS, err);
-    if (result == 0 && r.wanted->signposts)
-        result = read_blocks(&r, TRACE_BLOCK_POINTS, err);
-    free(r.names.items);
-    free(r.descriptions.items);
-    free(r.devices.items);
+    if (result == 0)
+        restore_order(&r, first_run);
+    if (result == 0)
+        result = read_points(&r, err);
+    end(&r);
     return result ? result : ops_check(ops, err);
+}
+
+/* --- piece by piece --- */
+
+struct ops_pieces {
+    struct reading reading;
+    struct ops_wanted wanted;
+    struct trace_rows rows;
+    size_t position;
+};
+
+int ops_pieces_open(struct ops_pieces **pieces, struct ops *ops, struct trace *trace,
+                    const struct ops_wanted *wanted, struct error *err)
+{
+    struct ops_pieces *p = calloc(1, sizeof *p);
+    *pieces = NULL;
+    if (!p)
+        return error_set_errno(err, ENOMEM, "a trace");
+    p->wanted = *wanted;
+    p->reading = begin(ops, trace, &p->wanted);
+    int result = read_points(&p->reading, err);
+    if (result == 0)
+        result = ops_check(ops, err);
+    if (result == 0)
+        *pieces = p;
+    else
+        ops_pieces_close(p);
+    return result;
+}
+
+int ops_pieces_next(struct ops_pieces *p, struct error *err)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_OPS};
+    const struct trace_block *block = trace_next_block(p->reading.trace, &filter, &p->position);
+    ops_clear_calls(p->reading.ops);
+    if (!block)
+        return 0;
+    int result = read_block(&p->reading, block, &p->rows, err);
+    if (result == 0)
+        result = ops_check(p->reading.ops, err);
+    return result == 0 ? 1 : result;
+}
+
+void ops_pieces_close(struct ops_pieces *p)
+{
+    if (!p)
+        return;
+    trace_rows_free(&p->rows);
+    end(&p->reading);
+    free(p);
 }

@@ -10,4 +10,22 @@
 /* ns between start_ticks and end_ticks of the run, where the device does not say how fast it counts. */
 #define OPS_FIGURE_TICKS_NS "time between ticks"
 
+/* Of a call or a run: enum op_fault, where it does not follow from the rest. */
+#define OPS_FIGURE_FAULTS "faults"
+/* Of a run: its place among the runs of all devices. */
+#define OPS_FIGURE_ORDER "order"
+/* Of a run without a call: the number that its call had. */
+#define OPS_FIGURE_NUMBER "id"
+/* Which captured sequence of calls it belongs to, and when the host asked for this replay of it. */
+#define OPS_FIGURE_CAPTURE "trace"
+#define OPS_FIGURE_REPLAY_NS "replay ns"
+
+/* --- what importers say of the whole --- */
+
+/* They leave it on a track of this ending, whose name is the fact "import". */
+#define OPS_IMPORT_TRACK_ENDING " import"
+#define OPS_FACT_IMPORT "import track"
+/* Points with this header are notices, others facts. */
+#define OPS_REMARK_NOTICE "import"
+
 #endif

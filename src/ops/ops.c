@@ -37,6 +37,7 @@ void ops_free(struct ops *ops)
     free(ops->lines);
     free(ops->devices);
     free(ops->notices);
+    free(ops->facts);
     free(ops->call_slots);
     *ops = (struct ops){0};
 }
@@ -82,6 +83,15 @@ static uint32_t find_or_add(struct ops *ops, struct intern *index, const void *d
     if (id == INTERN_NONE)
         fail(ops);
     return id;
+}
+
+uint32_t ops_prefix_text(struct ops *ops, const char *prefix, uint32_t text)
+{
+    struct bytes *made = &ops->scratch;
+    bytes_clear(made);
+    bytes_append_format(made, "%s: %s", prefix, ops_get_text(ops, text));
+    ops->failed |= made->failed;
+    return ops->failed ? OPS_NONE : ops_text(ops, slice_from((const char *)made->data, made->length));
 }
 
 uint32_t ops_sizes(struct ops *ops, const int64_t *sizes, uint32_t rank)
@@ -157,6 +167,20 @@ uint32_t ops_description(struct ops *ops, const struct op_description *descripti
     return ops->failed ? OPS_NONE : id;
 }
 
+void ops_rewrite_description(struct ops *ops, uint32_t id, const struct op_description *description,
+                             const uint32_t *ids)
+{
+    size_t count =
+        (size_t)description->inputs + description->outputs + description->attributes + description->kernels;
+    if (ops->failed || !room(ops, &ops->lists, ops->list_count, &ops->list_capacity, count, sizeof ids[0]))
+        return;
+    ops->descriptions[id] = *description;
+    ops->descriptions[id].first = (uint32_t)ops->list_count;
+    if (count)
+        memcpy(ops->lists + ops->list_count, ids, count * sizeof ids[0]);
+    ops->list_count += count;
+}
+
 /* The slot of a call: its own, or the free one where it belongs. */
 static uint32_t *call_slot(const struct ops *ops, uint32_t process, uint64_t number)
 {
@@ -208,6 +232,8 @@ uint32_t ops_add_call(struct ops *ops, const struct op_call *call)
     if (!room(ops, &ops->calls, ops->call_count, &ops->call_capacity, 1, sizeof *call))
         return OPS_NONE;
     ops->calls[ops->call_count] = *call;
+    ops->calls[ops->call_count].first_figure = (uint32_t)ops->figure_count;
+    ops->calls[ops->call_count].figures = 0;
     if (call->process == OPS_NONE) /* of a table: nobody asks for it by its number */
         return (uint32_t)ops->call_count++;
     if (!grow_slots(ops))
@@ -229,14 +255,34 @@ uint32_t ops_add_run(struct ops *ops, const struct op_run *run)
     return (uint32_t)ops->run_count++;
 }
 
-void ops_add_figure(struct ops *ops, struct op_figure figure)
+static void add_figure(struct ops *ops, uint16_t *count, struct op_figure figure)
 {
-    struct op_run *run = ops->run_count ? &ops->runs[ops->run_count - 1] : NULL;
-    if (!run || run->figures == UINT16_MAX ||
+    if (*count == UINT16_MAX ||
         !room(ops, &ops->figures, ops->figure_count, &ops->figure_capacity, 1, sizeof figure))
         return;
     ops->figures[ops->figure_count++] = figure;
-    run->figures++;
+    ++*count;
+}
+
+void ops_add_figure(struct ops *ops, struct op_figure figure)
+{
+    if (ops->run_count)
+        add_figure(ops, &ops->runs[ops->run_count - 1].figures, figure);
+}
+
+void ops_add_call_figure(struct ops *ops, struct op_figure figure)
+{
+    if (ops->call_count)
+        add_figure(ops, &ops->calls[ops->call_count - 1].figures, figure);
+}
+
+const struct op_figure *ops_find_figure(const struct ops *ops, uint32_t first, uint32_t count, uint32_t name)
+{
+    for (uint32_t i = 0; i < count && name != OPS_NONE; i++) {
+        if (ops->figures[first + i].name == name)
+            return &ops->figures[first + i];
+    }
+    return NULL;
 }
 
 void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, struct slice text)
@@ -287,4 +333,27 @@ void ops_add_notice(struct ops *ops, uint32_t kind, enum op_notice_severity seve
                                                            .count = 1,
                                                            .first_line = line,
                                                            .text = ops_text(ops, slice_of(text))};
+}
+
+void ops_add_fact(struct ops *ops, struct slice key, struct slice value)
+{
+    struct op_fact fact = {ops_text(ops, key), ops_text(ops, value)};
+    if (room(ops, &ops->facts, ops->fact_count, &ops->fact_capacity, 1, sizeof fact))
+        ops->facts[ops->fact_count++] = fact;
+}
+
+bool ops_has_fact(const struct ops *ops, const char *key, const char *value)
+{
+    for (size_t i = 0; i < ops->fact_count; i++) {
+        if (strcmp(ops_get_text(ops, ops->facts[i].key), key) == 0 &&
+            strcmp(ops_get_text(ops, ops->facts[i].value), value) == 0)
+            return true;
+    }
+    return false;
+}
+
+void ops_clear_calls(struct ops *ops)
+{
+    ops->call_count = ops->run_count = ops->figure_count = ops->line_count = ops->signpost_count = 0;
+    ops_forget_numbers(ops);
 }

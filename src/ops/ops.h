@@ -13,7 +13,7 @@
  *
  * A program calls few different ops, many times each. What calls have in common is kept once: a description holds the
  * tensors, attributes, kernels and the place in the source, and equal descriptions are one; texts are interned. A call
- * takes 56 bytes, a run 72, a line 20 with its run's place, so a million of each take 148 MB; figures beyond times (16
+ * takes 64 bytes, a run 72, a line 20 with its run's place, so a million of each take 156 MB; figures beyond times (16
  * bytes each) are read only where they are wanted.
  *
  * Ids are places in the arrays below; OPS_NONE means "no such thing", also of a text. An addition that finds no memory
@@ -106,6 +106,7 @@ enum op_fault {
     OP_FAULT_STALE = 128,      /* device times of an earlier run: left out of the sums */
     OP_FAULT_NO_REPLAY = 256,  /* the replay that it belongs to was not recorded */
     OP_FAULT_NO_DESCRIPTION = 512,
+    OP_FAULT_NO_MESSAGE = 1024, /* when it was called is all that is known */
 };
 
 struct op_call {
@@ -116,6 +117,8 @@ struct op_call {
     uint32_t description;
     uint32_t device;    /* in ops.devices; OPS_NONE: a host op, or not known */
     uint32_t first_run; /* after ops_finish: its runs are next to each other in ops.run_order */
+    uint32_t first_figure;
+    uint16_t figures; /* of the call itself: times of host functions, the cells of a table's row */
     uint16_t runs;
     uint16_t faults; /* enum op_fault */
     uint8_t type;    /* enum op_type */
@@ -184,6 +187,11 @@ struct op_notice {
     uint32_t text;       /* of the first one */
 };
 
+/* What an importer says of the whole: {"kind", "device only"}, {"column", a column of a table} ... */
+struct op_fact {
+    uint32_t key, value; /* texts */
+};
+
 /* --- the model --- */
 
 struct ops {
@@ -218,8 +226,13 @@ struct ops {
     size_t device_count, device_capacity;
     struct op_notice *notices;
     size_t notice_count, notice_capacity;
+    struct op_fact *facts;
+    size_t fact_count, fact_capacity;
     /* equal ones are kept once: bytes of the struct to its place */
     struct intern tensor_index, kernel_index, attribute_index, description_index, size_index;
+    struct {
+        size_t calls, runs, signposts, lines;
+    } finished;           /* so many: ops_finish */
     uint32_t *call_slots; /* calls by process and number, until ops_finish */
     size_t call_slot_count;
     struct bytes scratch;
@@ -237,6 +250,7 @@ static inline const char *ops_get_text(const struct ops *ops, uint32_t text)
 {
     return intern_text(&ops->texts, text); /* "" for OPS_NONE */
 }
+uint32_t ops_prefix_text(struct ops *ops, const char *prefix, uint32_t text); /* "prefix: text" */
 static inline struct slice ops_get_slice(const struct ops *ops, uint32_t text)
 {
     return text < ops->texts.count
@@ -251,6 +265,9 @@ uint32_t ops_kernel(struct ops *ops, const struct op_kernel *kernel);
 uint32_t ops_attribute(struct ops *ops, uint32_t key, uint32_t value);
 /* `ids`: inputs, outputs, attributes and kernels one after the other, as many as the description counts. */
 uint32_t ops_description(struct ops *ops, const struct op_description *description, const uint32_t *ids);
+/* Says something else from now on, also to those that have it already. */
+void ops_rewrite_description(struct ops *ops, uint32_t id, const struct op_description *description,
+                             const uint32_t *ids);
 static inline const uint32_t *ops_inputs(const struct ops *ops, const struct op_description *d)
 {
     return ops->lists + d->first;
@@ -276,6 +293,10 @@ void ops_forget_numbers(struct ops *ops); /* frees what ops_find_call needs */
 uint32_t ops_add_run(struct ops *ops, const struct op_run *run);
 /* To the run that was added last. */
 void ops_add_figure(struct ops *ops, struct op_figure figure);
+/* To the call that was added last, before anything else gets figures. */
+void ops_add_call_figure(struct ops *ops, struct op_figure figure);
+/* The figure of this name among `count` from `first` on; NULL. */
+const struct op_figure *ops_find_figure(const struct ops *ops, uint32_t first, uint32_t count, uint32_t name);
 void ops_add_signpost(struct ops *ops, uint64_t time_ns, struct slice header, struct slice text);
 void ops_add_line(struct ops *ops, struct op_line line);
 /* The device of this number, added when new. OPS_NONE: too many. */
@@ -283,5 +304,10 @@ uint32_t ops_device(struct ops *ops, uint32_t number);
 /* Counts one more of `kind`; the text is made for the first one only. */
 void ops_add_notice(struct ops *ops, uint32_t kind, enum op_notice_severity severity, uint64_t line,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+void ops_add_fact(struct ops *ops, struct slice key, struct slice value);
+bool ops_has_fact(const struct ops *ops, const char *key, const char *value);
+/* For sources that are read piece by piece: no calls, runs, figures, lines and signposts any more; what they have in
+ * common stays. */
+void ops_clear_calls(struct ops *ops);
 
 #endif

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/host.h"
 #include "import/tenstorrent/join.h"
 #include "import/tenstorrent/messages.h"
+#include "import/tenstorrent/trace.h"
 
 static size_t take(const uint8_t **data, size_t *size)
 {
@@ -50,19 +50,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     model.is_device_only = model.op_count == 0;
     if (!model.is_device_only)
         tt_join_runs(&model, true);
-    if (tt_rows_make(&model, true, &err) != 0) {
-        tt_model_free(&model);
-        return 0;
-    }
-    if (tt_rows_open_model(&rows, "fuzz", "log folder", &model, &err) != 0)
-        return 0;
     size_t sum = 0;
-    while (op_rows_next(rows, &row, &err) > 0) {
-        for (size_t i = 0; i < row.cell_count; i++) {
-            for (size_t k = 0; k < row.cells[i].length; k++)
-                sum += (uint8_t)row.cells[i].data[k]; /* every byte is touched: it must be there */
+    if (tt_join_check(&model, true, &err) == 0 && tt_rows_open_model(&rows, "fuzz", &model, &err) == 0) {
+        while (op_rows_next(rows, &row, &err) > 0) {
+            for (size_t i = 0; i < row.cell_count; i++) {
+                for (size_t k = 0; k < row.cells[i].length; k++)
+                    sum += (uint8_t)row.cells[i].data[k]; /* every byte is touched: it must be there */
+            }
         }
+        op_rows_close(rows);
     }
-    op_rows_close(rows);
+    tt_model_free(&model);
     return sum == SIZE_MAX;
 }

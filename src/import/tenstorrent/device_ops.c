@@ -51,7 +51,7 @@ static uint16_t signature_of(struct reading *reading, const struct tt_marker *ma
         intern_add(&log->names, marker->zone.length ? marker->zone.data : "", marker->zone.length);
     uint64_t key =
         (uint64_t)(processor & 0xffffff) << 40 | (uint64_t)(zone & 0xffffffff) << 8 | (uint64_t)marker->type;
-    uint32_t signature = tt_map_get(&log->signature_of_key, key);
+    uint32_t signature = map_get(&log->signature_of_key, key);
     if (signature == TT_NONE) {
         signature = (uint32_t)log->signature_count;
         if (signature >= MAX_SIGNATURES)
@@ -59,7 +59,7 @@ static uint16_t signature_of(struct reading *reading, const struct tt_marker *ma
         if (processor == INTERN_NONE || zone == INTERN_NONE ||
             !array_reserve(&log->signature_classes, &log->signature_capacity, log->signature_count + 1,
                            sizeof log->signature_classes[0]) ||
-            !tt_map_put(&log->signature_of_key, key, signature)) {
+            !map_put(&log->signature_of_key, key, signature)) {
             log->failed = true;
             return MAX_SIGNATURES;
         }
@@ -81,7 +81,7 @@ static uint32_t core_of(struct reading *reading, const struct tt_marker *marker)
     if (marker->x > 0xffff || marker->y > 0xffff)
         return TT_NONE;
     uint64_t key = (uint64_t)marker->device << 32 | marker->x << 16 | marker->y;
-    uint32_t core = tt_map_get(&log->core_of_key, key);
+    uint32_t core = map_get(&log->core_of_key, key);
     if (core == TT_NONE) {
         if (log->core_count == MAX_CORES) {
             tt_note(log->notes, TT_DAMAGED_CORES, 0,
@@ -90,7 +90,7 @@ static uint32_t core_of(struct reading *reading, const struct tt_marker *marker)
         }
         core = (uint32_t)log->core_count;
         if (!array_reserve(&log->cores, &log->core_capacity, log->core_count + 1, sizeof log->cores[0]) ||
-            !tt_map_put(&log->core_of_key, key, core)) {
+            !map_put(&log->core_of_key, key, core)) {
             log->failed = true;
             return TT_NONE;
         }
@@ -108,12 +108,12 @@ static uint32_t group_of(struct reading *reading, uint32_t device, uint64_t run,
         log->groups[reading->group].device == device)
         return reading->group;
     uint64_t key = (uint64_t)device << 40 | run;
-    uint32_t group = tt_map_get(&log->group_of_key, key);
+    uint32_t group = map_get(&log->group_of_key, key);
     if (group == TT_NONE && add) {
         group = (uint32_t)log->group_count;
         if (log->group_count >= TT_NONE - 1 ||
             !array_reserve(&log->groups, &log->group_capacity, log->group_count + 1, sizeof log->groups[0]) ||
-            !tt_map_put(&log->group_of_key, key, group)) {
+            !map_put(&log->group_of_key, key, group)) {
             log->failed = true;
             return TT_NONE;
         }
@@ -667,7 +667,7 @@ struct slice tt_log_sub_device(const struct tt_log *log, uint32_t device, uint64
 {
     if (id >= MAX_RUN_ID || device >= TT_MAX_DEVICES)
         return (struct slice){0};
-    uint32_t group = tt_map_get(&log->group_of_key, (uint64_t)device << 40 | id);
+    uint32_t group = map_get(&log->group_of_key, (uint64_t)device << 40 | id);
     struct key_bytes bytes = {group, (uint32_t)trace, (uint32_t)counter};
     uint32_t key = group == TT_NONE ? INTERN_NONE : intern_find(&log->key_names, &bytes, sizeof bytes);
     return key < log->key_count ? log->keys[key].sub_device : (struct slice){0};
@@ -689,8 +689,8 @@ void tt_log_free(struct tt_log *log)
     free(log->ops);
     intern_free(&log->names);
     intern_free(&log->key_names);
-    tt_map_free(&log->signature_of_key);
-    tt_map_free(&log->core_of_key);
-    tt_map_free(&log->group_of_key);
+    map_free(&log->signature_of_key);
+    map_free(&log->core_of_key);
+    map_free(&log->group_of_key);
     *log = (struct tt_log){0};
 }

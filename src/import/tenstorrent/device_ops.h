@@ -138,7 +138,7 @@ struct tt_log {
     size_t op_count, op_capacity;
 
     struct intern names, key_names;
-    struct tt_map signature_of_key, core_of_key, group_of_key;
+    struct map signature_of_key, core_of_key, group_of_key;
     bool failed;
 };
 

@@ -287,16 +287,16 @@ void tt_dispatch_find(struct tt_log *log)
 
 /* --- which run it was --- */
 
-static uint32_t run_of(const struct tt_map *runs, uint32_t device, uint64_t id, bool is_program)
+static uint32_t run_of(const struct map *runs, uint32_t device, uint64_t id, bool is_program)
 {
     if (is_program && (device >> DEVICE_ID_BITS || id >= MAX_RUN_ID >> DEVICE_ID_BITS))
         return TT_NONE;
-    return tt_map_get(runs, (uint64_t)device << 40 | (is_program ? id << DEVICE_ID_BITS | device : id));
+    return map_get(runs, (uint64_t)device << 40 | (is_program ? id << DEVICE_ID_BITS | device : id));
 }
 
 /* The dispatches of one device. Their ids are those of runs, or of programs, which do not have the device in them:
  * whichever finds more runs. */
-static void attach_device(struct tt_log *log, const struct tt_map *runs, const struct tt_dispatch_op *ops,
+static void attach_device(struct tt_log *log, const struct map *runs, const struct tt_dispatch_op *ops,
                           size_t count)
 {
     size_t found[2] = {0, 0};
@@ -319,13 +319,13 @@ static void attach_device(struct tt_log *log, const struct tt_map *runs, const s
 
 void tt_dispatch_attach(struct tt_log *log)
 {
-    struct tt_map runs = {0};
+    struct map runs = {0};
     if (log->dispatch_op_count == 0)
         return;
     for (size_t i = 0; i < log->op_count && !log->failed; i++) {
         uint64_t key = (uint64_t)log->ops[i].device << 40 | log->ops[i].id;
         /* ops of one id are in time order: the first one stays */
-        if (tt_map_get(&runs, key) == TT_NONE && !tt_map_put(&runs, key, (uint32_t)i))
+        if (map_get(&runs, key) == TT_NONE && !map_put(&runs, key, (uint32_t)i))
             log->failed = true;
     }
     for (size_t i = 0; i < log->dispatch_op_count && !log->failed;) {
@@ -334,5 +334,5 @@ void tt_dispatch_attach(struct tt_log *log)
             i++;
         attach_device(log, &runs, log->dispatch_ops + from, i - from);
     }
-    tt_map_free(&runs);
+    map_free(&runs);
 }

@@ -210,30 +210,17 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct i
     else if (result == 0 && !model->is_device_only)
         tt_join_runs(model, !use_report);
     if (result == 0)
-        result = tt_rows_make(model, has_report || has_log, err);
+        result = tt_join_check(model, has_report || has_log, err);
     return result;
 }
 
-int tt_rows_open_with(struct op_rows **rows, const char *path, const struct import_options *options,
-                      struct error *err)
+int tt_load_path(struct tt_model *model, const char *path, const struct import_options *options,
+                 struct error *err)
 {
     struct tt_files files;
-    struct tt_model model;
     int result = tt_files_find(&files, path, err);
-    *rows = NULL;
-    if (result != 0)
-        return result;
-    tt_model_init(&model);
-    result = tt_load(&model, &files, options, err);
+    if (result == 0)
+        result = tt_load(model, &files, options, err);
     tt_files_free(&files);
-    if (result != 0) {
-        tt_model_free(&model);
-        return result;
-    }
-    return tt_rows_open_model(rows, path, "log folder", &model, err);
-}
-
-int tt_rows_open(struct op_rows **rows, const char *path, struct error *err)
-{
-    return tt_rows_open_with(rows, path, &(struct import_options){0}, err);
+    return result;
 }

@@ -40,7 +40,7 @@ static bool id_behind_colon(struct slice text, uint64_t *id)
 static void set_times(struct tt_model *model, uint64_t id, struct slice name, uint64_t start,
                       uint64_t duration, uint32_t thread, uint64_t line)
 {
-    uint32_t index = tt_map_get(&model->op_of_id, id);
+    uint32_t index = map_get(&model->op_of_id, id);
     struct tt_op *op = index == TT_NONE ? tt_op_add(model, id) : &model->ops[index];
     if (!op)
         return;
@@ -74,7 +74,7 @@ static void add_child(struct tt_model *model, struct tt_op *op, struct slice nam
     uint32_t column = tt_column(model, (const char *)column_name.data, column_name.length);
     bytes_free(&column_name);
     uint64_t key = (uint64_t)(op - model->ops) << 32 | column;
-    uint32_t known = tt_map_get(&model->child_of_key, key);
+    uint32_t known = map_get(&model->child_of_key, key);
     if (known != TT_NONE) {
         model->children[known].sum_ns += duration;
         return;
@@ -82,7 +82,7 @@ static void add_child(struct tt_model *model, struct tt_op *op, struct slice nam
     if (model->child_count >= TT_NONE - 1 ||
         !array_reserve(&model->children, &model->child_capacity, model->child_count + 1,
                        sizeof model->children[0]) ||
-        !tt_map_put(&model->child_of_key, key, (uint32_t)model->child_count)) {
+        !map_put(&model->child_of_key, key, (uint32_t)model->child_count)) {
         model->failed = true;
         return;
     }
@@ -113,7 +113,7 @@ static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
         set_times(model, id, name, start, duration, thread, csv->line);
     if (!is_child || !id_behind_colon(parent, &id))
         return;
-    uint32_t index = tt_map_get(&model->op_of_id, id);
+    uint32_t index = map_get(&model->op_of_id, id);
     if (index != TT_NONE && !model->failed)
         add_child(model, &model->ops[index], name, duration);
 }
@@ -166,7 +166,7 @@ struct report_reader {
     struct tt_cell_builder cells;
     struct previous *previous;
     size_t previous_count, previous_capacity;
-    struct tt_map previous_of_device;
+    struct map previous_of_device;
 };
 
 static bool find_report_columns(struct report_columns *at, const struct csv_reader *csv)
@@ -200,11 +200,11 @@ static bool find_report_columns(struct report_columns *at, const struct csv_read
 
 static struct previous *previous_of(struct report_reader *r, uint32_t device)
 {
-    uint32_t index = tt_map_get(&r->previous_of_device, device);
+    uint32_t index = map_get(&r->previous_of_device, device);
     if (index != TT_NONE)
         return &r->previous[index];
     if (!array_reserve(&r->previous, &r->previous_capacity, r->previous_count + 1, sizeof r->previous[0]) ||
-        !tt_map_put(&r->previous_of_device, device, (uint32_t)r->previous_count)) {
+        !map_put(&r->previous_of_device, device, (uint32_t)r->previous_count)) {
         r->model->failed = true;
         return NULL;
     }
@@ -323,6 +323,6 @@ int tt_report_read(struct tt_model *model, struct csv_reader *csv, struct error 
     free(reader.at.known);
     free(reader.cells.items);
     free(reader.previous);
-    tt_map_free(&reader.previous_of_device);
+    map_free(&reader.previous_of_device);
     return status < 0 ? status : tt_model_check(model, err);
 }

@@ -91,7 +91,7 @@ void tt_join_runs(struct tt_model *model, bool may_count_replays)
         model->failed = true;
     for (size_t i = 0; i < model->run_count && !model->failed; i++) {
         struct tt_run *run = &model->runs[i];
-        uint32_t op = tt_map_get(&model->op_of_id, run->id);
+        uint32_t op = map_get(&model->op_of_id, run->id);
         if (op == TT_NONE || (model->ops[op].device != TT_NONE && model->ops[op].device != run->device))
             continue;
         run->op = op;
@@ -133,16 +133,7 @@ void tt_runs_add_sub_devices(struct tt_model *model, const struct tt_log *log)
     free(cells.items);
 }
 
-/* --- rows --- */
-
-static void add_row(struct tt_model *model, uint64_t time_ns, uint32_t op, uint32_t run, uint32_t signpost)
-{
-    if (!array_reserve(&model->rows, &model->row_capacity, model->row_count + 1, sizeof model->rows[0])) {
-        model->failed = true;
-        return;
-    }
-    model->rows[model->row_count++] = (struct tt_row){time_ns, op, run, signpost};
-}
+/* --- what is missing --- */
 
 struct replay_order {
     uint32_t device, session, run;
@@ -161,7 +152,8 @@ static int compare_replays(const void *left, const void *right)
     return (a->run > b->run) - (a->run < b->run);
 }
 
-static void add_replays(struct tt_model *model)
+/* Runs of one op in one replay. */
+static void note_double_replays(struct tt_model *model)
 {
     struct replay_order *order = calloc(model->run_count + 1, sizeof order[0]);
     size_t count = 0;
@@ -171,18 +163,16 @@ static void add_replays(struct tt_model *model)
     }
     for (size_t i = 0; i < model->run_count; i++) {
         const struct tt_run *run = &model->runs[i];
-        if (run->op != TT_NONE && (run->session > 0 || (run->flags & TT_RUN_ANOTHER)))
+        if (run->op != TT_NONE && run->session > 0)
             order[count++] = (struct replay_order){run->device, run->session, (uint32_t)i, run->id};
     }
     qsort(order, count, sizeof order[0], compare_replays);
-    for (size_t i = 0; i < count; i++) {
-        struct tt_run *run = &model->runs[order[i].run];
-        if (i > 0 && run->session > 0 && order[i - 1].device == order[i].device &&
-            order[i - 1].id == order[i].id && order[i - 1].session == order[i].session)
+    for (size_t i = 1; i < count; i++) {
+        if (order[i - 1].device == order[i].device && order[i - 1].id == order[i].id &&
+            order[i - 1].session == order[i].session)
             tt_note(model, TT_INFO_REPLAY_TWICE, 0,
                     "op %llu ran twice in replay %u on device %u: both runs are shown",
-                    (unsigned long long)run->id, (unsigned)run->session, (unsigned)run->device);
-        add_row(model, run->replay_ns, run->op, order[i].run, TT_NONE);
+                    (unsigned long long)order[i].id, (unsigned)order[i].session, (unsigned)order[i].device);
     }
     free(order);
 }
@@ -206,66 +196,7 @@ static void flag_op(struct tt_model *model, struct tt_op *op)
     }
 }
 
-struct row_order {
-    uint64_t time_ns;
-    size_t place;
-};
-
-static int compare_rows(const void *left, const void *right)
-{
-    const struct row_order *a = left, *b = right;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
-}
-
-void tt_sort_rows(struct tt_model *model)
-{
-    struct row_order *order = calloc(model->row_count + 1, sizeof order[0]);
-    struct tt_row *sorted = calloc(model->row_count + 1, sizeof sorted[0]);
-    if (!order || !sorted) {
-        model->failed = true;
-        free(sorted);
-        free(order);
-        return;
-    }
-    for (size_t i = 0; i < model->row_count; i++)
-        order[i] = (struct row_order){model->rows[i].time_ns, i};
-    qsort(order, model->row_count, sizeof order[0], compare_rows);
-    for (size_t i = 0; i < model->row_count; i++)
-        sorted[i] = model->rows[order[i].place];
-    free(order);
-    free(model->rows);
-    model->rows = sorted;
-    model->row_capacity = model->row_count + 1;
-}
-
-static int make_rows(struct tt_model *model, struct error *err)
-{
-    model->row_count = 0;
-    for (size_t i = 0; i < model->run_count && model->is_device_only; i++)
-        add_row(model, 0, TT_NONE, (uint32_t)i, TT_NONE);
-    if (model->is_device_only)
-        return tt_model_check(model, err);
-    for (size_t i = 0; i < model->op_count; i++) {
-        const struct tt_op *op = &model->ops[i];
-        add_row(model, op->flags & TT_OP_NO_TIMES ? op->message_ns : op->start_ns, (uint32_t)i, op->run,
-                TT_NONE);
-    }
-    add_replays(model);
-    for (size_t i = 0; i < model->signpost_count; i++)
-        add_row(model, model->signposts[i].time_ns, TT_NONE, TT_NONE, (uint32_t)i);
-    if (!model->failed)
-        tt_sort_rows(model);
-    return tt_model_check(model, err);
-}
-
-int tt_rows_from_trace(struct tt_model *model, struct error *err)
-{
-    return make_rows(model, err);
-}
-
-int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err)
+int tt_join_check(struct tt_model *model, bool has_device_data, struct error *err)
 {
     for (size_t i = 0; i < model->run_count; i++) {
         const struct tt_run *run = &model->runs[i];
@@ -280,5 +211,7 @@ int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err
     }
     for (size_t i = 0; i < model->op_count && has_device_data; i++)
         flag_op(model, &model->ops[i]);
-    return make_rows(model, err);
+    if (!model->is_device_only)
+        note_double_replays(model);
+    return tt_model_check(model, err);
 }

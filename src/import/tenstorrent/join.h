@@ -3,7 +3,7 @@
  *
  * A run belongs to the op of its id (and trace). Runs of a replayed trace each get a row of their own beside the
  * row of the op that was captured. Nothing here fails on data that does not fit: ops without runs and runs
- * without ops are counted, and rows are marked. */
+ * without ops are counted and flagged. */
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_JOIN_H
 #define OPSCOPE_IMPORT_TENSTORRENT_JOIN_H
 
@@ -21,13 +21,8 @@ void tt_join_runs(struct tt_model *model, bool may_count_replays);
 /* Adds SUB DEVICE ID to runs that came from elsewhere. */
 void tt_runs_add_sub_devices(struct tt_model *model, const struct tt_log *log);
 
-/* Orders everything into rows and flags what is missing. `has_device_data` is false where no file of a device
- * was there at all: then nothing is said of single ops. */
-int tt_rows_make(struct tt_model *model, bool has_device_data, struct error *err);
-
-/* The same for a model that was read from a trace: what is missing was reported when it was made. */
-int tt_rows_from_trace(struct tt_model *model, struct error *err);
-/* By time; rows of one time stay as they are. */
-void tt_sort_rows(struct tt_model *model);
+/* Flags and notes what is missing. `has_device_data` is false where no file of a device was there at all: then nothing
+ * is said of single ops. */
+int tt_join_check(struct tt_model *model, bool has_device_data, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ struct reader {
     struct intern programs;      /* "DEVICE HASH" */
     uint32_t *record_of_program; /* by id in `programs` */
     size_t record_capacity;
-    struct tt_map trace_of_device; /* being captured */
+    struct map trace_of_device; /* being captured */
     uint32_t location, const_eval, metadata;
 };
 
@@ -220,7 +220,7 @@ static struct tt_op *add_op(struct reader *r, const struct header *header, const
     op->const_eval = r->const_eval;
     op->metadata = r->metadata;
     if (op->device != TT_NONE) {
-        uint32_t trace = tt_map_get(&r->trace_of_device, op->device);
+        uint32_t trace = map_get(&r->trace_of_device, op->device);
         op->trace = trace >= TRACE_ENDED ? TT_NO_TRACE : (int64_t)trace;
     }
     if (op->flags & TT_OP_REPEATED)
@@ -330,16 +330,16 @@ static void read_trace(struct reader *r, const struct message *message)
         return;
     }
     if (slice_begins(text, "TT_METAL_TRACE_BEGIN")) {
-        if (!tt_map_put(&r->trace_of_device, device, trace))
+        if (!map_put(&r->trace_of_device, device, trace))
             r->model->failed = true;
     } else if (slice_begins(text, "TT_METAL_TRACE_END")) {
-        uint32_t current = tt_map_get(&r->trace_of_device, device);
+        uint32_t current = map_get(&r->trace_of_device, device);
         if (current != trace)
             tt_note(r->model, TT_UNMATCHED_TRACE_END, r->message_line,
                     "tracy_ops_data.csv, line %llu: trace %u of device %u ends, which had not begun",
                     (unsigned long long)r->message_line, (unsigned)trace, (unsigned)device);
         if (current < TRACE_ENDED)
-            tt_map_put(&r->trace_of_device, device, TRACE_ENDED);
+            map_put(&r->trace_of_device, device, TRACE_ENDED);
     } else if (slice_begins(text, "TT_METAL_TRACE_REPLAY")) {
         struct tt_replay *replay = tt_replay_find(r->model, device, trace, true);
         if (replay &&
@@ -431,6 +431,6 @@ int tt_messages_read(struct tt_model *model, const char *data, size_t length, st
     bytes_free(&reader.scratch);
     intern_free(&reader.programs);
     free(reader.record_of_program);
-    tt_map_free(&reader.trace_of_device);
+    map_free(&reader.trace_of_device);
     return tt_model_check(model, err);
 }

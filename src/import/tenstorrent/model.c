@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "trace/reader.h"
-
 #define PAGE_BYTES ((size_t)256 << 10)
 
 struct tt_page {
@@ -17,61 +14,6 @@ struct tt_page {
     size_t used, size;
     _Alignas(16) char data[];
 };
-
-static size_t slot_of(const struct tt_map *map, uint64_t key)
-{
-    size_t slot =
-        hash_mix(key ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93)) & (map->slot_count - 1);
-    while (map->values[slot] != TT_NONE && map->keys[slot] != key)
-        slot = (slot + 1) & (map->slot_count - 1);
-    return slot;
-}
-
-static bool map_grow(struct tt_map *map)
-{
-    struct tt_map larger = {.slot_count = map->slot_count ? map->slot_count * 2 : 64, .count = map->count};
-    larger.keys = calloc(larger.slot_count, sizeof larger.keys[0]);
-    larger.values = malloc(larger.slot_count * sizeof larger.values[0]);
-    if (!larger.keys || !larger.values) {
-        tt_map_free(&larger);
-        return false;
-    }
-    memset(larger.values, 0xff, larger.slot_count * sizeof larger.values[0]);
-    for (size_t i = 0; i < map->slot_count; i++) {
-        if (map->values[i] == TT_NONE)
-            continue;
-        size_t slot = slot_of(&larger, map->keys[i]);
-        larger.keys[slot] = map->keys[i];
-        larger.values[slot] = map->values[i];
-    }
-    tt_map_free(map);
-    *map = larger;
-    return true;
-}
-
-bool tt_map_put(struct tt_map *map, uint64_t key, uint32_t value)
-{
-    if (2 * (map->count + 1) > map->slot_count && !map_grow(map))
-        return false;
-    size_t slot = slot_of(map, key);
-    if (map->values[slot] == TT_NONE)
-        map->count++;
-    map->keys[slot] = key;
-    map->values[slot] = value;
-    return true;
-}
-
-uint32_t tt_map_get(const struct tt_map *map, uint64_t key)
-{
-    return map->slot_count ? map->values[slot_of(map, key)] : TT_NONE;
-}
-
-void tt_map_free(struct tt_map *map)
-{
-    free(map->keys);
-    free(map->values);
-    *map = (struct tt_map){0};
-}
 
 void tt_model_init(struct tt_model *model)
 {
@@ -95,20 +37,17 @@ void tt_model_free(struct tt_model *model)
         free(model->notes[i].text);
     intern_free(&model->columns);
     intern_free(&model->texts);
-    tt_map_free(&model->op_of_id);
-    tt_map_free(&model->replay_of_key);
-    tt_map_free(&model->child_of_key);
-    trace_close(model->trace);
+    map_free(&model->op_of_id);
+    map_free(&model->replay_of_key);
+    map_free(&model->child_of_key);
     free(model->records);
     free(model->ops);
     free(model->children);
     free(model->runs);
     free(model->signposts);
     free(model->replays);
-    free(model->rows);
     free(model->notes);
     free(model->devices);
-    free(model->table_columns);
     *model = (struct tt_model){0};
 }
 
@@ -205,16 +144,6 @@ void tt_note(struct tt_model *model, enum tt_notice kind, uint64_t line, const c
                                      .text = n < 0 ? NULL : text});
 }
 
-void tt_note_again(struct tt_model *model, enum op_notice_severity severity, uint64_t line, uint64_t count,
-                   const char *text)
-{
-    add_note(model, (struct tt_note){.kind = TT_NOTICE_KINDS + (uint32_t)model->note_count,
-                                     .severity = (uint8_t)severity,
-                                     .count = count,
-                                     .line = line,
-                                     .text = strdup(text)});
-}
-
 void tt_cell_add(struct tt_model *model, struct tt_cell_builder *builder, uint32_t column, const char *data,
                  size_t length)
 {
@@ -266,9 +195,9 @@ struct tt_op *tt_op_add(struct tt_model *model, uint64_t id)
                          .metadata = TT_NONE,
                          .cache_hit = -1,
                          .flags = TT_OP_NO_TIMES};
-    if (tt_map_get(&model->op_of_id, id) != TT_NONE)
+    if (map_get(&model->op_of_id, id) != TT_NONE)
         op->flags |= TT_OP_REPEATED;
-    else if (!tt_map_put(&model->op_of_id, id, (uint32_t)(model->op_count - 1)))
+    else if (!map_put(&model->op_of_id, id, (uint32_t)(model->op_count - 1)))
         model->failed = true;
     return op;
 }
@@ -308,14 +237,14 @@ struct tt_device *tt_device_get(struct tt_model *model, uint32_t id)
 struct tt_replay *tt_replay_find(struct tt_model *model, uint32_t device, int64_t trace, bool add)
 {
     uint64_t key = (uint64_t)device << 32 | (uint32_t)trace;
-    uint32_t found = tt_map_get(&model->replay_of_key, key);
+    uint32_t found = map_get(&model->replay_of_key, key);
     if (found != TT_NONE)
         return &model->replays[found];
     if (!add)
         return NULL;
     if (!array_reserve(&model->replays, &model->replay_capacity, model->replay_count + 1,
                        sizeof model->replays[0]) ||
-        !tt_map_put(&model->replay_of_key, key, (uint32_t)model->replay_count)) {
+        !map_put(&model->replay_of_key, key, (uint32_t)model->replay_count)) {
         model->failed = true;
         return NULL;
     }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a folder of Tenstorrent logs says, before it is a table: ops that the host dispatched, runs that devices
+/* What a folder of Tenstorrent logs says, before it is joined: ops that the host dispatched, runs that devices
  * recorded, signposts, and notes of what did not fit together.
  *
  *     tracy_ops_data.csv          -> ops, records (what a program is), replays, signposts   tenstorrent_messages
  *     tracy_ops_times.csv         -> host times of ops, functions under them                tenstorrent_times
  *     cpp_device_perf_report.csv  -> runs                                                   tenstorrent_report
  *     profile_log_device.csv      -> runs                                                   tenstorrent_device_ops
- *     ops + runs                  -> rows                                                   tenstorrent_join
  *
- * The trace source fills the same model from a trace, so that both give the same table. Texts are slices of
- * memory that the model keeps until it is freed. */
+ * to_ops.c makes the op model of it. Texts are slices of memory that the model keeps until it is freed. */
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_MODEL_H
 #define OPSCOPE_IMPORT_TENSTORRENT_MODEL_H
 
@@ -20,6 +18,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "import/ops_csv_layout.h"
 #include "import/op_rows.h"
 #include "ops/ops.h"
@@ -57,7 +56,6 @@ enum tt_op_flag {
     TT_OP_NO_DEVICE = 32, /* a device op of which no device recorded anything */
     TT_OP_NOT_REPLAYED = 64,
     TT_OP_HAS_REPLAYS = 128,
-    TT_OP_NO_RECORD_AT_ALL = 256, /* in a trace: no program was described, for whatever reason */
 };
 
 struct tt_child { /* a host function under an op, summed */
@@ -115,11 +113,6 @@ struct tt_replay { /* messages of one trace on one device */
     int64_t trace;
     uint64_t *times_ns;
     size_t count, capacity;
-};
-
-struct tt_row { /* a line of the table; TT_NONE where it has no such part */
-    uint64_t time_ns;
-    uint32_t op, run, signpost;
 };
 
 /* What may be wrong with logs, and what it costs. */
@@ -181,7 +174,7 @@ enum tt_notice {
 #define X(severity, name) TT_##severity##_##name,
     TT_NOTICES(X)
 #undef X
-        TT_NOTICE_KINDS /* from here on: notes that came with a trace or a table, each of its own kind */
+        TT_NOTICE_KINDS
 };
 
 struct tt_note {
@@ -198,18 +191,7 @@ struct tt_device { /* of the device log or the report */
     struct slice arch;
 };
 
-/* Open addressing, 64-bit keys to 32-bit values. */
-struct tt_map {
-    uint64_t *keys;
-    uint32_t *values; /* TT_NONE: the slot is free */
-    size_t slot_count, count;
-};
-bool tt_map_put(struct tt_map *map, uint64_t key, uint32_t value);
-uint32_t tt_map_get(const struct tt_map *map, uint64_t key); /* TT_NONE */
-void tt_map_free(struct tt_map *map);
-
 struct tt_model {
-    struct trace *trace; /* NULL, or where cells have their texts: closed with the model */
     struct intern columns;
     struct intern texts;
     struct tt_page *pages;
@@ -217,26 +199,21 @@ struct tt_model {
     size_t record_count, record_capacity;
     struct tt_op *ops;
     size_t op_count, op_capacity;
-    struct tt_map op_of_id;
+    struct map op_of_id;
     struct tt_child *children;
     size_t child_count, child_capacity;
-    struct tt_map child_of_key; /* op and column */
+    struct map child_of_key; /* op and column */
     struct tt_run *runs;
     size_t run_count, run_capacity;
     struct tt_signpost *signposts;
     size_t signpost_count, signpost_capacity;
     struct tt_replay *replays;
     size_t replay_count, replay_capacity;
-    struct tt_map replay_of_key;
-    struct tt_row *rows;
-    size_t row_count, row_capacity;
+    struct map replay_of_key;
     struct tt_note *notes;
     size_t note_count, note_capacity;
     struct tt_device *devices;
     size_t device_count, device_capacity;
-    uint32_t *table_columns; /* is_table: its columns, in order */
-    size_t table_column_count, table_column_capacity;
-    bool is_table;       /* rows are ops whose records have all their cells: an ops CSV */
     bool is_device_only; /* no host ops: the table of what devices recorded */
     bool has_locations;  /* messages of a compiler say where ops come from */
     bool is_quasar;
@@ -252,9 +229,6 @@ const char *tt_keep(struct tt_model *model, const char *data, size_t length);
 uint32_t tt_column(struct tt_model *model, const char *name, size_t length);
 void tt_note(struct tt_model *model, enum tt_notice kind, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A note that came with its count. */
-void tt_note_again(struct tt_model *model, enum op_notice_severity severity, uint64_t line, uint64_t count,
-                   const char *text);
 
 /* A list of cells being made; tt_cells_finish moves it into the model. */
 struct tt_cell_builder {

@@ -21,10 +21,6 @@ struct kept_list { /* of a description on one device */
     uint32_t first, count, device;
     bool is_known;
 };
-struct tensor_columns {
-    bool is_known;
-    uint32_t of_field[OP_TENSOR_FIELDS];
-};
 
 void recorded_cells_free(struct recorded_cells *r)
 {
@@ -117,7 +113,7 @@ static const struct tensor_cells *cells_of(struct recorded_cells *r, uint32_t te
     return &r->cells_of_tensor[id];
 }
 
-static const struct tensor_columns *columns_of(struct recorded_cells *r, bool is_output, size_t index)
+const struct tensor_columns *recorded_tensor_columns(struct recorded_cells *r, bool is_output, size_t index)
 {
     size_t known = r->column_capacity[is_output];
     if (index >= known && !array_reserve(&r->columns[is_output], &r->column_capacity[is_output], index + 1,
@@ -141,7 +137,7 @@ static void describe_tensor(struct recorded_cells *r, uint32_t tensor, bool is_o
                             uint32_t device, recorded_cell_fn cell, void *context)
 {
     const struct tensor_cells *cells = cells_of(r, tensor, device);
-    const struct tensor_columns *columns = columns_of(r, is_output, index);
+    const struct tensor_columns *columns = recorded_tensor_columns(r, is_output, index);
     for (unsigned field = 0; cells && columns && field < OP_TENSOR_FIELDS; field++) {
         if (cells->texts[field] != OPS_NONE)
             cell(context, columns->of_field[field], ops_get_slice(r->ops, cells->texts[field]));

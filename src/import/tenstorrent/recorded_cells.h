@@ -29,6 +29,14 @@ struct recorded_cells {     /* zero-initialised, but for model and ops */
 };
 void recorded_cells_free(struct recorded_cells *cells);
 
+struct tensor_columns {
+    bool is_known;
+    uint32_t of_field[OP_TENSOR_FIELDS];
+};
+/* NULL: no memory. */
+const struct tensor_columns *recorded_tensor_columns(struct recorded_cells *cells, bool is_output,
+                                                     size_t index);
+
 /* Calls `cell` with each cell of the op that is not a time; the bytes stay until the next call. */
 typedef void (*recorded_cell_fn)(void *context, uint32_t column, struct slice text);
 void recorded_describe(struct recorded_cells *cells, const struct op_call *call, recorded_cell_fn cell,

@@ -123,8 +123,7 @@ static bool find_offset(const struct tt_model *model, const struct ops *recorded
     }
     for (size_t i = 0; i < recorded->call_count; i++) {
         uint64_t id = 0;
-        uint32_t op =
-            marked_id(recorded, &recorded->calls[i], &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
+        uint32_t op = marked_id(recorded, &recorded->calls[i], &id) ? map_get(&model->op_of_id, id) : TT_NONE;
         if (op == TT_NONE || (model->ops[op].flags & TT_OP_NO_TIMES))
             continue;
         *offset = (int64_t)(recorded->calls[i].start_ns - model->ops[op].start_ns);
@@ -220,7 +219,7 @@ static void add_to_host_ops(struct tt_model *model, const struct ops *recorded)
     for (size_t i = 0; i < recorded->call_count; i++) {
         const struct op_call *from = &recorded->calls[i];
         uint64_t id = 0, duration_ns = from->end_ns - from->start_ns;
-        uint32_t index = marked_id(recorded, from, &id) ? tt_map_get(&model->op_of_id, id) : TT_NONE;
+        uint32_t index = marked_id(recorded, from, &id) ? map_get(&model->op_of_id, id) : TT_NONE;
         struct tt_op *op = index == TT_NONE ? NULL : &model->ops[index];
         unused += !op;
         if (op)
@@ -279,7 +278,7 @@ static size_t free_ids(const struct tt_model *model, uint32_t device, uint64_t *
 {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < model->run_count; i++)
-        if (model->runs[i].device == device && tt_map_get(&model->op_of_id, model->runs[i].id) == TT_NONE)
+        if (model->runs[i].device == device && map_get(&model->op_of_id, model->runs[i].id) == TT_NONE)
             ids[count++] = model->runs[i].id;
     qsort(ids, count, sizeof ids[0], compare_ids);
     for (size_t i = 0; i < count; i++)
@@ -291,7 +290,7 @@ static size_t free_ids(const struct tt_model *model, uint32_t device, uint64_t *
 static void claim_id(struct tt_model *model, uint32_t index, uint64_t id)
 {
     model->ops[index].id = id;
-    if (!tt_map_put(&model->op_of_id, id, index))
+    if (!map_put(&model->op_of_id, id, index))
         model->failed = true;
 }
 
@@ -342,7 +341,7 @@ static void attach_runs(struct tt_model *model)
 {
     for (size_t i = 0; i < model->run_count && !model->failed; i++) {
         struct tt_run *run = &model->runs[i];
-        uint32_t op = tt_map_get(&model->op_of_id, run->id);
+        uint32_t op = map_get(&model->op_of_id, run->id);
         if (op == TT_NONE) {
             op = add_unmarked(model, run);
             tt_note(
@@ -372,11 +371,11 @@ void recorded_join_runs(struct tt_model *model)
     uint64_t host_count = 0;
     if (!has_id || !ids || !order)
         model->failed = true;
-    tt_map_free(&model->op_of_id); /* had the recorder's numbers */
+    map_free(&model->op_of_id); /* had the recorder's numbers */
     for (uint32_t i = 0; i < model->op_count && !model->failed; i++) {
         uint64_t id = model->ops[i].marked_id;
         model->ops[i].flags &= ~(uint32_t)TT_OP_REPEATED;
-        has_id[i] = model->ops[i].has_marked_id && tt_map_get(&model->op_of_id, id) == TT_NONE;
+        has_id[i] = model->ops[i].has_marked_id && map_get(&model->op_of_id, id) == TT_NONE;
         if (has_id[i])
             claim_id(model, i, id);
         else if (model->ops[i].device == TT_NONE)

@@ -28,12 +28,6 @@ static int compare_columns(const void *left, const void *right)
     return (a->name->length > b->name->length) - (a->name->length < b->name->length);
 }
 
-void tt_row_mark_cells(bool *is_used, const struct tt_cells *cells)
-{
-    for (uint32_t i = 0; i < cells->count; i++)
-        is_used[cells->items[i].column] = true;
-}
-
 int tt_row_declare(struct tt_row_writer *row, struct op_rows *rows, const struct intern *names,
                    const bool *is_used, struct error *err)
 {
@@ -41,6 +35,7 @@ int tt_row_declare(struct tt_row_writer *row, struct op_rows *rows, const struct
     size_t count = 0;
     int result = 0;
     row->place_of_column = malloc(names->count * sizeof row->place_of_column[0]);
+    row->column_count = names->count;
     if (!order || !row->place_of_column) {
         free(order);
         return error_set_errno(err, ENOMEM, "%zu columns", names->count);
@@ -78,8 +73,9 @@ bool tt_row_begin(struct tt_row_writer *row, struct slice *cells, size_t size)
 
 void tt_row_set_cell(struct tt_row_writer *row, uint32_t column, const char *data, size_t length)
 {
-    if (row->place_of_column[column] != TT_NONE)
-        row->cells[row->place_of_column[column]] = slice_from(length ? data : "", length);
+    uint32_t place = tt_row_place(row, column);
+    if (place != TT_NONE)
+        row->cells[place] = slice_from(length ? data : "", length);
 }
 
 void tt_row_set_text(struct tt_row_writer *row, uint32_t column, const char *text, size_t length)
@@ -97,7 +93,7 @@ void tt_row_set_number(struct tt_row_writer *row, uint32_t column, uint64_t valu
 {
     char digits[24];
     size_t at = sizeof digits, from = row->scratch.length;
-    if (row->place_of_column[column] == TT_NONE)
+    if (tt_row_place(row, column) == TT_NONE)
         return;
     do {
         digits[--at] = (char)('0' + value % 10);
@@ -105,16 +101,6 @@ void tt_row_set_number(struct tt_row_writer *row, uint32_t column, uint64_t valu
     } while (value);
     bytes_append(&row->scratch, digits + at, sizeof digits - at);
     tt_row_set_cell(row, column, (const char *)row->scratch.data + from, sizeof digits - at);
-}
-
-void tt_row_set_cells(struct tt_row_writer *row, const struct tt_cells *cells, bool may_replace)
-{
-    for (uint32_t i = 0; i < cells->count; i++) {
-        const struct tt_cell *cell = &cells->items[i];
-        uint32_t place = row->place_of_column[cell->column];
-        if (place != TT_NONE && (may_replace || !row->cells[place].data))
-            row->cells[place] = slice_from(cell->length ? cell->data : "", cell->length);
-    }
 }
 
 void tt_row_set_signpost(struct tt_row_writer *row, const struct tt_signpost *signpost)

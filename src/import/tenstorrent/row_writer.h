@@ -8,15 +8,20 @@
 
 struct tt_row_writer {         /* zero-initialised */
     uint32_t *place_of_column; /* column of the model to column of the table; TT_NONE */
+    size_t column_count;       /* so many have places; columns that were named later have none */
     struct slice *cells;       /* of the row that is being made */
     struct bytes scratch;      /* has room for the whole row: cells that point there must not move */
 };
 
-void tt_row_mark_cells(bool *is_used, const struct tt_cells *cells);
 /* The columns that are used become the table's, by rank, then by name. */
 int tt_row_declare(struct tt_row_writer *row, struct op_rows *rows, const struct intern *names,
                    const bool *is_used, struct error *err);
 void tt_row_writer_free(struct tt_row_writer *row);
+
+static inline uint32_t tt_row_place(const struct tt_row_writer *row, uint32_t column)
+{
+    return column < row->column_count ? row->place_of_column[column] : TT_NONE;
+}
 
 /* `size` is the most that this row writes into the scratch. False: no memory. */
 bool tt_row_begin(struct tt_row_writer *row, struct slice *cells, size_t size);
@@ -25,7 +30,6 @@ void tt_row_set_cell(struct tt_row_writer *row, uint32_t column, const char *dat
 void tt_row_set_text(struct tt_row_writer *row, uint32_t column, const char *text,
                      size_t length); /* ',' to ';' */
 void tt_row_set_number(struct tt_row_writer *row, uint32_t column, uint64_t value);
-void tt_row_set_cells(struct tt_row_writer *row, const struct tt_cells *cells, bool may_replace);
 void tt_row_set_signpost(struct tt_row_writer *row, const struct tt_signpost *signpost);
 
 #endif

@@ -25,15 +25,8 @@ void tt_files_free(struct tt_files *files);
 int tt_load(struct tt_model *model, const struct tt_files *files, const struct import_options *options,
             struct error *err);
 
-/* The source of op rows. */
-int tt_rows_open(struct op_rows **rows, const char *path, struct error *err);
-int tt_rows_open_with(struct op_rows **rows, const char *path, const struct import_options *options,
-                      struct error *err);
-/* Over a model that has its rows; frees it, also when it fails. */
-int tt_rows_open_model(struct op_rows **rows, const char *path, const char *kind, struct tt_model *model,
-                       struct error *err);
-
-/* What is missing or wrong with a row, for its NOTE column. */
-void tt_row_note(const struct tt_model *model, const struct tt_row *row, struct bytes *out);
+/* The same of a path. */
+int tt_load_path(struct tt_model *model, const char *path, const struct import_options *options,
+                 struct error *err);
 
 #endif
