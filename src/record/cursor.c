@@ -215,16 +215,15 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
         c->retry--;
         return false;
     }
-    int32_t chunk = segment_take_chunk(false);
+    int32_t chunk = segment_take_chunk(NULL);
     if (chunk < 0 && segment_may_wait()) {
         let_go(c);
-        chunk = segment_take_chunk(true);
+        chunk = segment_take_chunk(c);
     }
     if (chunk < 0) {
         c->retry = LOST_RETRY;
         return false;
     }
-    c->nested_failures = 0;
     c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
     c->index = CHUNK_SLOTS + 1;
@@ -234,7 +233,7 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
     seal(old, 0); /* from here on it may belong to another thread: handlers must count in the new one */
     c->base = (struct slot *)(void *)(recorder_segment.memory + recorder_segment.layout.chunks +
                                       (size_t)chunk * CHUNK_BYTES);
-    c->published = &c->descriptor->published;
+    c->published = &segment_descriptor((uint32_t)chunk)->published;
     *first = 0;
     if (c->late_ends) {
         c->base[0] =
@@ -246,16 +245,8 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     set_limit(c, CHUNK_SLOTS);
     c->index = *first + slots;
-    c->is_switching = 0; /* last: an index beyond the end with it clear would look stuck to a handler */
+    c->is_switching = 0;
     return true;
-}
-
-/* Did a handler that interrupted the recorder leave by siglongjmp? See CURSOR_STUCK. */
-static bool is_stuck(struct thread_cursor *c)
-{
-    if (c->limit && !c->is_switching && c->index - cursor_published(c) > CURSOR_STUCK)
-        return true;
-    return ++c->nested_failures > (c->is_switching ? CURSOR_STUCK_SWITCHING : CURSOR_STUCK);
 }
 
 static bool switch_begins(struct process_state *state)
@@ -292,8 +283,10 @@ static struct slot *reserve_slow(struct thread_cursor *c, uint32_t index, uint32
     uint32_t room =
         is_end ? 0 : owed + CURSOR_SLACK + (unpublished < CHUNK_SLOTS ? unpublished : CHUNK_SLOTS);
     bool has_room = index + slots + room <= c->limit;
-    if (unpublished && (!has_room || unpublished > CURSOR_STUCK)) {
-        if (!is_stuck(c)) {
+    if (!unpublished)
+        c->nested_failures = 0;
+    if (unpublished && !has_room) {
+        if (++c->nested_failures <= CURSOR_STUCK) {
             cursor_give_back(c, index, slots);
             note_reason(c, CHUNK_LOST_NESTED);
             return NULL;
@@ -301,7 +294,7 @@ static struct slot *reserve_slow(struct thread_cursor *c, uint32_t index, uint32
         /* What is published of a chunk that is being left is all of it. */
         if (c->is_switching || !c->limit || index > c->limit)
             c->published = &c->no_chunk;
-        c->is_switching = 0;
+        c->is_switching = c->nested_failures = 0;
         __atomic_store_n(c->published, index, __ATOMIC_RELEASE); /* now we are the outermost call */
         has_room = index + slots + (is_end ? 0 : owed + CURSOR_SLACK) <= c->limit;
     }
@@ -332,6 +325,13 @@ struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, 
 
 /* --- threads --- */
 
+/* After a siglongjmp out of the recorder the thread's last records may be unpublished. */
+static void publish_rest(struct thread_cursor *c)
+{
+    if (c->magic == CURSOR_MAGIC && !c->is_switching && c->index <= c->limit)
+        cursor_catch_up(c);
+}
+
 static void thread_ends(void *unused)
 {
     (void)unused;
@@ -343,6 +343,7 @@ static void thread_ends(void *unused)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     recorder_cursor = NULL;
+    publish_rest(c);
     if (c->magic == CURSOR_MAGIC)
         seal(c->descriptor, CHUNK_LAST);
     give_back(c);
@@ -356,6 +357,8 @@ __attribute__((destructor)) static void forget_threads(void)
     if (thread_end_state == KEY_MADE)
         pthread_key_delete(thread_end_key);
     thread_end_state = KEY_DELETED;
+    if (recorder_cursor)
+        publish_rest(recorder_cursor);
 }
 
 static struct thread_cursor *allocate_cursor(struct process_state *state)

@@ -22,7 +22,8 @@
  *
  * Cursors and struct process_state live in memory that the kernel wipes in a forked child, however it was
  * forked. A wiped cursor has limit 0, so its first record takes the slow path, where magic = 0 tells. (A handler may
- * even fork between two instructions below: limit, base and published are loaded after the slot has been taken.)
+ * even fork between two instructions below: base and published are loaded after the slot has been taken, and the limit
+ * after them.)
  *
  * ## One session after another
  *
@@ -63,11 +64,10 @@
 #define CURSOR_STALE 0x53544c45u  /* of a session that this process has left for another */
 #define CURSOR_RESERVED_ENDS 512u /* ends that always have room */
 #define CURSOR_SLACK 4u
-/* A handler that interrupted the recorder and left by siglongjmp leaves slots that nobody publishes. It shows in this
- * many unpublished slots, or lost nested events; more of them while a chunk is being switched, where a handler that is
- * merely busy must not be taken for one that never returned. */
-#define CURSOR_STUCK 256u
-#define CURSOR_STUCK_SWITCHING 4096u
+/* A handler that interrupted the recorder and left by siglongjmp leaves slots that nobody publishes. It shows in more
+ * than this many nested events in a row that found no room: so many that a handler is not taken for one that never
+ * returned while it is merely busy. */
+#define CURSOR_STUCK 4096u
 #define LOST_RETRY 64u /* look for a chunk again after so many lost events */
 
 struct thread_cursor {
@@ -95,15 +95,15 @@ struct thread_cursor {
     volatile uint32_t late_ends;
     uint32_t retry;
     uint32_t no_chunk;
-    uint32_t nested_failures; /* in a row */
-    uint32_t has_late_page;   /* the segment's memory for late_ends */
+    volatile uint32_t nested_failures; /* since the outermost call has last moved on */
+    uint32_t has_late_page;            /* the segment's memory for late_ends */
 };
 _Static_assert(sizeof(struct thread_cursor) == 128, "two cache lines");
 
 /* Exported under a public name for the Python extension, which writes its zones without a call.
  * Whoever does so checks first that opscope_recorder_layout_() is the layout it was compiled with: the recorder that is
  * loaded may be of another release. To be changed with struct thread_cursor, struct slot or the rules above. */
-#define RECORDER_LAYOUT 2u
+#define RECORDER_LAYOUT 3u
 OPSCOPE_API extern __thread struct thread_cursor *recorder_cursor __asm__("opscope_cursor_");
 OPSCOPE_API uint32_t opscope_recorder_layout_(void);
 
@@ -135,15 +135,25 @@ static inline uint32_t cursor_published(const struct thread_cursor *c)
     return __atomic_load_n(c->published, __ATOMIC_RELAXED);
 }
 
-/* Publishes what handlers have recorded while the outermost call did. They have all returned. */
+/* Publishes what handlers have recorded while the outermost call did. They have all returned. A handler that comes
+ * in here, finds nothing unpublished and therefore is the outermost call itself leaves nothing to do: that shows in
+ * another chunk, or in as many slots published as were taken. */
 static inline void cursor_catch_up(struct thread_cursor *c)
 {
     for (;;) {
-        uint32_t *published = c->published, have = __atomic_load_n(published, __ATOMIC_RELAXED);
-        uint32_t index = c->index;
-        if (index == have)
+        uint64_t sequence = c->sequence;
+        uint32_t *published = c->published;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (!published) /* the handler has forked, and this is the child */
             return;
-        __atomic_compare_exchange_n(published, &have, index, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        uint32_t index = c->index;
+        uint32_t have = __atomic_load_n(published, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (c->published != published || c->sequence != sequence || index <= have)
+            return;
+        /* More were taken than are published, and only we publish: no handler can switch chunks now. */
+        __atomic_store_n(published, index, __ATOMIC_RELEASE);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
 }
 
@@ -212,7 +222,7 @@ static inline bool fast_may_keep(struct thread_cursor *c, uint32_t first, uint32
 {
     if (first + slots + room <= c->zone_limit) { /* then there is a chunk */
         uint32_t unpublished = first - cursor_published(c);
-        if (unpublished <= CURSOR_STUCK && first + slots + room + unpublished <= c->zone_limit)
+        if (first + slots + room + unpublished <= c->zone_limit)
             return true;
     }
     cursor_give_back(c, first, slots);
@@ -224,12 +234,13 @@ static inline bool fast_may_keep(struct thread_cursor *c, uint32_t first, uint32
 #define FAST_RECORD(c, slots, room, write, rare)                                                             \
     do {                                                                                                     \
         uint32_t first = cursor_advance(&(c)->index, (slots));                                               \
+        struct slot *slot = (c)->base + first;                                                               \
+        uint32_t *published = (c)->published;                                                                \
+        __atomic_signal_fence(__ATOMIC_ACQUIRE);                                                             \
         if (UNLIKELY(first + (slots) + (room) > (c)->zone_limit))                                            \
             rare;                                                                                            \
-        uint32_t *published = (c)->published;                                                                \
         if (UNLIKELY(__atomic_load_n(published, __ATOMIC_RELAXED) != first))                                 \
             rare;                                                                                            \
-        struct slot *slot = (c)->base + first;                                                               \
         write;                                                                                               \
         cursor_publish_to((c), published, first + (slots));                                                  \
         return true;                                                                                         \

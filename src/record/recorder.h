@@ -64,7 +64,8 @@ void segment_avoid_none(void);
 void segment_avoid(
     const struct chunk_descriptor *d);             /* the next segment does not use a chunk of that number */
 bool segment_commit(size_t offset, size_t length); /* false: no memory */
-int32_t segment_take_chunk(bool may_wait);         /* chunk index; -1: none */
+/* The index of a free chunk, or -1. A waiter waits for one as long as there is hope. */
+int32_t segment_take_chunk(struct thread_cursor *waiter);
 static inline bool segment_may_wait(void)
 {
     return recorder_segment.header->on_full == SESSION_ON_FULL_WAIT;

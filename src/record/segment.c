@@ -620,7 +620,7 @@ static bool wait_is_hopeless(struct wait *wait)
     return true;
 }
 
-int32_t segment_take_chunk(bool may_wait)
+int32_t segment_take_chunk(struct thread_cursor *waiter)
 {
     struct segment_header *h = recorder_segment.header;
     struct wait wait = {0, 0};
@@ -636,11 +636,12 @@ int32_t segment_take_chunk(bool may_wait)
             continue; /* each time the segment has grown, so this ends */
         if (chunk >= 0)
             __atomic_fetch_add(&h->chunks_taken, 1, __ATOMIC_RELAXED);
-        if (chunk >= 0 || !may_wait || wait_is_hopeless(&wait))
+        if (chunk >= 0 || !waiter || wait_is_hopeless(&wait))
             return chunk;
         int saved = errno;
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
         errno = saved;
+        waiter->nested_failures = 0; /* the handlers that came meanwhile have returned */
     }
 }
 
