@@ -3,7 +3,7 @@
  *
  * A loader process fills input matrices in shared memory, one step ahead of the workers. For each step a team of
  * threads multiplies tile by tile and then adds up a checksum. All of it is marked up with opscope: zones in
- * every thread and both processes, a counter, a signpost at each phase, a frame a step, and one op a step with
+ * every thread and both processes, a counter, a signpost at each phase, one frame and one op per step with
  * its tensors.
  *
  * Usage: tiled_matmul [steps] [size] [threads] */

@@ -275,7 +275,7 @@ static inline void opscope_task_end(void)
 {
     OPSCOPE_IF_RECORDING_(opscope_zone_end_());
 }
-/* These three speak of the innermost open zone of this thread. Text: up to 1 MiB. */
+/* These three belong to the innermost open zone of this thread. Text: up to 1 MiB. */
 static inline void opscope_zone_text(const char *text)
 {
     OPSCOPE_IF_RECORDING_(opscope_zone_text_(text, text ? strlen(text) : 0));

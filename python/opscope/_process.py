@@ -57,7 +57,7 @@ def run_and_then(command, env, verbose, finish):
     """The run as a child, then finish(its status); ends as the run did."""
     announce(command, verbose)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the child shall not inherit that it is ignored, unless it is
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the child must not inherit that it is ignored, unless it is
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else nobody would hear how the child ended
     before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON + (signal.SIGCHLD,))

@@ -11,7 +11,7 @@ import _frozen_importlib
 import _frozen_importlib_external as external
 import _imp
 
-# What can be recorded of a Python program: the one table behind the options of `python3 -m opscope` (--WORD) and of
+# What can be recorded of a Python program: the one table of the options of `python3 -m opscope` (--WORD) and of
 # `opscope run` (--python-WORD, whose table scripts/python_options.py makes of this one), the arguments of
 # opscope.record() and the words of OPSCOPE_PYTHON_TRACE. A row: the word; its one-letter form; the value that it takes
 # ("": none, "N": a number from 1 on, "LIST": may be given many times; anything else: a text), the flag of the extension

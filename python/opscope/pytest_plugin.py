@@ -8,7 +8,7 @@ prints or how it ends. `-p no:opscope` turns it off.
 Zones are known by the function of their place in the source ("pytest test", "pytest setup" ...), which is what
 `opscope zones --by-test` looks for; the outcome is their text.
 
-PYTEST_DONT_REWRITE: there are no assertions here, and pytest shall not warn when this was imported before."""
+PYTEST_DONT_REWRITE: there are no assertions here, and pytest must not warn when this was imported before."""
 
 import inspect
 import os

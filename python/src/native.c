@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module opscope._native: starting and stopping the hooks, and the calls behind the package's API. Each of them
+/* The module opscope._native: starting and stopping the hooks, and the calls that the package's API calls. Each of them
  * does nothing, and costs next to nothing, outside a session. Arguments are checked even then, so that a program
  * behaves the same with and without a profiler. */
 #include "python/src/native.h"

@@ -2,7 +2,7 @@
 /* What a machine can do: peaks that a report measures ops against, and the marks from which it judges.
  *
  * Machines are data (machines/<name>.json, docs/roofline.md): every figure has its source beside it. This is
- * what is left of such a file once it is read; cli/machine_files.c reads them. */
+ * what is left of such a file once it is read; machine_files.c reads them. */
 #ifndef OPSCOPE_ANALYZE_MACHINE_H
 #define OPSCOPE_ANALYZE_MACHINE_H
 

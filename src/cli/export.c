@@ -270,7 +270,7 @@ static const struct command_option export_options_table[] = {
 static const struct option_table export_table = {"Options", export_options_table};
 
 static const struct command_exit exits[] = {
-    {EXIT_OK, "the export is written (also when the trace tells of losses)"},
+    {EXIT_OK, "the export is written (also when the trace reports losses)"},
     {EXIT_USAGE, "the trace cannot be read, the output cannot be written, or bad usage"},
     {0, NULL},
 };

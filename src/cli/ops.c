@@ -267,7 +267,7 @@ static const struct command_option ops_options[] = {
      .help =
          "Which columns of a vendor's table: tt (its own, as its tool writes them), v1 (the header of 2024: "
          "INPUT_0_W, BRISC MAX KERNEL SIZE [B], no architecture), compact (the terminal's), all (tt and what "
-         "opscope adds: NOTE), or names with commas between. CSV and JSON have all unless told otherwise."},
+         "opscope adds: NOTE), or names with commas between. CSV and JSON have all unless asked otherwise."},
     {.name = "per-core",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct ops_options, per_core),

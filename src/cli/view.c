@@ -20,7 +20,7 @@ const struct command_argument view_arguments[] = {
 };
 
 const struct command_exit view_exits[] = {
-    {EXIT_OK, "the trace was read (also when it tells of losses)"},
+    {EXIT_OK, "the trace was read (also when it reports losses)"},
     {EXIT_USAGE, "the trace cannot be read, or bad usage"},
     {0, NULL},
 };

@@ -125,7 +125,7 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
     uint64_t here = clock_piece_ns(last, sample->ticks);
     int64_t error = (int64_t)(sample->raw_ns - here);
     if (error > BREAK_NS || error < -BREAK_NS) {
-        /* Early samples are close together and their slope is coarse: that is no break. */
+        /* Early samples are close together and their slope is coarse: that is not a break. */
         sample->is_break = map->interval_ns >= LAST_INTERVAL_NS;
         if (error > 0)
             return add_piece(map, sample->ticks, sample->raw_ns, true_slope);

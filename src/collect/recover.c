@@ -30,7 +30,7 @@ static int open_writer(struct trace_writer **writer, const struct session_folder
     if (status)
         return status;
     if (!output && output_path_is_null(folder->output))
-        return error_set(err, EINVAL, "%s: its trace was thrown away (-o %s); say with -o where it shall go",
+        return error_set(err, EINVAL, "%s: its trace was thrown away (-o %s); name another file with -o",
                          folder->path, folder->output);
     /* A later run of the same output has put the unfinished file aside: -o names where. */
     bool is_aside = output && has_partial(output);

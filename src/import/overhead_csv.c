@@ -216,7 +216,7 @@ static int read_cell(const struct overhead_csv *csv, enum column column, struct 
         return refuse(csv, column, "a negative value cannot be:", cell, err);
     if (columns[column].kind == CELL_COUNT) {
         if (value != floor(value) || value > 9e15)
-            return refuse(csv, column, "this is no count:", cell, err);
+            return refuse(csv, column, "not a count:", cell, err);
         uint64_t count = (uint64_t)value;
         memcpy(field, &count, sizeof count);
         return 0;

@@ -25,7 +25,8 @@ static int find_target(struct estimate *estimate, const struct estimate_request 
     if (!estimate->machine)
         return error_set(err, EINVAL, "there is no machine '%s' (opscope machine list)", name);
     if (estimate->machine->estimate.kind == ESTIMATE_NO_TARGET)
-        return error_set(err, EINVAL, "the machine '%s' has no section \"estimate\": it is no target", name);
+        return error_set(err, EINVAL, "the machine '%s' has no section \"estimate\": it cannot be a target",
+                         name);
     estimate->target = estimate->machine->estimate;
     for (size_t i = 0; request->options && i < request->options->count; i++) {
         status = estimate_target_option(&estimate->target, request->options->items[i], err);

@@ -174,7 +174,7 @@ static int take_figures(struct measure *m, struct overhead_op *op, struct error 
     for (; a && b; a = json_next(d, dispatch, a), b = json_next(d, total, b)) {
         double x, y;
         if (!take_real(a, &x) || !take_real(b, &y))
-            return error_set(err, EINVAL, "the worker's figures for %s are no numbers", op->name);
+            return error_set(err, EINVAL, "the worker's figures for %s are not numbers", op->name);
         if (!overhead_op_add_repeat(op, without_loop(m, x), without_loop(m, y)))
             return error_set(err, ENOMEM, "no memory for the figures");
         op->count += 2 * m->facts.calls;
@@ -195,7 +195,7 @@ static int take_windows(struct measure *m, const char *name, struct error *err)
                                     .calls = m->facts.calls};
         if (!json_unsigned_value(start, &w.start_ns) || !json_unsigned_value(end, &w.end_ns) ||
             w.end_ns < w.start_ns)
-            return error_set(err, EINVAL, "the worker's times for %s are no times", name);
+            return error_set(err, EINVAL, "the worker's times for %s are not times", name);
         if (!array_reserve(&m->windows, &m->window_capacity, m->window_count + 1, sizeof *m->windows))
             return error_set(err, ENOMEM, "no memory for the times of calls");
         m->windows[m->window_count++] = w;

@@ -58,7 +58,8 @@ static void become_worker(const struct worker_options *o, char **argv, int read_
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0)
         dup2(nothing, STDIN_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO); /* ours holds the table, or JSON; what ops print is no part of that */
+    dup2(STDERR_FILENO,
+         STDOUT_FILENO); /* ours holds the table, or JSON; what ops print is not part of that */
     fcntl(read_fd, F_SETFD, 0);
     fcntl(write_fd, F_SETFD, 0);
     execvp(argv[0], argv);

@@ -22,7 +22,7 @@ int ops_finish(struct ops *ops, struct error *err);
  * made its lines itself says so with this. */
 void ops_mark_finished(struct ops *ops);
 
-/* The run on its call's own line: the first that is no replay; OPS_NONE. */
+/* The run on its call's own line: the first that is not a replay; OPS_NONE. */
 uint32_t ops_own_run(const struct ops *ops, const struct op_call *call);
 /* The line of a call itself, not that of a further run. */
 static inline bool ops_line_is_first(const struct ops *ops, const struct op_line *line)

@@ -181,8 +181,7 @@ int session_folder_remove(const char *path, struct error *err)
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             unlinkat(fd, entry->d_name, 0) != 0 && errno == EISDIR)
-            unlinkat(fd, entry->d_name,
-                     AT_REMOVEDIR); /* not ours, but an empty one shall not keep the rest */
+            unlinkat(fd, entry->d_name, AT_REMOVEDIR); /* not ours, but an empty one must not keep the rest */
     }
     closedir(dir);
     return rmdir(path) == 0 || errno == ENOENT ? 0 : error_set_errno(err, errno, "%s", path);

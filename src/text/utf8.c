@@ -100,7 +100,7 @@ static void append_character(struct bytes *out, const char *text, size_t length,
     char escaped[12];
     if (utf8_is_control(character))
         bytes_append(out, escaped, escape(character, escaped));
-    else if (character >= UTF8_REPLACEMENT && character <= 0xffff) /* U+FFFE and U+FFFF are no characters */
+    else if (character >= UTF8_REPLACEMENT && character <= 0xffff) /* U+FFFE and U+FFFF are not characters */
         bytes_append(out, "\xef\xbf\xbd", 3);
     else
         bytes_append(out, text, length);

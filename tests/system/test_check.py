@@ -202,7 +202,7 @@ class Budgets(Gate):
         for text, message in (
             ("[check]\nmax-regres = 5\n", "opscope.toml:2:1: [check] has no 'max-regres'; did you mean 'max-regress'?"),
             ("[chek]\n", "opscope.toml:1:2: the configuration has no 'chek'; did you mean 'check'?"),
-            ('[check]\nmetric = ["speed"]\n', "opscope.toml:2:11: 'speed' is no metric"),
+            ('[check]\nmetric = ["speed"]\n', "opscope.toml:2:11: unknown metric 'speed'"),
             ('[check]\nmax-regress = "a lot"\n', "opscope.toml:2:1: 'max-regress' should be a percentage"),
             ('[[check.budget]]\nmax = "1ms"\n', "opscope.toml:1:3: this budget does not say what it is for"),
             ('[[check.budget]]\nzone = "a"\n', "opscope.toml:1:3: this budget has no limit"),

@@ -136,7 +136,7 @@ static void test_refused(void **state)
                   "r.csv:2:3: python min dispatch time (ms): not a number: \"1e999\"");
     check_refused(HEADING "a,1,0x10,1,1\n",
                   "r.csv:2:3: python min dispatch time (ms): not a number: \"0x10\"");
-    check_refused(HEADING "a,1.5,1,1,1\n", "r.csv:2:2: count: this is no count: \"1.5\"");
+    check_refused(HEADING "a,1.5,1,1,1\n", "r.csv:2:2: count: not a count: \"1.5\"");
     check_refused(HEADING "a,1,,1,1\n", "r.csv:2:3: python min dispatch time (ms): no time for op \"a\"");
     check_refused(HEADING "a\n", "r.csv:2:3: python min dispatch time (ms): no time for op \"a\"");
     check_refused(HEADING ",1,1,1,1\n", "r.csv:2:1: op: an op without a name: \"\"");

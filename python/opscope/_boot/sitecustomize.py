@@ -20,7 +20,7 @@ def _is_of_opscope(folder):
 
 def _run_hidden():
     """The sitecustomize that would have been imported without ours. What comes back is how it ended: None, or the
-    exception that site shall see. One of another copy of this package is none: the first one starts."""
+    exception that site must see. One of another copy of this package is none: the first one starts."""
     own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401

@@ -14,6 +14,9 @@
 #include "text/suggest.h"
 #include "text/values.h"
 
+#define UNKNOWN_METRIC                                                                                       \
+    "unknown metric '%s': it is one of device-time, gap, total, wall, count, zone:NAME and op:NAME"
+
 #define CONFIG_NAME "opscope.toml"
 
 int check_parse_percent(const char *text, double *percent, struct error *err)
@@ -130,9 +133,7 @@ static int take_subject(const struct check_config *config, const struct toml_nod
         return 0;
     }
     if (!check_parse_subject(node->text, &rule->subject, &rule->name))
-        return toml_error(
-            &config->toml, node, err,
-            "'%s' is no metric: device-time, gap, total, wall, count, zone:NAME and op:NAME are", node->text);
+        return toml_error(&config->toml, node, err, UNKNOWN_METRIC, node->text);
     return 0;
 }
 
@@ -224,10 +225,7 @@ static int take_metrics(struct check_config *config, const struct toml_node *nod
         if (status)
             return status;
         if (!check_parse_subject(item->text, &subject, &name))
-            return toml_error(
-                &config->toml, item, err,
-                "'%s' is no metric: device-time, gap, total, wall, count, zone:NAME and op:NAME are",
-                item->text);
+            return toml_error(&config->toml, item, err, UNKNOWN_METRIC, item->text);
         if (!text_list_add(&config->metrics, item->text))
             return toml_error(&config->toml, item, err, "more than %u metrics", TEXT_LIST_MAX);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The road through a comparison, its totals and its words; the parts are in diff_*.c. */
+/* The path through a comparison, its totals and its words; the other files of this folder have its parts. */
 #include "analyze/diff/diff.h"
 
 #include <errno.h>

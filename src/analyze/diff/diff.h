@@ -11,12 +11,12 @@
  * and their place. Zones are matched by name, function and file; several of one function in the order of their lines.
  *
  * A change of a row is called slower or faster when the middle of its pairs changed by more than the threshold and a
- * test says that it is no noise (diff_stats.h): the signed-rank test over the matched pairs of an op, the rank-sum
+ * test says that it is not noise (stats.h): the signed-rank test over the matched pairs of an op, the rank-sum
  * test over the durations of a zone. Where there are too few for any test, all must agree; where there is one on each
  * side there is no spread, and the threshold alone decides. `evidence` says which it was.
  *
  * A side may have further runs (diff_keep_extra): then what changed is judged from the medians over the runs, and
- * tested from run to run (diff_runs.c), which sees what the spread inside one run cannot. */
+ * tested from run to run (runs.c), which sees what the spread inside one run cannot. */
 #ifndef OPSCOPE_ANALYZE_DIFF_DIFF_H
 #define OPSCOPE_ANALYZE_DIFF_DIFF_H
 

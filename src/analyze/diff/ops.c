@@ -201,7 +201,7 @@ static bool gather_pairs(struct gathering *g)
     return true;
 }
 
-/* Part of the change of the totals that is no noise: the op is there or it is not. */
+/* Part of the change of the totals that is not noise: the op is there or it is not. */
 static void add_structure(struct gathering *g, int side, const struct diff_op *op)
 {
     double sign = side == DIFF_B ? 1 : -1, time = diff_op_time(g->diff, op);

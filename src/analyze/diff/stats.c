@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See diff_stats.h. Exact distributions count in how many of all cases a rank sum is reached: ranks are doubled, so
+/* See stats.h. Exact distributions count in how many of all cases a rank sum is reached: ranks are doubled, so
  * that the half ranks of ties are whole numbers too. */
 #include "analyze/diff/stats.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rounds are kept as a table of floors, rounds by calibration ops: which rounds were quiet is decided anew whenever
- * a floor gets lower, since what looked quiet may have been a lasting disturbance. */
+/* The rounds are kept as a table of floors, rounds by calibration ops: which rounds were quiet is decided again
+ * whenever a floor gets lower, since what looked quiet may have been a lasting disturbance. */
 #include "analyze/overhead/gate.h"
 
 #include <errno.h>

@@ -38,7 +38,7 @@ struct overhead_op {
     bool is_calibration; /* not an op: how fast this machine is */
     bool is_early;       /* returned before its work was done: sync time is apart from dispatch time */
     uint64_t count;      /* calls in all, with and without synchronisation, as the vendor counts them */
-    double *dispatch_ns; /* a figure a repeat; NULL when it came from a file */
+    double *dispatch_ns; /* one figure per repeat; NULL when it came from a file */
     double *total_ns;    /* with synchronisation, likewise */
     size_t repeat_count;
     double min_ns, mean_ns, mean_total_ns;

@@ -106,7 +106,7 @@ static size_t first_moment(const struct search *search, uint64_t time_ns)
     return low;
 }
 
-/* What was found on a thread so far; NULL for tracks that are no threads, beyond the limit, or without memory. */
+/* What was found on a thread so far; NULL for tracks other than threads, beyond the limit, or without memory. */
 static struct found *found_on(struct search *search, const struct trace *trace, uint32_t track)
 {
     const struct trace_track *about = trace_get_track(trace, track);

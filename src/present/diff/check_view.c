@@ -131,8 +131,8 @@ static void add_row(struct table *table, const struct check_result *result, bool
 /* The rows that made it slower, for whoever reads the log of a failed build. */
 static void append_causes(const struct diff *diff, struct bytes *out)
 {
-    size_t told = 0;
-    for (size_t i = 0; i < diff->row_count && told < CAUSES; i++) {
+    size_t listed = 0;
+    for (size_t i = 0; i < diff->row_count && listed < CAUSES; i++) {
         const struct diff_row *row = &diff->rows[i];
         struct number_text change, each;
         double total = row->total_ns[DIFF_B] - row->total_ns[DIFF_A];
@@ -145,7 +145,7 @@ static void append_causes(const struct diff *diff, struct bytes *out)
         if (row->state == DIFF_SLOWER)
             bytes_append_format(out, ", each %s", diff_format_percent(&each, row->typical_percent));
         bytes_append_text(out, "\n");
-        told++;
+        listed++;
     }
 }
 

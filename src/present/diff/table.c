@@ -244,7 +244,7 @@ static void set_calls(struct row_writer *w, const struct diff_row *row)
                          format_count(&b, row->counts[DIFF_B]));
 }
 
-/* How sure it is that this is no noise, in a few letters. */
+/* How certain it is that this is not noise, in a few letters. */
 static void set_sure(struct row_writer *w, const struct diff_row *row)
 {
     size_t at = w->at[COLUMN_SURE];

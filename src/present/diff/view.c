@@ -50,13 +50,13 @@ static void append_state(struct bytes *out, const struct diff *diff, unsigned ki
 /* "2 slower, 1 faster, 1 new, 1 gone; 34 the same" */
 static void add_summary(struct report *report, const struct diff *diff, unsigned kind, const char *what)
 {
-    static const unsigned told[] = {DIFF_SLOWER, DIFF_FASTER, DIFF_NEW,      DIFF_GONE,
-                                    DIFF_MORE,   DIFF_FEWER,  DIFF_RESHAPED, DIFF_MIXED};
+    static const unsigned reported[] = {DIFF_SLOWER, DIFF_FASTER, DIFF_NEW,      DIFF_GONE,
+                                        DIFF_MORE,   DIFF_FEWER,  DIFF_RESHAPED, DIFF_MIXED};
     struct bytes text = {0};
     struct number_text same, noise;
     uint64_t noisy = diff_count_state(diff, kind, DIFF_NOISE);
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-        append_state(&text, diff, kind, told[i]);
+    for (size_t i = 0; i < sizeof reported / sizeof reported[0]; i++)
+        append_state(&text, diff, kind, reported[i]);
     bool has_changes = text.length > 0;
     bytes_append_format(&text, "%s%s the same", has_changes ? "; " : "",
                         format_count(&same, diff_count_state(diff, kind, DIFF_SAME)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything in a trace as events, for the formats that can show everything: one loop over each kind of row,
- * the filter asked, the rows counted, memory events summed up to what is in use. Private to present/export*.c. */
+ * the filter asked, the rows counted, memory events summed up to what is in use. Private to this folder. */
 #ifndef OPSCOPE_PRESENT_EXPORT_EVENTS_H
 #define OPSCOPE_PRESENT_EXPORT_EVENTS_H
 
@@ -47,7 +47,7 @@ void export_lanes_close(struct export_lanes *lanes);
 /* UINT32_MAX: no memory. */
 uint32_t export_lanes_take(struct export_lanes *lanes, size_t row, uint64_t start_ns, uint64_t end_ns);
 
-/* --- bytes in use by pool, from the memory events in order of time (export_memory.c) --- */
+/* --- bytes in use by pool, from the memory events in order of time (memory.c) --- */
 int export_each_memory(struct export_job *job, const struct export_events *events);
 
 #endif

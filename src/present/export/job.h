@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the export writers share: the buffered output, names of processes and tracks, time conversion, and the
- * questions to the filter. Private to present/export*.c. */
+ * questions to the filter. Private to this folder. */
 #ifndef OPSCOPE_PRESENT_EXPORT_JOB_H
 #define OPSCOPE_PRESENT_EXPORT_JOB_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zones as begins and ends, in the order in which they happened on each track and properly nested, from a file
- * that stores each zone where it ended. Private to present/export*.c.
+ * that stores each zone where it ended. Private to this folder.
  *
  * The problem. Blocks of a track follow each other in time of END; a zone that lasted an hour stands in the
  * block of its last moment, but its begin must come before everything inside it. Reading everything first is

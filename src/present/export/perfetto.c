@@ -3,7 +3,7 @@
  *
  * Every row is a track with a uuid and a TrackDescriptor: processes, threads below them, device tracks as named
  * tracks below their parents, counters below their process. Zones are SLICE_BEGIN and SLICE_END on their track,
- * in order (export_order.h), so that also a reader that does not sort sees them nested; what is known only when
+ * in order (order.h), so that also a reader that does not sort sees them nested; what is known only when
  * a zone ends (its text and value) is on the end, and readers merge both. Ops and runs have rows of their own;
  * a flow connects an op with its runs. Names and source locations are interned: they are sent once.
  *

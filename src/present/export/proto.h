@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Protocol buffers, the writing half: fields appended to a buffer. A message inside another is made in a buffer
- * of its own and appended as bytes. Private to present/export*.c. */
+ * of its own and appended as bytes. Private to this folder. */
 #ifndef OPSCOPE_PRESENT_EXPORT_PROTO_H
 #define OPSCOPE_PRESENT_EXPORT_PROTO_H
 

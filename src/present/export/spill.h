@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two stores that go to a temporary file when they outgrow their memory. The file has no name and is gone with
- * the process. Private to present/export*.c. */
+ * the process. Private to this folder. */
 #ifndef OPSCOPE_PRESENT_EXPORT_SPILL_H
 #define OPSCOPE_PRESENT_EXPORT_SPILL_H
 

@@ -13,7 +13,7 @@
 void overhead_make_gate_table(const struct overhead_gate *gate, bool all, struct table *table);
 void overhead_make_calibration_table(const struct overhead_gate *gate, struct table *table);
 
-/* The order of rows of the ranked table: indexes of ops that are no calibration, the slowest dispatch first, those
+/* The order of rows of the ranked table: indexes of ops other than calibration ops, the slowest dispatch first, those
  * without a time last. The caller frees it; NULL when there is no memory. */
 size_t *overhead_rank(const struct overhead_run *run, size_t *count);
 enum overhead_times_column {

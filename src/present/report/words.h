@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranked advice in words: what a line is about, the figures behind it, and what to do. */
+/* The ranked advice in words: what a line is about, the figures that it rests on, and what to do. */
 #ifndef OPSCOPE_PRESENT_REPORT_WORDS_H
 #define OPSCOPE_PRESENT_REPORT_WORDS_H
 

@@ -56,7 +56,7 @@ static struct slice trimmed(struct slice cell)
     return cell;
 }
 
-/* strtod also reads hexadecimal numbers and "nan(...)": these are no numbers of a table. */
+/* strtod also reads hexadecimal numbers and "nan(...)": a table does not mean them as numbers. */
 static bool is_decimal(struct slice cell)
 {
     size_t at = cell.length && (cell.data[0] == '-' || cell.data[0] == '+');

@@ -378,7 +378,7 @@ static int take_tail_block(struct trace *t, uint64_t offset, uint64_t *size)
     return status;
 }
 
-/* Walks from the last checkpoint on. Stops at what is no whole block; *end is that place. */
+/* Walks from the last checkpoint on. Stops at what is not a whole block; *end is that place. */
 static int walk_tail(struct trace *t, uint64_t offset, uint64_t *end, struct error *err)
 {
     uint64_t size;

@@ -132,7 +132,7 @@ static int append(struct trace_writer *w, const void *data, size_t length, bool 
         status = w->is_full ? w->full_status : hold_space(w, length);
     if (!status) {
         status = write_at(w->fd, data, length, w->end);
-        if (status && ftruncate(w->fd, (off_t)w->end) != 0) /* what is there of it is no block */
+        if (status && ftruncate(w->fd, (off_t)w->end) != 0) /* what is there of it is not a block */
             status = -errno;
     }
     if (status)
