@@ -135,8 +135,9 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
     c->min_duration_ns = folder->control.min_duration_ns;
     c->own_namespace = stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
     gethostname(c->host, sizeof c->host - 1);
-    while (trace_writer_get_process(writer, c->process_rows))
-        c->process_rows++;
+    const struct trace_process *known;
+    for (uint32_t id = 0; (known = trace_writer_get_process(writer, id)); id++)
+        map_put(&c->newest_of_pid, (uint64_t)known->pid, id);
     clock_map_init(&c->clock, folder->control.clock_source);
     struct trace_clock clock = {
         .id = TRACE_NONE,
@@ -164,6 +165,7 @@ void collector_free(struct collector *c)
     free(c->sources);
     free(c->dead_open);
     free(c->reported);
+    map_free(&c->newest_of_pid);
     map_free(&c->seen_refusals);
     map_free(&c->seen_broken);
     map_free(&c->seen_segments);
@@ -187,7 +189,7 @@ uint32_t collector_define_process(struct collector *c, const struct trace_proces
 {
     uint32_t id = trace_writer_process(c->writer, process);
     if (process->id == TRACE_NONE && id != TRACE_NONE) {
-        c->process_rows++;
+        map_put(&c->newest_of_pid, (uint64_t)process->pid, id);
         c->stats.processes++;
     }
     return id;
@@ -406,6 +408,7 @@ static void process_died(struct source *s, uint32_t slot)
     note_process_loss(s, slot);
     s->processes[slot].is_dead = true;
     end_process(s->collector, s->processes[slot].trace_id, TRACE_STATUS_UNKNOWN, 0);
+    source_forget_process(s, slot);
 }
 
 /* Threads that ended without our hearing of it (raw clone, or no free pthread key). What they wrote is looked at

@@ -41,7 +41,7 @@ static struct device *find_device(struct source *s, uint32_t definition)
         ticks_per_second = 1e9;
     struct trace_writer *w = s->collector->writer;
     const char *text = (const char *)s->collector->scratch.data;
-    uint32_t process = source_process_id(s, name.owner);
+    uint32_t process = source_process_id(s, SESSION_OWNER_ROW(name.owner));
     struct trace_clock clock = {
         .id = TRACE_NONE, .is_device = true, .ticks_per_second = ticks_per_second, .name = text};
     struct device device = {

@@ -150,7 +150,6 @@ struct source_process {
     bool is_replaced;  /* its pid has a newer image (exec): signs of life are those of that one */
     uint64_t alive_ns; /* when it was last seen alive; 0 = never looked */
     uint64_t lost_zones, lost_records; /* last figures */
-    uint32_t track_count;              /* live ones */
 };
 
 struct device_row {
@@ -207,9 +206,9 @@ struct collector {
     uint64_t own_namespace;
     uint32_t root_id;
     int64_t root_pid;
-    uint64_t root_alive_ns; /* when the command was last seen alive */
-    uint32_t process_rows;  /* in the trace */
-    uint64_t next_peek_ns;  /* at unsealed chunks */
+    uint64_t root_alive_ns;   /* when the command was last seen alive */
+    struct map newest_of_pid; /* pid -> process in the trace */
+    uint64_t next_peek_ns;    /* at unsealed chunks */
     /* recover: */
     struct reported *reported; /* what the file tells of losses, in order of key */
     size_t reported_count;
@@ -234,6 +233,9 @@ uint32_t source_name(struct source *s, uint32_t id);
 struct track *source_track(struct source *s, const struct segment_chunk *chunk);
 void source_forget_track(struct source *s, struct track *t);
 uint32_t source_process_id(struct source *s, uint32_t slot);
+/* It is gone, and everything of it was taken: another process may have its row, here and in the segment. One that
+ * lost something keeps it, for `recover` may have to count that. */
+void source_forget_process(struct source *s, uint32_t slot);
 uint64_t source_seen_ns(const struct source *s, const struct track *t); /* when a live thread was last seen */
 uint64_t source_key(const struct source *s, uint64_t kind, uint64_t number); /* of a row in the trace */
 

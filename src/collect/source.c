@@ -110,19 +110,20 @@ static void command_text(const struct segment_header *h, char *out, size_t size)
 /* The newest process of that pid: pids are used again. */
 static uint32_t find_by_pid(const struct collector *c, uint32_t pid)
 {
-    for (uint32_t id = c->process_rows; id-- > 0;) {
-        const struct trace_process *p = trace_writer_get_process(c->writer, id);
-        if (p && p->pid == (int64_t)pid)
-            return id;
-    }
-    return TRACE_NONE;
+    uint32_t id = map_get(&c->newest_of_pid, pid);
+    return id != MAP_NONE ? id : TRACE_NONE;
+}
+
+static uint64_t process_key(const struct source *s, uint32_t slot, const struct session_process *process)
+{
+    return source_key(s, 1, slot | (uint64_t)process->generation << 32);
 }
 
 static uint32_t define_process(struct source *s, uint32_t slot, const struct session_process *from)
 {
     struct collector *c = s->collector;
     const struct segment_header *h = session_segment_header(s->segment);
-    uint64_t key = source_key(s, 1, slot);
+    uint64_t key = process_key(s, slot, from);
     uint32_t known = trace_writer_find_process(c->writer, key);
     if (known != TRACE_NONE)
         return known;
@@ -192,8 +193,17 @@ uint32_t source_process_id(struct source *s, uint32_t slot)
     s->processes[slot].trace_id = define_process(s, slot, &from);
     find_exec(s, slot, &from);
     if (s->collector->flags & COLLECTOR_RECOVER)
-        ledger_open_process(s, slot, source_key(s, 1, slot));
+        ledger_open_process(s, slot, process_key(s, slot, &from));
     return s->processes[slot].trace_id;
+}
+
+void source_forget_process(struct source *s, uint32_t slot)
+{
+    struct session_process p;
+    if (!session_segment_process(s->segment, slot, &p) || p.lost_zones || p.lost_records)
+        return;
+    s->processes[slot] = (struct source_process){.trace_id = TRACE_NONE};
+    session_segment_free_process(s->segment, slot);
 }
 
 /* Its last record; or the last moment at which its process was known to live, if that is later: what hangs records

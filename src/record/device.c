@@ -191,7 +191,7 @@ OPSCOPE_API uint32_t opscope_device_open_as_(const struct opscope_device *given)
     struct name_definition d = {
         .kind = NAME_DEVICE,
         .aux = device.number,
-        .owner = c->process,
+        .owner = process_state_get()->owner,
         .pieces = {short_piece(device.name), short_piece(device.architecture)},
         .piece_count = device.architecture && *device.architecture ? 2 : 1,
     };

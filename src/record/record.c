@@ -75,12 +75,12 @@ OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint3
     return c ? begin_slow(c, RECORD_ZONE_BEGIN, names_text(name, length), colour) : 0;
 }
 
-static uint32_t task_id(const struct thread_cursor *c, const char *name, size_t length, uint64_t number)
+static uint32_t task_id(const char *name, size_t length, uint64_t number)
 {
     struct name_definition d = {
         .kind = NAME_TASK,
         .value = number,
-        .owner = c->process,
+        .owner = process_state_get()->owner,
         .pieces = {{name, length < SESSION_MAX_NAME_BYTES ? length : SESSION_MAX_NAME_BYTES}},
         .piece_count = 1,
     };
@@ -94,7 +94,7 @@ OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t nu
         cursor_lose_zone(NULL);
         return 0;
     }
-    return begin_slow(c, RECORD_TASK_BEGIN, task_id(c, name, length, number), 0);
+    return begin_slow(c, RECORD_TASK_BEGIN, task_id(name, length, number), 0);
 }
 
 __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
@@ -220,7 +220,7 @@ OPSCOPE_API void opscope_zone_colour_(uint32_t colour)
 OPSCOPE_API void opscope_task_switch_(const char *name, size_t length, uint64_t number)
 {
     struct thread_cursor *c = cursor_of_thread();
-    emit(RECORD_TASK_SWITCH, c && name ? task_id(c, name, length, number) : 0, 0, NULL, 0);
+    emit(RECORD_TASK_SWITCH, c && name ? task_id(name, length, number) : 0, 0, NULL, 0);
 }
 
 /* A span whose begin found no room is lost; its end then says nothing. */

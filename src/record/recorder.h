@@ -18,6 +18,7 @@ struct process_state { /* wiped by fork */
     uint32_t is_registered;
     uint32_t slot;    /* in the segment's process table */
     uint32_t claimed; /* the same + 1, from before there was memory for it */
+    uint32_t owner;   /* of names that belong to this process: SESSION_OWNER */
     uint64_t next_call;
     uint64_t grow_not_before_ns; /* after a failed growth step */
     uint64_t hopeless_taken;     /* header's chunks_taken + 1 when waiting for a chunk was given up */

@@ -501,38 +501,74 @@ int segment_replace(void)
 
 /* --- processes --- */
 
-bool process_register(struct process_state *state)
+static struct session_process *process_row(uint32_t row)
+{
+    return (struct session_process *)(void *)(recorder_segment.memory + recorder_segment.layout.processes) +
+           row;
+}
+
+/* A row of a process that is gone. */
+static bool claim_free_row(struct process_state *state)
+{
+    struct segment_header *h = recorder_segment.header;
+    if (!__atomic_load_n(&h->processes_free, __ATOMIC_ACQUIRE))
+        return false;
+    uint32_t count = __atomic_load_n(&h->process_count, __ATOMIC_RELAXED);
+    uint32_t committed = __atomic_load_n(&h->processes_committed, __ATOMIC_ACQUIRE);
+    const uint32_t most = recorder_segment.layout.process_count;
+    count = count < committed ? count : committed;
+    for (uint32_t row = 0; row < count && row < most; row++) {
+        uint32_t expected = PROCESS_FREE;
+        if (!__atomic_compare_exchange_n(&process_row(row)->state, &expected, PROCESS_TAKEN, false,
+                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        __atomic_fetch_sub(&h->processes_free, 1, __ATOMIC_RELAXED);
+        process_row(row)->generation++;
+        state->claimed = row + 1;
+        return true;
+    }
+    return false;
+}
+
+/* A row that nobody has had yet, given memory. */
+static bool claim_new_row(struct process_state *state)
 {
     struct segment_header *h = recorder_segment.header;
     if (!state->claimed)
         state->claimed = __atomic_fetch_add(&h->process_count, 1, __ATOMIC_RELAXED) + 1;
-    uint32_t slot = state->claimed - 1;
-    if (slot >= recorder_segment.layout.process_count ||
+    uint32_t row = state->claimed - 1;
+    if (row >= recorder_segment.layout.process_count ||
         (state->grow_not_before_ns && clock_raw_ns() < state->grow_not_before_ns))
         return false;
     uint32_t have = __atomic_load_n(&h->processes_committed, __ATOMIC_ACQUIRE);
-    if (slot >= have) {
-        uint32_t now = slot / 64 * 64 + 64;
-        size_t at = recorder_segment.layout.processes + (size_t)have * sizeof(struct session_process);
-        if (!segment_commit(at, (size_t)(now - have) * sizeof(struct session_process))) {
-            __atomic_fetch_add(&h->growth_failures, 1, __ATOMIC_RELAXED);
-            state->grow_not_before_ns = clock_raw_ns() + RETRY_GROWTH_NS;
-            return false;
-        }
-        while (have < now && !__atomic_compare_exchange_n(&h->processes_committed, &have, now, false,
-                                                          __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-            ;
+    if (row < have)
+        return true;
+    uint32_t now = row / 64 * 64 + 64;
+    size_t at = recorder_segment.layout.processes + (size_t)have * sizeof(struct session_process);
+    if (!segment_commit(at, (size_t)(now - have) * sizeof(struct session_process))) {
+        __atomic_fetch_add(&h->growth_failures, 1, __ATOMIC_RELAXED);
+        state->grow_not_before_ns = clock_raw_ns() + RETRY_GROWTH_NS;
+        return false;
     }
-    struct session_process *p =
-        (struct session_process *)(void *)(recorder_segment.memory + recorder_segment.layout.processes) +
-        slot;
+    while (have < now && !__atomic_compare_exchange_n(&h->processes_committed, &have, now, false,
+                                                      __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        ;
+    return true;
+}
+
+bool process_register(struct process_state *state)
+{
+    if (!claim_free_row(state) && !claim_new_row(state))
+        return false;
+    struct session_process *p = process_row(state->claimed - 1);
     p->pid = (uint32_t)getpid();
     p->parent_pid = (uint32_t)getppid();
-    p->start_ticks = clock_ticks(h->clock_source);
+    p->start_ticks = clock_ticks(recorder_segment.header->clock_source);
     p->start_raw_ns = clock_raw_ns();
     prctl(PR_GET_NAME, p->comm);
-    __atomic_store_n(&p->state, 1, __ATOMIC_RELEASE);
-    state->slot = slot;
+    state->slot = state->claimed - 1;
+    state->owner = SESSION_OWNER(state->slot, p->generation);
+    __atomic_store_n(&p->state, PROCESS_VALID, __ATOMIC_RELEASE);
     state->is_registered = 1;
     return true;
 }

@@ -169,16 +169,28 @@ uint32_t session_segment_process_count(const struct session_segment *s)
     return count < s->layout.process_count ? count : s->layout.process_count;
 }
 
+static struct session_process *process_row(const struct session_segment *s, uint32_t index)
+{
+    return (struct session_process *)(void *)(s->memory + s->layout.processes) + index;
+}
+
 bool session_segment_process(const struct session_segment *s, uint32_t index, struct session_process *out)
 {
     if (index >= session_segment_process_count(s))
         return false;
-    const struct session_process *p =
-        (const struct session_process *)(void *)(s->memory + s->layout.processes) + index;
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != 1)
+    const struct session_process *p = process_row(s, index);
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != PROCESS_VALID)
         return false;
     memcpy(out, p, sizeof *out);
     return true;
+}
+
+void session_segment_free_process(struct session_segment *s, uint32_t index)
+{
+    if (index >= session_segment_process_count(s))
+        return;
+    __atomic_store_n(&process_row(s, index)->state, PROCESS_FREE, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&live(s)->processes_free, 1, __ATOMIC_RELEASE);
 }
 
 /* --- chunks --- */

@@ -29,6 +29,8 @@ void session_segment_set_closed(struct session_segment *s);
 
 uint32_t session_segment_process_count(const struct session_segment *s);
 bool session_segment_process(const struct session_segment *s, uint32_t index, struct session_process *out);
+/* Another process may have its row: it is gone, and nothing in the segment refers to it any more. */
+void session_segment_free_process(struct session_segment *s, uint32_t index);
 uint32_t session_segment_growth_failures(const struct session_segment *s);
 /* What was lost by processes that are not in the table. */
 void session_segment_unplaced_losses(const struct session_segment *s, uint64_t *zones, uint64_t *records);

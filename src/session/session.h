@@ -121,17 +121,28 @@ struct segment_header {
     uint64_t chunks_taken;    /* by all threads together: does it still change? */
     uint64_t lost_zones;      /* of processes that found no row in the table, or no memory for a thread */
     uint64_t lost_records;
-    uint64_t late_pages[2]; /* one bit per page of late ends that has memory */
-    uint64_t reserved4[5];
+    uint64_t late_pages[2];  /* one bit per page of late ends that has memory */
+    uint32_t processes_free; /* rows that may be used again: a hint */
+    uint32_t reserved5;
+    uint64_t reserved4[4];
     char command[2048]; /* /proc/self/cmdline as it was, NULs between the arguments */
     uint32_t command_length;
 };
 
+/* Rows of processes that are gone and that lost nothing are used again, so that the table is as long as there were
+ * processes at the same time. */
+enum process_row_state {
+    PROCESS_EMPTY = 0,
+    PROCESS_VALID = 1, /* stored last */
+    PROCESS_FREE = 2,  /* by the collector */
+    PROCESS_TAKEN = 3, /* by a process that has not filled it in yet */
+};
+
 struct session_process {
-    uint32_t state; /* 1 = the fields are valid (stored last) */
+    uint32_t state; /* enum process_row_state */
     uint32_t pid;
     uint32_t parent_pid;
-    uint32_t reserved0;
+    uint32_t generation; /* how many had the row before */
     uint64_t start_ticks;
     uint64_t start_raw_ns;
     uint64_t lost_zones; /* of threads that never got a chunk */
@@ -218,7 +229,7 @@ enum name_kind {
     NAME_TEXT = 1,
     NAME_SITE = 2, /* name, NUL, function, NUL, file; aux = line, value = colour */
     NAME_DEVICE =
-        3, /* name, or name, NUL, architecture; aux = number, value = double ticks a second, owner = process */
+        3, /* name, or name, NUL, architecture; aux = number, value = double ticks per second, owner = process */
     NAME_DEVICE_TRACK = 4, /* name; aux = kind, value = number, owner = device, parent = track or 0 */
     NAME_TASK = 5,         /* name; value = number, owner = process */
 };
@@ -242,6 +253,11 @@ _Static_assert(sizeof(struct name_entry) == 32, "name entry");
 _Static_assert(sizeof(struct segment_header) <= SESSION_PAGE, "header");
 _Static_assert(offsetof(struct segment_header, heartbeat_ns) % 64 == 0, "collector's line");
 _Static_assert(offsetof(struct segment_header, chunks_committed) % 64 == 0, "producers' line");
+
+/* The owner of a name: the row of its process, and which of those that had the row. */
+#define SESSION_OWNER_ROW(owner) ((owner)&0xffffu)
+#define SESSION_OWNER(row, generation) ((generation) << 16 | (row))
+_Static_assert(SESSION_MAX_PROCESSES <= 0x10000, "SESSION_OWNER");
 
 /* Where everything is, and how much of it there can be, from the number of chunks and one bit alone. */
 struct segment_layout {
