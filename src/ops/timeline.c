@@ -70,7 +70,8 @@ struct timeline_unit *timeline_add_unit(struct timeline *timeline)
     struct timeline_unit *unit = add(timeline, &timeline->units, &timeline->unit_count,
                                      &timeline->unit_capacity, sizeof timeline->units[0]);
     if (unit)
-        unit->task = unit->name = unit->location = unit->source = unit->op = TIMELINE_NONE;
+        unit->task = unit->name = unit->location = unit->source = unit->op = unit->waiter = unit->program =
+            TIMELINE_NONE;
     return unit;
 }
 

@@ -22,6 +22,9 @@ enum timeline_lane_kind {
     TIMELINE_SLICE,
     TIMELINE_CORE, /* a processor beside the slices */
     TIMELINE_HOST,
+    TIMELINE_HOST_COPY,
+    TIMELINE_DRIVER,  /* of the runtime */
+    TIMELINE_PROGRAM, /* of the sequencer, whatever it uses */
     TIMELINE_LANE_KINDS
 };
 
@@ -40,6 +43,8 @@ struct timeline_unit {
     uint32_t name;     /* text: what it computes; TIMELINE_NONE */
     uint32_t location; /* text: as the compiler's IR has it */
     uint32_t source;   /* the caller's own handle: an op of the IR */
+    uint32_t waiter;   /* in timeline.tasks: the one that waited for it; TIMELINE_NONE */
+    uint32_t program;  /* text: the invocation that ran, "add_0"; TIMELINE_NONE */
     uint32_t op;       /* in timeline.ops: whose work it is; TIMELINE_NONE */
 };
 
@@ -88,6 +93,7 @@ struct timeline_action {
     uint32_t dispatch;
     uint32_t name; /* text */
     uint32_t source;
+    uint32_t first_task, tasks; /* that it ran */
     bool has_times;
 };
 

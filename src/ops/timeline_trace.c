@@ -8,6 +8,7 @@ struct writing {
     struct trace_writer *writer;
     uint32_t process, clock, device, queue;
     uint64_t call;
+    bool is_measured;
 };
 
 static uint32_t track_kind(unsigned lane_kind)
@@ -20,6 +21,9 @@ static uint32_t track_kind(unsigned lane_kind)
     case TIMELINE_CORE:
         return TRACE_TRACK_PROCESSOR;
     case TIMELINE_HOST:
+    case TIMELINE_HOST_COPY:
+    case TIMELINE_DRIVER:
+    case TIMELINE_PROGRAM:
         return TRACE_TRACK_OTHER;
     default:
         return TRACE_TRACK_CORE;
@@ -71,7 +75,7 @@ static void write_run(struct writing *w, const struct timeline_unit *unit, uint3
                             .track = track,
                             .name = name,
                             .cores = 1,
-                            .flags = TRACE_RUN_ESTIMATED,
+                            .flags = w->is_measured ? 0 : TRACE_RUN_ESTIMATED,
                             .start = unit->start,
                             .duration = unit->end - unit->start};
     double ns_per_cycle = 1000 / timeline->clock_mhz;
@@ -110,6 +114,8 @@ static void write_dispatches(struct writing *w)
     struct zone_sink *sink = trace_writer_sink(w->writer, w->queue);
     for (size_t i = 0; i < timeline->dispatch_count && sink; i++) {
         const struct timeline_dispatch *dispatch = &timeline->dispatches[i];
+        if (w->is_measured && dispatch->end <= dispatch->start)
+            continue; /* loaded, not run */
         uint32_t name =
             trace_writer_name(w->writer, timeline_get_text(timeline, dispatch->name), "", "", 0, 0);
         zone_sink_add(sink, 0, dispatch->start, dispatch->end, 0, name);
@@ -121,7 +127,7 @@ static void write_dispatches(struct writing *w)
 int timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
                       struct trace_writer *writer, struct error *err)
 {
-    struct writing w = {.timeline = timeline, .writer = writer};
+    struct writing w = {.timeline = timeline, .writer = writer, .is_measured = about->is_measured};
     struct trace_process process = {.id = TRACE_NONE,
                                     .parent = TRACE_NONE,
                                     .exit_status = TRACE_STATUS_UNKNOWN,
@@ -131,7 +137,7 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
     struct trace_clock clock = {.id = TRACE_NONE,
                                 .is_device = true,
                                 .ticks_per_second = timeline->clock_mhz * 1e6,
-                                .name = "estimated cycles"};
+                                .name = about->is_measured ? "run" : "estimated cycles"};
     w.process = trace_writer_process(writer, &process);
     w.clock = trace_writer_clock(writer, &clock);
     uint64_t end = timeline_end(timeline);
@@ -140,7 +146,8 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
         writer, &(struct trace_clock_point){.clock = w.clock,
                                             .ticks = end,
                                             .host_ns = (uint64_t)((double)end * 1000 / timeline->clock_mhz)});
-    w.device = add_track(&w, about->device, TRACE_NONE, TRACE_TRACK_DEVICE, 0, about->architecture);
+    w.device = add_track(&w, about->device, TRACE_NONE, TRACE_TRACK_DEVICE, 0,
+                         about->architecture ? about->architecture : "");
     w.queue = add_track(&w, "dispatches", w.device, TRACE_TRACK_QUEUE, 0, "");
     write_dispatches(&w);
     struct timeline_unit *units = malloc((timeline->unit_count + 1) * sizeof units[0]);

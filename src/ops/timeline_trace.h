@@ -10,7 +10,8 @@
 struct timeline_trace {
     const char *source;       /* what was estimated: a path */
     const char *device;       /* its name: "SL2610 (estimated)" */
-    const char *architecture; /* names the machine file */
+    const char *architecture; /* names the machine file; NULL: not known */
+    bool is_measured;         /* not an estimate */
 };
 
 /* Cycles become ticks of the device's clock, which begins with the host's. timeline.clock_mhz must be set. */

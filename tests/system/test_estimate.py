@@ -160,6 +160,98 @@ class Scheduled(Case):
             self.assertIn(says, done.stderr)
 
 
+EVENTS = """dispatch_name,invocation_id,action_id,timestamp_us,event
+d0_main,0,-1,1000,INIT_BEGIN
+d0_main,0,-1,1001,INIT_END
+__HAL_QUEUE_EXECUTE__,1,-1,1999,HAL_CALL_BEGIN
+d1_main,3,0,2020,NSS_START_BEGIN
+d1_main,3,0,2021,NSS_START_END
+d1_main,3,1,2021,NSS_WAIT_BEGIN
+d1_main,3,1,2025,NSS_WAIT_END
+d0_main,2,0,2000,NSS_START_BEGIN
+d0_main,2,0,2001,NSS_START_END
+d0_main,2,1,2001,NSS_WAIT_BEGIN
+d0_main,2,1,2010,NSS_WAIT_END
+__HAL_QUEUE_EXECUTE__,1,-1,2030,HAL_CALL_END
+"""
+
+
+class Annotated(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("m.10.executable-targets.mlir", model((1000, 500), (2000, 700)))
+        self.write("run.csv", EVENTS)
+
+    def annotate(self, *arguments):
+        done = self.opscope("annotate", "m.10.executable-targets.mlir", *arguments, "--json")
+        self.assert_status(done)
+        return done.json()
+
+    def test_actions_by_invocation(self):
+        found = self.annotate("run.csv", "out.csv", "-o", "run.opscope")
+        self.assertEqual(self.read("out.csv").splitlines()[1:], [
+            "0;;torq_hl.start_program;conv2d_0;;;False;True;True;False;False;False;;;",
+            "1;;torq_hl.wait_program;conv2d_0;;;False;True;True;False;False;False;;;",
+            "0;;torq_hl.start_program;conv2d_0;;1.0;False;True;True;False;False;False;2000.0;2001.0;",
+            "1;;torq_hl.wait_program;conv2d_0;;9.0;False;True;True;False;False;False;2001.0;2010.0;",
+            "0;;torq_hl.start_program;conv2d_0;;1.0;False;True;True;False;False;False;2020.0;2021.0;",
+            "1;;torq_hl.wait_program;conv2d_0;;4.0;False;True;True;False;False;False;2021.0;2025.0;",
+            "-1;;__HAL_QUEUE_EXECUTE__.HAL_CALL;;;31.0;;;;;;;1999.0;2030.0;HAL_QUEUE_EXECUTE"])
+        metrics = {row["metric"]: row["time_ns"] for row in found["metrics"]}
+        self.assertEqual((metrics["total_duration"], metrics["dma_time"], metrics["slice_1_time"], metrics["hal_time"]),
+                         (31000, 15000, 15000, 31000))
+        self.assertEqual((metrics["total_npu_operations"], metrics["idle_time"]), (25000, 0))
+        self.assertEqual(found["notes"], [])
+        zones = {row["name"]: row["count"] for row in self.opscope_json("zones", "run.opscope")["rows"]}
+        self.assertEqual(zones, {"conv2d_0": 6, "d0_main": 1, "d1_main": 1, "HAL_QUEUE_EXECUTE": 1})
+
+    def test_names_from_the_source(self):
+        self.write("src.mlir", "a\n  %0 = tosa.conv2d %1\n  %1 = torch.operator \"onnx.Add\"(%0)\n linalg.fill\n")
+        for place, says in (('loc("src.mlir":2:3)', "tosa.conv2d@L2;"), ('loc("src.mlir":3:3)', "onnx.Add@L3;"),
+                            ('loc(fused["src.mlir":2:3, "src.mlir":3:1])', "tosa.conv2d@L2 onnx.Add@L3;"),
+                            ('loc("src.mlir":4:3)', "conv2d_0;;"), ('loc("gone.mlir":4:3)', "conv2d_0;;")):
+            self.annotate("run.csv", "out.csv", "--default-location", place, "--sources", ".")
+            self.assertIn(says, self.read("out.csv").splitlines()[1])
+        self.annotate("run.csv", "out.csv", "--default-location", 'loc(fused<"x">["l"("src.mlir":2:3), "src.mlir":3:1])')
+        self.assertTrue(self.read("out.csv").splitlines()[1].endswith(";@L2C3+@L3C1"))
+
+    def test_older_forms(self):
+        self.write("a.csv", "ID;time_since_open;time_since_start;Location\n0;110;10;loc(\"a;b\")\n1;130.5;8;x\n")
+        self.annotate("a.csv", "a.out")
+        lines = self.read("a.out").splitlines()
+        self.assertTrue(lines[0].startswith("nss_program_index;operation;slice_id;invocation_name;"))
+        self.assertEqual(lines[1], "0;torq_hw.dma_in_cfg;;;100.0;110.0;10.0;False;True;True;False")
+        self.assertIn("1;torq_hw.slice_start;1;conv2d_0;122.5;130.5;8.0;False;True;True;False", lines)
+        self.write("b.csv", "actionIndex, elapsed_time(us), timestamp(us), event, location\n0,1,100,start,l\n1,9,101,wait,a,b\n")
+        self.annotate("b.csv", "b.out")
+        self.assertEqual(self.read("b.out").splitlines()[2].split(";")[12:14], ["101.0", "110.0"])
+
+    def test_what_does_not_fit_is_counted(self):
+        lines = EVENTS.splitlines()
+        damaged = lines[:4] + ["d1_main,x", "d7_main,9,0,1,NSS_START_BEGIN"] + lines[5:9] + \
+            ["d0_main,2,0,1500,NSS_START_END"] + lines[10:]
+        self.write("bad.csv", "\n".join(damaged) + "\n")
+        notes = " | ".join(self.annotate("bad.csv")["notes"])
+        for says in ("1 rows of the profile cannot be read (the first in line 5)", "only a begin or only an end",
+                     "1 events of the profile end before they begin", "dispatches that the IR does not have (d7_main)",
+                     "actions of the IR have no times"):
+            self.assertIn(says, notes)
+
+    def test_wrong_files(self):
+        self.write("other.csv", EVENTS.replace("d0_main", "x").replace("d1_main", "y"))
+        self.write("flow.mlir", "module {\n  flow.executable private @x {\n  }\n}\n")
+        self.write("timeline.csv", "taskId, elapsed_time(us), timestamp(us), event, location, bytes\n")
+        for phase, profile, says in (("m.10.executable-targets.mlir", "other.csv", "its dispatches are others (x)"),
+                                     ("m.10.executable-targets.mlir", "flow.mlir", "not a runtime profile"),
+                                     ("m.10.executable-targets.mlir", "timeline.csv", "is a timeline of the compiler"),
+                                     ("flow.mlir", "run.csv", "its phase is flow, and executable-targets is needed")):
+            done = self.opscope("annotate", phase, profile)
+            self.assert_status(done, 2)
+            self.assertIn(says, done.stderr)
+        done = self.opscope("annotate", ".", "run.csv")
+        self.assert_status(done)
+
+
 TOSA = """module {
   func.func @main(%arg0: tensor<1x?x64xi8>, %arg1: tensor<1x64x32xi8>) -> tensor<1x?x32xi32> {
     %0 = tosa.matmul %arg0, %arg1 : (tensor<1x?x64xi8>, tensor<1x64x32xi8>) -> tensor<1x?x32xi32> loc("m.py":3:1)
@@ -234,6 +326,19 @@ class Reference(Case):
         for key, cycles in json.loads(self.expected("derived", "overlap.metrics.expected.json")).items():
             if key != "_note":
                 self.assertEqual(metrics[key], cycles, key)
+
+    def test_the_annotated_run(self):
+        done = self.opscope("annotate", os.path.join(self.folder_of, "phases"),
+                            os.path.join(self.folder_of, "derived", "runtime.synthetic.csv"), "a.csv",
+                            "--default-location", 'loc("add.mlir":3:10)', "--json")
+        self.assert_status(done)
+        self.assertEqual(self.read("a.csv"), self.expected("derived", "annotated.expected.csv"))
+        rows = {row["metric"]: row for row in done.json()["metrics"]}
+        for key, value in json.loads(self.expected("derived", "metrics.expected.json")).items():
+            if key.endswith("_percent"):
+                self.assertEqual(rows[key.replace("_percent", "_time")]["share_percent"], value, key)
+            elif key != "_note":
+                self.assertEqual(rows[key]["time_ns"], value, key)
 
     def test_one_model_in_all_forms(self):
         for stem, forms in (("tosa_add", ("pretty.mlir", "debuginfo.mlir", "localscope.mlir", "generic.mlir", "mlirbc")),

@@ -59,6 +59,11 @@ static uint64_t length(const struct intervals *set)
     return sum;
 }
 
+static uint64_t span(const struct intervals *set)
+{
+    return set->count ? set->items[set->count - 1].end - set->items[0].start : 0;
+}
+
 /* How long both last, of two merged sets. */
 static uint64_t overlap(const struct intervals *a, const struct intervals *b)
 {
@@ -76,19 +81,56 @@ static uint64_t overlap(const struct intervals *a, const struct intervals *b)
     return sum;
 }
 
-enum set { SET_DMA, SET_IN, SET_OUT, SET_COPY, SET_MOVE, SET_SLICE, SET_CORE, SET_COMPUTE, SET_ALL, SETS };
+enum set {
+    SET_DMA,
+    SET_IN,
+    SET_OUT,
+    SET_COPY,
+    SET_MOVE,
+    SET_SLICE,
+    SET_SLICE_0,
+    SET_SLICE_1,
+    SET_CORE,
+    SET_COMPUTE,
+    SET_DRIVER,
+    SET_HOST,
+    SET_HOST_COPY,
+    SET_HOSTS, /* programs and copies */
+    SET_CHIP,  /* all that keeps the host's work from counting: engines, transfers, the driver */
+    SET_BUSY,
+    SET_OWN, /* all but the driver */
+    SET_ALL,
+    SETS
+};
+
+#define IN(set) (1u << (set))
 
 /* Which sets a lane's units belong to, as bits. */
-static unsigned sets_of(unsigned kind)
+static unsigned sets_of(const struct timeline_lane *lane)
 {
-    static const unsigned sets[TIMELINE_LANE_KINDS] = {
-        [TIMELINE_DMA_IN] = 1u << SET_DMA | 1u << SET_IN | 1u << SET_MOVE,
-        [TIMELINE_DMA_OUT] = 1u << SET_DMA | 1u << SET_OUT | 1u << SET_MOVE,
-        [TIMELINE_COPY] = 1u << SET_COPY | 1u << SET_MOVE,
-        [TIMELINE_SLICE] = 1u << SET_SLICE | 1u << SET_COMPUTE,
-        [TIMELINE_CORE] = 1u << SET_CORE | 1u << SET_COMPUTE,
-    };
-    return kind < TIMELINE_LANE_KINDS ? sets[kind] | 1u << SET_ALL : 0;
+    const unsigned move = IN(SET_MOVE) | IN(SET_CHIP) | IN(SET_BUSY) | IN(SET_OWN) | IN(SET_ALL);
+    const unsigned compute = IN(SET_COMPUTE) | IN(SET_CHIP) | IN(SET_BUSY) | IN(SET_OWN) | IN(SET_ALL);
+    const unsigned host = IN(SET_HOSTS) | IN(SET_BUSY) | IN(SET_OWN) | IN(SET_ALL);
+    switch (lane->kind) {
+    case TIMELINE_DMA_IN:
+        return IN(SET_DMA) | IN(SET_IN) | move;
+    case TIMELINE_DMA_OUT:
+        return IN(SET_DMA) | IN(SET_OUT) | move;
+    case TIMELINE_COPY:
+        return IN(SET_COPY) | move;
+    case TIMELINE_SLICE:
+        return IN(SET_SLICE) | (lane->number < 2 ? IN(SET_SLICE_0 + lane->number) : 0) | compute;
+    case TIMELINE_CORE:
+        return IN(SET_CORE) | compute;
+    case TIMELINE_HOST:
+        return IN(SET_HOST) | host;
+    case TIMELINE_HOST_COPY:
+        return IN(SET_HOST_COPY) | host;
+    case TIMELINE_DRIVER:
+        return IN(SET_DRIVER) | IN(SET_CHIP) | IN(SET_BUSY) | IN(SET_ALL);
+    default:
+        return IN(SET_OWN) | IN(SET_ALL);
+    }
 }
 
 /* From the start of its task to the end of who waited for it. */
@@ -101,7 +143,6 @@ static struct interval interval_of(const struct timeline *timeline, const struct
 static void take_metrics(struct intervals *sets, struct timeline_metrics *metrics)
 {
     uint64_t *cycles = metrics->cycles;
-    const struct intervals *all = &sets[SET_ALL];
     cycles[TIMELINE_METRIC_DMA] = length(&sets[SET_DMA]);
     cycles[TIMELINE_METRIC_DMA_IN] = length(&sets[SET_IN]);
     cycles[TIMELINE_METRIC_DMA_OUT] = length(&sets[SET_OUT]);
@@ -114,9 +155,15 @@ static void take_metrics(struct intervals *sets, struct timeline_metrics *metric
     cycles[TIMELINE_METRIC_DMA_ONLY] = cycles[TIMELINE_METRIC_DMA_COMBINED] - cycles[TIMELINE_METRIC_OVERLAP];
     cycles[TIMELINE_METRIC_COMPUTE_ONLY] =
         cycles[TIMELINE_METRIC_COMPUTE_COMBINED] - cycles[TIMELINE_METRIC_OVERLAP];
-    if (all->count)
-        cycles[TIMELINE_METRIC_OVERALL] = all->items[all->count - 1].end - all->items[0].start;
-    cycles[TIMELINE_METRIC_IDLE] = cycles[TIMELINE_METRIC_OVERALL] - length(all);
+    cycles[TIMELINE_METRIC_SLICE_0] = length(&sets[SET_SLICE_0]);
+    cycles[TIMELINE_METRIC_SLICE_1] = length(&sets[SET_SLICE_1]);
+    cycles[TIMELINE_METRIC_HAL] = length(&sets[SET_DRIVER]);
+    cycles[TIMELINE_METRIC_HOST] = length(&sets[SET_HOST]);
+    cycles[TIMELINE_METRIC_HOST_COPY] = length(&sets[SET_HOST_COPY]);
+    cycles[TIMELINE_METRIC_OVERALL] = span(&sets[SET_ALL]);
+    cycles[TIMELINE_METRIC_NPU] =
+        span(&sets[SET_OWN]) - (length(&sets[SET_HOSTS]) - overlap(&sets[SET_HOSTS], &sets[SET_CHIP]));
+    cycles[TIMELINE_METRIC_IDLE] = cycles[TIMELINE_METRIC_OVERALL] - length(&sets[SET_BUSY]);
 }
 
 int timeline_measure(const struct timeline *timeline, uint32_t dispatch, struct timeline_metrics *metrics,
@@ -129,7 +176,7 @@ int timeline_measure(const struct timeline *timeline, uint32_t dispatch, struct 
         const struct timeline_unit *unit = &timeline->units[i];
         if (unit->lane >= timeline->lane_count || (dispatch != TIMELINE_NONE && unit->dispatch != dispatch))
             continue;
-        unsigned wanted = sets_of(timeline->lanes[unit->lane].kind);
+        unsigned wanted = sets_of(&timeline->lanes[unit->lane]);
         struct interval interval = interval_of(timeline, unit);
         for (unsigned set = 0; set < SETS; set++) {
             if (wanted >> set & 1u)
@@ -150,7 +197,7 @@ int timeline_measure(const struct timeline *timeline, uint32_t dispatch, struct 
 const char *timeline_metric_key(unsigned metric)
 {
     static const char *const keys[] = {
-#define X(id, key, what) key,
+#define X(id, key, run_key, what) key,
         TIMELINE_METRICS(X)
 #undef X
     };
@@ -160,9 +207,19 @@ const char *timeline_metric_key(unsigned metric)
 const char *timeline_metric_text(unsigned metric)
 {
     static const char *const texts[] = {
-#define X(id, key, what) what,
+#define X(id, key, run_key, what) what,
         TIMELINE_METRICS(X)
 #undef X
     };
     return metric < TIMELINE_METRIC_COUNT ? texts[metric] : "";
+}
+
+const char *timeline_metric_run_key(unsigned metric)
+{
+    static const char *const keys[] = {
+#define X(id, key, run_key, what) run_key,
+        TIMELINE_METRICS(X)
+#undef X
+    };
+    return metric < TIMELINE_METRIC_COUNT ? keys[metric] : "";
 }

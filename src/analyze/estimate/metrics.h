@@ -8,24 +8,30 @@
 #include "base/error.h"
 #include "ops/timeline.h"
 
-/* id, key in JSON, what it is for people */
+/* id, key of an estimate, key of a measured run, what it is for people */
 #define TIMELINE_METRICS(X)                                                                                  \
-    X(OVERALL, "OVERALL", "from the first start to the last end")                                            \
-    X(DMA, "DMA", "transfers in or out")                                                                     \
-    X(DMA_IN, "DMA_IN", "transfers in")                                                                      \
-    X(DMA_OUT, "DMA_OUT", "transfers out")                                                                   \
-    X(CDMA, "CDMA", "copies on the chip")                                                                    \
-    X(DMA_COMBINED, "DMA_COMBINED", "any data movement")                                                     \
-    X(SLICE, "SLICE", "compute slices")                                                                      \
-    X(CSS, "CSS", "the processor beside the slices")                                                         \
-    X(COMPUTE_COMBINED, "COMPUTE_COMBINED", "any computation")                                               \
-    X(DMA_ONLY, "DMA_ONLY", "data movement while nothing computes")                                          \
-    X(COMPUTE_ONLY, "COMPUTE_ONLY", "computation while nothing moves")                                       \
-    X(OVERLAP, "DMA_COMPUTE_OVERLAP", "both at once")                                                        \
-    X(IDLE, "IDLE", "neither")
+    X(OVERALL, "OVERALL", "total_duration", "from the first start to the last end")                          \
+    X(NPU, "TOTAL_NPU_OPERATIONS", "total_npu_operations", "the same without the driver and the host")       \
+    X(DMA, "DMA", "dma_time", "transfers in or out")                                                         \
+    X(DMA_IN, "DMA_IN", "dma_in_time", "transfers in")                                                       \
+    X(DMA_OUT, "DMA_OUT", "dma_out_time", "transfers out")                                                   \
+    X(CDMA, "CDMA", "cdma_time", "copies on the chip")                                                       \
+    X(DMA_COMBINED, "DMA_COMBINED", "dma_total_time", "any data movement")                                   \
+    X(SLICE, "SLICE", "slice_time", "compute slices")                                                        \
+    X(SLICE_0, "SLICE_0", "slice_0_time", "compute slice 0")                                                 \
+    X(SLICE_1, "SLICE_1", "slice_1_time", "compute slice 1")                                                 \
+    X(CSS, "CSS", "css_time", "the processor beside the slices")                                             \
+    X(COMPUTE_COMBINED, "COMPUTE_COMBINED", "compute_time", "any computation")                               \
+    X(DMA_ONLY, "DMA_ONLY", "dma_only_time", "data movement while nothing computes")                         \
+    X(COMPUTE_ONLY, "COMPUTE_ONLY", "compute_only_time", "computation while nothing moves")                  \
+    X(OVERLAP, "DMA_COMPUTE_OVERLAP", "overlap_time", "both at once")                                        \
+    X(IDLE, "IDLE", "idle_time", "nothing of all that")                                                      \
+    X(HAL, "HAL", "hal_time", "the driver")                                                                  \
+    X(HOST, "HOST", "host_time", "programs of the host")                                                     \
+    X(HOST_COPY, "HOST_COPY", "host_copy_time", "copies by the host")
 
 enum timeline_metric {
-#define X(id, key, what) TIMELINE_METRIC_##id,
+#define X(id, key, run_key, what) TIMELINE_METRIC_##id,
     TIMELINE_METRICS(X)
 #undef X
         TIMELINE_METRIC_COUNT
@@ -39,6 +45,7 @@ struct timeline_metrics {
 int timeline_measure(const struct timeline *timeline, uint32_t dispatch, struct timeline_metrics *metrics,
                      struct error *err);
 const char *timeline_metric_key(unsigned metric);
+const char *timeline_metric_run_key(unsigned metric); /* as dashboards of measured runs name it */
 const char *timeline_metric_text(unsigned metric);
 
 #endif

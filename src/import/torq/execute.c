@@ -125,16 +125,13 @@ static struct timeline_unit *start_unit(struct machine_state *s, uint32_t op, un
     struct timeline_unit *unit = timeline_add_unit(s->timeline);
     if (!unit)
         return NULL;
-    *unit = (struct timeline_unit){.start = s->now,
-                                   .end = s->now + cycles,
-                                   .bytes = UINT64_MAX,
-                                   .lane = lane,
-                                   .dispatch = s->dispatch,
-                                   .task = s->task,
-                                   .name = TIMELINE_NONE,
-                                   .location = TIMELINE_NONE,
-                                   .op = TIMELINE_NONE,
-                                   .source = op};
+    unit->start = s->now;
+    unit->end = s->now + cycles;
+    unit->bytes = UINT64_MAX;
+    unit->lane = lane;
+    unit->dispatch = s->dispatch;
+    unit->task = s->task;
+    unit->source = op;
     s->ends[resource] = unit->end;
     s->last_unit[resource] = (uint32_t)s->timeline->unit_count - 1;
     return unit;
@@ -144,8 +141,11 @@ static void wait_for(struct machine_state *s, unsigned resource)
 {
     if (s->ends[resource] > s->now)
         s->now = s->ends[resource];
-    if (s->last_unit[resource] != TIMELINE_NONE)
-        s->timeline->units[s->last_unit[resource]].ready = s->now;
+    if (s->last_unit[resource] != TIMELINE_NONE) {
+        struct timeline_unit *unit = &s->timeline->units[s->last_unit[resource]];
+        unit->ready = s->now;
+        unit->waiter = s->task;
+    }
     s->last_unit[resource] = TIMELINE_NONE;
 }
 
@@ -263,6 +263,7 @@ static int start_slice(struct machine_state *s, uint32_t op)
     if (unit) {
         unit->name = name;
         unit->location = location;
+        unit->program = timeline_text(s->timeline, torq_program_name(mlir_head(s->m, invocation)));
         unit->op = own;
     }
     s->now++;
@@ -425,6 +426,7 @@ static int execute_action(struct machine_state *s, uint32_t op)
     uint32_t program = invocation == MLIR_NONE ? MLIR_NONE : program_of(s, invocation);
     bool is_entered = program != MLIR_NONE && is_for_sequencer(s, program);
     uint64_t before = s->now;
+    uint32_t first_task = (uint32_t)s->timeline->task_count;
     int status = is_start && is_entered ? execute_program(s, program, op) : 0;
     if (status || !mlir_attribute(s->m, op, "torq-action-id", &text) || !mlir_integer(text, &number))
         return status;
@@ -435,6 +437,8 @@ static int execute_action(struct machine_state *s, uint32_t op)
                                        .dispatch = s->dispatch,
                                        .name = timeline_text(s->timeline, slice_of(mlir_name(s->m, op))),
                                        .source = op,
+                                       .first_task = first_task,
+                                       .tasks = (uint32_t)s->timeline->task_count - first_task,
                                        .has_times = is_start || is_wait,
                                        .start = is_wait ? s->last_stamp : before,
                                        .end = is_wait ? s->now : before};

@@ -13,8 +13,9 @@
 #define UNITS_MAX 20000u /* drawn; more of them would be thinner than a pixel */
 
 static const char *const colours[TIMELINE_LANE_KINDS] = {
-    [TIMELINE_DMA_IN] = "#4c8bd6", [TIMELINE_DMA_OUT] = "#8a6fd1", [TIMELINE_COPY] = "#5aa7a7",
-    [TIMELINE_SLICE] = "#4f9d55",  [TIMELINE_CORE] = "#c98a2b",    [TIMELINE_HOST] = "#a8606c",
+    [TIMELINE_DMA_IN] = "#4c8bd6",    [TIMELINE_DMA_OUT] = "#8a6fd1", [TIMELINE_COPY] = "#5aa7a7",
+    [TIMELINE_SLICE] = "#4f9d55",     [TIMELINE_CORE] = "#c98a2b",    [TIMELINE_HOST] = "#a8606c",
+    [TIMELINE_HOST_COPY] = "#b98794", [TIMELINE_DRIVER] = "#8d8d8d",  [TIMELINE_PROGRAM] = "#6f86a8",
 };
 
 static void append_unit(const struct timeline *timeline, const struct timeline_unit *unit, double scale,

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opscope annotate: a runtime profile with what the compiler's IR knows about it. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "load/measured.h"
+#include "ops/timeline_trace.h"
+#include "present/document.h"
+#include "present/estimate/annotated.h"
+
+struct annotate_options {
+    struct output_options output; /* of the metrics; its `output` is --json's file */
+    const char *target, *location, *sources, *trace;
+    uint64_t top;
+};
+
+static int write_csv(const struct measured *measured, const char *path, struct error *err)
+{
+    struct output output;
+    struct bytes text = {0};
+    int status = output_open(&output, &(struct output_options){.output = path}, err);
+    if (status)
+        return status;
+    measured_append_csv(measured, &text);
+    if (text.failed)
+        status = error_no_memory(err, path);
+    else if (fwrite(text.data, 1, text.length, output.stream) != text.length)
+        status = error_set_errno(err, errno, "cannot write %s", path);
+    bytes_free(&text);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+static int write_trace(const struct measured *measured, const char *profile, const char *path,
+                       struct error *err)
+{
+    struct trace_writer *writer;
+    int status = trace_writer_open(&writer, path, &(struct trace_writer_options){0}, err);
+    if (status)
+        return status;
+    status = timeline_to_trace(
+        &measured->timeline,
+        &(struct timeline_trace){.source = profile, .device = "NPU", .is_measured = true}, writer, err);
+    if (status) {
+        trace_writer_discard(writer);
+        return status;
+    }
+    return trace_writer_finish(writer, err);
+}
+
+static int show(const struct measured *measured, const struct annotate_options *options, const char *out,
+                struct error *err)
+{
+    struct output output;
+    struct report report;
+    struct table rows, metrics;
+    int status = output_open(&output, &options->output, err);
+    if (status)
+        return status;
+    report_begin(&report, &output, "annotate");
+    if (out)
+        report_text(&report, "output", "written", out);
+    measured_make_rows(measured, &rows);
+    if (options->top) {
+        table_sort(&rows, table_find_column(&rows, "total_time"), true);
+        table_truncate(&rows, options->top);
+    }
+    report_heading(&report, "Actions");
+    report_table(&report, "rows", &rows);
+    status = measured_make_metrics(measured, &metrics, err);
+    report_heading(&report, "Where the time went");
+    report_table(&report, "metrics", &metrics);
+    for (size_t i = 0; i < measured->timeline.notice_count; i++)
+        report_note(&report, TABLE_WARN, "%s",
+                    timeline_get_text(&measured->timeline, measured->timeline.notices[i].text));
+    if (!status)
+        status = report_finish(&report, err);
+    table_free(&rows);
+    table_free(&metrics);
+    report_free(&report);
+    if (status) {
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct annotate_options options = {.target = "sl2610"};
+    struct command_line line;
+    struct measured measured;
+    struct estimate estimate;
+    struct error err = {0};
+    int status = command_parse(command, argc, argv, &options, &line);
+    if (status != COMMAND_CONTINUE)
+        return status;
+    if (line.count < 2)
+        return command_usage_error(command, "no profile given: PHASE PROFILE [OUT]");
+    const char *out = line.count > 2 ? line.values[2] : NULL;
+    struct measured_request request = {.phase = line.values[0],
+                                       .profile = line.values[1],
+                                       .target = options.target,
+                                       .default_location = options.location,
+                                       .sources = options.sources};
+    status = load_measured(&measured, &estimate, &request, &err);
+    if (status == 0 && out)
+        status = write_csv(&measured, out, &err);
+    if (status == 0 && options.trace)
+        status = write_trace(&measured, request.profile, options.trace, &err);
+    if (status == 0)
+        status = show(&measured, &options, out, &err);
+    measured_free(&measured);
+    estimate_free(&estimate);
+    return status ? command_fail(command, &err) : EXIT_OK;
+}
+
+#define FIELD(field) OPTION_FIELD(struct annotate_options, field)
+
+static const struct command_option options_of[] = {
+    {.name = "trace",
+     .letter = 'o',
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(trace),
+     .is_file = true,
+     .is_output = true,
+     .help = "Write the run as a trace, with a track for each thing that programs used."},
+    {.name = "sources",
+     .type = OPTION_TEXT,
+     .argument = "FOLDER",
+     .offset = FIELD(sources),
+     .help =
+         "Where the model's source is, from which the names of its operators are taken; this folder unless given."},
+    {.name = "default-location",
+     .type = OPTION_TEXT,
+     .argument = "TEXT",
+     .offset = FIELD(location),
+     .help = "What actions without a location get, as loc(\"add.mlir\":3:10)."},
+    {.name = "target",
+     .letter = 't',
+     .type = OPTION_TEXT,
+     .argument = "NAME|FILE",
+     .offset = FIELD(target),
+     .help = "The machine that the model was compiled for; sl2610 unless given."},
+    OPTION_TOP(FIELD(top), "Only the N actions that took longest."),
+    {0},
+};
+
+static const struct option_table own_table = {"Options", options_of};
+
+static const struct command_option output_of[] = {
+    {.name = "json",
+     .type = OPTION_FORMAT,
+     .offset = FIELD(output.json),
+     .file_offset = FIELD(output.output),
+     .argument = "FILE",
+     .is_file = true,
+     .is_output = true,
+     .help = "Write the tables as JSON with exact numbers, to FILE or to standard output."},
+    {.name = "wide",
+     .letter = 'w',
+     .type = OPTION_FLAG,
+     .offset = FIELD(output.wide),
+     .help = "Show all columns and whole texts, however narrow the terminal."},
+    {0},
+};
+
+static const struct option_table output_table = {"Output", output_of};
+
+static const struct command_argument arguments[] = {
+    {.name = "PHASE",
+     .kind = ARGUMENT_FILE,
+     .help = "A dump of the compiler's phase executable-targets, or the folder of all its phases."},
+    {.name = "PROFILE",
+     .kind = ARGUMENT_FILE,
+     .help = "A profile that the runtime wrote, in any of its forms."},
+    {.name = "OUT", .kind = ARGUMENT_FILE, .is_optional = true, .help = "The annotated CSV to write."},
+    {0},
+};
+
+static const struct command_example examples[] = {
+    {"opscope annotate phases/ runtime.csv annotated.csv", "Each action with what it ran and used."},
+    {"opscope annotate m.10.executable-targets.mlir runtime.csv --json", "Where the time of a run went."},
+    {0},
+};
+
+const struct command command_annotate = {
+    .name = "annotate",
+    .group = COMMAND_GROUP_LOOK,
+    .summary = "Join a runtime profile with the compiler's IR",
+    .usage = (const char *const[]){"[options] PHASE PROFILE [OUT]", NULL},
+    .description =
+        "Reads a profile of Torq's runtime and the IR that the model was compiled to, and says for each action of the "
+        "host what it ran: the slice programs, the operators of the model's source, whether transfers, copies, slices "
+        "and the processor were in use, and where the time went.\n\n"
+        "OUT has one row per action and invocation, separated by semicolons; of a profile of the first form (2025) one "
+        "row per op of each program. docs/estimate.md describes columns and metrics.",
+    .options = {{&own_table, 0}, {&output_table, 0}},
+    .arguments = arguments,
+    .examples = examples,
+    .see_also = (const char *const[]){"estimate", "diff", NULL},
+    .run = run,
+};

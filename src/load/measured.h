@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A runtime profile and the IR that it belongs to, from their paths. */
+#ifndef OPSCOPE_LOAD_MEASURED_H
+#define OPSCOPE_LOAD_MEASURED_H
+
+#include "load/estimate.h"
+#include "ops/measured.h"
+
+struct measured_request {
+    const char *phase; /* a dump of the phase executable-targets, or the folder that it is in */
+    const char *profile;
+    const char *target, *default_location, *sources;
+};
+
+/* The estimate of the IR and the measured run; the caller frees both, whatever is returned. */
+int load_measured(struct measured *measured, struct estimate *estimate,
+                  const struct measured_request *request, struct error *err);
+
+#endif
