@@ -4,6 +4,7 @@
 
 links        every relative link in a Markdown file leads to a file, and its #anchor to a heading
 commands     docs/commands/*.md are what the program writes itself (opscope help --markdown-all DIR)
+coming-from  a row of docs/coming-from.md says "later" just where the command that it names is not there
 environment  every variable that the program, the recorder or the scripts read is in docs/environment.md
 
 --write rewrites docs/commands/ instead of comparing.
@@ -116,6 +117,21 @@ def check_commands(build, write):
         return problems
 
 
+def check_coming_from(build):
+    """The last cell is "later" where a row names a command that the program lacks, and only such a row names one."""
+    done = subprocess.run([os.path.join(build, "opscope"), "--help"], capture_output=True, text=True, check=False)
+    commands = set(re.findall(r"^  ([a-z-]+)  ", done.stdout, re.M))
+    if not commands:
+        return ["opscope --help names no command"]
+    problems = []
+    for row in re.findall(r"^\|(.*)\|\s*$", read("docs/coming-from.md"), re.M):
+        cells = re.split(r"(?<!\\)\|", row)
+        for command in set(re.findall(r"`opscope ([a-z-]+)", " ".join(cells[1:]))) - commands:
+            if "later" not in cells[-1]:
+                problems.append(f"docs/coming-from.md: no command {command}:{cells[0]}")
+    return problems
+
+
 def variables_read():
     """{variable: file that reads it}"""
     found = {}
@@ -150,17 +166,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"))
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("checks", nargs="*", choices=["links", "commands", "environment", []])
+    parser.add_argument("checks", nargs="*", choices=["links", "commands", "coming-from", "environment", []])
     options = parser.parse_args()
     if options.write:
         problems = check_commands(os.path.abspath(options.build), True)
     else:
-        checks = options.checks or ["links", "commands", "environment"]
+        checks = options.checks or ["links", "commands", "coming-from", "environment"]
         problems = []
         if "links" in checks:
             problems += check_links()
         if "commands" in checks:
             problems += check_commands(os.path.abspath(options.build), False)
+        if "coming-from" in checks:
+            problems += check_coming_from(os.path.abspath(options.build))
         if "environment" in checks:
             problems += check_environment()
     for problem in problems:

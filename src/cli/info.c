@@ -92,10 +92,12 @@ const struct command command_info = {
     .summary = "Show what a trace holds: processes, threads, losses, clocks",
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
-        "Tells whether the trace is complete, what was run and on which host, how many records of each kind there "
+        "Says whether the trace is complete, what was run and on which host, how many records of each kind there "
         "are; lists the processes with their exit status, the threads and device tracks, the zones that had not ended "
         "and every loss: which thread, between which times, why and how much.\n\n"
-        "For each clock it tells how many sync points there are, the largest uncertainty they state, and the largest "
+        "The exit status is known of the command that was run. The system gives that of a child to its parent alone: "
+        "of descendants the table says whether they ended.\n\n"
+        "For each clock it says how many sync points there are, the largest uncertainty they state, and the largest "
         "residual: how far a point lies from the line through its neighbours.\n\n"
         "--process, --thread and --name restrict the tables; the counts above them are those of the whole trace.",
     .options = {{&info_table, 0},

@@ -11,7 +11,7 @@ looks at what a person would see. Standard library only.
             done = self.opscope("run", "-o", self.path("t.opscope"), "--", "sh", "-c", "exit 7")
             self.assertEqual(done.status, 7, done)
 
-Each case has a temporary folder of its own (self.folder), is run with an environment in which no OPSCOPE_*
+Each case has a temporary folder of its own (self.folder) and one for its sessions, is run with an environment in which no OPSCOPE_*
 variable of the caller's is left, and must leave no process behind: what it starts with self.start() is
 killed, with its whole process group, when the test ends. Nothing here waits for a fixed time; wait_until()
 polls a condition and fails after a generous limit.
@@ -42,6 +42,10 @@ REPEAT = int(os.environ.get("OPSCOPE_TEST_REPEAT", "1"))
 # A limit against hanging, not a measurement: far above what any test needs on a loaded machine.
 TIMEOUT_S = 600
 
+# Where the sessions of the running test are. A session that is left behind shows in every later run that looks into the
+# same folder, so each test has one of its own.
+_sessions = None
+
 KEPT_VARIABLES = ("OPSCOPE_REFERENCE_DATA", "OPSCOPE_NO_INSTALL")
 
 
@@ -53,6 +57,8 @@ def environment(extra=None):
         if name in KEPT_VARIABLES or not name.startswith(("OPSCOPE_", "XDG_RUNTIME_DIR", "NO_COLOR", "COLUMNS"))
     }
     env.update(LC_ALL="C.UTF-8", TZ="UTC")
+    if _sessions:
+        env["OPSCOPE_DIR"] = _sessions
     env.update(extra or {})
     return env
 
@@ -172,6 +178,19 @@ class TestCase(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="opscope-test-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.use_sessions(tempfile.mkdtemp(prefix="opscope-sessions-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+
+    def use_sessions(self, folder):
+        """Programs that this test starts from now on have their sessions there, unless it says otherwise."""
+        global _sessions
+        before, _sessions = _sessions, folder
+
+        def put_back():
+            global _sessions
+            _sessions = before
+            shutil.rmtree(folder, ignore_errors=True)
+
+        self.addCleanup(put_back)
 
     def path(self, *names):
         """A path in the test's own folder."""

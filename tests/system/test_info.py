@@ -6,6 +6,7 @@ import unittest
 
 import facts
 import harness
+import tenstorrent_logs
 
 
 class Info(harness.TestCase):
@@ -15,6 +16,30 @@ class Info(harness.TestCase):
             _, trace = facts.record_script(self, "zones=1", step)
             row = trace.processes[0]
             self.assertEqual((row["exit_status"], row["signal"]), (status, number), step)
+
+    def test_children_have_ended(self):
+        """Their status is their parent's to know: neither a number nor a guess."""
+        _, trace = facts.record_script(self, "zones=1", "fork=2,10", "exit=5")
+        rows = [(row["status"], row["exit_status"], row["signal"]) for row in trace.processes]
+        self.assertEqual(rows, [("exit 5", 5, None)] + [("ended", None, None)] * 2)
+
+    def test_imported_cores_have_their_coordinates(self):
+        run = tenstorrent_logs.Run(cores=((1, 2), (7, 4)))
+        run.op("Matmul", program=11)
+        trace = self.path("t.opscope")
+        self.assert_status(self.opscope("import", "tenstorrent", run.write(self.path("run")), "-o", trace))
+        tracks = facts.Trace(trace).tracks
+        cores = [track["name"] for track in tracks if track["kind"] == "core"]
+        self.assertEqual(cores, ["core 1,2", "core 7,4"])
+        processors = [(track["parent"], track["name"]) for track in tracks if track["kind"] == "processor"]
+        names = [name for name, _ in tenstorrent_logs.ZONES]
+        self.assertEqual(processors, [(core, name) for core in cores for name in names])
+        text = self.opscope("info", trace, "--wide").stdout
+        for core in cores:
+            for name in names:
+                self.assertIn(f" {core} {name} ", text)
+        self.assertIn(" device 0 wormhole_b0 ", text)
+        self.assertNotIn("(wormhole_b0)", text)
 
     def test_exec(self):
         """One process, however many images: the newest has its status, the others say what became of them."""

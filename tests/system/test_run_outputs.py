@@ -92,6 +92,18 @@ class Outputs(harness.TestCase):
         self.assertFalse(os.path.exists(self.path("x.opscope")))
         self.assertFalse(os.path.exists(run.output))
 
+    def test_names_of_other_formats(self):
+        """-o is a trace: a name that promises something else is refused before anything runs, with what to do."""
+        for name, said in (("x.json", "opscope export --format chrome x.opscope -o x.json"),
+                           ("x.pftrace", "opscope export --format perfetto x.opscope -o x.pftrace"),
+                           ("x.txt", "a trace is called NAME.opscope: -o x.opscope")):
+            done = self.run_script(name, "touch=" + self.path("ran"))
+            self.assert_status(done, 125)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(os.listdir(self.folder), [])
+        self.assert_status(self.run_script("plain", "zones=1"))
+        self.assertEqual(facts.Trace(self.path("plain")).zones, 1)
+
     def test_the_live_page_is_not_promised(self):
         done = self.opscope("run", "--port", "8080", "--", "touch", self.path("ran"))
         self.assert_status(done, 125)

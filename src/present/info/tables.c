@@ -253,7 +253,8 @@ static void set_track_name(const struct view *view, struct table *table, const s
     bool is_inside = parent && parent->kind == TRACE_TRACK_CORE && view->output.format == OUTPUT_TERMINAL;
     if (!track->name)
         return;
-    if (*track->architecture && view->output.format == OUTPUT_TERMINAL)
+    if (*track->architecture && view->output.format == OUTPUT_TERMINAL &&
+        !strstr(track->name, track->architecture))
         table_set_format(table, TRACK_NAME, "%s (%s)", track->name, track->architecture);
     else if (*track->name && is_inside) /* every core has processors of these names */
         table_set_format(table, TRACK_NAME, "%s %s", above, track->name);
