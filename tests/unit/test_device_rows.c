@@ -58,8 +58,9 @@ static int tear_down(void **state)
 
 static struct trace_filter resolve(const char *start_signpost)
 {
-    struct trace_filter_options options = {.start_signpost = start_signpost};
+    static struct trace_filter_options options; /* the filter keeps a pointer to it */
     struct trace_filter filter;
+    options = (struct trace_filter_options){.start_signpost = start_signpost};
     assert_ok(trace_filter_resolve(&filter, trace, &options, ERR));
     return filter;
 }
