@@ -106,6 +106,11 @@ const char *model_class_text(unsigned class)
     return class < MODEL_CLASSES ? texts[class] : "";
 }
 
+const char *model_number_text(unsigned number)
+{
+    return number == MODEL_BFLOAT ? "bf16" : number == MODEL_FLOAT ? "float" : "int";
+}
+
 const char *model_fault_text(unsigned fault)
 {
     switch (fault) {

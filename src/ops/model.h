@@ -101,6 +101,7 @@ struct model_op {
     uint8_t fault;                  /* enum model_fault */
     uint8_t number;                 /* of the data that it computes with */
     bool reduces_outer;             /* the reduction is not over the innermost dimension */
+    bool is_scalar;                 /* one element after the other: an argmax */
     uint16_t data_bits, weight_bits;
     uint32_t steps; /* that follow one another: of a recurrent layer; 1 */
     uint32_t window,
@@ -108,7 +109,7 @@ struct model_op {
     uint64_t rows; /* of the input; 0: not known */
     uint64_t macs;
     uint64_t work[MODEL_WORKS];
-    uint64_t m, n, k; /* of a matmul; batches are part of m */
+    uint64_t m, n, k; /* of a matmul; batches are part of m. Of a reduction: k elements become one */
 };
 
 /* What a compiler runs as one: a dispatch. */
@@ -149,7 +150,8 @@ uint32_t model_add_group(struct model *model, const struct model_group *group);
 void model_add_use(struct model *model, uint32_t value, uint64_t bytes);
 void model_add_result(struct model *model, uint32_t value);
 
-const char *model_class_text(unsigned class); /* "MAC", "ELT" ...: what reports and calibrations call it */
+const char *model_class_text(unsigned class);   /* "MAC", "ELT" ...: what reports and calibrations call it */
+const char *model_number_text(unsigned number); /* "int", "float", "bf16" */
 const char *model_fault_text(unsigned fault);
 
 static inline uint64_t model_multiply(uint64_t a, uint64_t b) /* saturating */

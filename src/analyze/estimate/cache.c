@@ -50,13 +50,13 @@ void estimate_draw_cache(struct estimate_drawing *d, uint32_t id)
     double compute_ns = one / cycles_per_ns / engines;
     double memory_ns = fmax(bytes / (engines * target->core_gb_s), shared_ns(d, group));
     double scale = estimate_scale(target, group->class, group->number);
-    double ns = fmax(fmax(compute_ns, memory_ns), target->floor_ns) * scale;
+    double ns = fmax(fmax(compute_ns, memory_ns) * scale, target->floor_ns);
     double start =
         d->now + (engines > 1 ? target->fork_join_us : target->launch_us) * NS_PER_US * cycles_per_ns;
     double end = start + ns * cycles_per_ns;
-    op->bound = ns <= target->floor_ns * scale ? TIMELINE_BOUND_LAUNCH
-                : compute_ns >= memory_ns      ? TIMELINE_BOUND_COMPUTE
-                                               : TIMELINE_BOUND_MEMORY;
+    op->bound = ns <= target->floor_ns    ? TIMELINE_BOUND_LAUNCH
+                : compute_ns >= memory_ns ? TIMELINE_BOUND_COMPUTE
+                                          : TIMELINE_BOUND_MEMORY;
     double tiles = ceil(bytes / fmax(target->local_bytes / 2, 1));
     op->tiles = (uint32_t)fmin(fmax(tiles, 1), UINT32_MAX);
     op->peak_bytes = (uint64_t)fmin(bytes, target->local_bytes);

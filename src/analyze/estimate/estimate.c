@@ -74,6 +74,7 @@ static void add_op(struct estimate_drawing *d, const struct estimate_group *grou
         return;
     op->name = copy_text(d, root->name);
     op->class = timeline_text(d->timeline, slice_of(model_class_text(group->class)));
+    op->number = timeline_text(d->timeline, slice_of(model_number_text(group->number)));
     op->location = copy_text(d, root->location);
     op->dispatch = d->dispatch;
     op->source = root->source;

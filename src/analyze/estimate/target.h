@@ -80,6 +80,7 @@ enum estimate_kind { ESTIMATE_NO_TARGET, ESTIMATE_DMA, ESTIMATE_CACHE };
     X(reduce_f32_per_cycle, 0, 1.1, "the same of 32-bit floats")                                             \
     X(reduce_outer_per_cycle, 0, 4, "32-bit elements of a reduction over an outer dimension")                \
     X(reduce_far_per_cycle, 0, 0.6, "the same where it reads more than local_bytes")                         \
+    X(scalar_per_cycle, 0, 0, "argmax and short reductions of narrow numbers; 0: as others")                 \
     X(pool_per_cycle, 0, 2, "window elements per engine and cycle")                                          \
     X(transpose_per_cycle, 0, 0.5, "elements per engine and cycle")                                          \
     X(bf16_elementwise_slowdown, 0, 1, "without instructions for it")                                        \

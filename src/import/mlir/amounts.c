@@ -302,6 +302,8 @@ static bool rule_inputs(struct mlir_costing *c, const struct mlir_cost *cost, ui
     c->to->work[cost->work] = model_multiply(elements(in), times);
     bool has_axis = attribute_list(c, "axis", axis) > 0;
     c->to->reduces_outer = in && has_axis && axis[0] + 1 < in->rank;
+    c->to->is_scalar = slice_has(c->name, "arg") || slice_has(c->name, "Arg");
+    c->to->k = elements(in) / at_least_1(elements(value_of(c, c->out)));
     return in != NULL;
 }
 

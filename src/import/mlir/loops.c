@@ -21,8 +21,9 @@ struct loops {
     bool is_reduction[LOOPS_MAX];
     bool is_in_sum[LOOPS_MAX]; /* part of a sum of loops: a window */
     uint32_t count;
-    uint32_t innermost_in,
-        innermost_out; /* the loop over the last dimension of the first input and of the result */
+    /* the loop over the last dimension of the first input and of the result */
+    uint32_t innermost_in, innermost_out;
+    uint32_t loops_in; /* that the first input has a dimension of */
     bool has_window;
 };
 
@@ -30,6 +31,7 @@ struct body {
     uint64_t work[MODEL_WORKS]; /* ops of each kind */
     uint64_t ops;
     bool multiplies, adds;
+    bool has_index;    /* it computes with the place of an element: an argmax */
     uint32_t captured; /* tensor that it takes elements of */
 };
 
@@ -93,8 +95,10 @@ static void read_map(struct mlir_costing *c, struct loops *loops, struct slice m
         }
         if (value && i < value->rank)
             loops->ranges[loop] = c->model->sizes[value->first_size + i];
-        if (operand == 0)
+        if (operand == 0) {
             loops->innermost_in = loop;
+            loops->loops_in++;
+        }
         loops->innermost_out = loop;
     }
 }
@@ -147,6 +151,7 @@ static void read_body(const struct mlir *m, uint32_t op, struct body *body)
         const struct mlir_cost *cost = mlir_cost_find(name);
         if (slice_is(name, "tensor.extract") && m->ops[i].operands)
             body->captured = m->operands[m->ops[i].first_operand];
+        body->has_index |= slice_is(name, "linalg.index");
         if (!cost || cost->class == MODEL_FREE || cost->class == MODEL_MOVE)
             continue;
         body->multiplies |= slice_begins(name, "arith.mul") || slice_is(name, "stablehlo.multiply");
@@ -175,6 +180,9 @@ static void set_reduction(struct mlir_costing *c, const struct loops *loops, str
     bool is_pool = loops->has_window;
     c->to->class = is_pool ? MODEL_POOL : MODEL_REDUCTION;
     c->to->reduces_outer = !is_pool && !loops->is_reduction[loops->innermost_in];
+    c->to->is_scalar = body->has_index;
+    uint64_t results = c->out == MODEL_NONE ? 0 : c->model->values[c->out].elements;
+    c->to->k = results ? points / results : points;
     body->work[MODEL_ARITHMETIC] -= body->work[MODEL_ARITHMETIC] < 2 ? body->work[MODEL_ARITHMETIC] : 2;
     add_work(c, body, points);
     c->to->work[is_pool ? MODEL_WINDOW : MODEL_REDUCED] = points;
@@ -223,7 +231,9 @@ static bool cost_generic(struct mlir_costing *c)
         set_reduction(c, &loops, &body, points);
     } else if (body.ops == 0 && c->mlir->ops[c->op].first_region != MLIR_NONE) {
         c->to->class = MODEL_MOVE;
-        c->to->work[MODEL_SHUFFLE] = c->ins > 1 && loops.innermost_in != loops.innermost_out ? points : 0;
+        bool is_permuted =
+            c->ins > 1 && loops.loops_in == loops.count && loops.innermost_in != loops.innermost_out;
+        c->to->work[MODEL_SHUFFLE] = is_permuted ? points : 0;
     } else {
         body.ops += body.ops == 0; /* linalg.elementwise: an op without a body */
         body.work[MODEL_ARITHMETIC] +=
