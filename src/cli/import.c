@@ -3,14 +3,47 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "import/iree/profile.h"
 #include "import/open.h"
 #include "present/format.h"
+#include "trace/writer.h"
 
 struct command_options {
     const char *output;
     unsigned device_source;
     bool device_only;
 };
+
+/* A device profile of IREE. */
+static int import_iree(const struct command *command, const char *path, const char *output)
+{
+    struct iree_profile profile;
+    struct trace_writer *writer;
+    struct error err = {0};
+    struct number_text dispatches, operations, lost;
+    uint64_t runs = 0;
+    if (iree_profile_open(&profile, path, &err) != 0)
+        return command_fail(command, &err);
+    for (size_t i = 0; i < profile.event_count; i++)
+        runs += profile.events[i].is_dispatch;
+    int status = trace_writer_open(&writer, output, &(struct trace_writer_options){.command = path}, &err);
+    if (status == 0) {
+        status = iree_profile_to_trace(&profile, path, writer, &err);
+        if (status)
+            trace_writer_discard(writer);
+        else
+            status = trace_writer_finish(writer, &err);
+    }
+    if (status == 0) {
+        command_say("opscope import: %s: %s, %s", output, format_things(&dispatches, runs, "device run"),
+                    format_things(&operations, profile.event_count - runs, "other operation"));
+        if (profile.damaged + profile.dropped)
+            command_say("opscope import: %s of the profile could not be read or were dropped by the runtime",
+                        format_things(&lost, profile.damaged + profile.dropped, "record"));
+    }
+    iree_profile_free(&profile);
+    return status ? command_fail(command, &err) : EXIT_OK;
+}
 
 static int run(const struct command *command, int argc, char **argv)
 {
@@ -22,13 +55,20 @@ static int run(const struct command *command, int argc, char **argv)
     int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
         return status;
-    if (strcmp(line.values[0], "tenstorrent") != 0)
-        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent", line.values[0]);
+    bool is_iree = strcmp(line.values[0], "iree") == 0;
+    if (!is_iree && strcmp(line.values[0], "tenstorrent") != 0)
+        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent, iree",
+                                   line.values[0]);
     if (line.count != 2)
-        return command_usage_error(
-            command, "no source given: a folder, a device log or an ops CSV follows '%s'", line.values[0]);
+        return command_usage_error(command,
+                                   is_iree
+                                       ? "no source given: a profile follows '%s'"
+                                       : "no source given: a folder, a device log or an ops CSV follows '%s'",
+                                   line.values[0]);
     if (!options.output)
         return command_usage_error(command, "no output given: -o FILE");
+    if (is_iree)
+        return import_iree(command, line.values[1], options.output);
     if (import_path_has_table(line.values[1]))
         return command_usage_error(command, "%s is a trace already", line.values[1]);
     struct import_options how = {.source = (enum import_device_source)options.device_source,
@@ -45,7 +85,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const char *const device_sources[] = {"auto", "report", "log", NULL};
-static const char *const kinds[] = {"tenstorrent", NULL};
+static const char *const kinds[] = {"tenstorrent", "iree", NULL};
 
 static const struct command_option import_options[] = {
     {.name = "output",
@@ -74,17 +114,19 @@ static const struct command_option import_options[] = {
 static const struct option_table import_table = {"Options", import_options};
 
 static const struct command_argument import_arguments[] = {
-    {.name = "KIND", .kind = ARGUMENT_CHOICE, .choices = kinds, .help = "Whose files: tenstorrent."},
+    {.name = "KIND", .kind = ARGUMENT_CHOICE, .choices = kinds, .help = "Whose files: tenstorrent, iree."},
     {.name = "PATH",
      .kind = ARGUMENT_FILE,
      .help =
-         "A folder of logs or the one above its .logs, a profile_log_device.csv, or an ops CSV of any version."},
+         "tenstorrent: a folder of logs or the one above its .logs, a profile_log_device.csv, or an ops CSV of any "
+         "version. iree: a device profile, .ireeprof or its export as JSON lines."},
     {0},
 };
 
 static const struct command_example examples[] = {
     {"opscope import tenstorrent generated/profiler -o run.opscope", "A run's logs as one trace."},
     {"opscope ops run.opscope --csv=ops.csv", "Its op table, as the vendor's tool writes it."},
+    {"opscope import iree mlp.ireeprof -o mlp.opscope", "The dispatches of a run of IREE."},
     {0},
 };
 

@@ -78,6 +78,13 @@ int estimate_target_set(struct estimate_target *target, const char *key, double 
     return 0;
 }
 
+double estimate_target_get(const struct estimate_target *target, const char *key)
+{
+    struct estimate_target copy = *target;
+    size_t i = find(key);
+    return i == COUNT_OF(figures) ? 0 : *figure_at(&copy, i);
+}
+
 int estimate_target_option(struct estimate_target *target, const char *text, struct error *err)
 {
     char key[64];

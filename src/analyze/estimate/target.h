@@ -126,6 +126,8 @@ bool estimate_target_set_kind(struct estimate_target *target, const char *kind);
 const char *estimate_kind_text(enum estimate_kind kind);
 /* One figure by its key; -EINVAL with the nearest key for one that is unknown, or a value below 0. */
 int estimate_target_set(struct estimate_target *target, const char *key, double value, struct error *err);
+double estimate_target_get(const struct estimate_target *target,
+                           const char *key); /* 0: there is no such key */
 /* "key=value", as --target-option takes it. */
 int estimate_target_option(struct estimate_target *target, const char *text, struct error *err);
 /* The first figure that the kind requires and that is 0, or NULL. */

@@ -26,17 +26,20 @@ extern const struct command command_diff;
 extern const struct command command_check;
 extern const struct command command_estimate;
 extern const struct command command_annotate;
+extern const struct command command_calibrate;
 extern const struct command command_machine;
 extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,    &command_collect,  &command_recover,      &command_import,     &command_info,
-    &command_zones,  &command_tree,     &command_messages,     &command_frames,     &command_counters,
-    &command_memory, &command_ops,      &command_device_stats, &command_report,     &command_diff,
-    &command_check,  &command_overhead, &command_estimate,     &command_annotate,   &command_machine,
-    &command_export, &command_doctor,   &command_help,         &command_completion, &command_overhead_worker,
+    &command_run,          &command_collect,         &command_recover,  &command_import,
+    &command_info,         &command_zones,           &command_tree,     &command_messages,
+    &command_frames,       &command_counters,        &command_memory,   &command_ops,
+    &command_device_stats, &command_report,          &command_diff,     &command_check,
+    &command_overhead,     &command_estimate,        &command_annotate, &command_calibrate,
+    &command_machine,      &command_export,          &command_doctor,   &command_help,
+    &command_completion,   &command_overhead_worker,
 };
 
 const struct command *command_at(size_t i)

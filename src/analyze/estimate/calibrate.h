@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fits a target's figures to measured runs: one factor per class of op and kind of number, and the floor below which no
+ * dispatch goes.
+ *
+ * A factor is the median of measured / estimated time over the sites of its class, where there are at least
+ * CALIBRATION_SITES of them, else 1. (A least-squares line is ruled by the largest op.) What the estimate is worth is
+ * told by sites that were not fitted to: those of each model are judged by factors from the other models. */
+#ifndef OPSCOPE_ANALYZE_ESTIMATE_CALIBRATE_H
+#define OPSCOPE_ANALYZE_ESTIMATE_CALIBRATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/estimate/target.h"
+#include "ops/model.h"
+
+#define CALIBRATION_SITES 3u
+
+enum calibration_class {
+    CALIBRATE_MATMUL,
+    CALIBRATE_CONV,
+    CALIBRATE_DEPTHWISE,
+    CALIBRATE_ELEMENTWISE,
+    CALIBRATE_REDUCE,
+    CALIBRATE_TRANSCENDENTAL,
+    CALIBRATE_MOVE,
+    CALIBRATE_FLOOR, /* as short as a dispatch can be, whatever it does */
+    CALIBRATE_CLASSES
+};
+
+/* A place of a model that was estimated and measured. */
+struct calibration_site {
+    double estimate_ns, measured_ns; /* above 0 */
+    uint8_t class;                   /* enum calibration_class */
+    uint8_t number;                  /* enum model_number */
+    uint32_t model;                  /* 0, 1, ... */
+};
+
+/* How far off: the factor max(estimate / measured, measured / estimate). */
+struct calibration_error {
+    size_t sites;
+    double median, p90;
+};
+
+struct calibration {
+    struct calibration_error before[CALIBRATE_CLASSES + 1]; /* the last is all of them */
+    struct calibration_error after[CALIBRATE_CLASSES + 1];
+    uint32_t models;  /* with sites */
+    bool is_left_out; /* `after` is of sites that were not fitted to: there are several models */
+    size_t fitted;    /* figures that were set */
+};
+
+/* "MAC", "CONV" ...: as the estimate calls the class of an op (model_class_text); CALIBRATE_CLASSES: none. */
+unsigned calibration_class_of(const char *text);
+const char *calibration_class_text(unsigned class);
+
+/* Sets the figures of the target. */
+int calibrate(struct calibration *calibration, struct estimate_target *target,
+              const struct calibration_site *sites, size_t count, struct error *err);
+
+#endif
