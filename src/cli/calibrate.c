@@ -209,12 +209,12 @@ const struct command command_calibrate = {
     .summary = "Fit a target of estimates to measured runs",
     .usage = (const char *const[]){"[options] MODEL PROFILE [MODEL PROFILE...]", NULL},
     .description =
-        "Estimates each model on the target, joins its dispatches with the measured ones, and fits a factor per class of "
-        "op and kind of number: the median of measured / estimated time, where there are three or more. The error is "
-        "reported before and after as the median and the 90th percentile of the factor that the estimate is off by; "
+        "Estimates each model on the target, joins its dispatches with the measured ones, and fits a factor per class "
+        "of op and kind of number: the median of measured / estimated time, where there are three or more. The error "
+        "is reported before and after as the median and the 90th percentile of the factor that the estimate is off by; "
         "after means on models that the factors were not fitted to.\n\n"
-        "The shortest run of each site counts, so that a busy machine does no harm. A calibration holds for one machine, "
-        "one compiler and its options.",
+        "The shortest run of each site counts, so that a busy machine does no harm. A calibration holds for one "
+        "machine, one compiler and its options.",
     .options = {{&calibrate_table, 0},
                 {&format_option_table, OPTION_FIELD(struct calibrate_options, output)}},
     .arguments = arguments,

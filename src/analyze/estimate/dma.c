@@ -172,8 +172,8 @@ static void finish_what_is_done(struct pipeline *p)
     }
 }
 
-/* To the next end of anything. */
-static void advance(struct pipeline *p)
+/* To the next end of anything; false: nothing is under way. */
+static bool advance(struct pipeline *p)
 {
     struct estimate_drawing *d = p->d;
     bool both = p->in_is_active && p->out_is_active && p->in_left > 0 && p->out_left > 0;
@@ -185,12 +185,13 @@ static void advance(struct pipeline *p)
     for (uint32_t i = p->computes_done; i < p->computes; i++)
         step = fmin(step, fmax(p->compute_end[i % RING] - d->now, 0));
     if (!isfinite(step))
-        return;
+        return false;
     d->now += step;
     if (p->in_is_active)
         p->in_left -= step * each;
     if (p->out_is_active)
         p->out_left -= step * each;
+    return true;
 }
 
 static void set_lanes(struct pipeline *p)
@@ -209,7 +210,8 @@ static void run_tiles(struct pipeline *p)
 {
     while (p->outs_done < p->tiling.tiles) {
         start_what_can(p);
-        advance(p);
+        if (!advance(p))
+            break;
         finish_what_is_done(p);
     }
 }

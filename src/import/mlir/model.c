@@ -181,8 +181,13 @@ static void make_alias(struct walk *w, uint32_t op, uint32_t of)
 
 static struct slice location_text(const struct walk *w, uint32_t op, struct bytes *text)
 {
+    struct mlir_place place = mlir_place(w->m, op);
     bytes_clear(text);
-    mlir_append_location(w->m, op, text);
+    if (place.file.data) /* what a call-site or fused location comes down to */
+        bytes_append_format(text, "loc(\"%.*s\":%u:%u)", (int)place.file.length, place.file.data, place.line,
+                            place.column);
+    else
+        mlir_append_location(w->m, op, text);
     return slice_from(bytes_text(text), text->length);
 }
 

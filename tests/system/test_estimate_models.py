@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models that are not scheduled, IREE's dumps and profiles, and calibration."""
+
+import collections
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+# A statement of the generic form: results, then the quoted name and the parenthesis of its operands.
+GENERIC_OP = re.compile(r'^\s*(?:%[\w:, %#]+ = )?"([\w.$-]+)"\(', re.M)
+MODELS = ("mlp", "cnn", "int8", "block", "stream", "tiny", "loop")
+ONE_CORE = ("--target-option", "engines=1", "--target-option", "clock_mhz=2445", "--target-option", "local_bytes=524288")
+
+FLOW = """
+module @m {{
+  flow.executable private @e {{
+    flow.executable.export public @f workgroups() -> (index, index, index) {{
+      %x, %y, %z = iree_tensor_ext.dispatch.workgroup_count_from_slice()
+      flow.return %x, %y, %z : index, index, index
+    }}
+    builtin.module {{
+      func.func @f(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<{n}xf32>>, %b: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<{n}xf32>>) {{
+        %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [{n}], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<{n}xf32>> -> tensor<{n}xf32>
+        %1 = tensor.empty() : tensor<{n}xf32>
+        %2 = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}} ins(%0 : tensor<{n}xf32>) outs(%1 : tensor<{n}xf32>) {{
+        ^bb0(%in: f32, %out: f32):
+          %3 = arith.addf %in, %in : f32
+          linalg.yield %3 : f32
+        }} -> tensor<{n}xf32>
+        iree_tensor_ext.dispatch.tensor.store %2, %b, offsets = [0], sizes = [{n}], strides = [1] : tensor<{n}xf32> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<{n}xf32>>
+        return
+      }}
+    }}
+  }}
+  util.func public @main(%arg0: !hal.buffer_view) -> !hal.buffer_view {{
+    %0 = hal.tensor.import %arg0 "input0" : !hal.buffer_view -> tensor<{n}xf32>
+    %1 = flow.dispatch @e::@f(%0) : (tensor<{n}xf32>) -> tensor<{n}xf32>
+    %2 = hal.tensor.export %1 "output0" : tensor<{n}xf32> -> !hal.buffer_view
+    util.return %2 : !hal.buffer_view
+  }}
+}}
+"""
+
+
+def profile(*durations, name="f"):
+    lines = [{"schema_version": 15, "record_type": "schema", "format": "ireeperf-jsonl"}]
+    for i, ns in enumerate(durations):
+        start = 1000000 * (i + 1)
+        lines.append({"record_type": "host_execution_event", "event_id": i + 1, "submission_id": i + 1, "op": "dispatch",
+                      "key": name, "workgroup_count": [4, 1, 1], "start_host_time_ns": start,
+                      "end_host_time_ns": start + ns, "valid": True, "tile_count": 4, "tile_duration_sum_ns": ns})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def mlir_opt():
+    found = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
+    if not found:
+        raise unittest.SkipTest("mlir-opt is not installed")
+    return found
+
+
+class Case(harness.TestCase):
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+
+class Models(Case):
+    def test_message_names_each_op_without_a_cost(self):
+        model = self.write("m.mlir", """func.func @main(%x: tensor<?x8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = tosa.abs %x : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = "my.thing"(%y) : (tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+""")
+        text = json.dumps(self.opscope_json("estimate", model, "--target", "cpu", "--json"))
+        self.assertIn("tosa.abs", text)
+        self.assertIn("--dim", text)
+        self.assertIn("my.thing", text)
+        text = json.dumps(self.opscope_json("estimate", model, "--target", "cpu", "--dim", "4", "--json"))
+        self.assertNotIn("--dim gives it a value", text)
+
+    def test_every_reference_input_is_read_and_estimated_or_explained(self):
+        folder = harness.reference_data("torq", "inputs")
+        files = sorted(glob.glob(os.path.join(folder, "*", "*.mlir")))
+        self.assertEqual(len(files), 300)
+        costed = explained = nothing = 0
+        for file in files:
+            for target in ("sl2610", "cpu"):
+                done = self.opscope("estimate", file, "--target", target, "--json")
+                self.assertEqual(done.status, 0, f"{file}: {done.stderr}")
+                whole = json.loads(done.stdout)
+                ops = whole["rows"]
+                notes = [note for note in map(json.dumps, whole["notes"]) if "no cost" in note or "--dim" in note]
+                if target == "sl2610":
+                    costed += bool(ops) and not notes
+                    explained += bool(notes)
+                    nothing += not ops and not notes
+        print(f"estimates of {len(files)} models: {costed} costed, {explained} explained, {nothing} without work")
+        self.assertEqual((costed, explained, nothing), (288, 4, 8))
+
+    def test_ops_agree_with_mlir_opt(self):
+        folder, opt = harness.reference_data("torq", "inputs"), mlir_opt()
+        files = sorted(glob.glob(os.path.join(folder, "*", "*.mlir")))
+        agree = ops = unread = 0
+        for i, file in enumerate(files):
+            done = subprocess.run([opt, "--allow-unregistered-dialect", "--mlir-print-op-generic", file], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                unread += 1
+                continue
+            theirs = collections.Counter(GENERIC_OP.findall(done.stdout))
+            generic = self.write(f"{i}.mlir", done.stdout)
+            listed = self.run_command([harness.program("mlir_ops"), generic, file]).stdout
+            ours = [collections.Counter({name: int(count) for name, count in re.findall(r"^  (\S+)\t(\d+)$", part, re.M)})
+                    for part in re.split(r"^\S.*$", listed, flags=re.M)[1:]]
+            self.assertEqual(ours[0], theirs, file)
+            # The generic form spells out the bodies of named linalg ops, and nothing else that the file does not hold.
+            plain = collections.Counter({self.full_name(name): n for name, n in ours[1].items()})
+            beyond = theirs - plain
+            self.assertFalse(plain - theirs, file)
+            self.assertTrue(all(name == "linalg.yield" or name.startswith("arith.") for name in beyond), f"{file}: {beyond}")
+            agree += 1
+            ops += sum(theirs.values())
+        print(f"ops of {agree} files agree with {os.path.basename(opt)}: {ops} ops; {unread} files it does not read")
+        self.assertGreaterEqual(agree, 110)  # version 19 does not know the spelling of half of them
+
+    @staticmethod
+    def full_name(name):
+        return {"module": "builtin.module", "return": "func.return", "call": "func.call"}.get(name, name)
+
+
+class Iree(Case):
+    def test_profile_becomes_a_trace(self):
+        source = self.write("p.jsonl", profile(500, 300, 700))
+        self.assert_status(self.opscope("import", "iree", source, "-o", self.path("t.opscope")))
+        rows = self.opscope_json("ops", self.path("t.opscope"), "--json")["rows"]
+        self.assertEqual([row["name"] for row in rows], ["f", "f", "f"])
+        done = self.opscope("import", "iree", self.write("x.jsonl", "{}\n"), "-o", self.path("u.opscope"))
+        self.assertNotEqual(done.status, 0)
+        self.assertIn("x.jsonl", done.stderr)
+
+    def test_bundle_and_export_hold_the_same(self):
+        for model in ("mlp", "cnn", "int8", "block", "stream", "mlp-tiled"):
+            tables = []
+            for name in ("local-task.ireeprof", "local-task.jsonl"):
+                source = harness.reference_data("iree", model, name)
+                trace = self.path(model + name + ".opscope")
+                self.assert_status(self.opscope("import", "iree", source, "-o", trace))
+                rows = self.opscope_json("ops", trace, "--json")["rows"]
+                tables.append([{key: value for key, value in row.items() if key != "program"} for row in rows])
+            self.assertTrue(tables[0])
+            self.assertEqual(tables[0], tables[1], model)
+
+    def test_dispatches_of_a_dump_are_those_of_its_profile(self):
+        for model in MODELS:
+            flow = harness.reference_data("iree", model, "phases", model + ".6.flow.mlir")
+            measured = harness.reference_data("iree", model, "local-sync.jsonl")
+            whole = self.opscope_json("calibrate", flow, measured, "--dim", "48", *ONE_CORE, "--json")
+            self.assertFalse([note for note in whole["notes"] if "not measured" in note], model)
+
+    def test_amounts_of_dispatches(self):
+        """MACs and bytes of every dispatch of the reference models, as counted by another program."""
+        checked = 0
+        for model in ("mlp", "cnn", "int8", "block", "stream", "tiny"):
+            flow = harness.reference_data("iree", model, "phases", model + ".6.flow.mlir")
+            with open(harness.reference_data("iree", model, "dispatches.tsv"), encoding="utf-8") as file:
+                expected = [line.rstrip("\n").split("\t") for line in file][1:]
+            csv = self.path(model + ".csv")
+            self.assert_status(self.opscope("estimate", flow, "--target", "cpu", "--json=" + csv))
+            with open(csv, encoding="utf-8") as file:
+                rows = json.load(file)["rows"]
+            self.assertEqual([(row["macs"] or 0, row["read_bytes"] or 0, row["written_bytes"] or 0) for row in rows],
+                             [(int(want[5]), int(want[8]), int(want[9])) for want in expected], model)
+            checked += len(rows)
+        print(f"amounts of {checked} dispatches agree")
+
+
+class Calibration(Case):
+    def test_a_fitted_target_meets_the_measurement(self):
+        pairs = []
+        for i, elements in enumerate((1 << 18, 1 << 19, 1 << 20)):
+            pairs += [self.write(f"{i}.mlir", FLOW.format(n=elements)), self.write(f"{i}.jsonl", profile(9000000, elements))]
+        target = self.path("mine.json")
+        whole = self.opscope_json("calibrate", *pairs, *ONE_CORE, "--json", "-o", target)
+        row = {row["class"]: row for row in whole["rows"]}["ELT"]
+        self.assertEqual(row["sites"], 3)
+        # 8 bytes per element at 20 GB/s are 0.4 ns, the shortest run takes 1: 2.5 times as long. Two models are too
+        # few to fit the third by, so `after` is as before.
+        self.assertAlmostEqual(row["before_median"], 2.5, 2)
+        self.assertAlmostEqual(row["after_median"], 2.5, 2)
+        self.assertIn("mine", self.opscope("machine", "show", target).stdout)
+        whole = self.opscope_json("calibrate", *pairs, "--target", target, "--json")
+        self.assertAlmostEqual(whole["rows"][-1]["before_median"], 1, 2)
+
+    def test_wrong_pairs_are_told(self):
+        model = self.write("m.mlir", FLOW.format(n=4096))
+        done = self.opscope("calibrate", model)
+        self.assertNotEqual(done.status, 0)
+        done = self.opscope("calibrate", model, self.write("p.jsonl", profile(5, name="g")))
+        self.assertNotEqual(done.status, 0)
+        self.assertIn("nothing was both estimated and measured", done.stderr)
+
+    def test_reference_models_on_one_core(self):
+        pairs = []
+        for model in MODELS:
+            pairs.append(harness.reference_data("iree", model, "phases", model + ".6.flow.mlir"))
+            pairs.append(harness.reference_data("iree", model, "local-sync.jsonl"))
+        whole = self.opscope_json("calibrate", *pairs, "--dim", "48", *ONE_CORE, "--json")
+        row = whole["rows"][-1]
+        print(f"{row['sites']} dispatches of {whole['models']} models: off by {row['before_median']:.2f} before, "
+              f"{row['after_median']:.2f} after, each model left out")
+        self.assertGreaterEqual(row["sites"], 60)
+        self.assertLessEqual(row["after_median"], 1.3)
+
+
+if __name__ == "__main__":
+    unittest.main()
