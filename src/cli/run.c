@@ -56,6 +56,7 @@ static const struct command_option options_table[] = {
      .offset = OPTION_FIELD(struct run_options, port),
      .min = 1,
      .max = 65535,
+     .is_hidden = true,
      .help = "Port of the live page, which this release does not have: an error."},
     {.name = "buffer-size",
      .type = OPTION_SIZE,
@@ -304,7 +305,10 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
         return EXIT_RUN_FAILED;
     }
     if (!result.was_started) {
-        command_say("opscope run: cannot run %s: %s", argv[0], strerror(result.exec_error));
+        bool is_script = result.exec_error == EACCES && has_suffix(argv[0], ".py");
+        command_say("opscope run: cannot run %s: %s%s%s", argv[0], strerror(result.exec_error),
+                    is_script ? "; a Python script is run as: opscope run python3 " : "",
+                    is_script ? argv[0] : "");
         return result.exec_error == ENOENT ? 127 : 126;
     }
     run_summary(&result, argv, output, o->is_quiet);

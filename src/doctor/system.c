@@ -153,14 +153,14 @@ void doctor_check_clock(struct doctor *doctor)
     first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", current, sizeof current);
     if (clock_map_choose_source() == CLOCK_SOURCE_COUNTER)
         doctor_add(doctor, "clock", DOCTOR_OK, NULL,
-                   "the processor's counter, %.1f ns a read (clocksource %s)",
+                   "the processor's counter, %.1f ns per read (clocksource %s)",
                    read_cost_ns(CLOCK_SOURCE_COUNTER), *current ? current : "unknown");
     else
         doctor_add(
             doctor, "clock", DOCTOR_WARN,
             "The kernel does not use the processor's counter as its clock (clocksource tsc), or the counter "
             "is not invariant: it is not trusted, and reading the time costs more.",
-            "CLOCK_MONOTONIC_RAW, %.1f ns a read (clocksource %s)", read_cost_ns(CLOCK_SOURCE_RAW),
+            "CLOCK_MONOTONIC_RAW, %.1f ns per read (clocksource %s)", read_cost_ns(CLOCK_SOURCE_RAW),
             *current ? current : "unknown");
 }
 

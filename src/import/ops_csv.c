@@ -84,8 +84,9 @@ static int check_header(const struct op_rows *rows, struct error *err)
     if (op_rows_column_count(rows) == 1 && strstr(op_rows_column_name(rows, 0), "OP CODE;"))
         return error_set(err, EINVAL, "%s:1: the columns are separated by ';', not by ','", path);
     if (op_rows_find_column(rows, "OP CODE") == SIZE_MAX)
-        return error_set(err, EINVAL, "%s:1: this is not an ops CSV: its first line has no column 'OP CODE'",
-                         path);
+        return error_set(
+            err, EINVAL,
+            "%s:1: this is not an ops CSV: its first line has no column 'OP CODE'; nor is it a trace", path);
     return 0;
 }
 

@@ -207,6 +207,18 @@ class Installation(harness.TestCase):
 
     @harness.needs_command("pkg-config")
     @harness.needs_command("cc")
+    def test_the_program_of_the_readme(self):
+        with open(os.path.join(harness.SOURCE, "README.md"), encoding="utf-8") as file:
+            program = re.search(r"```c\n(.*?)```", file.read(), re.S).group(1)
+        self.install()
+        source = self.write("step.c", program)
+        self.compile("cc -Wall -Wextra -Werror", source, self.path("step"))
+        trace = self.record([self.path("step")], env=self.environment())
+        rows = {row["name"]: row["count"] for row in self.opscope_json("zones", trace)["rows"]}
+        self.assertEqual(rows, {"step": 3, "load batch": 30})
+
+    @harness.needs_command("pkg-config")
+    @harness.needs_command("cc")
     def test_static_c_program_with_pkg_config(self):
         self.install()
         source = self.write("client.c", CLIENT)

@@ -49,6 +49,13 @@ class Status(harness.TestCase):
             self.assert_status(done, 126)
             self.assertEqual(os.listdir(self.folder), ["plain"], done)
 
+    def test_a_python_script_that_is_not_executable(self):
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write("print(1)\n")
+        done = self.opscope("run", "--", "./train.py", "x")
+        self.assert_status(done, 126)
+        self.assertIn("opscope run python3 ./train.py", done.stderr)
+
     def test_a_script_without_an_interpreter_line_runs_as_with_env(self):
         script = self.path("script")
         with open(script, "w", encoding="ascii") as file:
