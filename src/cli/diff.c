@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "load/compare.h"
 #include "load/diff.h"
 #include "present/diff/view.h"
+#include "present/estimate/compare_view.h"
 
 static int compare(struct diff *diff, const struct command_line *line, size_t a_count,
                    struct diff_sources *sources, struct error *err)
@@ -18,6 +20,38 @@ static int compare(struct diff *diff, const struct command_line *line, size_t a_
     if (!status)
         status = diff_check_kinds(diff, err);
     return status ? status : diff_finish(diff, err);
+}
+
+/* A model and a profile of its run: an estimate against what was measured. */
+static int compare_estimate(const struct command *command, const struct diff_command_options *options,
+                            const struct command_line *line)
+{
+    struct measured measured;
+    struct estimate estimate;
+    struct compare pairs = {0};
+    struct error err = {0};
+    struct measured_request request = {.phase = line->values[0],
+                                       .profile = line->values[1],
+                                       .target = options->target ? options->target : "sl2610",
+                                       .default_location = options->location};
+    int status = load_measured(&measured, &estimate, &request, &err);
+    if (!status)
+        status = compare_measured(&pairs, &estimate, &measured, &err);
+    if (!status)
+        status = compare_show(&(struct compare_view){.compare = &pairs,
+                                                     .estimate = &estimate.timeline,
+                                                     .measured = &measured.timeline,
+                                                     .model = request.phase,
+                                                     .profile = request.profile,
+                                                     .target = estimate.machine->name,
+                                                     .html = options->html,
+                                                     .output = options->output,
+                                                     .top = options->top},
+                              &err);
+    compare_free(&pairs);
+    measured_free(&measured);
+    estimate_free(&estimate);
+    return status ? command_fail(command, &err) : EXIT_OK;
 }
 
 /* How many of the arguments stand in front of --against: the parser puts options and arguments apart. */
@@ -58,6 +92,8 @@ static int run(const struct command *command, int argc, char **argv)
                                                 : "no run to compare with given: A B");
     if (options.output.json && options.output.csv)
         return command_usage_error(command, "--json and --csv exclude each other");
+    if (line.count == 2 && compare_is_model(line.values[0]))
+        return compare_estimate(command, &options, &line);
     if (!(options.significance > 0))
         return command_usage_error(command, "--significance must be above 0");
     diff_begin(&diff, &(struct diff_options){.threshold_percent = options.threshold,
@@ -136,13 +172,30 @@ static const struct command_option show_options[] = {
     {0},
 };
 
+static const struct command_option estimate_options[] = {
+    {.name = "target",
+     .type = OPTION_TEXT,
+     .argument = "NAME|FILE",
+     .offset = FIELD(target),
+     .help = "The machine that the estimate is for; sl2610 unless given."},
+    {.name = "default-location",
+     .type = OPTION_TEXT,
+     .argument = "TEXT",
+     .offset = FIELD(location),
+     .help = "What programs without a location get, as loc(\"add.mlir\":3:10)."},
+    {0},
+};
+
+static const struct option_table estimate_table = {"Estimates", estimate_options};
 static const struct option_table match_table = {"What is compared", match_options};
 static const struct option_table show_table = {"What is shown", show_options};
 
 static const struct command_argument arguments[] = {
     {.name = "A",
      .kind = ARGUMENT_TRACE,
-     .help = "The run before: a trace, an ops CSV, a log folder or an overhead CSV."},
+     .help =
+         "The run before: a trace, an ops CSV, a log folder or an overhead CSV; or a compiled model (MLIR), which is "
+         "estimated."},
     {.name = "B", .kind = ARGUMENT_TRACE, .is_repeated = true, .help = "The run after."},
     {0},
 };
@@ -153,6 +206,8 @@ static const struct command_example examples[] = {
     {"opscope diff a.opscope b.opscope --only zones --all", "All zones of two traces."},
     {"opscope diff a1.opscope a2.opscope a3.opscope --against b1.opscope b2.opscope b3.opscope",
      "Three runs of each, tested from run to run."},
+    {"opscope diff m.10.executable-targets.mlir runtime.csv --html diff.html",
+     "An estimate against a run of it."},
     {"opscope diff a.csv b.csv --pairs pairs.csv", "Which op was matched with which."},
     {0},
 };
@@ -187,9 +242,15 @@ const struct command command_diff = {
         "by the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
         "fewer by Student's t-test at 1 %.\n"
         "\n"
+        "Of a model (a dump of the phase executable-targets) and a profile of Torq's runtime, programs are compared: "
+        "how long each was estimated and measured, with error, factor and bias by type of op and by location.\n"
+        "\n"
         "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. "
         "Zones are ranked by the change of their own time, so that a slow zone comes before those around it.",
-    .options = {{&match_table, 0}, {&show_table, 0}, {&output_option_table, FIELD(output)}},
+    .options = {{&match_table, 0},
+                {&show_table, 0},
+                {&estimate_table, 0},
+                {&output_option_table, FIELD(output)}},
     .arguments = arguments,
     .exits = exits,
     .examples = examples,

@@ -237,6 +237,26 @@ class Annotated(Case):
                      "actions of the IR have no times"):
             self.assertIn(says, notes)
 
+    def test_estimate_against_the_run(self):
+        more = EVENTS + EVENTS.split("\n", 3)[3].replace("_main,2,", "_main,5,").replace("_main,3,", "_main,6,").replace(
+            ",2010,", ",2012,").replace("__,1,", "__,4,")
+        self.write("two.csv", more)
+        done = self.opscope("diff", "m.10.executable-targets.mlir", "two.csv", "--json", "--html", "d.html")
+        self.assert_status(done)
+        found = done.json()
+        # 711 and 1121 cycles of 1.25 ns; 10 and 12 us, 5 and 5 us
+        self.assertEqual([(row["estimate_ns"], row["measured_ns"], row["runs"]) for row in found["rows"]],
+                         [(888.75, 11000, 2), (1401.25, 5000, 2)])
+        self.assertEqual([(row["least_ns"], row["most_ns"]) for row in found["rows"]], [(10000, 12000), (5000, 5000)])
+        kind, = found["types"]
+        self.assertEqual((kind["type"], kind["programs"], kind["runs"], kind["estimate_ns"], kind["measured_ns"]),
+                         ("conv2d", 2, 4, 2290, 16000))
+        self.assertAlmostEqual(kind["bias_percent"], 100 * (2290 - 16000) / 16000)
+        self.assertAlmostEqual(found["median_factor"], (11000 / 888.75 + 5000 / 1401.25) / 2)
+        self.assertEqual(self.read("d.html").count("<svg"), 2)
+        table = self.opscope("diff", "m.10.executable-targets.mlir", "two.csv", "--csv").stdout.splitlines()
+        self.assertEqual(len(table), 3)
+
     def test_wrong_files(self):
         self.write("other.csv", EVENTS.replace("d0_main", "x").replace("d1_main", "y"))
         self.write("flow.mlir", "module {\n  flow.executable private @x {\n  }\n}\n")

@@ -252,6 +252,7 @@ static void draw_action(struct joining *j, uint32_t scope, uint32_t action, uint
     const struct torq_event *begin = event_of(j, scope, t->actions[plan->start].number);
     if (begin && begin->start_ns <= event->end_ns) {
         like.start = begin->start_ns;
+        like.source = t->actions[plan->start].source;
         add_program(j, plan, &like);
     }
 }

@@ -9,6 +9,7 @@
 struct diff_command_options {
     struct output_options output;
     const char *html, *pairs;
+    const char *target, *location; /* of an estimate */
     const char *start_signpost, *end_signpost;
     unsigned group_by, only; /* enum diff_group_by; 0 all, 1 ops, 2 zones */
     uint64_t top;
