@@ -4,6 +4,7 @@
  * draining is timed (CPU time of the collector). Prints NAME VALUE UNIT lines.
  *
  *     bench_collect OUT.opscope [uniform|random] [rounds of a million zones] */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "collect/clock_map.h"
 #include "collect/collector.h"
+#include "trace/reader.h"
 
 #define ZONES_A_ROUND 1000000L
 
@@ -71,12 +73,44 @@ static void run_child(const struct session_folder *folder, bool is_random, int g
     _exit(0);
 }
 
+/* What the durations and the pauses between zones take at least, each coded by how often it occurs: the jitter of the
+ * machine's clock, which no trace can leave out. Bytes per zone. */
+static double entropy(const char *path)
+{
+    enum { LONGEST = 65535 };
+    static double counts[2][LONGEST + 1];
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    struct zone_rows rows = {0};
+    struct error err = {0};
+    struct trace *t;
+    const struct trace_block *block;
+    size_t position = 0;
+    double zones = 0, bits = 0;
+    if (trace_open(&t, path, 0, &err) != 0)
+        return 0;
+    while ((block = trace_next_block(t, &filter, &position)) &&
+           trace_decode_zones(t, block, TRACE_COLUMN_START | TRACE_COLUMN_DURATION, &rows, &err) == 0)
+        for (size_t i = 1; i < rows.count; i++, zones++) {
+            uint64_t pause = rows.start[i] - rows.start[i - 1] - rows.duration[i - 1];
+            counts[0][rows.duration[i] < LONGEST ? rows.duration[i] : LONGEST]++;
+            counts[1][pause < LONGEST ? pause : LONGEST]++;
+        }
+    for (size_t i = 0; i < 2 * (LONGEST + 1); i++) {
+        double n = counts[i / (LONGEST + 1)][i % (LONGEST + 1)];
+        bits += n > 0 ? n * log2(zones / n) : 0;
+    }
+    zone_rows_free(&rows);
+    trace_close(t);
+    return zones > 0 ? bits / zones / 8 : 0;
+}
+
 static void print_result(const char *path, uint64_t zones, double seconds)
 {
     struct stat st = {0};
     struct rusage usage;
     stat(path, &st);
     getrusage(RUSAGE_SELF, &usage);
+    printf("entropy_of_times %.3f B\n", entropy(path));
     printf("collected %.1f M zones/s\nzones %llu\nbytes_per_zone %.3f B\ncollector_rss %ld MiB\n",
            (double)zones / seconds / 1e6, (unsigned long long)zones, (double)st.st_size / (double)zones,
            usage.ru_maxrss / 1024);

@@ -348,6 +348,18 @@ int block_decode_u64(const struct block_view *view, struct column_codec *codec, 
     return stored ? column_decode_u64(codec, column, stored, out) : -EINVAL;
 }
 
+int block_decode_index(const struct block_view *view, struct column_codec *codec, uint16_t id, size_t limit,
+                       uint16_t *out, size_t count)
+{
+    const struct column *column = block_find(view, id);
+    if (!column) {
+        memset(out, 0, count * sizeof *out);
+        return count == 0 || limit ? 0 : -EINVAL;
+    }
+    const uint8_t *stored = stored_bytes(view, column, count);
+    return stored ? column_decode_index(codec, column, stored, limit, out) : -EINVAL;
+}
+
 int block_decode_bytes(const struct block_view *view, struct column_codec *codec, uint16_t id, uint8_t *out,
                        size_t count)
 {

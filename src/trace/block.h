@@ -83,6 +83,9 @@ int block_decode_u32(const struct block_view *view, struct column_codec *codec, 
                      size_t count);
 int block_decode_u64(const struct block_view *view, struct column_codec *codec, uint16_t id, uint64_t *out,
                      size_t count);
+/* Indexes into a list, each below `limit` (column_decode_index). */
+int block_decode_index(const struct block_view *view, struct column_codec *codec, uint16_t id, size_t limit,
+                       uint16_t *out, size_t count);
 int block_decode_bytes(const struct block_view *view, struct column_codec *codec, uint16_t id, uint8_t *out,
                        size_t count);
 

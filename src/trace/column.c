@@ -312,6 +312,39 @@ int column_decode_u32(struct column_codec *codec, const struct column *column, c
     return status;
 }
 
+int column_decode_index(struct column_codec *codec, const struct column *column, const uint8_t *stored,
+                        size_t limit, uint16_t *out)
+{
+    size_t count = column->count;
+    uint64_t most = 0, min = 0;
+    if (column->encoding == COLUMN_PLANES && column->width == 1) { /* as they nearly always are */
+        struct cursor in = cursor_over(stored, column->size);
+        if (!column_is_intact(column, stored))
+            return -EINVAL;
+        min = cursor_varint(&in);
+        int status = in.failed ? -EINVAL : take_planes(codec, &in, count, 1);
+        if (status)
+            return status;
+        const uint8_t *restrict plane = codec->planes.data;
+        uint8_t high = 0;
+        for (size_t i = 0; i < count; i++) {
+            out[i] = (uint16_t)((uint16_t)min + plane[i]);
+            high = plane[i] > high ? plane[i] : high;
+        }
+        most = high;
+    } else {
+        uint32_t *values = column_scratch(&codec->narrow, count * sizeof *values);
+        int status = values ? column_decode_u32(codec, column, stored, values) : -ENOMEM;
+        if (status)
+            return status;
+        for (size_t i = 0; i < count; i++) {
+            out[i] = (uint16_t)values[i];
+            most = values[i] > most ? values[i] : most;
+        }
+    }
+    return count == 0 || (min < limit && most < limit - min && limit <= (size_t)UINT16_MAX + 1) ? 0 : -EINVAL;
+}
+
 int column_decode_bytes(struct column_codec *codec, const struct column *column, const uint8_t *stored,
                         uint8_t *out)
 {

@@ -74,6 +74,9 @@ int column_decode_u32(struct column_codec *codec, const struct column *column, c
                       uint32_t *out);
 int column_decode_u64(struct column_codec *codec, const struct column *column, const uint8_t *stored,
                       uint64_t *out);
+/* The same for indexes into a list of at most 65,536: -EINVAL, too, when one of them is `limit` or more. */
+int column_decode_index(struct column_codec *codec, const struct column *column, const uint8_t *stored,
+                        size_t limit, uint16_t *out);
 int column_decode_bytes(struct column_codec *codec, const struct column *column, const uint8_t *stored,
                         uint8_t *out);
 

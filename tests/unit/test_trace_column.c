@@ -307,6 +307,38 @@ static void test_block_damage(void **state)
     block_builder_free(&builder);
 }
 
+/* Indexes come out as they went in, whatever their encoding, and one beyond the list is found. */
+static void test_indexes(void **state)
+{
+    (void)state;
+    static uint32_t values[MAX_VALUES];
+    static uint16_t out[MAX_VALUES + 8];
+    struct column_codec codec = {0};
+    static const uint32_t limits[] = {1, 2, 3, 16, 100, 256, 257, 5000, 16384};
+    for (size_t n = 0; n < sizeof limits / sizeof *limits; n++)
+        for (uint32_t base = 0; base <= 300; base += 150) {
+            struct bytes stored = {0};
+            struct column column = {0};
+            uint32_t most = 0;
+            for (size_t i = 0; i < MAX_VALUES; i++) {
+                values[i] = base + (uint32_t)random_below(limits[n]);
+                most = values[i] > most ? values[i] : most;
+            }
+            assert_int_equal(column_encode_u32(&codec, values, MAX_VALUES, &stored, &column), 0);
+            assert_int_equal(column_decode_index(&codec, &column, stored.data, most + 1, out), 0);
+            for (size_t i = 0; i < MAX_VALUES; i++)
+                assert_int_equal(out[i], values[i]);
+            assert_int_equal(column_decode_index(&codec, &column, stored.data, most, out), -EINVAL);
+            assert_int_equal(column_decode_index(&codec, &column, stored.data, 0, out), -EINVAL);
+            if (column.size)
+                stored.data[column.size - 1] ^= 1;
+            if (column.size)
+                assert_int_equal(column_decode_index(&codec, &column, stored.data, most + 1, out), -EINVAL);
+            bytes_free(&stored);
+        }
+    column_codec_free(&codec);
+}
+
 static double bits_stored(struct column_codec *codec, const uint32_t *values, size_t count)
 {
     struct bytes stored = {0};
@@ -351,7 +383,7 @@ int main(void)
         cmocka_unit_test(test_choice),          cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_damage_is_found), cmocka_unit_test(test_hostile_bytes),
         cmocka_unit_test(test_block),           cmocka_unit_test(test_block_damage),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_indexes),         cmocka_unit_test(test_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

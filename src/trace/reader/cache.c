@@ -288,12 +288,7 @@ static void fill_anchors(struct cached *c, const struct groups *g)
 static int load_rows(struct trace *t, const struct block_view *view, const struct groups *g, struct cached *c)
 {
     size_t n = g->normal_rows;
-    uint32_t *index = scratch(&t->cache->narrow, n, sizeof *index);
-    int status = index ? block_decode_u32(view, &t->codec, ZONE_NAME, index, n) : -ENOMEM;
-    if (!status && !names_are_valid(index, n, c->name_count))
-        status = -EINVAL;
-    for (size_t i = 0; i < n && !status; i++)
-        c->row_name[i] = (uint16_t)index[i];
+    int status = block_decode_index(view, &t->codec, ZONE_NAME, c->name_count, c->row_name, n);
     if (!status)
         status = block_decode_u32(view, &t->codec, ZONE_GAP, c->gap, n);
     if (!status)

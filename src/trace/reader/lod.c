@@ -13,8 +13,8 @@
 
 /* A node of a LOD block may be this many pixels wide before the level below is taken; one inside a block,
  * before its zones are. Chosen so that 64 tracks stay within 16 ms at every zoom. */
-#define LEVEL_PIXELS 4u
-#define BLOCK_PIXELS 8u
+#define LEVEL_PIXELS 5u
+#define BLOCK_PIXELS 12u
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes: do not look for them */
 
 struct drawing {
