@@ -290,7 +290,7 @@ static int commit_part(const struct segment *s, int fd, bool can_populate, size_
     return posix_fallocate(fd, (off_t)at, (off_t)bytes);
 }
 
-/* The chunks that a segment has from the start; `all`: as many as there is memory for. */
+/* The chunks that a segment has from the start; `all`: as many as there is memory for. There is room for the first. */
 static int commit_chunks(struct segment *s, int fd, bool can_populate, uint32_t wanted, bool all)
 {
     const struct segment_layout *l = &s->layout;
@@ -300,7 +300,7 @@ static int commit_chunks(struct segment *s, int fd, bool can_populate, uint32_t 
     wanted = wanted < l->chunk_count ? wanted : l->chunk_count;
     while (have < wanted && !failed) {
         uint32_t step = wanted - have < MAX_STEP_CHUNKS ? wanted - have : MAX_STEP_CHUNKS;
-        failed = cgroup_has_room(step * CHUNK_BYTES) ? 0 : ENOMEM;
+        failed = wanted <= FIRST_CHUNKS || cgroup_has_room(step * CHUNK_BYTES) ? 0 : ENOMEM;
         if (!failed)
             failed = commit_part(s, fd, can_populate, l->descriptors + have * sizeof(struct chunk_descriptor),
                                  step * sizeof(struct chunk_descriptor));
@@ -432,7 +432,7 @@ static int build_segment(struct segment *s, int fd, const struct session_place *
     if (failed)
         return failed;
     cgroup_trust(place->control.cgroup_signature);
-    if (!cgroup_has_room((size_t)16 * SESSION_PAGE))
+    if (!cgroup_has_room((size_t)16 * SESSION_PAGE + FIRST_CHUNKS * CHUNK_BYTES))
         return ENOMEM;
     failed = commit_first(s, fd, secure_getenv("OPSCOPE_EAGER") != NULL);
     if (failed)

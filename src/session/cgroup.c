@@ -103,26 +103,32 @@ static size_t parent_length(size_t length)
     return length > 0 ? length - 1 : 0;
 }
 
-/* What is left for us, over this cgroup and those above it. */
-static uint64_t bytes_left(void)
+/* Have this cgroup and those above it so much left? *is_limited: does any of them have a limit? memory.stat is by far
+ * the most expensive of the files (some 30 us), so it is read only if memory is short without the page cache. */
+static bool has_left(uint64_t bytes, bool *is_limited)
 {
     const struct cgroup_files *v = &versions[version_used];
-    uint64_t least = NO_LIMIT;
     size_t length = strlen(own_path);
+    *is_limited = false;
     for (int level = 0; level < 16; level++) {
         uint64_t limit = read_figure(length, v->limit, NULL, NO_LIMIT);
         if (limit < (UINT64_C(1) << 50)) {
+            *is_limited = true;
             uint64_t used = read_figure(length, v->usage, NULL, 0);
-            uint64_t inactive = read_figure(length, "memory.stat", v->inactive, 0);
-            used = used > inactive ? used - inactive : 0;
             uint64_t left = limit > used ? limit - used : 0;
-            least = left < least ? left : least;
+            if (left < bytes) {
+                uint64_t inactive = read_figure(length, "memory.stat", v->inactive, 0);
+                used = used > inactive ? used - inactive : 0;
+                left = limit > used ? limit - used : 0;
+            }
+            if (left < bytes)
+                return false;
         }
         if (length == 0)
             break;
         length = parent_length(length);
     }
-    return least;
+    return true;
 }
 
 /* Finds our memory cgroup in /proc/self/cgroup: "N:memory:/path" (v1) or "0::/path" (v2). */
@@ -153,18 +159,22 @@ static bool find_own(void)
     return true;
 }
 
-static void find_limit(void)
+/* On the first call: determines whether there is a limit. */
+static bool has_room_for(uint64_t bytes)
 {
-    if (limit_state != UNKNOWN)
-        return;
-    bool is_known = find_own();
-    bool is_trusted = is_known && own_signature == trusted_signature;
-    limit_state = is_known && !is_trusted && bytes_left() < NO_LIMIT ? LIMITED : UNLIMITED;
+    bool is_limited = false, has_room = true;
+    if (limit_state == UNLIMITED)
+        return true;
+    if (limit_state == LIMITED || (find_own() && own_signature != trusted_signature))
+        has_room = has_left(bytes, &is_limited);
+    if (limit_state == UNKNOWN)
+        limit_state = is_limited ? LIMITED : UNLIMITED;
+    return has_room;
 }
 
 uint64_t cgroup_unlimited_signature(void)
 {
-    find_limit();
+    has_room_for(0);
     return limit_state == UNLIMITED ? own_signature : 0;
 }
 
@@ -176,8 +186,7 @@ void cgroup_trust(uint64_t signature)
 bool cgroup_has_room(size_t step_bytes)
 {
     int saved = errno;
-    find_limit();
-    bool has_room = limit_state == UNLIMITED || bytes_left() >= 4 * (uint64_t)step_bytes;
+    bool has_room = has_room_for(4 * (uint64_t)step_bytes);
     errno = saved;
     return has_room;
 }

@@ -62,7 +62,8 @@ class Recover(Killed):
         self.assertTrue(trace.info["is_complete"])
         self.assertTrue(trace.info["is_recovered"])
         self.assert_exact(trace, 16010)
-        self.assertEqual([row["text"] for row in trace.messages()], ["one", "two"])
+        # A slow machine's collector may have taken the first message before it was killed.
+        self.assertIn([row["text"] for row in trace.messages()], (["one", "two"], ["two"]))
         self.assertEqual(sorted(os.listdir(self.folder)), ["t.opscope"])
 
     def test_what_is_in_the_file_is_not_told_twice(self):
