@@ -91,7 +91,8 @@ static bool add_piece(struct clock_map *map, uint64_t ticks, uint64_t ns, uint64
 /* ns per tick between two samples, 32 fractional bits. */
 static uint64_t slope(const struct clock_sample *a, const struct clock_sample *b)
 {
-    return (uint64_t)(((__uint128_t)(b->raw_ns - a->raw_ns) << 32) / (b->ticks - a->ticks));
+    __uint128_t ns_per_tick = ((__uint128_t)(b->raw_ns - a->raw_ns) << 32) / (b->ticks - a->ticks);
+    return ns_per_tick < UINT64_MAX ? (uint64_t)ns_per_tick : UINT64_MAX;
 }
 
 static void remember(struct clock_map *map, const struct clock_sample *sample)
@@ -136,6 +137,8 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
         (__int128_t)true_slope + ((__int128_t)error * (INT64_C(1) << 32) / (__int128_t)(ahead ? ahead : 1));
     if (bent < (__int128_t)(true_slope / 2))
         bent = (__int128_t)(true_slope / 2); /* slow down, never back */
+    if (bent > (__int128_t)UINT64_MAX)
+        bent = (__int128_t)UINT64_MAX;
     return add_piece(map, sample->ticks, here, (uint64_t)bent);
 }
 

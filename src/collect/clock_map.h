@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ticks of the session's clock to nanoseconds of CLOCK_MONOTONIC_RAW.
  *
- * The collector samples both clocks often at first, then once a second, best of 20 brackets. The map is piecewise
+ * The collector samples both clocks often at first, then once per second, best of 20 brackets. The map is piecewise
  * linear and continuous, so that time never runs backwards within a track: each new piece starts where the old one
  * stands and is bent so that it meets the new estimate one interval later (errors seen: 15 ns). A jump of over a
  * microsecond starts afresh and is marked as a break. Integer arithmetic throughout: ticks x multiplier would not fit
@@ -50,12 +50,15 @@ bool clock_map_add(struct clock_map *map, struct clock_sample *sample);
 /* The piece that holds `ticks`; before the first one, the first. */
 const struct clock_piece *clock_map_find(const struct clock_map *map, uint64_t ticks);
 
+/* Ticks that nobody's counter has reached are at the end of time, and not at its start once more. */
 static inline uint64_t clock_piece_ns(const struct clock_piece *piece, uint64_t ticks)
 {
-    if (__builtin_expect(ticks >= piece->ticks, 1))
-        return piece->ns + (uint64_t)(((__uint128_t)(ticks - piece->ticks) * piece->multiplier) >> 32);
-    uint64_t back = (uint64_t)(((__uint128_t)(piece->ticks - ticks) * piece->multiplier) >> 32);
-    return piece->ns > back ? piece->ns - back : 0;
+    if (__builtin_expect(ticks >= piece->ticks, 1)) {
+        __uint128_t ns = piece->ns + ((__uint128_t)(ticks - piece->ticks) * piece->multiplier >> 32);
+        return __builtin_expect(ns > UINT64_MAX, 0) ? UINT64_MAX : (uint64_t)ns;
+    }
+    __uint128_t back = (__uint128_t)(piece->ticks - ticks) * piece->multiplier >> 32;
+    return piece->ns > back ? piece->ns - (uint64_t)back : 0;
 }
 
 static inline uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)

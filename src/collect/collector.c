@@ -133,6 +133,7 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
     c->flags = flags;
     c->root_id = TRACE_NONE;
     c->min_duration_ns = folder->control.min_duration_ns;
+    c->max_tracks = MAX_TRACKS_PER_SOURCE;
     c->own_namespace = stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
     gethostname(c->host, sizeof c->host - 1);
     const struct trace_process *known;
@@ -261,10 +262,14 @@ static bool process_is_gone(uint32_t pid)
 
 /* --- draining --- */
 
-/* Chunks before this one are missing: lost with a damaged segment. zones_before says how many zones. */
+/* Chunks before this one are missing: lost with a damaged segment, or when there was no track for this thread.
+ * zones_before says how many zones. */
 static void note_gap(struct source *s, struct track *t, const struct chunk_descriptor *d)
 {
     uint64_t missing = d->zones_before > t->zones_begun ? d->zones_before - t->zones_begun : 0;
+    uint64_t counted = missing < s->zones_without_track ? missing : s->zones_without_track;
+    s->zones_without_track -= counted;
+    missing -= counted;
     struct trace_loss loss = {.process = t->process_id,
                               .track = t->trace_id,
                               .reason = TRACE_LOSS_DAMAGED,
@@ -299,6 +304,7 @@ static void lose_chunk(struct source *s, const struct segment_chunk *chunk)
     }
     if (loss.zones || loss.records)
         trace_writer_loss(s->collector->writer, &loss);
+    s->zones_without_track += loss.zones;
     s->collector->stats.lost_zones += loss.zones;
     s->collector->stats.lost_records += loss.records;
     session_segment_consumed(s->segment, chunk, chunk->d.published);

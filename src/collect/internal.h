@@ -185,6 +185,7 @@ struct source {
     size_t process_count, process_capacity;
     struct track **tracks; /* open addressing by number */
     size_t track_slots, track_count;
+    uint64_t zones_without_track; /* lost, and counted, since there was no track for their thread */
     struct device_track *device_tracks;
     size_t device_track_count, device_track_capacity;
     struct device *devices;
@@ -198,6 +199,7 @@ struct collector {
     struct clock_map clock;
     uint32_t clock_id;
     uint64_t min_duration_ns; /* shorter zones are left out */
+    size_t max_tracks;        /* live threads of one segment */
     struct source **sources;
     size_t source_count, source_capacity;
     struct trace_open_zone *dead_open; /* stacks of tracks that ended inside zones */
@@ -210,11 +212,11 @@ struct collector {
     struct map newest_of_pid; /* pid -> process in the trace */
     uint64_t next_peek_ns;    /* at unsealed chunks */
     /* recover: */
-    struct reported *reported; /* what the file tells of losses, in order of key */
+    struct reported *reported; /* losses that the file has, in order of key */
     size_t reported_count;
-    uint64_t known_zones;      /* of threads, found or lost, that the file tells of */
-    uint64_t known_live_zones; /* those of threads that have a chunk */
-    bool ending_is_live;       /* the ledger's ending_track has a chunk */
+    uint64_t known_zones;                                 /* of threads, found or lost, that the file has */
+    uint64_t known_live_zones;                            /* those of threads that have a chunk */
+    bool ending_is_live;                                  /* the ledger's ending_track has a chunk */
     struct map seen_refusals, seen_broken, seen_segments; /* pids, hashes of file names, ids */
     char host[256];
     struct bytes scratch;

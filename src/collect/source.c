@@ -292,7 +292,7 @@ struct track *source_track(struct source *s, const struct segment_chunk *chunk)
         return NULL;
     size_t at = track_place(s, chunk->d.track);
     if (!s->tracks[at]) {
-        if (s->track_count >= MAX_TRACKS_PER_SOURCE)
+        if (s->track_count >= s->collector->max_tracks)
             return NULL;
         s->tracks[at] = new_track(s, chunk);
         s->track_count += s->tracks[at] != NULL;

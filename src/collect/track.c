@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread's records in order: begins are pushed, ends pop and give a zone. This loop and the writer's columns are
- * what must run at 40 M zones a second, so: one pass, no copy of the slots, the clock's piece looked up when a tick
+ * what must run at 40 M zones per second, so: one pass, no copy of the slots, the clock's piece looked up when a tick
  * falls outside it. A word of shared memory is checked and used as it was loaded (its owner may be hostile): what was
  * looked at to choose a path is loaded and checked again on that path.
  *
@@ -95,7 +95,7 @@ void track_end_zone(struct source *s, struct track *t, uint64_t end_ns)
     end_zone(s, t, end_ns);
 }
 
-/* Losses that the descriptor tells of, since we last looked. They happened after the records before them. */
+/* Losses that the descriptor has counted since we last looked. They happened after the records before them. */
 void track_note_loss(struct source *s, struct track *t, const struct chunk_descriptor *d)
 {
     uint32_t zones = d->lost_zones - t->lost_zones, records = d->lost_records - t->lost_records;
@@ -171,7 +171,7 @@ static inline uint64_t load_word(const uint64_t *at)
 
 /* Zones with nothing inside them, one after the other on one level: most of what a busy thread records. Everything
  * that does not change between them is in a local variable; the first record that is anything else, or that needs a
- * look at something, ends the run and goes the general way. Returns how many slots were taken. */
+ * look at something, ends the run and takes the slow path. Returns how many slots were taken. */
 __attribute__((noinline)) static uint32_t drain_leaves(struct source *s, struct track *t,
                                                        const struct tick_clock *clock,
                                                        const struct slot *slots, uint32_t count)

@@ -37,7 +37,8 @@ const char *loss_advice(uint32_t reason)
         [TRACE_LOSS_DROPPED_OLD] = "a larger --max-size keeps more",
         [TRACE_LOSS_UNMATCHED] = "the program ends zones that it did not begin",
         [TRACE_LOSS_CLOCK] = "the machine was suspended, or its clock was changed",
-        [TRACE_LOSS_PROCESSES] = "a program can have 65,536 recorded children without an exec in between",
+        [TRACE_LOSS_PROCESSES] =
+            "a program can have 65,536 recorded children at the same time without an exec in between",
         [TRACE_LOSS_UNRECORDED] = "opscope doctor says what keeps programs from being recorded",
     };
     return reason < TRACE_LOSS_REASONS && advice[reason] ? advice[reason] : "a newer opscope wrote this";

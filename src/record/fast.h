@@ -21,7 +21,7 @@
  * ## Why fork is safe
  *
  * Cursors and struct process_state live in memory that the kernel wipes in a forked child, however it was
- * forked. A wiped cursor has limit 0, so its first record takes the slow path, where magic = 0 tells. (A handler may
+ * forked. A wiped cursor has limit 0, so its first record takes the slow path, where magic = 0 shows it. (A handler may
  * even fork between two instructions below: base and published are loaded after the slot has been taken, and the limit
  * after them.)
  *

@@ -57,7 +57,7 @@
 #define SESSION_NAME_FULL 1u /* the id that stands for every name that found no room */
 #define SESSION_STALE_NS                                                                                     \
     UINT64_C(1000000000)         /* a collector whose heart has not beaten for this long is gone */
-#define SESSION_PIECE_SLOTS 255u /* text slots behind one record: 4,080 bytes */
+#define SESSION_PIECE_SLOTS 255u /* text slots after one record: 4,080 bytes */
 #define SESSION_PAGE ((size_t)4096)
 #define SESSION_LATE_TRACKS 65536u /* threads whose ends can be reported late */
 
@@ -74,10 +74,10 @@ struct session_control { /* the start of the control file; texts follow */
     uint64_t collector_pid;
     uint64_t start_ticks, start_raw_ns; /* one good pair of the session's clock, for recover */
     uint64_t max_size_bytes;            /* of the trace, likewise */
-    uint32_t output_length;             /* absolute path of the trace, behind this struct */
+    uint32_t output_length;             /* absolute path of the trace, after this struct */
     uint32_t command_length;            /* follows the path */
     /* The collector's ledger: how many zones it took that have no chunk any more (of threads that have ended), so that
-     * recover can tell how many of them never reached the file. A thread is added in two steps around the release of
+     * recover knows how many of them never reached the file. A thread is added in two steps around the release of
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
     uint64_t ended_zones, ending_zones, ending_track; /* ended_zones: or SESSION_LEDGER_CLOSED */
     uint64_t cgroup_signature; /* of the collector, if its memory is not limited; see cgroup.h */

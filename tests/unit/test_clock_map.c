@@ -228,6 +228,7 @@ static void test_nonsense(void **state)
         }
         check_pieces(&map);
         check_monotone(&map, 0, 1000, 1000);
+        check_monotone(&map, 0, UINT64_MAX, 1000);
         clock_map_free(&map);
     }
     struct clock_map map;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many short processes of one image: the rows of those that are gone are used again, in the segment and in the
- * collector, and every one has its row and its zone in the trace. */
+/* Limits of one image. Many short processes: the rows of those that are gone are used again, in the segment and in the
+ * collector, and every one has its row and its zone in the trace. More threads than the collector keeps: counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "collect/internal.h"
+#include "collect_image.h"
 #include "session/folder.h"
 #include "fork_wipes.h"
 
@@ -128,8 +129,52 @@ static void test_rows_are_used_again(void **state)
     rmdir(path);
 }
 
+static void image_zones(struct image *image, uint32_t chunk, uint32_t name, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        image_record(image, chunk, 10 + i * 10, RECORD_ZONE_BEGIN, name, 0);
+        image_record(image, chunk, 15 + i * 10, RECORD_ZONE_END, 0, 0);
+    }
+}
+
+/* The first chunk of a thread came when there was no room for another thread, the second one when there was. */
+static void test_zones_without_a_track_are_counted_once(void **state)
+{
+    struct collection collection;
+    struct collector_stats stats;
+    struct error err = {0};
+    struct image image = {0};
+    char path[] = "/tmp/opscope-test-XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    assert_true(image_map(&image, 8));
+    assert_int_equal(collection_open(&collection, path, 0), 0);
+    assert_true(collection_add(&collection, image.memory, image.layout.total));
+    collection.collector->max_tracks = 1;
+    uint32_t name = image_name(&image, "zone");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    image_zones(&image, 0, name, 1);
+    image_chunk(&image, 1, 1, 0, CHUNK_SEALED);
+    image_zones(&image, 1, name, 3);
+    collector_poll(collection.collector, &err);
+    assert_int_equal(collector_get_stats(collection.collector)->lost_zones, 3);
+    image_chunk(&image, 2, 0, 1, CHUNK_SEALED)->flags = CHUNK_LAST; /* the other thread ends */
+    collector_poll(collection.collector, &err);
+    image_chunk(&image, 3, 1, 1, CHUNK_SEALED)->zones_before = 3;
+    image_zones(&image, 3, name, 2);
+    assert_int_equal(collection_finish(&collection, &stats), 0);
+    assert_int_equal(stats.zones, 1 + 2);
+    assert_int_equal(stats.lost_zones, 3);
+    image_unmap(&image);
+    unlink(collection.path);
+    rmdir(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_used_again)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_are_used_again),
+        cmocka_unit_test(test_zones_without_a_track_are_counted_once),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
