@@ -30,7 +30,7 @@ struct op_rows {
     size_t first_capacity;
     struct selected *selected; /* the names that are there */
     size_t selected_count, present_count;
-    bool is_selected, is_prepared;
+    bool is_selected;
     struct slice *row_cells, *selected_cells;
     uint64_t row_count;
     struct op_row_notice notices[NOTICES_MAX];
@@ -205,37 +205,16 @@ int op_rows_select(struct op_rows *rows, const char *const *names, size_t count,
     return 0;
 }
 
-static int prepare(struct op_rows *rows, struct error *err)
-{
-    size_t count = rows->column_count ? rows->column_count : 1;
-    int status = 0;
-    rows->is_prepared = true;
-    rows->row_cells = calloc(count, sizeof *rows->row_cells);
-    if (!rows->row_cells)
-        return error_set(err, ENOMEM, "%s: no memory for %zu cells", rows->path, count);
-    if (rows->source->prepare) {
-        bool *is_wanted = calloc(count, sizeof *is_wanted);
-        if (!is_wanted)
-            return error_set(err, ENOMEM, "%s: no memory for %zu columns", rows->path, count);
-        for (size_t i = 0; i < count; i++)
-            is_wanted[i] = !rows->is_selected;
-        for (size_t i = 0; i < rows->present_count; i++)
-            is_wanted[rows->selected[i].column] = true;
-        status = rows->source->prepare(rows->state, is_wanted, rows->column_count, err);
-        free(is_wanted);
-    }
-    return status;
-}
-
 int op_rows_next(struct op_rows *rows, struct op_row *row, struct error *err)
 {
-    int status = rows->is_prepared ? 0 : prepare(rows, err);
-    if (status < 0)
-        return status;
     uint64_t line = 0;
+    if (!rows->row_cells)
+        rows->row_cells = calloc(rows->column_count ? rows->column_count : 1, sizeof *rows->row_cells);
+    if (!rows->row_cells)
+        return error_set(err, ENOMEM, "%s: no memory for %zu cells", rows->path, rows->column_count);
     if (!rows->source->fills_all)
         memset(rows->row_cells, 0, rows->column_count * sizeof *rows->row_cells);
-    status = rows->source->next(rows->state, rows, rows->row_cells, &line, err);
+    int status = rows->source->next(rows->state, rows, rows->row_cells, &line, err);
     if (status <= 0)
         return status;
     *row = (struct op_row){rows->row_cells, rows->column_count, rows->row_count++, line};

@@ -79,9 +79,6 @@ struct op_rows_source {
     /* Fills row->line and `cells`, which has one element for each of the source's columns, all missing. Gives
      * 1, 0 at the end, or a negative code. */
     int (*next)(void *state, struct op_rows *rows, struct slice *cells, uint64_t *line, struct error *err);
-    /* Optional: called once before the first row, with which columns will be looked at (so that a source need
-     * not make the others). */
-    int (*prepare)(void *state, const bool *is_wanted, size_t column_count, struct error *err);
     void (*close)(void *state); /* frees the state */
     bool fills_all;             /* `next` sets every cell: they need not be made missing before */
 };

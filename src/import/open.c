@@ -232,12 +232,12 @@ static int load_rows(struct ops *ops, const char *path, struct ops_loading *load
 
 int ops_load(struct ops *ops, const char *path, struct ops_loading *loading, struct error *err)
 {
-    enum import_kind kind = import_guess(path);
+    enum import_kind kind = loading->opened ? IMPORT_TRACE : import_guess(path);
     size_t first_call = ops->call_count, first_notice = ops->notice_count;
     int status = 0;
-    loading->trace = NULL;
+    loading->trace = loading->opened;
     loading->devices = 0;
-    if (kind == IMPORT_TRACE)
+    if (kind == IMPORT_TRACE && !loading->opened)
         status = trace_open(&loading->trace, path, 0, err);
     const struct trace_track *import = loading->trace ? ops_import_track(loading->trace) : NULL;
     /* Traces of tables had no descriptions once: every cell was a figure. */

@@ -55,9 +55,10 @@ struct ops_loading {
     /* what is asked for */
     uint32_t first_device; /* the file's device 0 is this one */
     bool times_only;       /* names, tensors, times and places alone; nothing is said about the rest */
+    struct trace *opened;  /* the path, where it is a trace that is open already; NULL */
     /* what came of it */
     const char *kind;    /* for people: "ops CSV", "log folder", "trace" */
-    struct trace *trace; /* still open, where it is one: the caller closes it; NULL */
+    struct trace *trace; /* still open, where it is one (or `opened`): the caller closes it; NULL */
     uint32_t devices;    /* the largest device number + 1; 0: no op names a device */
     bool has_host_start; /* ops say when they were called */
 };

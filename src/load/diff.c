@@ -42,8 +42,8 @@ static void note(struct diff_sources *sources, const char *path, const char *tex
 
 /* --- tables --- */
 
-static int load_table(struct diff *diff, int side, const char *path, struct diff_sources *sources,
-                      struct error *err)
+static int load_table(struct diff *diff, int side, const char *path, struct trace *opened,
+                      struct diff_sources *sources, struct error *err)
 {
     bool has_window = diff->options.start_signpost || diff->options.end_signpost;
     struct perf_options options = {
@@ -53,7 +53,7 @@ static int load_table(struct diff *diff, int side, const char *path, struct diff
         .start_signpost = diff->options.start_signpost,
         .end_signpost = diff->options.end_signpost,
     };
-    struct ops_loading loading = {.times_only = true};
+    struct ops_loading loading = {.times_only = true, .opened = opened};
     struct ops ops;
     struct perf perf;
     ops_init(&ops);
@@ -72,7 +72,8 @@ static int load_table(struct diff *diff, int side, const char *path, struct diff
         diff->runs[side].kind = loading.kind;
     perf_free(&perf);
     ops_free(&ops);
-    trace_close(loading.trace);
+    if (!opened)
+        trace_close(loading.trace);
     return status;
 }
 
@@ -120,7 +121,7 @@ static int load_trace(struct diff *diff, int side, const char *path, struct diff
     bool is_table = import_trace_has_table(trace);
     status = is_table ? 0 : take_ops(diff, side, trace, err);
     if (status > 0 || (is_table && !status))
-        status = load_table(diff, side, path, sources, err);
+        status = load_table(diff, side, path, trace, sources, err);
     if (!status)
         status = diff_take_zones(diff, side, trace, err);
     if (!status)
@@ -176,7 +177,7 @@ static int load_run(struct diff *diff, int side, const char *path, struct diff_s
     enum import_kind kind = import_guess(path);
     int status = kind == IMPORT_TRACE          ? load_trace(diff, side, path, sources, err)
                  : kind == IMPORT_OVERHEAD_CSV ? load_overhead(diff, side, path, err)
-                                               : load_table(diff, side, path, sources, err);
+                                               : load_table(diff, side, path, NULL, sources, err);
     if (!status)
         diff_sum_run(diff, side);
     return status;

@@ -14,20 +14,11 @@ enum { TEXT_ATTRIBUTES, TEXT_KERNELS, TEXT_FIDELITY, TEXT_MODULE, TEXT_LOCATION 
 struct tensor_cells {
     uint32_t texts[OP_TENSOR_FIELDS]; /* in the op model; OPS_NONE */
 };
-struct kept_cell {
-    uint32_t column, text; /* in the op model */
-};
-struct kept_list { /* of a description on one device */
-    uint32_t first, count, device;
-    bool is_known;
-};
 
 void recorded_cells_free(struct recorded_cells *r)
 {
     intern_free(&r->tensors);
     free(r->cells_of_tensor);
-    free(r->lists);
-    free(r->kept);
     for (size_t i = 0; i < 2; i++)
         free(r->columns[i]);
     for (size_t i = 0; i < RECORDED_TEXTS; i++)
@@ -221,37 +212,6 @@ static void describe(struct recorded_cells *r, const struct op_description *d, u
     }
 }
 
-/* --- kept cells --- */
-
-static void keep_cell(void *context, uint32_t column, struct slice text)
-{
-    struct recorded_cells *r = context;
-    uint32_t id = ops_text(r->ops, text);
-    if (id != OPS_NONE && r->kept_count < UINT32_MAX &&
-        array_reserve(&r->kept, &r->kept_capacity, r->kept_count + 1, sizeof r->kept[0]))
-        r->kept[r->kept_count++] = (struct kept_cell){column, id};
-    else
-        r->model->failed = true;
-}
-
-/* The kept cells of a description on this device; NULL where none are kept. */
-static const struct kept_list *kept_list_of(struct recorded_cells *r, uint32_t description, uint32_t device)
-{
-    const struct ops *ops = r->ops;
-    if (!r->is_begun) {
-        r->is_begun = true;
-        if (ops->description_count <= ops->call_count / 4)
-            r->lists = calloc(ops->description_count + 1, sizeof r->lists[0]);
-    }
-    struct kept_list *list = r->lists && description != OPS_NONE ? &r->lists[description] : NULL;
-    if (list && !list->is_known) {
-        *list = (struct kept_list){.first = (uint32_t)r->kept_count, .device = device, .is_known = true};
-        describe(r, &ops->descriptions[description], device, keep_cell, r);
-        list->count = (uint32_t)r->kept_count - list->first;
-    }
-    return list && list->device == device ? list : NULL;
-}
-
 void recorded_describe(struct recorded_cells *r, const struct op_call *call, recorded_cell_fn cell,
                        void *context)
 {
@@ -260,11 +220,7 @@ void recorded_describe(struct recorded_cells *r, const struct op_call *call, rec
     struct slice name = ops_get_slice(r->ops, call->name);
     cell(context, OP_COLUMN_ID_OP_CODE, slice_from(name.length ? name.data : "", name.length));
     cell(context, OP_COLUMN_ID_OP_TYPE, slice_of(types[call->type < 3 ? call->type : 1]));
-    const struct kept_list *list = kept_list_of(r, call->description, device);
-    for (uint32_t i = 0; list && i < list->count; i++)
-        cell(context, r->kept[list->first + i].column, ops_get_slice(r->ops, r->kept[list->first + i].text));
-    if (!list)
-        describe(r, ops_get_description(r->ops, call->description), device, cell, context);
+    describe(r, ops_get_description(r->ops, call->description), device, cell, context);
 }
 
 void recorded_mark_columns(struct recorded_cells *r, recorded_cell_fn cell, void *context)

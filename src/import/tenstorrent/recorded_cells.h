@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorded op says of itself, as cells under the names that the vendor's table has for it. Shared by the op
- * table of a recorded trace (recorded_rows.c) and by the join with the vendor's logs (recorded_join.c).
- *
- * Where descriptions repeat, the cells of each are kept; where every op has its own, they are made when its row is
- * asked for, so that a million ops cost no text. */
+ * table of a recorded trace (table.c) and by the join with the vendor's logs (recorded_join.c). They are made when a
+ * row is asked for, so that a million ops cost no text. */
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_RECORDED_CELLS_H
 #define OPSCOPE_IMPORT_TENSTORRENT_RECORDED_CELLS_H
 
@@ -20,10 +18,6 @@ struct recorded_cells {     /* zero-initialised, but for model and ops */
     size_t tensor_capacity;
     struct tensor_columns *columns[2]; /* of inputs, of outputs */
     size_t column_capacity[2];
-    struct kept_list *lists; /* by description; NULL: too many of them */
-    struct kept_cell *kept;
-    size_t kept_count, kept_capacity;
-    bool is_begun;
     struct bytes texts[RECORDED_TEXTS]; /* of the op that was asked for last */
     struct bytes scratch;
 };
