@@ -4,6 +4,8 @@ not fit is counted exactly, and neither the program nor the machine is harmed.""
 
 import os
 import resource
+import subprocess
+import sys
 import unittest
 
 import facts
@@ -300,6 +302,20 @@ class Crowds(harness.TestCase):
         live, more, own = map(int, done.stdout.split())
         self.assertLess(live + more, 32768 + 1024, "KiB of shared memory: the default of --buffer-size")
         self.assertLess(own, 4096, "KiB of own memory for 10,000 short threads")
+
+    def test_memory_of_an_import_does_not_follow_the_rows(self):
+        head = "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,HOST START TS,DEVICE KERNEL DURATION [ns]"
+        table, trace = self.path("ops.csv"), self.path("t.opscope")
+        with open(table, "w", encoding="utf-8") as file:
+            file.write(head + "\n")
+            for i in range(100000):
+                file.write(f"op {i % 50},tt_dnn_device,{i + 1},0,{'{'}'a': '{i % 50:0600}'{'}'},{1000 + i},{i % 977}\n")
+        script = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=sys.stderr); "
+                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        command = [harness.OPSCOPE, "import", "tenstorrent", table, "-o", trace]
+        done = subprocess.run([sys.executable, "-c", script, *command], capture_output=True, text=True, check=True)
+        self.assertLess(int(done.stdout), 48 * 1024, "KiB for 67 MB of cells")
+        self.assertEqual(self.opscope_json("info", trace)["ops"], 100000)
 
     def test_100000_names(self):
         done = self.opscope(

@@ -117,6 +117,35 @@ class Reference(harness.TestCase):
         self.assertEqual(made[0], made[1])
         self.assertEqual(made[0], made[2])
 
+    def reported(self, *sources):
+        out = self.path("report.csv")
+        self.assert_status(self.opscope("report", *sources, "--csv", out))
+        with open(out, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            del row["line"]  # only a table has lines
+        return rows
+
+    def test_one_report_of_a_table_and_of_its_trace(self):
+        root, trace = harness.reference_data("tt-perf-report", "inputs"), self.path("t.opscope")
+        for name in sorted(os.listdir(root)):
+            with self.subTest(name):
+                self.assert_status(self.opscope("import", "tenstorrent", os.path.join(root, name), "-o", trace))
+                self.assertEqual(self.reported(os.path.join(root, name)), self.reported(trace))
+
+    def test_one_report_of_several_hosts(self):
+        folder = harness.reference_data("tenstorrent", "two_devices_trace")
+        table, trace = self.path("ops.csv"), self.path("t.opscope")
+        self.assert_status(self.opscope("ops", folder, "--csv", table))
+        self.assert_status(self.opscope("import", "tenstorrent", folder, "-o", trace))
+        made = [self.reported(source, source) for source in (table, folder, trace)]
+        for rows in made:
+            for row in rows:  # a table knows of the ops that ran alone how many cores there were
+                row["available_cores"] = "" if not row["time_us"] else row["available_cores"]
+        self.assertIn("HOST", [row["bound"] for row in made[0]])
+        self.assertEqual(made[0], made[1])
+        self.assertEqual(made[0], made[2])
+
     def per_core(self, folder, golden):
         def cells(text):
             head, *rows = csv.reader(io.StringIO(text, newline=""))

@@ -323,13 +323,20 @@ static uint32_t text_of(struct ops *ops, struct slice cell)
     return cell_is_missing(cell) ? OPS_NONE : ops_text(ops, cell);
 }
 
-static void rewrite(struct ops *ops, size_t description, uint32_t *ids)
+/* The type of an op that is not the device's stays: a further file may have the same description. */
+static void rewrite(struct tt_fields *f, size_t description, uint32_t *ids)
 {
+    struct ops *ops = f->ops;
     struct op_description d = ops->descriptions[description];
     struct cells_of_description cells = {0};
+    uint32_t type = OPS_NONE;
     size_t at = 0;
     for (size_t i = 0; i < d.attributes; i++) {
-        const struct op_attribute *attribute = &ops->attributes[ops_attributes(ops, &d)[i]];
+        uint32_t id = ops_attributes(ops, &d)[i];
+        const struct op_attribute *attribute = &ops->attributes[id];
+        if (attribute->key == f->op_type &&
+            type_of_text(ops_get_slice(ops, attribute->value)) != OP_TYPE_DEVICE)
+            type = id;
         take_cell(&cells, ops_get_slice(ops, attribute->key), ops_get_slice(ops, attribute->value));
     }
     memcpy(ids, ops_inputs(ops, &d), d.inputs * sizeof ids[0]);
@@ -352,6 +359,8 @@ static void rewrite(struct ops *ops, size_t description, uint32_t *ids)
     d.attributes = 0;
     if (!cell_is_missing(cells.attributes))
         d.attributes = (uint16_t)ops_csv_attributes(ops, cells.attributes, ids + at, ATTRIBUTES_MAX);
+    if (type != OPS_NONE)
+        ids[at + d.attributes++] = type;
     d.kernels = 0;
     if (cells.fidelity.data)
         d.fidelity = text_of(ops, cells.fidelity);
@@ -373,10 +382,10 @@ void tt_fields_end(struct tt_fields *f, size_t first)
         size_t tensors = (size_t)ops->descriptions[i].inputs + ops->descriptions[i].outputs;
         most = tensors > most ? tensors : most;
     }
-    uint32_t *ids = malloc((most + OPS_CSV_TENSORS + ATTRIBUTES_MAX) * sizeof ids[0]);
+    uint32_t *ids = malloc((most + OPS_CSV_TENSORS + ATTRIBUTES_MAX + 1) * sizeof ids[0]);
     if (!ids)
         ops->failed = true;
     for (size_t i = first; i < ops->description_count && !ops->failed; i++)
-        rewrite(ops, i, ids);
+        rewrite(f, i, ids);
     free(ids);
 }
