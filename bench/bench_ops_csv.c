@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes an ops CSV for the report's benchmark to stdout: bench_ops_csv ROWS. 98 columns, about 1,500 bytes a row, ops
- * of a transformer block in turn, as a long run of one model leaves them. Made from arithmetic alone: the same number
- * gives the same file. */
+/* Writes an ops CSV for the report's benchmark to stdout: bench_ops_csv ROWS [own]. 98 columns, about 1,500 bytes a
+ * row, ops of a transformer block in turn, as a long run of one model leaves them; with "own" every op has an attribute
+ * that no other has. Made from arithmetic alone: the same number gives the same file. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static void write_tensor(unsigned y, unsigned x, const char *type)
         printf(",,,,,,,");
 }
 
-static void write_row(uint64_t i)
+static void write_row(uint64_t i, bool is_own)
 {
     static const char sources[] = "ttnn/cpp/ttnn/operations/kernels/compute/block_large_fused.cpp; "
                                   "ttnn/cpp/ttnn/operations/kernels/compute/transpose_tiles.cpp";
@@ -114,9 +115,12 @@ static void write_row(uint64_t i)
     const struct op *op = &ops[i % OPS];
     uint64_t duration = op->duration_ns + i * 2654435761u % (op->duration_ns / 8);
     uint64_t start = UINT64_C(100000000000) + i * 260000, gap = 600 + i * 40503u % 900;
-    printf("%s,tt_dnn_device,%" PRIu64 ",0,wormhole_b0,%s%s,%s,%u,64,MULTI_CORE,%" PRIu64 ",%" PRIu64 ",%u",
-           op->name, (i + 1) * 1024, op->attributes, config, op->fidelity, op->cores, start, start + 31000,
-           31000u);
+    char own[64] = "";
+    if (is_own)
+        snprintf(own, sizeof own, " | {'position': '%" PRIu64 "'}", i);
+    printf("%s,tt_dnn_device,%" PRIu64 ",0,wormhole_b0,%s%s%s,%s,%u,64,MULTI_CORE,%" PRIu64 ",%" PRIu64 ",%u",
+           op->name, (i + 1) * 1024, op->attributes, config, own, op->fidelity, op->cores, start,
+           start + 31000, 31000u);
     printf(",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, start, start + duration + 400, gap,
            duration + 400, duration);
     for (unsigned k = 18; k < HEAD; k++)
@@ -135,11 +139,12 @@ static void write_row(uint64_t i)
 
 int main(int argc, char **argv)
 {
+    bool is_own = argc > 2 && strcmp(argv[2], "own") == 0;
     uint64_t rows = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000;
     static char buffer[1 << 20];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     write_header();
     for (uint64_t i = 0; i < rows; i++)
-        write_row(i);
+        write_row(i, is_own);
     return fflush(stdout) != 0;
 }

@@ -4,7 +4,8 @@
  * Ops of a transformer block in turn, each with three tensors and a run on a device. Variant 1 is the same program a
  * version later: the attention op is 8 % slower, the activation was replaced by another op, and every 997th op is
  * there twice, so that nothing after it lies at its old place. Variant 2 has the ops in random order: the worst that a
- * search for matching ops can meet. Made from arithmetic alone. */
+ * search for matching ops can meet. In variant 3 every op has an attribute that no other has. Made from arithmetic
+ * alone. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,25 @@ struct state {
     uint32_t process, thread, queue;
     uint32_t names[KINDS], descriptions[KINDS];
     uint64_t call, time_ns;
+    bool is_own;
 };
+
+/* `own`: an attribute of its own; "" for none. */
+static uint32_t describe(struct state *s, size_t i, const char *own)
+{
+    char inputs[2][96], output[96];
+    const struct kind *kind = &kinds[i];
+    static const char form[] = "shape=1x1x%ux%u;dtype=BF16;layout=TILE;memory=DRAM_INTERLEAVED";
+    snprintf(inputs[0], sizeof inputs[0], form, kind->rows, kind->inner);
+    snprintf(inputs[1], sizeof inputs[1], form, kind->inner, kind->columns);
+    snprintf(output, sizeof output, form, kind->rows, kind->columns);
+    const struct trace_part parts[] = {{TRACE_PART_INPUT, inputs[0]},
+                                       {TRACE_PART_INPUT, inputs[1]},
+                                       {TRACE_PART_OUTPUT, output},
+                                       {TRACE_PART_ATTRIBUTE, "math_fidelity=HiFi2"},
+                                       {TRACE_PART_ATTRIBUTE, own}};
+    return trace_writer_description(s->writer, parts, *own ? 5 : 4);
+}
 
 static void define(struct state *s, bool is_later)
 {
@@ -56,19 +75,9 @@ static void define(struct state *s, bool is_later)
                                                                    .key = 2,
                                                                    .name = "queue"});
     for (size_t i = 0; i < KINDS; i++) {
-        char inputs[2][96], output[96];
-        const struct kind *kind = &kinds[i];
-        static const char form[] = "shape=1x1x%ux%u;dtype=BF16;layout=TILE;memory=DRAM_INTERLEAVED";
-        snprintf(inputs[0], sizeof inputs[0], form, kind->rows, kind->inner);
-        snprintf(inputs[1], sizeof inputs[1], form, kind->inner, kind->columns);
-        snprintf(output, sizeof output, form, kind->rows, kind->columns);
-        const struct trace_part parts[] = {{TRACE_PART_INPUT, inputs[0]},
-                                           {TRACE_PART_INPUT, inputs[1]},
-                                           {TRACE_PART_OUTPUT, output},
-                                           {TRACE_PART_ATTRIBUTE, "math_fidelity=HiFi2"}};
-        s->descriptions[i] = trace_writer_description(s->writer, parts, 4);
+        s->descriptions[i] = describe(s, i, "");
         s->names[i] =
-            trace_writer_name(s->writer, is_later && i == REPLACED ? "gelu" : kind->name, "", "", 0, 0);
+            trace_writer_name(s->writer, is_later && i == REPLACED ? "gelu" : kinds[i].name, "", "", 0, 0);
     }
 }
 
@@ -87,13 +96,19 @@ static void add_op(struct state *s, uint64_t i, bool is_later, bool is_random)
     uint64_t duration = kinds[k].duration_ns + noise_of(i, is_later, kinds[k].duration_ns / 8);
     if (is_later && k == SLOWER)
         duration += duration * 8 / 100;
+    uint32_t description = s->descriptions[k];
+    if (s->is_own) {
+        char own[40];
+        snprintf(own, sizeof own, "position=%" PRIu64, i);
+        description = describe(s, k, own);
+    }
     uint64_t start = s->time_ns, gap = 600 + i * 40503u % 900;
     s->time_ns += duration + gap;
     trace_writer_op(s->writer, &(struct trace_op){.call = ++s->call,
                                                   .process = s->process,
                                                   .track = s->thread,
                                                   .name = s->names[k],
-                                                  .description = s->descriptions[k],
+                                                  .description = description,
                                                   .start_ns = start - 500,
                                                   .end_ns = start - 100});
     trace_writer_run(s->writer, &(struct trace_run){.call = s->call,
@@ -110,7 +125,7 @@ int main(int argc, char **argv)
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     bool is_later = argc > 3 && strcmp(argv[3], "1") == 0, is_random = argc > 3 && strcmp(argv[3], "2") == 0;
     struct trace_writer_options options = {.program = "bench", .command = "bench", .host = "bench"};
-    struct state state = {.time_ns = UINT64_C(1000000000)};
+    struct state state = {.time_ns = UINT64_C(1000000000), .is_own = argc > 3 && strcmp(argv[3], "3") == 0};
     struct error err = {0};
     if (argc < 3 || trace_writer_open(&state.writer, argv[1], &options, &err) != 0) {
         fprintf(stderr, "bench_ops_trace: %s\n", argc < 3 ? "FILE OPS [VARIANT]" : err.message);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing over 32-bit slots, at most half full; the bytes live in pages that are never moved,
+/* Open addressing over slots that hold the hash beside the id, at most three quarters full: a search looks at an entry,
+ * which lies anywhere in memory, only when it is the right one. The bytes live in pages that are never moved,
  * so that pointers from intern_text stay valid until intern_free. */
 #include "base/intern.h"
 
@@ -54,17 +55,27 @@ static char *keep_bytes(struct intern *table, const void *data, size_t length)
     return at;
 }
 
+static uint64_t make_slot(uint32_t hash, size_t id)
+{
+    return (uint64_t)hash << 32 | (id + 1);
+}
+
+static uint32_t id_of(uint64_t slot)
+{
+    return (uint32_t)slot - 1;
+}
+
 /* The slot that holds these bytes, or the empty one where they belong. */
 static size_t find_slot(const struct intern *table, const void *data, size_t length, uint32_t hash)
 {
     size_t mask = table->slot_count - 1;
     size_t at = hash & mask;
-    while (table->slots[at]) {
-        const struct intern_entry *entry = &table->entries[table->slots[at] - 1];
-        if (entry->hash == hash && entry->length == length &&
-            (length == 0 || memcmp(entry->data, data, length) == 0))
+    for (; table->slots[at]; at = (at + 1) & mask) {
+        if (table->slots[at] >> 32 != hash)
+            continue;
+        const struct intern_entry *entry = &table->entries[id_of(table->slots[at])];
+        if (entry->length == length && (length == 0 || memcmp(entry->data, data, length) == 0))
             return at;
-        at = (at + 1) & mask;
     }
     return at;
 }
@@ -72,14 +83,16 @@ static size_t find_slot(const struct intern *table, const void *data, size_t len
 static bool grow_slots(struct intern *table)
 {
     size_t count = table->slot_count ? table->slot_count * 2 : 64;
-    uint32_t *slots = calloc(count, sizeof *slots);
+    uint64_t *slots = calloc(count, sizeof *slots);
     if (!slots)
         return false;
-    for (size_t i = 0; i < table->count; i++) {
-        size_t at = table->entries[i].hash & (count - 1);
+    for (size_t i = 0; i < table->slot_count; i++) {
+        size_t at = (size_t)(table->slots[i] >> 32) & (count - 1);
+        if (!table->slots[i])
+            continue;
         while (slots[at])
             at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i + 1;
+        slots[at] = table->slots[i];
     }
     free(table->slots);
     table->slots = slots;
@@ -91,26 +104,26 @@ uint32_t intern_find(const struct intern *table, const void *data, size_t length
 {
     if (!table->slot_count)
         return INTERN_NONE;
-    uint32_t slot = table->slots[find_slot(table, data, length, hash_fold32(hash_bytes(data, length, 0)))];
-    return slot ? slot - 1 : INTERN_NONE;
+    uint64_t slot = table->slots[find_slot(table, data, length, hash_fold32(hash_bytes(data, length, 0)))];
+    return slot ? id_of(slot) : INTERN_NONE;
 }
 
 uint32_t intern_add(struct intern *table, const void *data, size_t length)
 {
     if (length > UINT32_MAX - 1 || table->count >= UINT32_MAX - 1)
         return INTERN_NONE;
-    if (table->count * 2 >= table->slot_count && !grow_slots(table))
+    if (table->count * 4 >= table->slot_count * 3 && !grow_slots(table))
         return INTERN_NONE;
     uint32_t hash = hash_fold32(hash_bytes(data, length, 0));
     size_t at = find_slot(table, data, length, hash);
     if (table->slots[at])
-        return table->slots[at] - 1;
+        return id_of(table->slots[at]);
     if (!array_reserve(&table->entries, &table->capacity, table->count + 1, sizeof *table->entries))
         return INTERN_NONE;
     char *kept = keep_bytes(table, data, length);
     if (!kept)
         return INTERN_NONE;
     table->entries[table->count] = (struct intern_entry){kept, (uint32_t)length, hash};
-    table->slots[at] = (uint32_t)++table->count;
-    return (uint32_t)table->count - 1;
+    table->slots[at] = make_slot(hash, table->count);
+    return (uint32_t)table->count++;
 }

@@ -18,7 +18,7 @@ struct intern {
     struct intern_entry *entries;
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* id + 1; 0 = empty */
+    uint64_t *slots; /* the hash, then id + 1; 0 = empty */
     size_t slot_count;
     struct intern_page *pages;
 };

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Descriptions whose cells are remembered. Where every op has one of its own, comparing them gains nothing. */
+/* Descriptions whose cells are remembered. Where every op has one of its own, remembering and searching gain nothing:
+ * after so many searches in vain so many rows go without. */
 #define REMEMBERED_MAX 16384u
+#define VAIN_SEARCHES 256u
+#define RESTING_ROWS 8192u
 
 /* What a key begins with: all cells with their lengths, or pieces with theirs. */
 enum { KEY_OF_CELLS, KEY_OF_PIECES };
@@ -111,6 +114,10 @@ static uint32_t find(struct ops_csv_known *known, const struct slice *cells, boo
 {
     struct bytes *key = &known->key;
     size_t before = known->keys.count;
+    if (known->rest) {
+        known->rest--;
+        return INTERN_NONE;
+    }
     if (find_pieces(known, cells)) {
         uint32_t expected = known->last == INTERN_NONE ? INTERN_NONE : known->followers[known->last];
         if (expected != INTERN_NONE && has_pieces(known, expected))
@@ -119,8 +126,15 @@ static uint32_t find(struct ops_csv_known *known, const struct slice *cells, boo
     } else {
         join_cells(known, cells);
     }
-    if (before >= REMEMBERED_MAX && !key->failed)
-        return intern_find(&known->keys, key->data, key->length);
+    if (before >= REMEMBERED_MAX && !key->failed) {
+        uint32_t id = intern_find(&known->keys, key->data, key->length);
+        known->misses = id == INTERN_NONE ? known->misses + 1 : 0;
+        if (known->misses == VAIN_SEARCHES) {
+            known->misses = 0;
+            known->rest = RESTING_ROWS;
+        }
+        return id;
+    }
     uint32_t id = key->failed ? INTERN_NONE : intern_add(&known->keys, key->data, key->length);
     if (id == INTERN_NONE ||
         !array_reserve(&known->descriptions, &known->description_capacity, (size_t)id + 1,

@@ -25,6 +25,7 @@ struct ops_csv_known {
     struct slice pieces[OPS_CSV_COLUMNS]; /* of the row: one per span */
     size_t span_count;
     struct bytes key;
+    unsigned misses, rest; /* searches that failed one after the other; rows that are not searched for */
     bool failed;
 };
 

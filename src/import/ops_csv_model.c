@@ -15,6 +15,7 @@
 #include "ops/known_figures.h"
 #include "text/csv/cell.h"
 
+#define TENSORS_MAX 16384u /* that are known by their cells */
 #define SHOWN_MAX 40u
 #define COUNT_MAX 1048576.0
 #define SIZE_MAX_USABLE 4294967296.0
@@ -52,6 +53,10 @@ struct filling {
     uint32_t first_device;
     struct map devices;         /* by number */
     struct ops_csv_known known; /* descriptions */
+    struct intern tensor_cells; /* of tensors ... */
+    uint32_t *tensors;          /* ... and which they are */
+    size_t tensor_capacity;
+    uint64_t notes; /* that were made about cells */
     struct known_name names[NAMES];
     struct bytes name;
     uint32_t available_cores, sub_device, ticks_ns; /* names of figures */
@@ -76,6 +81,7 @@ static void note_cell(struct filling *f, size_t column, unsigned what, const cha
 {
     struct slice cell = f->cells[column];
     char name[64];
+    f->notes++;
     ops_add_notice(f->ops, notice_kind(column, what), OP_NOTICE_DAMAGED, f->line,
                    "%s:%llu: column '%s': '%.*s%s' is not %s; %s", f->path, (unsigned long long)f->line,
                    name_of(f, column, name, sizeof name),
@@ -93,6 +99,7 @@ static double refuse(struct filling *f, size_t column, const char *expected)
 static void note_empty(struct filling *f, size_t column, const char *consequence)
 {
     char name[64];
+    f->notes++;
     if (f->line && f->has[column] && f->cells[column].data)
         ops_add_notice(f->ops, notice_kind(column, NOTICE_EMPTY), OP_NOTICE_DAMAGED, f->line,
                        "%s:%llu: column '%s' is empty; %s", f->path, (unsigned long long)f->line,
@@ -230,16 +237,13 @@ static bool take_size(struct filling *f, size_t column, int64_t *padded, int64_t
     return true;
 }
 
-/* The id of a tensor; OPS_NONE where the row has none at this place. */
-static uint32_t take_tensor(struct filling *f, size_t t)
+static uint32_t parse_tensor(struct filling *f, size_t t)
 {
     size_t first = OPS_CSV_TENSOR + t * OPS_CSV_TENSOR_CELLS;
     const struct slice *cells = f->cells + first;
     struct op_tensor tensor = {.shape = OPS_NONE, .padded = OPS_NONE, .strides = OPS_NONE, .rest = OPS_NONE};
     int64_t padded[4], logical[4];
     bool has_sizes = true;
-    if (!ops_csv_has_tensor(cells))
-        return OPS_NONE;
     for (unsigned i = 0; i < 4; i++)
         has_sizes &= take_size(f, first + i, &padded[i], &logical[i]);
     if (has_sizes) {
@@ -250,8 +254,11 @@ static uint32_t take_tensor(struct filling *f, size_t t)
     tensor.layout = text_of(f, first + OPS_CSV_TENSOR_LAYOUT);
     tensor.dtype = text_of(f, first + OPS_CSV_TENSOR_TYPE);
     tensor.memory = text_of(f, first + OPS_CSV_TENSOR_MEMORY);
-    for (size_t i = 0; i < OPS_CSV_TENSOR_CELLS && (t < 2 || t == OPS_CSV_INPUTS); i++) {
-        if (i != OPS_CSV_TENSOR_LAYOUT && cell_is_missing(cells[i]))
+    for (size_t i = 0; i < OPS_CSV_TENSOR_CELLS; i++) {
+        if (i == OPS_CSV_TENSOR_LAYOUT || !cell_is_missing(cells[i]))
+            continue;
+        f->notes++; /* of any tensor: whether it is said depends on its place */
+        if (t < 2 || t == OPS_CSV_INPUTS)
             note_empty(f, first + i,
                        i < 4 ? "figures that need this size are missing"
                              : "the tensor is left out of its bytes");
@@ -259,17 +266,58 @@ static uint32_t take_tensor(struct filling *f, size_t t)
     return ops_tensor(f->ops, &tensor);
 }
 
+/* The id of a tensor; OPS_NONE where the row has none at this place. Few tensors, many descriptions: one whose cells
+ * were without fault before is known by them, where they are one piece of the file. */
+static uint32_t take_tensor(struct filling *f, size_t t)
+{
+    const struct slice *cells = f->cells + OPS_CSV_TENSOR + t * OPS_CSV_TENSOR_CELLS;
+    struct intern *known = &f->tensor_cells;
+    uint64_t notes = f->notes;
+    if (!ops_csv_has_tensor(cells))
+        return OPS_NONE;
+    const struct slice *last = &cells[OPS_CSV_TENSOR_CELLS - 1];
+    for (const struct slice *cell = cells; cell < last; cell++) {
+        if (!cell->data || cell[1].data != cell->data + cell->length + 1)
+            return parse_tensor(f, t);
+    }
+    size_t length = (size_t)(last->data + last->length - cells[0].data);
+    uint32_t place = intern_find(known, cells[0].data, length);
+    if (place != INTERN_NONE)
+        return f->tensors[place];
+    uint32_t id = parse_tensor(f, t);
+    if (notes != f->notes || known->count >= TENSORS_MAX)
+        return id;
+    place = intern_add(known, cells[0].data, length);
+    if (place == INTERN_NONE ||
+        !array_reserve(&f->tensors, &f->tensor_capacity, (size_t)place + 1, sizeof *f->tensors))
+        f->ops->failed = true;
+    else
+        f->tensors[place] = id;
+    return id;
+}
+
+/* The first quote with one of two texts after it, and which; NULL: there is none. */
+static const char *find_quote(struct slice text, const char *one, const char *other, const char **found)
+{
+    const char *end = text.data + text.length, *quote = text.data;
+    for (; (quote = memchr(quote, '\'', (size_t)(end - quote))); quote++) {
+        struct slice rest = slice_from(quote + 1, (size_t)(end - quote) - 1);
+        *found = slice_begins(rest, one) ? one : slice_begins(rest, other) ? other : NULL;
+        if (*found)
+            return quote;
+    }
+    return NULL;
+}
+
 /* What follows the end of a quoted value, from the next key's quote on: "'; '" or "'} | {'". */
 static struct slice next_key(struct slice value, size_t *value_length)
 {
-    struct slice next = slice_after(value, "'; '"), other = slice_after(value, "'} | {'");
-    size_t mark = 4;
-    if (other.data && (!next.data || other.length > next.length)) {
-        next = other;
-        mark = 7;
-    }
-    *value_length = next.data ? (size_t)(next.data - value.data) - mark : value.length;
-    return next.data ? slice_from(next.data - 1, next.length + 1) : next;
+    const char *mark, *quote = find_quote(value, "; '", "} | {'", &mark);
+    *value_length = quote ? (size_t)(quote - value.data) : value.length;
+    if (!quote)
+        return slice_from(NULL, 0);
+    const char *next = quote + strlen(mark); /* its last byte is the quote */
+    return slice_from(next, value.length - (size_t)(next - value.data));
 }
 
 /* {'key': 'value'; 'other': 'Config(a=1;b=(2;3))'} | {'more': 'value'}. From where it does not look so, the rest is one
@@ -282,10 +330,12 @@ size_t ops_csv_attributes(struct ops *ops, struct slice text, uint32_t *ids, siz
     if (is_list)
         rest = slice_from(rest.data + 1, rest.length - 2);
     while (is_list && rest.length && rest.data[0] == '\'' && count + 1 < room) {
-        struct slice key = slice_from(rest.data + 1, rest.length - 1), value = slice_after(key, "': ");
-        if (!value.data)
+        struct slice key = slice_from(rest.data + 1, rest.length - 1);
+        const char *mark, *key_end = find_quote(key, ": ", ": ", &mark);
+        if (!key_end)
             break;
-        key.length = (size_t)(value.data - key.data) - 3;
+        struct slice value = slice_from(key_end + 3, key.length - (size_t)(key_end + 3 - key.data));
+        key.length = (size_t)(key_end - key.data);
         bool is_quoted = value.length && value.data[0] == '\'';
         if (is_quoted)
             value = slice_from(value.data + 1, value.length - 1);
@@ -617,6 +667,8 @@ int ops_csv_to_model(struct ops *ops, struct op_rows *rows, const struct ops_csv
                                         .has_host_start = f.has[OPS_CSV_HOST_START]};
     map_free(&f.devices);
     ops_csv_known_free(&f.known);
+    intern_free(&f.tensor_cells);
+    free(f.tensors);
     bytes_free(&f.name);
     return status < 0 ? status : ops_check(ops, err);
 }

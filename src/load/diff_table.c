@@ -43,7 +43,7 @@ static int take_row(struct diff *diff, int side, const struct perf *perf, size_t
 {
     const struct perf_row *row = perf_at(perf, i);
     const struct perf_work *work = perf_work_of(perf, row);
-    const struct op_description *d = ops_get_description(perf->ops, work->description);
+    const struct op_description *d = perf_description(perf, row);
     const struct op_line *line = perf_line(perf, row);
     struct diff_op *op = diff_add_op(diff, side);
     bool is_signpost = row->kind == PERF_SIGNPOST;

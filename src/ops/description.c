@@ -69,7 +69,7 @@ static bool take_pair(struct ops *ops, struct op_tensor *tensor, struct slice pa
     return false;
 }
 
-uint32_t ops_parse_tensor(struct ops *ops, struct slice text)
+static uint32_t parse_tensor(struct ops *ops, struct slice text)
 {
     struct op_tensor tensor = {.shape = OPS_NONE,
                                .padded = OPS_NONE,
@@ -93,6 +93,26 @@ uint32_t ops_parse_tensor(struct ops *ops, struct slice text)
     ops->failed |= rest.failed;
     bytes_free(&rest);
     return ops_tensor(ops, &tensor);
+}
+
+/* Few tensors, many descriptions. */
+#define PARSED_MAX 4096u
+
+uint32_t ops_parse_tensor(struct ops *ops, struct slice text)
+{
+    uint32_t place = intern_find(&ops->tensor_texts, text.data, text.length);
+    if (place != INTERN_NONE)
+        return ops->parsed_tensors[place];
+    uint32_t id = parse_tensor(ops, text);
+    if (ops->tensor_texts.count >= PARSED_MAX)
+        return id;
+    if (!array_reserve(&ops->parsed_tensors, &ops->parsed_tensor_capacity, ops->tensor_texts.count + 1,
+                       sizeof *ops->parsed_tensors) ||
+        (place = intern_add(&ops->tensor_texts, text.data, text.length)) == INTERN_NONE)
+        ops->failed = true;
+    else
+        ops->parsed_tensors[place] = id;
+    return id;
 }
 
 static void append_sizes(const struct ops *ops, uint32_t sizes, uint32_t rank, struct bytes *out)

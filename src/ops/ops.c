@@ -18,13 +18,15 @@ void ops_init(struct ops *ops)
 void ops_free(struct ops *ops)
 {
     struct intern *tables[] = {&ops->texts,           &ops->tensor_index,      &ops->kernel_index,
-                               &ops->attribute_index, &ops->description_index, &ops->size_index};
+                               &ops->attribute_index, &ops->description_index, &ops->size_index,
+                               &ops->tensor_texts};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         intern_free(tables[i]);
     bytes_free(&ops->scratch);
     free(ops->sizes);
     free(ops->size_places);
     free(ops->tensors);
+    free(ops->parsed_tensors);
     free(ops->kernels);
     free(ops->attributes);
     free(ops->descriptions);

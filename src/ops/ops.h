@@ -230,6 +230,9 @@ struct ops {
     size_t fact_count, fact_capacity;
     /* equal ones are kept once: bytes of the struct to its place */
     struct intern tensor_index, kernel_index, attribute_index, description_index, size_index;
+    struct intern tensor_texts; /* of the first tensors that were parsed ... */
+    uint32_t *parsed_tensors;   /* ... and which they are */
+    size_t parsed_tensor_capacity;
     struct {
         size_t calls, runs, signposts, lines;
     } finished;           /* so many: ops_finish */

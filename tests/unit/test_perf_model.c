@@ -321,6 +321,35 @@ static void test_moves_count_what_moves(void **state)
     near(figures(&lookup).dram_bytes, 32 * 4 + 2 * 32 * 64 * 2);
 }
 
+/* Attributes that no model looks at do not make works of their own; those that one does, keep them apart. */
+static void test_works_are_shared(void **state)
+{
+    static const char *const attributes[] = {"{'position': '1'; 'num_links': '1'}",
+                                             "{'position': '2'; 'num_links': '1'}",
+                                             "{'note': 'any text'; 'num_links': '1'}",
+                                             "{'position': '1'; 'num_links': '2'}",
+                                             "{'position': '1'; 'config': 'Config(a=1;num_links=4)'}",
+                                             "{'position': '3'; 'config': 'Config(a=1;num_links=4)'}"};
+    static const double links[] = {1, 1, 1, 2, 4, 4};
+    struct report report;
+    (void)state;
+    start(&report, (struct perf_options){0});
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        struct op op = {.name = "AllGatherAsync",
+                        .attributes = attributes[i],
+                        .duration = "100000",
+                        .in0 = "1,1,32,64,BFLOAT16,DRAM",
+                        .out = "1,1,32,256,BFLOAT16,DRAM"};
+        add(&report, &op);
+    }
+    finish(&report);
+    assert_int_equal(report.ops.description_count, 6);
+    assert_int_equal(report.perf.work_count, 3);
+    for (size_t i = 0; i < report.perf.count; i++)
+        near((double)perf_work_of(&report.perf, perf_at(&report.perf, i))->link_count, links[i]);
+    end(&report);
+}
+
 static void test_bounds(void **state)
 {
     /* 100 KB in 1 us is 100 GB/s: all of DRAM's. */
@@ -495,13 +524,21 @@ static void test_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul),        cmocka_unit_test(test_sparse_matmul),
-        cmocka_unit_test(test_conv),          cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_per_element),   cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_collectives),   cmocka_unit_test(test_moves_count_what_moves),
-        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_times_that_cannot_be),
-        cmocka_unit_test(test_devices_merge), cmocka_unit_test(test_signposts),
-        cmocka_unit_test(test_advice),        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_sparse_matmul),
+        cmocka_unit_test(test_conv),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_per_element),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_moves_count_what_moves),
+        cmocka_unit_test(test_works_are_shared),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_times_that_cannot_be),
+        cmocka_unit_test(test_devices_merge),
+        cmocka_unit_test(test_signposts),
+        cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,18 +16,10 @@ static uint32_t text_key(struct perf *perf, const char *text)
 
 static uint32_t work_key(struct perf *perf, const struct perf_work *work)
 {
-    const struct op_description *d = ops_get_description(perf->ops, work->description);
-    switch (perf->options.group_by) {
-    case PERF_BY_LOCATION:
-        return d->location == OPS_NONE ? text_key(perf, "(no location)") : d->location;
-    case PERF_BY_LAYER:
-        return d->module == OPS_NONE ? text_key(perf, "(no layer)") : d->module;
-    default:
-        bytes_clear(&perf->scratch);
-        perf_append_group_key(&perf->scratch, perf_text(perf, work->name),
-                              perf->options.group_by == PERF_BY_MEMORY ? perf_text(perf, work->memory) : "");
-        return perf_intern(perf, perf->scratch.data, perf->scratch.length);
-    }
+    bytes_clear(&perf->scratch);
+    perf_append_group_key(&perf->scratch, perf_text(perf, work->name),
+                          perf->options.group_by == PERF_BY_MEMORY ? perf_text(perf, work->memory) : "");
+    return perf_intern(perf, perf->scratch.data, perf->scratch.length);
 }
 
 static struct perf_group_values values_of(const void *context, uint32_t index)
@@ -48,6 +40,24 @@ static uint32_t *find_work_keys(struct perf *perf)
     return keys;
 }
 
+static uint32_t row_key(struct perf *perf, const struct perf_row *row, uint32_t signpost,
+                        const uint32_t *work_keys)
+{
+    const struct op_description *d = perf_description(perf, row);
+    switch (perf->options.group_by) {
+    case PERF_BY_CATEGORY:
+        return text_key(perf, perf_category_text(perf_category(perf, row)));
+    case PERF_BY_SIGNPOST:
+        return signpost;
+    case PERF_BY_LOCATION:
+        return d->location == OPS_NONE ? text_key(perf, "(no location)") : d->location;
+    case PERF_BY_LAYER:
+        return d->module == OPS_NONE ? text_key(perf, "(no layer)") : d->module;
+    default:
+        return work_keys[row->work];
+    }
+}
+
 static size_t list_members(struct perf *perf, struct perf_group_member *members, const uint32_t *work_keys)
 {
     uint32_t signpost = text_key(perf, "(before the first signpost)");
@@ -61,10 +71,7 @@ static size_t list_members(struct perf *perf, struct perf_group_member *members,
         }
         if (perf->options.no_merge_devices && device == PERF_NO_NUMBER)
             continue;
-        uint32_t key = perf->options.group_by == PERF_BY_CATEGORY
-                           ? text_key(perf, perf_category_text(perf_category(perf, row)))
-                       : perf->options.group_by == PERF_BY_SIGNPOST ? signpost
-                                                                    : work_keys[row->work];
+        uint32_t key = row_key(perf, row, signpost, work_keys);
         members[count++] = (struct perf_group_member){key, device, (uint32_t)i};
     }
     return count;

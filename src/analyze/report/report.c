@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/report/internal.h"
+#include "ops/description.h"
 #include "ops/known_figures.h"
 
 void perf_begin(struct perf *perf, const struct perf_options *options, struct ops *ops)
@@ -24,7 +25,9 @@ void perf_free(struct perf *perf)
     free(perf->rows);
     free(perf->order);
     free(perf->works);
-    map_free(&perf->work_index);
+    intern_free(&perf->work_index);
+    bytes_free(&perf->work_key);
+    free(perf->attributes.marks);
     perf_groups_free(&perf->groups);
     free(perf->advice);
     free(perf->host_zones);
@@ -180,7 +183,6 @@ const struct perf_work perf_no_work = {.name = OPS_NONE,
                                        .math = OPS_NONE,
                                        .types = {OPS_NONE, OPS_NONE, OPS_NONE},
                                        .memory = OPS_NONE,
-                                       .description = OPS_NONE,
                                        .flops = NAN,
                                        .dram_bytes = NAN,
                                        .link_bytes = NAN,
@@ -190,6 +192,12 @@ const struct perf_work perf_no_work = {.name = OPS_NONE,
                                        .subblock_w = PERF_NO_NUMBER,
                                        .category = PERF_OTHER,
                                        .fidelity = PERF_FIDELITY_UNKNOWN};
+
+const struct op_description *perf_description(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_call *call = perf_call(perf, row);
+    return ops_get_description(perf->ops, call ? call->description : OPS_NONE);
+}
 
 const struct op_figure *perf_find_figure(const struct perf *perf, const struct perf_row *row, uint32_t name)
 {

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "analyze/machine.h"
+#include "analyze/report/attributes.h"
 #include "analyze/report/class.h"
 #include "analyze/report/fidelity.h"
 #include "analyze/report/group.h"
@@ -70,10 +71,9 @@ enum perf_model_flag {
 struct perf_work {
     uint32_t name, shown; /* texts; `shown` has the shape after the name */
     uint32_t math, types[3],
-        memory;           /* fidelity and types for people; inputs 0, 1, output; where input 0 lies */
-    uint32_t description; /* in ops.descriptions; OPS_NONE */
-    double flops;         /* NaN: no model */
-    double dram_bytes;    /* NaN: no model */
+        memory;        /* fidelity and types for people; inputs 0, 1, output; where input 0 lies */
+    double flops;      /* NaN: no model */
+    double dram_bytes; /* NaN: no model */
     double link_bytes;
     float link_count;
     int32_t block_w, subblock_h, subblock_w; /* of a matmul's program config; PERF_NO_NUMBER */
@@ -135,6 +135,14 @@ struct perf_known_name {
     struct perf_name name;
 };
 
+/* The work of a name and a description, kept for the next op that has them. */
+#define PERF_KNOWN_WORKS 1024u
+#define PERF_KNOWN_MIX UINT64_C(0x9e3779b97f4a7c15)
+struct perf_known_work {
+    uint64_t key; /* 0: nothing here yet */
+    uint32_t work;
+};
+
 struct perf {
     struct perf_options options;
     struct ops *ops;
@@ -146,7 +154,10 @@ struct perf {
     size_t count;
     struct perf_work *works;
     size_t work_count, work_capacity;
-    struct map work_index;                                /* by name and description */
+    struct intern work_index; /* by all that it is made from */
+    struct bytes work_key;
+    struct perf_attribute_marks attributes;
+    struct perf_known_work known_works[PERF_KNOWN_WORKS]; /* by a hash of their keys */
     struct perf_known_name known_names[PERF_KNOWN_NAMES]; /* by the last digits of their ids */
     uint32_t available_cores, sub_device, ticks_ns;       /* names of figures; OPS_NONE: no run has it */
     const struct machine *machine; /* never NULL: machine_unknown has the marks alone */
@@ -199,6 +210,8 @@ static inline const struct op_call *perf_call(const struct perf *perf, const str
     uint32_t call = perf_line(perf, row)->call;
     return call == OPS_NONE ? NULL : &perf->ops->calls[call];
 }
+const struct op_description *perf_description(const struct perf *perf,
+                                              const struct perf_row *row); /* never NULL */
 static inline const struct op_run *perf_run(const struct perf *perf, const struct perf_row *row)
 {
     uint32_t run = perf_line(perf, row)->run;

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/report/attributes.h"
 #include "analyze/report/internal.h"
+#include "base/hash.h"
 #include "ops/description.h"
 #include "text/csv/cell.h"
 
@@ -70,48 +72,6 @@ static void take_tensors(struct source *source)
 
 /* --- attributes --- */
 
-/* Which value, in which attribute, is looked at: configurations nest further "name=value" in theirs. */
-struct search {
-    size_t next;
-    struct slice rest;
-};
-
-/* The next text that follows the name of an attribute, or that name inside a value; without data after the last. */
-static struct slice next_value(const struct source *source, const char *name, struct search *search)
-{
-    const struct ops *ops = source->perf->ops;
-    const struct op_description *d = ops_get_description(ops, source->description);
-    for (;;) {
-        struct slice found = slice_after(search->rest, name);
-        if (found.data) {
-            search->rest = found;
-            size_t skip = 0;
-            while (skip < found.length && strchr("'\":= ", found.data[skip]))
-                skip++;
-            if (skip)
-                return slice_from(found.data + skip, found.length - skip);
-            continue;
-        }
-        if (search->next >= d->attributes)
-            return slice_from(NULL, 0);
-        const struct op_attribute *attribute = &ops->attributes[ops_attributes(ops, d)[search->next++]];
-        search->rest = ops_get_slice(ops, attribute->value);
-        if (slice_is(ops_get_slice(ops, attribute->key), name))
-            return search->rest;
-    }
-}
-
-static bool has_text(const struct source *source, const char *text)
-{
-    const struct ops *ops = source->perf->ops;
-    const struct op_description *d = ops_get_description(ops, source->description);
-    for (size_t i = 0; i < d->attributes; i++) {
-        if (slice_has(ops_get_slice(ops, ops->attributes[ops_attributes(ops, d)[i]].value), text))
-            return true;
-    }
-    return false;
-}
-
 static size_t digits_of(struct slice text)
 {
     size_t i = 0;
@@ -121,12 +81,12 @@ static size_t digits_of(struct slice text)
 }
 
 /* A numeric attribute; NaN when there is none. */
-static double attribute_number(const struct source *source, const char *name)
+static double attribute_number(const struct source *source, enum perf_attribute name)
 {
-    struct search search = {0};
+    struct perf_attribute_search search = {0};
     struct slice value;
     double number;
-    while ((value = next_value(source, name, &search)).data) {
+    while ((value = perf_next_attribute(source->perf->ops, source->description, name, &search)).data) {
         size_t digits = digits_of(value);
         if (digits && cell_number(slice_from(value.data, digits), &number) == NUMBER_WHOLE)
             return number;
@@ -134,23 +94,27 @@ static double attribute_number(const struct source *source, const char *name)
     return NAN;
 }
 
-static int32_t attribute_int(const struct source *source, const char *name)
+static int32_t attribute_int(const struct source *source, enum perf_attribute name)
 {
     double number = attribute_number(source, name);
     return number < INT32_MAX ? (int32_t)number : PERF_NO_NUMBER;
 }
 
-static bool attribute_is_true(const struct source *source, const char *name)
+static struct slice attribute_text(const struct source *source, enum perf_attribute name)
 {
-    struct search search = {0};
-    struct slice value = next_value(source, name, &search);
+    struct perf_attribute_search search = {0};
+    return perf_next_attribute(source->perf->ops, source->description, name, &search);
+}
+
+static bool attribute_is_true(const struct source *source, enum perf_attribute name)
+{
+    struct slice value = attribute_text(source, name);
     return value.length >= 4 && strncasecmp(value.data, "true", 4) == 0;
 }
 
-static struct slice attribute_text(const struct source *source, const char *name)
+static bool has_text(const struct source *source, enum perf_attribute text)
 {
-    struct search search = {0};
-    return next_value(source, name, &search);
+    return perf_attributes_have(source->perf->ops, source->description, text);
 }
 
 /* "(3;3)" or "(3, 3)", from the front of a text. */
@@ -171,16 +135,17 @@ static bool take_pair(struct slice text, double *first, double *second)
 
 static bool take_window(const struct source *source, double *height, double *width)
 {
-    return take_pair(attribute_text(source, "window_hw"), height, width);
+    return take_pair(attribute_text(source, PERF_ATTRIBUTE_WINDOW), height, width);
 }
 
 static void take_program_config(struct perf_work *work, const struct source *source)
 {
-    if (!has_text(source, "program_config") && !attribute_text(source, "program_config").data)
+    if (!has_text(source, PERF_ATTRIBUTE_PROGRAM_CONFIG) &&
+        !attribute_text(source, PERF_ATTRIBUTE_PROGRAM_CONFIG).data)
         return;
-    work->block_w = attribute_int(source, "in0_block_w");
-    work->subblock_h = attribute_int(source, "out_subblock_h");
-    work->subblock_w = attribute_int(source, "out_subblock_w");
+    work->block_w = attribute_int(source, PERF_ATTRIBUTE_BLOCK_W);
+    work->subblock_h = attribute_int(source, PERF_ATTRIBUTE_SUBBLOCK_H);
+    work->subblock_w = attribute_int(source, PERF_ATTRIBUTE_SUBBLOCK_W);
 }
 
 /* --- texts --- */
@@ -237,7 +202,7 @@ static uint32_t matmul_types_text(const struct source *source)
     return keep_text(source->perf);
 }
 
-static void append_number_of(struct bytes *out, const struct source *source, const char *name)
+static void append_number_of(struct bytes *out, const struct source *source, enum perf_attribute name)
 {
     double value = attribute_number(source, name);
     if (isnan(value))
@@ -247,25 +212,27 @@ static void append_number_of(struct bytes *out, const struct source *source, con
 }
 
 /* Absent counts as on. */
-static bool is_on(const struct source *source, const char *name)
+static bool is_on(const struct source *source, enum perf_attribute name)
 {
-    struct slice value = ops_find_attribute(source->perf->ops, source->description, name);
+    struct slice value =
+        ops_find_attribute(source->perf->ops, source->description, perf_attribute_names[name]);
     return !value.data || slice_begins(value, "true");
 }
 
 static void append_conv_marks(struct bytes *text, const struct source *source)
 {
     bytes_append_text(text, " [ABH=");
-    append_number_of(text, source, "per_core_out_matrix_height_ntile");
+    append_number_of(text, source, PERF_ATTRIBUTE_OUT_HEIGHT);
     bytes_append_text(text, "|");
-    append_number_of(text, source, "act_block_h_ntiles");
-    bytes_append_text(text, is_on(source, "enable_act_double_buffer") ? " ADB" : "");
-    bytes_append_text(text, is_on(source, "enable_split_reader") ? " SR" : "");
+    append_number_of(text, source, PERF_ATTRIBUTE_ACT_BLOCK_H);
+    bytes_append_text(text, is_on(source, PERF_ATTRIBUTE_ACT_DOUBLE_BUFFER) ? " ADB" : "");
+    bytes_append_text(text, is_on(source, PERF_ATTRIBUTE_SPLIT_READER) ? " SR" : "");
     bytes_append_text(text, "]");
 }
 
 /* The first `count` pieces between semicolons or commas of a value, joined by commas. */
-static void append_pieces(struct bytes *out, const struct source *source, const char *name, unsigned count)
+static void append_pieces(struct bytes *out, const struct source *source, enum perf_attribute name,
+                          unsigned count)
 {
     struct slice rest = attribute_text(source, name);
     if (!rest.data) {
@@ -288,15 +255,16 @@ static uint32_t halo_text(const struct source *source)
     struct bytes *text = begin_text(source->perf);
     append_slice(text, source->name);
     bytes_append_text(text, " w=");
-    append_pieces(text, source, "window_hw", 2);
+    append_pieces(text, source, PERF_ATTRIBUTE_WINDOW, 2);
     bytes_append_text(text, " s=");
-    append_pieces(text, source, "stride_hw", 2);
+    append_pieces(text, source, PERF_ATTRIBUTE_STRIDE, 2);
     bytes_append_text(text, " p=");
-    append_pieces(text, source, "padding", 4);
+    append_pieces(text, source, PERF_ATTRIBUTE_PADDING, 4);
     bytes_append_text(text, " d=");
-    append_pieces(text, source, "dilation_hw", 2);
+    append_pieces(text, source, PERF_ATTRIBUTE_DILATION, 2);
     bytes_append_text(text, " | ");
-    struct slice layout = slice_before(slice_before(attribute_text(source, "memory_layout"), ";"), ",");
+    struct slice layout =
+        slice_before(slice_before(attribute_text(source, PERF_ATTRIBUTE_MEMORY_LAYOUT), ";"), ",");
     struct slice inner = slice_after(layout, "::");
     append_slice(text, !layout.data ? slice_of("x") : inner.data ? inner : layout);
     return keep_text(source->perf);
@@ -377,7 +345,7 @@ static void take_matmul(struct perf_work *work, const struct source *source)
     const struct tensor *in0 = &source->tensors[IN(0)], *in1 = &source->tensors[IN(1)],
                         *out = &source->tensors[OUT(0)];
     work->is_matmul = true;
-    work->is_dram_sharded = has_text(source, "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig");
+    work->is_dram_sharded = has_text(source, PERF_ATTRIBUTE_DRAM_SHARDED);
     work->math = matmul_types_text(source);
     work->has_shape = in0->has_shape && in1->has_shape && out->has_shape;
     if (!work->has_shape) {
@@ -406,11 +374,11 @@ static void take_sparse_matmul(struct perf_work *work, const struct source *sour
         return;
     }
     double batch0 = in0->w * in0->z, batch1 = in1->w * in1->z;
-    bool is_a_sparse = attribute_is_true(source, "is_input_a_sparse");
-    bool is_b_sparse = attribute_is_true(source, "is_input_b_sparse");
+    bool is_a_sparse = attribute_is_true(source, PERF_ATTRIBUTE_A_SPARSE);
+    bool is_b_sparse = attribute_is_true(source, PERF_ATTRIBUTE_B_SPARSE);
     double groups = is_a_sparse && is_b_sparse ? 1 : is_a_sparse ? fmax(1, floor(batch0 / batch1)) : batch0;
     double dense = is_a_sparse && is_b_sparse ? batch0 : is_a_sparse ? groups * batch1 : batch0 * batch1;
-    double active = attribute_number(source, "nnz");
+    double active = attribute_number(source, PERF_ATTRIBUTE_ACTIVE);
     if (isnan(active) && perf->options.active_experts)
         active = (double)perf->options.active_experts * groups;
     struct bytes *text = begin_text(perf);
@@ -448,7 +416,7 @@ static void take_conv(struct perf_work *work, const struct source *source)
         return;
     }
     double m = out->y, k = in0->x * height * width, n = in1->x;
-    double groups = attribute_number(source, "groups");
+    double groups = attribute_number(source, PERF_ATTRIBUTE_GROUPS);
     work->flops = 2 * m * k * n;
     if (groups > 1) { /* each output channel sees one group of the inputs */
         work->flops /= groups;
@@ -468,7 +436,7 @@ static void take_attention(struct perf_work *work, const struct source *source, 
         return;
     work->has_shape = true;
     work->flops = 4 * elements(q) * k->y;
-    if (attribute_is_true(source, "is_causal"))
+    if (attribute_is_true(source, PERF_ATTRIBUTE_CAUSAL))
         work->flops /= 2;
     if (parts & PERF_PART_DECODE)
         work->model_flags |= PERF_FLOPS_AT_MOST;
@@ -521,14 +489,14 @@ static void take_collective(struct perf_work *work, const struct source *source,
 {
     const struct tensor *in = &source->tensors[IN(0)], *out = &source->tensors[OUT(0)];
     double in_bytes = tensor_bytes(in), out_bytes = result_bytes(source, parts & PERF_PART_REDUCE_SCATTER);
-    bool is_linear = has_text(source, "Topology::Linear");
+    bool is_linear = has_text(source, PERF_ATTRIBUTE_LINEAR);
     take_all_bytes(work, source);
-    work->link_count = (float)attribute_number(source, "num_links");
+    work->link_count = (float)attribute_number(source, PERF_ATTRIBUTE_LINKS);
     if (isnan(work->link_count))
         work->model_flags |= PERF_LINK_ASSUMED;
-    double group = attribute_number(source, "dispatch_group_size");
-    double experts = attribute_number(source, "num_experts_per_tok");
-    double routed = attribute_number(source, "num_routed_experts");
+    double group = attribute_number(source, PERF_ATTRIBUTE_DISPATCH_GROUP);
+    double experts = attribute_number(source, PERF_ATTRIBUTE_EXPERTS_PER_TOKEN);
+    double routed = attribute_number(source, PERF_ATTRIBUTE_ROUTED_EXPERTS);
     if (isnan(in_bytes) || isnan(out_bytes))
         return;
     if ((parts & PERF_PART_ALL_GATHER) && in_bytes > 0) {
@@ -644,7 +612,6 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
                              .shown = name,
                              .types = {OPS_NONE, OPS_NONE, OPS_NONE},
                              .memory = OPS_NONE,
-                             .description = description,
                              .flops = NAN,
                              .dram_bytes = NAN,
                              .link_bytes = NAN,
@@ -669,20 +636,44 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
     return work;
 }
 
+/* All that make_work looks at. Descriptions differ in much that it does not look at: an op with an attribute of its own
+ * still has the work of others. */
+static void make_key(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
+{
+    const struct ops *ops = perf->ops;
+    const struct op_description *d = ops_get_description(ops, description);
+    const uint32_t head[] = {name, is_host_op, d->fidelity, d->inputs, d->outputs};
+    struct bytes *key = &perf->work_key;
+    bytes_clear(key);
+    bytes_append(key, head, sizeof head);
+    if (d->inputs || d->outputs)
+        bytes_append(key, ops_inputs(ops, d), ((size_t)d->inputs + d->outputs) * sizeof(uint32_t));
+    for (size_t i = 0; i < d->attributes; i++) {
+        uint32_t attribute = ops_attributes(ops, d)[i];
+        if (perf_attribute_matters(&perf->attributes, ops, attribute))
+            bytes_append(key, &attribute, sizeof attribute);
+    }
+}
+
 uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
 {
     /* Whether it ran on the host changes what it counts as; few names have both. */
-    uint64_t key = (uint64_t)name << 33 | (uint64_t)is_host_op << 32 | description;
-    uint32_t id = map_get(&perf->work_index, key);
-    if (id != MAP_NONE)
-        return id;
-    id = (uint32_t)perf->work_count;
-    if (perf->work_count >= OPS_NONE - 1 ||
-        !array_reserve(&perf->works, &perf->work_capacity, perf->work_count + 1, sizeof *perf->works) ||
-        !map_put(&perf->work_index, key, id)) {
+    uint64_t key = ((uint64_t)name << 33 | (uint64_t)is_host_op << 32 | description) + 1;
+    struct perf_known_work *known = &perf->known_works[hash_mix(key, PERF_KNOWN_MIX) % PERF_KNOWN_WORKS];
+    if (known->key == key)
+        return known->work;
+    make_key(perf, name, description, is_host_op);
+    size_t before = perf->work_index.count;
+    uint32_t id = perf->work_key.failed || perf->attributes.failed
+                      ? INTERN_NONE
+                      : intern_add(&perf->work_index, perf->work_key.data, perf->work_key.length);
+    if (id == INTERN_NONE ||
+        !array_reserve(&perf->works, &perf->work_capacity, (size_t)id + 1, sizeof *perf->works)) {
         perf->failed = true;
         return OPS_NONE;
     }
-    perf->works[perf->work_count++] = make_work(perf, name, description, is_host_op);
+    if (perf->work_index.count > before)
+        perf->works[perf->work_count++] = make_work(perf, name, description, is_host_op);
+    *known = (struct perf_known_work){key, id};
     return id;
 }

@@ -299,7 +299,7 @@ static void add_data(const struct perf *perf, size_t i, const struct perf_figure
 {
     const struct perf_row *row = perf_at(perf, i);
     const struct perf_work *work = perf_work_of(perf, row);
-    const struct op_description *d = ops_get_description(perf->ops, work->description);
+    const struct op_description *d = perf_description(perf, row);
     table_set_text(table, OP_CATEGORY, perf_category_text(perf_category(perf, row)));
     set_text(table, OP_MEMORY, perf, work->memory);
     set_text(table, OP_CODE, perf, work->name);
