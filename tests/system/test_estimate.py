@@ -318,6 +318,35 @@ class Unscheduled(Case):
         self.assertEqual(self.read("a.mlir"), self.read("steps/t.4.scheduled.mlir"))
 
 
+class BadText(Case):
+    """Text that was cut, unbalanced, very deep, very long, or full of circles ends with a message or an estimate."""
+
+    def test_bad_text(self):
+        deep = "scf.execute_region {\n" * 100000
+        for name, text, says in (("deep.mlir", deep + '"a.b"() : () -> ()\n' + "}\n" * 100000, None),
+                                 ("open.mlir", deep, "is never closed"),
+                                 ("closed.mlir", "module {\n}\n}\n", "closes nothing"),
+                                 ("mixed.mlir", "module {\n  a.b (]\n}\n", "closes the '('"),
+                                 ("circle.mlir", '#a = #b\n#b = #a\nmodule {\n  "a.b"() {k = #a} : () -> () loc(#a)\n}\n', None),
+                                 ("dangling.mlir", 'module {\n  "a.b"() : () -> !gone loc(#gone)\n}\n', None),
+                                 ("line.mlir", "module {" + ' "a.b"() : () -> ()' * 200000 + " }", None),
+                                 ("quote.mlir", 'module {\n  a.b "never ends\n}\n', "quote.mlir:")):
+            with self.subTest(name=name):
+                self.write(name, text)
+                done = self.opscope("estimate", name)
+                self.assert_status(done, 2 if says else 0)
+                self.assertIn(says or "no op of this model costs anything", done.stderr + done.stdout)
+
+    def test_cut_anywhere(self):
+        text = model((1000, 500))
+        for length in range(50, len(text), 211):
+            self.write("cut.mlir", text[:length])
+            done = self.opscope("estimate", "cut.mlir")
+            self.assertIn(done.status, (0, 2), done)
+            if done.status == 2:
+                self.assertIn("cut.mlir", done.stderr)
+
+
 class Reference(Case):
     """A real dump, and one with overlaps, against what was computed by hand."""
 

@@ -221,9 +221,23 @@ static void test_deep_nesting(void **state)
     bytes_free(&text);
 }
 
+static void test_many_ops_on_one_line(void **state)
+{
+    (void)state;
+    struct mlir *m =
+        read_text("module { %a = \"x.y\"() {k = \"v\"} : () -> i8 \"x.z\"(%a) : (i8) -> () loc(\"f\":1:2) "
+                  "%b, %c = \"x.y\"() : () -> (i8, i8) \"x.r\"() ({ \"x.in\"() : () -> () }) : () -> () }");
+    assert_int_equal(m->op_count, 6);
+    assert_int_equal(m->unread_lines, 0);
+    assert_slice(mlir_slice(m, m->ops[find(m, "x.z")].location), "\"f\":1:2");
+    assert_slice(mlir_type(m, m->ops[find(m, "x.y")].first_result), "i8");
+    mlir_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many_ops_on_one_line),
         cmocka_unit_test(test_pretty),
         cmocka_unit_test(test_locations),
         cmocka_unit_test(test_circles_and_dangling_aliases),

@@ -34,10 +34,19 @@ static int compare(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
+static bool is_sorted(const struct intervals *set)
+{
+    for (size_t i = 1; i < set->count; i++) {
+        if (compare(&set->items[i - 1], &set->items[i]) > 0)
+            return false;
+    }
+    return true;
+}
+
 static void merge(struct intervals *set)
 {
     size_t kept = 0;
-    if (set->count)
+    if (!is_sorted(set)) /* units come in the order of their starts, mostly */
         qsort(set->items, set->count, sizeof set->items[0], compare);
     for (size_t i = 0; i < set->count; i++) {
         struct interval next = set->items[i];

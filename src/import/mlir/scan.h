@@ -39,6 +39,13 @@ static inline size_t scan_comment(const char *text, size_t at, size_t end)
     return line ? (size_t)(line - text) : end;
 }
 
+/* Is this word a name with a dialect, "tosa.add", and no number? */
+static inline bool scan_has_dot(const char *text, size_t begin, size_t end)
+{
+    return memchr(text + begin, '.', end - begin) != NULL && text[begin] != '.' &&
+           (text[begin] < '0' || text[begin] > '9');
+}
+
 /* White space and comments. */
 static inline size_t scan_space(const char *text, size_t at, size_t end)
 {

@@ -203,12 +203,6 @@ static bool is_bare_op(const char *text, size_t begin, size_t end)
     return false;
 }
 
-static bool has_dot(const char *text, size_t begin, size_t end)
-{
-    return memchr(text + begin, '.', end - begin) != NULL && text[begin] != '.' &&
-           (text[begin] < '0' || text[begin] > '9');
-}
-
 /* `%a, %b:2 =`, which only begins a statement. */
 static bool is_result_list(const char *text, size_t at, size_t end)
 {
@@ -267,7 +261,7 @@ static enum brace brace_at(const struct reader *r, uint32_t op, size_t brace)
         return BRACE_DICTIONARY;
     if (text[word] == '"')
         return sign == ',' || sign == '}' ? BRACE_DICTIONARY : BRACE_OTHER;
-    bool is_dotted = has_dot(text, word, after);
+    bool is_dotted = scan_has_dot(text, word, after);
     if (sign == ',' || sign == '}')
         return is_dotted && sign == '}' && is_lone_op(r, op, brace, word, after) ? BRACE_REGION
                                                                                  : BRACE_DICTIONARY;
@@ -429,7 +423,7 @@ static bool is_statement(const struct reader *r, size_t at)
         return next < r->end && text[next] == '=' && r->frame_count == 0;
     }
     size_t after = scan_word(text, at, r->end);
-    return after > at && (has_dot(text, at, after) || is_bare_op(text, at, after));
+    return after > at && (scan_has_dot(text, at, after) || is_bare_op(text, at, after));
 }
 
 static int open_bracket(struct reader *r, char sign)
@@ -536,6 +530,13 @@ static void read_other(struct reader *r, uint32_t op, bool is_outside)
     }
 }
 
+/* A further op on the line of one that has its types. */
+static bool is_second_op(const struct reader *r, uint32_t op)
+{
+    const struct mlir_op *o = &r->m->ops[op];
+    return (o->last_colon || o->last_arrow) && is_statement(r, r->at);
+}
+
 /* Reads on in the text of an op, of which `base` brackets were open around it. */
 static int scan_op(struct reader *r, uint32_t op, uint32_t base, enum scan *what, struct error *err)
 {
@@ -551,6 +552,8 @@ static int scan_op(struct reader *r, uint32_t op, uint32_t base, enum scan *what
             r->at = scan_space(text, r->at, r->end);
         } else if (c == ' ' || c == '\t' || c == '\r') {
             r->at++;
+        } else if (is_outside && (c == '%' || c == '"') && is_second_op(r, op)) {
+            break;
         } else if (c == '"') {
             r->at = scan_string(text, r->at, r->end);
         } else if (c == '/' && r->at + 1 < r->end && text[r->at + 1] == '/') {
@@ -568,9 +571,6 @@ static int scan_op(struct reader *r, uint32_t op, uint32_t base, enum scan *what
                 return 0;
             }
         } else if (c == '%') {
-            const struct mlir_op *o = &r->m->ops[op];
-            if (is_outside && (o->last_colon || o->last_arrow) && is_result_list(text, r->at, r->end))
-                break; /* a second op on the line */
             read_value(r, op, base);
         } else {
             read_other(r, op, is_outside);

@@ -96,9 +96,9 @@ static unsigned bound_of(const struct timeline_op *op, const struct op_sums *sum
 }
 
 static void add_op(const struct timeline *timeline, const struct timeline_op *op, const struct op_sums *sums,
-                   struct table *table)
+                   uint64_t end, struct table *table)
 {
-    uint64_t end = timeline_end(timeline), cycles = op->end > op->start ? op->end - op->start : 0;
+    uint64_t cycles = op->end > op->start ? op->end - op->start : 0;
     table_add_row(table);
     table_set_text(table, OP_NAME, timeline_get_text(timeline, op->name));
     table_set_unsigned(table, OP_CYCLES, cycles);
@@ -135,10 +135,11 @@ int estimate_make_ops(const struct timeline *timeline, struct table *table, stru
 {
     struct op_sums *sums = sum_units(timeline, err);
     table_init(table, "ops", op_columns, OP_COLUMNS);
+    uint64_t end = timeline_end(timeline);
     if (!sums)
         return -ENOMEM;
     for (size_t i = 0; i < timeline->op_count; i++)
-        add_op(timeline, &timeline->ops[i], &sums[i], table);
+        add_op(timeline, &timeline->ops[i], &sums[i], end, table);
     free(sums);
     return 0;
 }
@@ -236,26 +237,30 @@ static const struct table_column layer_columns[] = {
 
 enum { LAYER_COLUMNS = sizeof layer_columns / sizeof layer_columns[0] };
 
+struct layer_totals { /* of the whole model */
+    uint64_t cycles, peak, macs;
+};
+
 static void add_layer(const struct timeline *timeline, const struct timeline_op *op,
-                      const struct op_sums *sums, uint64_t peak, uint64_t macs, struct table *table)
+                      const struct op_sums *sums, const struct layer_totals *whole, struct table *table)
 {
-    uint64_t end = timeline_end(timeline), cycles = op->end > op->start ? op->end - op->start : 0;
+    uint64_t cycles = op->end > op->start ? op->end - op->start : 0;
     size_t column = 0;
     table_add_row(table);
     table_set_text(table, column++, timeline_get_text(timeline, op->name));
     table_set_text(table, column++,
                    timeline_get_text(timeline, op->class != TIMELINE_NONE ? op->class : op->name));
     table_set_unsigned(table, column++, op->peak_bytes);
-    table_set_real(table, column++, peak ? 100 * (double)op->peak_bytes / (double)peak : 0);
+    table_set_real(table, column++, whole->peak ? 100 * (double)op->peak_bytes / (double)whole->peak : 0);
     table_set_unsigned(table, column++, cycles);
-    table_set_real(table, column++, end ? 100 * (double)cycles / (double)end : 0);
+    table_set_real(table, column++, whole->cycles ? 100 * (double)cycles / (double)whole->cycles : 0);
     table_set_unsigned(table, column++, sums->compute_cycles);
     table_set_unsigned(table, column++, 0); /* accesses on the chip are part of the compute cycles */
     table_set_unsigned(table, column++, sums->transfer_cycles);
     table_set_unsigned(table, column++, 0);
     table_set_unsigned(table, column++, 0);
     table_set_unsigned(table, column++, op->macs);
-    table_set_real(table, column++, macs ? 100 * (double)op->macs / (double)macs : 0);
+    table_set_real(table, column++, whole->macs ? 100 * (double)op->macs / (double)whole->macs : 0);
     table_set_real(table, column++, 100 * utilisation(op, sums));
     table_set_text(table, column, timeline_get_text(timeline, op->location));
 }
@@ -264,16 +269,16 @@ int estimate_append_layers(const struct timeline *timeline, struct bytes *out, s
 {
     struct op_sums *sums = sum_units(timeline, err);
     struct table table;
-    uint64_t peak = 0, macs = 0;
+    struct layer_totals whole = {.cycles = timeline_end(timeline)};
     if (!sums)
         return -ENOMEM;
     table_init(&table, "layers", layer_columns, LAYER_COLUMNS);
     for (size_t i = 0; i < timeline->op_count; i++) {
-        macs += timeline->ops[i].macs;
-        peak = timeline->ops[i].peak_bytes > peak ? timeline->ops[i].peak_bytes : peak;
+        whole.macs += timeline->ops[i].macs;
+        whole.peak = timeline->ops[i].peak_bytes > whole.peak ? timeline->ops[i].peak_bytes : whole.peak;
     }
     for (size_t i = 0; i < timeline->op_count; i++)
-        add_layer(timeline, &timeline->ops[i], &sums[i], peak, macs, &table);
+        add_layer(timeline, &timeline->ops[i], &sums[i], &whole, &table);
     table_append_csv(&table, out);
     out->failed |= table.failed;
     table_free(&table);
