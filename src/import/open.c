@@ -50,45 +50,23 @@ static bool is_other_csv(const struct beginning *file)
     return file->is_readable && length > 4 && strcasecmp(file->path + length - 4, ".csv") == 0;
 }
 
-static int open_logs(struct op_rows **rows, const char *path, const struct import_options *options,
-                     struct error *err)
-{
-    return tt_rows_open(rows, path, options, err);
-}
-
-static int open_trace(struct op_rows **rows, const char *path, const struct import_options *options,
-                      struct error *err)
-{
-    (void)options;
-    return tt_trace_rows_open(rows, path, err);
-}
-
-static int open_csv(struct op_rows **rows, const char *path, const struct import_options *options,
-                    struct error *err)
-{
-    (void)options;
-    return ops_csv_open(rows, path, err);
-}
-
 /* Asked in turn; the first that says yes is it. */
 static const struct {
     enum import_kind kind;
     bool (*is_it)(const struct beginning *file);
-    int (*open)(struct op_rows **rows, const char *path, const struct import_options *options,
-                struct error *err);
 } kinds[] = {
-    {IMPORT_TRACE, is_trace, open_trace},       {IMPORT_LOGS, is_logs, open_logs},
-    {IMPORT_OPS_CSV, is_ops_csv, open_csv},     {IMPORT_OVERHEAD_CSV, is_overhead_csv, open_csv},
-    {IMPORT_OTHER_CSV, is_other_csv, open_csv},
+    {IMPORT_TRACE, is_trace},         {IMPORT_LOGS, is_logs},
+    {IMPORT_OPS_CSV, is_ops_csv},     {IMPORT_OVERHEAD_CSV, is_overhead_csv},
+    {IMPORT_OTHER_CSV, is_other_csv},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
-static size_t find_kind(const char *path)
+enum import_kind import_guess(const char *path)
 {
     struct beginning file = {.path = path};
     size_t i = 0;
     if (strcmp(path, "-") == 0)
-        return KINDS;
+        return IMPORT_UNKNOWN;
     FILE *stream = fopen(path, "re");
     if (stream) {
         file.is_readable = true;
@@ -97,21 +75,17 @@ static size_t find_kind(const char *path)
     }
     while (i < KINDS && !kinds[i].is_it(&file))
         i++;
-    return i;
-}
-
-enum import_kind import_guess(const char *path)
-{
-    size_t i = find_kind(path);
     return i < KINDS ? kinds[i].kind : IMPORT_UNKNOWN;
 }
 
 int import_rows_open(struct op_rows **rows, const char *path, const struct import_options *options,
                      struct error *err)
 {
-    size_t i = find_kind(path);
+    enum import_kind kind = import_guess(path);
     *rows = NULL;
-    return i < KINDS ? kinds[i].open(rows, path, options, err) : ops_csv_open(rows, path, err);
+    return kind == IMPORT_TRACE  ? tt_trace_rows_open(rows, path, err)
+           : kind == IMPORT_LOGS ? tt_rows_open(rows, path, options, err)
+                                 : ops_csv_open(rows, path, err);
 }
 
 int op_rows_open(struct op_rows **rows, const char *path, struct error *err)
