@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/tenstorrent/cells.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,18 +81,6 @@ bool tt_number_of_cell(const struct tt_figure_column *column, struct slice cell,
     if (column->kind != OP_COLUMN_REAL)
         figure->kind = OP_FIGURE_REAL;
     return true;
-}
-
-void tt_append_figure(const struct ops *ops, const struct op_figure *figure, struct bytes *out)
-{
-    if (figure->kind == OP_FIGURE_TEXT) {
-        struct slice text = ops_get_slice(ops, (uint32_t)figure->whole);
-        bytes_append(out, text.data, text.length);
-    } else if (op_figure_is_real(figure->kind)) {
-        python_append_float(out, figure->real);
-    } else {
-        bytes_append_format(out, "%" PRIu64, figure->whole);
-    }
 }
 
 /* --- tensors --- */

@@ -25,8 +25,6 @@ struct tt_figure_column tt_figure_column(struct ops *ops, const char *name, size
 /* True when the cell is exactly what a number prints as, whatever its column should hold. */
 bool tt_number_of_cell(const struct tt_figure_column *column, struct slice cell, struct bytes *scratch,
                        struct op_figure *figure);
-/* The cell as it comes back from its figure. */
-void tt_append_figure(const struct ops *ops, const struct op_figure *figure, struct bytes *out);
 
 /* --- tensors --- */
 

@@ -21,6 +21,7 @@
 #include "ops/finish.h"
 #include "ops/from_trace.h"
 #include "ops/known_figures.h"
+#include "text/python_text.h"
 
 #define NUMBER_BYTES 44u /* of a cell, at most */
 #define OTHER_BYTES 2048u
@@ -407,7 +408,7 @@ static void set_figure(struct table *t, const struct op_figure *figure, bool may
         tt_row_set_number(&t->row, column, figure->whole);
         return;
     }
-    tt_append_figure(&t->ops, figure, scratch);
+    python_append_float(scratch, figure->real);
     tt_row_set_cell(&t->row, column, (const char *)scratch->data + from, scratch->length - from);
 }
 
