@@ -12,16 +12,16 @@ from run import Row, Skip, median_and_least
 PEER = "tt-perf-report==1.2.4"
 
 
-def ops_csv(bench, rows):
+def ops_csv(bench, rows, *variant):
     path = bench.path(f"ops-{rows}.csv")
     with open(path, "wb") as out:
-        subprocess.run([bench.program("bench_ops_csv"), str(rows)], stdout=out, check=True)
+        subprocess.run([bench.program("bench_ops_csv"), str(rows), *variant], stdout=out, check=True)
     return path
 
 
-def ops_trace(bench, rows):
+def ops_trace(bench, rows, *variant):
     path = bench.path(f"ops-{rows}.opscope")
-    subprocess.run([bench.program("bench_ops_trace"), path, str(rows)], check=True)
+    subprocess.run([bench.program("bench_ops_trace"), path, str(rows), *variant], check=True)
     return path
 
 
@@ -47,14 +47,31 @@ def measured(bench, command, times):
     return *median_and_least([run[0] for run in runs]), max(run[2] for run in runs)
 
 
+def budgeted(bench, what, arguments, count, seconds_max, mebibytes_max=None):
+    """CPU and memory of a command; the budgets are those of a million ops."""
+    seconds, best, memory = measured(bench, [bench.opscope, *arguments], 3)
+    limits = (seconds_max, mebibytes_max) if count == 1_000_000 else (None, None)
+    yield Row(f"{what} of {count:,} ops: CPU", seconds, "s", limit=limits[0],
+              limit_text=f"<= {limits[0]} s" if limits[0] else "", best=best)
+    yield Row(f"{what} of {count:,} ops: memory", memory, "MiB", limit=limits[1],
+              limit_text=f"<= {limits[1]} MiB" if limits[1] else "")
+
+
 def recorded(bench, count):
-    path = ops_trace(bench, count)
-    seconds, best, memory = measured(bench, [bench.opscope, "report", path], 3)
-    is_full = count == 1_000_000
-    yield Row(f"report of a recorded trace of {count:,} ops: CPU", seconds, "s", limit=2 if is_full else None,
-              limit_text="<= 2 s" if is_full else "", best=best)
-    yield Row(f"report of a recorded trace of {count:,} ops: memory", memory, "MiB", limit=256 if is_full else None,
-              limit_text="<= 256 MiB" if is_full else "")
+    path, table = ops_trace(bench, count), bench.path("table.csv")
+    yield from budgeted(bench, "report of a recorded trace", ["report", path], count, 2, 256)
+    yield from budgeted(bench, "report --csv of a recorded trace", ["report", path, f"--csv={table}"], count, 3, 256)
+    yield from budgeted(bench, "ops --csv of a recorded trace", ["ops", path, f"--csv={table}"], count, None, 256)
+    os.unlink(path)
+
+
+def own_attributes(bench, count):
+    """The worst case: no op has the description of another. Its model takes more memory than the budget of others."""
+    path = ops_csv(bench, count, "own")
+    yield from budgeted(bench, "report where every op has attributes of its own", ["report", path], count, 3)
+    os.unlink(path)
+    path = ops_trace(bench, count, "3")
+    yield from budgeted(bench, "the same, a recorded trace", ["report", path], count, 3)
     os.unlink(path)
 
 
@@ -81,6 +98,7 @@ def rows(bench):
                   limit_text="<= 3 s" if is_full else "", best=best)
         os.unlink(path)
         yield from recorded(bench, count)
+        yield from own_attributes(bench, count)
     small = ops_csv(bench, 10)
     seconds, best, _ = measured(bench, [bench.opscope, "report", small], 20)
     yield Row("report of 10 ops: CPU, start to end", seconds * 1000, "ms", limit=10, limit_text="<= 10 ms", best=best * 1000)

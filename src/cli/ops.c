@@ -173,6 +173,7 @@ static void add_rows(struct view *view, struct table *table, const struct ops *o
             add_row(view, table, ops, &ops->calls[line->call], &text);
         else
             continue;
+        report_table_part(&view->report, table);
         shown++;
     }
     bytes_free(&text);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "text/python_number.h"
+#include "text/real_write.h"
 
 /* --- tensors --- */
 
@@ -115,10 +116,21 @@ uint32_t ops_parse_tensor(struct ops *ops, struct slice text)
     return id;
 }
 
+/* Without printf: this is asked for each tensor of each op. */
+static void append_size(struct bytes *out, int64_t size, bool is_further)
+{
+    char text[24] = "x-";
+    size_t length = is_further;
+    text[length] = '-';
+    length += size < 0;
+    length += real_put_whole(text + length, size < 0 ? 0 - (uint64_t)size : (uint64_t)size);
+    bytes_append(out, text, length);
+}
+
 static void append_sizes(const struct ops *ops, uint32_t sizes, uint32_t rank, struct bytes *out)
 {
     for (uint32_t i = 0; sizes != OPS_NONE && i < rank; i++)
-        bytes_append_format(out, "%s%" PRId64, i ? "x" : "", ops->sizes[sizes + i]);
+        append_size(out, ops->sizes[sizes + i], i > 0);
 }
 
 void ops_append_tensor_text(const struct ops *ops, const struct op_tensor *tensor, struct bytes *out)

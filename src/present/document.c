@@ -108,6 +108,28 @@ void report_heading(struct report *report, const char *format, ...)
     free(text);
 }
 
+#define PART_ROWS 1024u
+
+static void append_csv(struct report *report, const struct table *table)
+{
+    if (!report->is_inside_csv)
+        table_append_csv_header(table, &report->text);
+    table_append_csv_rows(table, &report->text);
+}
+
+void report_table_part(struct report *report, struct table *table)
+{
+    if (report->output->format != OUTPUT_CSV || table->row_count < PART_ROWS)
+        return;
+    append_csv(report, table);
+    report->is_inside_csv = true;
+    report->failed = report->failed || table->failed || report->text.failed;
+    if (!report->failed)
+        fwrite(report->text.data, 1, report->text.length, report->output->stream);
+    bytes_clear(&report->text);
+    table_clear(table);
+}
+
 void report_table(struct report *report, const char *key, const struct table *table)
 {
     report->failed = report->failed || table->failed;
@@ -117,7 +139,8 @@ void report_table(struct report *report, const char *key, const struct table *ta
         table_write_json_rows(table, &report->json);
         break;
     case OUTPUT_CSV:
-        table_append_csv(table, &report->text);
+        append_csv(report, table);
+        report->is_inside_csv = false;
         break;
     case OUTPUT_TERMINAL:
         table_append_terminal(table, &report->look, &report->text);

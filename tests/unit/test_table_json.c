@@ -241,6 +241,52 @@ static void test_width_and_colour(void **state)
     unsetenv("NO_COLOR");
 }
 
+/* A long table that goes out in parts is the same file as one that was kept whole, and a table after it has its own
+ * header. */
+static void test_csv_in_parts(void **state)
+{
+    static const struct table_column long_columns[] = {{.key = "n", .title = "n", .type = TABLE_INTEGER},
+                                                       {.key = "text", .title = "text"}};
+    struct output output = {.stream = tmpfile(), .format = OUTPUT_CSV};
+    struct report report;
+    struct table whole, parts;
+    struct bytes expected = {0};
+    struct error err = {0};
+    size_t most = 0;
+    (void)state;
+    assert_non_null(output.stream);
+    report_begin(&report, &output, "test");
+    table_init(&whole, "t", long_columns, 2);
+    table_init(&parts, "t", long_columns, 2);
+    for (unsigned i = 0; i < 5000; i++) {
+        struct table *tables[] = {&whole, &parts};
+        for (size_t k = 0; k < 2; k++) {
+            table_add_row(tables[k]);
+            table_set_unsigned(tables[k], 0, i);
+            table_set_format(tables[k], 1, "row %u, \"quoted\"", i);
+        }
+        report_table_part(&report, &parts);
+        most = parts.row_count > most ? parts.row_count : most;
+    }
+    assert_true(most < 2000);
+    report_table(&report, "rows", &parts);
+    report_table(&report, "rows", &whole);
+    assert_int_equal(report_finish(&report, &err), 0);
+    table_append_csv(&whole, &expected);
+    table_append_csv(&whole, &expected);
+    char *written = malloc(expected.length + 2);
+    assert_non_null(written);
+    rewind(output.stream);
+    assert_int_equal(fread(written, 1, expected.length + 1, output.stream), expected.length);
+    assert_memory_equal(written, expected.data, expected.length);
+    free(written);
+    fclose(output.stream);
+    bytes_free(&expected);
+    report_free(&report);
+    table_free(&whole);
+    table_free(&parts);
+}
+
 /* The fewest of 15, 16 or 17 digits that read back as the same number, whichever way they are found. */
 static void test_reals_have_the_fewest_digits(void **state)
 {
@@ -280,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reals_have_the_fewest_digits),
+        cmocka_unit_test(test_csv_in_parts),
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_numbers_are_exact),
