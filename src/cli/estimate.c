@@ -27,11 +27,13 @@ struct estimate_command {
 
 static const char *const form_choices[] = {"tasks", "units", "all", NULL};
 
-static const char *caveat_of(const struct timeline *timeline)
+static const char *caveat_of(const struct estimate *estimate)
 {
-    return timeline->is_analytic
-               ? "From shapes and the target's figures: uncalibrated, an order of magnitude."
-               : "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
+    if (!estimate->timeline.is_analytic)
+        return "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
+    return estimate_target_is_calibrated(&estimate->target)
+               ? "From shapes and the target's figures, which were fitted to measured runs."
+               : "From shapes and the target's figures: uncalibrated, an order of magnitude.";
 }
 
 static int write_text(const char *path, const struct bytes *text, struct error *err)
@@ -128,7 +130,7 @@ static int write_page(const struct estimate *estimate, const char *source, const
     const char *slash = strrchr(source, '/');
     struct estimate_page page = {.title = slash ? slash + 1 : source,
                                  .target = estimate->machine->title,
-                                 .caveat = caveat_of(&estimate->timeline)};
+                                 .caveat = caveat_of(estimate)};
     int status = output_open(&output, &(struct output_options){.output = path}, err);
     if (status)
         return status;
@@ -272,7 +274,7 @@ static int show(const struct estimate *estimate, const struct estimate_command *
     report_begin(&report, &output, "estimate");
     add_facts(estimate, source, &report);
     status = add_tables(estimate, options, &report, err);
-    report_note(&report, TABLE_DIM, "%s", caveat_of(&estimate->timeline));
+    report_note(&report, TABLE_DIM, "%s", caveat_of(estimate));
     for (size_t i = 0; i < estimate->timeline.notice_count; i++)
         report_note(&report, TABLE_WARN, "%s",
                     timeline_get_text(&estimate->timeline, estimate->timeline.notices[i].text));

@@ -198,6 +198,8 @@ class Calibration(Case):
         self.assertIn("mine", self.opscope("machine", "show", target).stdout)
         whole = self.opscope_json("calibrate", *pairs, "--target", target, "--json")
         self.assertAlmostEqual(whole["rows"][-1]["before_median"], 1, 2)
+        self.assertIn("uncalibrated", json.dumps(self.opscope_json("estimate", pairs[0], "--target", "cpu", "--json")))
+        self.assertNotIn("uncalibrated", json.dumps(self.opscope_json("estimate", pairs[0], "--target", target, "--json")))
 
     def test_wrong_pairs_are_told(self):
         model = self.write("m.mlir", FLOW.format(n=4096))

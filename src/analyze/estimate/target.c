@@ -111,6 +111,16 @@ const char *estimate_target_missing(const struct estimate_target *target)
     return NULL;
 }
 
+bool estimate_target_is_calibrated(const struct estimate_target *target)
+{
+    struct estimate_target copy = *target;
+    for (size_t i = 0; i < COUNT_OF(figures); i++) {
+        if (strncmp(figures[i].key, "scale_", 6) == 0 && *figure_at(&copy, i) != 1)
+            return true;
+    }
+    return false;
+}
+
 const char *estimate_figure_text(const char *key)
 {
     size_t i = find(key);

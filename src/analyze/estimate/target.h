@@ -132,6 +132,8 @@ double estimate_target_get(const struct estimate_target *target,
 int estimate_target_option(struct estimate_target *target, const char *text, struct error *err);
 /* The first figure that the kind requires and that is 0, or NULL. */
 const char *estimate_target_missing(const struct estimate_target *target);
+/* Was it fitted to measured runs: is any of its scales other than 1? */
+bool estimate_target_is_calibrated(const struct estimate_target *target);
 /* What a key means; NULL: there is none. */
 const char *estimate_figure_text(const char *key);
 
