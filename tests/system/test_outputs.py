@@ -31,7 +31,6 @@ FORMS = (
     "import tenstorrent TABLE {}",
     "overhead --show TIMES {}",
     "overhead --ops ./ops.py --check TIMES {}",
-    "run {} -- cat TABLE",
     "run {} ./PROGRAM",
 )
 # The options that name an output, and the commands that have them.

@@ -85,7 +85,9 @@ static void gather(const struct command *command, const void *options, const str
                 add_option(files, option, list->items[i]);
         }
     }
-    for (int i = 0; i < line->count; i++) /* of a program to run, the words that it may read */
+    /* Of a program to run, only the program: its words are its own business, and may well name the trace. */
+    int arguments = command->stops_at_argument && line->count ? 1 : line->count;
+    for (int i = 0; i < arguments; i++)
         add_read(files, strcmp(line->values[i], "-") == 0 ? "/dev/stdin" : line->values[i]);
 }
 
