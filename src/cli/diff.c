@@ -22,27 +22,52 @@ static int compare(struct diff *diff, const struct command_line *line, size_t a_
     return status ? status : diff_finish(diff, err);
 }
 
+/* A schedule, and what its programs took. */
+static int load_programs(const struct diff_command_options *options, const char *phase, const char *profile,
+                         struct estimate *estimate, struct measured *measured, struct compare *pairs,
+                         struct error *err)
+{
+    struct measured_request request = {.phase = phase,
+                                       .profile = profile,
+                                       .target = options->target ? options->target : "sl2610",
+                                       .options = &options->target_options,
+                                       .default_location = options->location};
+    int status = load_measured(measured, estimate, &request, err);
+    return status ? status : compare_measured(pairs, estimate, measured, err);
+}
+
+/* A model that is not scheduled, and what its dispatches took. */
+static int load_dispatches(const struct diff_command_options *options, const char *model, const char *profile,
+                           struct estimate *estimate, struct measured *measured, struct compare *pairs,
+                           struct error *err)
+{
+    struct estimate_request request = {.path = model,
+                                       .target = options->target ? options->target : "cpu",
+                                       .options = &options->target_options,
+                                       .dims = &options->dims,
+                                       .default_location = options->location};
+    int status = load_estimate(estimate, &request, err);
+    return status ? status : compare_dispatches(pairs, &measured->timeline, estimate, model, profile, err);
+}
+
 /* A model and a profile of its run: an estimate against what was measured. */
 static int compare_estimate(const struct command *command, const struct diff_command_options *options,
                             const struct command_line *line)
 {
-    struct measured measured;
-    struct estimate estimate;
+    struct measured measured = {0};
+    struct estimate estimate = {0};
     struct compare pairs = {0};
     struct error err = {0};
-    struct measured_request request = {.phase = line->values[0],
-                                       .profile = line->values[1],
-                                       .target = options->target ? options->target : "sl2610",
-                                       .default_location = options->location};
-    int status = load_measured(&measured, &estimate, &request, &err);
-    if (!status)
-        status = compare_measured(&pairs, &estimate, &measured, &err);
+    const char *model = line->values[0], *profile = line->values[1];
+    int status = compare_is_dispatches(profile)
+                     ? load_dispatches(options, model, profile, &estimate, &measured, &pairs, &err)
+                     : load_programs(options, model, profile, &estimate, &measured, &pairs, &err);
     if (!status)
         status = compare_show(&(struct compare_view){.compare = &pairs,
                                                      .estimate = &estimate.timeline,
                                                      .measured = &measured.timeline,
-                                                     .model = request.phase,
-                                                     .profile = request.profile,
+                                                     .model = model,
+                                                     .profile = profile,
                                                      .target = estimate.machine->name,
                                                      .html = options->html,
                                                      .output = options->output,
@@ -177,7 +202,19 @@ static const struct command_option estimate_options[] = {
      .type = OPTION_TEXT,
      .argument = "NAME|FILE",
      .offset = FIELD(target),
-     .help = "The machine that the estimate is for; sl2610 unless given."},
+     .help =
+         "The machine that the estimate is for; unless given sl2610, and cpu for a device profile of IREE."},
+    {.name = "target-option",
+     .type = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .offset = FIELD(target_options),
+     .help =
+         "Another value for a figure of the target, as engines=1 for a run on one core; may be given again."},
+    {.name = "dim",
+     .type = OPTION_LIST,
+     .argument = "[ARG:DIM=]SIZE",
+     .offset = FIELD(dims),
+     .help = "The size of dynamic dimensions: of all, or of one dimension of one argument."},
     {.name = "default-location",
      .type = OPTION_TEXT,
      .argument = "TEXT",
@@ -208,6 +245,8 @@ static const struct command_example examples[] = {
      "Three runs of each, tested from run to run."},
     {"opscope diff m.10.executable-targets.mlir runtime.csv --html diff.html",
      "An estimate against a run of it."},
+    {"opscope diff mlp.6.flow.mlir mlp.ireeprof --target-option engines=1",
+     "The same for dispatches that IREE ran on one core."},
     {"opscope diff a.csv b.csv --pairs pairs.csv", "Which op was matched with which."},
     {0},
 };
@@ -243,7 +282,9 @@ const struct command command_diff = {
         "fewer by Student's t-test at 1 %.\n"
         "\n"
         "Of a model (a dump of the phase executable-targets) and a profile of Torq's runtime, programs are compared: "
-        "how long each was estimated and measured, with error, factor and bias by type of op and by location.\n"
+        "how long each was estimated and measured, with error, factor and bias by type of op and by location. "
+        "Of the flow or stream phase of IREE and a device profile of it, dispatches are, with the shortest run of "
+        "each.\n"
         "\n"
         "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. "
         "Zones are ranked by the change of their own time, so that a slow zone comes before those around it.",

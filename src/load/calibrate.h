@@ -18,8 +18,8 @@ struct calibration_sites {
 
 void calibration_sites_free(struct calibration_sites *sites);
 
-/* Adds a model (the flow or stream phase of a compiler that runs dispatches) and the profile of its runs. Runs are
- * matched by order where the names agree, else by name and occurrence; the shortest of the runs of a site counts. */
+/* Adds a model (the flow or stream phase of a compiler that runs dispatches) and the profile of its runs. They are
+ * joined as load/dispatches.h says; the shortest of the runs of a site counts. */
 int calibration_load(struct calibration_sites *sites, const char *model_path, const char *profile_path,
                      const struct estimate_target *target, const struct mlir_dims *dims, struct error *err);
 

@@ -77,6 +77,7 @@ int load_measured(struct measured *measured, struct estimate *estimate,
     status = load_estimate(estimate,
                            &(struct estimate_request){.path = phase,
                                                       .target = request->target,
+                                                      .options = request->options,
                                                       .default_location = request->default_location},
                            err);
     if (status == 0 && estimate->timeline.is_analytic)

@@ -10,6 +10,7 @@ struct measured_request {
     const char *phase; /* a dump of the phase executable-targets, or the folder that it is in */
     const char *profile;
     const char *target, *default_location, *sources;
+    const struct text_list *options; /* of the target, key=value; may be NULL */
 };
 
 /* The estimate of the IR and the measured run; the caller frees both, whatever is returned. */

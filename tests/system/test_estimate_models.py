@@ -182,6 +182,73 @@ class Iree(Case):
         print(f"amounts of {checked} dispatches agree")
 
 
+class Comparison(Case):
+    """opscope diff of a model that is not scheduled and a device profile."""
+
+    def test_dispatches_with_their_shortest_runs(self):
+        model = self.write("m.mlir", FLOW.format(n=1 << 20))
+        run = self.write("r.jsonl", profile(9000000, 1 << 20, 2 << 20))
+        page = self.path("d.html")
+        found = self.opscope_json("diff", model, run, *ONE_CORE, "--json", "--html", page)
+        row, = found["rows"]
+        # 8 bytes per element at 20 GB/s are 0.4 ns, in whole cycles; measured is 1 ns per element
+        self.assertAlmostEqual(row["estimate_ns"], 0.4 * (1 << 20), delta=1)
+        self.assertEqual([row[key] for key in ("program", "measured_ns", "runs", "least_ns", "most_ns", "type")],
+                         ["f", 1 << 20, 3, 1 << 20, 9000000, "ELT"])
+        self.assertAlmostEqual(row["factor"], 2.5, 2)
+        self.assertAlmostEqual(found["bias_percent"], -60, 1)
+        self.assertEqual([(kind["type"], kind["programs"]) for kind in found["types"]], [("ELT", 1)])
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("<svg"), 2)
+        self.assertIn("the shortest of 3 runs", text)
+        self.assertEqual(len(self.opscope("diff", model, run, "--csv").stdout.splitlines()), 2)
+        slower = self.opscope_json("diff", model, run, "--target-option", "core_gb_s=2", *ONE_CORE, "--json")
+        self.assertAlmostEqual(slower["rows"][0]["factor"], 4, 2)
+
+    def test_dispatches_of_one_name_take_turns(self):
+        call = "    %1 = flow.dispatch @e::@f(%0) : (tensor<4096xf32>) -> tensor<4096xf32>\n"
+        text = FLOW.format(n=4096)
+        self.assertIn(call, text)
+        model = self.write("m.mlir", text.replace(call, call + call.replace("%1", "%9").replace("%0", "%1")).replace(
+            "export %1", "export %9"))
+        found = self.opscope_json("diff", model, self.write("r.jsonl", profile(500, 900, 600, 800)), "--json")
+        self.assertEqual([(row["least_ns"], row["most_ns"], row["runs"]) for row in found["rows"]],
+                         [(500, 600, 2), (800, 900, 2)])
+        found = self.opscope_json("diff", model, self.write("o.jsonl", profile(500, 900, 600)), "--json")
+        self.assertEqual([(row["least_ns"], row["most_ns"], row["runs"]) for row in found["rows"]], [(500, 900, 3)] * 2)
+
+    def test_what_does_not_fit_is_reported(self):
+        model = self.write("m.mlir", FLOW.format(n=4096))
+        done = self.opscope("diff", model, self.write("g.jsonl", profile(5, name="g")))
+        self.assert_status(done, 2)
+        self.assertIn("they have no dispatch in common", done.stderr)
+        both = self.write("b.jsonl", profile(500) + profile(700, name="g").split("\n", 1)[1])
+        self.assertIn("1 of 2 dispatches of the run are not in the model",
+                      " ".join(self.opscope_json("diff", model, both, "--json")["notes"]))
+        dynamic = self.write("d.mlir", FLOW.format(n="?"))
+        done = self.opscope("diff", dynamic, self.write("f.jsonl", profile(500)))
+        self.assert_status(done)
+        self.assertIn("--dim gives it a value", done.stdout)
+        self.assertNotIn("nan", done.stdout)
+
+    def test_reference_models(self):
+        for model in MODELS:
+            flow = harness.reference_data("iree", model, "phases", model + ".6.flow.mlir")
+            measured = harness.reference_data("iree", model, "local-sync.jsonl")
+            found = self.opscope_json("diff", flow, measured, "--dim", "48", *ONE_CORE, "--json")
+            least = [(row["program"], row["measured_ns"]) for row in found["rows"]]
+            if model == "loop":  # which has no list of its dispatches
+                self.assertEqual([row["runs"] for row in found["rows"]], [30])
+            else:
+                with open(harness.reference_data("iree", model, "dispatches.tsv"), encoding="utf-8") as file:
+                    expected = [line.rstrip("\n").split("\t") for line in file][1:]
+                self.assertEqual(least, [(want[1], float(want[10])) for want in expected], model)
+            print(f"{model}: {len(least)} dispatches, estimate {found['estimate_ns'] / 1000:.1f} us, measured "
+                  f"{found['measured_ns'] / 1000:.1f} us, bias {found['bias_percent']:+.1f} %, factor "
+                  f"{found['median_factor']:.2f}, p90 {found['p90_factor']:.2f}")
+
+
 class Calibration(Case):
     def test_a_fitted_target_meets_the_measurement(self):
         pairs = []

@@ -55,8 +55,10 @@ static double quantile(double *values, size_t count, double share)
     qsort(values, count, sizeof values[0], by_value);
     double at = share * (double)(count - 1);
     size_t below = (size_t)at;
-    double above = below + 1 < count ? values[below + 1] : values[below];
-    return values[below] + (above - values[below]) * (at - (double)below);
+    double part = at - (double)below, above = below + 1 < count ? values[below + 1] : values[below];
+    if (!(part > 0) || above == values[below]) /* also of two infinite ones */
+        return values[below];
+    return values[below] + (above - values[below]) * part;
 }
 
 static double miss(const struct compare_pair *pair)

@@ -16,7 +16,7 @@
 struct compare_pair {
     uint32_t name, type, location; /* texts */
     double estimate_ns;            /* of one run */
-    double measured_ns;            /* mean of its runs */
+    double measured_ns;            /* mean of its runs; is_shortest: the shortest */
     double least_ns, most_ns;      /* of its runs */
     uint64_t runs;                 /* 0: not measured */
 };
@@ -35,6 +35,8 @@ struct compare {
     size_t pair_count, pair_capacity;
     size_t unmeasured;
     double outside_ns; /* measured, and not part of any estimate: host copies, the driver */
+    bool is_shortest;  /* of its runs the shortest counts */
+    size_t whole_runs; /* of the model, of which the shortest is drawn; 0: all is drawn */
     bool failed;
 };
 

@@ -4,12 +4,14 @@
 #define OPSCOPE_PRESENT_DIFF_VIEW_H
 
 #include "analyze/diff/diff.h"
+#include "base/text_list.h"
 #include "present/output.h"
 
 struct diff_command_options {
     struct output_options output;
     const char *html, *pairs;
     const char *target, *location; /* of an estimate */
+    struct text_list target_options, dims;
     const char *start_signpost, *end_signpost;
     unsigned group_by, only; /* enum diff_group_by; 0 all, 1 ops, 2 zones */
     uint64_t top;

@@ -147,6 +147,12 @@ static int make_groups(const struct compare *compare, enum compare_by by, struct
 
 /* --- terminal, JSON, CSV --- */
 
+static void add_notices(const struct timeline *timeline, struct report *report)
+{
+    for (size_t i = 0; i < timeline->notice_count; i++)
+        report_note(report, TABLE_WARN, "%s", timeline_get_text(timeline, timeline->notices[i].text));
+}
+
 static void add_facts(const struct compare_view *view, const struct compare_total *total,
                       struct report *report)
 {
@@ -165,9 +171,11 @@ static void add_facts(const struct compare_view *view, const struct compare_tota
     if (view->compare->outside_ns > 0)
         report_note(report, TABLE_NORMAL, "not part of the estimate: %s of the host's copies and programs",
                     format_time_real(&outside, view->compare->outside_ns));
-    for (size_t i = 0; i < view->measured->notice_count; i++)
-        report_note(report, TABLE_WARN, "%s",
-                    timeline_get_text(view->measured, view->measured->notices[i].text));
+    if (view->compare->is_shortest)
+        report_note(report, TABLE_NORMAL, "measured: the shortest run of each");
+    add_notices(view->measured, report);
+    if (view->estimate->is_analytic)
+        add_notices(view->estimate, report);
 }
 
 static void add_numbers(const struct compare_total *total, struct report *report)
@@ -247,10 +255,13 @@ static int fill_page(const struct compare_view *view, struct bytes *page, struct
     estimate_append_lanes(
         view->estimate,
         (uint64_t)((has_one_scale ? whole_ns : estimate_ns) * view->estimate->clock_mhz / 1000), page);
-    bytes_append_format(
-        page, "<h2>Run</h2>\n<p class=\"dim\">%s; programs as long as they ran, and what they used.</p>\n",
-        has_one_scale ? "On the same scale"
-                      : "Each on a scale of its own, since one is many times the other");
+    bytes_append_format(page, "<h2>Run</h2>\n<p class=\"dim\">%s; programs as long as they ran%s.",
+                        has_one_scale ? "On the same scale"
+                                      : "Each on a scale of its own, since one is many times the other",
+                        view->measured->lane_count > 1 ? ", and what they used" : "");
+    if (view->compare->whole_runs > 1)
+        bytes_append_format(page, " It is the shortest of %zu runs.", view->compare->whole_runs);
+    bytes_append_text(page, "</p>\n");
     estimate_append_lanes(view->measured, (uint64_t)(has_one_scale ? whole_ns : measured_ns), page);
     for (size_t i = 0; i < 3; i++) {
         bytes_append_format(page, "<h2>%s</h2>\n", titles[i]);
