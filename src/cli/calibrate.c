@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/machine_files.h"
 #include "analyze/machine_write.h"
 #include "base/text_list.h"
 #include "cli/command/command.h"
 #include "load/calibrate.h"
+#include "load/estimate.h"
 #include "present/document.h"
 
 struct calibrate_options {
@@ -104,16 +104,9 @@ static int write_target(const char *path, const struct machine *machine, const s
 static int find_target(const struct calibrate_options *options, struct machine_set *machines,
                        const struct machine **machine, struct estimate_target *target, struct error *err)
 {
-    const char *name = options->target;
-    int status = machine_files_read(machines, name, err);
+    int status = load_target(machines, options->target, machine, err);
     if (status)
         return status;
-    *machine = machine_file_is_path(name) ? &machines->machines[machines->newest]
-                                          : machine_find(machines, name, strlen(name));
-    if (!*machine)
-        return error_set(err, ENOENT, "there is no machine '%s' (opscope machine list)", name);
-    if ((*machine)->estimate.kind == ESTIMATE_NO_TARGET)
-        return error_set(err, EINVAL, "%s has no figures for estimates", name);
     *target = (*machine)->estimate;
     for (size_t i = 0; i < options->target_options.count && status == 0; i++)
         status = estimate_target_option(target, options->target_options.items[i], err);

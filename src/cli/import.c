@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope import: a trace out of what another tool recorded. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
 #include "import/iree/profile.h"
 #include "import/open.h"
+#include "import/timeline_csv.h"
+#include "load/estimate.h"
+#include "ops/timeline_trace.h"
 #include "present/format.h"
 #include "trace/writer.h"
 
 struct command_options {
-    const char *output;
+    const char *output, *target;
     unsigned device_source;
     bool device_only;
 };
@@ -45,6 +50,55 @@ static int import_iree(const struct command *command, const char *path, const ch
     return status ? command_fail(command, &err) : EXIT_OK;
 }
 
+static int write_timeline(const struct timeline *timeline, const char *source, const char *output,
+                          const struct machine *machine, struct error *err)
+{
+    struct trace_writer *writer;
+    char device[100];
+    snprintf(device, sizeof device, "%s (estimated)", machine->name);
+    int status = trace_writer_open(&writer, output, &(struct trace_writer_options){.command = source}, err);
+    if (status)
+        return status;
+    status = timeline_to_trace(
+        timeline, &(struct timeline_trace){.source = source, .device = device, .architecture = machine->name},
+        writer, err);
+    if (status) {
+        trace_writer_discard(writer);
+        return status;
+    }
+    return trace_writer_finish(writer, err);
+}
+
+/* A timeline of an estimate, in cycles of the target's clock. */
+static int import_timeline(const struct command *command, const char *path,
+                           const struct command_options *options)
+{
+    struct timeline timeline = {0};
+    struct timeline_csv_faults faults;
+    struct machine_set machines = {0};
+    const struct machine *machine;
+    struct error err = {0};
+    struct number_text units, lanes, rows;
+    int status = load_target(&machines, options->target ? options->target : "sl2610", &machine, &err);
+    if (status == 0)
+        status = timeline_csv_read(&timeline, path, &faults, &err);
+    if (status == 0) {
+        timeline.clock_mhz = machine->estimate.clock_mhz;
+        status = write_timeline(&timeline, path, options->output, machine, &err);
+    }
+    if (status == 0) {
+        command_say("opscope import: %s: %s on %s", options->output,
+                    format_things(&units, timeline.unit_count, "zone"),
+                    format_things(&lanes, timeline.lane_count, "track"));
+        if (faults.rows)
+            command_say("opscope import: %s of %s cannot be read, the first in line %" PRIu64,
+                        format_things(&rows, faults.rows, "row"), path, faults.first_line);
+    }
+    timeline_free(&timeline);
+    machine_set_free(&machines);
+    return status ? command_fail(command, &err) : EXIT_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct command_options options = {0};
@@ -56,19 +110,23 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     bool is_iree = strcmp(line.values[0], "iree") == 0;
-    if (!is_iree && strcmp(line.values[0], "tenstorrent") != 0)
-        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent, iree",
+    bool is_timeline = strcmp(line.values[0], "timeline") == 0;
+    if (!is_iree && !is_timeline && strcmp(line.values[0], "tenstorrent") != 0)
+        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent, iree, timeline",
                                    line.values[0]);
     if (line.count != 2)
         return command_usage_error(command,
-                                   is_iree
-                                       ? "no source given: a profile follows '%s'"
+                                   is_iree ? "no source given: a profile follows '%s'"
+                                   : is_timeline
+                                       ? "no source given: a CSV follows '%s'"
                                        : "no source given: a folder, a device log or an ops CSV follows '%s'",
                                    line.values[0]);
     if (!options.output)
         return command_usage_error(command, "no output given: -o FILE");
     if (is_iree)
         return import_iree(command, line.values[1], options.output);
+    if (is_timeline)
+        return import_timeline(command, line.values[1], &options);
     if (import_path_has_table(line.values[1]))
         return command_usage_error(command, "%s is a trace already", line.values[1]);
     struct import_options how = {.source = (enum import_device_source)options.device_source,
@@ -85,7 +143,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const char *const device_sources[] = {"auto", "report", "log", NULL};
-static const char *const kinds[] = {"tenstorrent", "iree", NULL};
+static const char *const kinds[] = {"tenstorrent", "iree", "timeline", NULL};
 
 static const struct command_option import_options[] = {
     {.name = "output",
@@ -108,24 +166,34 @@ static const struct command_option import_options[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct command_options, device_only),
      .help = "Leave the host's ops out."},
+    {.name = "target",
+     .type = OPTION_TEXT,
+     .argument = "NAME|FILE",
+     .offset = OPTION_FIELD(struct command_options, target),
+     .help = "The machine whose cycles a timeline is in: sl2610 unless given."},
     {0},
 };
 
 static const struct option_table import_table = {"Options", import_options};
 
 static const struct command_argument import_arguments[] = {
-    {.name = "KIND", .kind = ARGUMENT_CHOICE, .choices = kinds, .help = "Whose files: tenstorrent, iree."},
+    {.name = "KIND",
+     .kind = ARGUMENT_CHOICE,
+     .choices = kinds,
+     .help = "Whose files: tenstorrent, iree; or timeline."},
     {.name = "PATH",
      .kind = ARGUMENT_FILE,
      .help =
          "tenstorrent: a folder of logs or the one above its .logs, a profile_log_device.csv, or an ops CSV of any "
-         "version. iree: a device profile, .ireeprof or its export as JSON lines."},
+         "version. iree: a device profile, .ireeprof or its export as JSON lines. timeline: a CSV of "
+         "an estimate, as opscope estimate --csv or Torq's compiler writes it."},
     {0},
 };
 
 static const struct command_example examples[] = {
     {"opscope import tenstorrent generated/profiler -o run.opscope", "A run's logs as one trace."},
     {"opscope ops run.opscope --csv=ops.csv", "Its op table, as the vendor's tool writes it."},
+    {"opscope import timeline timeline.csv -o model.opscope", "The timeline of an estimate, read back."},
     {"opscope import iree mlp.ireeprof -o mlp.opscope", "The dispatches of a run of IREE."},
     {0},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/open.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -11,6 +12,7 @@
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/trace.h"
+#include "import/timeline_csv.h"
 #include "ops/finish.h"
 #include "ops/from_trace.h"
 
@@ -44,6 +46,11 @@ static bool is_overhead_csv(const struct beginning *file)
     return file->length && overhead_csv_is_one(file->path);
 }
 
+static bool is_timeline_csv(const struct beginning *file)
+{
+    return timeline_csv_is_one(slice_from(file->data, file->length));
+}
+
 static bool is_other_csv(const struct beginning *file)
 {
     size_t length = strlen(file->path);
@@ -55,8 +62,11 @@ static const struct {
     enum import_kind kind;
     bool (*is_it)(const struct beginning *file);
 } kinds[] = {
-    {IMPORT_TRACE, is_trace},         {IMPORT_LOGS, is_logs},
-    {IMPORT_OPS_CSV, is_ops_csv},     {IMPORT_OVERHEAD_CSV, is_overhead_csv},
+    {IMPORT_TRACE, is_trace},
+    {IMPORT_LOGS, is_logs},
+    {IMPORT_OPS_CSV, is_ops_csv},
+    {IMPORT_OVERHEAD_CSV, is_overhead_csv},
+    {IMPORT_TIMELINE_CSV, is_timeline_csv},
     {IMPORT_OTHER_CSV, is_other_csv},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
@@ -78,14 +88,22 @@ enum import_kind import_guess(const char *path)
     return i < KINDS ? kinds[i].kind : IMPORT_UNKNOWN;
 }
 
+int import_refuse_timeline(const char *path, struct error *err)
+{
+    return error_set(err, EINVAL,
+                     "%s is a timeline in cycles: opscope import timeline %s -o FILE makes a trace of it",
+                     path, path);
+}
+
 int import_rows_open(struct op_rows **rows, const char *path, const struct import_options *options,
                      struct error *err)
 {
     enum import_kind kind = import_guess(path);
     *rows = NULL;
-    return kind == IMPORT_TRACE  ? tt_trace_rows_open(rows, path, err)
-           : kind == IMPORT_LOGS ? tt_rows_open(rows, path, options, err)
-                                 : ops_csv_open(rows, path, err);
+    return kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
+           : kind == IMPORT_TRACE      ? tt_trace_rows_open(rows, path, err)
+           : kind == IMPORT_LOGS       ? tt_rows_open(rows, path, options, err)
+                                       : ops_csv_open(rows, path, err);
 }
 
 int op_rows_open(struct op_rows **rows, const char *path, struct error *err)

@@ -21,9 +21,12 @@ enum import_kind {
     IMPORT_LOGS,         /* a folder of device logs, the one above it, or a device log by itself */
     IMPORT_OPS_CSV,      /* a table of ops: its header says so */
     IMPORT_OVERHEAD_CSV, /* dispatch times: its header says so */
+    IMPORT_TIMELINE_CSV, /* a timeline in cycles: its header says so */
     IMPORT_OTHER_CSV,    /* called .csv, with a header that nobody knows */
 };
 enum import_kind import_guess(const char *path);
+/* What to do with a timeline, where a trace or ops are wanted. */
+int import_refuse_timeline(const char *path, struct error *err);
 
 /* True of what has ops and is no trace: logs, and tables that are or may be ops CSVs. */
 static inline bool import_has_ops(enum import_kind kind)

@@ -14,19 +14,27 @@
 #include "import/mlir/model.h"
 #include "import/torq/torq.h"
 
-static int find_target(struct estimate *estimate, const struct estimate_request *request, struct error *err)
+int load_target(struct machine_set *machines, const char *name, const struct machine **machine,
+                struct error *err)
 {
-    const char *name = request->target;
-    int status = machine_files_read(&estimate->machines, name, err);
+    int status = machine_files_read(machines, name, err);
     if (status)
         return status;
-    estimate->machine = machine_file_is_path(name) ? &estimate->machines.machines[estimate->machines.newest]
-                                                   : machine_find(&estimate->machines, name, strlen(name));
-    if (!estimate->machine)
+    *machine = machine_file_is_path(name) ? &machines->machines[machines->newest]
+                                          : machine_find(machines, name, strlen(name));
+    if (!*machine)
         return error_set(err, EINVAL, "there is no machine '%s' (opscope machine list)", name);
-    if (estimate->machine->estimate.kind == ESTIMATE_NO_TARGET)
-        return error_set(err, EINVAL, "the machine '%s' has no section \"estimate\": it cannot be a target",
-                         name);
+    return (*machine)->estimate.kind == ESTIMATE_NO_TARGET
+               ? error_set(err, EINVAL, "the machine '%s' has no section \"estimate\": it cannot be a target",
+                           name)
+               : 0;
+}
+
+static int find_target(struct estimate *estimate, const struct estimate_request *request, struct error *err)
+{
+    int status = load_target(&estimate->machines, request->target, &estimate->machine, err);
+    if (status)
+        return status;
     estimate->target = estimate->machine->estimate;
     for (size_t i = 0; request->options && i < request->options->count; i++) {
         status = estimate_target_option(&estimate->target, request->options->items[i], err);

@@ -25,6 +25,9 @@ struct estimate {
     struct timeline timeline;
 };
 
+/* The machine of this name or file, which must have figures for estimates; the caller frees the set. */
+int load_target(struct machine_set *machines, const char *name, const struct machine **machine,
+                struct error *err);
 /* The caller frees the estimate, whatever is returned. */
 int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err);
 /* The IR with the estimate in it: of a schedule what the compiler's pass writes (`is_exact`: nothing else), of other

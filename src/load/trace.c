@@ -74,9 +74,12 @@ int load_trace(struct trace **trace, struct bytes *stdin_data, const char *path,
                struct error *err)
 {
     unsigned flags = salvage ? TRACE_OPEN_SALVAGE : 0;
-    if (strcmp(path, "-") != 0)
-        return import_has_ops(import_guess(path)) ? open_import(trace, path, err)
-                                                  : trace_open(trace, path, flags, err);
+    if (strcmp(path, "-") != 0) {
+        enum import_kind kind = import_guess(path);
+        return kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
+               : import_has_ops(kind)      ? open_import(trace, path, err)
+                                           : trace_open(trace, path, flags, err);
+    }
     int result = read_all(STDIN_FILENO, stdin_data, err);
     if (result == 0) {
         result = trace_open_memory(trace, stdin_data->data, stdin_data->length, flags, err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of Torq's runtime profiles, and the join with a small program: any bytes give rows or a message. */
+/* The readers of Torq's CSVs, profiles of a run and timelines, and the join of a profile with a small program: any
+ * bytes give rows or a message. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/timeline_csv.h"
 #include "import/torq/join.h"
 #include "import/torq/torq.h"
 
@@ -49,6 +51,19 @@ static void join(const struct torq_run *run)
     mlir_close(mlir);
 }
 
+static void read_timeline(struct slice text)
+{
+    struct timeline timeline;
+    struct timeline_csv_faults faults;
+    struct error err = {0};
+    int status = timeline_csv_read_text(&timeline, "fuzz.csv", text, &faults, &err);
+    assert(status != 0 || timeline.unit_count);
+    for (size_t i = 0; i < timeline.unit_count && status == 0; i++)
+        assert(timeline.units[i].start <= timeline.units[i].end &&
+               timeline.units[i].lane < timeline.lane_count);
+    timeline_free(&timeline);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct torq_run run;
@@ -57,6 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(copy, data, size);
     int status = torq_run_read_text(&run, "fuzz.csv", slice_from(copy, size), &err);
+    if (timeline_csv_is_one(slice_from(copy, size)))
+        read_timeline(slice_from(copy, size));
     free(copy);
     if (status)
         assert(strncmp(err.message, "fuzz.csv", 8) == 0);

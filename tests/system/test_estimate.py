@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """opscope estimate: scheduled IR to a timeline, in every form that it is written in."""
 
+import csv
+import io
 import json
 import os
 import unittest
@@ -120,6 +122,47 @@ class Scheduled(Case):
         done = self.opscope("estimate", "m.mlir", "--csv", "x.csv", "--dispatch", "d9")
         self.assert_status(done, 2)
         self.assertIn("no dispatch 'd9'", done.stderr)
+
+    def zones(self, trace):
+        done = self.opscope("export", trace, "--format", "csv", "--what", "zones", "-o", "-")
+        self.assert_status(done)
+        return [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["thread"] != "dispatches"]
+
+    def test_both_csv_forms_are_read_back(self):
+        place = ("--default-location", 'loc("x, y":1:2)')
+        self.estimate("m.mlir", "-o", "m.opscope", "--csv", "tasks.csv", *place)
+        self.estimate("m.mlir", "--csv", "units.csv", "--csv-form", "units", *place)
+        want = self.zones("m.opscope")
+        self.assertEqual(len(want), 4)
+        # Tasks do not say what a slice computed, units neither which slice it was nor how many bytes were moved.
+        for form, known in (("tasks", ("thread", "value")), ("units", ("name",))):
+            self.assert_status(self.opscope("import", "timeline", form + ".csv", "-o", form + ".opscope"))
+            keys = ("start_ns", "duration_ns", "file", *known)
+            self.assertEqual(sorted([row[key] for key in keys] for row in self.zones(form + ".opscope")),
+                             sorted([row[key] for key in keys] for row in want), form)
+
+    def test_timelines_with_faults(self):
+        self.write("t.csv", "taskId, elapsed_time(us), timestamp(us), event, location\n0,10,5,CSS,a, b\n1,x,5,CSS,a\n\n2,3\n")
+        done = self.opscope("import", "timeline", "t.csv", "-o", "t.opscope")
+        self.assert_status(done)
+        self.assertIn("1 zone on 1 track", done.stderr)
+        self.assertIn("2 rows of t.csv cannot be read, the first in line 3", done.stderr)
+        zone, = self.zones("t.opscope")
+        self.assertEqual((zone["name"], zone["thread"], zone["file"]), ("CSS", "CSS", "a, b"))
+        self.write("u.csv", "ID,Start,End,Location,Op Type\nS0,0,10,loc(a),x,y\nS1,5,8,loc(a),z\nX2,1,2,l,t\nS3,9,8,l,t\n")
+        done = self.opscope("import", "timeline", "u.csv", "-o", "u.opscope", "--target", "cpu")
+        self.assertIn("2 zones on 2 tracks", done.stderr)  # two at a time are on two slices
+        self.assertEqual(sorted((zone["name"], zone["thread"]) for zone in self.zones("u.opscope")),
+                         [("x,y", "Slice 0"), ("z", "Slice 1")])
+        self.write("e.csv", "ID,Start,End,Location,Op Type\n")
+        for arguments, says in ((("import", "timeline", "m.mlir", "-o", "x.opscope"), "not a timeline"),
+                                (("import", "timeline", "e.csv", "-o", "x.opscope"), "without a row that can be read"),
+                                (("zones", "u.csv"), "u.csv is a timeline in cycles: opscope import timeline"),
+                                (("diff", "u.csv", "t.csv"), "u.csv is a timeline in cycles"),
+                                (("annotate", "m.mlir", "u.csv"), "is a timeline of the compiler")):
+            done = self.opscope(*arguments)
+            self.assert_status(done, 2)
+            self.assertIn(says, done.stderr)
 
     def test_the_annotated_ir_is_read_again(self):
         before = self.estimate("m.mlir", "--annotate", "a.mlir", "--dump-compilation-phases-to", "phases")

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/map.h"
+#include "import/timeline_csv.h"
 #include "text/csv/cell.h"
 #include "text/file_map.h"
 
@@ -71,7 +72,6 @@ static int find_form(struct reading *r, const char *path, struct slice header, s
                                          "event"};
     static const char *const actions[] = {"actionIndex", "elapsed_time(us)", "timestamp(us)", "event",
                                           "location"};
-    static const char *const tasks[] = {"taskId", "elapsed_time(us)", "timestamp(us)", "event", "location"};
     static const char *const programs[] = {"id", "time_since_open", "time_since_start", "location"};
     for (const char *sign = ",;"; *sign; sign++) {
         r->separator = *sign;
@@ -81,10 +81,10 @@ static int find_form(struct reading *r, const char *path, struct slice header, s
             return r->run->form = TORQ_ACTIONS, 0;
         if (is_header(header, *sign, programs, 4))
             return r->run->form = TORQ_PROGRAMS, 0;
-        if (is_header(slice_before(header, ", bytes"), *sign, tasks, 5))
-            return error_set(err, EINVAL, "%s:1: this is a timeline of the compiler, not a profile of a run",
-                             path);
     }
+    if (timeline_csv_is_one(header))
+        return error_set(err, EINVAL, "%s:1: this is a timeline of the compiler, not a profile of a run",
+                         path);
     return error_set(err, EINVAL,
                      "%s:1: not a runtime profile: its header is none of those that the runtime writes",
                      path);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timelines of a compiler as CSV, read back. Both forms are in cycles, whatever their headers say:
+ *
+ *     taskId, elapsed_time(us), timestamp(us), event, location, bytes   the event is the lane; bytes may be absent
+ *     ID,Start,End,Location,Op Type                                     DI0 ... (in), DO0 ... (out), S0 ... (slices)
+ *
+ * The first does not know what a slice computed, the second not which slice it was: each goes to the first that is
+ * free. Nothing is quoted, and locations hold commas. */
+#ifndef OPSCOPE_IMPORT_TIMELINE_CSV_H
+#define OPSCOPE_IMPORT_TIMELINE_CSV_H
+
+#include "base/slice.h"
+#include "ops/timeline.h"
+
+struct timeline_csv_faults {
+    uint64_t rows; /* that cannot be read, or end before they begin */
+    uint64_t first_line;
+};
+
+/* Does a file that begins like this hold a timeline? Its first line decides. */
+bool timeline_csv_is_one(struct slice beginning);
+/* Fills an empty timeline, all of it one dispatch; its clock is not set. The caller frees it, whatever is returned. */
+int timeline_csv_read(struct timeline *timeline, const char *path, struct timeline_csv_faults *faults,
+                      struct error *err);
+/* The same from memory; `path` is for messages. */
+int timeline_csv_read_text(struct timeline *timeline, const char *path, struct slice text,
+                           struct timeline_csv_faults *faults, struct error *err);
+
+#endif
