@@ -241,6 +241,15 @@ class Commands(Killed):
         self.let_end(run, pid)
         return run
 
+    def alone(self, *words):
+        """opscope where it sees no sessions of others on this machine."""
+        problem = harness.tmpfs_problem() or harness.own_mounts_problem()
+        if problem:
+            self.skipTest(problem)
+        script = 'mount -t tmpfs tmpfs /dev/shm && exec "$@"'
+        command = ["unshare", "-m", "sh", "-c", script, "sh", harness.OPSCOPE, *words]
+        return self.run_command(command, env={"OPSCOPE_DIR": self.folder, "TMPDIR": self.folder})
+
     def list_sessions(self):
         rows = self.opscope_json("recover", "--list", env={"OPSCOPE_DIR": self.folder})["rows"]
         return {row["session"]: row for row in rows if row["session"].startswith(self.folder)}
@@ -264,7 +273,7 @@ class Commands(Killed):
 
     def test_the_next_run_names_it(self):
         self.leave_behind()
-        done = self.opscope("run", "-o", self.path("next.opscope"), "--", "true", env={"OPSCOPE_DIR": self.folder})
+        done = self.alone("run", "-o", self.path("next.opscope"), "--", "true")
         self.assert_status(done)
         self.assertIn(f"opscope recover {self.session()}", done.stderr)
         self.assertIn("opscope recover --clean", done.stderr)
@@ -274,12 +283,7 @@ class Commands(Killed):
         dead = self.session()
         alive = self.start_run(["say=ready", "read", "zones=10"], output="alive.opscope")
         alive.expect("ready")
-        # Sessions of others on this machine are none of this test's business.
-        script = f"unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec {harness.OPSCOPE} recover --clean'"
-        problem = harness.tmpfs_problem() or harness.own_mounts_problem()
-        if problem:
-            self.skipTest(problem)
-        done = self.run_command(["sh", "-c", script], env={"OPSCOPE_DIR": self.folder, "TMPDIR": self.folder})
+        done = self.alone("recover", "--clean")
         self.assert_status(done)
         self.assertIn(dead, done.stdout)
         self.assertFalse(os.path.exists(dead))
