@@ -11,7 +11,7 @@
 #include "import/torq/ops.h"
 #include "import/torq/torq.h"
 
-#define STEPS_MAX 50000000u /* ops that are executed: a program that jumps in circles ends here */
+#define STEPS_MAX 50000000u /* ops that are executed, in all programs that are started */
 #define BINDINGS_MAX 64u    /* an argument of an argument ... */
 
 enum resource {
@@ -394,6 +394,8 @@ static int execute_program(struct machine_state *s, uint32_t program, uint32_t s
     if (region == MLIR_NONE || m->regions[region].first_block == MLIR_NONE)
         return refuse(s, program, "has no body");
     uint32_t block = m->regions[region].first_block;
+    size_t executed =
+        0; /* nothing decides where a program goes on, so that one which comes back goes in circles */
     struct slice arguments = slice_after(mlir_head(m, start), "args(");
     size_t end = arguments.data ? scan_until(arguments.data, 0, arguments.length, "") : 0;
     bind_arguments(s, block, start, 1, count_values(slice_from(arguments.data, end)));
@@ -401,7 +403,7 @@ static int execute_program(struct machine_state *s, uint32_t program, uint32_t s
         uint32_t next = MLIR_NONE;
         for (uint32_t op = m->blocks[block].first_op; op != MLIR_NONE; op = m->ops[op].next) {
             int status = 0;
-            if (++s->steps > STEPS_MAX)
+            if (++s->steps > STEPS_MAX || ++executed > m->op_count)
                 return refuse(s, op, "the program does not come to an end");
             if (is_op(s, op, "torq_hw.nss_task"))
                 status = execute_task(s, op);
