@@ -394,8 +394,8 @@ static int execute_program(struct machine_state *s, uint32_t program, uint32_t s
     if (region == MLIR_NONE || m->regions[region].first_block == MLIR_NONE)
         return refuse(s, program, "has no body");
     uint32_t block = m->regions[region].first_block;
-    size_t executed =
-        0; /* nothing decides where a program goes on, so that one which comes back goes in circles */
+    /* Nothing decides where a program goes on, so that one which comes back goes in circles. */
+    size_t executed = 0;
     struct slice arguments = slice_after(mlir_head(m, start), "args(");
     size_t end = arguments.data ? scan_until(arguments.data, 0, arguments.length, "") : 0;
     bind_arguments(s, block, start, 1, count_values(slice_from(arguments.data, end)));
