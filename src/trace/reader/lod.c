@@ -12,7 +12,7 @@
 #include "base/checked.h"
 
 /* A node of a LOD block may be this many pixels wide before the level below is taken; one inside a block,
- * before its zones are. Chosen so that 64 tracks stay within 16 ms at every zoom. */
+ * before its zones are. Chosen so that 64 tracks take about 16 ms at the worst zoom. */
 #define LEVEL_PIXELS 5u
 #define BLOCK_PIXELS 12u
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes: do not look for them */
