@@ -265,13 +265,16 @@ void session_segment_consumed(struct session_segment *s, const struct segment_ch
 void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk)
 {
     uint64_t *map = (uint64_t *)(void *)(s->memory + s->layout.free_map);
+    /* First nobody's, then cleared, then to be had: a collector that is killed in between leaves a chunk that recover
+     * does not look at, never one with half of its records. */
+    __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* A slot that its next owner reserves and never writes (a handler left by siglongjmp) must not show what was
      * here. */
     memset(s->memory + s->layout.chunks + (size_t)chunk->chunk * CHUNK_BYTES, 0,
            chunk->d.published * sizeof(struct slot));
     s->seen[chunk->chunk].is_known = false;
     __atomic_store_n(taken(s, chunk->chunk), 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);
     __atomic_fetch_or(&map[chunk->chunk / 64], UINT64_C(1) << (chunk->chunk % 64), __ATOMIC_RELEASE);
 }
 

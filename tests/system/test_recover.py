@@ -62,8 +62,10 @@ class Recover(Killed):
         self.assertTrue(trace.info["is_complete"])
         self.assertTrue(trace.info["is_recovered"])
         self.assert_exact(trace, 16010)
-        # A slow machine's collector may have taken the first message before it was killed.
-        self.assertIn([row["text"] for row in trace.messages()], (["one", "two"], ["two"]))
+        # A slow machine's collector may have taken the first chunk into its own memory before it was killed. Then it is
+        # lost, and counted.
+        messages = [row["text"] for row in trace.messages()]
+        self.assertEqual(messages, ["one", "two"] if "one" in messages or not trace.lost_zones else ["two"])
         self.assertEqual(sorted(os.listdir(self.folder)), ["t.opscope"])
 
     def test_what_is_in_the_file_is_not_told_twice(self):

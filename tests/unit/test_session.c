@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -319,6 +321,40 @@ static void test_release(void **state)
     session_segment_close(s);
 }
 
+static sigjmp_buf interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    siglongjmp(interrupted, 1);
+}
+
+/* Where the memory of the chunk cannot be written, the clearing ends in its middle. */
+static void test_a_release_that_is_cut_short(void **state)
+{
+    size_t count;
+    const uint64_t *map = (const uint64_t *)(void *)(image.memory + image.layout.free_map);
+    struct sigaction action = {.sa_handler = interrupt}, before;
+    (void)state;
+    image_chunk(&image, 65, 1, 0, CHUNK_SEALED);
+    image_zone(&image, 65, 5, 6, 1);
+    struct session_segment *s = open_image();
+    const struct segment_chunk *list = session_segment_scan(s, false, &count);
+    void *page = image.memory + image.layout.chunks + 65 * CHUNK_BYTES;
+    assert_int_equal(mprotect(page, CHUNK_BYTES, PROT_READ), 0);
+    sigaction(SIGSEGV, &action, &before);
+    bool is_cut_short = sigsetjmp(interrupted, 1) != 0;
+    if (!is_cut_short)
+        session_segment_release(s, &list[0]);
+    sigaction(SIGSEGV, &before, NULL);
+    assert_int_equal(mprotect(page, CHUNK_BYTES, PROT_READ | PROT_WRITE), 0);
+    assert_true(is_cut_short);
+    assert_int_equal(image_descriptor(&image, 65)->state,
+                     CHUNK_FREE); /* no reader takes half of its records */
+    assert_true(map[1] == 0);     /* nor does a thread get it */
+    session_segment_close(s);
+}
+
 static void test_heart_and_state(void **state)
 {
     uint64_t zones, records;
@@ -436,6 +472,7 @@ int main(void)
         WITH_IMAGE(test_the_layout_is_fixed_when_it_is_opened),
         WITH_IMAGE(test_scan_sorts_and_clamps),
         WITH_IMAGE(test_release),
+        WITH_IMAGE(test_a_release_that_is_cut_short),
         WITH_IMAGE(test_heart_and_state),
         WITH_IMAGE(test_definitions),
         WITH_IMAGE(test_files),
