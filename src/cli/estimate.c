@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/count_of.h"
+#include "base/output_path.h"
 #include "cli/command/command.h"
 #include "load/estimate.h"
 #include "ops/timeline_trace.h"
@@ -182,7 +183,9 @@ static int write_phases(const struct estimate *estimate, const struct estimate_c
         if (asprintf(&path, "%s/%.*s.%s.mlir", options->phases, (int)strcspn(name, "."), name, phase->name) <
             0)
             return error_no_memory(err, options->phases);
-        status = write_phase(estimate, options, phase, path, err);
+        status = output_path_check(path, &source, 1, NULL, err);
+        if (status == 0)
+            status = write_phase(estimate, options, phase, path, err);
         free(path);
     }
     return status;

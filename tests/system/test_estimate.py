@@ -175,6 +175,11 @@ class Scheduled(Case):
         self.assertEqual({**after, "model": 0}, {**before, "model": 0})
         self.assertEqual(self.read("phases/m.1.input.mlir"), self.read("m.mlir"))
         self.assertEqual(self.read("phases/m.10.executable-targets.mlir"), text)
+        phase = "phases/m.1.input.mlir"
+        done = self.opscope("estimate", phase, "--dump-compilation-phases-to", "phases")
+        self.assert_status(done, 2)
+        self.assertIn("it is an input of this command", done.stderr)
+        self.assertEqual(self.read(phase), self.read("m.mlir"))
 
     def test_as_a_trace_and_a_page(self):
         self.estimate("m.mlir", "-o", "m.opscope", "--html", "m.html")
