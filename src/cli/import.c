@@ -43,7 +43,7 @@ static int import_iree(const struct command *command, const char *path, const ch
         command_say("opscope import: %s: %s, %s", output, format_things(&dispatches, runs, "device run"),
                     format_things(&operations, profile.event_count - runs, "other operation"));
         if (profile.damaged + profile.dropped)
-            command_say("opscope import: %s of the profile could not be read or were dropped by the runtime",
+            command_say("opscope import: %s of the profile not read: damaged, or dropped by the runtime",
                         format_things(&lost, profile.damaged + profile.dropped, "record"));
     }
     iree_profile_free(&profile);

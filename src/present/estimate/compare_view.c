@@ -28,19 +28,15 @@ enum {
 
 static const struct table_column pair_columns[PAIR_COLUMNS] = {
     [PAIR_NAME] = {.key = "program", .title = "program", .shrink = 16},
-    [PAIR_ESTIMATE] = {.key = "estimate_ns", .title = "estimate ns", .type = TABLE_REAL, .decimals = 1},
-    [PAIR_MEASURED] = {.key = "measured_ns", .title = "measured ns", .type = TABLE_REAL, .decimals = 1},
-    [PAIR_MISS] = {.key = "difference_ns",
-                   .title = "difference ns",
-                   .type = TABLE_REAL,
-                   .decimals = 1,
-                   .is_change = true},
+    [PAIR_ESTIMATE] = {.key = "estimate", .title = "estimate", .type = TABLE_TIME},
+    [PAIR_MEASURED] = {.key = "measured", .title = "measured", .type = TABLE_TIME},
+    [PAIR_MISS] = {.key = "difference", .title = "difference", .type = TABLE_TIME, .is_change = true},
     [PAIR_ERROR] =
         {.key = "error", .title = "error", .type = TABLE_PERCENT, .decimals = 1, .is_change = true},
     [PAIR_FACTOR] = {.key = "factor", .title = "factor", .type = TABLE_REAL, .decimals = 2},
     [PAIR_RUNS] = {.key = "runs", .title = "runs", .type = TABLE_INTEGER},
-    [PAIR_LEAST] = {.key = "least_ns", .title = "least", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
-    [PAIR_MOST] = {.key = "most_ns", .title = "most", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
+    [PAIR_LEAST] = {.key = "least", .title = "least", .type = TABLE_TIME, .shown = TABLE_DATA_ONLY},
+    [PAIR_MOST] = {.key = "most", .title = "most", .type = TABLE_TIME, .shown = TABLE_DATA_ONLY},
     [PAIR_TYPE] = {.key = "type", .title = "type", .shrink = 10, .drop = 2},
     [PAIR_LOCATION] = {.key = "location", .title = "location", .shrink = 12, .drop = 1},
 };
@@ -88,19 +84,9 @@ enum {
 #define GROUP_COLUMNS_OF(first_key)                                                                          \
     {                                                                                                        \
         [GROUP_KEY] = {.key = (first_key), .title = (first_key), .shrink = 16},                              \
-        [GROUP_ESTIMATE] = {.key = "estimate_ns",                                                            \
-                            .title = "estimate ns",                                                          \
-                            .type = TABLE_REAL,                                                              \
-                            .decimals = 1},                                                                  \
-        [GROUP_MEASURED] = {.key = "measured_ns",                                                            \
-                            .title = "measured ns",                                                          \
-                            .type = TABLE_REAL,                                                              \
-                            .decimals = 1},                                                                  \
-        [GROUP_MISS] = {.key = "difference_ns",                                                              \
-                        .title = "difference ns",                                                            \
-                        .type = TABLE_REAL,                                                                  \
-                        .decimals = 1,                                                                       \
-                        .is_change = true},                                                                  \
+        [GROUP_ESTIMATE] = {.key = "estimate", .title = "estimate", .type = TABLE_TIME},                     \
+        [GROUP_MEASURED] = {.key = "measured", .title = "measured", .type = TABLE_TIME},                     \
+        [GROUP_MISS] = {.key = "difference", .title = "difference", .type = TABLE_TIME, .is_change = true},  \
         [GROUP_ERROR] = {.key = "bias",                                                                      \
                          .title = "bias",                                                                    \
                          .type = TABLE_PERCENT,                                                              \
