@@ -203,32 +203,25 @@ int timeline_measure(const struct timeline *timeline, uint32_t dispatch, struct 
     return failed ? error_no_memory(err, "the timeline's intervals") : 0;
 }
 
+static const struct {
+    const char *key, *run_key, *what;
+} texts[] = {
+#define X(id, key, run_key, what) {key, run_key, what},
+    TIMELINE_METRICS(X)
+#undef X
+};
+
 const char *timeline_metric_key(unsigned metric)
 {
-    static const char *const keys[] = {
-#define X(id, key, run_key, what) key,
-        TIMELINE_METRICS(X)
-#undef X
-    };
-    return metric < TIMELINE_METRIC_COUNT ? keys[metric] : "";
+    return metric < TIMELINE_METRIC_COUNT ? texts[metric].key : "";
 }
 
 const char *timeline_metric_text(unsigned metric)
 {
-    static const char *const texts[] = {
-#define X(id, key, run_key, what) what,
-        TIMELINE_METRICS(X)
-#undef X
-    };
-    return metric < TIMELINE_METRIC_COUNT ? texts[metric] : "";
+    return metric < TIMELINE_METRIC_COUNT ? texts[metric].what : "";
 }
 
 const char *timeline_metric_run_key(unsigned metric)
 {
-    static const char *const keys[] = {
-#define X(id, key, run_key, what) run_key,
-        TIMELINE_METRICS(X)
-#undef X
-    };
-    return metric < TIMELINE_METRIC_COUNT ? keys[metric] : "";
+    return metric < TIMELINE_METRIC_COUNT ? texts[metric].run_key : "";
 }

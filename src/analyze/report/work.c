@@ -608,20 +608,11 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
                             .name = ops_get_slice(perf->ops, name),
                             .fidelity = ops_get_slice(perf->ops, d->fidelity),
                             .description = description};
-    struct perf_work work = {.name = name,
-                             .shown = name,
-                             .types = {OPS_NONE, OPS_NONE, OPS_NONE},
-                             .memory = OPS_NONE,
-                             .flops = NAN,
-                             .dram_bytes = NAN,
-                             .link_bytes = NAN,
-                             .link_count = NAN,
-                             .block_w = PERF_NO_NUMBER,
-                             .subblock_h = PERF_NO_NUMBER,
-                             .subblock_w = PERF_NO_NUMBER,
-                             .class_ = known.class_,
-                             .category = known.category,
-                             .fidelity = (uint8_t)perf_fidelity_of(source.fidelity)};
+    struct perf_work work = perf_no_work;
+    work.name = work.shown = name;
+    work.class_ = known.class_;
+    work.category = known.category;
+    work.fidelity = (uint8_t)perf_fidelity_of(source.fidelity);
     if (d->inputs)
         work.memory = perf->ops->tensors[ops_inputs(perf->ops, d)[0]].memory;
     for (unsigned i = 0; i < 2 && i < d->inputs; i++)
