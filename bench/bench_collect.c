@@ -55,7 +55,7 @@ static void record_random(long zones)
     }
 }
 
-/* The child: fills the session with one round of zones each time it is told to. */
+/* The child: fills the session with one round of zones each time the parent asks. */
 static void run_child(const struct session_folder *folder, bool is_random, int go, int done)
 {
     char variable[4000], byte;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a path is, and how it is opened: the only place that knows every kind of file and whose it is.
  *
- * A path is asked once (import_guess) and the answer is passed on; kinds are told apart by content, the ending of a
+ * A path is asked once (import_guess) and the answer is passed on; kinds are recognised by content, the ending of a
  * name decides only where content says nothing. */
 #ifndef OPSCOPE_IMPORT_OPEN_H
 #define OPSCOPE_IMPORT_OPEN_H

@@ -214,7 +214,7 @@ static int start_once(struct measure *m, struct error *err)
     return status;
 }
 
-/* Tries the interpreters one after the other. What the user is told is what keeps the first one that has the package
+/* Tries the interpreters one after the other. The message names what keeps the first one that has the package
  * from working; or, where none has it, what to do about that. */
 static int start_python(struct measure *m, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A timeline of engines in cycles: what an estimate computes before a run, whatever the chip. Units of work stand on
- * lanes (a DMA direction, a compute slice, a core); tasks are what the chip's sequencer was told to do; actions are
+ * lanes (a DMA direction, a compute slice, a core); tasks are what the chip's sequencer starts; actions are
  * steps of the host. Times are cycles from the start of the timeline; dispatches follow one another. */
 #ifndef OPSCOPE_OPS_TIMELINE_H
 #define OPSCOPE_OPS_TIMELINE_H

@@ -69,7 +69,7 @@ class Run:
             "name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,value,special_parent_text"
         ]
         self.log = []  # (device, core, processor, time, line)
-        self.told = set()
+        self.described = set()
         self.now = 1_000_000
         self.programs = 0
         self.started = {device: 0 for device in devices}
@@ -97,10 +97,10 @@ class Run:
             self.times.append(f"CompileProgram,program.cpp,77,,,{start + 100},{500 + self.programs},1,,id:{call}")
             head = f'TT_DNN_DEVICE_OP: "{name}", {program}, {device}, '
             head += f"{call}" if old_message else f"{str(hit).lower()}, {call}"
-            if (device, program) in self.told:
+            if (device, program) in self.described:
                 self.message(head)
             else:
-                self.told.add((device, program))
+                self.described.add((device, program))
                 self.message(head + " ->\n" + json.dumps(record(name, program, device, call, hit), indent=4))
             if on_device:
                 self.run_on(device, call)

@@ -136,8 +136,8 @@ class C(Api):
         found = sorted((t["kind"], t["name"], t["zones"]) for t in tracks)
         self.assertEqual(found, [("task", "first", 3), ("task", "second", 3), ("thread", "fibers", 12)])
         rows = self.opscope_json("messages", trace.path)["rows"]
-        told = [(row["thread"], row["text"]) for row in rows]
-        self.assertEqual(told, [("first", "first"), ("second", "second")] * 3 + [("fibers", "no task")])
+        shown = [(row["thread"], row["text"]) for row in rows]
+        self.assertEqual(shown, [("first", "first"), ("second", "second")] * 3 + [("fibers", "no task")])
 
 
 class Cpp(Api):

@@ -268,7 +268,7 @@ class Calibration(Case):
         self.assertIn("uncalibrated", json.dumps(self.opscope_json("estimate", pairs[0], "--target", "cpu", "--json")))
         self.assertNotIn("uncalibrated", json.dumps(self.opscope_json("estimate", pairs[0], "--target", target, "--json")))
 
-    def test_wrong_pairs_are_told(self):
+    def test_wrong_pairs_are_refused(self):
         model = self.write("m.mlir", FLOW.format(n=4096))
         done = self.opscope("calibrate", model)
         self.assertNotEqual(done.status, 0)

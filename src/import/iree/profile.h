@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device profiles of IREE's runtime: what ran on a device, as its command-line tools write it.
  *
- * Two forms, told apart by content: the bundle itself (.ireeprof), and its export as one JSON object per line
+ * Two forms, recognised by content: the bundle itself (.ireeprof), and its export as one JSON object per line
  * (iree-profile export --format=ireeperf-jsonl). Records of kinds that are not known are passed over and counted. Times
  * are nanoseconds of the host's monotonic clock; there is no wall clock and no process id in either form. */
 #ifndef OPSCOPE_IMPORT_IREE_PROFILE_H

@@ -222,12 +222,12 @@ static struct previous *previous_of(struct report_reader *r, uint32_t device)
  * they overlap, 0 where there is nothing to make it from. */
 static void add_gap(struct report_reader *r, struct previous *previous, unsigned which)
 {
-    struct slice told = cell_at(r->csv, which ? r->at.op_to_op_dm : r->at.op_to_op);
+    struct slice given = cell_at(r->csv, which ? r->at.op_to_op_dm : r->at.op_to_op);
     uint64_t start, end;
     bool has_start = slice_unsigned(cell_at(r->csv, which ? r->at.dm_start : r->at.kernel_start), &start);
     uint32_t column = which ? OP_COLUMN_ID_OP_TO_OP_DM : OP_COLUMN_ID_OP_TO_OP;
-    if (told.length > 0) {
-        tt_cell_copy(r->model, &r->cells, column, told.data, told.length);
+    if (given.length > 0) {
+        tt_cell_copy(r->model, &r->cells, column, given.data, given.length);
     } else {
         char text[32] = "0";
         if (has_start && previous->has_end[which] && previous->ns_per_cycle > 0) {

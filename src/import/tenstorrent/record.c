@@ -175,8 +175,8 @@ static void add_kernels(struct builder *b, const struct json_node *root)
     const struct json_node *fidelity = NULL;
     for (const struct json_node *n = json_first(b->document, compute); n;
          n = json_next(b->document, compute, n)) {
-        const struct json_node *told = json_find(b->document, n, "math_fidelity");
-        fidelity = told ? told : fidelity;
+        const struct json_node *given = json_find(b->document, n, "math_fidelity");
+        fidelity = given ? given : fidelity;
     }
     add_value(b, OP_COLUMN_ID_MATH_FIDELITY, fidelity);
     add_kernel_list(b, OP_COLUMN_ID_COMPUTE_SOURCE, compute, "source");

@@ -229,7 +229,7 @@ static int by_invocation(const void *left, const void *right)
     return (a->invocation > b->invocation) - (a->invocation < b->invocation);
 }
 
-/* Scopes in the order of their ids; events name them anew. */
+/* Scopes in the order of their ids; each event names its scope again. */
 static void sort_scopes(struct reading *r)
 {
     struct torq_run *run = r->run;
