@@ -424,7 +424,7 @@ class Damaged(harness.TestCase):
 
     def test_program_that_was_never_told(self):
         run = Run()
-        run.told.add((0, 12))
+        run.described.add((0, 12))
         run.op("Unknown", 12)
         rows, told = self.check(run)
         self.assertEqual((rows[0]["OP CODE"], rows[0]["NOTE"]), ("Unknown", "program not described"))
