@@ -282,6 +282,22 @@ static int write_zones(struct cutting *c, struct error *err)
     return 0;
 }
 
+/* What the writer wants: ticks. Host times are cut at the ends of the window. */
+static void cut_open_zone(const struct cutting *c, struct trace_open_zone *zone)
+{
+    if (trace_get_track(c->trace, zone->track)->clock != TRACE_HOST_CLOCK) {
+        zone->start = zone->start_ticks;
+        zone->seen = zone->seen_ticks;
+        return;
+    }
+    if (zone->start < c->cut->since_ns)
+        zone->start = c->cut->since_ns;
+    if (zone->seen > c->cut->until_ns)
+        zone->seen = c->cut->until_ns;
+    if (zone->child > zone->seen - zone->start)
+        zone->child = zone->seen - zone->start;
+}
+
 static void write_open_zones(void *context, struct trace_writer *writer)
 {
     struct cutting *c = context;
@@ -289,12 +305,12 @@ static void write_open_zones(void *context, struct trace_writer *writer)
     const struct trace_open_zone *zones = trace_get_open_zones(c->trace, &count);
     for (size_t i = 0; i < count; i++) {
         struct trace_open_zone zone = zones[i];
-        if (!wants_track(c, zone.track) || !is_inside(c, zone.start) ||
-            trace_get_track(c->trace, zone.track)->clock != TRACE_HOST_CLOCK ||
+        if (!wants_track(c, zone.track) || zone.start > c->cut->until_ns || zone.seen < c->cut->since_ns ||
             (zone.track == c->cut->track && zone.depth < c->cut->depth))
             continue;
         if (zone.track == c->cut->track)
             zone.depth -= c->cut->depth;
+        cut_open_zone(c, &zone);
         zone.track = map_track(c, zone.track);
         zone.name = map_name(c, zone.name);
         trace_writer_open_zone(writer, &zone);
@@ -303,13 +319,14 @@ static void write_open_zones(void *context, struct trace_writer *writer)
 
 /* --- other rows --- */
 
-/* Of a host track that is wanted, at a moment in the window; then its id in the new trace. */
-static bool takes(struct cutting *c, uint32_t *track, uint64_t time_ns)
+/* Of a track that is wanted, at a moment in the window; then its track is that of the new trace and its time what the
+ * writer wants: ticks of the track's clock. */
+static bool takes(struct cutting *c, uint32_t *track, uint64_t *time, uint64_t ticks)
 {
-    if (!is_inside(c, time_ns) || !wants_track(c, *track) ||
-        trace_get_track(c->trace, *track)->clock != TRACE_HOST_CLOCK)
+    if (!is_inside(c, *time) || !wants_track(c, *track))
         return false;
     *track = map_track(c, *track);
+    *time = ticks;
     return true;
 }
 
@@ -364,11 +381,11 @@ static void write_run(struct cutting *c, const struct trace_run *run)
     free(parts);
 }
 
-static void write_sample(struct cutting *c, const struct trace_sample *sample)
+static void write_sample(struct cutting *c, const struct trace_sample *sample, uint64_t ticks)
 {
     struct trace_sample copy = *sample;
     uint32_t *frames = malloc(((size_t)sample->frame_count + 1) * sizeof *frames);
-    if (frames && takes(c, &copy.track, copy.time)) {
+    if (frames && takes(c, &copy.track, &copy.time, ticks)) {
         for (uint32_t i = 0; i < sample->frame_count; i++)
             frames[i] = map_name(c, sample->frames[i]);
         copy.frames = frames;
@@ -380,26 +397,29 @@ static void write_sample(struct cutting *c, const struct trace_sample *sample)
 static void write_rows(struct cutting *c, uint32_t type, const struct trace_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
+        uint64_t ticks = rows->ticks[i];
         if (type == TRACE_BLOCK_POINTS) {
             struct trace_point point = rows->points[i];
-            if (takes(c, &point.track, point.time))
+            if (takes(c, &point.track, &point.time, ticks))
                 trace_writer_point(c->writer, &point);
         } else if (type == TRACE_BLOCK_COUNTERS) {
             struct trace_counter counter = rows->counters[i];
-            counter.name = map_name(c, counter.name);
-            if (takes(c, &counter.track, counter.time))
+            if (takes(c, &counter.track, &counter.time, ticks)) {
+                counter.name = map_name(c, counter.name);
                 trace_writer_counter(c->writer, &counter);
+            }
         } else if (type == TRACE_BLOCK_MEMORY) {
             struct trace_memory memory = rows->memory[i];
-            memory.pool = map_name(c, memory.pool);
-            if (takes(c, &memory.track, memory.time))
+            if (takes(c, &memory.track, &memory.time, ticks)) {
+                memory.pool = map_name(c, memory.pool);
                 trace_writer_memory(c->writer, &memory);
+            }
         } else if (type == TRACE_BLOCK_OPS) {
             write_op(c, &rows->ops[i]);
         } else if (type == TRACE_BLOCK_RUNS) {
             write_run(c, &rows->runs[i]);
         } else if (type == TRACE_BLOCK_SAMPLES) {
-            write_sample(c, &rows->samples[i]);
+            write_sample(c, &rows->samples[i], ticks);
         }
     }
 }

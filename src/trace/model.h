@@ -125,6 +125,7 @@ struct trace_open_zone {
     uint64_t seen;
     uint64_t child; /* time spent in direct children, as in a zone */
     uint32_t name;
+    uint64_t start_ticks, seen_ticks; /* from the reader: `start` and `seen` as the writer got them */
 };
 
 /* The times of points, counters, memory events and samples: to the writer ticks of the track's clock, from the reader

@@ -129,6 +129,7 @@ size_t zone_rows_find_extras(const struct zone_rows *rows, size_t row, const str
 /* The other row types: an array of structs, valid until the next decode with the same rows. */
 struct trace_rows { /* zero-initialise once, reuse, free at the end */
     size_t count;
+    const uint64_t *ticks; /* when each row happened, in ticks of its track's clock */
     const struct trace_point *points;
     const struct trace_counter *counters;
     const struct trace_memory *memory;

@@ -199,6 +199,216 @@ static void nothing_is_left_of_a_failure(void **state)
     trace_close(whole);
 }
 
+/* --- a window that holds everything --- */
+
+/* A process with a child; a thread and a device, each with every type of row, zones and an open one. */
+static void write_every_row(struct trace_writer *w, const uint32_t *processes, const uint32_t *tracks,
+                            unsigned which)
+{
+    uint32_t process = processes[which], track = tracks[which];
+    uint32_t name = add_name(w, which ? "of the device" : "of the thread");
+    struct zone_sink *sink = trace_writer_sink(w, track);
+    for (uint64_t time = 1000; time <= 5000; time += 1000) {
+        zone_sink_add(sink, 0, time, time + 500, 0, name);
+        zone_sink_extra(sink, &(struct trace_extra){.kind = TRACE_EXTRA_VALUE, .value = time});
+        trace_writer_point(w, &(struct trace_point){.track = track,
+                                                    .kind = TRACE_POINT_MESSAGE,
+                                                    .time = time + 1,
+                                                    .header = "h",
+                                                    .text = "said",
+                                                    .text_length = 4});
+        trace_writer_counter(
+            w, &(struct trace_counter){.track = track, .name = name, .time = time + 2, .value = 0.5});
+        trace_writer_memory(w, &(struct trace_memory){.track = track,
+                                                      .pool = time > 2000 ? name : TRACE_NONE,
+                                                      .time = time + 3,
+                                                      .address = time,
+                                                      .size = 64});
+        trace_writer_sample(
+            w, &(struct trace_sample){.track = track, .time = time + 4, .frame_count = 1, .frames = &name});
+    }
+    struct trace_run_part figure = {.name = name, .kind = TRACE_FIGURE_COUNT, .whole = 9};
+    if (which)
+        trace_writer_run(w, &(struct trace_run){.call = 1,
+                                                .process = process,
+                                                .track = track,
+                                                .name = name,
+                                                .start = 1500,
+                                                .duration = 41,
+                                                .part_count = 1,
+                                                .parts = &figure});
+    else
+        trace_writer_op(w, &(struct trace_op){.call = 1,
+                                              .process = process,
+                                              .track = track,
+                                              .name = name,
+                                              .description = TRACE_NONE,
+                                              .start_ns = 1200,
+                                              .end_ns = 1300,
+                                              .part_count = 1,
+                                              .parts = &figure});
+    trace_writer_loss(w, &(struct trace_loss){.process = process,
+                                              .track = track,
+                                              .reason = TRACE_LOSS_BUFFER_FULL,
+                                              .from_ns = 1100,
+                                              .to_ns = 1200,
+                                              .zones = 3,
+                                              .records = 2});
+}
+
+struct open_zones {
+    uint32_t tracks[2], name;
+};
+
+static void add_open_zones(void *context, struct trace_writer *w)
+{
+    const struct open_zones *open = context;
+    for (size_t i = 0; i < 2; i++)
+        trace_writer_open_zone(
+            w, &(struct trace_open_zone){
+                   .track = open->tracks[i], .start = 5601, .seen = 6001, .child = 7, .name = open->name});
+}
+
+static void write_everything(const char *path)
+{
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t processes[2] = {add_process(w, 1)};
+    struct trace_process child = {
+        .id = TRACE_NONE, .parent = processes[0], .pid = 2, .command = "child", .host = "box"};
+    processes[1] = trace_writer_process(w, &child);
+    struct trace_clock clock = {
+        .id = TRACE_NONE, .is_device = true, .ticks_per_second = 3e9, .name = "device"};
+    uint32_t device_clock = trace_writer_clock(w, &clock);
+    for (uint64_t i = 0; i < 2; i++) /* three ticks per nanosecond: no time has an exact inverse */
+        trace_writer_clock_point(w, &(struct trace_clock_point){.clock = device_clock,
+                                                                .ticks = i * 30000,
+                                                                .host_ns = 100 + i * 10000});
+    uint32_t tracks[2] = {add_track(w, processes[0], "main", 0),
+                          add_track(w, processes[1], "device", device_clock)};
+    struct open_zones open = {{tracks[0], tracks[1]}, add_name(w, "open")};
+    trace_writer_set_open_zones(w, add_open_zones, &open);
+    for (unsigned which = 0; which < 2; which++)
+        write_every_row(w, processes, tracks, which);
+    assert_ok(trace_writer_finish(w, ERR));
+}
+
+static void print_row(struct bytes *out, struct trace *t, uint32_t type, const struct trace_rows *rows,
+                      size_t i)
+{
+    bytes_append_format(out, "%u at %llu ", type, (unsigned long long)rows->ticks[i]);
+    if (type == TRACE_BLOCK_POINTS) {
+        const struct trace_point *row = &rows->points[i];
+        bytes_append_format(out, "%s %u %llu %s %.*s\n", trace_get_track(t, row->track)->name, row->kind,
+                            (unsigned long long)row->time, row->header, (int)row->text_length, row->text);
+    } else if (type == TRACE_BLOCK_COUNTERS) {
+        const struct trace_counter *row = &rows->counters[i];
+        bytes_append_format(out, "%s %s %llu %g\n", trace_get_track(t, row->track)->name,
+                            trace_get_name(t, row->name)->name, (unsigned long long)row->time, row->value);
+    } else if (type == TRACE_BLOCK_MEMORY) {
+        const struct trace_memory *row = &rows->memory[i];
+        bytes_append_format(out, "%s %s %llu %llu %llu %d\n", trace_get_track(t, row->track)->name,
+                            trace_get_name(t, row->pool)->name, (unsigned long long)row->time,
+                            (unsigned long long)row->address, (unsigned long long)row->size, row->is_release);
+    } else if (type == TRACE_BLOCK_OPS) {
+        const struct trace_op *row = &rows->ops[i];
+        bytes_append_format(out, "%s %s %llu %llu %llu\n", trace_get_track(t, row->track)->name,
+                            trace_get_name(t, row->name)->name, (unsigned long long)row->call,
+                            (unsigned long long)row->end_ns, (unsigned long long)row->parts[0].whole);
+    } else if (type == TRACE_BLOCK_RUNS) {
+        const struct trace_run *row = &rows->runs[i];
+        bytes_append_format(out, "%s %s %llu %llu %llu\n", trace_get_track(t, row->track)->name,
+                            trace_get_name(t, row->name)->name, (unsigned long long)row->start,
+                            (unsigned long long)row->duration, (unsigned long long)row->parts[0].whole);
+    } else if (type == TRACE_BLOCK_SAMPLES) {
+        const struct trace_sample *row = &rows->samples[i];
+        bytes_append_format(out, "%s %s %llu\n", trace_get_track(t, row->track)->name,
+                            trace_get_name(t, row->frames[0])->name, (unsigned long long)row->time);
+    }
+}
+
+/* Everything that the trace holds, by name: ids may differ. */
+static struct bytes print_trace(struct trace *t)
+{
+    struct bytes out = {0};
+    struct trace_rows rows = {0};
+    size_t count;
+    for (uint32_t track = 0; track < trace_track_count(t); track++)
+        bytes_append_format(&out, "%s of %s\n", trace_get_track(t, track)->name,
+                            trace_get_process(t, trace_get_track(t, track)->process)->command);
+    struct ref_zones zones = read_zones(t, NULL, TRACE_COLUMN_RAW_TICKS);
+    for (size_t i = 0; i < zones.count; i++)
+        bytes_append_format(
+            &out, "zone %s %s %u %llu %llu %llu\n", trace_get_track(t, zones.items[i].track)->name,
+            trace_get_name(t, zones.items[i].name)->name, zones.items[i].depth,
+            (unsigned long long)zones.items[i].start, (unsigned long long)zones.items[i].duration,
+            (unsigned long long)zones.items[i].child);
+    ref_free(&zones);
+    for (uint32_t type = TRACE_BLOCK_POINTS; type <= TRACE_BLOCK_SAMPLES; type++) {
+        const struct trace_block *block;
+        struct trace_block_filter filter = {.type = type};
+        for (int of_device = 0; of_device < 2 && type != TRACE_BLOCK_LOSSES; of_device++)
+            for (size_t position = 0; (block = trace_next_block(t, &filter, &position));) {
+                if ((block->clock != TRACE_HOST_CLOCK) != (of_device != 0))
+                    continue;
+                assert_ok(trace_decode_rows(t, block, &rows, ERR));
+                for (size_t i = 0; i < rows.count; i++)
+                    print_row(&out, t, type, &rows, i);
+            }
+    }
+    trace_rows_free(&rows);
+    const struct trace_open_zone *open = trace_get_open_zones(t, &count);
+    for (size_t i = 0; i < count; i++)
+        bytes_append_format(&out, "open %s %s %llu %llu %llu\n", trace_get_track(t, open[i].track)->name,
+                            trace_get_name(t, open[i].name)->name, (unsigned long long)open[i].start,
+                            (unsigned long long)open[i].seen, (unsigned long long)open[i].child);
+    const struct trace_loss *losses = trace_get_losses(t, &count);
+    for (size_t i = 0; i < count; i++)
+        bytes_append_format(&out, "loss %s %u %llu %llu\n", trace_get_track(t, losses[i].track)->name,
+                            losses[i].reason, (unsigned long long)losses[i].zones,
+                            (unsigned long long)losses[i].records);
+    assert_false(out.failed);
+    return out;
+}
+
+static void the_whole_window_is_the_whole_trace(void **state)
+{
+    (void)state;
+    write_everything(test_path("all.opscope"));
+    struct trace *whole = open_trace(test_path("all.opscope"), 0);
+    const struct trace_info *info = trace_get_info(whole);
+    assert_int_equal(info->points, 10);
+    assert_int_equal(info->memory_events, 10);
+    assert_string_equal(trace_get_track(whole, 0)->name, "main");
+    struct trace_cut cut = {
+        .track = 0, .since_ns = info->start_ns, .until_ns = info->end_ns, .command = "sh -c true"};
+    assert_ok(trace_cut(whole, test_path("all of it.opscope"), &cut, ERR));
+    struct trace *part = open_trace(test_path("all of it.opscope"), 0);
+    struct bytes before = print_trace(whole), after = print_trace(part);
+    assert_string_equal(bytes_text(&after), bytes_text(&before));
+    bytes_free(&before);
+    bytes_free(&after);
+    trace_close(part);
+    trace_close(whole);
+}
+
+/* An open zone that reaches into the window stays in it, as one that ended does. */
+static void open_zones_are_cut(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    write_everything(test_path("all.opscope"));
+    struct trace *whole = open_trace(test_path("all.opscope"), 0);
+    struct trace_cut cut = {.track = 0, .since_ns = 5700, .until_ns = 5800, .command = "x"};
+    assert_ok(trace_cut(whole, test_path("late.opscope"), &cut, ERR));
+    struct trace *part = open_trace(test_path("late.opscope"), 0);
+    const struct trace_open_zone *open = trace_get_open_zones(part, &count);
+    assert_int_equal(count, 1); /* the device's began at 1,967 ns and was last seen at 2,100 */
+    assert_int_equal(open[0].start, 5700);
+    assert_int_equal(open[0].seen, 5800);
+    trace_close(part);
+    trace_close(whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +416,8 @@ int main(void)
         cmocka_unit_test(the_text_of_a_zone),
         cmocka_unit_test(rows_of_the_window),
         cmocka_unit_test(nothing_is_left_of_a_failure),
+        cmocka_unit_test(the_whole_window_is_the_whole_trace),
+        cmocka_unit_test(open_zones_are_cut),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

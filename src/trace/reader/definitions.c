@@ -501,6 +501,8 @@ static int collect_totals(struct trace *t)
             zone.name = map_id(&source->names, zone.name);
             if (zone.track == TRACE_NONE)
                 continue;
+            zone.start_ticks = zone.start;
+            zone.seen_ticks = zone.seen;
             zone.start = trace_host_ns(t, t->tracks[zone.track].clock, zone.start);
             zone.seen = zone.seen ? trace_host_ns(t, t->tracks[zone.track].clock, zone.seen) : 0;
             t->open_zones[t->open_zone_count++] = zone;

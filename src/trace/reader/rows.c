@@ -353,5 +353,6 @@ int trace_decode_rows(struct trace *t, const struct trace_block *block, struct t
         return reader_decode_error(t, entry, status, err);
     }
     rows->count = d.count;
+    rows->ticks = d.v[ROW_TIME];
     return 0;
 }
