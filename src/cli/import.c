@@ -33,7 +33,7 @@ static int import_iree(const struct command *command, const char *path, const ch
         runs += profile.events[i].is_dispatch;
     int status = trace_writer_open(&writer, output, &(struct trace_writer_options){.command = path}, &err);
     if (status == 0) {
-        status = iree_profile_to_trace(&profile, path, writer, &err);
+        status = iree_profile_to_trace(&profile, path, NULL, writer, &err);
         if (status)
             trace_writer_discard(writer);
         else

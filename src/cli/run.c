@@ -15,6 +15,7 @@
 #include "base/output_path.h"
 #include "cli/command/command.h"
 #include "cli/run_output.h"
+#include "cli/run_profile.h"
 #include "cli/run_python.h"
 #include "cli/run_summary.h"
 #include "collect/launch.h"
@@ -23,6 +24,7 @@
 
 struct run_options {
     const char *output;
+    const char *device_profile;
     uint64_t port;
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
@@ -90,6 +92,15 @@ static const struct command_option options_table[] = {
      .help =
          "Leave zones shorter than TIME out of the trace; their time is their parents'. They are recorded all the "
          "same: this makes the trace smaller, not the program faster."},
+    {.name = "device-profile",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct run_options, device_profile),
+     .is_file = true,
+     .help =
+         "The profile that COMMAND's runtime writes: a runtime CSV of Torq in any of its forms, or IREE's .ireeprof or "
+         "JSON lines. When COMMAND has ended it becomes part of the trace, and the time of each block is shown. FILE "
+         "need not exist yet; one that is left from before the run is not taken."},
     {.name = "wait-all",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, wait_all),
@@ -272,7 +283,8 @@ static int pass_on_status(int wait_status)
     return 128 + number; /* a signal that cannot end us */
 }
 
-static int launch(const struct run_options *o, char **argv, const char *output, const char *csv)
+static int launch(const struct run_options *o, struct run_profile *profile, char **argv, const char *output,
+                  const char *csv)
 {
     struct bytes command = {0};
     join_command(argv, &command);
@@ -294,6 +306,8 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
         .progress = show_progress,
         .notice = show_notice,
         .context = &screen,
+        .before_finish = profile->path ? run_profile_add : NULL,
+        .finish_context = profile,
     };
     struct launch_result result;
     struct error err = {0};
@@ -312,9 +326,11 @@ static int launch(const struct run_options *o, char **argv, const char *output, 
         return result.exec_error == ENOENT ? 127 : 126;
     }
     run_summary(&result, argv, output, o->is_quiet);
+    run_profile_show(profile, output, o->is_quiet);
     if (o->keep_session && result.session_path[0])
         command_say("opscope: session kept: %s", result.session_path);
-    if (result.has_trace && result.stats.ops && (csv[0] || !output_path_is_null(output)))
+    if (result.has_trace && (result.stats.ops || profile->is_added) &&
+        (csv[0] || !output_path_is_null(output)))
         write_ops_csv(output, csv, o->is_quiet);
     return pass_on_status(result.wait_status);
 }
@@ -340,6 +356,10 @@ static int run(const struct command *command, int argc, char **argv)
         return status;
     if (o.port)
         return command_usage_error(command, "--port: there is no live page yet in this release");
+    if (o.device_profile && o.duration_ns)
+        return command_usage_error(command,
+                                   "--device-profile and --duration exclude each other: the profile is "
+                                   "there when the command has ended");
     char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
@@ -347,6 +367,11 @@ static int run(const struct command *command, int argc, char **argv)
     struct error err = {0};
     fill_standard_descriptors();
     run_python_prepare(&o.python);
+    struct run_profile profile;
+    if (run_profile_begin(&profile, o.device_profile, &err) != 0) {
+        command_say("opscope run: %s", err.message);
+        return EXIT_RUN_FAILED;
+    }
     if (output && has_suffix(output, ".csv")) {
         snprintf(csv, sizeof csv, "%s", output);
         snprintf(chosen, sizeof chosen, "%.*s.opscope", (int)(strlen(output) - 4), output);
@@ -376,7 +401,7 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (!o.is_quiet)
         name_left_behind(&earlier);
-    return launch(&o, program, output, csv);
+    return launch(&o, &profile, program, output, csv);
 }
 
 static const char *const usage[] = {"[options] [--] COMMAND [ARGUMENT]...", "[options] \"SHELL COMMAND\"",
@@ -398,10 +423,12 @@ static const struct command_exit exits[] = {
 static const struct command_example examples[] = {
     {"opscope run -o train.opscope -- ./train --steps 10", "records train and everything it starts"},
     {"opscope run \"make -j2 test\"", "a shell command as one string"},
+    {"opscope run --device-profile d.csv -- torq-run-module --module=m.vmfb --torq_profile_host=d.csv",
+     "adds what the device did, as the command's runtime measured it"},
     {"opscope run --max-size 100M --duration 1h ./server", "keeps the newest 100 MiB of the first hour"},
     {NULL, NULL},
 };
-static const char *const see_also[] = {"info", "zones", "recover", "doctor", NULL};
+static const char *const see_also[] = {"info", "zones", "annotate", "recover", "doctor", NULL};
 
 const struct command command_run = {
     .name = "run",
@@ -425,7 +452,10 @@ const struct command command_run = {
         "other. A run inside a "
         "run makes a session of its own: what it starts is recorded there and not in the outer "
         "trace. If no session "
-        "can be made, COMMAND runs all the same, and a line says that it was not recorded.",
+        "can be made, COMMAND runs all the same, and a line says that it was not recorded.\n\n"
+        "With --device-profile, a profile that is missing, older than the run, empty or damaged is named; the trace is "
+        "written without it, and the status is still COMMAND's. Times of a profile are placed by the host's monotonic "
+        "clock; where they are of another clock, the profile begins with COMMAND and a line says so.",
     .options = {{&run_table, 0}, {&run_python_table, OPTION_FIELD(struct run_options, python)}},
     .arguments = arguments,
     .exits = exits,

@@ -276,6 +276,8 @@ static void stop_recording(struct run *r)
     collector_finish(r->collector);
     r->result->stats = *collector_get_stats(r->collector);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
+    if (r->options->before_finish)
+        r->options->before_finish(r->options->finish_context, r->writer);
     int status = trace_writer_finish(r->writer, &err);
     r->result->size_bytes = stat(r->options->output, &st) == 0 ? (uint64_t)st.st_size : 0;
     r->result->has_trace = status == 0 || err.code == ENOSPC || err.code == EDQUOT || err.code == EFBIG;

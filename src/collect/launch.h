@@ -29,6 +29,10 @@ struct launch_options {
     bool wait_all;
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
     void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
+    /* All that was recorded is in the writer, and nothing is finished yet: the place to add what else belongs into the
+     * trace; may be NULL. */
+    void (*before_finish)(void *context, struct trace_writer *writer);
+    void *finish_context;
     void *context;
     /* Without a command: collect until stop_fd has something to read or is closed, SIGINT or SIGTERM comes, or
      * watched_pid (0: none) has ended. ready() gets the value of OPSCOPE_SESSION for those who want to be recorded. */

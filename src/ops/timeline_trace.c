@@ -8,7 +8,7 @@ struct writing {
     struct trace_writer *writer;
     uint32_t process, clock, device, queue;
     uint64_t call;
-    bool is_measured;
+    const struct timeline_trace *about;
 };
 
 static uint32_t track_kind(unsigned lane_kind)
@@ -59,14 +59,15 @@ static void write_run(struct writing *w, const struct timeline_unit *unit, uint3
     const struct timeline *timeline = w->timeline;
     const struct trace_part location = {TRACE_PART_LOCATION, timeline_get_text(timeline, unit->location)};
     unsigned kind = timeline->lanes[unit->lane].kind;
-    if (kind != TIMELINE_SLICE && kind != TIMELINE_CORE)
+    if (kind != TIMELINE_SLICE && kind != TIMELINE_CORE &&
+        !(kind == TIMELINE_PROGRAM && w->about->programs_are_ops))
         return;
     struct trace_op op = {.call = ++w->call,
                           .process = w->process,
                           .track = w->queue,
                           .name = name,
                           .type = TRACE_OP_DEVICE,
-                          .device = 0,
+                          .device = w->about->place ? w->about->place->device : 0,
                           .description = trace_writer_description(w->writer, &location, 1),
                           .start_ns = 0,
                           .end_ns = 0};
@@ -75,11 +76,12 @@ static void write_run(struct writing *w, const struct timeline_unit *unit, uint3
                             .track = track,
                             .name = name,
                             .cores = 1,
-                            .flags = w->is_measured ? 0 : TRACE_RUN_ESTIMATED,
+                            .flags = w->about->is_measured ? 0 : TRACE_RUN_ESTIMATED,
                             .start = unit->start,
                             .duration = unit->end - unit->start};
     double ns_per_cycle = 1000 / timeline->clock_mhz;
-    op.start_ns = (uint64_t)((double)unit->start * ns_per_cycle);
+    op.start_ns = w->about->place ? profile_place_host_ns(w->about->place, unit->start)
+                                  : (uint64_t)((double)unit->start * ns_per_cycle);
     op.end_ns = op.start_ns;
     trace_writer_op(w->writer, &op);
     trace_writer_run(w->writer, &run);
@@ -114,7 +116,7 @@ static void write_dispatches(struct writing *w)
     struct zone_sink *sink = trace_writer_sink(w->writer, w->queue);
     for (size_t i = 0; i < timeline->dispatch_count && sink; i++) {
         const struct timeline_dispatch *dispatch = &timeline->dispatches[i];
-        if (w->is_measured && dispatch->end <= dispatch->start)
+        if (w->about->is_measured && dispatch->end <= dispatch->start)
             continue; /* loaded, not run */
         uint32_t name =
             trace_writer_name(w->writer, timeline_get_text(timeline, dispatch->name), "", "", 0, 0);
@@ -124,30 +126,42 @@ static void write_dispatches(struct writing *w)
         trace_writer_close_sink(w->writer, sink);
 }
 
+static void write_clock(struct writing *w)
+{
+    const struct profile_place *place = w->about->place;
+    double clock_mhz = w->timeline->clock_mhz;
+    uint64_t end = timeline_end(w->timeline);
+    struct trace_clock_point points[2] = {
+        {0}, {.ticks = end, .host_ns = (uint64_t)((double)end * 1000 / clock_mhz)}};
+    struct trace_clock clock = {.id = TRACE_NONE,
+                                .is_device = true,
+                                .ticks_per_second = clock_mhz * 1e6,
+                                .name = place                   ? place->clock
+                                        : w->about->is_measured ? "run"
+                                                                : "estimated cycles"};
+    w->clock = trace_writer_clock(w->writer, &clock);
+    for (unsigned i = 0; i < 2; i++) {
+        struct trace_clock_point point = place ? place->points[i] : points[i];
+        point.clock = w->clock;
+        trace_writer_clock_point(w->writer, &point);
+    }
+}
+
 int timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
                       struct trace_writer *writer, struct error *err)
 {
-    struct writing w = {.timeline = timeline, .writer = writer, .is_measured = about->is_measured};
+    struct writing w = {.timeline = timeline, .writer = writer, .about = about};
     struct trace_process process = {.id = TRACE_NONE,
-                                    .parent = TRACE_NONE,
+                                    .parent = about->place ? about->place->parent : TRACE_NONE,
                                     .exit_status = TRACE_STATUS_UNKNOWN,
-                                    .flags = TRACE_PROCESS_ROOT,
+                                    .flags = about->place ? 0 : TRACE_PROCESS_ROOT,
                                     .command = about->source,
                                     .host = ""};
-    struct trace_clock clock = {.id = TRACE_NONE,
-                                .is_device = true,
-                                .ticks_per_second = timeline->clock_mhz * 1e6,
-                                .name = about->is_measured ? "run" : "estimated cycles"};
     w.process = trace_writer_process(writer, &process);
-    w.clock = trace_writer_clock(writer, &clock);
-    uint64_t end = timeline_end(timeline);
-    trace_writer_clock_point(writer, &(struct trace_clock_point){.clock = w.clock});
-    trace_writer_clock_point(
-        writer, &(struct trace_clock_point){.clock = w.clock,
-                                            .ticks = end,
-                                            .host_ns = (uint64_t)((double)end * 1000 / timeline->clock_mhz)});
-    w.device = add_track(&w, about->device, TRACE_NONE, TRACE_TRACK_DEVICE, 0,
-                         about->architecture ? about->architecture : "");
+    write_clock(&w);
+    w.device =
+        add_track(&w, about->device, TRACE_NONE, TRACE_TRACK_DEVICE, about->place ? about->place->device : 0,
+                  about->architecture ? about->architecture : "");
     w.queue = add_track(&w, "dispatches", w.device, TRACE_TRACK_QUEUE, 0, "");
     write_dispatches(&w);
     struct timeline_unit *units = malloc((timeline->unit_count + 1) * sizeof units[0]);

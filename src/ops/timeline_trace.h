@@ -4,6 +4,7 @@
 #ifndef OPSCOPE_OPS_TIMELINE_TRACE_H
 #define OPSCOPE_OPS_TIMELINE_TRACE_H
 
+#include "ops/profile_place.h"
 #include "ops/timeline.h"
 #include "trace/writer.h"
 
@@ -12,9 +13,13 @@ struct timeline_trace {
     const char *device;       /* its name: "SL2610 (estimated)" */
     const char *architecture; /* names the machine file; NULL: not known */
     bool is_measured;         /* not an estimate */
+    bool programs_are_ops;    /* nothing is known of what they use: they are what computes */
+    /* NULL: the trace holds nothing else. */
+    const struct profile_place *place;
 };
 
-/* Cycles become ticks of the device's clock, which begins with the host's. timeline.clock_mhz must be set. */
+/* Cycles become ticks of the device's clock, which begins with the host's; with a place they are ns, and it says how
+ * the clocks are related. timeline.clock_mhz must be set. */
 int timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
                       struct trace_writer *writer, struct error *err);
 

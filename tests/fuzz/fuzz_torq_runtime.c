@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "import/timeline_csv.h"
+#include "import/torq/blocks.h"
 #include "import/torq/join.h"
 #include "import/torq/torq.h"
 
@@ -51,6 +52,17 @@ static void join(const struct torq_run *run)
     mlir_close(mlir);
 }
 
+static void draw_blocks(const struct torq_run *run)
+{
+    struct timeline timeline;
+    struct error err = {0};
+    if (torq_run_blocks(run, &timeline, &err) == 0) {
+        for (size_t i = 0; i < timeline.unit_count; i++)
+            assert(timeline.units[i].start <= timeline.units[i].end);
+    }
+    timeline_free(&timeline);
+}
+
 static void read_timeline(struct slice text)
 {
     struct timeline timeline;
@@ -75,10 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (timeline_csv_is_one(slice_from(copy, size)))
         read_timeline(slice_from(copy, size));
     free(copy);
-    if (status)
+    if (status) {
         assert(strncmp(err.message, "fuzz.csv", 8) == 0);
-    else
+    } else {
         join(&run);
+        draw_blocks(&run);
+    }
     torq_run_free(&run);
     return 0;
 }

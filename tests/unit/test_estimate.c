@@ -196,7 +196,10 @@ static void test_trace(void **state)
     execute(&t, program);
     assert_int_equal(trace_writer_open(&writer, file, &(struct trace_writer_options){0}, NULL), 0);
     assert_int_equal(
-        timeline_to_trace(&t, &(struct timeline_trace){"m.mlir", "chip", "sl2610", false}, writer, NULL), 0);
+        timeline_to_trace(
+            &t, &(struct timeline_trace){.source = "m.mlir", .device = "chip", .architecture = "sl2610"},
+            writer, NULL),
+        0);
     assert_int_equal(trace_writer_finish(writer, NULL), 0);
     assert_int_equal(trace_open(&trace, file, 0, NULL), 0);
     const struct trace_info *info = trace_get_info(trace);

@@ -63,6 +63,16 @@ bool iree_is_profile(const char *beginning, size_t length)
            memmem(beginning, end, "\"record_type\"", 13);
 }
 
+uint64_t iree_profile_start(const struct iree_profile *profile)
+{
+    uint64_t start = profile->event_count ? profile->events[0].start_ns : 0;
+    for (size_t i = 0; i < profile->allocation_count; i++) {
+        if (profile->allocations[i].time_ns < start)
+            start = profile->allocations[i].time_ns;
+    }
+    return start;
+}
+
 static int by_start(const void *left, const void *right)
 {
     const struct iree_event *a = left, *b = right;

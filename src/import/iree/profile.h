@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "ops/profile_place.h"
 
 /* A dispatch, or another operation of a queue (alloca, execute, copy ...). */
 struct iree_event {
@@ -57,10 +58,13 @@ static inline const char *iree_text(const struct iree_profile *profile, uint32_t
     return intern_text(&profile->texts, text);
 }
 
-/* A trace of the profile: a device with a track for dispatches and one for the queue's operations. */
+/* When the first event or allocation of all was. */
+uint64_t iree_profile_start(const struct iree_profile *profile);
+/* A trace of the profile: a device with a track for dispatches and one for the queue's operations. `place` NULL: the
+ * trace holds nothing else. */
 struct trace_writer;
-int iree_profile_to_trace(const struct iree_profile *profile, const char *source, struct trace_writer *writer,
-                          struct error *err);
+int iree_profile_to_trace(const struct iree_profile *profile, const char *source,
+                          const struct profile_place *place, struct trace_writer *writer, struct error *err);
 
 /* --- for the two readers --- */
 

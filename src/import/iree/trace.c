@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile as a trace: times count from its first event, since the profile's clock has no anchor. */
+/* A profile as a trace. By itself its times count from its first event, since the profile's clock has no anchor. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +9,22 @@
 struct writing {
     const struct iree_profile *profile;
     struct trace_writer *writer;
-    uint64_t first_ns;
+    const struct profile_place *place;
+    uint64_t first_ns; /* what times count from */
+    uint32_t clock;
     uint32_t process, device, dispatches, queue;
     uint32_t tiles, tiles_ns, workgroups; /* names of figures */
 };
 
-static uint32_t add_track(struct writing *w, const char *name, uint32_t parent, uint32_t kind)
+static uint32_t add_track(struct writing *w, const char *name, uint32_t parent, uint32_t kind,
+                          uint64_t number)
 {
     struct trace_track track = {.id = TRACE_NONE,
                                 .process = w->process,
                                 .parent = parent,
                                 .kind = kind,
-                                .clock = TRACE_HOST_CLOCK,
+                                .clock = w->clock,
+                                .number = number,
                                 .name = name,
                                 .architecture = ""};
     return trace_writer_track(w->writer, &track);
@@ -30,6 +34,7 @@ static void write_dispatch(struct writing *w, const struct iree_event *event, ui
 {
     uint32_t name = trace_writer_name(w->writer, iree_text(w->profile, event->name), "", "", 0, 0);
     uint64_t start = event->start_ns - w->first_ns, end = event->end_ns - w->first_ns;
+    uint64_t host_ns = w->place ? profile_place_host_ns(w->place, event->start_ns) : start;
     uint64_t groups = 1;
     for (unsigned i = 0; i < 3; i++)
         groups *= event->workgroups[i] ? event->workgroups[i] : 1;
@@ -43,10 +48,10 @@ static void write_dispatch(struct writing *w, const struct iree_event *event, ui
                           .track = w->queue,
                           .name = name,
                           .type = TRACE_OP_DEVICE,
-                          .device = 0,
+                          .device = w->place ? w->place->device : 0,
                           .description = TRACE_NONE,
-                          .start_ns = start,
-                          .end_ns = start};
+                          .start_ns = host_ns,
+                          .end_ns = host_ns};
     struct trace_run run = {.call = call,
                             .process = w->process,
                             .track = w->dispatches,
@@ -109,29 +114,43 @@ static void write_memory(struct writing *w)
     }
 }
 
-int iree_profile_to_trace(const struct iree_profile *profile, const char *source, struct trace_writer *writer,
-                          struct error *err)
+static void begin(struct writing *w, const char *source)
 {
-    struct writing w = {.profile = profile, .writer = writer};
+    const struct profile_place *place = w->place;
     struct trace_process process = {.id = TRACE_NONE,
-                                    .parent = TRACE_NONE,
+                                    .parent = place ? place->parent : TRACE_NONE,
                                     .exit_status = TRACE_STATUS_UNKNOWN,
-                                    .flags = TRACE_PROCESS_ROOT,
+                                    .flags = place ? 0 : TRACE_PROCESS_ROOT,
                                     .command = source,
                                     .host = ""};
-    uint64_t call = 0;
-    w.first_ns = profile->event_count ? profile->events[0].start_ns : 0;
-    for (size_t i = 0; i < profile->allocation_count; i++) {
-        if (profile->allocations[i].time_ns < w.first_ns)
-            w.first_ns = profile->allocations[i].time_ns;
+    w->process = trace_writer_process(w->writer, &process);
+    w->clock = TRACE_HOST_CLOCK;
+    if (place) {
+        struct trace_clock clock = {
+            .id = TRACE_NONE, .is_device = true, .ticks_per_second = 1e9, .name = place->clock};
+        w->clock = trace_writer_clock(w->writer, &clock);
+        for (unsigned i = 0; i < 2; i++) {
+            struct trace_clock_point point = place->points[i];
+            point.clock = w->clock;
+            trace_writer_clock_point(w->writer, &point);
+        }
     }
-    w.process = trace_writer_process(writer, &process);
-    w.device = add_track(&w, "IREE device", TRACE_NONE, TRACE_TRACK_DEVICE);
-    w.queue = add_track(&w, "queue", w.device, TRACE_TRACK_QUEUE);
-    w.dispatches = add_track(&w, "dispatches", w.device, TRACE_TRACK_CORE);
-    w.tiles = trace_writer_name(writer, "tiles", "", "", 0, 0);
-    w.tiles_ns = trace_writer_name(writer, "tile time", "", "", 0, 0);
-    w.workgroups = trace_writer_name(writer, "workgroups", "", "", 0, 0);
+    w->device = add_track(w, "IREE device", TRACE_NONE, TRACE_TRACK_DEVICE, place ? place->device : 0);
+    w->dispatches = add_track(w, "dispatches", w->device, TRACE_TRACK_CORE, 0);
+    w->queue = add_track(w, "queue", w->device, TRACE_TRACK_QUEUE, 0);
+    w->tiles = trace_writer_name(w->writer, "tiles", "", "", 0, 0);
+    w->tiles_ns = trace_writer_name(w->writer, "tile time", "", "", 0, 0);
+    w->workgroups = trace_writer_name(w->writer, "workgroups", "", "", 0, 0);
+}
+
+int iree_profile_to_trace(const struct iree_profile *profile, const char *source,
+                          const struct profile_place *place, struct trace_writer *writer, struct error *err)
+{
+    struct writing w = {.profile = profile, .writer = writer, .place = place};
+    uint64_t call = 0;
+    if (!place)
+        w.first_ns = iree_profile_start(profile);
+    begin(&w, source);
     for (size_t i = 0; i < profile->event_count; i++) {
         if (profile->events[i].is_dispatch)
             write_dispatch(&w, &profile->events[i], ++call);

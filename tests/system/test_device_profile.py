@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope run --device-profile: what a runtime wrote while its program was recorded becomes part of the trace."""
+
+import csv
+import io
+import json
+import re
+import sys
+import unittest
+
+import harness
+
+# A runtime of ours: writes what is on its standard input, with each @N replaced by N us after now on the clock of
+# such profiles.
+WRITER = """
+import re, sys, time
+now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+unit = 1000 if sys.argv[1].endswith("jsonl") else 1
+text = re.sub("@([0-9]+)", lambda found: str((now + int(found.group(1))) * unit), sys.stdin.read())
+while time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 < now + 1000:
+    pass
+open(sys.argv[1], "w").write(text)
+"""
+
+EVENTS = """dispatch_name,invocation_id,action_id,timestamp_us,event
+__HAL_QUEUE_EXECUTE__,0,-1,@0,HAL_CALL_BEGIN
+d0,1,-1,@10,DISPATCH_BEGIN
+d0,1,0,@11,HOST_COPY_BEGIN
+d0,1,0,@12,HOST_COPY_END
+d0,1,1,@12,NSS_START_BEGIN
+d0,1,1,@13,NSS_START_END
+d0,1,2,@13,NSS_START_BEGIN
+d0,1,2,@14,NSS_START_END
+d0,1,3,@14,NSS_WAIT_BEGIN
+d0,1,3,@42,NSS_WAIT_END
+d0,1,4,@42,NSS_WAIT_BEGIN
+d0,1,4,@63,NSS_WAIT_END
+d0,1,-1,@70,DISPATCH_END
+__HAL_QUEUE_EXECUTE__,0,-1,@100,HAL_CALL_END
+"""
+ACTIONS = """actionIndex, elapsed_time(us), timestamp(us), event, location
+0,7,@20,tosa.conv2d,loc("m.mlir":4:10)
+1,2.5,@30,tosa.add,loc(fused["m.mlir":5:10, "m.mlir":6:10])
+2,9,@40,tosa.conv2d,loc("m.mlir":4:10)
+"""
+PROGRAMS = """ID,time_since_open,time_since_start,Location
+0,110,10,loc("a.mlir":1:2)
+1,130.5,8,loc("a.mlir":3:4)
+2,150,20,loc("a.mlir":1:2)
+"""
+
+
+def iree():
+    lines = [{"schema_version": 15, "record_type": "schema", "format": "ireeperf-jsonl"}]
+    for i, (key, start, end) in enumerate((("f_matmul", 10, 50), ("f_add", 60, 63), ("f_matmul", 70, 100))):
+        lines.append({"record_type": "host_execution_event", "event_id": i + 1, "submission_id": 1, "op": "dispatch",
+                      "key": key, "start_host_time_ns": start, "end_host_time_ns": end, "valid": True})
+    return re.sub("(_host_time_ns\": )", r"\1@", "".join(json.dumps(line) + "\n" for line in lines))
+
+
+class DeviceProfile(harness.TestCase):
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_writer(self, text, name="p.csv", *options, status=0):
+        """Records a program with zones, then a runtime that writes this profile."""
+        self.write("writer.py", WRITER)
+        self.write("input", text)
+        command = f"{harness.program('names')} 3 && {sys.executable} -S writer.py {name} < input; exit {status}"
+        done = self.opscope("run", "-o", "t.opscope", "--device-profile", name, *options, "--", "sh", "-c", command)
+        self.assert_status(done, status)
+        return done
+
+    def zones(self, *threads):
+        """(name, file, start, duration) of the zones of these tracks, in order of time."""
+        done = self.opscope("export", "t.opscope", "--format", "csv")
+        self.assert_status(done)
+        rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if not threads or row["thread"] in threads]
+        return sorted((int(row["start_ns"]), row["name"], row["file"], int(row["duration_ns"])) for row in rows)
+
+    def assert_close(self, found, expected):
+        """The two clocks of a host differ in rate by less than a thousandth."""
+        self.assertEqual(len(found), len(expected))
+        for have, want in zip(found, expected):
+            self.assertLessEqual(abs(have - want), 2 + want / 1000)
+
+    def test_events_are_placed_by_the_clock(self):
+        done = self.run_writer(EVENTS)
+        self.assertNotIn("aligned", done.stderr)
+        programs = self.zones("NSS Programs")
+        self.assertEqual([row[1] for row in programs], ["d0:1", "d0:2"])
+        self.assert_close([row[3] for row in programs], [30000, 50000])
+        self.assert_close([row[3] for row in self.zones("dispatches")], [60000])
+        self.assert_close([row[3] for row in self.zones("Host Copy")], [1000])
+        host = [row for row in self.zones() if row[1].startswith("name number")]
+        self.assertEqual(len(host), 6)
+        # The runtime came after the program that has zones, and all of it before the end of the run.
+        self.assertGreater(programs[0][0], max(row[0] + row[3] for row in host))
+        length = next(row["length_ns"] for row in self.opscope_json("info", "t.opscope")["processes"] if row["pid"])
+        self.assertLess(programs[-1][0] + programs[-1][3], length)
+        says, = [row for row in self.opscope_json("messages", "t.opscope")["rows"] if row["header"] == "device profile"]
+        self.assertRegex(says["text"], "^p.csv: its times are the host's, within [0-9]+ ns$")
+        self.assertIn("CLOCK_MONOTONIC", [row["clock"] for row in self.opscope_json("info", "t.opscope")["clocks"]])
+        for line in ("dispatches .* d0 .* (60|59).[0-9]+ us", "NSS Programs .*d0:1 ", "NSS Programs .*d0:2 ", "op table: t.ops.csv"):
+            self.assertRegex(done.stderr, line)
+        ops = self.opscope_json("ops", "t.opscope")["rows"]
+        self.assertEqual([row["name"] for row in ops], ["d0:1", "d0:2"])
+
+    def test_rows_with_locations(self):
+        done = self.run_writer(ACTIONS)
+        self.assertEqual([(row[1], row[2]) for row in self.zones("Actions")],
+                         [("tosa.conv2d", 'loc("m.mlir":4:10)'),
+                          ("tosa.add", 'loc(fused["m.mlir":5:10, "m.mlir":6:10])'),
+                          ("tosa.conv2d", 'loc("m.mlir":4:10)')])
+        self.assert_close([row[3] for row in self.zones("Actions")], [7000, 2500, 9000])
+        self.assertRegex(done.stderr, r'Actions +tosa.conv2d +loc\("m.mlir":4:10\) +2 +1[56].[0-9]+ us')
+        self.assertEqual([row["location"] for row in self.opscope_json("ops", "t.opscope")["rows"]],
+                         [row[2] for row in self.zones("Actions")])
+
+    def test_times_of_another_clock(self):
+        done = self.run_writer(PROGRAMS)
+        self.assertIn("p.csv: not aligned with the host", done.stderr)
+        self.assertEqual([row[3] for row in self.zones("NSS Programs")], [10000, 8000, 20000])
+        starts = [row[0] for row in self.zones("NSS Programs")]
+        self.assertEqual([start - starts[0] for start in starts], [0, 22500, 30000])
+        says, = [row for row in self.opscope_json("messages", "t.opscope")["rows"] if row["header"] == "device profile"]
+        self.assertIn("not aligned", says["text"])
+        # The same of a clock that was right once: another machine's, or an earlier run's.
+        self.assertIn("not aligned", self.run_writer(EVENTS.replace("@", "1")).stderr)
+        self.assertEqual([row[3] for row in self.zones("dispatches")], [60000])
+
+    def test_iree(self):
+        done = self.run_writer(iree(), "p.jsonl")
+        self.assertNotIn("aligned", done.stderr)
+        self.assertEqual([row[1] for row in self.zones("dispatches")], ["f_matmul", "f_add", "f_matmul"])
+        self.assert_close([row[3] for row in self.zones("dispatches")], [40000, 3000, 30000])
+        self.assertRegex(done.stderr, "dispatches +f_matmul +- +2 +(70|69).[0-9]+ us")
+
+    def test_no_profile_of_this_run(self):
+        """The trace is written all the same, and the command's own status is passed on."""
+        self.write("old.csv", PROGRAMS)
+        self.write("cut.csv", "ID,time_since_open\n")
+        cases = ((["old.csv", "--", "true"], 0, "old.csv is older than the run: the command did not write it"),
+                 (["gone.csv", "--", "sh", "-c", "exit 3"], 3, "the command wrote no device profile: gone.csv"),
+                 (["made.csv", "--", "touch", "made.csv"], 0, "made.csv is empty"),
+                 (["new.csv", "--", "cp", "cut.csv", "new.csv"], 0, "not a runtime profile"),
+                 (["dir", "--", "mkdir", "dir"], 0, "dir is not a regular file"),
+                 (["head.csv", "--", "sh", "-c", "head -1 old.csv > head.csv"], 0, "head.csv holds no measured time"))
+        for arguments, status, says in cases:
+            with self.subTest(says):
+                done = self.opscope("run", "-o", "t.opscope", "--device-profile", *arguments)
+                self.assert_status(done, status)
+                self.assertIn(says, done.stderr)
+                self.assertIn("the trace has no device profile", done.stderr)
+                self.assert_status(self.opscope("info", "t.opscope"))
+
+    def test_usage(self):
+        done = self.opscope("run", "--device-profile", ".", "--", "touch", "ran")
+        self.assert_status(done, 125)
+        self.assertIn("a folder, and not a file", done.stderr)
+        done = self.opscope("run", "--device-profile", "p", "--duration", "1s", "--", "touch", "ran")
+        self.assert_status(done, 125)
+        self.assertIn("exclude each other", done.stderr)
+        self.assertEqual(self.run_command(["ls", "-A"]).stdout, "")
+
+    def test_damaged_rows_are_counted(self):
+        done = self.run_writer(EVENTS.replace("d0,1,4,@42,NSS_WAIT_BEGIN\n", "d0,x\n"), status=5)
+        self.assertIn("p.csv: 2 records cannot be used", done.stderr)
+        self.assertEqual([row[1] for row in self.zones("NSS Programs")], ["d0:1"])
+        self.assertEqual(self.opscope_json("info", "t.opscope")["lost_records"], 2)
+
+    def test_quiet(self):
+        self.assertEqual(self.run_writer(EVENTS, "p.csv", "-q").stderr, "")
+        done = self.opscope("run", "-q", "-o", "/dev/null", "--device-profile", "q.csv", "--", "cp", "p.csv", "q.csv")
+        self.assert_status(done)
+        self.assertIn("thrown away", done.stderr)
+
+
+class DeviceNumbers(harness.TestCase):
+    def test_a_device_of_its_own(self):
+        """Beside a device that the program itself recorded."""
+        with open(self.path("in.csv"), "w", encoding="utf-8") as file:
+            file.write(PROGRAMS)
+        done = self.opscope("run", "-o", "t.opscope", "--device-profile", "p.csv", "--", "sh", "-c",
+                            harness.program("everything") + " > /dev/null && cp in.csv p.csv")
+        self.assert_status(done)
+        tracks = [row for row in self.opscope_json("info", "t.opscope")["tracks"] if row["kind"] == "device"]
+        numbers = [row["number"] for row in tracks]
+        self.assertGreater(len(numbers), 1)
+        self.assertEqual(len(numbers), len(set(numbers)))
+
+
+if __name__ == "__main__":
+    unittest.main()
