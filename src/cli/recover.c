@@ -7,6 +7,7 @@
 #include "collect/recover.h"
 #include "present/format.h"
 #include "present/document.h"
+#include "present/loss_text.h"
 #include "session/folder.h"
 
 struct recover_options {
@@ -113,15 +114,17 @@ static int clean(void)
 static int recover(const struct command *command, const char *session, const struct recover_options *o)
 {
     struct recover_result result;
-    struct number_text zones, lost;
-    char more[120] = "";
+    struct number_text zones;
+    struct loss_text lost;
+    char more[sizeof lost.text + 60] = "";
     struct error err = {0};
     if (recover_session(session, o->out.output, o->keep_session, "opscope " OPSCOPE_VERSION, &result, &err) !=
         0)
         return command_fail(command, &err);
-    if (result.stats.lost_zones)
+    if (result.stats.lost_zones || result.stats.lost_records)
         snprintf(more, sizeof more, "; %s lost with the dead collector's memory",
-                 format_things(&lost, result.stats.lost_zones, "zone"));
+                 loss_sum_text(&lost, &(struct loss_sum){.zones = result.stats.lost_zones,
+                                                         .records = result.stats.lost_records}));
     printf("wrote %s: %s%s%s\n", result.output, format_things(&zones, result.stats.zones, "zone"),
            result.had_trace ? ", the earlier ones included" : "", more);
     return EXIT_OK;

@@ -335,7 +335,7 @@ static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, 
         rest.consumed = ledger_replay(s, t, chunk);
     track_drain(s, t, &rest);
     track_flush_losses(s, t);
-    session_segment_consumed(s->segment, chunk, chunk->d.published);
+    ledger_consume(s, chunk);
     if (chunk->d.published)
         t->unseen_sequence = chunk->d.sequence + 1;
     track_note_loss(s, t, &chunk->d);

@@ -157,6 +157,7 @@ void device_zone(struct source *s, uint32_t process_id, uint32_t definition, con
     if (t->count == 0)
         t->oldest_ns = clock_raw_ns();
     t->rows[t->count++] = *row;
+    s->collector->taken.zones++;
 }
 
 void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run)
@@ -166,6 +167,7 @@ void device_run(struct source *s, uint32_t process_id, uint32_t definition, stru
         return;
     run->track = s->device_tracks[index].trace_id;
     trace_writer_run(s->collector->writer, run);
+    s->collector->taken.records++;
     device_zone(s, process_id, definition,
                 &(struct device_row){run->start, run->duration, run->call, run->name});
 }

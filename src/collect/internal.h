@@ -65,12 +65,14 @@ struct pending_text { /* a text whose pieces are still coming */
     uint32_t kind, total, received;
     uint64_t time;
     char *data;
+    bool was_taken; /* its first piece: the ledger has it */
 };
 
 struct open_op {
     uint64_t call, start;
     uint32_t depth, name, type, device;
     uint32_t part_count, part_capacity;
+    bool was_taken; /* its begin: the ledger has it */
     struct op_part {
         uint32_t role, id;
     } * parts;
@@ -211,12 +213,16 @@ struct collector {
     uint64_t root_alive_ns;   /* when the command was last seen alive */
     struct map newest_of_pid; /* pid -> process in the trace */
     uint64_t next_peek_ns;    /* at unsealed chunks */
+    /* Rows taken so far, but for zones of threads and tasks. What begins and ends counts from its begin on. */
+    struct session_rows taken;
     /* recover: */
     struct reported *reported; /* losses that the file has, in order of key */
     size_t reported_count;
     uint64_t known_zones;                                 /* of threads, found or lost, that the file has */
     uint64_t known_live_zones;                            /* those of threads that have a chunk */
     bool ending_is_live;                                  /* the ledger's ending_track has a chunk */
+    struct session_rows known_rows;                       /* of `taken`, that the file has or will have */
+    bool taking_is_undone;                                /* the ledger's taking_chunk was not marked */
     struct map seen_refusals, seen_broken, seen_segments; /* pids, hashes of file names, ids */
     char host[256];
     struct bytes scratch;
@@ -258,7 +264,9 @@ void spans_free(struct track *t);
 /* ledger.c: what recover needs to know of a collector that died */
 void ledger_prepare(struct collector *c, struct track *t); /* before its last chunk goes back */
 void ledger_settle(struct collector *c);                   /* after that */
-void ledger_open(struct collector *c);                     /* recover: before the segments are read */
+void ledger_consume(struct source *s,
+                    const struct segment_chunk *chunk); /* everything in it was taken: marks it */
+void ledger_open(struct collector *c);                  /* recover: before the segments are read */
 void ledger_open_track(struct source *s, struct track *t, const struct segment_chunk *chunk); /* likewise */
 void ledger_close(struct collector *c); /* recover: counts what was lost of ended threads */
 void ledger_open_process(struct source *s, uint32_t slot, uint64_t key); /* likewise */

@@ -13,8 +13,11 @@
  *   - N > E: the first N - E zones that end in this chunk are in the file already. Their records are read, since
  *     they open and close zones, but nothing is written for them (ends_to_skip, ledger_replay).
  *
- * Records other than zones have no such number. The collector notes in each chunk how many slots it has taken
- * (segment_chunk.taken). Records in those slots are in the file, or were lost with it: they are not written again.
+ * Records other than zones, and zones of devices and spans, have no such number. The collector notes in each chunk
+ * how many slots it has taken (segment_chunk.taken). Records in those slots are in the file, or were lost with it: they
+ * are not written again. How many were lost is known as a sum over all threads: the ledger (below) counts the rows
+ * that the collector took, the file those that reached it. What begins and ends (an op, a text in pieces) counts from
+ * its begin on; one that began in a slot that was taken, and that recover meets again and writes, is not lost.
  *
  * Losses that the program itself counted (buffer full, say). Each descriptor has the thread's total since its
  * start, and the file has the loss records written so far: the difference still has to be reported.
@@ -25,7 +28,8 @@
  * giving its last chunk back cannot be one step, so there are two. ledger_prepare writes the new total and the
  * thread's key beside the valid total; the chunk is given back; ledger_settle makes the new total the valid one.
  * If the collector dies in between, recover takes the new total if that thread has no chunk left, and the old one
- * if it has.
+ * if it has. Rows that are no zones of threads are added in the same way, around marking the slots of a chunk as
+ * taken (ledger_consume).
  *
  * Where this cannot be exact:
  *   - A thread with tasks has its zones on several tracks, each of which reaches the file by itself. How many
@@ -34,7 +38,9 @@
  *   - With --max-size the file has dropped old zones without saying whose, with --min-duration it never had the
  *     short ones. What the collector took is not written again, and the loss record says "an unknown number".
  *   - Of a session that was kept after its trace was finished (--keep-session), everything taken is in that trace:
- *     nothing was lost (SESSION_LEDGER_CLOSED). */
+ *     nothing was lost (SESSION_LEDGER_CLOSED).
+ *   - A zone that is in the trace as "begun before the collector died" has lost its name, and the texts and values that
+ *     were set before; they are not counted. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,6 +69,30 @@ void ledger_settle(struct collector *c)
         return;
     __atomic_store_n(&ledger->ended_zones, ledger->ending_zones, __ATOMIC_RELEASE);
     __atomic_store_n(&ledger->ending_track, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&ledger->taken.zones, c->taken.zones, __ATOMIC_RELEASE); /* open spans were taken off */
+}
+
+static uint64_t key_of_chunk(const struct source *s, const struct segment_chunk *chunk)
+{
+    return source_key(s, 5, chunk->chunk);
+}
+
+void ledger_consume(struct source *s, const struct segment_chunk *chunk)
+{
+    const struct session_rows taken = s->collector->taken;
+    struct session_control *ledger = s->collector->folder->ledger;
+    bool has_rows = ledger && (ledger->taken.zones != taken.zones || ledger->taken.records != taken.records);
+    if (has_rows) {
+        ledger->taking = taken;
+        ledger->taking_slots = chunk->d.published;
+        __atomic_store_n(&ledger->taking_chunk, key_of_chunk(s, chunk), __ATOMIC_RELEASE);
+    }
+    session_segment_consumed(s->segment, chunk, chunk->d.published);
+    if (has_rows) {
+        __atomic_store_n(&ledger->taken.zones, taken.zones, __ATOMIC_RELEASE);
+        __atomic_store_n(&ledger->taken.records, taken.records, __ATOMIC_RELEASE);
+        __atomic_store_n(&ledger->taking_chunk, 0, __ATOMIC_RELEASE);
+    }
 }
 
 /* --- recover --- */
@@ -72,7 +102,7 @@ static bool counts_are_known(const struct collector *c)
     return c->folder->control.max_size_bytes == 0 && c->folder->control.min_duration_ns == 0;
 }
 
-static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t ns, uint64_t zones)
+static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t ns, struct session_rows lost)
 {
     if (c->folder->control.ended_zones == SESSION_LEDGER_CLOSED)
         return;
@@ -81,9 +111,11 @@ static void lose(struct collector *c, uint32_t process, uint32_t track, uint64_t
                               .reason = TRACE_LOSS_COLLECTOR,
                               .from_ns = ns,
                               .to_ns = ns,
-                              .zones = zones};
+                              .zones = lost.zones,
+                              .records = lost.records};
     trace_writer_loss(c->writer, &loss);
-    c->stats.lost_zones += zones;
+    c->stats.lost_zones += lost.zones;
+    c->stats.lost_records += lost.records;
 }
 
 /* --- what the file says --- */
@@ -127,6 +159,22 @@ static void merge_reported(struct collector *c)
     c->reported_count = c->reported_count ? last + 1 : 0;
 }
 
+static bool has_stack(const struct trace_track *track)
+{
+    return track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK;
+}
+
+/* Rows that found no room in the file: its loss records have them. Records of zones are the zones' own texts. */
+static void add_rows_without_room(struct collector *c, const struct trace *trace,
+                                  const struct trace_loss *loss)
+{
+    const struct trace_track *track = loss->track != TRACE_NONE ? trace_get_track(trace, loss->track) : NULL;
+    if (!track)
+        c->known_rows.records += loss->records;
+    else if (!has_stack(track))
+        c->known_rows.zones += loss->zones;
+}
+
 static void read_losses(struct collector *c, const struct trace *trace)
 {
     size_t count;
@@ -134,6 +182,8 @@ static void read_losses(struct collector *c, const struct trace *trace)
     c->reported = calloc(count + 1, sizeof *c->reported);
     for (size_t i = 0; c->reported && i < count; i++) {
         const struct trace_loss *loss = &losses[i];
+        if (loss->reason == TRACE_LOSS_DISK_FULL)
+            add_rows_without_room(c, trace, loss);
         struct reported reported = {.key = key_of_loss(trace, loss)};
         if (loss->reason == TRACE_LOSS_BUFFER_FULL || loss->reason == TRACE_LOSS_NO_MEMORY ||
             loss->reason == TRACE_LOSS_NESTED) {
@@ -166,13 +216,18 @@ void ledger_open(struct collector *c)
     char path[sizeof c->folder->output + 16];
     snprintf(path, sizeof path, "%s.partial", c->folder->output);
     if (counts_are_known(c) && trace_open(&trace, path, 0, NULL) == 0) {
+        const struct trace_info *info = trace_get_info(trace);
+        c->known_rows.records = info->points + info->counters + info->memory_events + info->ops + info->runs;
         read_losses(c, trace);
         trace_close(trace);
     }
     for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
         struct reported reported = reported_losses(c, track->key);
-        if (track->kind == TRACE_TRACK_THREAD || track->kind == TRACE_TRACK_TASK)
-            c->known_zones += trace_writer_track_zones(c->writer, id) + reported.on_disk + reported.zones;
+        uint64_t zones = trace_writer_track_zones(c->writer, id);
+        if (has_stack(track))
+            c->known_zones += zones + reported.on_disk + reported.zones;
+        else
+            c->known_rows.zones += zones;
     }
 }
 
@@ -228,7 +283,7 @@ void ledger_open_track(struct source *s, struct track *t, const struct segment_c
         return;
     t->ends_to_skip = in_file > ended ? in_file - ended : 0;
     if (ended > in_file)
-        lose(c, t->process_id, t->trace_id, t->last_ns, ended - in_file);
+        lose(c, t->process_id, t->trace_id, t->last_ns, (struct session_rows){.zones = ended - in_file});
 }
 
 static uint64_t time_of(const struct collector *c, const struct track *t, const struct segment_chunk *chunk,
@@ -272,7 +327,10 @@ static void end_zones(struct source *s, struct track *t, uint64_t ns, uint64_t c
 /* Goes over what the dead collector had taken; returns the slot from which on everything is new. */
 uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_chunk *chunk)
 {
+    const struct session_control *control = &s->collector->folder->control;
     uint32_t i = chunk->consumed;
+    if (control->taking_chunk == key_of_chunk(s, chunk) && chunk->taken < control->taking_slots)
+        s->collector->taking_is_undone = true;
     while (i < chunk->d.published && (t->ends_to_skip || i < chunk->taken)) {
         const struct slot *slot = &chunk->slots[i];
         uint64_t time_kind = __atomic_load_n(&slot->time_kind, __ATOMIC_RELAXED);
@@ -297,10 +355,16 @@ uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_c
     }
     t->is_muted = false;
     if (t->has_tasks && counts_are_known(s->collector) && t->taken_ends > t->reported_ends) {
-        lose(s->collector, t->process_id, t->trace_id, t->last_ns, t->taken_ends - t->reported_ends);
+        lose(s->collector, t->process_id, t->trace_id, t->last_ns,
+             (struct session_rows){.zones = t->taken_ends - t->reported_ends});
         t->reported_ends = t->taken_ends;
     }
     return i;
+}
+
+static uint64_t excess(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
 }
 
 void ledger_close(struct collector *c)
@@ -308,9 +372,13 @@ void ledger_close(struct collector *c)
     const struct session_control *control = &c->folder->control;
     bool is_ending = control->ending_track && !c->ending_is_live;
     uint64_t ended = is_ending ? control->ending_zones : control->ended_zones;
-    uint64_t known = c->known_zones - c->known_live_zones;
+    const struct session_rows *taken =
+        control->taking_chunk && !c->taking_is_undone ? &control->taking : &control->taken;
+    struct session_rows lost = {.zones = excess(ended, c->known_zones - c->known_live_zones) +
+                                         excess(taken->zones, c->known_rows.zones),
+                                .records = excess(taken->records, c->known_rows.records)};
     if (!counts_are_known(c))
-        lose(c, TRACE_NONE, TRACE_NONE, clock_raw_ns(), 0);
-    else if (ended > known)
-        lose(c, TRACE_NONE, TRACE_NONE, clock_raw_ns(), ended - known);
+        lost = (struct session_rows){0}; /* an unknown number */
+    if (!counts_are_known(c) || lost.zones || lost.records)
+        lose(c, TRACE_NONE, TRACE_NONE, clock_raw_ns(), lost);
 }

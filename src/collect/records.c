@@ -83,11 +83,19 @@ static void finish_text(struct source *s, struct track *t, struct pending_text *
     }
     trace_writer_point(w, &point);
     s->collector->stats.other++;
+    s->collector->known_rows.records += text->was_taken;
 }
 
-static void drop_text(struct track *t)
+static void free_text(struct track *t)
 {
     free(t->texts[--t->text_count].data);
+}
+
+/* It will be no row. */
+static void drop_text(struct source *s, struct track *t)
+{
+    s->collector->taken.records -= t->texts[t->text_count - 1].kind != RECORD_ZONE_TEXT;
+    free_text(t);
 }
 
 /* One piece. A signal handler's whole text may stand between two pieces of another, hence the stack. */
@@ -102,19 +110,20 @@ static void take_text(struct source *s, struct track *t, const struct slot *slot
     if (offset == 0) {
         if (t->text_count == MAX_PENDING_TEXTS) {
             damaged(s, t, ns);
-            drop_text(t);
+            drop_text(s, t);
         }
         char *data = malloc((size_t)total + 1);
         if (!data) {
             damaged(s, t, ns);
             return;
         }
-        t->texts[t->text_count++] =
-            (struct pending_text){.kind = kind, .total = total, .time = ns, .data = data};
+        t->texts[t->text_count++] = (struct pending_text){
+            .kind = kind, .total = total, .time = ns, .data = data, .was_taken = t->is_muted};
+        s->collector->taken.records += kind != RECORD_ZONE_TEXT;
     }
     struct pending_text *text = t->text_count ? &t->texts[t->text_count - 1] : NULL;
     while (text && (text->kind != kind || text->total != total || text->received != offset)) {
-        drop_text(t); /* its other pieces were lost, which the recorder has counted */
+        drop_text(s, t); /* its other pieces were lost, which the recorder has counted */
         text = t->text_count ? &t->texts[t->text_count - 1] : NULL;
     }
     if (!text)
@@ -127,7 +136,7 @@ static void take_text(struct source *s, struct track *t, const struct slot *slot
     if (text->received == total) {
         text->data[total] = '\0';
         finish_text(s, t, text);
-        drop_text(t);
+        free_text(t);
     }
 }
 
@@ -150,7 +159,9 @@ static void begin_op(struct source *s, struct track *t, uint64_t word, struct sl
         .name = name,
         .type = (uint32_t)(word >> 32) & 0xff,
         .device = (uint32_t)second.word,
+        .was_taken = t->is_muted,
     };
+    s->collector->taken.records++;
     add_extra(t, TRACE_EXTRA_CALL, second.time_kind);
 }
 
@@ -222,6 +233,7 @@ void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t e
     if (!t->is_muted) {
         trace_writer_op(s->collector->writer, &row);
         s->collector->stats.ops++;
+        s->collector->known_rows.records += op->was_taken;
     }
     free(op->parts);
     t->op_count--;
@@ -268,6 +280,7 @@ static void take_counter(struct source *s, struct track *t, uint64_t word, uint6
         .track = t->lane.trace_id, .name = source_name(s, (uint32_t)word), .time = ns};
     memcpy(&counter.value, &bits, sizeof bits);
     trace_writer_counter(s->collector->writer, &counter);
+    s->collector->taken.records++;
 }
 
 static void take_memory(struct source *s, struct track *t, uint64_t word, struct slot second, uint64_t ns)
@@ -281,6 +294,7 @@ static void take_memory(struct source *s, struct track *t, uint64_t word, struct
                                   .is_release = (word >> 32) & 1};
     memory.pool = (uint32_t)word ? source_name(s, (uint32_t)word) : TRACE_NONE;
     trace_writer_memory(s->collector->writer, &memory);
+    s->collector->taken.records++;
 }
 
 static void take_thread_name(struct source *s, struct track *t, uint32_t id)
@@ -311,8 +325,10 @@ static void take_frame(struct source *s, struct track *t, uint32_t id, uint64_t 
                                 .time = ns,
                                 .header = (const char *)text->data,
                                 .text = ""};
-    if (!text->failed)
-        trace_writer_point(s->collector->writer, &point);
+    if (text->failed)
+        return;
+    trace_writer_point(s->collector->writer, &point);
+    s->collector->taken.records++;
 }
 
 /* Records of one slot. */
@@ -422,7 +438,7 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
 void record_free(struct track *t)
 {
     while (t->text_count)
-        drop_text(t);
+        free_text(t);
     for (uint32_t i = 0; i < t->extra_count; i++)
         free(t->extras[i].text);
     for (uint32_t i = 0; i < t->op_count; i++)

@@ -62,6 +62,7 @@ void span_begin(struct source *s, struct track *t, uint32_t name, uint64_t numbe
         return;
     }
     lane->is_busy = true;
+    s->collector->taken.zones++;
     t->spans[t->span_count++] = (struct open_span){number, start_ns, name, (uint32_t)(lane - t->span_lanes)};
 }
 

@@ -259,7 +259,7 @@ const struct segment_chunk *session_segment_scan(struct session_segment *s, bool
 void session_segment_consumed(struct session_segment *s, const struct segment_chunk *chunk, uint32_t slots)
 {
     s->seen[chunk->chunk].consumed = slots;
-    __atomic_store_n(taken(s, chunk->chunk), (uint16_t)slots, __ATOMIC_RELAXED);
+    __atomic_store_n(taken(s, chunk->chunk), (uint16_t)slots, __ATOMIC_RELEASE); /* after the ledger */
 }
 
 void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk)

@@ -40,7 +40,7 @@
 
 #define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
 
-#define SESSION_VERSION 2u
+#define SESSION_VERSION 3u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
 
@@ -80,6 +80,13 @@ struct session_control { /* the start of the control file; texts follow */
      * recover knows how many of them never reached the file. A thread is added in two steps around the release of
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
     uint64_t ended_zones, ending_zones, ending_track; /* ended_zones: or SESSION_LEDGER_CLOSED */
+    /* And how many rows it took that are no zones of threads and tasks: zones of devices and spans, and records. They
+     * are added chunk by chunk, also in two steps: while taking_chunk is set, the sums of `taking` count if
+     * taking_slots of that chunk are marked as taken. */
+    struct session_rows {
+        uint64_t zones, records;
+    } taken, taking;
+    uint64_t taking_chunk, taking_slots;
     uint64_t cgroup_signature; /* of the collector, if its memory is not limited; see cgroup.h */
     uint64_t min_duration_ns;  /* shorter zones are left out of the trace */
 };

@@ -13,6 +13,9 @@ import facts
 import harness
 
 
+RECORD_KINDS = ("points", "counters", "memory_events", "ops", "runs")
+
+
 class Killed(harness.TestCase):
     """`opscope run` in a session folder of the test's own, killed at a moment that the test chooses."""
 
@@ -46,8 +49,12 @@ class Killed(harness.TestCase):
         self.assert_status(done, status)
         return done, facts.Trace(run.output)
 
-    def assert_exact(self, trace, made):
+    def assert_exact(self, trace, made, records=None):
+        """Zones, and where they are given all other records, are found or lost."""
         self.assertEqual(trace.zones + trace.lost_zones, made, trace.losses())
+        if records is not None:
+            found = sum(trace.info[kind] for kind in RECORD_KINDS)
+            self.assertEqual(found + trace.lost_records, records, trace.losses())
 
 
 class Recover(Killed):
@@ -90,14 +97,14 @@ class Recover(Killed):
 
     def test_threads_that_ended(self):
         """Their chunks were given back: only the collector knew their zones, and its ledger tells how many."""
-        run = self.start_run(["threads=20,1000", "short-threads=50,100", "fork=5,30", "say=ready", "read"])
+        run = self.start_run(["threads=20,1000", "short-threads=50,100", "fork=5,30", "others=400", "say=ready", "read"])
         run.expect("ready")
         pid = run.child_pid()
         facts.wait_for_polls(self.session())
         self.kill(run)
         self.let_end(run, pid)
         done, trace = self.recover(run)
-        self.assert_exact(trace, 20000 + 5000 + 150)
+        self.assert_exact(trace, 20000 + 5000 + 150, records=3 * 400)
         self.assertLessEqual({loss["reason"] for loss in trace.losses()}, {"collector died"})
         self.assertIn(f"{trace.lost_zones:,} zones", done.stdout)
 
@@ -139,7 +146,8 @@ class Recover(Killed):
         noise = random.Random(7)
         for _ in range(4 * harness.REPEAT):
             run = self.start_run(
-                ["say=ready", "threads=2,300000", "short-threads=100,200", "fork=30,200", "zones=100000", "read"],
+                ["say=ready", "threads=2,300000", "others=20000", "short-threads=100,200", "fork=30,200", "zones=100000",
+                 "others=20000", "read"],
                 options=["--buffer-size", "8M"],
             )
             run.expect("ready")
@@ -148,7 +156,7 @@ class Recover(Killed):
             self.kill(run)
             self.let_end(run, pid)
             _, trace = self.recover(run)
-            self.assert_exact(trace, 600000 + 20000 + 6000 + 100000)
+            self.assert_exact(trace, 600000 + 20000 + 6000 + 100000, records=3 * 40000)
             os.unlink(run.output)
 
     def test_losses_of_the_program_and_of_the_collector(self):

@@ -100,9 +100,11 @@ static const struct trace_info *recover(void)
     struct error err = {0};
     second = first;
     second.folder.ledger = NULL;
-    second.folder.control.ended_zones = ledger.ended_zones;
-    second.folder.control.ending_zones = ledger.ending_zones;
-    second.folder.control.ending_track = ledger.ending_track;
+    ledger.session_id = first.folder.control.session_id;
+    ledger.clock_source = first.folder.control.clock_source;
+    ledger.start_ticks = first.folder.control.start_ticks;
+    ledger.start_raw_ns = first.folder.control.start_raw_ns;
+    second.folder.control = ledger;
     second.folder.fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (trace_writer_resume(&second.writer, first.path, &err) != 0)
         fail_msg("%s", err.message);
@@ -145,6 +147,156 @@ static void test_taken_but_not_written(void **state)
     assert_int_equal(info->lost_zones, 0);
     assert_int_equal(info->points,
                      0); /* whether it was written cannot be known: rather once too few than twice */
+    assert_int_equal(info->lost_records, 1);
+}
+
+/* --- records that are not zones --- */
+
+enum { POINTS = 3, RECORDS = POINTS + 4, ZONES_APART = 3 }; /* of add_every_record */
+
+static uint32_t define_queue(void)
+{
+    double hertz = 1e9;
+    struct name_entry device = {.length = 4, .kind = NAME_DEVICE};
+    memcpy(&device.value, &hertz, sizeof hertz);
+    struct name_entry queue = {.length = 5, .kind = NAME_DEVICE_TRACK, .aux = TRACE_TRACK_QUEUE};
+    queue.owner = image_define(&image, &device, "chip");
+    return image_define(&image, &queue, "queue");
+}
+
+/* Three points, a counter, a memory event, an op (with its zone) and a run; a span, and two zones of the device: the
+ * run's and another. */
+static void add_every_record(uint32_t chunk, uint64_t at, uint32_t queue)
+{
+    struct slot more[2] = {{at, 5}, {1, 0}};
+    add_message(chunk, at, "said");
+    image_long_record(&image, chunk, at + 1, RECORD_SIGNPOST, 2, 0, &(struct slot){'a', 0}, 1);
+    image_record(&image, chunk, at + 2, RECORD_FRAME, name, 0);
+    image_long_record(&image, chunk, at + 3, RECORD_COUNTER, name, 0, more, 1);
+    image_long_record(&image, chunk, at + 4, RECORD_MEMORY, 0, 0, more, 1);
+    image_long_record(&image, chunk, at + 5, RECORD_OP_BEGIN, name, 0, more, 1);
+    image_record(&image, chunk, at + 6, RECORD_ZONE_END, 0, 0);
+    image_long_record(&image, chunk, at + 7, RECORD_SPAN_BEGIN, name, 0, more, 1);
+    image_long_record(&image, chunk, at + 8, RECORD_SPAN_END, 0, 0, more, 1);
+    image_long_record(&image, chunk, at + 9, RECORD_DEVICE_ZONE, name, queue, more, 1);
+    image_long_record(&image, chunk, at + 9, RECORD_DEVICE_RUN, name, queue, more, 2);
+}
+
+static uint64_t count_records(const struct trace_info *info)
+{
+    return info->points + info->counters + info->memory_events + info->ops + info->runs;
+}
+
+static void test_every_record_is_found_or_lost(void **state)
+{
+    (void)state;
+    uint32_t queue = define_queue();
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_every_record(0, 100, queue);
+    poll();
+    device_flush(first.collector->sources[0], clock_raw_ns() + UINT64_C(60000000000), false);
+    write_all();
+    add_every_record(0, 200, queue); /* taken, not written */
+    poll();
+    add_every_record(0, 300, queue); /* never taken */
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(count_records(info), 2 * RECORDS);
+    assert_int_equal(info->points, 2 * POINTS);
+    assert_int_equal(info->lost_records, RECORDS);
+    assert_int_equal(info->zones, 3 + 2 * ZONES_APART); /* the zones of ops are in the chunk: none is lost */
+    assert_int_equal(info->lost_zones, ZONES_APART);
+}
+
+static void test_records_of_chunks_that_were_given_back(void **state)
+{
+    (void)state;
+    uint32_t queue = define_queue();
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED)->flags = CHUNK_LAST;
+    add_every_record(0, 100, queue);
+    image_long_record(&image, 0, 200, RECORD_SPAN_BEGIN, name, 0, &(struct slot){9, 0}, 1); /* stays open */
+    poll();
+    assert_int_equal(image_descriptor(&image, 0)->state, CHUNK_FREE);
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(count_records(info), 0);
+    assert_int_equal(info->lost_records, RECORDS);
+    assert_int_equal(info->lost_zones, 1 + ZONES_APART);
+}
+
+/* An op and a message in two pieces that began before the death and end after it. */
+static void add_beginnings(uint32_t chunk)
+{
+    struct slot more[256] = {{1, 5}};
+    image_long_record(&image, chunk, 1, RECORD_OP_BEGIN, name, 0, more, 1);
+    image_long_record(&image, chunk, 2, RECORD_MESSAGE, 4090, 0, more, 255);
+}
+
+static void add_ends(uint32_t chunk)
+{
+    struct slot more = {0, 0};
+    image_long_record(&image, chunk, 10, RECORD_MESSAGE, 4090, 4080, &more, 1);
+    image_record(&image, chunk, 11, RECORD_ZONE_END, 0, 0);
+}
+
+static void test_records_around_the_death(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    add_beginnings(0);
+    poll();
+    add_ends(0);
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->ops, 1);
+    assert_int_equal(info->points, 1);
+    assert_int_equal(info->lost_records, 0);
+    assert_int_equal(info->zones, 1);
+}
+
+static void test_records_whose_begin_is_gone(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_beginnings(0);
+    poll();
+    struct chunk_descriptor *d = image_chunk(&image, 1, 0, 1, CHUNK_OWNED);
+    d->zones_before = d->depth_at_start = 1;
+    add_ends(1);
+    die();
+    const struct trace_info *info = recover();
+    assert_int_equal(info->ops, 0);
+    assert_int_equal(info->points, 0);
+    assert_int_equal(info->lost_records, 2);
+    assert_int_equal(info->zones, 1); /* "begun before the collector died" */
+}
+
+/* Killed between counting the records of a chunk and marking them as taken, or after that. */
+static void test_death_while_records_are_counted(void **state)
+{
+    (void)state;
+    for (int is_marked = 0; is_marked < 2; is_marked++) {
+        if (is_marked) {
+            assert_int_equal(tear_down(state), 0);
+            assert_int_equal(set_up(state), 0);
+        }
+        image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+        add_message(0, 1, "one");
+        poll();
+        assert_int_equal(ledger.taken.records, 1);
+        add_message(0, 2, "two");
+        add_message(0, 3, "three");
+        struct source *source = first.collector->sources[0];
+        ledger.taking.records = 3;
+        ledger.taking_slots = image_descriptor(&image, 0)->published;
+        ledger.taking_chunk = source_key(source, 5, 0);
+        if (is_marked)
+            ((uint16_t *)(void *)(image.memory + image.layout.taken))[0] = (uint16_t)ledger.taking_slots;
+        die();
+        const struct trace_info *info = recover();
+        assert_int_equal(info->points, is_marked ? 0 : 2);
+        assert_int_equal(info->lost_records, is_marked ? 3 : 1);
+    }
 }
 
 static void test_chunks_that_were_given_back(void **state)
@@ -287,6 +439,7 @@ static void test_numbers_that_make_no_sense(void **state)
     uint16_t *taken = (uint16_t *)(void *)(image.memory + image.layout.taken);
     taken[0] = UINT16_MAX;
     ledger.ended_zones = UINT64_MAX;
+    ledger.taken.zones = ledger.taken.records = UINT64_MAX;
     ledger.ending_track = 1;
     die();
     recover();
@@ -396,6 +549,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_written_and_met_again),
         CASE(test_taken_but_not_written),
+        CASE(test_every_record_is_found_or_lost),
+        CASE(test_records_of_chunks_that_were_given_back),
+        CASE(test_records_around_the_death),
+        CASE(test_records_whose_begin_is_gone),
+        CASE(test_death_while_records_are_counted),
         CASE(test_chunks_that_were_given_back),
         CASE(test_threads_that_ended),
         CASE(test_nothing_was_written),
