@@ -23,7 +23,8 @@ struct export_command_options {
     unsigned format, what, unit;
 };
 
-static const char *const format_choices[] = {"chrome", "perfetto", "csv", "speedscope", "collapsed", NULL};
+static const char *const format_choices[] = {"chrome",    "perfetto",     "csv", "speedscope",
+                                             "collapsed", "torq-runtime", NULL};
 static const char *const what_choices[] = {"zones", "messages", "counters", "memory",
                                            "ops",   "runs",     "losses",   NULL};
 static const char *const unit_choices[] = {"ns", "us", NULL};
@@ -94,8 +95,8 @@ static int settle(const struct command *command, struct export_command_options *
     if (options->format == FORMAT_UNSET)
         options->format = format_of(output);
     if (options->format == FORMAT_UNSET)
-        return command_usage_error(command,
-                                   "no --format given: chrome, perfetto, csv, speedscope or collapsed");
+        return command_usage_error(
+            command, "no --format given: chrome, perfetto, csv, speedscope, collapsed or torq-runtime");
     if (options->what != EXPORT_ROWS_ZONES && options->format != EXPORT_CSV)
         return command_usage_error(command, "--what goes with --format csv only");
     if (options->unit != 0 && options->format != EXPORT_COLLAPSED)
@@ -141,13 +142,15 @@ static void say_what_is_left_out(const struct command *command, const struct exp
                                  const struct trace_info *info)
 {
     struct bytes text = {0};
-    bool has_zones_only = options->format == EXPORT_SPEEDSCOPE || options->format == EXPORT_COLLAPSED;
+    bool has_zones_only = options->format == EXPORT_SPEEDSCOPE || options->format == EXPORT_COLLAPSED ||
+                          options->format == EXPORT_TORQ_RUNTIME;
     if (has_zones_only) {
+        bool has_runs = options->format == EXPORT_TORQ_RUNTIME;
         add_count(&text, info->points, "message");
         add_count(&text, info->counters, "counter value");
         add_count(&text, info->memory_events, "memory event");
-        add_count(&text, info->ops, "op");
-        add_count(&text, info->runs, "run");
+        add_count(&text, has_runs ? 0 : info->ops, "op");
+        add_count(&text, has_runs ? 0 : info->runs, "run");
     }
     if (options->format != EXPORT_CSV)
         add_count(&text, info->samples, "sample");
@@ -250,7 +253,8 @@ static const struct command_option export_options_table[] = {
      .choices = format_choices,
      .help =
          "What to write: chrome (trace events as JSON, for chrome://tracing, Perfetto, speedscope), "
-         "perfetto (protobuf, for ui.perfetto.dev), csv, speedscope, collapsed (stacks for flame graphs). "
+         "perfetto (protobuf, for ui.perfetto.dev), csv, speedscope, collapsed (stacks for flame graphs), torq-runtime "
+         "(a runtime profile as Torq writes it). "
          "Taken from the ending of -o FILE when it is not given."},
     {.name = "what",
      .type = OPTION_CHOICE,
@@ -304,12 +308,15 @@ const struct command command_export = {
         "(without the zones inside), depth, text, value, open (1 for a zone that had not ended). "
         "Rows are not sorted by time. The other rows have their "
         "columns in the header.\n\n"
+        "torq-runtime: actionIndex, elapsed_time(us), timestamp(us), event, location: one row for each device run, or "
+        "zone of a track without runs, that has a location of MLIR (loc(\"m.mlir\":3:10), or a line of a .mlir file); "
+        "transfers are left out, commas in names become +. A trace without such locations is an error.\n\n"
         "collapsed: one line for each stack, program (pid);thread;outer;inner and its self time.\n\n"
         "With --since and --until, zones that reach out of the window are cut at its borders, as opscope zones "
         "counts them; ops and their runs on a device are whole. Zones that --name leaves out are left out of "
         "stacks, too, and their time counts for the zone around them.\n\n"
         "Without -o the export goes to standard output; when that is a terminal, to FILE with another ending "
-        "(.json, .pftrace, .csv, .speedscope.json, .collapsed), and a line says where.",
+        "(.json, .pftrace, .csv, .speedscope.json, .collapsed, .runtime.csv), and a line says where.",
     .options = {{&export_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct export_command_options, filter)},
                 {&export_output_option_table, OPTION_FIELD(struct export_command_options, output)}},

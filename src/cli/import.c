@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope import: a trace out of what another tool recorded. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command/command.h"
-#include "import/iree/profile.h"
 #include "import/open.h"
 #include "import/timeline_csv.h"
 #include "load/estimate.h"
+#include "load/profile.h"
 #include "ops/timeline_trace.h"
 #include "present/format.h"
 #include "trace/writer.h"
@@ -19,34 +20,47 @@ struct command_options {
     bool device_only;
 };
 
-/* A device profile of IREE. */
-static int import_iree(const struct command *command, const char *path, const char *output)
+static int write_profile(const struct device_profile *profile, const char *path, const char *output,
+                         struct error *err)
 {
-    struct iree_profile profile;
     struct trace_writer *writer;
+    int status = trace_writer_open(&writer, output, &(struct trace_writer_options){.command = path}, err);
+    if (status)
+        return status;
+    status = device_profile_to_trace(profile, path, NULL, writer, err);
+    if (status) {
+        trace_writer_discard(writer);
+        return status;
+    }
+    return trace_writer_finish(writer, err);
+}
+
+/* What a runtime measured: IREE's device profile, or a runtime profile of Torq. */
+static int import_profile(const struct command *command, const char *path, const char *output, bool is_iree)
+{
+    struct device_profile profile;
     struct error err = {0};
     struct number_text dispatches, operations, lost;
     uint64_t runs = 0;
-    if (iree_profile_open(&profile, path, &err) != 0)
-        return command_fail(command, &err);
-    for (size_t i = 0; i < profile.event_count; i++)
-        runs += profile.events[i].is_dispatch;
-    int status = trace_writer_open(&writer, output, &(struct trace_writer_options){.command = path}, &err);
+    int status = device_profile_open(&profile, path, &err);
+    if (status == 0 && profile.is_iree != is_iree)
+        status = error_set(&err, EINVAL, "%s is a profile of %s: opscope import %s %s -o FILE", path,
+                           is_iree ? "Torq" : "IREE", is_iree ? "torq" : "iree", path);
+    if (status == 0)
+        status = write_profile(&profile, path, output, &err);
     if (status == 0) {
-        status = iree_profile_to_trace(&profile, path, NULL, writer, &err);
-        if (status)
-            trace_writer_discard(writer);
-        else
-            status = trace_writer_finish(writer, &err);
-    }
-    if (status == 0) {
+        const struct timeline *blocks = &profile.blocks;
+        for (size_t i = 0; i < blocks->unit_count; i++)
+            runs += blocks->lanes[blocks->units[i].lane].kind == TIMELINE_PROGRAM;
         command_say("opscope import: %s: %s, %s", output, format_things(&dispatches, runs, "device run"),
-                    format_things(&operations, profile.event_count - runs, "other operation"));
-        if (profile.damaged + profile.dropped)
+                    format_things(&operations,
+                                  (is_iree ? profile.iree.event_count : blocks->unit_count) - runs,
+                                  "other operation"));
+        if (profile.damaged)
             command_say("opscope import: %s of the profile not read: damaged, or dropped by the runtime",
-                        format_things(&lost, profile.damaged + profile.dropped, "record"));
+                        format_things(&lost, profile.damaged, "record"));
     }
-    iree_profile_free(&profile);
+    device_profile_free(&profile);
     return status ? command_fail(command, &err) : EXIT_OK;
 }
 
@@ -109,22 +123,22 @@ static int run(const struct command *command, int argc, char **argv)
     int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
         return status;
-    bool is_iree = strcmp(line.values[0], "iree") == 0;
+    bool is_iree = strcmp(line.values[0], "iree") == 0, is_torq = strcmp(line.values[0], "torq") == 0;
     bool is_timeline = strcmp(line.values[0], "timeline") == 0;
-    if (!is_iree && !is_timeline && strcmp(line.values[0], "tenstorrent") != 0)
-        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent, iree, timeline",
+    if (!is_iree && !is_torq && !is_timeline && strcmp(line.values[0], "tenstorrent") != 0)
+        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent, iree, torq, timeline",
                                    line.values[0]);
     if (line.count != 2)
         return command_usage_error(command,
-                                   is_iree ? "no source given: a profile follows '%s'"
+                                   is_iree || is_torq ? "no source given: a profile follows '%s'"
                                    : is_timeline
                                        ? "no source given: a CSV follows '%s'"
                                        : "no source given: a folder, a device log or an ops CSV follows '%s'",
                                    line.values[0]);
     if (!options.output)
         return command_usage_error(command, "no output given: -o FILE");
-    if (is_iree)
-        return import_iree(command, line.values[1], options.output);
+    if (is_iree || is_torq)
+        return import_profile(command, line.values[1], options.output, is_iree);
     if (is_timeline)
         return import_timeline(command, line.values[1], &options);
     if (import_path_has_table(line.values[1]))
@@ -143,7 +157,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const char *const device_sources[] = {"auto", "report", "log", NULL};
-static const char *const kinds[] = {"tenstorrent", "iree", "timeline", NULL};
+static const char *const kinds[] = {"tenstorrent", "iree", "torq", "timeline", NULL};
 
 static const struct command_option import_options[] = {
     {.name = "output",
@@ -180,12 +194,13 @@ static const struct command_argument import_arguments[] = {
     {.name = "KIND",
      .kind = ARGUMENT_CHOICE,
      .choices = kinds,
-     .help = "Whose files: tenstorrent, iree; or timeline."},
+     .help = "Whose files: tenstorrent, iree, torq; or timeline."},
     {.name = "PATH",
      .kind = ARGUMENT_FILE,
      .help =
          "tenstorrent: a folder of logs or the one above its .logs, a profile_log_device.csv, or an ops CSV of any "
-         "version. iree: a device profile, .ireeprof or its export as JSON lines. timeline: a CSV of "
+         "version. iree: a device profile, .ireeprof or its export as JSON lines. torq: a runtime profile in any "
+         "of its forms. timeline: a CSV of "
          "an estimate, as opscope estimate --csv or Torq's compiler writes it."},
     {0},
 };
@@ -194,6 +209,7 @@ static const struct command_example examples[] = {
     {"opscope import tenstorrent generated/profiler -o run.opscope", "A run's logs as one trace."},
     {"opscope ops run.opscope --csv=ops.csv", "Its op table, as the vendor's tool writes it."},
     {"opscope import timeline timeline.csv -o model.opscope", "The timeline of an estimate, read back."},
+    {"opscope import torq runtime.csv -o run.opscope", "The programs of a run of Torq."},
     {"opscope import iree mlp.ireeprof -o mlp.opscope", "The dispatches of a run of IREE."},
     {0},
 };

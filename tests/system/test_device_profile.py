@@ -4,6 +4,7 @@
 import csv
 import io
 import json
+import os
 import re
 import sys
 import unittest
@@ -175,6 +176,60 @@ class DeviceProfile(harness.TestCase):
         done = self.opscope("run", "-q", "-o", "/dev/null", "--device-profile", "q.csv", "--", "cp", "p.csv", "q.csv")
         self.assert_status(done)
         self.assertIn("thrown away", done.stderr)
+
+
+class RuntimeExport(harness.TestCase):
+    """opscope export --format torq-runtime and opscope import torq."""
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def export(self, trace, *options):
+        done = self.opscope("export", trace, "--format", "torq-runtime", *options)
+        self.assert_status(done)
+        return done.stdout
+
+    def test_same_rows_when_read_back(self):
+        rows = ['7,0,tosa.conv2d,loc("m.mlir":4:10)', '2.5,10,tosa.add,loc(fused["m.mlir":5:10, "m.mlir":6:10])',
+                '0.125,20.001,tosa.conv2d,loc("m.mlir":4:10)', "0,30.02,copy,loc(unknown)"]
+        text = ACTIONS.splitlines()[0] + "\n" + "".join(f"{i},{row}\n" for i, row in enumerate(rows))
+        self.write("a.csv", text)
+        self.assert_status(self.opscope("import", "torq", "a.csv", "-o", "a.opscope"))
+        self.assertEqual(self.export("a.opscope"), text)
+        # The form without names: one for all of them, the rest is as it was.
+        self.write("p.csv", PROGRAMS)
+        self.assert_status(self.opscope("import", "torq", "p.csv", "-o", "p.opscope"))
+        self.assertEqual(self.export("p.opscope").splitlines()[1:],
+                         ['0,10,0,program,loc("a.mlir":1:2)', '1,8,22.5,program,loc("a.mlir":3:4)',
+                          '2,20,30,program,loc("a.mlir":1:2)'])
+        done = self.opscope("export", "a.opscope", "-o", "a.runtime.csv")
+        self.assert_status(done)
+        self.assertIn("4 runs", done.stderr)
+        with open(self.path("a.runtime.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+
+    def test_of_a_recorded_run(self):
+        self.write("writer.py", WRITER)
+        self.write("input", ACTIONS)
+        self.assert_status(self.opscope("run", "-q", "-o", "t.opscope", "--device-profile", "p.csv", "--", "sh", "-c",
+                                        f"{harness.program('names')} 3; {sys.executable} -S writer.py p.csv < input"))
+        found = list(csv.reader(io.StringIO(self.export("t.opscope")), quoting=csv.QUOTE_NONE))
+        self.assertEqual([row[3] for row in found[1:]], ["tosa.conv2d", "tosa.add", "tosa.conv2d"])
+        self.assertEqual([round(float(row[1]), 1) for row in found[1:]], [7, 2.5, 9])
+
+    def test_nothing_to_export(self):
+        self.record([harness.program("names"), "3"])
+        done = self.opscope("export", "t.opscope", "--format", "torq-runtime", "-o", "out.csv")
+        self.assert_status(done, 2)
+        self.assertIn("no zone and no run of this trace has a location of MLIR", done.stderr)
+        self.assertFalse(os.path.exists(self.path("out.csv")))
+
+    def test_whose_profile(self):
+        self.write("a.csv", ACTIONS.replace("@", ""))
+        done = self.opscope("import", "iree", "a.csv", "-o", "a.opscope")
+        self.assert_status(done, 2)
+        self.assertIn("opscope import torq a.csv", done.stderr)
 
 
 class DeviceNumbers(harness.TestCase):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace written for other people's tools: Chrome trace events, Perfetto, CSV, speedscope, collapsed stacks.
+/* A trace written for other people's tools: Chrome trace events, Perfetto, CSV, speedscope, collapsed stacks,
+ * a runtime profile of Torq.
  *
  * The trace is streamed block by block, so that memory does not grow with its length (docs/internals/export.md
  * says what does grow). Nothing is dropped in silence: losses of the recording are events in the formats that
@@ -21,6 +22,7 @@ enum export_format {
     EXPORT_CSV = 2,
     EXPORT_SPEEDSCOPE = 3,
     EXPORT_COLLAPSED = 4,
+    EXPORT_TORQ_RUNTIME = 5,
 };
 
 /* CSV: which rows. */
