@@ -56,7 +56,7 @@ function(opscope_program)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
   list(REMOVE_ITEM sources ${main})
   add_library(opscope_cli STATIC ${sources})
-  target_link_libraries(opscope_cli PUBLIC opscope_measure opscope_collect opscope_load opscope_import opscope_compat
+  target_link_libraries(opscope_cli PUBLIC opscope_serve opscope_measure opscope_collect opscope_load opscope_import opscope_compat
                         opscope_doctor Threads::Threads)
   add_executable(opscope ${main})
   target_link_libraries(opscope PRIVATE opscope_cli)
@@ -166,7 +166,8 @@ function(opscope_fuzz_targets)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE opscope_collect opscope_load opscope_import opscope_compat Threads::Threads)
+    target_link_libraries(${name} PRIVATE opscope_collect opscope_serve opscope_load opscope_import opscope_compat
+                          Threads::Threads)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
   endforeach()
 endfunction()

@@ -156,6 +156,9 @@ struct lod_rows { /* zero-initialise once, reuse, free at the end */
     size_t count, capacity;
 };
 
+/* The k of a window: zones shorter than 2^k ns (one to two pixels) that begin in the same multiple of 2^k are summed
+ * up. At most 63. */
+unsigned trace_lod_tile(uint64_t since_ns, uint64_t until_ns, uint32_t pixels);
 /* What to draw of one depth of a track between two host times on `pixels` pixels: zones where they are few,
  * summaries where they are many. In order of start. Blocks decoded for it are kept in a small cache. */
 int trace_lod(struct trace *t, uint32_t track, uint32_t depth, uint64_t since_ns, uint64_t until_ns,

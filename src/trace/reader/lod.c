@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What to draw of one depth of a track: per stretch of the file the coarsest level of detail whose interval
  * is at most a few pixels, the nodes inside a block where no level above it fits, its zones where even those
- * are too coarse. What falls on one pixel becomes one row in any case, so a window gives at most two rows a
- * pixel and costs about the same at every zoom. docs/decisions/001-time-levels.md has the measurements. */
+ * are too coarse. What begins in the same tile of 2^k ns of host time, one to two pixels, becomes one row in any case,
+ * so a window gives at most two rows per pixel and costs about the same at every zoom; a window that is moved by less
+ * or more than a tile has the same rows. docs/decisions/001-time-levels.md has the measurements. */
 #include "trace/reader/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
-
-/* A node of a LOD block may be this many pixels wide before the level below is taken; one inside a block,
+/* A node of a LOD block may be this many tiles wide before the level below is taken; one inside a block,
  * before its zones are. Chosen so that 64 tracks take about 16 ms at the worst zoom. */
-#define LEVEL_PIXELS 5u
-#define BLOCK_PIXELS 12u
+#define LEVEL_TILES 2u
+#define BLOCK_TILES 4u
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes: do not look for them */
 
 struct drawing {
@@ -22,9 +21,9 @@ struct drawing {
     uint32_t track, depth;
     uint32_t clock;
     uint64_t since, until; /* host ns */
-    uint64_t pixel_ns;
-    unsigned level;       /* the coarsest of LOD blocks that may be drawn */
-    unsigned block_level; /* of nodes inside a block */
+    unsigned tile;         /* what begins in the same interval of 2^tile ns is one row */
+    unsigned level;        /* the coarsest of LOD blocks that may be drawn */
+    unsigned block_level;  /* of nodes inside a block */
     struct lod_rows *out;
     struct lod_row open; /* the row that the next item may still fall into; count 0: none */
     bool failed;
@@ -52,10 +51,15 @@ static void close_row(struct drawing *d)
     d->open.count = 0;
 }
 
-static inline bool row_takes(const struct lod_row *row, uint64_t start, uint64_t end, uint64_t pixel_ns)
+static inline bool is_long_zone(const struct lod_row *row, unsigned tile)
 {
-    return row->count && start >= row->start_ns && end - row->start_ns <= pixel_ns &&
-           row->end_ns - row->start_ns <= pixel_ns;
+    return row->count == 1 && (row->end_ns - row->start_ns) >> tile != 0;
+}
+
+static inline bool row_takes(const struct lod_row *row, const struct lod_row *next, unsigned tile)
+{
+    return row->count && row->start_ns >> tile == next->start_ns >> tile && !is_long_zone(row, tile) &&
+           !is_long_zone(next, tile);
 }
 
 static inline void row_add(struct lod_row *row, const struct lod_row *next)
@@ -71,7 +75,7 @@ static inline void row_add(struct lod_row *row, const struct lod_row *next)
 
 static void add_item(struct drawing *d, const struct lod_row *item)
 {
-    if (row_takes(&d->open, item->start_ns, item->end_ns, d->pixel_ns)) {
+    if (row_takes(&d->open, item, d->tile)) {
         row_add(&d->open, item);
         return;
     }
@@ -148,8 +152,10 @@ static void draw_host_zones(struct drawing *d, const struct cached *c, const str
         start = end + gap[i];
         end = start + duration[i];
     }
+    uint64_t inside = (UINT64_C(1) << d->tile) - 1;
     while (i < count && start <= d->until) {
-        uint64_t limit = saturating_add_u64(start, d->pixel_ns), busy = duration[i], stop = end;
+        uint64_t limit = start | inside, busy = duration[i], stop = end;
+        bool is_alone = duration[i] > inside;
         uint64_t longest =
             longest_key(duration[i], i); /* no branch: which one is longest cannot be guessed */
         size_t first = i;
@@ -157,7 +163,7 @@ static void draw_host_zones(struct drawing *d, const struct cached *c, const str
         while (++i < count) {
             start = end + gap[i];
             end = start + duration[i];
-            if (end > limit || start > d->until)
+            if (is_alone || start > limit || duration[i] > inside || start > d->until)
                 break;
             stop = end;
             busy += duration[i];
@@ -346,12 +352,12 @@ static bool sort_rows(struct lod_index *x, struct lod_rows *out)
     }
 }
 
-static void merge_pixels(struct lod_rows *out, uint64_t pixel_ns)
+static void merge_tiles(struct lod_rows *out, unsigned tile)
 {
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
         const struct lod_row *next = &out->rows[i];
-        if (kept && row_takes(&out->rows[kept - 1], next->start_ns, next->end_ns, pixel_ns))
+        if (kept && row_takes(&out->rows[kept - 1], next, tile))
             row_add(&out->rows[kept - 1], next);
         else
             out->rows[kept++] = *next;
@@ -376,6 +382,13 @@ static unsigned level_for(const struct trace *t, uint32_t clock, double ns)
     return level;
 }
 
+unsigned trace_lod_tile(uint64_t since_ns, uint64_t until_ns, uint32_t pixels)
+{
+    uint64_t pixel_ns = pixels && until_ns > since_ns ? (until_ns - since_ns) / pixels : 0;
+    unsigned tile = pixel_ns > 1 ? 64u - (unsigned)__builtin_clzll(pixel_ns - 1) : 0;
+    return tile < 64 ? tile : 63;
+}
+
 int trace_lod(struct trace *t, uint32_t track, uint32_t depth, uint64_t since_ns, uint64_t until_ns,
               uint32_t pixels, struct lod_rows *out, struct error *err)
 {
@@ -388,21 +401,22 @@ int trace_lod(struct trace *t, uint32_t track, uint32_t depth, uint64_t since_ns
         return status;
     cache_grant(t);
     uint32_t clock = t->tracks[track].clock;
-    double pixel_ns = (double)(until_ns - since_ns) / pixels;
+    unsigned tile = trace_lod_tile(since_ns, until_ns, pixels);
+    double tile_ns = (double)(UINT64_C(1) << tile);
     struct drawing d = {.t = t,
                         .track = track,
                         .depth = depth,
                         .clock = clock,
                         .since = since_ns,
                         .until = until_ns,
-                        .pixel_ns = (until_ns - since_ns) / pixels,
-                        .level = level_for(t, clock, pixel_ns * LEVEL_PIXELS),
-                        .block_level = level_for(t, clock, pixel_ns * BLOCK_PIXELS),
+                        .tile = tile,
+                        .level = level_for(t, clock, tile_ns * LEVEL_TILES),
+                        .block_level = level_for(t, clock, tile_ns * BLOCK_TILES),
                         .out = out};
     status = draw_all(&d, x, err);
     if (!status && (d.failed || !sort_rows(x, out)))
         status = error_set_errno(err, ENOMEM, "%s", t->path);
     if (!status)
-        merge_pixels(out, d.pixel_ns);
+        merge_tiles(out, d.tile);
     return status;
 }

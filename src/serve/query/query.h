@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about a trace and their answers, without sockets: the server, tests and fuzzers call the same functions.
+ *
+ * A question is the target of a request, decoded: a path and parameters. An answer is JSON, or the binary rows that
+ * docs/http-api.md describes. All times in questions and answers are ns since the start of the trace. */
+#ifndef OPSCOPE_SERVE_QUERY_QUERY_H
+#define OPSCOPE_SERVE_QUERY_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "serve/query/trace.h"
+#include "text/json/writer.h"
+
+#define QUERY_TARGET_MAX 8192u /* bytes of a request's target */
+#define QUERY_PARAMETERS_MAX 32u
+#define QUERY_ANSWER_MAX ((size_t)64 << 20) /* bytes; an answer that would be longer is an error */
+
+struct query { /* its texts are in `text`: it cannot be copied */
+    const char *path;
+    struct query_parameter {
+        const char *name, *value;
+    } parameters[QUERY_PARAMETERS_MAX];
+    size_t parameter_count;
+    char text[QUERY_TARGET_MAX + 1];
+};
+
+/* "/api/t/0/zones?top=12&q=a%20b". -EINVAL: not a target that anybody could have meant (a broken %-escape, a NUL,
+ * too many parameters); -E2BIG: too long. */
+int query_parse(struct query *q, const char *target, size_t length, struct error *err);
+
+/* NULL when it was not given; "" when it was given without a value. */
+const char *query_text(const struct query *q, const char *name);
+/* Leaves *value as it is when the parameter was not given. A number that is too large or negative becomes the nearest
+ * that is allowed: 0, or `largest`. -EINVAL: not a number. */
+int query_unsigned(const struct query *q, const char *name, uint64_t largest, uint64_t *value,
+                   struct error *err);
+int query_real(const struct query *q, const char *name, double smallest, double largest, double *value,
+               struct error *err);
+/* The index of the value among NULL-terminated words; *index stays when it was not given. */
+int query_choice(const struct query *q, const char *name, const char *const *words, unsigned *index,
+                 struct error *err);
+
+/* `from` and `to`, cut to the trace, as host times; the whole trace by default. from > to is an error. */
+struct query_window {
+    uint64_t since_ns, until_ns;
+    bool is_whole;
+};
+int query_window(const struct query *q, const struct serve_trace *st, struct query_window *window,
+                 struct error *err);
+/* `px`, 1 to 16384; 1000 where it was not given. */
+int query_pixels(const struct query *q, uint32_t *pixels, struct error *err);
+/* The track that `track` names; required. -ENOENT: there is none. */
+int query_track(const struct query *q, const struct serve_trace *st, uint32_t *track, struct error *err);
+
+/* JSON goes to the end of `out`: struct json j = query_json(out); ... return query_json_end(&j, out, err); */
+struct json query_json(struct bytes *out);
+int query_json_end(struct json *j, struct bytes *out, struct error *err);
+
+/* A question: 0, or -EINVAL (a parameter), -ENOENT (there is no such thing), or what reading the trace gave. What is in
+ * `out` then is not an answer. */
+typedef int query_function(struct serve_trace *st, const struct query *q, struct bytes *out,
+                           struct error *err);
+
+struct query_entry {
+    const char *name; /* /api/t/N/NAME */
+    query_function *answer;
+    bool is_binary;
+    bool is_long; /* reads a large part of the trace: answered beside the drawing */
+};
+extern const struct query_entry query_entries[];
+extern const size_t query_entry_count;
+const struct query_entry *query_find(const char *name); /* NULL */
+
+/* One file each, or one for a few that belong together. */
+query_function query_trace, query_names, query_rows;
+
+#endif

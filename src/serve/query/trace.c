@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/query/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/events/memory_use.h"
+#include "analyze/machine_files.h"
+#include "analyze/zones/waiting.h"
+#include "load/trace.h"
+
+#define RATIO_BLOCKS 256u /* of zones that are read for the ratio of self to total */
+#define BUSY_PIXELS 256u  /* drawn for the busy time of a track */
+
+int serve_trace_open(struct serve_trace *st, const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    *st = (struct serve_trace){.path = strdup(path)};
+    st->name = strdup(strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path);
+    int status = st->path && st->name ? 0 : error_no_memory(err, path);
+    if (!status)
+        status = load_trace(&st->trace, &st->stdin_data, path, false, err);
+    if (!status)
+        status = machine_files_read(&st->machines, NULL, err);
+    if (!status)
+        status = run_index_make(&st->runs, st->trace, &st->machines, err);
+    if (status) {
+        serve_trace_close(st);
+        return status;
+    }
+    st->start_ns = trace_get_info(st->trace)->start_ns;
+    st->end_ns = trace_get_info(st->trace)->end_ns;
+    return 0;
+}
+
+static void free_facts(struct serve_trace *st)
+{
+    if (!st->facts)
+        return;
+    free(st->facts->counters);
+    free(st->facts->pools);
+    free(st->facts->has_memory);
+    free(st->facts->busy_ns);
+    free(st->facts->track_order);
+    free(st->facts);
+    st->facts = NULL;
+}
+
+void serve_trace_close(struct serve_trace *st)
+{
+    free_facts(st);
+    free(st->name_ratios);
+    free(st->is_wait);
+    lod_rows_free(&st->rows);
+    run_index_free(&st->runs);
+    machine_set_free(&st->machines);
+    if (st->trace)
+        trace_close(st->trace);
+    bytes_free(&st->stdin_data);
+    free(st->path);
+    free(st->name);
+    *st = (struct serve_trace){0};
+}
+
+/* --- counters and memory --- */
+
+static int read_counters(struct serve_trace *st, struct serve_facts *facts, struct error *err)
+{
+    const struct trace_block_filter filter = {.type = TRACE_BLOCK_COUNTERS};
+    const struct trace_block *block;
+    struct trace_rows rows = {0};
+    struct map places = {0};
+    size_t position = 0;
+    int status = 0;
+    while (!status && (block = trace_next_block(st->trace, &filter, &position))) {
+        if (trace_decode_rows(st->trace, block, &rows, err) != 0)
+            continue; /* the others are shown */
+        for (size_t i = 0; i < rows.count && !status; i++) {
+            const struct trace_counter *c = &rows.counters[i];
+            uint64_t key = (uint64_t)c->track << 32 | c->name;
+            uint32_t place = map_get(&places, key);
+            if (place == MAP_NONE) {
+                place = (uint32_t)facts->counter_count;
+                if (!array_reserve(&facts->counters, &facts->counter_capacity, facts->counter_count + 1,
+                                   sizeof *facts->counters) ||
+                    !map_put(&places, key, place)) {
+                    status = error_no_memory(err, "the counters");
+                    break;
+                }
+                facts->counters[facts->counter_count++] = (struct serve_counter){
+                    .track = c->track, .name = c->name, .min = c->value, .max = c->value};
+            }
+            struct serve_counter *counter = &facts->counters[place];
+            counter->samples++;
+            counter->min = c->value < counter->min ? c->value : counter->min;
+            counter->max = c->value > counter->max ? c->value : counter->max;
+        }
+    }
+    map_free(&places);
+    trace_rows_free(&rows);
+    return status;
+}
+
+static int read_memory(struct serve_trace *st, struct serve_facts *facts, struct error *err)
+{
+    const struct trace_block_filter filter = {.type = TRACE_BLOCK_MEMORY};
+    const struct trace_block *block;
+    struct trace_rows rows = {0};
+    struct map places = {0};
+    size_t position = 0, tracks = trace_track_count(st->trace);
+    int status = 0;
+    while (!status && (block = trace_next_block(st->trace, &filter, &position))) {
+        if (trace_decode_rows(st->trace, block, &rows, err) != 0)
+            continue;
+        for (size_t i = 0; i < rows.count && !status; i++) {
+            const struct trace_memory *m = &rows.memory[i];
+            uint32_t place = map_get(&places, m->pool);
+            if (m->track < tracks)
+                facts->has_memory[m->track] = true;
+            if (place == MAP_NONE) {
+                place = (uint32_t)facts->pool_count;
+                if (!array_reserve(&facts->pools, &facts->pool_capacity, facts->pool_count + 1,
+                                   sizeof *facts->pools) ||
+                    !map_put(&places, m->pool, place)) {
+                    status = error_no_memory(err, "the memory pools");
+                    break;
+                }
+                facts->pools[facts->pool_count++] = (struct serve_pool){.name = m->pool};
+            }
+            facts->pools[place].events++;
+        }
+    }
+    map_free(&places);
+    trace_rows_free(&rows);
+    return status;
+}
+
+/* --- tracks --- */
+
+uint32_t serve_trace_depths(const struct serve_trace *st, uint32_t track)
+{
+    size_t count;
+    uint32_t depths = trace_track_depth_count(st->trace, track);
+    const struct trace_open_zone *open = trace_get_open_zones(st->trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (open[i].track == track && open[i].depth >= depths)
+            depths = open[i].depth + 1;
+    }
+    return depths;
+}
+
+static int measure_tracks(struct serve_trace *st, struct serve_facts *facts, struct error *err)
+{
+    for (uint32_t track = 0; track < trace_track_count(st->trace); track++) {
+        const struct run_track *runs = run_index_find(&st->runs, track);
+        if (runs)
+            facts->busy_ns[track] = runs->busy_ns;
+        if (runs || trace_track_zone_count(st->trace, track) == 0)
+            continue;
+        int status = trace_lod(st->trace, track, 0, st->start_ns, st->end_ns, BUSY_PIXELS, &st->rows, err);
+        if (status == -ENOMEM)
+            return status;
+        for (size_t i = 0; status == 0 && i < st->rows.count; i++)
+            facts->busy_ns[track] += st->rows.rows[i].busy_ns;
+    }
+    size_t count;
+    const struct trace_open_zone *open = trace_get_open_zones(st->trace, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (open[i].depth == 0 && open[i].seen > open[i].start)
+            facts->busy_ns[open[i].track] += open[i].seen - open[i].start;
+    }
+    return 0;
+}
+
+struct order_key {
+    uint32_t group; /* 0 devices, 1 main threads, 2 the rest */
+    uint32_t process, track;
+    uint64_t busy;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct order_key *a = left, *b = right;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->group == 0 && a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->busy != b->busy)
+        return a->busy > b->busy ? -1 : 1;
+    return a->track < b->track ? -1 : a->track > b->track;
+}
+
+static bool is_device_track(uint32_t kind)
+{
+    return kind >= TRACE_TRACK_DEVICE && kind <= TRACE_TRACK_DMA;
+}
+
+static int order_tracks(struct serve_trace *st, struct serve_facts *facts, struct error *err)
+{
+    size_t count = trace_track_count(st->trace);
+    struct order_key *keys = malloc((count + 1) * sizeof *keys);
+    if (!keys)
+        return error_no_memory(err, "the tracks");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_track *track = trace_get_track(st->trace, i);
+        const struct trace_process *process = trace_get_process(st->trace, track->process);
+        bool is_main = track->kind == TRACE_TRACK_THREAD && process &&
+                       process->pid == (int64_t)track->number &&
+                       (process->flags & TRACE_PROCESS_ROOT || trace_process_count(st->trace) == 1);
+        keys[i] = (struct order_key){.group = is_device_track(track->kind) ? 0
+                                              : is_main                    ? 1
+                                                                           : 2,
+                                     .process = track->process,
+                                     .track = i,
+                                     .busy = facts->busy_ns[i]};
+    }
+    qsort(keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < count; i++)
+        facts->track_order[i] = keys[i].track;
+    free(keys);
+    return 0;
+}
+
+struct pool_peaks {
+    struct serve_trace *st;
+    struct serve_facts *facts;
+};
+
+static int see_change(void *context, const struct memory_change *change)
+{
+    struct pool_peaks *peaks = context;
+    for (size_t i = 0; i < peaks->facts->pool_count; i++) {
+        struct serve_pool *pool = &peaks->facts->pools[i];
+        const char *name = pool->name == TRACE_NONE ? "" : trace_get_name(peaks->st->trace, pool->name)->name;
+        if (strcmp(name, change->pool_name) == 0 && change->in_use_bytes > pool->peak_bytes)
+            pool->peak_bytes = change->in_use_bytes;
+    }
+    return 0;
+}
+
+int serve_trace_facts(struct serve_trace *st, struct error *err)
+{
+    size_t tracks = trace_track_count(st->trace);
+    if (st->facts)
+        return 0;
+    struct serve_facts *facts = st->facts = calloc(1, sizeof *facts);
+    if (!facts)
+        return error_no_memory(err, st->path);
+    facts->has_memory = calloc(tracks + 1, sizeof *facts->has_memory);
+    facts->busy_ns = calloc(tracks + 1, sizeof *facts->busy_ns);
+    facts->track_order = calloc(tracks + 1, sizeof *facts->track_order);
+    int status =
+        facts->has_memory && facts->busy_ns && facts->track_order ? 0 : error_no_memory(err, st->path);
+    if (!status)
+        status = read_counters(st, facts, err);
+    if (!status)
+        status = read_memory(st, facts, err);
+    if (!status && facts->pool_count) {
+        struct trace_filter filter = {0};
+        struct trace_filter_options options = {0};
+        struct pool_peaks peaks = {st, facts};
+        status = trace_filter_resolve(&filter, st->trace, &options, err);
+        if (!status)
+            status = memory_use_read(
+                &(struct memory_reader){
+                    .trace = st->trace, .filter = &filter, .visit = see_change, .context = &peaks},
+                NULL, NULL, err);
+        trace_filter_free(&filter);
+    }
+    if (!status)
+        status = measure_tracks(st, facts, err);
+    if (!status)
+        status = order_tracks(st, facts, err);
+    if (status)
+        free_facts(st);
+    return status;
+}
+
+/* --- names --- */
+
+static void add_ratios(struct serve_trace *st, const struct zone_rows *rows, size_t names)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        uint32_t name = rows->name[i];
+        if (name >= names)
+            continue;
+        st->name_ratios[name].total_ns += rows->duration[i];
+        st->name_ratios[name].self_ns +=
+            rows->duration[i] > rows->child[i] ? rows->duration[i] - rows->child[i] : 0;
+    }
+}
+
+/* From all blocks of zones where they are few, else from some that are spread evenly: it decides how strongly a name is
+ * painted, not what is said of it. */
+int serve_trace_name_ratios(struct serve_trace *st, struct error *err)
+{
+    const struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    const struct trace_block *block;
+    struct zone_rows rows = {0};
+    size_t position = 0, names = trace_name_count(st->trace), at = 0;
+    if (st->name_ratios)
+        return 0;
+    uint64_t count = trace_get_info(st->trace)->zone_blocks;
+    uint64_t step = count / RATIO_BLOCKS + 1;
+    st->name_ratios = calloc(names + 1, sizeof *st->name_ratios);
+    if (!st->name_ratios)
+        return error_no_memory(err, "the names");
+    while ((block = trace_next_block(st->trace, &filter, &position))) {
+        if (at++ % step)
+            continue;
+        if (trace_decode_zones(st->trace, block,
+                               TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME, &rows,
+                               err) == 0)
+            add_ratios(st, &rows, names);
+    }
+    zone_rows_free(&rows);
+    return 0;
+}
+
+int serve_trace_waits(struct serve_trace *st, struct error *err)
+{
+    if (st->is_wait)
+        return 0;
+    st->name_count = trace_name_count(st->trace);
+    st->is_wait = calloc(st->name_count + 1, sizeof *st->is_wait);
+    if (!st->is_wait)
+        return error_no_memory(err, "the names");
+    for (size_t i = 0; i < st->name_count; i++)
+        st->is_wait[i] = waiting_is_name(trace_get_name(st->trace, (uint32_t)i)->name);
+    return 0;
+}
+
+unsigned serve_name_colour(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (const char *c = name; *c; c++) {
+        if (*c >= '0' && *c <= '9')
+            continue;
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    }
+    hash ^= hash >> 16;
+    hash *= 0x85ebca6bu;
+    hash ^= hash >> 13;
+    hash *= 0xc2b2ae35u;
+    hash ^= hash >> 16;
+    return hash % 10;
+}

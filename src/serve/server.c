@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop. A connection reads one request, is answered, and reads the next: while an answer is being sent nothing is
+ * read, so that a client costs one request and one answer of memory at most. Every wait has an end: a connection that
+ * is idle, that takes too long to ask, or that does not read its answer is closed. */
+#include "serve/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "serve/internal.h"
+
+#define EVENTS 64
+#define READ_BYTES 16384u
+#define KEPT_BYTES ((size_t)1 << 20) /* of an answer's memory that a connection keeps for the next one */
+#define LEAST_BYTES_PER_S 4096u      /* that a client has to read */
+
+struct connection {
+    int fd;
+    size_t place; /* in server.connections */
+    struct bytes in;
+    struct answer answer;
+    size_t sent;       /* of head and body */
+    uint64_t since_ns; /* when the time-out began */
+    bool is_sending, is_ending;
+    uint32_t events; /* that epoll waits for */
+};
+
+static uint64_t now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* --- connections --- */
+
+static void wait_for(struct server *server, struct connection *c, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = c};
+    if (c->events == events)
+        return;
+    epoll_ctl(server->epoll, c->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
+    c->events = events;
+}
+
+static void close_connection(struct server *server, struct connection *c)
+{
+    close(c->fd);
+    bytes_free(&c->in);
+    bytes_free(&c->answer.head);
+    bytes_free(&c->answer.made);
+    server->connections[c->place] = server->connections[--server->connection_count];
+    server->connections[c->place]->place = c->place;
+    server->metrics.open = server->connection_count;
+    free(c);
+}
+
+/* Says why, as far as that goes without waiting. */
+static void refuse_connection(struct server *server, int fd)
+{
+    static const char text[] =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 21\r\n"
+        "Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n";
+    if (send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        shutdown(fd, SHUT_WR);
+    close(fd);
+    server->metrics.refused++;
+}
+
+static void accept_connections(struct server *server)
+{
+    for (;;) {
+        int fd = accept4(server->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
+        if (fd < 0)
+            return;
+        server->metrics.connections++;
+        struct connection *c = server->connection_count < SERVER_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
+        if (!c) {
+            refuse_connection(server, fd);
+            continue;
+        }
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        *c = (struct connection){.fd = fd, .place = server->connection_count, .since_ns = now_ns()};
+        server->connections[server->connection_count++] = c;
+        server->metrics.open = server->connection_count;
+        wait_for(server, c, EPOLLIN | EPOLLRDHUP);
+    }
+}
+
+/* --- sending --- */
+
+static size_t answer_length(const struct connection *c)
+{
+    return c->answer.head.length + c->answer.body_length;
+}
+
+/* 1: all of it is sent; 0: the rest has to wait; -1: the connection is gone. */
+static int send_answer(struct connection *c)
+{
+    const struct answer *a = &c->answer;
+    while (c->sent < answer_length(c)) {
+        size_t head = c->sent < a->head.length ? a->head.length - c->sent : 0;
+        size_t body = c->sent > a->head.length ? c->sent - a->head.length : 0;
+        struct iovec parts[2] = {{a->head.data + a->head.length - head, head},
+                                 {(void *)(uintptr_t)(a->body + body), a->body_length - body}};
+        struct msghdr message = {.msg_iov = head ? parts : parts + 1, .msg_iovlen = head ? 2 : 1};
+        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? 0 : -1;
+        c->sent += (size_t)n;
+    }
+    return 1;
+}
+
+static void forget_answer(struct connection *c)
+{
+    if (c->answer.made.capacity > KEPT_BYTES)
+        bytes_free(&c->answer.made);
+    c->answer.body = NULL;
+    c->answer.body_length = 0;
+    bytes_clear(&c->answer.head);
+    c->sent = 0;
+}
+
+/* --- requests --- */
+
+static void start_answer(struct server *server, struct connection *c, bool has_body, bool keep_alive,
+                         uint64_t began_ns)
+{
+    struct answer *a = &c->answer;
+    if (a->made.failed)
+        route_refuse(a, 503, "no memory for the answer");
+    route_write_head(server, a, keep_alive);
+    if (!has_body)
+        a->body_length = 0;
+    c->is_ending = !keep_alive;
+    c->is_sending = true;
+    c->sent = 0;
+    c->since_ns = now_ns();
+    route_count(server, a, answer_length(c), c->since_ns - began_ns);
+}
+
+/* Answers what has been read, one request after the other. False: the connection is closed. */
+static bool answer_requests(struct server *server, struct connection *c)
+{
+    for (;;) {
+        if (c->is_sending) {
+            int result = send_answer(c);
+            if (result < 0 || (result == 1 && c->is_ending)) {
+                if (result == 1)
+                    shutdown(c->fd, SHUT_WR);
+                close_connection(server, c);
+                return false;
+            }
+            if (result == 0) {
+                wait_for(server, c, EPOLLOUT);
+                return true;
+            }
+            forget_answer(c);
+            c->is_sending = false;
+            c->since_ns = now_ns();
+        }
+        struct http_request request;
+        uint64_t began_ns = now_ns();
+        int status =
+            c->in.length ? http_parse(&request, (const char *)c->in.data, c->in.length) : HTTP_INCOMPLETE;
+        if (status == HTTP_INCOMPLETE) {
+            wait_for(server, c, EPOLLIN | EPOLLRDHUP);
+            return true;
+        }
+        if (status == HTTP_PARSED) {
+            route_request(server, &request, &c->answer);
+            start_answer(server, c, request.method != HTTP_HEAD, request.keep_alive, began_ns);
+            memmove(c->in.data, c->in.data + request.length, c->in.length - request.length);
+            c->in.length -= request.length;
+        } else {
+            route_refuse(&c->answer, status, NULL);
+            start_answer(server, c, true, false, began_ns);
+            c->in.length = 0;
+        }
+    }
+}
+
+static void read_requests(struct server *server, struct connection *c)
+{
+    if (!bytes_reserve(&c->in, READ_BYTES)) {
+        close_connection(server, c);
+        return;
+    }
+    ssize_t n = recv(c->fd, c->in.data + c->in.length, READ_BYTES, 0);
+    if (n <= 0) {
+        if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            close_connection(server, c);
+        return;
+    }
+    if (c->in.length == 0)
+        c->since_ns = now_ns(); /* no longer idle: it has as long again to ask */
+    c->in.length += (size_t)n;
+    answer_requests(server, c);
+}
+
+/* --- time --- */
+
+static bool is_late(const struct server *server, const struct connection *c, uint64_t now)
+{
+    uint64_t allowed = server->timeout_ns;
+    if (c->is_sending) /* longer answers may take longer, if they are read at all */
+        allowed += c->sent / LEAST_BYTES_PER_S * UINT64_C(1000000000);
+    return now - c->since_ns > allowed;
+}
+
+static void close_late(struct server *server)
+{
+    uint64_t now = now_ns();
+    for (size_t i = server->connection_count; i-- > 0;) {
+        if (is_late(server, server->connections[i], now)) {
+            close_connection(server, server->connections[i]);
+            server->metrics.timed_out++;
+        }
+    }
+}
+
+/* How long the loop may sleep, in ms. */
+static int sleep_ms(const struct server *server)
+{
+    uint64_t step = server->timeout_ns / 4000000;
+    return server->connection_count == 0 ? -1 : step > 1000 ? 1000 : step < 5 ? 5 : (int)step;
+}
+
+/* --- the server --- */
+
+static int block_signals(struct server *server, struct error *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    server->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return server->signals < 0 ? error_set_errno(err, errno, "signals") : 0;
+}
+
+static int make_token(struct server *server, struct error *err)
+{
+    unsigned char random[TOKEN_LENGTH / 2];
+    snprintf(server->cookie, sizeof server->cookie, "opscope_%u", server->socket.port);
+    if (server->socket.is_loopback) {
+        snprintf(server->url, sizeof server->url, "%s", server->socket.url);
+        return 0;
+    }
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return error_set_errno(err, errno, "random bytes for the token");
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(server->token + 2 * i, 3, "%02x", random[i]);
+    snprintf(server->url, sizeof server->url, "%s?token=%s", server->socket.url, server->token);
+    return 0;
+}
+
+static int make_loop(struct server *server, struct error *err)
+{
+    struct epoll_event accepts = {.events = EPOLLIN, .data.ptr = &server->socket};
+    struct epoll_event ends = {.events = EPOLLIN, .data.ptr = &server->signals};
+    server->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (server->epoll < 0 || epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->socket.fd, &accepts) != 0 ||
+        epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->signals, &ends) != 0)
+        return error_set_errno(err, errno, "epoll");
+    return 0;
+}
+
+int server_open(struct server **out, const struct server_options *options, struct error *err)
+{
+    struct server *server = *out = calloc(1, sizeof *server);
+    if (!server)
+        return error_no_memory(err, "the server");
+    server->epoll = server->signals = server->socket.fd = -1;
+    server->timeout_ns = options->timeout_ns ? options->timeout_ns : SERVER_TIMEOUT_NS;
+    server->connections = calloc(SERVER_CONNECTIONS, sizeof(struct connection *));
+    int status = server->connections ? 0 : error_no_memory(err, "the server");
+    if (!status)
+        status = traces_open(&server->traces, options->paths, options->path_count, err);
+    if (!status)
+        status = listen_open(&server->socket, options->listen, options->port, err);
+    if (!status)
+        status = make_token(server, err);
+    if (!status)
+        status = block_signals(server, err);
+    if (!status)
+        status = make_loop(server, err);
+    if (status) {
+        server_close(server);
+        *out = NULL;
+    }
+    return status;
+}
+
+void server_close(struct server *server)
+{
+    if (!server)
+        return;
+    while (server->connection_count)
+        close_connection(server, server->connections[0]);
+    free(server->connections);
+    traces_free(&server->traces);
+    if (server->epoll >= 0)
+        close(server->epoll);
+    if (server->signals >= 0)
+        close(server->signals);
+    if (server->socket.fd >= 0)
+        close(server->socket.fd);
+    free(server);
+}
+
+const char *server_url(const struct server *server)
+{
+    return server->url;
+}
+
+static bool handle_event(struct server *server, const struct epoll_event *event)
+{
+    if (event->data.ptr == &server->signals)
+        return false;
+    if (event->data.ptr == &server->socket) {
+        accept_connections(server);
+        return true;
+    }
+    struct connection *c = event->data.ptr;
+    if (event->events & (EPOLLERR | EPOLLHUP))
+        close_connection(server, c);
+    else if (c->is_sending)
+        answer_requests(server, c);
+    else
+        read_requests(server, c);
+    return true;
+}
+
+int server_run(struct server *server, struct error *err)
+{
+    struct epoll_event events[EVENTS];
+    for (;;) {
+        int count = epoll_wait(server->epoll, events, EVENTS, sleep_ms(server));
+        if (count < 0 && errno != EINTR)
+            return error_set_errno(err, errno, "epoll");
+        for (int i = 0; i < count; i++) {
+            if (!handle_event(server, &events[i]))
+                return 0;
+        }
+        close_late(server);
+    }
+}

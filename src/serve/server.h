@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server of `opscope view`: HTTP/1.1 on one epoll loop, for a browser on this machine or, with a token, elsewhere.
+ * docs/internals/serve.md describes it, docs/http-api.md what it answers. */
+#ifndef OPSCOPE_SERVE_SERVER_H
+#define OPSCOPE_SERVE_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct server;
+
+struct server_options {
+    const char *const *paths; /* traces; none: those of the working folder */
+    size_t path_count;
+    const char *listen;  /* address; NULL: loopback */
+    uint16_t port;       /* 0: the default one, or the next that is free */
+    uint64_t timeout_ns; /* of clients that are idle, slow to ask or slow to read; 0: SERVER_TIMEOUT_NS */
+};
+
+#define SERVER_TIMEOUT_NS UINT64_C(30000000000)
+#define SERVER_CONNECTIONS 256u
+
+int server_open(struct server **out, const struct server_options *options, struct error *err);
+void server_close(struct server *server);
+
+/* Where the page is; with the token, where one is needed. */
+const char *server_url(const struct server *server);
+/* Answers until SIGINT or SIGTERM comes. */
+int server_run(struct server *server, struct error *err);
+
+#endif

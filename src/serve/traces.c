@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/traces.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define CHECK_NS UINT64_C(50000000) /* a file is looked at that often at most */
+#define ENDING ".opscope"
+#define PARTIAL ".partial"
+
+const char *trace_state_text(enum trace_state state)
+{
+    static const char *const texts[] = {"complete", "growing", "damaged", "replaced", "deleted"};
+    return texts[state];
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), end = strlen(ending);
+    return length >= end && strcmp(text + length - end, ending) == 0;
+}
+
+/* --- entries --- */
+
+static struct traces_entry *add_entry(struct traces *traces, const char *path)
+{
+    struct traces_entry *entry = calloc(1, sizeof *entry);
+    if (!entry || traces->count >= TRACES_MAX ||
+        !array_reserve(&traces->entries, &traces->capacity, traces->count + 1, sizeof *traces->entries) ||
+        !(entry->path = strdup(path))) {
+        free(entry);
+        return NULL;
+    }
+    if (stat(path, &entry->seen) != 0)
+        memset(&entry->seen, 0, sizeof entry->seen);
+    traces->entries[traces->count++] = entry;
+    return entry;
+}
+
+static void close_entry(struct traces_entry *entry)
+{
+    if (entry->trace.trace)
+        serve_trace_close(&entry->trace);
+    free(entry->path);
+    free(entry->error);
+    free(entry);
+}
+
+void traces_free(struct traces *traces)
+{
+    for (size_t i = 0; i < traces->count; i++)
+        close_entry(traces->entries[i]);
+    free(traces->entries);
+    *traces = (struct traces){0};
+}
+
+static void take_info(struct traces_entry *entry, const struct trace_info *info)
+{
+    entry->zones = info->zones;
+    entry->duration_ns = info->end_ns - info->start_ns;
+    entry->state = info->damaged_blocks || info->is_salvaged ? TRACE_DAMAGED
+                   : info->is_complete                       ? TRACE_COMPLETE
+                                                             : TRACE_GROWING;
+    entry->is_listed = true;
+}
+
+static void note_error(struct traces_entry *entry, const struct error *err)
+{
+    free(entry->error);
+    entry->error = strdup(err->message);
+    entry->state = TRACE_DAMAGED;
+    entry->is_listed = true;
+}
+
+/* Opens the file, or opens it again; what was open stays when that fails. */
+static int open_entry(const struct traces *traces, struct traces_entry *entry, struct error *err)
+{
+    struct serve_trace opened;
+    struct stat seen;
+    bool is_file = strcmp(entry->path, "-") != 0 && stat(entry->path, &seen) == 0;
+    int status = serve_trace_open(&opened, entry->path, err);
+    if (status)
+        return status;
+    if (entry->trace.trace) {
+        serve_trace_close(&entry->trace);
+        entry->generation++;
+    }
+    entry->trace = opened;
+    entry->trace.generation = entry->generation;
+    if (is_file)
+        entry->seen = seen;
+    for (size_t i = 0; i < traces->count; i++) {
+        if (traces->entries[i] == entry)
+            entry->trace.id = (uint32_t)i;
+    }
+    free(entry->error);
+    entry->error = NULL;
+    take_info(entry, trace_get_info(entry->trace.trace));
+    return 0;
+}
+
+/* --- what became of a file --- */
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_same_content(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* FILE.partial becomes FILE when it is complete. */
+static bool follow_rename(struct traces_entry *entry, struct stat *now)
+{
+    char *path =
+        ends_with(entry->path, PARTIAL) ? strndup(entry->path, strlen(entry->path) - strlen(PARTIAL)) : NULL;
+    if (!path || stat(path, now) != 0 || !is_same_file(now, &entry->seen)) {
+        free(path);
+        return false;
+    }
+    free(entry->path);
+    entry->path = path;
+    return true;
+}
+
+static bool has_path(const struct traces *traces, const char *path, const struct stat *file)
+{
+    for (size_t i = 0; i < traces->count; i++) {
+        const struct traces_entry *entry = traces->entries[i];
+        if (is_same_file(&entry->seen, file) ||
+            (entry->state != TRACE_REPLACED && strcmp(entry->path, path) == 0))
+            return true;
+    }
+    return false;
+}
+
+static void look_at(struct traces *traces, struct traces_entry *entry)
+{
+    struct stat now;
+    struct error err = {0};
+    if (strcmp(entry->path, "-") == 0 || entry->state == TRACE_REPLACED)
+        return;
+    if (stat(entry->path, &now) != 0 && !follow_rename(entry, &now)) {
+        entry->state = TRACE_DELETED;
+        return;
+    }
+    if (entry->seen.st_ino && !is_same_file(&now, &entry->seen)) {
+        entry->state = TRACE_REPLACED; /* what is open stays; the new file is a trace of its own */
+        add_entry(traces, entry->path);
+        return;
+    }
+    if (S_ISDIR(now.st_mode) || (entry->trace.trace && is_same_content(&now, &entry->seen)))
+        return;
+    if (entry->trace.trace && open_entry(traces, entry, &err) != 0)
+        note_error(entry, &err);
+    else if (!entry->trace.trace && !is_same_content(&now, &entry->seen))
+        entry->is_listed = false;
+    entry->seen = now;
+}
+
+void traces_check(struct traces *traces, struct traces_entry *entry)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (now - entry->checked_ns < CHECK_NS && entry->checked_ns)
+        return;
+    look_at(traces, entry);
+    entry->checked_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* --- the working folder --- */
+
+struct found_file {
+    char *path;
+    struct stat seen;
+};
+
+static int compare_found(const void *left, const void *right)
+{
+    const struct found_file *a = left, *b = right;
+    if (a->seen.st_mtim.tv_sec != b->seen.st_mtim.tv_sec)
+        return a->seen.st_mtim.tv_sec > b->seen.st_mtim.tv_sec ? -1 : 1;
+    if (a->seen.st_mtim.tv_nsec != b->seen.st_mtim.tv_nsec)
+        return a->seen.st_mtim.tv_nsec > b->seen.st_mtim.tv_nsec ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static void add_folder(struct traces *traces)
+{
+    struct found_file *found = NULL;
+    size_t count = 0, capacity = 0;
+    DIR *folder = opendir(".");
+    struct dirent *item;
+    while (folder && (item = readdir(folder))) {
+        struct found_file file;
+        if (!ends_with(item->d_name, ENDING) && !ends_with(item->d_name, ENDING PARTIAL))
+            continue;
+        if (stat(item->d_name, &file.seen) != 0 || !S_ISREG(file.seen.st_mode) ||
+            has_path(traces, item->d_name, &file.seen) ||
+            !array_reserve(&found, &capacity, count + 1, sizeof *found) ||
+            !(file.path = strdup(item->d_name)))
+            continue;
+        found[count++] = file;
+    }
+    if (folder)
+        closedir(folder);
+    if (count)
+        qsort(found, count, sizeof *found, compare_found);
+    for (size_t i = 0; i < count; i++) {
+        add_entry(traces, found[i].path);
+        free(found[i].path);
+    }
+    free(found);
+}
+
+int traces_open(struct traces *traces, const char *const *paths, size_t count, struct error *err)
+{
+    traces->is_folder = count == 0;
+    for (size_t i = 0; i < count; i++) {
+        struct traces_entry *entry = add_entry(traces, paths[i]);
+        if (!entry)
+            return error_set(err, ENOMEM, "%s: more than %u traces", paths[i], TRACES_MAX);
+        int status = open_entry(traces, entry, err);
+        if (status)
+            return status;
+    }
+    if (traces->is_folder)
+        add_folder(traces);
+    return 0;
+}
+
+void traces_refresh(struct traces *traces)
+{
+    size_t count = traces->count;
+    for (size_t i = 0; i < count; i++)
+        traces_check(traces, traces->entries[i]);
+    if (traces->is_folder)
+        add_folder(traces);
+}
+
+struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error *err)
+{
+    if (id >= traces->count) {
+        error_set(err, ENOENT, "there is no trace %llu", (unsigned long long)id);
+        return NULL;
+    }
+    struct traces_entry *entry = traces->entries[id];
+    traces_check(traces, entry);
+    if (!entry->trace.trace && open_entry(traces, entry, err) != 0) {
+        note_error(entry, err);
+        return NULL;
+    }
+    return &entry->trace;
+}
+
+/* --- the list --- */
+
+/* How long a trace is that nobody looks at yet: opened for a moment. */
+static void peek(struct traces_entry *entry)
+{
+    struct trace *trace = NULL;
+    struct error err = {0};
+    if (trace_open(&trace, entry->path, 0, &err) != 0) {
+        note_error(entry, &err);
+        return;
+    }
+    take_info(entry, trace_get_info(trace));
+    trace_close(trace);
+}
+
+int traces_answer(struct traces *traces, struct bytes *out, struct error *err)
+{
+    traces_refresh(traces);
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    json_member_text(&j, "version", OPSCOPE_VERSION);
+    json_key(&j, "traces");
+    json_array(&j, JSON_LINES);
+    for (size_t i = 0; i < traces->count; i++) {
+        struct traces_entry *entry = traces->entries[i];
+        const char *slash = strrchr(entry->path, '/');
+        if (!entry->is_listed)
+            peek(entry);
+        json_object(&j, JSON_INLINE);
+        json_member_unsigned(&j, "id", i);
+        json_member_text(&j, "name", entry->trace.name ? entry->trace.name : slash ? slash + 1 : entry->path);
+        json_member_text(&j, "path", entry->path);
+        json_member_unsigned(&j, "size_bytes", (uint64_t)entry->seen.st_size);
+        json_member_unsigned(&j, "modified_unix_ns",
+                             (uint64_t)entry->seen.st_mtim.tv_sec * UINT64_C(1000000000) +
+                                 (uint64_t)entry->seen.st_mtim.tv_nsec);
+        json_member_text(&j, "state", trace_state_text(entry->state));
+        json_member_unsigned(&j, "zones", entry->zones);
+        json_member_unsigned(&j, "duration_ns", entry->duration_ns);
+        json_member_unsigned(&j, "generation", entry->generation);
+        json_member_text(&j, "error", entry->error);
+        json_end(&j);
+    }
+    json_end(&j);
+    json_end(&j);
+    return query_json_end(&j, out, err);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The traces that are served, and what became of their files since they were opened. */
+#ifndef OPSCOPE_SERVE_TRACES_H
+#define OPSCOPE_SERVE_TRACES_H
+
+#include <sys/stat.h>
+
+#include "serve/query/query.h"
+
+#define TRACES_MAX 1024u
+
+enum trace_state { TRACE_COMPLETE, TRACE_GROWING, TRACE_DAMAGED, TRACE_REPLACED, TRACE_DELETED };
+
+struct traces_entry {
+    char *path;
+    char *error;              /* why it cannot be opened; NULL */
+    struct serve_trace trace; /* open while trace.trace is set */
+    struct stat seen;         /* of the file when it was opened */
+    enum trace_state state;
+    uint64_t zones, duration_ns;
+    uint32_t generation;
+    uint64_t checked_ns; /* when the file was last looked at */
+    bool is_listed;      /* zones and duration_ns are known */
+};
+
+struct traces { /* zero-initialise */
+    struct traces_entry **entries;
+    size_t count, capacity;
+    bool is_folder; /* the traces of the working folder: new ones are added */
+};
+
+/* Every path has to be one that can be opened; without paths, the traces of the working folder, newest first. */
+int traces_open(struct traces *traces, const char *const *paths, size_t count, struct error *err);
+void traces_free(struct traces *traces);
+
+/* The trace of this number, opened and up to date; NULL with -ENOENT (there is none) or why it cannot be opened. */
+struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error *err);
+
+/* Looks at all files, and for new ones where it is a folder. */
+void traces_refresh(struct traces *traces);
+/* Looks at one, unless that was done just now. */
+void traces_check(struct traces *traces, struct traces_entry *entry);
+
+const char *trace_state_text(enum trace_state state);
+/* The answer to /api/traces. */
+int traces_answer(struct traces *traces, struct bytes *out, struct error *err);
+
+#endif
