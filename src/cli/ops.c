@@ -204,12 +204,13 @@ static void show(struct view *view, const struct ops_options *options, const str
     table_free(&table);
 }
 
-static int run_trace(const struct command *command, const char *path, const struct ops_options *options)
+static int run_trace(const struct command *command, const char *path, struct trace *opened,
+                     const struct ops_options *options)
 {
     struct view view;
     struct ops ops;
     struct error err = {0};
-    int status = view_open(&view, command, path, &options->filter, &options->output, "ops");
+    int status = view_open_trace(&view, command, path, opened, &options->filter, &options->output, "ops");
     if (status != COMMAND_CONTINUE)
         return status;
     ops_init(&ops);
@@ -240,18 +241,24 @@ static int run(const struct command *command, int argc, char **argv)
     const char *path = line.values[0];
     if (options.output.csv && options.output.json)
         return command_usage_error(command, "--json and --csv exclude each other");
-    bool is_source = import_has_ops(import_guess(path));
-    bool is_vendor_trace = !is_source && import_path_has_table(path);
-    if (options.trace && !is_source)
+    enum import_kind kind = import_guess(path);
+    if (options.trace && !import_has_ops(kind))
         return command_usage_error(command, "--trace goes with a folder of logs");
     if (options.per_core)
         return ops_per_core_run(command, path, &options);
-    if (!is_source && !is_vendor_trace && !options.columns)
-        return run_trace(command, path, &options);
-    if (has_trace_filters(&options.filter))
-        return command_usage_error(
-            command, "--process, --thread, --since and --until are for recorded traces without --columns");
-    return ops_rows_run(command, path, &options);
+    struct trace *trace = NULL;
+    unsigned flags = options.filter.salvage ? TRACE_OPEN_SALVAGE : 0;
+    struct error err = {0};
+    if (kind == IMPORT_TRACE && trace_open(&trace, path, flags, &err) != 0)
+        return command_fail(command, &err);
+    bool has_table = import_has_ops(kind) || (trace && import_trace_has_table(trace));
+    if (!has_table && !options.columns)
+        return run_trace(command, path, trace, &options);
+    if (!has_trace_filters(&options.filter))
+        return ops_rows_run(command, path, trace, &options);
+    trace_close(trace);
+    return command_usage_error(
+        command, "--process, --thread, --since and --until are for recorded traces without --columns");
 }
 
 static const char *const column_sets[] = {"tt", "v1", "compact", "all", NULL};

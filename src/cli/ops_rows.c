@@ -388,19 +388,21 @@ static int write_table(struct ops_output *o, struct error *err)
     return result;
 }
 
-static int open_rows(struct ops_output *o, const char *path, struct error *err)
+static int open_rows(struct ops_output *o, const char *path, struct trace *opened, struct error *err)
 {
     struct import_options options = {.source = (enum import_device_source)o->options->device_source,
                                      .is_device_only = o->options->device_only,
-                                     .recorded = o->options->trace};
+                                     .recorded = o->options->trace,
+                                     .opened = opened};
     return import_rows_open(&o->rows, path, &options, err);
 }
 
-int ops_rows_run(const struct command *command, const char *path, const struct ops_options *options)
+int ops_rows_run(const struct command *command, const char *path, struct trace *opened,
+                 const struct ops_options *options)
 {
     struct ops_output o = {.command = command, .options = options};
     struct error err = {0};
-    int result = open_rows(&o, path, &err);
+    int result = open_rows(&o, path, opened, &err);
     if (result == 0)
         result = output_open(&o.output, &options->output, &err);
     o.is_foreign = result == 0 && strcmp(op_rows_kind(o.rows), "ops CSV") == 0;

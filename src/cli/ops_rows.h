@@ -18,8 +18,10 @@ struct ops_options {
     const char *trace;      /* what opscope recorded of the same run as a folder of logs; NULL */
 };
 
-/* The op table; the exit status. */
-int ops_rows_run(const struct command *command, const char *path, const struct ops_options *options);
+/* The op table; the exit status. `opened`: the path, where it is a trace that is open already, which is taken over; or
+ * NULL. */
+int ops_rows_run(const struct command *command, const char *path, struct trace *opened,
+                 const struct ops_options *options);
 /* The times between ops of each core; the exit status. */
 int ops_per_core_run(const struct command *command, const char *path, const struct ops_options *options);
 

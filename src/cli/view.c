@@ -86,18 +86,22 @@ size_t view_row_limit(const struct view *view, const struct row_options *options
     return height > LINES_AROUND + LEAST_ROWS ? height - LINES_AROUND : LEAST_ROWS;
 }
 
-int view_open(struct view *view, const struct command *command, const char *path,
-              const struct trace_filter_options *filter, const struct output_options *output,
-              const char *table)
+int view_open_trace(struct view *view, const struct command *command, const char *path, struct trace *opened,
+                    const struct trace_filter_options *filter, const struct output_options *output,
+                    const char *table)
 {
     struct error err = {0};
-    *view = (struct view){.command = command, .path = path, .is_wide = output->wide};
-    if (output->json && output->csv)
+    int result = 0;
+    *view = (struct view){.command = command, .path = path, .trace = opened, .is_wide = output->wide};
+    if (output->json && output->csv) {
+        view_free(view);
         return command_usage_error(command, "--json and --csv exclude each other");
+    }
     view->options = *filter;
     if (filter->mine && !(view->options.folder = view->folder = getcwd(NULL, 0)))
-        return command_fail(command, (error_set_errno(&err, errno, "--mine: the working folder"), &err));
-    int result = load_trace(&view->trace, &view->stdin_data, path, filter->salvage, &err);
+        result = error_set_errno(&err, errno, "--mine: the working folder");
+    if (result == 0 && !opened)
+        result = load_trace(&view->trace, &view->stdin_data, path, filter->salvage, &err);
     if (result == 0)
         result = trace_filter_resolve(&view->filter, view->trace, &view->options, &err);
     if (result == 0)
@@ -110,6 +114,13 @@ int view_open(struct view *view, const struct command *command, const char *path
     report_begin(&view->report, &view->output, table);
     report_text(&view->report, "file", NULL, path);
     return COMMAND_CONTINUE;
+}
+
+int view_open(struct view *view, const struct command *command, const char *path,
+              const struct trace_filter_options *filter, const struct output_options *output,
+              const char *table)
+{
+    return view_open_trace(view, command, path, NULL, filter, output, table);
 }
 
 int view_close(struct view *view, int status)

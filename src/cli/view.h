@@ -18,10 +18,14 @@ extern const struct option_table source_option_table;
 /* SIZE_MAX: all of them. On a terminal, as many as fit its height, unless something else was asked for. */
 size_t view_row_limit(const struct view *view, const struct row_options *options);
 
-/* COMMAND_CONTINUE, or the exit status after the error was printed. */
+/* COMMAND_CONTINUE, or the exit status after the error was printed. `opened` is the path, where it is a trace that is
+ * open already, and is taken over; else NULL. */
 int view_open(struct view *view, const struct command *command, const char *path,
               const struct trace_filter_options *filter, const struct output_options *output,
               const char *table);
+int view_open_trace(struct view *view, const struct command *command, const char *path, struct trace *opened,
+                    const struct trace_filter_options *filter, const struct output_options *output,
+                    const char *table);
 /* Writes the output unless `status` says that something failed, frees everything, returns the exit status. */
 int view_close(struct view *view, int status);
 /* Prints the error and closes. */

@@ -98,12 +98,15 @@ int import_refuse_timeline(const char *path, struct error *err)
 int import_rows_open(struct op_rows **rows, const char *path, const struct import_options *options,
                      struct error *err)
 {
-    enum import_kind kind = import_guess(path);
+    enum import_kind kind = options->opened ? IMPORT_TRACE : import_guess(path);
+    struct trace *trace = options->opened;
     *rows = NULL;
-    return kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
-           : kind == IMPORT_TRACE      ? tt_trace_rows_open(rows, path, err)
-           : kind == IMPORT_LOGS       ? tt_rows_open(rows, path, options, err)
-                                       : ops_csv_open(rows, path, err);
+    int status = kind == IMPORT_TRACE && !trace ? trace_open(&trace, path, 0, err) : 0;
+    return status                        ? status
+           : kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
+           : kind == IMPORT_TRACE        ? tt_trace_rows_open(rows, trace, path, err)
+           : kind == IMPORT_LOGS         ? tt_rows_open(rows, path, options, err)
+                                         : ops_csv_open(rows, path, err);
 }
 
 int op_rows_open(struct op_rows **rows, const char *path, struct error *err)

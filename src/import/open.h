@@ -46,6 +46,7 @@ struct import_options { /* zero-initialised: as the vendor's tool does it */
     bool is_device_only; /* what devices recorded, without the host's ops */
     const char
         *recorded; /* NULL, or a trace that opscope recorded of the same run, to be joined with the logs */
+    struct trace *opened; /* the path, where it is a trace that is open already: taken over; NULL */
 };
 
 /* Op rows of logs, a trace or a table; options matter for logs alone. */

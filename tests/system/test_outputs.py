@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where commands write: never over what they read, and named alike in every command."""
+"""What commands open, and where they write: never over what they read, and named alike in every command."""
 
+import ctypes
 import os
 import re
 import shutil
@@ -85,6 +86,33 @@ class Outputs(harness.TestCase):
         self.assert_status(done, 125 if words[0] == "run" else 2)
         self.assertIn(said, done.stderr)
         self.assertEqual(self.contents(), before, done)
+
+
+class Inputs(Outputs):
+    IN_CLOSE_NOWRITE, IN_OPEN = 0x10, 0x20
+    EVENT_BYTES = 16  # of a file that is watched by itself: no name follows
+
+    def count_opens(self, name, *words):
+        """How often a command opens a file. Two opens in a row would be one event: closing is watched as well."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        wanted = self.IN_OPEN | self.IN_CLOSE_NOWRITE
+        try:
+            self.assertGreaterEqual(libc.inotify_add_watch(watch, self.path(name).encode(), wanted), 0)
+            self.assert_status(self.opscope(*words))
+            events = os.read(watch, 1 << 16)
+        finally:
+            os.close(watch)
+        masks = [int.from_bytes(events[at + 4:at + 8], "little") for at in range(0, len(events), self.EVENT_BYTES)]
+        return sum(mask & self.IN_OPEN != 0 for mask in masks)
+
+    def test_a_trace_is_opened_once(self):
+        """After a look at its first bytes, which say what it is."""
+        self.assert_status(self.opscope("import", "tenstorrent", "ops.csv", "-o", "imported.opscope"))
+        for command in ("ops", "report", "info"):
+            for name in ("t.opscope", "imported.opscope"):
+                with self.subTest(f"{command} {name}"):
+                    self.assertLessEqual(self.count_opens(name, command, name), 2)
 
 
 class OverInput(Outputs):

@@ -693,19 +693,19 @@ int tt_rows_open(struct op_rows **rows, const char *path, const struct import_op
     return result;
 }
 
-int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *err)
+int tt_trace_rows_open(struct op_rows **rows, struct trace *trace, const char *path, struct error *err)
 {
     const struct ops_wanted cells = {.figures = true, .signposts = true, .remarks = true},
                             own = {.signposts = true},
                             table = {.figures = true, .remarks = true, .without_runs = true};
     struct table *t = new_table();
     *rows = NULL;
-    int result = t ? trace_open(&t->trace, path, 0, err) : error_set_errno(err, ENOMEM, "%s", path);
-    if (result != 0) {
-        if (t)
-            close_table(t);
-        return result;
+    int result;
+    if (!t) {
+        trace_close(trace);
+        return error_set_errno(err, ENOMEM, "%s", path);
     }
+    t->trace = trace;
     const struct trace_track *import = ops_import_track(t->trace);
     if (import && strcmp(import->name, TT_TRACK_FOLDER) != 0) {
         t->kind = KIND_CSV;

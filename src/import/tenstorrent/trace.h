@@ -23,11 +23,11 @@ struct tt_trace_writer;
 int tt_to_ops(struct tt_model *model, struct ops *ops, struct tt_trace_writer *w, struct tt_fields *fields,
               struct error *err);
 
-/* The vendor's table of a folder or a device log, of what was read of one, and of any trace. */
+/* The vendor's table of a folder or a device log, of what was read of one, and of any trace, which is taken over. */
 int tt_rows_open(struct op_rows **rows, const char *path, const struct import_options *options,
                  struct error *err);
 int tt_rows_open_model(struct op_rows **rows, const char *path, struct tt_model *model, struct error *err);
-int tt_trace_rows_open(struct op_rows **rows, const char *path, struct error *err);
+int tt_trace_rows_open(struct op_rows **rows, struct trace *trace, const char *path, struct error *err);
 
 /* --- between the files of the writer --- */
 struct tt_trace_writer {
