@@ -215,6 +215,8 @@ static int write_files(const struct estimate *estimate, const struct estimate_co
 
 /* --- terminal and JSON --- */
 
+#define SHOWN_MAX 1000u /* ops in the table for people, unless --top says another number */
+
 static void add_facts(const struct estimate *estimate, const char *source, struct report *report)
 {
     const struct timeline *timeline = &estimate->timeline;
@@ -240,15 +242,20 @@ static int add_tables(const struct estimate *estimate, const struct estimate_com
                       struct report *report, struct error *err)
 {
     struct table ops, metrics, dispatches;
-    int status = estimate_make_ops(&estimate->timeline, &ops, err);
-    if (options->top && !report_is_json(report)) {
-        table_sort(&ops, table_find_column(&ops, "cycles"), true);
-        table_truncate(&ops, options->top);
-    }
+    size_t count = estimate->timeline.op_count, limit = count > SHOWN_MAX ? SHOWN_MAX : 0;
+    if (options->top)
+        limit = options->top;
+    if (report_is_json(report))
+        limit = 0;
+    int status = estimate_make_ops(&estimate->timeline, limit, &ops, err);
     if (!status) {
         report_heading(report, "Ops");
         report_table(report, "rows", &ops);
     }
+    if (!status && limit && !options->top)
+        report_note(report, TABLE_DIM,
+                    "The %zu ops of %zu that take longest: --top N shows another number, --json all.", limit,
+                    count);
     table_free(&ops);
     if (status)
         return status;
@@ -259,7 +266,7 @@ static int add_tables(const struct estimate *estimate, const struct estimate_com
     }
     table_free(&metrics);
     if (!status && (estimate->timeline.dispatch_count > 1 || report_is_json(report))) {
-        estimate_make_dispatches(&estimate->timeline, &dispatches);
+        status = estimate_make_dispatches(&estimate->timeline, &dispatches, err);
         report_heading(report, "Dispatches");
         report_table(report, "dispatches", &dispatches);
         table_free(&dispatches);
@@ -416,7 +423,7 @@ static const struct command_option table_options[] = {
      .is_file = true,
      .is_output = true,
      .help = "Write the tables as JSON with exact numbers, to FILE or to standard output."},
-    OPTION_TOP(FIELD(top), "Only the N ops that take longest."),
+    OPTION_TOP(FIELD(top), "Only the N ops that take longest (1,000 where there are more, all in JSON)."),
     {.name = "wide",
      .letter = 'w',
      .type = OPTION_FLAG,

@@ -85,6 +85,7 @@ static int estimate_unscheduled(struct estimate *estimate, const struct estimate
             return status;
     }
     int status = mlir_read_model(&model, estimate->mlir, &dims, err);
+    mlir_rest(estimate->mlir);
     if (status == 0)
         status = estimate_model(&estimate->timeline, &model, &estimate->target, err);
     estimate->timeline.is_analytic = true;

@@ -46,10 +46,13 @@ static uint32_t add(struct model *model, void *array_pointer, size_t *count, siz
 uint32_t model_add_value(struct model *model, const struct model_value *value, const uint64_t *sizes)
 {
     struct model_value copy = *value;
-    copy.first_size = (uint32_t)model->size_count;
+    const struct model_value *last = model->value_count ? &model->values[model->value_count - 1] : NULL;
+    bool is_known = last && last->rank == copy.rank && copy.rank &&
+                    memcmp(model->sizes + last->first_size, sizes, copy.rank * sizeof sizes[0]) == 0;
+    copy.first_size = is_known ? last->first_size : (uint32_t)model->size_count;
     if (copy.root == MODEL_NONE)
         copy.root = (uint32_t)model->value_count;
-    for (uint32_t i = 0; i < copy.rank; i++) {
+    for (uint32_t i = 0; i < copy.rank && !is_known; i++) {
         if (add(model, &model->sizes, &model->size_count, &model->size_capacity, sizeof sizes[0],
                 &sizes[i]) == MODEL_NONE)
             return MODEL_NONE;

@@ -4,7 +4,7 @@
  *
  *     struct model model = {0};
  *     mlir_read_model(&model, mlir, &dims, &err);                         (import/mlir/model.h)
- *     estimate_model(&timeline, &model, &target, &options, &err);        (analyze/estimate/estimate.h)
+ *     estimate_model(&timeline, &model, &target, &err);                  (analyze/estimate/estimate.h)
  *     model_free(&model);
  *
  * Amounts are counts, never times. An addition that finds no memory sets `failed`; callers check once. */

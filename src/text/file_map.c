@@ -61,6 +61,12 @@ int file_map_open(struct file_map *map, const char *path, struct error *err)
     return result;
 }
 
+void file_map_rest(const struct file_map *map)
+{
+    if (map->is_mapped)
+        madvise((void *)(size_t)map->data, map->length, MADV_DONTNEED);
+}
+
 void file_map_close(struct file_map *map)
 {
     if (!map || !map->data)

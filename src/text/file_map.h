@@ -15,6 +15,8 @@ struct file_map {
 };
 
 int file_map_open(struct file_map *map, const char *path, struct error *err);
+/* Gives the memory of what was read back; what is read again comes from the file. */
+void file_map_rest(const struct file_map *map);
 void file_map_close(struct file_map *map);
 
 #endif

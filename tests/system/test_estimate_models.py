@@ -73,6 +73,23 @@ class Case(harness.TestCase):
 
 
 class Models(Case):
+    def test_table_has_the_longest_of_many_ops(self):
+        sizes = [1 + (i * 389) % 1201 for i in range(1200)]  # 389 and 1201 are prime: all differ
+        ops = "".join(f"  %{i} = tosa.matmul %x{i}, %y : (tensor<1x{n}x64xi8>, tensor<1x64x64xi8>) -> tensor<1x{n}x64xi32>\n"
+                      for i, n in enumerate(sizes))
+        arguments = "".join(f", %x{i}: tensor<1x{n}x64xi8>" for i, n in enumerate(sizes))
+        model = self.write("m.mlir", f"func.func @main(%y: tensor<1x64x64xi8>{arguments}) {{\n{ops}  return\n}}\n")
+        rows = self.opscope_json("estimate", model, "--target", "cpu", *ONE_CORE)["rows"]
+        self.assertEqual(len(rows), 1200)
+        longest = sorted((row["cycles"] for row in rows), reverse=True)
+        self.assertGreater(len(set(longest)), 1000)
+        for options, shown in (((), 1000), (("--top", "7"), 7), (("--top", "1100"), 1100)):
+            done = self.opscope("estimate", model, "--target", "cpu", *ONE_CORE, *options)
+            self.assert_status(done)
+            cycles = [int(line.split()[1].replace(",", "")) for line in done.stdout.splitlines() if line.startswith("tosa.matmul ")]
+            self.assertEqual(cycles, longest[:shown])
+            self.assertEqual("The 1000 ops of 1200 that take longest" in done.stdout, not options)
+
     def test_message_names_each_op_without_a_cost(self):
         model = self.write("m.mlir", """func.func @main(%x: tensor<?x8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %0 = tosa.abs %x : (tensor<?x8xf32>) -> tensor<?x8xf32>

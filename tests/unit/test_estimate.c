@@ -161,6 +161,52 @@ static void test_metrics(void **state)
     timeline_free(&t);
 }
 
+static void add_unit(struct timeline *t, uint32_t lane, uint64_t start, uint64_t end)
+{
+    struct timeline_unit *unit = timeline_add_unit(t);
+    assert_non_null(unit);
+    unit->lane = lane;
+    unit->start = start;
+    unit->end = end;
+}
+
+/* Units in no order, some inside others, of many kinds at once. */
+static void test_metrics_of_any_order(void **state)
+{
+    (void)state;
+    struct timeline t = {0};
+    struct timeline_metrics m;
+    uint32_t in = timeline_lane(&t, "in", TIMELINE_DMA_IN, 0),
+             out = timeline_lane(&t, "out", TIMELINE_DMA_OUT, 0);
+    uint32_t slice = timeline_lane(&t, "s", TIMELINE_SLICE, 0),
+             third = timeline_lane(&t, "t", TIMELINE_SLICE, 2);
+    uint32_t driver = timeline_lane(&t, "d", TIMELINE_DRIVER, 0),
+             host = timeline_lane(&t, "h", TIMELINE_HOST, 0);
+    add_unit(&t, in, 50, 60);
+    add_unit(&t, in, 10, 30);
+    add_unit(&t, in, 20, 25); /* inside the one before */
+    add_unit(&t, in, 30, 40); /* touches it */
+    add_unit(&t, out, 35, 55);
+    add_unit(&t, slice, 38, 52);
+    add_unit(&t, third, 45, 70);
+    add_unit(&t, host, 65, 90);
+    add_unit(&t, driver, 0, 5);
+    assert_int_equal(timeline_measure(&t, TIMELINE_NONE, &m, NULL), 0);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_OVERALL], 90);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_DMA_IN], 40);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_DMA], 50);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_SLICE], 32);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_SLICE_0], 14);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_SLICE_1], 0);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_OVERLAP], 22);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_DMA_ONLY], 28);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_COMPUTE_ONLY], 10);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_HAL], 5);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_IDLE], 5);
+    assert_int_equal(m.cycles[TIMELINE_METRIC_NPU], 80 - 20); /* from 10 to 90, of which the host alone 20 */
+    timeline_free(&t);
+}
+
 static void test_tables(void **state)
 {
     (void)state;
@@ -248,9 +294,13 @@ static void test_what_is_not_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_execution), cmocka_unit_test(test_ops),
-        cmocka_unit_test(test_metrics),   cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_trace),     cmocka_unit_test(test_what_is_not_understood),
+        cmocka_unit_test(test_execution),
+        cmocka_unit_test(test_ops),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_what_is_not_understood),
+        cmocka_unit_test(test_metrics_of_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

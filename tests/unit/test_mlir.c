@@ -177,6 +177,33 @@ static void test_names_end_with_their_region(void **state)
     mlir_close(m);
 }
 
+/* Names that are numbers have an array of their own: they end with their region too, and none is taken for another. */
+static void test_names_that_are_numbers(void **state)
+{
+    (void)state;
+    struct mlir *m =
+        read_text("a.f @f() {\n  %0 = a.one : i1\n  %00 = a.two : i2\n  %7 = a.three : i3\n"
+                  "  %4294967295 = a.four : i4\n  %99999999999 = a.five : i5\n  %0x = a.six : i6\n"
+                  "  a.use %0, %00, %7, %4294967295, %99999999999, %0x, %6, %8 : i7\n}\n"
+                  "a.g @g() {\n  %7 = a.seven : i8\n  a.inner {\n    %7 = a.eight : i9\n"
+                  "    a.use2 %7 : i9\n  }\n  a.use3 %7, %0 : i8\n}\n");
+    static const char *const makers[] = {"a.one",  "a.two", "a.three", "a.four",
+                                         "a.five", "a.six", NULL,      NULL};
+    const uint32_t *used = m->operands + m->ops[find(m, "a.use")].first_operand;
+    assert_int_equal(m->ops[find(m, "a.use")].operands, 8);
+    for (size_t i = 0; i < 8; i++) {
+        if (makers[i])
+            assert_int_equal(m->values[used[i]].op, find(m, makers[i]));
+        else
+            assert_int_equal(used[i], MLIR_NONE);
+    }
+    assert_int_equal(m->values[m->operands[m->ops[find(m, "a.use2")].first_operand]].op, find(m, "a.eight"));
+    used = m->operands + m->ops[find(m, "a.use3")].first_operand;
+    assert_int_equal(m->values[used[0]].op, find(m, "a.seven"));
+    assert_int_equal(used[1], MLIR_NONE);
+    mlir_close(m);
+}
+
 static void assert_refused(const char *text, const char *message)
 {
     struct mlir *m;
@@ -244,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_generic_form_and_blocks),
         cmocka_unit_test(test_what_a_brace_is),
         cmocka_unit_test(test_names_end_with_their_region),
+        cmocka_unit_test(test_names_that_are_numbers),
         cmocka_unit_test(test_broken_texts),
         cmocka_unit_test(test_deep_nesting),
     };

@@ -276,6 +276,8 @@ static void test_cache(void **state)
     assert_int_equal(t.dispatches[0].peak_bytes, 8192 + 2048 + 64 + 1024 + 4096 + 4096);
     timeline_free(&t);
     target.scale_matmul_float = 2; /* calibrated: matmuls take twice as long */
+    free_model(&model);
+    read_model(&model, program, NULL);
     assert_int_equal(estimate_model(&t, &model, &target, &err), 0);
     assert_int_equal(t.ops[0].end - t.ops[0].start, 2 * 5248);
     timeline_free(&t);
@@ -324,6 +326,8 @@ static void test_dma(void **state)
      * transfers are never idle but for the first and the last compute: 1536 / 4 cycles and 10.67 at the end, since
      * the last tile is computed while nothing is left to transfer once the second is out. */
     target.local_bytes = 1024;
+    free_model(&model);
+    read_model(&model, add, NULL);
     assert_int_equal(estimate_model(&t, &model, &target, &err), 0);
     assert_int_equal(t.ops[0].tiles, 3);
     assert_int_equal(t.unit_count, 9);
@@ -341,6 +345,8 @@ static void test_dma(void **state)
     timeline_free(&t);
     target.dma_duplex = 2; /* in and out have the full rate each: never slower */
     uint64_t shared = 384;
+    free_model(&model);
+    read_model(&model, add, NULL);
     assert_int_equal(estimate_model(&t, &model, &target, &err), 0);
     assert_true(timeline_end(&t) < shared);
     timeline_free(&t);
@@ -355,6 +361,11 @@ static void test_dma(void **state)
     assert_true(estimate_mac_rate(&target, MODEL_INTEGER, 16, 8) == 128);
 }
 
+static const char unknown[] = "func.func @main(%x: tensor<2000xf32>) -> tensor<2000xf32> {\n"
+                              "  %0 = tosa.abs %x : (tensor<2000xf32>) -> tensor<2000xf32>\n"
+                              "  %1 = \"my.op\"(%0) : (tensor<2000xf32>) -> tensor<2000xf32>\n"
+                              "  return %1 : tensor<2000xf32>\n}\n";
+
 static void test_processor(void **state)
 {
     (void)state;
@@ -365,12 +376,7 @@ static void test_processor(void **state)
     target.processor_cycles = 8000;
     target.processor_cycles_per_element = 8;
     target.processor_memory_bytes = 32768;
-    read_model(&model,
-               "func.func @main(%x: tensor<2000xf32>) -> tensor<2000xf32> {\n"
-               "  %0 = tosa.abs %x : (tensor<2000xf32>) -> tensor<2000xf32>\n"
-               "  %1 = \"my.op\"(%0) : (tensor<2000xf32>) -> tensor<2000xf32>\n"
-               "  return %1 : tensor<2000xf32>\n}\n",
-               NULL);
+    read_model(&model, unknown, NULL);
     assert_int_equal(estimate_model(&t, &model, &target, &err), 0);
     assert_int_equal(t.ops[0].end, 16000); /* 8 cycles an element are more than 8000 */
     assert_int_equal(t.notice_count, 1);
@@ -379,6 +385,8 @@ static void test_processor(void **state)
     assert_true(t.ops[1].end > t.ops[1].start);
     timeline_free(&t);
     target.processor_memory_bytes = 1000; /* too small: the host, 1 ns an element and 16000 bytes at 2 GB/s */
+    free_model(&model);
+    read_model(&model, unknown, NULL);
     assert_int_equal(estimate_model(&t, &model, &target, &err), 0);
     assert_int_equal(t.ops[0].end, 8000); /* (2000 + 8000) ns at 800 MHz */
     timeline_free(&t);

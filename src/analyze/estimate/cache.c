@@ -64,11 +64,13 @@ void estimate_draw_cache(struct estimate_drawing *d, uint32_t id)
                                     d->model->ops[group->root].weight_bits);
     if (group->macs && rate > 0 && end > start)
         op->utilisation = (double)group->macs / (rate * target->engines * (end - start));
-    uint32_t engine_lane = timeline_lane(d->timeline, "engines", TIMELINE_SLICE, 0);
-    uint32_t memory_lane = timeline_lane(d->timeline, "memory", TIMELINE_DMA_IN, 0);
-    estimate_add_unit(d, id, engine_lane, start, end, UINT64_MAX);
+    if (d->in_lane == TIMELINE_NONE) {
+        d->engine_lanes[0] = timeline_lane(d->timeline, "engines", TIMELINE_SLICE, 0);
+        d->in_lane = timeline_lane(d->timeline, "memory", TIMELINE_DMA_IN, 0);
+    }
+    estimate_add_unit(d, id, d->engine_lanes[0], start, end, UINT64_MAX);
     if (bytes > 0)
-        estimate_add_unit(d, id, memory_lane, start, fmin(end, start + memory_ns * scale * cycles_per_ns),
+        estimate_add_unit(d, id, d->in_lane, start, fmin(end, start + memory_ns * scale * cycles_per_ns),
                           (uint64_t)bytes);
     d->now = end;
 }

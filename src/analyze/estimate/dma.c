@@ -11,9 +11,8 @@
 
 #include "analyze/estimate/draw.h"
 
-#define ENGINES_MAX 64u
 #define TILES_MAX 512u /* that are drawn; more are drawn as so many larger ones */
-#define RING 128u      /* more than ENGINES_MAX + 2 tiles are never under way */
+#define RING 128u      /* more than ESTIMATE_ENGINES_MAX + 2 tiles are never under way */
 
 struct tiling {
     uint32_t tiles;
@@ -117,9 +116,8 @@ struct pipeline {
     uint32_t ins_done, computes_done, outs_done; /* in order */
     double in_left, out_left, in_start, out_start;
     bool in_is_active, out_is_active;
-    double engine_end[ENGINES_MAX]; /* when it is free */
-    double compute_end[RING];       /* by tile */
-    uint32_t in_lane, out_lane, engine_lanes[ENGINES_MAX];
+    double engine_end[ESTIMATE_ENGINES_MAX]; /* when it is free */
+    double compute_end[RING];                /* by tile */
 };
 
 static void start_what_can(struct pipeline *p)
@@ -140,7 +138,7 @@ static void start_what_can(struct pipeline *p)
             break;
         double start = d->now + d->target->start_cycles, end = start + p->compute;
         if (p->compute > 0)
-            estimate_add_unit(d, p->id, p->engine_lanes[best], d->now, end, UINT64_MAX);
+            estimate_add_unit(d, p->id, d->engine_lanes[best], d->now, end, UINT64_MAX);
         p->engine_end[best] = p->compute_end[p->computes % RING] = p->compute > 0 ? end : d->now;
         p->computes++;
     }
@@ -160,7 +158,7 @@ static void finish_what_is_done(struct pipeline *p)
         p->in_is_active = false;
         p->ins_done++;
         if (bytes > 0)
-            estimate_add_unit(d, p->id, p->in_lane, p->in_start, d->now, (uint64_t)bytes);
+            estimate_add_unit(d, p->id, d->in_lane, p->in_start, d->now, (uint64_t)bytes);
     }
     while (p->computes_done < p->computes && p->compute_end[p->computes_done % RING] <= d->now + 1e-6)
         p->computes_done++;
@@ -168,7 +166,7 @@ static void finish_what_is_done(struct pipeline *p)
         p->out_is_active = false;
         p->outs_done++;
         if (p->out_each > 0)
-            estimate_add_unit(d, p->id, p->out_lane, p->out_start, d->now, (uint64_t)p->out_each);
+            estimate_add_unit(d, p->id, d->out_lane, p->out_start, d->now, (uint64_t)p->out_each);
     }
 }
 
@@ -194,15 +192,16 @@ static bool advance(struct pipeline *p)
     return true;
 }
 
-static void set_lanes(struct pipeline *p)
+static void set_lanes(struct estimate_drawing *d, unsigned engines)
 {
-    struct timeline *timeline = p->d->timeline;
-    p->in_lane = timeline_lane(timeline, "DMA In", TIMELINE_DMA_IN, 0);
-    p->out_lane = timeline_lane(timeline, "DMA Out", TIMELINE_DMA_OUT, 0);
-    for (unsigned i = 0; i < p->engines; i++) {
+    if (d->in_lane != TIMELINE_NONE)
+        return;
+    d->in_lane = timeline_lane(d->timeline, "DMA In", TIMELINE_DMA_IN, 0);
+    d->out_lane = timeline_lane(d->timeline, "DMA Out", TIMELINE_DMA_OUT, 0);
+    for (unsigned i = 0; i < engines; i++) {
         char name[32];
         snprintf(name, sizeof name, "Slice %u", i);
-        p->engine_lanes[i] = timeline_lane(timeline, name, TIMELINE_SLICE, i);
+        d->engine_lanes[i] = timeline_lane(d->timeline, name, TIMELINE_SLICE, i);
     }
 }
 
@@ -227,7 +226,7 @@ static void transfer_code(struct pipeline *p)
         return;
     double start = p->d->now;
     p->d->now += ceil(bytes / p->rate);
-    estimate_add_unit(p->d, p->id, p->in_lane, start, p->d->now, (uint64_t)bytes);
+    estimate_add_unit(p->d, p->id, p->d->in_lane, start, p->d->now, (uint64_t)bytes);
 }
 
 /* --- what no engine can do --- */
@@ -286,7 +285,7 @@ void estimate_draw_dma(struct estimate_drawing *d, uint32_t id)
                          .tiling = tile(d, id),
                          .rate = transfer_rate(target),
                          .duplex = fmax(target->dma_duplex, 1)};
-    p.engines = (unsigned)fmin(fmax(target->engines, 1), ENGINES_MAX);
+    p.engines = (unsigned)fmin(fmax(target->engines, 1), ESTIMATE_ENGINES_MAX);
     /* Engines beyond those that are drawn work with them on the same tile. */
     double scale = estimate_scale(target, group->class, group->number);
     double steps = d->model->ops[group->root].steps; /* of a recurrent layer, which one engine does */
@@ -297,7 +296,7 @@ void estimate_draw_dma(struct estimate_drawing *d, uint32_t id)
         p.compute = cycles * scale + steps * target->start_cycles;
     for (unsigned i = 0; i < p.engines; i++)
         p.engine_end[i] = start;
-    set_lanes(&p);
+    set_lanes(d, p.engines);
     transfer_code(&p);
     run_tiles(&p);
     d->now = ceil(d->now);

@@ -16,10 +16,12 @@ static uint64_t cycle(double value)
     return value < CYCLES_MAX ? (uint64_t)llround(value) : (uint64_t)CYCLES_MAX;
 }
 
-static uint32_t copy_text(struct estimate_drawing *d, uint32_t text)
+/* A text that many ops have; `known` is where it is kept. */
+static uint32_t shared_text(struct estimate_drawing *d, uint32_t *known, const char *text)
 {
-    return text == MODEL_NONE ? TIMELINE_NONE
-                              : timeline_text(d->timeline, slice_of(model_get_text(d->model, text)));
+    if (*known == TIMELINE_NONE)
+        *known = timeline_text(d->timeline, slice_of(text));
+    return *known;
 }
 
 void estimate_add_unit(struct estimate_drawing *d, uint32_t group, uint32_t lane, double start, double end,
@@ -55,7 +57,7 @@ static uint32_t fused_text(struct estimate_drawing *d, const struct estimate_gro
             continue;
         if (shown++ < 8)
             bytes_append_format(&text, "%s%s", shown == 1 ? "with " : ", ",
-                                model_get_text(d->model, d->model->ops[op].name));
+                                timeline_get_text(d->timeline, d->model->ops[op].name));
     }
     if (shown > 8)
         bytes_append_format(&text, " and %u more", shown - 8);
@@ -72,10 +74,10 @@ static void add_op(struct estimate_drawing *d, const struct estimate_group *grou
     struct timeline_op *op = timeline_add_op(d->timeline);
     if (!op)
         return;
-    op->name = copy_text(d, root->name);
-    op->class = timeline_text(d->timeline, slice_of(model_class_text(group->class)));
-    op->number = timeline_text(d->timeline, slice_of(model_number_text(group->number)));
-    op->location = copy_text(d, root->location);
+    op->name = root->name;
+    op->class = shared_text(d, &d->class_texts[group->class], model_class_text(group->class));
+    op->number = shared_text(d, &d->number_texts[group->number], model_number_text(group->number));
+    op->location = root->location;
     op->dispatch = d->dispatch;
     op->source = root->source;
     op->macs = group->macs;
@@ -95,8 +97,9 @@ static void add_notices(struct estimate_drawing *d)
     for (uint32_t i = 0; i < d->model->op_count; i++) {
         const struct model_op *op = &d->model->ops[i];
         if (op->fault != MODEL_FINE && op->class != MODEL_FREE)
-            timeline_add_notice(d->timeline, op->source, "%s at %s: %s", model_get_text(d->model, op->name),
-                                model_get_text(d->model, op->location), model_fault_text(op->fault));
+            timeline_add_notice(d->timeline, op->source, "%s at %s: %s",
+                                timeline_get_text(d->timeline, op->name),
+                                timeline_get_text(d->timeline, op->location), model_fault_text(op->fault));
     }
 }
 
@@ -106,7 +109,7 @@ static void begin_dispatch(struct estimate_drawing *d, const struct estimate_gro
     if (!is_first && group->dispatch == MODEL_NONE)
         return;
     uint32_t name = group->dispatch == MODEL_NONE ? timeline_text(d->timeline, slice_of("model"))
-                                                  : copy_text(d, d->model->groups[group->dispatch].name);
+                                                  : d->model->groups[group->dispatch].name;
     struct timeline_dispatch *dispatch = timeline_add_dispatch(d->timeline);
     if (dispatch)
         *dispatch = (struct timeline_dispatch){.name = name, .start = cycle(d->now), .end = cycle(d->now)};
@@ -118,12 +121,15 @@ static bool has_cost(const struct estimate_group *group)
     return group->fault != MODEL_DYNAMIC_SHAPE && group->fault != MODEL_UNKNOWN_SHAPE;
 }
 
-/* Bytes of values and weights that are alive at once, at most. */
-static double live_bytes(const struct estimate_drawing *d, double *change)
+/* The peak of a dispatch is that of the model: bytes of values and weights that are alive at once, at most. */
+static int set_live_bytes(struct estimate_drawing *d, struct error *err)
 {
     const struct model *model = d->model;
     double now = 0, peak = 0;
     size_t count = d->groups->count;
+    double *change = calloc(count + 2, sizeof change[0]);
+    if (!change)
+        return error_no_memory(err, "the estimate");
     for (uint32_t v = 0; v < model->value_count; v++) {
         const struct model_value *value = &model->values[v];
         uint32_t maker = value->maker == MODEL_NONE ? MODEL_NONE : d->groups->group_of[value->maker];
@@ -140,7 +146,10 @@ static double live_bytes(const struct estimate_drawing *d, double *change)
         now += change[i];
         peak = fmax(peak, now);
     }
-    return peak;
+    free(change);
+    for (size_t i = 0; i < d->timeline->dispatch_count; i++)
+        d->timeline->dispatches[i].peak_bytes = cycle(peak);
+    return 0;
 }
 
 static bool is_warm(const struct model *model, const struct estimate_target *target)
@@ -181,36 +190,54 @@ static void draw_all(struct estimate_drawing *d)
     }
 }
 
-int estimate_model(struct timeline *timeline, const struct model *model, const struct estimate_target *target,
+static void begin(struct estimate_drawing *d, struct model *model)
+{
+    d->timeline->texts = model->texts;
+    model->texts = (struct intern){0};
+    d->in_lane = d->out_lane = TIMELINE_NONE;
+    memset(d->class_texts, 0xff, sizeof d->class_texts); /* TIMELINE_NONE */
+    memset(d->number_texts, 0xff, sizeof d->number_texts);
+}
+
+static int begin_cache(struct estimate_drawing *d, struct error *err)
+{
+    d->touched = malloc((d->model->value_count + 1) * sizeof d->touched[0]);
+    if (!d->touched)
+        return error_no_memory(err, "the estimate");
+    for (size_t i = 0; i < d->model->value_count; i++)
+        d->touched[i] = -1;
+    d->is_warm = is_warm(d->model, d->target);
+    return 0;
+}
+
+static int begin_dma(struct estimate_drawing *d, struct error *err)
+{
+    d->is_resident = calloc(d->model->value_count + 1, sizeof d->is_resident[0]);
+    d->resident_bytes = calloc(d->groups->count + 1, sizeof d->resident_bytes[0]);
+    return d->is_resident && d->resident_bytes ? 0 : error_no_memory(err, "the estimate");
+}
+
+int estimate_model(struct timeline *timeline, struct model *model, const struct estimate_target *target,
                    struct error *err)
 {
     struct estimate_groups groups = {0};
     struct estimate_drawing d = {.timeline = timeline, .model = model, .groups = &groups, .target = target};
-    double *change = NULL;
     *timeline = (struct timeline){.is_analytic = true, .clock_mhz = target->clock_mhz};
     if (target->kind == ESTIMATE_NO_TARGET)
         return error_set(err, EINVAL, "%s has no figures for estimates", target->name);
     int status = estimate_groups(&groups, model, err);
     if (status)
         return status;
-    d.touched = malloc((model->value_count + 1) * sizeof d.touched[0]);
-    d.is_resident = calloc(model->value_count + 1, sizeof d.is_resident[0]);
-    d.resident_bytes = calloc(groups.count + 1, sizeof d.resident_bytes[0]);
-    change = calloc(groups.count + 2, sizeof change[0]);
-    if (d.touched && d.is_resident && d.resident_bytes && change) {
-        for (size_t i = 0; i < model->value_count; i++)
-            d.touched[i] = -1;
-        d.is_warm = is_warm(model, target);
+    begin(&d, model);
+    status = target->kind == ESTIMATE_CACHE ? begin_cache(&d, err) : begin_dma(&d, err);
+    if (status == 0) {
         add_notices(&d);
         draw_all(&d);
-        double live = live_bytes(&d, change);
-        for (size_t i = 0; target->kind == ESTIMATE_CACHE && i < timeline->dispatch_count; i++)
-            timeline->dispatches[i].peak_bytes = cycle(live);
-        status = timeline_check(timeline, err);
-    } else {
-        status = error_no_memory(err, "the estimate");
+        if (target->kind == ESTIMATE_CACHE)
+            status = set_live_bytes(&d, err);
+        if (status == 0)
+            status = timeline_check(timeline, err);
     }
-    free(change);
     free(d.touched);
     free(d.is_resident);
     free(d.resident_bytes);

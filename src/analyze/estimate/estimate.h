@@ -14,8 +14,9 @@
 #include "ops/timeline.h"
 
 /* Fills an empty timeline: one timeline_op per group in the order in which they run, its units, and a notice per op
- * that is unknown or has no cost. timeline_op.source and timeline_unit.source are model_op.source. */
-int estimate_model(struct timeline *timeline, const struct model *model, const struct estimate_target *target,
+ * that is unknown or has no cost. timeline_op.source and timeline_unit.source are model_op.source. The texts of the
+ * model become those of the timeline: what is left of it can only be freed. */
+int estimate_model(struct timeline *timeline, struct model *model, const struct estimate_target *target,
                    struct error *err);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every unit is of one kind. A sweep over the merged intervals of all kinds gives how long each combination of kinds
+ * lasted, and every metric is a sum over combinations. */
 #include "analyze/estimate/metrics.h"
 
 #include <stdlib.h>
@@ -12,18 +14,24 @@ struct interval {
 struct intervals { /* after merge: disjoint, in order, none touching the next */
     struct interval *items;
     size_t count, capacity;
-    bool failed;
+    bool is_unsorted, failed;
 };
 
-static void add(struct intervals *set, uint64_t start, uint64_t end)
+static void add(struct intervals *set, struct interval next)
 {
-    if (end <= start)
+    struct interval *last = set->count ? &set->items[set->count - 1] : NULL;
+    if (next.end <= next.start)
         return;
+    if (last && next.start >= last->start && next.start <= last->end) {
+        last->end = next.end > last->end ? next.end : last->end;
+        return;
+    }
     if (!array_reserve(&set->items, &set->capacity, set->count + 1, sizeof set->items[0])) {
         set->failed = true;
         return;
     }
-    set->items[set->count++] = (struct interval){start, end};
+    set->is_unsorted |= set->count && next.start < set->items[set->count - 1].start;
+    set->items[set->count++] = next;
 }
 
 static int compare(const void *left, const void *right)
@@ -34,111 +42,64 @@ static int compare(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-static bool is_sorted(const struct intervals *set)
-{
-    for (size_t i = 1; i < set->count; i++) {
-        if (compare(&set->items[i - 1], &set->items[i]) > 0)
-            return false;
-    }
-    return true;
-}
-
 static void merge(struct intervals *set)
 {
-    size_t kept = 0;
-    if (!is_sorted(set)) /* units come in the order of their starts, mostly */
-        qsort(set->items, set->count, sizeof set->items[0], compare);
-    for (size_t i = 0; i < set->count; i++) {
-        struct interval next = set->items[i];
-        if (kept && next.start <= set->items[kept - 1].end) {
-            if (next.end > set->items[kept - 1].end)
-                set->items[kept - 1].end = next.end;
-        } else {
-            set->items[kept++] = next;
-        }
-    }
-    set->count = kept;
+    size_t count = set->count;
+    if (!set->is_unsorted) /* units come in the order of their starts, mostly */
+        return;
+    qsort(set->items, count, sizeof set->items[0], compare);
+    set->count = 0;
+    for (size_t i = 0; i < count; i++)
+        add(set, set->items[i]);
 }
 
-static uint64_t length(const struct intervals *set)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < set->count; i++)
-        sum += set->items[i].end - set->items[i].start;
-    return sum;
-}
-
-static uint64_t span(const struct intervals *set)
-{
-    return set->count ? set->items[set->count - 1].end - set->items[0].start : 0;
-}
-
-/* How long both last, of two merged sets. */
-static uint64_t overlap(const struct intervals *a, const struct intervals *b)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
-        uint64_t start = a->items[i].start > b->items[k].start ? a->items[i].start : b->items[k].start;
-        uint64_t end = a->items[i].end < b->items[k].end ? a->items[i].end : b->items[k].end;
-        if (end > start)
-            sum += end - start;
-        if (a->items[i].end < b->items[k].end)
-            i++;
-        else
-            k++;
-    }
-    return sum;
-}
-
-enum set {
-    SET_DMA,
-    SET_IN,
-    SET_OUT,
-    SET_COPY,
-    SET_MOVE,
-    SET_SLICE,
-    SET_SLICE_0,
-    SET_SLICE_1,
-    SET_CORE,
-    SET_COMPUTE,
-    SET_DRIVER,
-    SET_HOST,
-    SET_HOST_COPY,
-    SET_HOSTS, /* programs and copies */
-    SET_CHIP,  /* all that keeps the host's work from counting: engines, transfers, the driver */
-    SET_BUSY,
-    SET_OWN, /* all but the driver */
-    SET_ALL,
-    SETS
+enum kind {
+    KIND_IN,
+    KIND_OUT,
+    KIND_COPY,
+    KIND_SLICE_0,
+    KIND_SLICE_1,
+    KIND_SLICE, /* any other */
+    KIND_CORE,
+    KIND_DRIVER,
+    KIND_HOST,
+    KIND_HOST_COPY,
+    KIND_OTHER,
+    KINDS
 };
 
-#define IN(set) (1u << (set))
+#define BIT(kind) (1u << (kind))
+#define DMA (BIT(KIND_IN) | BIT(KIND_OUT))
+#define MOVE (DMA | BIT(KIND_COPY))
+#define SLICES (BIT(KIND_SLICE_0) | BIT(KIND_SLICE_1) | BIT(KIND_SLICE))
+#define COMPUTE (SLICES | BIT(KIND_CORE))
+#define HOSTS (BIT(KIND_HOST) | BIT(KIND_HOST_COPY))
+#define CHIP (MOVE | COMPUTE | BIT(KIND_DRIVER)) /* what keeps the host's work from counting */
+#define BUSY (CHIP | HOSTS)
+#define ALL (BUSY | BIT(KIND_OTHER))
+#define OWN (ALL & ~BIT(KIND_DRIVER))
 
-/* Which sets a lane's units belong to, as bits. */
-static unsigned sets_of(const struct timeline_lane *lane)
+static unsigned kind_of(const struct timeline_lane *lane)
 {
-    const unsigned move = IN(SET_MOVE) | IN(SET_CHIP) | IN(SET_BUSY) | IN(SET_OWN) | IN(SET_ALL);
-    const unsigned compute = IN(SET_COMPUTE) | IN(SET_CHIP) | IN(SET_BUSY) | IN(SET_OWN) | IN(SET_ALL);
-    const unsigned host = IN(SET_HOSTS) | IN(SET_BUSY) | IN(SET_OWN) | IN(SET_ALL);
     switch (lane->kind) {
     case TIMELINE_DMA_IN:
-        return IN(SET_DMA) | IN(SET_IN) | move;
+        return KIND_IN;
     case TIMELINE_DMA_OUT:
-        return IN(SET_DMA) | IN(SET_OUT) | move;
+        return KIND_OUT;
     case TIMELINE_COPY:
-        return IN(SET_COPY) | move;
+        return KIND_COPY;
     case TIMELINE_SLICE:
-        return IN(SET_SLICE) | (lane->number < 2 ? IN(SET_SLICE_0 + lane->number) : 0) | compute;
+        return lane->number == 0 ? KIND_SLICE_0 : lane->number == 1 ? KIND_SLICE_1 : KIND_SLICE;
     case TIMELINE_CORE:
-        return IN(SET_CORE) | compute;
+        return KIND_CORE;
     case TIMELINE_HOST:
-        return IN(SET_HOST) | host;
+        return KIND_HOST;
     case TIMELINE_HOST_COPY:
-        return IN(SET_HOST_COPY) | host;
+        return KIND_HOST_COPY;
     case TIMELINE_DRIVER:
-        return IN(SET_DRIVER) | IN(SET_CHIP) | IN(SET_BUSY) | IN(SET_ALL);
+        return KIND_DRIVER;
     default:
-        return IN(SET_OWN) | IN(SET_ALL);
+        return KIND_OTHER;
     }
 }
 
@@ -149,57 +110,119 @@ static struct interval interval_of(const struct timeline *timeline, const struct
     return (struct interval){start, unit->ready ? unit->ready : unit->end};
 }
 
-static void take_metrics(struct intervals *sets, struct timeline_metrics *metrics)
+struct sweep {
+    uint64_t lasted[1u << KINDS]; /* by the kinds that were active, as bits */
+    struct interval span[KINDS];  /* first start and last end; {0, 0}: none */
+};
+
+static void sweep_all(struct sweep *sweep, const struct intervals *sets)
+{
+    size_t at[KINDS] = {0};
+    unsigned active = 0, left = 0;
+    uint64_t now = 0;
+    for (unsigned k = 0; k < KINDS; k++) {
+        if (!sets[k].count)
+            continue;
+        left |= BIT(k);
+        sweep->span[k] = (struct interval){sets[k].items[0].start, sets[k].items[sets[k].count - 1].end};
+    }
+    while (left) {
+        uint64_t next = UINT64_MAX;
+        for (unsigned k = 0; k < KINDS; k++) {
+            if (!(left & BIT(k)))
+                continue;
+            const struct interval *item = &sets[k].items[at[k]];
+            uint64_t change = active & BIT(k) ? item->end : item->start;
+            next = change < next ? change : next;
+        }
+        sweep->lasted[active] += next - now;
+        now = next;
+        for (unsigned k = 0; k < KINDS; k++) {
+            if (!(left & BIT(k)))
+                continue;
+            const struct interval *item = &sets[k].items[at[k]];
+            if ((active & BIT(k) ? item->end : item->start) != now)
+                continue;
+            if (active & BIT(k) && ++at[k] == sets[k].count)
+                left &= ~BIT(k);
+            active ^= BIT(k);
+        }
+    }
+}
+
+/* How long any of `kinds` was active while any of `also` was too. */
+static uint64_t both(const struct sweep *sweep, unsigned kinds, unsigned also)
+{
+    uint64_t sum = 0;
+    for (unsigned mask = 1; mask < BIT(KINDS); mask++)
+        sum += mask & kinds && mask & also ? sweep->lasted[mask] : 0;
+    return sum;
+}
+
+static uint64_t length(const struct sweep *sweep, unsigned kinds)
+{
+    return both(sweep, kinds, kinds);
+}
+
+static uint64_t span(const struct sweep *sweep, unsigned kinds)
+{
+    struct interval whole = {UINT64_MAX, 0};
+    for (unsigned k = 0; k < KINDS; k++) {
+        if (!(kinds & BIT(k)) || !sweep->span[k].end)
+            continue;
+        whole.start = sweep->span[k].start < whole.start ? sweep->span[k].start : whole.start;
+        whole.end = sweep->span[k].end > whole.end ? sweep->span[k].end : whole.end;
+    }
+    return whole.end > whole.start ? whole.end - whole.start : 0;
+}
+
+static void take_metrics(const struct sweep *sweep, struct timeline_metrics *metrics)
 {
     uint64_t *cycles = metrics->cycles;
-    cycles[TIMELINE_METRIC_DMA] = length(&sets[SET_DMA]);
-    cycles[TIMELINE_METRIC_DMA_IN] = length(&sets[SET_IN]);
-    cycles[TIMELINE_METRIC_DMA_OUT] = length(&sets[SET_OUT]);
-    cycles[TIMELINE_METRIC_CDMA] = length(&sets[SET_COPY]);
-    cycles[TIMELINE_METRIC_DMA_COMBINED] = length(&sets[SET_MOVE]);
-    cycles[TIMELINE_METRIC_SLICE] = length(&sets[SET_SLICE]);
-    cycles[TIMELINE_METRIC_CSS] = length(&sets[SET_CORE]);
-    cycles[TIMELINE_METRIC_COMPUTE_COMBINED] = length(&sets[SET_COMPUTE]);
-    cycles[TIMELINE_METRIC_OVERLAP] = overlap(&sets[SET_MOVE], &sets[SET_COMPUTE]);
+    cycles[TIMELINE_METRIC_DMA] = length(sweep, DMA);
+    cycles[TIMELINE_METRIC_DMA_IN] = length(sweep, BIT(KIND_IN));
+    cycles[TIMELINE_METRIC_DMA_OUT] = length(sweep, BIT(KIND_OUT));
+    cycles[TIMELINE_METRIC_CDMA] = length(sweep, BIT(KIND_COPY));
+    cycles[TIMELINE_METRIC_DMA_COMBINED] = length(sweep, MOVE);
+    cycles[TIMELINE_METRIC_SLICE] = length(sweep, SLICES);
+    cycles[TIMELINE_METRIC_CSS] = length(sweep, BIT(KIND_CORE));
+    cycles[TIMELINE_METRIC_COMPUTE_COMBINED] = length(sweep, COMPUTE);
+    cycles[TIMELINE_METRIC_OVERLAP] = both(sweep, MOVE, COMPUTE);
     cycles[TIMELINE_METRIC_DMA_ONLY] = cycles[TIMELINE_METRIC_DMA_COMBINED] - cycles[TIMELINE_METRIC_OVERLAP];
     cycles[TIMELINE_METRIC_COMPUTE_ONLY] =
         cycles[TIMELINE_METRIC_COMPUTE_COMBINED] - cycles[TIMELINE_METRIC_OVERLAP];
-    cycles[TIMELINE_METRIC_SLICE_0] = length(&sets[SET_SLICE_0]);
-    cycles[TIMELINE_METRIC_SLICE_1] = length(&sets[SET_SLICE_1]);
-    cycles[TIMELINE_METRIC_HAL] = length(&sets[SET_DRIVER]);
-    cycles[TIMELINE_METRIC_HOST] = length(&sets[SET_HOST]);
-    cycles[TIMELINE_METRIC_HOST_COPY] = length(&sets[SET_HOST_COPY]);
-    cycles[TIMELINE_METRIC_OVERALL] = span(&sets[SET_ALL]);
-    cycles[TIMELINE_METRIC_NPU] =
-        span(&sets[SET_OWN]) - (length(&sets[SET_HOSTS]) - overlap(&sets[SET_HOSTS], &sets[SET_CHIP]));
-    cycles[TIMELINE_METRIC_IDLE] = cycles[TIMELINE_METRIC_OVERALL] - length(&sets[SET_BUSY]);
+    cycles[TIMELINE_METRIC_SLICE_0] = length(sweep, BIT(KIND_SLICE_0));
+    cycles[TIMELINE_METRIC_SLICE_1] = length(sweep, BIT(KIND_SLICE_1));
+    cycles[TIMELINE_METRIC_HAL] = length(sweep, BIT(KIND_DRIVER));
+    cycles[TIMELINE_METRIC_HOST] = length(sweep, BIT(KIND_HOST));
+    cycles[TIMELINE_METRIC_HOST_COPY] = length(sweep, BIT(KIND_HOST_COPY));
+    cycles[TIMELINE_METRIC_OVERALL] = span(sweep, ALL);
+    cycles[TIMELINE_METRIC_NPU] = span(sweep, OWN) - (length(sweep, HOSTS) - both(sweep, HOSTS, CHIP));
+    cycles[TIMELINE_METRIC_IDLE] = cycles[TIMELINE_METRIC_OVERALL] - length(sweep, BUSY);
 }
 
 int timeline_measure(const struct timeline *timeline, uint32_t dispatch, struct timeline_metrics *metrics,
                      struct error *err)
 {
-    struct intervals sets[SETS] = {0};
+    struct intervals sets[KINDS] = {0};
     bool failed = false;
     *metrics = (struct timeline_metrics){0};
     for (size_t i = 0; i < timeline->unit_count; i++) {
         const struct timeline_unit *unit = &timeline->units[i];
-        if (unit->lane >= timeline->lane_count || (dispatch != TIMELINE_NONE && unit->dispatch != dispatch))
-            continue;
-        unsigned wanted = sets_of(&timeline->lanes[unit->lane]);
-        struct interval interval = interval_of(timeline, unit);
-        for (unsigned set = 0; set < SETS; set++) {
-            if (wanted >> set & 1u)
-                add(&sets[set], interval.start, interval.end);
-        }
+        if (unit->lane < timeline->lane_count && (dispatch == TIMELINE_NONE || unit->dispatch == dispatch))
+            add(&sets[kind_of(&timeline->lanes[unit->lane])], interval_of(timeline, unit));
     }
-    for (unsigned set = 0; set < SETS; set++) {
-        failed |= sets[set].failed;
-        merge(&sets[set]);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        failed |= sets[kind].failed;
+        merge(&sets[kind]);
     }
-    if (!failed)
-        take_metrics(sets, metrics);
-    for (unsigned set = 0; set < SETS; set++)
-        free(sets[set].items);
+    if (!failed) {
+        struct sweep sweep = {0};
+        sweep_all(&sweep, sets);
+        take_metrics(&sweep, metrics);
+    }
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        free(sets[kind].items);
     return failed ? error_no_memory(err, "the timeline's intervals") : 0;
 }
 

@@ -70,6 +70,12 @@ void mlir_close(struct mlir *mlir)
     free(mlir);
 }
 
+void mlir_rest(const struct mlir *mlir)
+{
+    if (mlir->file)
+        file_map_rest(mlir->file);
+}
+
 struct slice mlir_head(const struct mlir *mlir, uint32_t op)
 {
     const struct mlir_op *o = &mlir->ops[op];
@@ -237,12 +243,14 @@ struct mlir_place mlir_place(const struct mlir *mlir, uint32_t op)
         text = slice_from(text.data + end, text.length - end);
         if (text.length && text.data[0] == ':') {
             place.file = quoted;
+            const char *begin = quoted.data - 1;
             text = slice_from(text.data + 1, text.length - 1);
             place.line = number_at(&text);
             if (text.length && text.data[0] == ':') {
                 text = slice_from(text.data + 1, text.length - 1);
                 place.column = number_at(&text);
             }
+            place.text = slice_from(begin, (size_t)(text.data - begin));
             return place;
         }
         place.name = quoted;

@@ -105,6 +105,8 @@ int mlir_open(struct mlir **out, const char *path, struct error *err);
 /* The text must stay. */
 int mlir_read_text(struct mlir **out, const char *path, const char *text, size_t length, struct error *err);
 void mlir_close(struct mlir *mlir); /* NULL is allowed */
+/* The text is not needed for a while: its memory is given back. It can be read as before. */
+void mlir_rest(const struct mlir *mlir);
 
 static inline struct slice mlir_slice(const struct mlir *mlir, struct mlir_span span)
 {
@@ -131,6 +133,7 @@ void mlir_append_location(const struct mlir *mlir, uint32_t op, struct bytes *ou
 struct mlir_place {
     struct slice file; /* without quotes; data NULL: not known */
     uint32_t line, column;
+    struct slice text; /* of those three: "add.mlir":3:10 */
     struct slice name; /* of a named location; data NULL: none */
 };
 struct mlir_place mlir_place(const struct mlir *mlir, uint32_t op);

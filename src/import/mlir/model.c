@@ -34,8 +34,12 @@ struct walk {
     bool has_functions;
     const struct mlir_cost **costs; /* by name of the IR */
     bool *is_looked_up;
+    struct slice type; /* that was read last, and what it says */
+    struct mlir_shape shape;
+    enum mlir_shape_status shape_status;
     uint32_t *in;
     size_t in_capacity;
+    struct bytes text; /* of a location */
     uint32_t group;
     unsigned loops; /* around the op */
     bool failed;
@@ -121,6 +125,17 @@ static void fill_sizes(const struct walk *w, uint32_t value, struct mlir_shape *
     }
 }
 
+/* Neighbours have the same type, mostly: the last one is kept. */
+static enum mlir_shape_status read_shape(struct walk *w, struct slice type, struct mlir_shape *shape)
+{
+    if (!w->type.data || !slice_equal(type, w->type)) {
+        w->type = type;
+        w->shape_status = mlir_read_shape(type, &w->shape);
+    }
+    *shape = w->shape;
+    return w->shape_status;
+}
+
 /* The model's value of an IR value, made when new; MODEL_NONE where it has no shape. */
 static uint32_t value_of(struct walk *w, uint32_t value)
 {
@@ -129,7 +144,7 @@ static uint32_t value_of(struct walk *w, uint32_t value)
         return MODEL_NONE;
     if (w->values[value] != MODEL_NONE)
         return w->values[value];
-    enum mlir_shape_status status = mlir_read_shape(type_of(w, value), &shape);
+    enum mlir_shape_status status = read_shape(w, type_of(w, value), &shape);
     if (status == MLIR_NO_SHAPE)
         return MODEL_NONE;
     if (status == MLIR_SHAPE && shape.is_dynamic)
@@ -183,20 +198,20 @@ static struct slice location_text(const struct walk *w, uint32_t op, struct byte
 {
     struct mlir_place place = mlir_place(w->m, op);
     bytes_clear(text);
-    if (place.file.data) /* what a call-site or fused location comes down to */
-        bytes_append_format(text, "loc(\"%.*s\":%u:%u)", (int)place.file.length, place.file.data, place.line,
-                            place.column);
-    else
+    if (place.file.data) { /* what a call-site or fused location comes down to */
+        bytes_append_text(text, "loc(");
+        bytes_append(text, place.text.data, place.text.length);
+        bytes_append_text(text, ")");
+    } else {
         mlir_append_location(w->m, op, text);
+    }
     return slice_from(bytes_text(text), text->length);
 }
 
 static uint32_t add_location(struct walk *w, uint32_t op)
 {
-    struct bytes text = {0};
-    uint32_t id = model_text(w->model, location_text(w, op, &text));
-    w->failed |= text.failed;
-    bytes_free(&text);
+    uint32_t id = model_text(w->model, location_text(w, op, &w->text));
+    w->failed |= w->text.failed;
     return id;
 }
 
@@ -621,6 +636,7 @@ int mlir_read_model(struct model *model, const struct mlir *mlir, const struct m
     free(w.is_looked_up);
     free(w.frames);
     free(w.in);
+    bytes_free(&w.text);
     if (status)
         model_free(model);
     return status;

@@ -87,6 +87,8 @@ static inline size_t scan_until(const char *text, size_t at, size_t end, const c
     size_t depth = 0, begin = at;
     for (; at < end; at++) {
         char c = text[at];
+        if (scan_is_word(c)) /* never a stop */
+            continue;
         if (depth == 0 && c && strchr(stops, c))
             return at;
         if (c == '"')

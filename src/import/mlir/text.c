@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "import/mlir/mlir.h"
+#include "import/mlir/names.h"
 #include "import/mlir/scan.h"
 
 struct bracket {
@@ -34,10 +35,6 @@ struct frame { /* a region that is open */
     uint32_t undo; /* names that were bound before it */
 };
 
-struct binding { /* of a name, to be restored when its region ends */
-    uint32_t name, value;
-};
-
 struct reader {
     struct mlir *m;
     const char *text;
@@ -46,11 +43,7 @@ struct reader {
     size_t bracket_count, bracket_capacity;
     struct frame *frames;
     size_t frame_count, frame_capacity;
-    struct intern value_names;
-    uint32_t *bound; /* by name: the value that it means now */
-    size_t bound_capacity;
-    struct binding *undo;
-    size_t undo_count, undo_capacity;
+    struct mlir_names names;
     uint32_t *pending; /* arguments that an op's text defines for its next region */
     size_t pending_count, pending_capacity;
     bool failed;
@@ -66,40 +59,19 @@ static struct mlir_span span_of(size_t begin, size_t end)
     return (struct mlir_span){(uint32_t)begin, (uint32_t)(end - begin)};
 }
 
-/* --- names of values --- */
+/* --- values --- */
 
 static uint32_t name_id(struct reader *r, size_t begin, size_t end)
 {
-    size_t before = r->value_names.count;
-    uint32_t id = intern_add(&r->value_names, r->text + begin, end - begin);
-    if (id == INTERN_NONE) {
-        r->failed = true;
-        return MLIR_NONE;
-    }
-    if (r->value_names.count > before) {
-        if (!array_reserve(&r->bound, &r->bound_capacity, (size_t)id + 1, sizeof r->bound[0])) {
-            r->failed = true;
-            return MLIR_NONE;
-        }
-        r->bound[id] = MLIR_NONE;
-    }
+    uint32_t id = mlir_names_add(&r->names, r->text + begin, end - begin);
+    r->failed |= r->names.failed;
     return id;
 }
 
 static void bind(struct reader *r, uint32_t name, uint32_t value)
 {
-    if (name == MLIR_NONE || !RESERVE(r, r->undo, r->undo_count, r->undo_capacity))
-        return;
-    r->undo[r->undo_count++] = (struct binding){name, r->bound[name]};
-    r->bound[name] = value;
-}
-
-static void unbind(struct reader *r, size_t count)
-{
-    while (r->undo_count > count) {
-        const struct binding *last = &r->undo[--r->undo_count];
-        r->bound[last->name] = last->value;
-    }
+    mlir_names_bind(&r->names, name, value);
+    r->failed |= r->names.failed;
 }
 
 static uint32_t add_value(struct reader *r, uint32_t op, uint32_t block, uint32_t index,
@@ -184,7 +156,7 @@ static void open_region(struct reader *r, uint32_t op, uint32_t base)
     }
     owner->last_region = id;
     r->frames[r->frame_count++] =
-        (struct frame){op, id, MLIR_NONE, (uint32_t)r->at, base, (uint32_t)r->undo_count};
+        (struct frame){op, id, MLIR_NONE, (uint32_t)r->at, base, (uint32_t)r->names.undo_count};
     r->at++;
     take_pending(r, op);
 }
@@ -380,7 +352,7 @@ static void read_value(struct reader *r, uint32_t op, uint32_t base)
         for (r->at++; r->at < r->end && text[r->at] >= '0' && text[r->at] <= '9'; r->at++)
             index = index * 10 + (size_t)(text[r->at] - '0');
     }
-    uint32_t value = r->bound[name];
+    uint32_t value = mlir_names_value(&r->names, name);
     bool is_inside = r->bracket_count > base;
     bool has_colon = r->at < r->end && text[r->at] == ':' && is_inside;
     if (has_colon && (r->m->ops[op].symbol.length || value == MLIR_NONE || follows_as(r, begin))) {
@@ -730,7 +702,7 @@ static int close_region(struct reader *r, struct error *err, uint32_t *op, uint3
     const struct frame *frame = &r->frames[--r->frame_count];
     *op = frame->op;
     *base = frame->base;
-    unbind(r, frame->undo);
+    mlir_names_unbind(&r->names, frame->undo);
     r->at++;
     return 0;
 }
@@ -783,13 +755,12 @@ int mlir_read_text(struct mlir **out, const char *path, const char *text, size_t
     *m = (struct mlir){
         .text = text, .length = length, .path = path, .first_op = MLIR_NONE, .last_op = MLIR_NONE};
     struct reader reader = {.m = m, .text = text, .end = length};
+    reader.names.number_end = (uint32_t)(length / 8); /* so that the array is at most half the text */
     int status = read_all(&reader, err);
     free(reader.brackets);
     free(reader.frames);
-    free(reader.bound);
-    free(reader.undo);
     free(reader.pending);
-    intern_free(&reader.value_names);
+    mlir_names_free(&reader.names);
     if (status)
         mlir_close(m);
     else

@@ -14,10 +14,11 @@ struct op_sums {
     uint64_t compute_cycles, transfer_cycles;
 };
 
-/* One row per op, in the order of the model. The caller frees the table, whatever is returned. */
-int estimate_make_ops(const struct timeline *timeline, struct table *table, struct error *err);
+/* One row per op in the order of the model, or the `limit` that take longest, longest first; 0: all. The caller frees
+ * the table, whatever is returned. */
+int estimate_make_ops(const struct timeline *timeline, size_t limit, struct table *table, struct error *err);
 /* Dispatches: cycles, time, peak memory, ops. */
-void estimate_make_dispatches(const struct timeline *timeline, struct table *table);
+int estimate_make_dispatches(const struct timeline *timeline, struct table *table, struct error *err);
 /* Where the time goes; of all dispatches. */
 int estimate_make_metrics(const struct timeline *timeline, struct table *table, struct error *err);
 /* The columns of Vela's per-layer file, with its names. */

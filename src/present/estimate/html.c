@@ -104,7 +104,7 @@ int estimate_write_html(const struct timeline *timeline, const struct estimate_p
     append_facts(timeline, about, &page);
     bytes_append_text(&page, "<h2>Timeline</h2>\n");
     estimate_append_lanes(timeline, timeline_end(timeline), &page);
-    int status = estimate_make_ops(timeline, &ops, err);
+    int status = estimate_make_ops(timeline, 0, &ops, err);
     bytes_append_text(&page, "<h2>Ops</h2>\n");
     html_append_find(&page, "ops");
     html_append_table(&ops, "ops", &page);

@@ -58,6 +58,11 @@ static const char *const bounds[] = {[TIMELINE_BOUND_UNKNOWN] = NULL,
                                      [TIMELINE_BOUND_MEMORY] = "memory",
                                      [TIMELINE_BOUND_LAUNCH] = "launch"};
 
+static uint64_t cycles_of(const struct timeline_op *op)
+{
+    return op->end > op->start ? op->end - op->start : 0;
+}
+
 static bool computes(const struct timeline *timeline, const struct timeline_unit *unit)
 {
     unsigned kind = timeline->lanes[unit->lane].kind;
@@ -99,7 +104,7 @@ static unsigned bound_of(const struct timeline_op *op, const struct op_sums *sum
 static void add_op(const struct timeline *timeline, const struct timeline_op *op, const struct op_sums *sums,
                    uint64_t end, struct table *table)
 {
-    uint64_t cycles = op->end > op->start ? op->end - op->start : 0;
+    uint64_t cycles = cycles_of(op);
     table_add_row(table);
     table_set_text(table, OP_NAME, timeline_get_text(timeline, op->name));
     table_set_unsigned(table, OP_CYCLES, cycles);
@@ -132,15 +137,68 @@ static void add_op(const struct timeline *timeline, const struct timeline_op *op
         table_set_text(table, OP_NOTE, timeline_get_text(timeline, op->note));
 }
 
-int estimate_make_ops(const struct timeline *timeline, struct table *table, struct error *err)
+/* Goes before the other among the longest: of equal ones the first does. */
+static bool is_before(const struct timeline *timeline, uint32_t a, uint32_t b)
 {
-    struct op_sums *sums = sum_units(timeline, err);
-    table_init(table, "ops", op_columns, OP_COLUMNS);
+    uint64_t left = cycles_of(&timeline->ops[a]), right = cycles_of(&timeline->ops[b]);
+    return left != right ? left > right : a < b;
+}
+
+/* Restores a heap, whose first is the last of all, where `at` may be out of place. */
+static void sink(const struct timeline *timeline, uint32_t *heap, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(timeline, heap[child], heap[child + 1]))
+            child++;
+        if (!is_before(timeline, heap[at], heap[child]))
+            return;
+        uint32_t last = heap[child];
+        heap[child] = heap[at];
+        heap[at] = last;
+    }
+}
+
+/* The `count` ops that take longest, in order. */
+static void find_longest(const struct timeline *timeline, uint32_t *heap, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        heap[i] = (uint32_t)i;
+    for (size_t i = count; i-- > 0;)
+        sink(timeline, heap, count, i);
+    for (uint32_t i = (uint32_t)count; i < timeline->op_count; i++) {
+        if (is_before(timeline, i, heap[0])) {
+            heap[0] = i;
+            sink(timeline, heap, count, 0);
+        }
+    }
+    while (count-- > 1) {
+        uint32_t last = heap[0];
+        heap[0] = heap[count];
+        heap[count] = last;
+        sink(timeline, heap, count, 0);
+    }
+}
+
+int estimate_make_ops(const struct timeline *timeline, size_t limit, struct table *table, struct error *err)
+{
+    bool is_all = limit == 0;
+    size_t count = is_all || limit > timeline->op_count ? timeline->op_count : limit;
     uint64_t end = timeline_end(timeline);
-    if (!sums)
-        return -ENOMEM;
-    for (size_t i = 0; i < timeline->op_count; i++)
-        add_op(timeline, &timeline->ops[i], &sums[i], end, table);
+    table_init(table, "ops", op_columns, OP_COLUMNS);
+    struct op_sums *sums = sum_units(timeline, err);
+    uint32_t *longest = is_all ? NULL : malloc((count + 1) * sizeof longest[0]);
+    if (!sums || (!is_all && !longest)) {
+        free(sums);
+        free(longest);
+        return error_no_memory(err, "the ops of an estimate");
+    }
+    if (longest)
+        find_longest(timeline, longest, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t op = longest ? longest[i] : i;
+        add_op(timeline, &timeline->ops[op], &sums[op], end, table);
+    }
+    free(longest);
     free(sums);
     return 0;
 }
@@ -164,14 +222,18 @@ static const struct table_column dispatch_columns[DISPATCH_COLUMNS] = {
     [DISPATCH_UNITS] = {.key = "units", .title = "units", .type = TABLE_INTEGER},
 };
 
-void estimate_make_dispatches(const struct timeline *timeline, struct table *table)
+int estimate_make_dispatches(const struct timeline *timeline, struct table *table, struct error *err)
 {
     table_init(table, "dispatches", dispatch_columns, DISPATCH_COLUMNS);
+    uint64_t *units = calloc(timeline->dispatch_count + 1, sizeof units[0]);
+    if (!units)
+        return error_no_memory(err, "the dispatches of an estimate");
+    for (size_t i = 0; i < timeline->unit_count; i++) {
+        if (timeline->units[i].dispatch < timeline->dispatch_count)
+            units[timeline->units[i].dispatch]++;
+    }
     for (uint32_t i = 0; i < timeline->dispatch_count; i++) {
         const struct timeline_dispatch *dispatch = &timeline->dispatches[i];
-        uint64_t units = 0;
-        for (size_t k = 0; k < timeline->unit_count; k++)
-            units += timeline->units[k].dispatch == i;
         table_add_row(table);
         table_set_text(table, DISPATCH_NAME, timeline_get_text(timeline, dispatch->name));
         table_set_unsigned(table, DISPATCH_START, dispatch->start);
@@ -182,8 +244,10 @@ void estimate_make_dispatches(const struct timeline *timeline, struct table *tab
                 (uint64_t)llround((double)(dispatch->end - dispatch->start) * 1000 / timeline->clock_mhz));
         if (dispatch->peak_bytes)
             table_set_unsigned(table, DISPATCH_PEAK, dispatch->peak_bytes);
-        table_set_unsigned(table, DISPATCH_UNITS, units);
+        table_set_unsigned(table, DISPATCH_UNITS, units[i]);
     }
+    free(units);
+    return 0;
 }
 
 enum { METRIC_KEY, METRIC_CYCLES, METRIC_TIME, METRIC_PERCENT, METRIC_WHAT, METRIC_COLUMNS };
@@ -245,7 +309,7 @@ struct layer_totals { /* of the whole model */
 static void add_layer(const struct timeline *timeline, const struct timeline_op *op,
                       const struct op_sums *sums, const struct layer_totals *whole, struct table *table)
 {
-    uint64_t cycles = op->end > op->start ? op->end - op->start : 0;
+    uint64_t cycles = cycles_of(op);
     size_t column = 0;
     table_add_row(table);
     table_set_text(table, column++, timeline_get_text(timeline, op->name));
