@@ -33,3 +33,20 @@ uint64_t histogram_value_at(const struct histogram *h, uint64_t rank)
     }
     return 0;
 }
+
+bool histogram_next(const struct histogram *h, size_t *position, uint64_t *low, uint64_t *high,
+                    uint64_t *count)
+{
+    for (; *position < (size_t)HISTOGRAM_OCTAVES * HISTOGRAM_SUB; ++*position) {
+        unsigned octave = (unsigned)(*position / HISTOGRAM_SUB), sub = (unsigned)(*position % HISTOGRAM_SUB);
+        unsigned shift = octave ? octave - 1 : 0;
+        if (!h->octaves[octave] || !h->octaves[octave][sub])
+            continue;
+        *low = octave ? (uint64_t)(HISTOGRAM_SUB + sub) << shift : sub;
+        *high = *low + (UINT64_C(1) << shift);
+        *count = h->octaves[octave][sub];
+        ++*position;
+        return true;
+    }
+    return false;
+}

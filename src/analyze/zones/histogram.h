@@ -23,6 +23,10 @@ void histogram_free(struct histogram *h);
 /* The value of 1-based rank `rank` in ascending order: the middle of its bucket. 0 when there are fewer. */
 uint64_t histogram_value_at(const struct histogram *h, uint64_t rank);
 
+/* The next bucket that is not empty: values from *low to before *high. *position starts at 0; false at the end. */
+bool histogram_next(const struct histogram *h, size_t *position, uint64_t *low, uint64_t *high,
+                    uint64_t *count);
+
 static inline bool histogram_add(struct histogram *h, uint64_t value)
 {
     /* 7 bits below the leading one choose the bucket, its position the octave. */

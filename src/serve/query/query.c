@@ -10,10 +10,16 @@
 #include "base/count_of.h"
 #include "base/slice.h"
 
+static const struct trace_filter_options everything = {0};
+
 const struct query_entry query_entries[] = {
-    {"trace", query_trace, false, false},
-    {"names", query_names, false, false},
-    {"rows", query_rows, true, false},
+    {"trace", query_trace, false, false},    {"names", query_names, false, false},
+    {"rows", query_rows, true, false},       {"zone", query_zone, false, false},
+    {"run", query_run, false, true},         {"points", query_points, false, true},
+    {"counter", query_counter, false, true}, {"memory", query_memory, false, true},
+    {"zones", query_zones, false, true},     {"find", query_find_zones, false, true},
+    {"range", query_range, false, true},     {"flame", query_flame, false, true},
+    {"search", query_search, false, true},
 };
 const size_t query_entry_count = COUNT_OF(query_entries);
 
@@ -174,6 +180,19 @@ int query_window(const struct query *q, const struct serve_trace *st, struct que
     window->since_ns = st->start_ns + from;
     window->until_ns = st->start_ns + to;
     window->is_whole = from == 0 && to == length;
+    return status;
+}
+
+int query_filter(const struct serve_trace *st, const struct query_window *window, struct trace_filter *filter,
+                 struct error *err)
+{
+    int status = trace_filter_resolve(filter, st->trace, &everything, err);
+    if (!status && !window->is_whole) {
+        filter->is_everything = false;
+        filter->has_window = true;
+        filter->since_ns = window->since_ns;
+        filter->until_ns = window->until_ns;
+    }
     return status;
 }
 

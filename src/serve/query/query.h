@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/filter.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "serve/query/trace.h"
@@ -51,6 +52,9 @@ struct query_window {
 };
 int query_window(const struct query *q, const struct serve_trace *st, struct query_window *window,
                  struct error *err);
+/* For the analyses; to be freed in any case. */
+int query_filter(const struct serve_trace *st, const struct query_window *window, struct trace_filter *filter,
+                 struct error *err);
 /* `px`, 1 to 16384; 1000 where it was not given. */
 int query_pixels(const struct query *q, uint32_t *pixels, struct error *err);
 /* The track that `track` names; required. -ENOENT: there is none. */
@@ -76,6 +80,10 @@ extern const size_t query_entry_count;
 const struct query_entry *query_find(const char *name); /* NULL */
 
 /* One file each, or one for a few that belong together. */
-query_function query_trace, query_names, query_rows;
+query_function query_trace, query_names, query_rows, query_zone, query_run, query_points, query_counter,
+    query_memory, query_zones, query_find_zones, query_range, query_flame, query_search;
+
+/* Statistics by name of a window, in st->stats; the last ones are kept. */
+int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);
 
 #endif

@@ -53,6 +53,8 @@ void serve_trace_close(struct serve_trace *st)
     free(st->name_ratios);
     free(st->is_wait);
     lod_rows_free(&st->rows);
+    if (st->has_stats)
+        zone_stats_free(&st->stats);
     run_index_free(&st->runs);
     machine_set_free(&st->machines);
     if (st->trace)
@@ -175,20 +177,40 @@ static int measure_tracks(struct serve_trace *st, struct serve_facts *facts, str
 
 struct order_key {
     uint32_t group; /* 0 devices, 1 main threads, 2 the rest */
-    uint32_t process, track;
+    uint32_t track, kind;
+    uint64_t device, number; /* of a device's tracks: its own number, and theirs */
     uint64_t busy;
 };
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
 
 static int compare_keys(const void *left, const void *right)
 {
     const struct order_key *a = left, *b = right;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    if (a->group == 0 && a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->busy != b->busy)
-        return a->busy > b->busy ? -1 : 1;
-    return a->track < b->track ? -1 : a->track > b->track;
+    int order = compare_u64(a->group, b->group);
+    if (order == 0 && a->group == 0) {
+        order = compare_u64(a->device, b->device);
+        order = order ? order : compare_u64(a->kind, b->kind);
+        order = order ? order : compare_u64(a->number, b->number);
+    } else if (order == 0) {
+        order = compare_u64(b->busy, a->busy);
+    }
+    return order ? order : compare_u64(a->track, b->track);
+}
+
+/* The number of the outermost track that this one belongs to. */
+static uint64_t device_number(const struct trace *trace, const struct trace_track *track)
+{
+    for (unsigned up = 0; up < 16 && track->parent != TRACE_NONE; up++) {
+        const struct trace_track *parent = trace_get_track(trace, track->parent);
+        if (!parent)
+            break;
+        track = parent;
+    }
+    return track->number;
 }
 
 static bool is_device_track(uint32_t kind)
@@ -211,8 +233,10 @@ static int order_tracks(struct serve_trace *st, struct serve_facts *facts, struc
         keys[i] = (struct order_key){.group = is_device_track(track->kind) ? 0
                                               : is_main                    ? 1
                                                                            : 2,
-                                     .process = track->process,
                                      .track = i,
+                                     .kind = track->kind,
+                                     .device = device_number(st->trace, track),
+                                     .number = track->number,
                                      .busy = facts->busy_ns[i]};
     }
     qsort(keys, count, sizeof *keys, compare_keys);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/machine.h"
+#include "analyze/zones/stats.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -99,6 +100,9 @@ struct serve_trace {
     bool *is_wait;                  /* by name id; likewise: serve_trace_waits */
     size_t name_count;              /* of is_wait */
     struct lod_rows rows;           /* scratch */
+    struct zone_stats stats;        /* of the window that was asked for last: serve_trace_stats */
+    uint64_t stats_since_ns, stats_until_ns;
+    bool has_stats;
 };
 
 /* Opens whatever load/trace.h can. */
