@@ -133,7 +133,7 @@ static int run(const struct command *command, int argc, char **argv)
     for (size_t i = 0; i < options.dims.count && status == 0; i++)
         status = mlir_dims_option(&dims, options.dims.items[i], &err);
     for (int i = 0; i < line.count && status == 0; i += 2)
-        status = calibration_load(&sites, line.values[i], line.values[i + 1], &target, &dims, &err);
+        status = calibration_load(&sites, line.values[i], line.values[i + 1], NULL, &target, &dims, &err);
     if (status == 0)
         status = calibrate(&calibration, &target, sites.sites, sites.count, &err);
     if (status == 0 && options.file)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope diff: what changed between two runs. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command/command.h"
 #include "load/compare.h"
 #include "load/diff.h"
+#include "load/side.h"
 #include "present/diff/view.h"
 #include "present/estimate/compare_view.h"
 
@@ -22,60 +25,100 @@ static int compare(struct diff *diff, const struct command_line *line, size_t a_
     return status ? status : diff_finish(diff, err);
 }
 
-/* A schedule, and what its programs took. */
-static int load_programs(const struct diff_command_options *options, const char *phase, const char *profile,
-                         struct estimate *estimate, struct measured *measured, struct compare *pairs,
-                         struct error *err)
+/* --- an estimate and a run --- */
+
+enum pair_kind { PAIR_RUNS, PAIR_ESTIMATE, PAIR_REFUSED };
+
+/* Is it an estimate against a run? Files that cannot be compared as they are get a sentence that says what they are. */
+static enum pair_kind look_at_pair(const char *a, const char *b, struct error *err)
 {
-    struct measured_request request = {.phase = phase,
-                                       .profile = profile,
-                                       .target = options->target ? options->target : "sl2610",
-                                       .options = &options->target_options,
-                                       .default_location = options->location};
-    int status = load_measured(measured, estimate, &request, err);
-    return status ? status : compare_measured(pairs, estimate, measured, err);
+    struct side_kind first = side_kind_of(a), second = side_kind_of(b);
+    bool has_trace = first.file == IMPORT_TRACE && second.file == IMPORT_TRACE;
+    if (!first.is_estimate && !first.is_run && !second.is_estimate && !second.is_run)
+        return PAIR_RUNS;
+    if (access(a, R_OK) != 0 || access(b, R_OK) != 0) {
+        error_set_errno(err, errno, "cannot open %s", access(a, R_OK) != 0 ? a : b);
+        return PAIR_REFUSED;
+    }
+    if (first.is_estimate && second.is_run)
+        return PAIR_ESTIMATE;
+    if (has_trace && first.is_estimate == second.is_estimate)
+        return PAIR_RUNS; /* two runs, or two estimates */
+    if (first.is_run && second.is_estimate)
+        error_set(err, EINVAL, "%s is %s, %s %s: the estimate comes first (opscope diff %s %s compares them)",
+                  a, side_kind_text(first), b, side_kind_text(second), b, a);
+    else if (first.is_estimate && second.is_estimate)
+        error_set(
+            err, EINVAL,
+            "%s is %s, %s %s: both are estimates. A run comes second; to compare two estimates, make a "
+            "trace of each (opscope estimate MODEL -o FILE, or opscope import timeline) and compare those",
+            a, side_kind_text(first), b, side_kind_text(second));
+    else if (first.is_run && second.is_run)
+        error_set(
+            err, EINVAL,
+            "%s is %s, %s %s: both are runs. An estimate or a model comes first; to compare two runs, make a "
+            "trace of each (opscope import) and compare those",
+            a, side_kind_text(first), b, side_kind_text(second));
+    else if (first.file == IMPORT_TRACE || second.file == IMPORT_TRACE)
+        return PAIR_RUNS; /* a trace against a table: ops */
+    else
+        error_set(err, EINVAL, "%s is %s, %s %s: opscope diff takes an estimate, or a model, and a run of it",
+                  a, side_kind_text(first), b, side_kind_text(second));
+    return PAIR_REFUSED;
 }
 
-/* A model that is not scheduled, and what its dispatches took. */
-static int load_dispatches(const struct diff_command_options *options, const char *model, const char *profile,
-                           struct estimate *estimate, struct measured *measured, struct compare *pairs,
-                           struct error *err)
+struct estimate_diff {
+    struct estimate estimate;
+    struct measured measured; /* of a schedule and its profile; otherwise its timeline alone */
+    struct compare pairs;
+};
+
+static int load_pair(struct estimate_diff *diff, const struct diff_command_options *options,
+                     const char *model, const char *run, struct error *err)
 {
-    struct estimate_request request = {.path = model,
-                                       .target = options->target ? options->target : "cpu",
-                                       .options = &options->target_options,
-                                       .dims = &options->dims,
-                                       .default_location = options->location};
-    int status = load_estimate(estimate, &request, err);
-    return status ? status : compare_dispatches(pairs, &measured->timeline, estimate, model, profile, err);
+    struct estimate *estimate = &diff->estimate;
+    bool is_torq = import_guess(run) == IMPORT_TORQ_RUN;
+    int status = load_estimate_side(estimate,
+                                    &(struct estimate_request){.path = model,
+                                                               .target = options->target,
+                                                               .options = &options->target_options,
+                                                               .dims = &options->dims,
+                                                               .default_location = options->location},
+                                    err);
+    if (status)
+        return status;
+    if (is_torq && estimate->mlir && !estimate->timeline.is_analytic) { /* the IR says what each program is */
+        struct measured_request request = {.profile = run, .default_location = options->location};
+        status = measured_join(&diff->measured, estimate, &request, err);
+        return status ? status : compare_measured(&diff->pairs, estimate, &diff->measured, err);
+    }
+    status = load_run_side(&diff->measured.timeline, run, options->phase, err);
+    return status ? status
+                  : compare_timelines(&diff->pairs, estimate, &diff->measured.timeline, model, run, err);
 }
 
-/* A model and a profile of its run: an estimate against what was measured. */
 static int compare_estimate(const struct command *command, const struct diff_command_options *options,
                             const struct command_line *line)
 {
-    struct measured measured = {0};
-    struct estimate estimate = {0};
-    struct compare pairs = {0};
+    struct estimate_diff diff = {0};
     struct error err = {0};
-    const char *model = line->values[0], *profile = line->values[1];
-    int status = compare_is_dispatches(profile)
-                     ? load_dispatches(options, model, profile, &estimate, &measured, &pairs, &err)
-                     : load_programs(options, model, profile, &estimate, &measured, &pairs, &err);
+    const char *model = line->values[0], *run = line->values[1];
+    int status = load_pair(&diff, options, model, run, &err);
     if (!status)
-        status = compare_show(&(struct compare_view){.compare = &pairs,
-                                                     .estimate = &estimate.timeline,
-                                                     .measured = &measured.timeline,
-                                                     .model = model,
-                                                     .profile = profile,
-                                                     .target = estimate.machine->name,
-                                                     .html = options->html,
-                                                     .output = options->output,
-                                                     .top = options->top},
-                              &err);
-    compare_free(&pairs);
-    measured_free(&measured);
-    estimate_free(&estimate);
+        status = compare_show(
+            &(struct compare_view){.compare = &diff.pairs,
+                                   .estimate = &diff.estimate.timeline,
+                                   .measured = &diff.measured.timeline,
+                                   .model = model,
+                                   .profile = run,
+                                   .target = diff.estimate.machine ? diff.estimate.machine->name : NULL,
+                                   .html = options->html,
+                                   .output = options->output,
+                                   .top = options->top},
+            &err);
+    compare_free(&diff.pairs);
+    measured_free(&diff.measured);
+    estimate_free(&diff.estimate);
     return status ? command_fail(command, &err) : EXIT_OK;
 }
 
@@ -117,7 +160,10 @@ static int run(const struct command *command, int argc, char **argv)
                                                 : "no run to compare with given: A B");
     if (options.output.json && options.output.csv)
         return command_usage_error(command, "--json and --csv exclude each other");
-    if (line.count == 2 && compare_is_model(line.values[0]))
+    enum pair_kind kind = line.count == 2 ? look_at_pair(line.values[0], line.values[1], &err) : PAIR_RUNS;
+    if (kind == PAIR_REFUSED)
+        return command_fail(command, &err);
+    if (kind == PAIR_ESTIMATE)
         return compare_estimate(command, &options, &line);
     if (!(options.significance > 0))
         return command_usage_error(command, "--significance must be above 0");
@@ -203,13 +249,20 @@ static const struct command_option estimate_options[] = {
      .argument = "NAME|FILE",
      .offset = FIELD(target),
      .help =
-         "The machine that the estimate is for; unless given sl2610, and cpu for a device profile of IREE."},
+         "The machine that the estimate is for; unless given sl2610 for a schedule or a timeline in cycles, else cpu."},
     {.name = "target-option",
      .type = OPTION_LIST,
      .argument = "KEY=VALUE",
      .offset = FIELD(target_options),
      .help =
          "Another value for a figure of the target, as engines=1 for a run on one core; may be given again."},
+    {.name = "phase",
+     .type = OPTION_TEXT,
+     .argument = "FILE",
+     .offset = FIELD(phase),
+     .help =
+         "The flow or stream phase of what ran, where A is the model's source: it says which ops a dispatch of a "
+         "device profile is made of."},
     {.name = "dim",
      .type = OPTION_LIST,
      .argument = "[ARG:DIM=]SIZE",
@@ -231,9 +284,14 @@ static const struct command_argument arguments[] = {
     {.name = "A",
      .kind = ARGUMENT_TRACE,
      .help =
-         "The run before: a trace, an ops CSV, a log folder or an overhead CSV; or a compiled model (MLIR), which is "
-         "estimated."},
-    {.name = "B", .kind = ARGUMENT_TRACE, .is_repeated = true, .help = "The run after."},
+         "The run before: a trace, an ops CSV, a log folder or an overhead CSV; or an estimate: a model (MLIR), the "
+         "trace or the timeline CSV of an estimate."},
+    {.name = "B",
+     .kind = ARGUMENT_TRACE,
+     .is_repeated = true,
+     .help =
+         "The run after; with an estimate a trace with device runs, a device profile of IREE, or a profile of "
+         "Torq's runtime, annotated or not."},
     {0},
 };
 
@@ -247,6 +305,8 @@ static const struct command_example examples[] = {
      "An estimate against a run of it."},
     {"opscope diff mlp.6.flow.mlir mlp.ireeprof --target-option engines=1",
      "The same for dispatches that IREE ran on one core."},
+    {"opscope diff model.opscope run.opscope --csv",
+     "The trace of an estimate against that of a run, op by op."},
     {"opscope diff a.csv b.csv --pairs pairs.csv", "Which op was matched with which."},
     {0},
 };
@@ -281,10 +341,11 @@ const struct command command_diff = {
         "by the medians over the runs and tested from run to run: by the rank-sum test from 5 and 5 runs on, with "
         "fewer by Student's t-test at 1 %.\n"
         "\n"
-        "Of a model (a dump of the phase executable-targets) and a profile of Torq's runtime, programs are compared: "
-        "how long each was estimated and measured, with error, factor and bias by type of op and by location. "
-        "Of the flow or stream phase of IREE and a device profile of it, dispatches are, with the shortest run of "
-        "each.\n"
+        "Of an estimate (A: a model, or what opscope estimate wrote of it) and a run of it, each op is compared: how "
+        "long it was estimated and measured, with error, factor and bias by type of op and by location. What ran is "
+        "found by the names of dispatches, else by the place in the source, else by name; the shortest of several "
+        "runs counts. Of a dump of the phase executable-targets and a profile of Torq's runtime, programs are "
+        "compared, with the mean of their runs.\n"
         "\n"
         "noise beside the totals is the 99 % interval of the change, from the spread of equal ops, or of the runs. "
         "Zones are ranked by the change of their own time, so that a slow zone comes before those around it.",

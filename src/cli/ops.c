@@ -182,7 +182,7 @@ static void add_rows(struct view *view, struct table *table, const struct ops *o
 static void show(struct view *view, const struct ops_options *options, const struct ops *ops)
 {
     struct table table;
-    struct number_text number;
+    struct number_text number, all;
     size_t count = ops->call_count + ops->signpost_count;
     size_t shown = options->limit && options->limit < count ? (size_t)options->limit : count;
     table_init(&table, "ops", columns, COLUMNS);
@@ -197,6 +197,12 @@ static void show(struct view *view, const struct ops_options *options, const str
     if (ops->unmatched_runs && view->filter.is_everything)
         report_note(&view->report, TABLE_WARN, "%s device runs belong to no op in this trace",
                     format_count(&number, ops->unmatched_runs));
+    size_t estimated = 0;
+    for (size_t i = 0; i < ops->run_count; i++)
+        estimated += (ops->runs[i].flags & OP_RUN_ESTIMATED) != 0;
+    if (estimated)
+        report_note(&view->report, TABLE_WARN, "device times are estimates, not measured: %s of %s",
+                    format_count(&number, estimated), format_things(&all, ops->run_count, "run"));
     for (size_t i = 0; i < ops->notice_count; i++)
         report_note(&view->report, TABLE_WARN, "%s (%s times)", ops_get_text(ops, ops->notices[i].text),
                     format_count(&number, ops->notices[i].count));

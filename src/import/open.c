@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "import/iree/profile.h"
+#include "import/mlir/bytecode.h"
 #include "import/ops_csv.h"
 #include "import/ops_csv_model.h"
 #include "import/overhead_csv.h"
@@ -13,6 +15,8 @@
 #include "import/tenstorrent/tenstorrent.h"
 #include "import/tenstorrent/trace.h"
 #include "import/timeline_csv.h"
+#include "import/torq/rows_csv.h"
+#include "import/torq/runtime.h"
 #include "ops/finish.h"
 #include "ops/from_trace.h"
 
@@ -51,6 +55,34 @@ static bool is_timeline_csv(const struct beginning *file)
     return timeline_csv_is_one(slice_from(file->data, file->length));
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), own = strlen(ending);
+    return length > own && strcmp(text + length - own, ending) == 0;
+}
+
+static bool is_model(const struct beginning *file)
+{
+    return (file->length >= 4 && mlir_is_bytecode(file->data, 4)) ||
+           (file->is_readable && (ends_with(file->path, ".mlir") || ends_with(file->path, ".mlirb") ||
+                                  ends_with(file->path, ".mlirbc")));
+}
+
+static bool is_iree(const struct beginning *file)
+{
+    return iree_is_profile(file->data, file->length);
+}
+
+static bool is_torq_run(const struct beginning *file)
+{
+    return torq_run_is_one(slice_from(file->data, file->length));
+}
+
+static bool is_torq_rows(const struct beginning *file)
+{
+    return torq_rows_are_in(slice_from(file->data, file->length));
+}
+
 static bool is_other_csv(const struct beginning *file)
 {
     size_t length = strlen(file->path);
@@ -67,6 +99,10 @@ static const struct {
     {IMPORT_OPS_CSV, is_ops_csv},
     {IMPORT_OVERHEAD_CSV, is_overhead_csv},
     {IMPORT_TIMELINE_CSV, is_timeline_csv},
+    {IMPORT_MODEL, is_model},
+    {IMPORT_IREE, is_iree},
+    {IMPORT_TORQ_RUN, is_torq_run},
+    {IMPORT_TORQ_ROWS, is_torq_rows},
     {IMPORT_OTHER_CSV, is_other_csv},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])

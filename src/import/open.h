@@ -22,6 +22,10 @@ enum import_kind {
     IMPORT_OPS_CSV,      /* a table of ops: its header says so */
     IMPORT_OVERHEAD_CSV, /* dispatch times: its header says so */
     IMPORT_TIMELINE_CSV, /* a timeline in cycles: its header says so */
+    IMPORT_MODEL,        /* MLIR, text or bytecode */
+    IMPORT_IREE,         /* a device profile of IREE */
+    IMPORT_TORQ_RUN,     /* a profile of Torq's runtime: its header says so */
+    IMPORT_TORQ_ROWS,    /* such a profile as opscope annotate writes it: its header says so */
     IMPORT_OTHER_CSV,    /* called .csv, with a header that nobody knows */
 };
 enum import_kind import_guess(const char *path);

@@ -12,7 +12,7 @@
 #define LANES_MAX 256u
 #define CYCLES_MAX 1000000000000000u /* beyond it, a time in ns would not be exact */
 
-enum form { NO_FORM, FORM_TASKS, FORM_TASKS_WITHOUT_BYTES, FORM_UNITS };
+enum form { NO_FORM, FORM_TASKS, FORM_TASKS_WITHOUT_BYTES, FORM_UNITS, FORM_UNITS_WITHOUT_HEADER };
 
 struct reading {
     struct timeline *timeline;
@@ -36,18 +36,53 @@ static bool is_header(struct slice line, const char *words)
     return !*words;
 }
 
-static enum form form_of(struct slice line)
+/* The compiler's events; those of the runtime's profiles, one of which has the same header, are others. */
+static bool is_compiler_row(struct slice row)
 {
-    return is_header(line, "taskId,elapsed_time(us),timestamp(us),event,location,bytes") ? FORM_TASKS
-           : is_header(line, "taskId,elapsed_time(us),timestamp(us),event,location")
-               ? FORM_TASKS_WITHOUT_BYTES
-           : is_header(line, "ID,Start,End,Location,OpType") ? FORM_UNITS
-                                                             : NO_FORM;
+    static const char *const events[] = {"DMA", "CDMA", "Slice", "CSS"};
+    for (int field = 0; field < 3 && row.length; field++)
+        row = slice_after(row, ",");
+    row = slice_trim(row);
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        if (slice_begins(row, events[i]))
+            return true;
+    }
+    return false;
+}
+
+/* "DI0,0,77,": until 2026-02 there was no header. */
+static bool is_unit_row(struct slice line)
+{
+    size_t at = slice_begins(line, "DI") || slice_begins(line, "DO") ? 2 : slice_begins(line, "S") ? 1 : 0;
+    size_t commas = 0, digits = 0;
+    for (; at && at < line.length && commas < 3; at++) {
+        bool is_digit = line.data[at] >= '0' && line.data[at] <= '9';
+        if (!is_digit && (line.data[at] != ',' || !digits))
+            return false;
+        digits = is_digit ? digits + 1 : 0;
+        commas += !is_digit;
+    }
+    return commas == 3;
+}
+
+static enum form form_of(struct slice text)
+{
+    struct slice line = slice_trim(slice_before(text, "\n")), rest = slice_after(text, "\n");
+    if (is_header(line, "taskId,elapsed_time(us),timestamp(us),event,location,bytes") ||
+        is_header(line, "actionIndex,elapsed_time(us),timestamp(us),event,location,bytes"))
+        return FORM_TASKS;
+    if (is_header(line, "taskId,elapsed_time(us),timestamp(us),event,location") ||
+        (is_header(line, "actionIndex,elapsed_time(us),timestamp(us),event,location") &&
+         is_compiler_row(slice_before(rest, "\n"))))
+        return FORM_TASKS_WITHOUT_BYTES;
+    return is_header(line, "ID,Start,End,Location,OpType") ? FORM_UNITS
+           : is_unit_row(line)                             ? FORM_UNITS_WITHOUT_HEADER
+                                                           : NO_FORM;
 }
 
 bool timeline_csv_is_one(struct slice beginning)
 {
-    return form_of(slice_trim(slice_before(beginning, "\n"))) != NO_FORM;
+    return form_of(beginning) != NO_FORM;
 }
 
 /* Cuts off the field before the first comma; false where there is none. */
@@ -169,7 +204,7 @@ static bool read_unit(struct reading *r, struct slice line, struct timeline_unit
 static void read_row(struct reading *r, struct slice line)
 {
     struct timeline_unit *unit = timeline_add_unit(r->timeline);
-    if (!unit || (r->form == FORM_UNITS ? read_unit(r, line, unit) : read_task(r, line, unit)))
+    if (!unit || (r->form >= FORM_UNITS ? read_unit(r, line, unit) : read_task(r, line, unit)))
         return;
     r->timeline->unit_count--;
     if (!r->faults->rows++)
@@ -197,21 +232,19 @@ int timeline_csv_read_text(struct timeline *timeline, const char *path, struct s
     struct reading r = {.timeline = timeline, .faults = faults};
     *timeline = (struct timeline){0};
     *faults = (struct timeline_csv_faults){0};
+    r.form = form_of(text);
+    if (text.length && r.form == NO_FORM)
+        return error_set(err, EINVAL,
+                         "%s:1: not a timeline: its header is neither 'taskId, elapsed_time(us), ...' nor "
+                         "'ID,Start,End,Location,Op Type'",
+                         path);
     while (text.length && !timeline->failed) {
         const char *newline = memchr(text.data, '\n', text.length);
         size_t length = newline ? (size_t)(newline - text.data) : text.length;
         struct slice line = slice_trim(slice_from(text.data, length));
         text = slice_from(text.data + length + (newline != NULL), text.length - length - (newline != NULL));
-        if (!r.line++)
-            r.form = form_of(line);
-        else if (line.length)
+        if ((r.line++ || r.form == FORM_UNITS_WITHOUT_HEADER) && line.length)
             read_row(&r, line);
-        if (r.form == NO_FORM)
-            return error_set(
-                err, EINVAL,
-                "%s:1: not a timeline: its header is neither 'taskId, elapsed_time(us), ...' nor "
-                "'ID,Start,End,Location,Op Type'",
-                path);
     }
     if (!timeline->failed && !timeline->unit_count)
         return error_set(err, EINVAL, "%s: a timeline without a row that can be read", path);

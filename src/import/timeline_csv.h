@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timelines of a compiler as CSV, read back. Both forms are in cycles, whatever their headers say:
  *
- *     taskId, elapsed_time(us), timestamp(us), event, location, bytes   the event is the lane; bytes may be absent
- *     ID,Start,End,Location,Op Type                                     DI0 ... (in), DO0 ... (out), S0 ... (slices)
+ *     taskId, elapsed_time(us), timestamp(us), event, location, bytes   the event is the lane; bytes may be absent,
+ *                                                                     and the first column be called actionIndex
+ *     ID,Start,End,Location,Op Type                                     DI0 ... (in), DO0 ... (out), S0 ... (slices);
+ *                                                                     the header may be absent
  *
  * The first does not know what a slice computed, the second not which slice it was: each goes to the first that is
  * free. Nothing is quoted, and locations hold commas. */
@@ -17,7 +19,7 @@ struct timeline_csv_faults {
     uint64_t first_line;
 };
 
-/* Does a file that begins like this hold a timeline? Its first line decides. */
+/* Does a file that begins like this hold a timeline? Its first lines decide. */
 bool timeline_csv_is_one(struct slice beginning);
 /* Fills an empty timeline, all of it one dispatch; its clock is not set. The caller frees it, whatever is returned. */
 int timeline_csv_read(struct timeline *timeline, const char *path, struct timeline_csv_faults *faults,
@@ -25,5 +27,8 @@ int timeline_csv_read(struct timeline *timeline, const char *path, struct timeli
 /* The same from memory; `path` is for messages. */
 int timeline_csv_read_text(struct timeline *timeline, const char *path, struct slice text,
                            struct timeline_csv_faults *faults, struct error *err);
+/* Gives a timeline that has no ops some: what is at one place of the source is one, and takes as long as any of its
+ * units does; what has no place, by what it computes. */
+void timeline_csv_make_ops(struct timeline *timeline);
 
 #endif

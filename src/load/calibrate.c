@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "analyze/estimate/estimate.h"
-#include "load/dispatches.h"
+#include "analyze/estimate/match.h"
+#include "load/side.h"
 
 void calibration_sites_free(struct calibration_sites *sites)
 {
@@ -15,10 +16,11 @@ void calibration_sites_free(struct calibration_sites *sites)
 }
 
 static int add_sites(struct calibration_sites *sites, const struct timeline *timeline,
-                     const struct dispatch_join *joined, struct error *err)
+                     const struct match *match, struct error *err)
 {
-    for (size_t i = 0; i < timeline->op_count; i++) {
-        const struct timeline_op *op = &timeline->ops[i];
+    for (size_t i = 0; i < match->pair_count; i++) {
+        const struct match_pair *pair = &match->pairs[i];
+        const struct timeline_op *op = &timeline->ops[pair->op];
         struct calibration_site site = {.model = sites->models};
         const char *number = timeline_get_text(timeline, op->number);
         site.class = (uint8_t)(op->bound == TIMELINE_BOUND_LAUNCH
@@ -27,8 +29,8 @@ static int add_sites(struct calibration_sites *sites, const struct timeline *tim
         site.number = strcmp(number, "bf16") == 0    ? MODEL_BFLOAT
                       : strcmp(number, "float") == 0 ? MODEL_FLOAT
                                                      : MODEL_INTEGER;
-        site.estimate_ns = (double)(op->end - op->start) * 1000 / timeline->clock_mhz;
-        site.measured_ns = (double)joined->runs[i].least_ns;
+        site.estimate_ns = pair->estimate_ns;
+        site.measured_ns = pair->least_ns;
         if (!(site.estimate_ns > 0) || !(site.measured_ns > 0) || site.class == CALIBRATE_CLASSES) {
             sites->unmeasured++;
             continue;
@@ -41,26 +43,26 @@ static int add_sites(struct calibration_sites *sites, const struct timeline *tim
 }
 
 static int join(struct calibration_sites *sites, const struct timeline *timeline, const char *model_path,
-                const char *profile_path, struct error *err)
+                const char *profile_path, const char *phase, struct error *err)
 {
-    struct iree_profile profile;
-    int status = iree_profile_open(&profile, profile_path, err);
-    if (status)
-        return status;
-    struct dispatch_join joined;
+    struct timeline run;
+    struct match match = {0};
     size_t before = sites->count;
-    status = dispatch_join(&joined, timeline, &profile, err);
+    int status = load_run_side(&run, profile_path, phase, err);
     if (status == 0)
-        status = add_sites(sites, timeline, &joined, err);
+        status = match_runs(&match, timeline, &run, err);
+    if (status == 0)
+        status = add_sites(sites, timeline, &match, err);
     if (status == 0 && sites->count == before && !sites->unmatched++)
         sites->first_unmatched = model_path;
-    dispatch_join_free(&joined);
-    iree_profile_free(&profile);
+    match_free(&match);
+    timeline_free(&run);
     return status;
 }
 
 int calibration_load(struct calibration_sites *sites, const char *model_path, const char *profile_path,
-                     const struct estimate_target *target, const struct mlir_dims *dims, struct error *err)
+                     const char *phase, const struct estimate_target *target, const struct mlir_dims *dims,
+                     struct error *err)
 {
     struct mlir *mlir;
     struct model model = {0};
@@ -72,7 +74,7 @@ int calibration_load(struct calibration_sites *sites, const char *model_path, co
     if (status == 0)
         status = estimate_model(&timeline, &model, target, err);
     if (status == 0)
-        status = join(sites, &timeline, model_path, profile_path, err);
+        status = join(sites, &timeline, model_path, profile_path, phase, err);
     if (status == 0)
         sites->models++;
     timeline_free(&timeline);

@@ -18,9 +18,10 @@ struct calibration_sites {
 
 void calibration_sites_free(struct calibration_sites *sites);
 
-/* Adds a model (the flow or stream phase of a compiler that runs dispatches) and the profile of its runs. They are
- * joined as load/dispatches.h says; the shortest of the runs of a site counts. */
+/* Adds a model and its measured runs, which load/side.h reads and analyze/estimate/match.h joins; the shortest of the
+ * runs of a site counts. `phase` as there. */
 int calibration_load(struct calibration_sites *sites, const char *model_path, const char *profile_path,
-                     const struct estimate_target *target, const struct mlir_dims *dims, struct error *err);
+                     const char *phase, const struct estimate_target *target, const struct mlir_dims *dims,
+                     struct error *err);
 
 #endif

@@ -2,48 +2,11 @@
 #include "load/compare.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "analyze/estimate/match.h"
 #include "base/map.h"
-#include "import/mlir/bytecode.h"
-#include "load/dispatches.h"
-
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), own = strlen(ending);
-    return length > own && strcmp(text + length - own, ending) == 0;
-}
-
-/* The beginning of a regular file; 0 of what cannot be read. */
-static size_t read_head(const char *path, char *head, size_t size)
-{
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return 0;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = descriptor < 0 ? -1 : read(descriptor, head, size);
-    if (descriptor >= 0)
-        close(descriptor);
-    return length > 0 ? (size_t)length : 0;
-}
-
-bool compare_is_model(const char *path)
-{
-    char head[4];
-    return ends_with(path, ".mlir") || ends_with(path, ".mlirbc") || ends_with(path, ".mlirb") ||
-           (read_head(path, head, sizeof head) == sizeof head && mlir_is_bytecode(head, sizeof head));
-}
-
-bool compare_is_dispatches(const char *path)
-{
-    char head[4096];
-    return iree_is_profile(head, read_head(path, head, sizeof head));
-}
+#include "load/side.h"
 
 /* "conv2d_0,add_1" is of type "conv2d,add": what differs from one program to the next is its number. */
 static void append_type(const char *name, struct bytes *out)
@@ -107,7 +70,7 @@ int compare_measured(struct compare *compare, const struct estimate *estimate,
 {
     const struct timeline *t = &estimate->timeline;
     struct map by_start = {0};
-    *compare = (struct compare){0};
+    *compare = (struct compare){.what = "program"};
     for (size_t i = 0; i < t->action_count; i++) {
         const struct timeline_action *action = &t->actions[i];
         struct compare_pair *pair = action->tasks ? compare_add(compare) : NULL;
@@ -125,117 +88,121 @@ int compare_measured(struct compare *compare, const struct estimate *estimate,
     return compare->failed ? error_no_memory(err, "a comparison") : 0;
 }
 
-/* --- dispatches --- */
+/* --- timelines --- */
 
-static void add_dispatches(struct compare *compare, const struct timeline *t,
-                           const struct dispatch_join *join)
+static void name_op(struct compare *compare, const struct timeline *t, const struct match_pair *from,
+                    struct compare_pair *pair)
 {
-    for (size_t i = 0; i < t->op_count; i++) {
-        const struct timeline_op *op = &t->ops[i];
-        const struct dispatch_runs *runs = &join->runs[i];
+    const struct timeline_op *op = &t->ops[from->op];
+    struct bytes name = {0}, type = {0};
+    const char *place = op->location == TIMELINE_NONE ? "" : timeline_get_text(t, op->location);
+    const char *own = timeline_get_text(t, op->name);
+    if (from->is_dispatch)
+        own = timeline_get_text(t, t->dispatches[op->dispatch].name);
+    bytes_append_text(&name, own);
+    if (from->ops > 1 && !from->is_dispatch)
+        bytes_append_format(&name, " and %u more", from->ops - 1);
+    if (op->class != TIMELINE_NONE)
+        bytes_append_text(&type, timeline_get_text(t, op->class));
+    else if (op->name != op->location) /* a timeline that has no names */
+        append_type(timeline_get_text(t, op->name), &type);
+    pair->name = compare_text(compare, slice_of(bytes_text(&name)));
+    pair->type = compare_text(compare, slice_of(type.length ? bytes_text(&type) : "(unknown)"));
+    pair->location = compare_text(compare, slice_of(*place ? place : "(unknown)"));
+    compare->failed |= name.failed || type.failed;
+    bytes_free(&name);
+    bytes_free(&type);
+}
+
+static void add_match(struct compare *compare, const struct timeline *estimate, const struct match *match)
+{
+    for (size_t i = 0; i < match->pair_count; i++) {
+        const struct match_pair *from = &match->pairs[i];
         struct compare_pair *pair = compare_add(compare);
         if (!pair)
             return;
-        const char *place = op->location == TIMELINE_NONE ? "" : timeline_get_text(t, op->location);
-        const char *class = op->class == TIMELINE_NONE ? "" : timeline_get_text(t, op->class);
-        *pair = (struct compare_pair){
-            .name = compare_text(compare, slice_of(timeline_get_text(t, t->dispatches[op->dispatch].name))),
-            .type = compare_text(compare, slice_of(*class ? class : "(unknown)")),
-            .location = compare_text(compare, slice_of(*place ? place : "(unknown)")),
-            .estimate_ns = (double)(op->end - op->start) * 1000 / t->clock_mhz,
-            .measured_ns = (double)runs->least_ns,
-            .least_ns = (double)runs->least_ns,
-            .most_ns = (double)runs->most_ns,
-            .runs = runs->count,
-        };
-        compare->unmeasured += !runs->count;
+        name_op(compare, estimate, from, pair);
+        pair->estimate_ns = from->estimate_ns;
+        pair->measured_ns = pair->least_ns = from->least_ns;
+        pair->most_ns = from->most_ns;
+        pair->runs = from->runs;
+        compare->unmeasured += !from->runs;
     }
 }
 
-/* The part of the events to draw: the shortest run of the whole model. */
-static void find_shortest(const struct dispatch_join *join, const struct iree_profile *profile, size_t *first,
-                          size_t *count)
+static void add_notices(struct timeline *run, const struct match *match)
 {
-    uint64_t shortest = UINT64_MAX;
-    *first = 0;
-    *count = join->whole_runs ? join->event_count / join->whole_runs : join->event_count;
-    for (size_t i = 0; i < join->whole_runs; i++) {
-        const uint32_t *events = join->events + i * *count;
-        uint64_t end = 0, start = profile->events[events[0]].start_ns;
-        for (size_t k = 0; k < *count; k++)
-            end = profile->events[events[k]].end_ns > end ? profile->events[events[k]].end_ns : end;
-        if (end - start < shortest) {
-            shortest = end - start;
-            *first = i * *count;
-        }
+    if (match->unknown)
+        timeline_add_notice(run, TIMELINE_NONE, "%zu of %zu %s of the run are not in the model",
+                            match->unknown, run->op_count,
+                            match->by == MATCH_DISPATCH ? "dispatches" : "programs");
+    if (match->uneven)
+        timeline_add_notice(
+            run, TIMELINE_NONE,
+            "places of the source with other numbers of ops in the estimate and in the run, whose "
+            "sums are compared: %zu",
+            match->uneven);
+}
+
+static const char *first_name(const struct timeline *t, bool is_dispatch)
+{
+    const struct timeline_op *op = &t->ops[0];
+    is_dispatch = is_dispatch && op->dispatch < t->dispatch_count && t->dispatch_count > 1;
+    return timeline_get_text(t, is_dispatch ? t->dispatches[op->dispatch].name : op->name);
+}
+
+/* What an estimate shares nothing with is another model, or another step of the compiler. */
+static int refuse(const struct estimate *estimate, const struct timeline *run, const char *model,
+                  const char *profile, struct error *err)
+{
+    const struct timeline *t = &estimate->timeline;
+    if (!t->op_count || !run->op_count)
+        return error_set(err, EINVAL, "%s has no dispatch or op to compare", t->op_count ? profile : model);
+    struct side_kind kind = side_kind_of(profile);
+    const char *needed =
+        kind.file == IMPORT_TORQ_RUN || kind.file == IMPORT_TORQ_ROWS
+            ? "needed is the phase executable-targets of the model that ran"
+            : "needed is the flow or stream phase of the model that ran, or its source with --phase FLOW.mlir";
+    return error_set(err, EINVAL,
+                     "%s (%s%s) has '%s', %s (%s) ran '%s': they have no dispatch in common, no place in the "
+                     "source and no name; %s",
+                     model, estimate->mlir ? "phase: " : "",
+                     estimate->mlir ? phase_of(estimate->mlir) : "an estimate", first_name(t, true), profile,
+                     side_kind_text(kind), first_name(run, false), needed);
+}
+
+static double outside_ns(const struct timeline *run)
+{
+    double ns = 0;
+    for (size_t i = 0; i < run->unit_count; i++) {
+        unsigned kind = run->lanes[run->units[i].lane].kind;
+        if (kind == TIMELINE_HOST || kind == TIMELINE_HOST_COPY)
+            ns += (double)(run->units[i].end - run->units[i].start) * 1000 / run->clock_mhz;
     }
+    return ns;
 }
 
-static void draw_run(struct timeline *run, const struct dispatch_join *join,
-                     const struct iree_profile *profile)
+int compare_timelines(struct compare *compare, const struct estimate *estimate, struct timeline *run,
+                      const char *model, const char *profile, struct error *err)
 {
-    size_t first, count;
-    run->clock_mhz = 1000;
-    find_shortest(join, profile, &first, &count);
-    uint32_t lane = timeline_lane(run, "dispatches", TIMELINE_PROGRAM, 0);
-    for (size_t i = 0; i < count; i++) {
-        const struct iree_event *event = &profile->events[join->events[first + i]];
-        struct timeline_unit *unit = timeline_add_unit(run);
-        uint64_t zero = profile->events[join->events[first]].start_ns;
-        if (!unit)
-            return;
-        unit->lane = lane;
-        unit->start = event->start_ns - zero;
-        unit->end = event->end_ns - zero;
-        unit->bytes = UINT64_MAX;
-        unit->name = timeline_text(run, slice_of(iree_text(profile, event->name)));
-    }
-    if (join->unknown)
-        timeline_add_notice(run, TIMELINE_NONE, "%zu of %zu dispatches of the run are not in the model",
-                            join->unknown, join->event_count);
-    if (profile->damaged + profile->dropped)
-        timeline_add_notice(run, TIMELINE_NONE, "%" PRIu64 " records of the profile are damaged or were lost",
-                            profile->damaged + profile->dropped);
-}
-
-/* A model that shares no dispatch with the profile is another one, or not yet cut into dispatches. */
-static int check_shared(const struct compare *compare, const struct timeline *timeline,
-                        const struct timeline *run, const char *model, const char *profile, struct error *err)
-{
-    if (compare->unmeasured < compare->pair_count)
-        return 0;
-    if (!compare->pair_count || !run->unit_count)
-        return error_set(err, EINVAL, "%s has no dispatch to compare", compare->pair_count ? profile : model);
-    return error_set(
-        err, EINVAL,
-        "%s ran '%s', %s has '%s': they have no dispatch in common (the flow or stream phase of the "
-        "model that ran is needed)",
-        profile, timeline_get_text(run, run->units[0].name), model,
-        timeline_get_text(timeline, timeline->dispatches[timeline->ops[0].dispatch].name));
-}
-
-int compare_dispatches(struct compare *compare, struct timeline *run, const struct estimate *estimate,
-                       const char *model, const char *profile_path, struct error *err)
-{
-    const struct timeline *timeline = &estimate->timeline;
-    struct iree_profile profile;
-    struct dispatch_join join;
+    struct match match;
     *compare = (struct compare){0};
-    *run = (struct timeline){0};
-    int status = iree_profile_open(&profile, profile_path, err);
-    if (status)
-        return status;
-    status = dispatch_join(&join, timeline, &profile, err);
+    int status = match_runs(&match, &estimate->timeline, run, err);
+    if (status == 0 && match.by == MATCH_NONE)
+        status = refuse(estimate, run, model, profile, err);
     if (status == 0) {
-        add_dispatches(compare, timeline, &join);
-        draw_run(run, &join, &profile);
+        add_match(compare, &estimate->timeline, &match);
+        add_notices(run, &match);
         compare->is_shortest = true;
-        compare->whole_runs = join.whole_runs;
+        compare->whole_runs = match.whole_runs;
+        compare->what = match.by == MATCH_DISPATCH ? "dispatch" : "op";
+        if (match.whole_runs)
+            timeline_cut(run, match.shortest_start, match.shortest_end);
+        else
+            timeline_cut(run, timeline_start(run), UINT64_MAX);
+        compare->outside_ns = outside_ns(run);
         status = compare->failed ? error_no_memory(err, "a comparison") : timeline_check(run, err);
     }
-    if (status == 0)
-        status = check_shared(compare, timeline, run, model, profile_path, err);
-    dispatch_join_free(&join);
-    iree_profile_free(&profile);
+    match_free(&match);
     return status;
 }

@@ -32,7 +32,10 @@ int load_target(struct machine_set *machines, const char *name, const struct mac
 
 static int find_target(struct estimate *estimate, const struct estimate_request *request, struct error *err)
 {
-    int status = load_target(&estimate->machines, request->target, &estimate->machine, err);
+    const char *target = request->target                     ? request->target
+                         : torq_is_scheduled(estimate->mlir) ? "sl2610"
+                                                             : "cpu";
+    int status = load_target(&estimate->machines, target, &estimate->machine, err);
     if (status)
         return status;
     estimate->target = estimate->machine->estimate;
@@ -100,13 +103,14 @@ static int estimate_unscheduled(struct estimate *estimate, const struct estimate
 int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err)
 {
     *estimate = (struct estimate){0};
-    int status = find_target(estimate, request, err);
-    if (status == 0)
-        status = mlir_open(&estimate->mlir, request->path, err);
+    int status = mlir_open(&estimate->mlir, request->path, err);
     if (status)
         return status;
     if (!estimate->mlir->op_count)
         return error_set(err, EINVAL, "%s holds no op: it is no MLIR", request->path);
+    status = find_target(estimate, request, err);
+    if (status)
+        return status;
     status = torq_is_scheduled(estimate->mlir) ? execute_scheduled(estimate, request, err)
                                                : estimate_unscheduled(estimate, request, err);
     if (status == 0 && estimate->mlir->left_out)

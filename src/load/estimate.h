@@ -9,8 +9,8 @@
 #include "ops/timeline.h"
 
 struct estimate_request {
-    const char *path;                /* "-": standard input */
-    const char *target;              /* a machine's name, or the path of its file */
+    const char *path;   /* "-": standard input */
+    const char *target; /* a machine's name, or the path of its file; NULL: sl2610 for a schedule, else cpu */
     const struct text_list *options; /* key=value; may be NULL */
     const struct text_list *dims;    /* as mlir_dims_option takes them; may be NULL */
     double clock_mhz;                /* 0: the target's */

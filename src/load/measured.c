@@ -40,16 +40,17 @@ static int find_phase(const char *path, char *found, size_t size, struct error *
     return is_there ? 0 : error_set(err, ENOENT, "%s has no file *." PHASE_ENDING, path);
 }
 
-/* What a dump without a schedule is, by the dialects of its ops. */
-static const char *phase_of(const struct mlir *mlir)
+const char *phase_of(const struct mlir *mlir)
 {
     static const struct {
         const char *prefix, *phase;
     } phases[] = {{"vm.", "vm"},
-                  {"hal.executable.source", "executable-sources"},
-                  {"hal.", "hal"},
-                  {"stream.", "stream"},
+                  {"torq_hw.", "executable-targets"},
                   {"flow.", "flow"},
+                  {"hal.executable.source", "executable-sources"},
+                  {"hal.executable.variant", "executable-configurations or hal"},
+                  {"stream.", "stream"},
+                  {"hal.command_buffer", "hal"},
                   {"torq_hl.", "an earlier step of the compiler"},
                   {"linalg.", "global-optimization or input"},
                   {"tosa.", "input"},
@@ -64,10 +65,27 @@ static const char *phase_of(const struct mlir *mlir)
     return "not one of the compiler's";
 }
 
-int load_measured(struct measured *measured, struct estimate *estimate,
+int measured_join(struct measured *measured, const struct estimate *estimate,
                   const struct measured_request *request, struct error *err)
 {
     struct torq_run run = {0};
+    *measured = (struct measured){0};
+    int status = torq_run_read(&run, request->profile, err);
+    if (status == 0)
+        status = torq_join(measured,
+                           &(struct torq_join){.mlir = estimate->mlir,
+                                               .estimate = &estimate->timeline,
+                                               .run = &run,
+                                               .default_location = request->default_location,
+                                               .folder = request->sources},
+                           err);
+    torq_run_free(&run);
+    return status;
+}
+
+int load_measured(struct measured *measured, struct estimate *estimate,
+                  const struct measured_request *request, struct error *err)
+{
     char phase[4200];
     *measured = (struct measured){0};
     *estimate = (struct estimate){0};
@@ -84,16 +102,5 @@ int load_measured(struct measured *measured, struct estimate *estimate,
         status =
             error_set(err, EINVAL, "%s holds no schedule: its phase is %s, and executable-targets is needed",
                       phase, phase_of(estimate->mlir));
-    if (status == 0)
-        status = torq_run_read(&run, request->profile, err);
-    if (status == 0)
-        status = torq_join(measured,
-                           &(struct torq_join){.mlir = estimate->mlir,
-                                               .estimate = &estimate->timeline,
-                                               .run = &run,
-                                               .default_location = request->default_location,
-                                               .folder = request->sources},
-                           err);
-    torq_run_free(&run);
-    return status;
+    return status ? status : measured_join(measured, estimate, request, err);
 }

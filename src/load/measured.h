@@ -16,5 +16,10 @@ struct measured_request {
 /* The estimate of the IR and the measured run; the caller frees both, whatever is returned. */
 int load_measured(struct measured *measured, struct estimate *estimate,
                   const struct measured_request *request, struct error *err);
+/* The same of an estimate that is there already, of a schedule. The caller frees the measured run alone. */
+int measured_join(struct measured *measured, const struct estimate *estimate,
+                  const struct measured_request *request, struct error *err);
+/* Which phase of a compiler a dump is, by the dialects of its ops. */
+const char *phase_of(const struct mlir *mlir);
 
 #endif

@@ -111,7 +111,6 @@ int device_profile_to_trace(const struct device_profile *profile, const char *so
         return iree_profile_to_trace(&profile->iree, source, place, writer, err);
     return timeline_to_trace(
         &profile->blocks,
-        &(struct timeline_trace){
-            .source = source, .device = "NPU", .is_measured = true, .programs_are_ops = true, .place = place},
+        &(struct timeline_trace){.source = source, .device = "NPU", .is_measured = true, .place = place},
         writer, err);
 }

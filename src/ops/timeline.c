@@ -117,6 +117,52 @@ void timeline_add_notice(struct timeline *timeline, uint32_t source, const char 
         *notice = (struct timeline_notice){timeline_text(timeline, slice_of(text)), source};
 }
 
+void timeline_programs_to_ops(struct timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->unit_count && !timeline->failed; i++) {
+        struct timeline_unit *unit = &timeline->units[i];
+        if (unit->op != TIMELINE_NONE || timeline->lanes[unit->lane].kind != TIMELINE_PROGRAM)
+            continue;
+        struct timeline_op *op = timeline_add_op(timeline);
+        if (!op)
+            return;
+        op->name = unit->name;
+        op->location = unit->location;
+        op->dispatch = unit->dispatch;
+        op->start = unit->start;
+        op->end = unit->end;
+        unit->op = (uint32_t)timeline->op_count - 1;
+    }
+}
+
+void timeline_cut(struct timeline *timeline, uint64_t start, uint64_t end)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < timeline->unit_count; i++) {
+        struct timeline_unit unit = timeline->units[i];
+        if (unit.start < start || unit.end > end)
+            continue;
+        unit.start -= start;
+        unit.end -= start;
+        timeline->units[kept++] = unit;
+    }
+    timeline->unit_count = kept;
+    for (size_t i = 0; i < timeline->dispatch_count; i++) {
+        struct timeline_dispatch *dispatch = &timeline->dispatches[i];
+        bool is_inside = dispatch->start >= start && dispatch->end <= end;
+        dispatch->start = is_inside ? dispatch->start - start : 0;
+        dispatch->end = is_inside ? dispatch->end - start : 0;
+    }
+}
+
+uint64_t timeline_start(const struct timeline *timeline)
+{
+    uint64_t start = timeline->unit_count ? UINT64_MAX : 0;
+    for (size_t i = 0; i < timeline->unit_count; i++)
+        start = timeline->units[i].start < start ? timeline->units[i].start : start;
+    return start;
+}
+
 uint64_t timeline_end(const struct timeline *timeline)
 {
     uint64_t end = 0;

@@ -145,6 +145,11 @@ struct timeline_dispatch *timeline_add_dispatch(struct timeline *timeline);
 struct timeline_op *timeline_add_op(struct timeline *timeline);
 void timeline_add_notice(struct timeline *timeline, uint32_t source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Makes an op of each unit that belongs to none and is on a lane of programs: all that is known of some runs. */
+void timeline_programs_to_ops(struct timeline *timeline);
+/* Leaves what is not between two times out, and begins with the first of them. */
+void timeline_cut(struct timeline *timeline, uint64_t start, uint64_t end);
+uint64_t timeline_start(const struct timeline *timeline); /* of its first unit */
 /* The last moment of all: of tasks, and of units that nobody waited for. */
 uint64_t timeline_end(const struct timeline *timeline);
 

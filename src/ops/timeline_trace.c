@@ -9,6 +9,8 @@ struct writing {
     uint32_t process, clock, device, queue;
     uint64_t call;
     const struct timeline_trace *about;
+    bool *op_computes; /* by op */
+    bool *is_run;      /* by unit */
 };
 
 static uint32_t track_kind(unsigned lane_kind)
@@ -53,58 +55,160 @@ static uint32_t unit_name(const struct writing *w, const struct timeline_unit *u
     return trace_writer_name(w->writer, name, "", timeline_get_text(timeline, unit->location), 0, 0);
 }
 
-/* What computes is an op, whose run it is; what moves data is a zone alone. */
-static void write_run(struct writing *w, const struct timeline_unit *unit, uint32_t track, uint32_t name)
+/* --- ops and runs --- */
+
+static bool computes(const struct timeline *timeline, const struct timeline_unit *unit)
+{
+    unsigned kind = timeline->lanes[unit->lane].kind;
+    return kind == TIMELINE_SLICE || kind == TIMELINE_CORE;
+}
+
+/* Units that are runs of ops: of a run its programs; of an estimate what computes, of an op that computes nothing its
+ * transfers. */
+static bool find_runs(struct writing *w)
 {
     const struct timeline *timeline = w->timeline;
-    const struct trace_part location = {TRACE_PART_LOCATION, timeline_get_text(timeline, unit->location)};
-    unsigned kind = timeline->lanes[unit->lane].kind;
-    if (kind != TIMELINE_SLICE && kind != TIMELINE_CORE &&
-        !(kind == TIMELINE_PROGRAM && w->about->programs_are_ops))
-        return;
-    struct trace_op op = {.call = ++w->call,
+    bool has_compute = false;
+    w->op_computes = calloc(timeline->op_count + 1, sizeof w->op_computes[0]);
+    w->is_run = calloc(timeline->unit_count + 1, sizeof w->is_run[0]);
+    if (!w->op_computes || !w->is_run)
+        return false;
+    for (size_t i = 0; i < timeline->unit_count; i++) {
+        const struct timeline_unit *unit = &timeline->units[i];
+        has_compute |= computes(timeline, unit);
+        if (computes(timeline, unit) && unit->op < timeline->op_count)
+            w->op_computes[unit->op] = true;
+    }
+    for (size_t i = 0; i < timeline->unit_count; i++) {
+        const struct timeline_unit *unit = &timeline->units[i];
+        bool has_op = unit->op < timeline->op_count;
+        w->is_run[i] = w->about->is_measured ? timeline->lanes[unit->lane].kind == TIMELINE_PROGRAM
+                                             : computes(timeline, unit) || !has_compute ||
+                                                   (has_op && !w->op_computes[unit->op]);
+    }
+    return true;
+}
+
+static void write_call(struct writing *w, uint64_t call, uint32_t name, uint32_t location, uint64_t start,
+                       const struct trace_run_part *parts, uint32_t part_count)
+{
+    const struct trace_part place = {TRACE_PART_LOCATION, timeline_get_text(w->timeline, location)};
+    struct trace_op op = {.call = call,
                           .process = w->process,
                           .track = w->queue,
                           .name = name,
                           .type = TRACE_OP_DEVICE,
                           .device = w->about->place ? w->about->place->device : 0,
-                          .description = trace_writer_description(w->writer, &location, 1),
-                          .start_ns = 0,
-                          .end_ns = 0};
-    struct trace_run run = {.call = op.call,
+                          .description = trace_writer_description(w->writer, &place, 1),
+                          .part_count = part_count,
+                          .parts = parts};
+    op.start_ns = w->about->place ? profile_place_host_ns(w->about->place, start)
+                                  : (uint64_t)((double)start * 1000 / w->timeline->clock_mhz);
+    op.end_ns = op.start_ns;
+    trace_writer_op(w->writer, &op);
+}
+
+static uint32_t add_name(struct writing *w, const char *name)
+{
+    return trace_writer_name(w->writer, name, "", "", 0, 0);
+}
+
+static void add_text_figure(struct writing *w, const char *name, uint32_t text, struct trace_run_part *parts,
+                            uint32_t *count)
+{
+    if (text == TIMELINE_NONE || !*timeline_get_text(w->timeline, text))
+        return;
+    parts[(*count)++] = (struct trace_run_part){.name = add_name(w, name),
+                                                .kind = TRACE_FIGURE_TEXT,
+                                                .whole = add_name(w, timeline_get_text(w->timeline, text))};
+}
+
+static void add_dispatch_figures(struct writing *w, uint32_t dispatch, struct trace_run_part *parts,
+                                 uint32_t *count)
+{
+    if (dispatch >= w->timeline->dispatch_count)
+        return;
+    add_text_figure(w, TIMELINE_FIGURE_DISPATCH, w->timeline->dispatches[dispatch].name, parts, count);
+    parts[(*count)++] = (struct trace_run_part){
+        .name = add_name(w, TIMELINE_FIGURE_NUMBER), .kind = TRACE_FIGURE_COUNT, .whole = dispatch};
+}
+
+/* Ops of the model, with what is known of each: timeline_from_trace reads it again. */
+static void write_ops(struct writing *w)
+{
+    const struct timeline *timeline = w->timeline;
+    for (uint32_t i = 0; i < timeline->op_count; i++) {
+        const struct timeline_op *op = &timeline->ops[i];
+        struct trace_run_part parts[8];
+        uint32_t count = 0;
+        if (op->end <= op->start)
+            continue; /* its cost is not known */
+        parts[count++] = (struct trace_run_part){.name = add_name(w, TIMELINE_FIGURE_CYCLES),
+                                                 .kind = TRACE_FIGURE_TICKS,
+                                                 .whole = op->end - op->start};
+        if (op->macs)
+            parts[count++] = (struct trace_run_part){
+                .name = add_name(w, TIMELINE_FIGURE_MACS), .kind = TRACE_FIGURE_COUNT, .whole = op->macs};
+        if (op->read_bytes || op->write_bytes) {
+            parts[count++] = (struct trace_run_part){.name = add_name(w, TIMELINE_FIGURE_READ),
+                                                     .kind = TRACE_FIGURE_BYTES,
+                                                     .whole = op->read_bytes};
+            parts[count++] = (struct trace_run_part){.name = add_name(w, TIMELINE_FIGURE_WRITTEN),
+                                                     .kind = TRACE_FIGURE_BYTES,
+                                                     .whole = op->write_bytes};
+        }
+        add_text_figure(w, TIMELINE_FIGURE_CLASS, op->class, parts, &count);
+        add_dispatch_figures(w, op->dispatch, parts, &count);
+        write_call(w, i + 1, add_name(w, timeline_get_text(timeline, op->name)), op->location, op->start,
+                   parts, count);
+    }
+    w->call = timeline->op_count;
+}
+
+static void write_run(struct writing *w, const struct timeline_unit *unit, uint32_t track, uint32_t name)
+{
+    const struct timeline *timeline = w->timeline;
+    uint64_t call = unit->op < timeline->op_count ? unit->op + 1ull : ++w->call;
+    if (unit->op >= timeline->op_count) {
+        struct trace_run_part parts[2];
+        uint32_t count = 0;
+        add_dispatch_figures(w, unit->dispatch, parts, &count);
+        write_call(w, call, name, unit->location, unit->start, parts, count);
+    }
+    struct trace_run run = {.call = call,
                             .process = w->process,
                             .track = track,
                             .name = name,
-                            .cores = 1,
+                            .cores = w->about->is_measured ? 0 : 1,
                             .flags = w->about->is_measured ? 0 : TRACE_RUN_ESTIMATED,
                             .start = unit->start,
                             .duration = unit->end - unit->start};
-    double ns_per_cycle = 1000 / timeline->clock_mhz;
-    op.start_ns = w->about->place ? profile_place_host_ns(w->about->place, unit->start)
-                                  : (uint64_t)((double)unit->start * ns_per_cycle);
-    op.end_ns = op.start_ns;
-    trace_writer_op(w->writer, &op);
     trace_writer_run(w->writer, &run);
 }
 
+/* --- tracks --- */
+
 static int by_end(const void *left, const void *right)
 {
-    const struct timeline_unit *a = left, *b = right;
+    const struct timeline_unit *a = *(const struct timeline_unit *const *)left,
+                               *b = *(const struct timeline_unit *const *)right;
     return (a->end > b->end) - (a->end < b->end);
 }
 
-static void write_lane(struct writing *w, uint32_t lane, struct timeline_unit *units, size_t count)
+static void write_lane(struct writing *w, uint32_t lane, const struct timeline_unit *const *units,
+                       size_t count)
 {
     const struct timeline *timeline = w->timeline;
     uint32_t track = add_track(w, timeline_get_text(timeline, timeline->lanes[lane].name), w->device,
                                track_kind(timeline->lanes[lane].kind), timeline->lanes[lane].number, "");
     struct zone_sink *sink = trace_writer_sink(w->writer, track);
     for (size_t i = 0; i < count && sink; i++) {
-        uint32_t name = unit_name(w, &units[i]);
-        zone_sink_add(sink, 0, units[i].start, units[i].end, 0, name);
-        if (units[i].bytes != UINT64_MAX)
-            zone_sink_extra(sink, &(struct trace_extra){.kind = TRACE_EXTRA_VALUE, .value = units[i].bytes});
-        write_run(w, &units[i], track, name);
+        uint32_t name = unit_name(w, units[i]);
+        zone_sink_add(sink, 0, units[i]->start, units[i]->end, 0, name);
+        if (units[i]->bytes != UINT64_MAX)
+            zone_sink_extra(sink, &(struct trace_extra){.kind = TRACE_EXTRA_VALUE, .value = units[i]->bytes});
+        if (w->is_run[units[i] - timeline->units])
+            write_run(w, units[i], track, name);
     }
     if (sink)
         trace_writer_close_sink(w->writer, sink);
@@ -164,19 +268,22 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
                   about->architecture ? about->architecture : "");
     w.queue = add_track(&w, "dispatches", w.device, TRACE_TRACK_QUEUE, 0, "");
     write_dispatches(&w);
-    struct timeline_unit *units = malloc((timeline->unit_count + 1) * sizeof units[0]);
-    if (!units)
-        return error_no_memory(err, about->source);
-    for (uint32_t lane = 0; lane < timeline->lane_count; lane++) {
+    const struct timeline_unit **units = malloc((timeline->unit_count + 1) * sizeof units[0]);
+    bool failed = !units || !find_runs(&w);
+    if (!failed)
+        write_ops(&w);
+    for (uint32_t lane = 0; lane < timeline->lane_count && !failed; lane++) {
         size_t count = 0;
         for (size_t i = 0; i < timeline->unit_count; i++) {
             if (timeline->units[i].lane == lane)
-                units[count++] = timeline->units[i];
+                units[count++] = &timeline->units[i];
         }
         if (count)
             qsort(units, count, sizeof units[0], by_end);
         write_lane(&w, lane, units, count);
     }
     free(units);
-    return 0;
+    free(w.op_computes);
+    free(w.is_run);
+    return failed ? error_no_memory(err, about->source) : 0;
 }

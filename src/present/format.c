@@ -28,7 +28,8 @@ const char *format_things(struct number_text *out, uint64_t value, const char *o
     struct number_text count;
     size_t length = strlen(one);
     bool has_y = length > 1 && one[length - 1] == 'y' && !strchr("aeiou", one[length - 2]);
-    bool has_s = length > 1 && (one[length - 1] == 's' || one[length - 1] == 'x');
+    bool has_s = length > 1 &&
+                 (one[length - 1] == 's' || one[length - 1] == 'x' || strcmp(one + length - 2, "ch") == 0);
     size_t stem = has_y && value != 1 ? length - 1 : length;
     size_t used = strlen(format_count(&count, value)), room = sizeof out->text - used - sizeof " ies";
     const char *ending = value == 1 ? "" : has_y ? "ies" : has_s ? "es" : "s";

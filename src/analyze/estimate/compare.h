@@ -37,6 +37,7 @@ struct compare {
     double outside_ns; /* measured, and not part of any estimate: host copies, the driver */
     bool is_shortest;  /* of its runs the shortest counts */
     size_t whole_runs; /* of the model, of which the shortest is drawn; 0: all is drawn */
+    const char *what;  /* a pair is: "program", "dispatch", "op" */
     bool failed;
 };
 

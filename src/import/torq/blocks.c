@@ -52,11 +52,29 @@ static void add_unit(struct drawing *d, const char *lane, enum timeline_lane_kin
     unit->location = location;
 }
 
+/* A profile that was cut off has no end of the dispatch: it lasts as long as what is known of it. */
+static void widen_dispatch(struct drawing *d, const struct torq_event *first, const struct torq_event *last)
+{
+    struct timeline *t = d->timeline;
+    uint32_t *own = &d->dispatches[first->scope];
+    if (*own == TIMELINE_NONE) {
+        struct timeline_dispatch *dispatch = timeline_add_dispatch(t);
+        if (!dispatch)
+            return;
+        dispatch->start = first->start_ns;
+        dispatch->name = timeline_text(t, slice_of(text_of(d, d->run->scopes[first->scope].name)));
+        *own = (uint32_t)t->dispatch_count - 1;
+    }
+    if (last->end_ns > t->dispatches[*own].end)
+        t->dispatches[*own].end = last->end_ns;
+}
+
 /* "main_dispatch_0:3": an action has no other name. */
 static void add_action(struct drawing *d, const char *lane, enum timeline_lane_kind kind,
                        const struct torq_event *first, const struct torq_event *last)
 {
     struct bytes name = {0};
+    widen_dispatch(d, first, last);
     bytes_append_format(&name, "%s:%" PRId64, text_of(d, d->run->scopes[first->scope].name), first->action);
     add_unit(d, lane, kind, bytes_text(&name), first, last);
     d->timeline->failed |= name.failed;

@@ -66,7 +66,7 @@ static bool is_header(struct slice line, char separator, const char *const *word
     return true;
 }
 
-static int find_form(struct reading *r, const char *path, struct slice header, struct error *err)
+static bool find_form(struct slice header, enum torq_runtime_form *form, char *separator)
 {
     static const char *const events[] = {"dispatch_name", "invocation_id", "action_id", "timestamp_us",
                                          "event"};
@@ -74,17 +74,32 @@ static int find_form(struct reading *r, const char *path, struct slice header, s
                                           "location"};
     static const char *const programs[] = {"id", "time_since_open", "time_since_start", "location"};
     for (const char *sign = ",;"; *sign; sign++) {
-        r->separator = *sign;
+        *separator = *sign;
         if (is_header(header, *sign, events, 5))
-            return r->run->form = TORQ_EVENTS, 0;
+            return *form = TORQ_EVENTS, true;
         if (is_header(header, *sign, actions, 5))
-            return r->run->form = TORQ_ACTIONS, 0;
+            return *form = TORQ_ACTIONS, true;
         if (is_header(header, *sign, programs, 4))
-            return r->run->form = TORQ_PROGRAMS, 0;
+            return *form = TORQ_PROGRAMS, true;
     }
-    if (timeline_csv_is_one(header))
+    return false;
+}
+
+bool torq_run_is_one(struct slice beginning)
+{
+    enum torq_runtime_form form;
+    char separator;
+    return !timeline_csv_is_one(beginning) &&
+           find_form(slice_trim(slice_before(beginning, "\n")), &form, &separator);
+}
+
+static int check_form(struct reading *r, const char *path, struct slice text, struct error *err)
+{
+    if (timeline_csv_is_one(text))
         return error_set(err, EINVAL, "%s:1: this is a timeline of the compiler, not a profile of a run",
                          path);
+    if (find_form(slice_trim(slice_before(text, "\n")), &r->run->form, &r->separator))
+        return 0;
     return error_set(err, EINVAL,
                      "%s:1: not a runtime profile: its header is none of those that the runtime writes",
                      path);
@@ -251,17 +266,17 @@ int torq_run_read_text(struct torq_run *run, const char *path, struct slice text
     struct reading r = {.run = run};
     int status = 0;
     *run = (struct torq_run){0};
+    if (text.length)
+        status = check_form(&r, path, text, err);
     while (text.length && status == 0 && !r.failed) {
         const char *newline = memchr(text.data, '\n', text.length);
         size_t length = newline ? (size_t)(newline - text.data) : text.length;
         struct slice line = slice_trim(slice_from(text.data, length));
         text = slice_from(text.data + length + (newline != NULL), text.length - length - (newline != NULL));
         r.line++;
-        if (r.line == 1)
-            status = find_form(&r, path, line, err);
-        else if (line.length && run->form == TORQ_EVENTS)
+        if (r.line > 1 && line.length && run->form == TORQ_EVENTS)
             read_event_row(&r, line);
-        else if (line.length)
+        else if (r.line > 1 && line.length)
             read_old_row(&r, line);
     }
     if (status == 0 && !r.line)

@@ -41,6 +41,8 @@ struct torq_run {
     uint64_t first_bad_line;
 };
 
+/* Does a file that begins like this hold one? Its first lines decide. */
+bool torq_run_is_one(struct slice beginning);
 /* The caller frees the run, whatever is returned. */
 int torq_run_read(struct torq_run *run, const char *path, struct error *err);
 /* The text must not be needed any longer. */

@@ -10,7 +10,7 @@
 struct diff_command_options {
     struct output_options output;
     const char *html, *pairs;
-    const char *target, *location; /* of an estimate */
+    const char *target, *location, *phase; /* of an estimate */
     struct text_list target_options, dims;
     const char *start_signpost, *end_signpost;
     unsigned group_by, only; /* enum diff_group_by; 0 all, 1 ops, 2 zones */

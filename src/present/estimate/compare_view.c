@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "present/document.h"
 #include "present/estimate/estimate.h"
@@ -46,9 +47,13 @@ static double error_percent(double estimate_ns, double measured_ns)
     return measured_ns > 0 ? 100 * (estimate_ns - measured_ns) / measured_ns : NAN;
 }
 
-static void make_pairs(const struct compare *compare, struct table *table)
+/* The first column is called after what the rows are; `columns` must live as long as the table. */
+static void make_pairs(const struct compare *compare, struct table_column columns[PAIR_COLUMNS],
+                       struct table *table)
 {
-    table_init(table, "pairs", pair_columns, PAIR_COLUMNS);
+    memcpy(columns, pair_columns, sizeof pair_columns);
+    columns[PAIR_NAME].title = compare->what;
+    table_init(table, "pairs", columns, PAIR_COLUMNS);
     for (size_t i = 0; i < compare->pair_count; i++) {
         const struct compare_pair *pair = &compare->pairs[i];
         if (!pair->runs)
@@ -139,29 +144,39 @@ static void add_notices(const struct timeline *timeline, struct report *report)
         report_note(report, TABLE_WARN, "%s", timeline_get_text(timeline, timeline->notices[i].text));
 }
 
+static bool is_what(const struct compare_view *view, const char *what)
+{
+    return strcmp(view->compare->what, what) == 0;
+}
+
+static const char *title_of(const struct compare_view *view)
+{
+    return is_what(view, "dispatch") ? "Dispatches" : is_what(view, "op") ? "Ops" : "Programs";
+}
+
 static void add_facts(const struct compare_view *view, const struct compare_total *total,
                       struct report *report)
 {
-    struct number_text estimate, measured, outside;
+    struct number_text estimate, measured, outside, count;
     report_text(report, "model", "model", view->model);
     report_text(report, "run", "run", view->profile);
-    report_text(report, "target", "target", view->target);
+    if (view->target)
+        report_text(report, "target", "target", view->target);
     report_note(report, TABLE_BOLD,
-                "estimate %s, measured %s: bias %+.1f %%; median factor %.2f, p90 %.2f of %zu programs",
+                "estimate %s, measured %s: bias %+.1f %%; median factor %.2f, p90 %.2f of %s",
                 format_time_real(&estimate, total->estimate_ns),
                 format_time_real(&measured, total->measured_ns), total->bias_percent, total->median,
-                total->p90, total->pairs);
+                total->p90, format_things(&count, total->pairs, view->compare->what));
     if (view->compare->unmeasured)
-        report_note(report, TABLE_WARN, "%zu programs of the estimate were not measured",
-                    view->compare->unmeasured);
+        report_note(report, TABLE_WARN, "of the estimate not measured: %s",
+                    format_things(&count, view->compare->unmeasured, view->compare->what));
     if (view->compare->outside_ns > 0)
         report_note(report, TABLE_NORMAL, "not part of the estimate: %s of the host's copies and programs",
                     format_time_real(&outside, view->compare->outside_ns));
     if (view->compare->is_shortest)
         report_note(report, TABLE_NORMAL, "measured: the shortest run of each");
     add_notices(view->measured, report);
-    if (view->estimate->is_analytic)
-        add_notices(view->estimate, report);
+    add_notices(view->estimate, report);
 }
 
 static void add_numbers(const struct compare_total *total, struct report *report)
@@ -189,9 +204,10 @@ static void add_table(const struct compare_view *view, struct report *report, co
 static int fill(const struct compare_view *view, struct report *report, struct error *err)
 {
     struct compare_total total;
+    struct table_column columns[PAIR_COLUMNS];
     struct table pairs, locations, types;
     int status = compare_sum(view->compare, &total, err);
-    make_pairs(view->compare, &pairs);
+    make_pairs(view->compare, columns, &pairs);
     int grouped = make_groups(view->compare, COMPARE_BY_LOCATION, &locations, err);
     int typed = make_groups(view->compare, COMPARE_BY_TYPE, &types, err);
     status = status ? status : grouped ? grouped : typed;
@@ -202,7 +218,7 @@ static int fill(const struct compare_view *view, struct report *report, struct e
             add_table(view, report, "types", "By type of op", &types);
             add_table(view, report, "locations", "By location", &locations);
         }
-        add_table(view, report, "rows", "Programs", &pairs);
+        add_table(view, report, "rows", title_of(view), &pairs);
     }
     table_free(&pairs);
     table_free(&locations);
@@ -215,15 +231,16 @@ static int fill(const struct compare_view *view, struct report *report, struct e
 static int fill_page(const struct compare_view *view, struct bytes *page, struct error *err)
 {
     struct compare_total total;
+    struct table_column columns[PAIR_COLUMNS];
     struct table tables[3];
     struct number_text estimate, measured;
     char bias[32], median[32];
-    static const char *const titles[] = {"By type of op", "By location", "Programs"};
+    const char *const titles[] = {"By type of op", "By location", title_of(view)};
     static const char *const ids[] = {"types", "locations", "programs"};
     int status = compare_sum(view->compare, &total, err);
     int typed = make_groups(view->compare, COMPARE_BY_TYPE, &tables[0], err);
     int grouped = make_groups(view->compare, COMPARE_BY_LOCATION, &tables[1], err);
-    make_pairs(view->compare, &tables[2]);
+    make_pairs(view->compare, columns, &tables[2]);
     status = status ? status : typed ? typed : grouped;
     double estimate_ns = view->estimate->clock_mhz > 0
                              ? (double)timeline_end(view->estimate) * 1000 / view->estimate->clock_mhz

@@ -9,9 +9,10 @@
 
 struct compare_view {
     const struct compare *compare;
-    const struct timeline *estimate, *measured; /* the second in ns; its notices are shown */
-    const char *model, *profile, *target;
-    const char *html; /* a page to write as well; NULL */
+    const struct timeline *estimate, *measured; /* their notices are shown */
+    const char *model, *profile;
+    const char *target; /* NULL: not known */
+    const char *html;   /* a page to write as well; NULL */
     struct output_options output;
     uint64_t top; /* rows of each table on a terminal; 0: all */
 };
