@@ -103,10 +103,12 @@ static int write_trace(const struct estimate *estimate, const char *source, cons
     int status = trace_writer_open(&writer, path, &(struct trace_writer_options){0}, err);
     if (status)
         return status;
-    status = timeline_to_trace(
-        &estimate->timeline,
-        &(struct timeline_trace){.source = source, .device = device, .architecture = estimate->machine->name},
-        writer, err);
+    status = timeline_to_trace(&estimate->timeline,
+                               &(struct timeline_trace){.source = source,
+                                                        .device = device,
+                                                        .architecture = estimate->machine->name,
+                                                        .caveat = caveat_of(estimate)},
+                               writer, err);
     if (status) {
         trace_writer_discard(writer);
         return status;

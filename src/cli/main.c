@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope: finds the sub-command and calls it. SIGPIPE keeps its disposition, which the profiled program
- * inherits: a reader that goes away ends us quietly, by the signal or, where it is ignored, by EPIPE. */
+/* opscope: finds the sub-command and calls it; a file in its place is summarised. SIGPIPE keeps its disposition, which
+ * the profiled program inherits: a reader that goes away ends us quietly, by the signal or, where it is ignored, by
+ * EPIPE. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "cli/command/command.h"
@@ -33,19 +35,16 @@ static int print_help(FILE *stream)
 
 static int unknown_command(const char *name)
 {
-    if (strcmp(name, "view") == 0) {
-        command_say(
-            "opscope view: there is no page yet. opscope export FILE --format perfetto writes a file for "
-            "ui.perfetto.dev, --format speedscope one for speedscope.app; opscope zones FILE and opscope tree FILE "
-            "show a trace here.");
-        return EXIT_USAGE;
-    }
     const char *words[MOST_COMMANDS];
     size_t count = 0;
     const struct command *command;
     for (size_t i = 0; (command = command_at(i)) && count < MOST_COMMANDS; i++) {
         if (!command->is_hidden)
             words[count++] = command->name;
+    }
+    if (strchr(name, '/') || strstr(name, ".opscope")) {
+        command_say("opscope: there is no file %s, and no command of that name (see opscope --help)", name);
+        return EXIT_USAGE;
     }
     const char *near = name[0] == '-' ? NULL : suggest_word(name, words, count);
     command_say("opscope: unknown %s %s%s%s%s (see opscope --help)", name[0] == '-' ? "option" : "command",
@@ -63,9 +62,12 @@ int main(int argc, char **argv)
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return print_help(stdout);
     const struct command *command = command_find(name);
-    if (!command)
+    bool is_file = !command && access(name, F_OK) == 0;
+    if (!command && !is_file)
         return unknown_command(name);
-    int status = command->run(command, argc - 1, argv + 1);
+    if (is_file) /* opscope FILE: its summary */
+        command = command_find("summary");
+    int status = is_file ? command->run(command, argc, argv) : command->run(command, argc - 1, argv + 1);
     if (fflush(stdout) != 0)
         clearerr(stdout);
     return status;

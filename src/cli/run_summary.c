@@ -5,12 +5,16 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command/command.h"
 #include "base/output_path.h"
 #include "cli/run_python.h"
+#include "load/overview.h"
 #include "present/format.h"
 #include "present/loss_text.h"
+#include "present/overview/overview.h"
+#include "text/shell_word.h"
 #include "trace/reader.h"
 
 struct held { /* what came of the recording */
@@ -85,20 +89,6 @@ static void warn(const struct launch_result *r, const struct held *held)
         command_say("opscope: %s", r->trace_error.message);
 }
 
-/* As a word for the shell: in quotes only where it needs them. */
-static void append_word(struct bytes *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:@%/";
-    if (word[strspn(word, plain)] == '\0') {
-        bytes_append_text(out, word);
-        return;
-    }
-    bytes_append_text(out, "'");
-    for (; *word; word++)
-        bytes_append_text(out, *word == '\'' ? "'\\''" : (const char[]){*word, '\0'});
-    bytes_append_text(out, "'");
-}
-
 /* Nothing came of it, and nothing was lost on the way: why? */
 static bool explain_nothing(const struct launch_result *r, const struct held *held, char *const *command,
                             const char *output)
@@ -115,6 +105,39 @@ static bool explain_nothing(const struct launch_result *r, const struct held *he
                     output, why);
     }
     return true;
+}
+
+/* On a terminal: where the time went. False where there is none, or where it cannot be said. */
+static bool show_overview(const char *path)
+{
+    struct output output = {.stream = stderr,
+                            .is_terminal = true,
+                            .is_coloured = output_may_colour(stderr, OUTPUT_COLOR_AUTO),
+                            .width = output_terminal_width(STDERR_FILENO)};
+    struct trace_filter_options everything = {0};
+    struct trace_filter filter;
+    struct loaded_overview loaded;
+    struct report report;
+    struct trace *trace;
+    struct error err = {0};
+    if (!isatty(STDERR_FILENO) || trace_open(&trace, path, 0, &err) != 0)
+        return false;
+    bool is_shown = false;
+    if (trace_filter_resolve(&filter, trace, &everything, &err) == 0) {
+        is_shown =
+            load_overview(&loaded, trace, path, &(struct overview_options){.filter = &filter}, &err) == 0;
+        if (is_shown) {
+            report_begin(&report, &output, "summary");
+            overview_show(&loaded.overview, &report,
+                          &(struct overview_look){.lines = OVERVIEW_LINES, .no_facts = true});
+            is_shown = report_finish(&report, &err) == 0;
+            report_free(&report);
+        }
+        loaded_overview_free(&loaded);
+        trace_filter_free(&filter);
+    }
+    trace_close(trace);
+    return is_shown;
 }
 
 static void summarise(const struct launch_result *r, const struct held *held, char *const *command,
@@ -148,8 +171,8 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     bytes_clear(&line);
     if (!held->zones && !held->open_zones && run_python_why_nothing(command, why, sizeof why)) {
         command_say("opscope: no zones: %s", why);
-    } else if (held->is_file) {
-        append_word(&line, output);
+    } else if (held->is_file && !show_overview(output)) {
+        shell_append_word(&line, output);
         command_say("opscope: next: opscope %s %s", run_python_view(command), bytes_text(&line));
     }
     bytes_free(&line);

@@ -2,6 +2,7 @@
 #include "ops/timeline_trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct writing {
     const struct timeline *timeline;
@@ -268,6 +269,12 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
                   about->architecture ? about->architecture : "");
     w.queue = add_track(&w, "dispatches", w.device, TRACE_TRACK_QUEUE, 0, "");
     write_dispatches(&w);
+    if (about->caveat)
+        trace_writer_point(writer, &(struct trace_point){.track = w.device,
+                                                         .kind = TRACE_POINT_MESSAGE,
+                                                         .header = TIMELINE_CAVEAT,
+                                                         .text = about->caveat,
+                                                         .text_length = (uint32_t)strlen(about->caveat)});
     const struct timeline_unit **units = malloc((timeline->unit_count + 1) * sizeof units[0]);
     bool failed = !units || !find_runs(&w);
     if (!failed)

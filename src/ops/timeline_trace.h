@@ -23,9 +23,13 @@ struct timeline_trace {
     const char *device;       /* its name: "SL2610 (estimated)" */
     const char *architecture; /* names the machine file; NULL: not known */
     bool is_measured;         /* not an estimate */
+    const char *caveat;       /* how far an estimate can be trusted, in a sentence; NULL */
     /* NULL: the trace holds nothing else. */
     const struct profile_place *place;
 };
+
+/* The header of the message that holds the caveat. */
+#define TIMELINE_CAVEAT "estimate"
 
 /* Cycles become ticks of the device's clock, which begins with the host's; with a place they are ns, and it says how
  * the clocks are related. timeline.clock_mhz must be set. */

@@ -81,6 +81,41 @@ const char *format_time(struct number_text *out, uint64_t ns)
     return out->text;
 }
 
+/* From a minute on in two units, of which the larger is rounded down. */
+static void put_long(struct number_text *out, uint64_t seconds)
+{
+    const uint64_t minute = 60, hour = 60 * minute, day = 24 * hour;
+    if (seconds < hour) {
+        snprintf(out->text, sizeof out->text, "%" PRIu64 " min %" PRIu64 " s", seconds / minute,
+                 seconds % minute);
+    } else if (seconds < day) {
+        snprintf(out->text, sizeof out->text, "%" PRIu64 " h %02" PRIu64 " min", seconds / hour,
+                 seconds % hour / minute);
+    } else {
+        snprintf(out->text, sizeof out->text, "%" PRIu64 " d %" PRIu64 " h", seconds / day,
+                 seconds % day / hour);
+    }
+}
+
+const char *format_duration(struct number_text *out, uint64_t ns)
+{
+    static const char *const units[] = {"\xc2\xb5s", "ms", "s"};
+    double value = (double)ns / 1e3;
+    unsigned i = 0;
+    if (ns < 1000) {
+        snprintf(out->text, sizeof out->text, "%" PRIu64 " ns", ns);
+        return out->text;
+    }
+    if (ns >= UINT64_C(59950000000)) {
+        put_long(out, ns / 1000000000 + (ns % 1000000000 >= 500000000));
+        return out->text;
+    }
+    for (; value >= 999.5 && i < 2; i++)
+        value /= 1000;
+    put_with_unit(out, value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, units[i]);
+    return out->text;
+}
+
 const char *format_instant(struct number_text *out, uint64_t ns)
 {
     uint64_t us = ns / 1000 + (ns % 1000 >= 500);
@@ -113,4 +148,11 @@ const char *format_percent(struct number_text *out, double percent, unsigned dec
     else
         snprintf(out->text, sizeof out->text, "%.*f%%", (int)decimals, percent);
     return out->text;
+}
+
+const char *format_share(struct number_text *out, double share)
+{
+    double percent = share * 100;
+    bool is_extreme = (percent > 0 && percent < 9.95) || (percent >= 90 && percent < 100);
+    return format_percent(out, percent, is_extreme ? 1 : 0);
 }

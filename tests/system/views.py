@@ -35,9 +35,9 @@ class ViewCase(harness.TestCase):
             self.skipTest(harness.pty_problem())
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        process = subprocess.Popen([harness.OPSCOPE, *arguments, "--color=never"], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([harness.OPSCOPE, *arguments], stdin=subprocess.DEVNULL,
                                    stdout=theirs, stderr=theirs,
-                                   env=harness.environment({"TERM": "xterm", "LC_ALL": "C"}))
+                                   env=harness.environment({"TERM": "xterm", "LC_ALL": "C", "NO_COLOR": "1"}))
         os.close(theirs)
         data = b""
         while True:

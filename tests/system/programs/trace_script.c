@@ -10,6 +10,10 @@
  *     counter TIME VALUE NAME
  *     alloc TIME ADDRESS SIZE POOL             POOL "-" is the default one
  *     free TIME ADDRESS POOL
+ *     device NAME [ARCHITECTURE]               runs that follow are this device's
+ *     op CALL START END NAME                   a call of the thread
+ *     run CALL START END NAME                  of the device, whose clock is the host's
+ *     lost ZONES                               of the thread, because the buffer was full
  *
  * Words are separated by tabs; zones may come in any order. */
 #include <stdbool.h>
@@ -32,7 +36,7 @@ struct zone {
 static struct trace_writer *writer;
 static struct zone zones[MOST_ZONES];
 static size_t zone_count;
-static uint32_t track = TRACE_NONE;
+static uint32_t track = TRACE_NONE, device = TRACE_NONE, devices;
 
 static void fail(const char *what, const char *detail)
 {
@@ -60,9 +64,8 @@ static uint32_t define_name(char *name, char *place)
                              colon ? (uint32_t)number(colon + 1) : 0, 0);
 }
 
-static void define_track(const char *name, int64_t pid)
+static uint32_t define_process(int64_t pid)
 {
-    static uint64_t key;
     uint32_t process = trace_writer_find_process(writer, (uint64_t)pid);
     if (process == TRACE_NONE)
         process = trace_writer_process(writer, &(struct trace_process){.id = TRACE_NONE,
@@ -73,13 +76,63 @@ static void define_track(const char *name, int64_t pid)
                                                                        .exit_status = 0,
                                                                        .command = "/bin/program",
                                                                        .host = "host"});
-    key++;
+    return process;
+}
+
+static uint64_t next_key(void)
+{
+    static uint64_t key;
+    return ++key;
+}
+
+static void define_track(const char *name, int64_t pid)
+{
+    uint64_t key = next_key();
+    uint32_t process = define_process(pid);
     track = trace_writer_track(writer, &(struct trace_track){.id = TRACE_NONE,
                                                              .process = process,
                                                              .parent = TRACE_NONE,
                                                              .number = 100 + key,
                                                              .key = key,
                                                              .name = name});
+}
+
+static void define_device(const char *name, const char *architecture)
+{
+    device = trace_writer_track(writer, &(struct trace_track){.id = TRACE_NONE,
+                                                              .process = define_process(1),
+                                                              .parent = TRACE_NONE,
+                                                              .kind = TRACE_TRACK_DEVICE,
+                                                              .clock = TRACE_HOST_CLOCK,
+                                                              .number = devices++,
+                                                              .key = next_key(),
+                                                              .name = name,
+                                                              .architecture = architecture});
+}
+
+static void add_op(char **words)
+{
+    trace_writer_op(writer, &(struct trace_op){.call = number(words[1]),
+                                               .process = define_process(1),
+                                               .track = track,
+                                               .name = define_name(words[4], NULL),
+                                               .type = TRACE_OP_DEVICE,
+                                               .device = devices ? devices - 1 : TRACE_NONE,
+                                               .description = TRACE_NONE,
+                                               .start_ns = number(words[2]),
+                                               .end_ns = number(words[3])});
+}
+
+static void add_run(char **words)
+{
+    uint64_t start = number(words[2]);
+    trace_writer_run(writer, &(struct trace_run){.call = number(words[1]),
+                                                 .process = define_process(1),
+                                                 .track = device,
+                                                 .name = define_name(words[4], NULL),
+                                                 .cores = 1,
+                                                 .start = start,
+                                                 .duration = number(words[3]) - start});
 }
 
 static void add_zone(bool is_open, char **words)
@@ -142,6 +195,19 @@ static void read_line(char *line)
                                                              .value = strtod(words[2], NULL)});
     else if ((strcmp(what, "alloc") == 0 && count == 5) || (strcmp(what, "free") == 0 && count == 4))
         add_memory(*what == 'f', words);
+    else if (strcmp(what, "device") == 0 && count >= 2)
+        define_device(words[1], words[2] ? words[2] : "");
+    else if (strcmp(what, "op") == 0 && count == 5)
+        add_op(words);
+    else if (strcmp(what, "run") == 0 && count == 5)
+        add_run(words);
+    else if (strcmp(what, "lost") == 0 && count == 2)
+        trace_writer_loss(writer, &(struct trace_loss){.process = TRACE_NONE,
+                                                       .track = track,
+                                                       .reason = TRACE_LOSS_BUFFER_FULL,
+                                                       .from_ns = 1,
+                                                       .to_ns = 2,
+                                                       .zones = number(words[1])});
     else
         fail("unknown line", what);
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time of a trace went, in figures: the first panel of every trace, and `opscope summary`.
+ *
+ *     overview_make(&overview, trace, &ops, &options, &err);     ops: the trace's ops, joined, with their lines
+ *     ... present/overview/ has the words, the JSON and the screen ...
+ *     overview_free(&overview);
+ *
+ * The parts are a partition: they add up to total_ns exactly. What they are parts of depends on what the trace holds.
+ * Where host zones and device runs share a clock, it is the wall time of the window, device first: time in which any
+ * device ran an op is busy whatever the host did, and idle time is what the launching threads did meanwhile. Where only
+ * ops are there, as in a table that another tool wrote, it is the time of the report: the ops' device times and the
+ * gaps between them. Without ops it is the wall time of the main thread.
+ *
+ * The window is the one that was asked for, else what matters: without warm-up iterations, and from the last signpost
+ * on that ops follow (the report's rule). What was left out is in `left_out`. */
+#ifndef OPSCOPE_ANALYZE_OVERVIEW_OVERVIEW_H
+#define OPSCOPE_ANALYZE_OVERVIEW_OVERVIEW_H
+
+#include "analyze/filter.h"
+#include "analyze/report/report.h"
+#include "base/error.h"
+#include "ops/ops.h"
+
+enum overview_kind {
+    OVERVIEW_EMPTY,    /* nothing was recorded */
+    OVERVIEW_PROGRAM,  /* zones of a compiled program */
+    OVERVIEW_PYTHON,   /* zones of Python code */
+    OVERVIEW_OPS,      /* ops without host zones */
+    OVERVIEW_GPU,      /* ops, and zones of the host that launched them */
+    OVERVIEW_ESTIMATE, /* a model of the device made it */
+};
+
+enum overview_key {
+    OVERVIEW_BUSY,
+    OVERVIEW_IDLE_HOST_WORKING,
+    OVERVIEW_IDLE_HOST_WAITING,
+    OVERVIEW_IDLE_HOST_UNKNOWN,
+    OVERVIEW_COMPUTE,
+    OVERVIEW_DMA, /* and nothing else */
+    OVERVIEW_IDLE,
+    OVERVIEW_WORKING,
+    OVERVIEW_WAITING,
+    OVERVIEW_IMPORTS,
+    OVERVIEW_NOTHING, /* recorded */
+    OVERVIEW_KEYS
+};
+
+#define OVERVIEW_PARTS 5u
+struct overview_part {
+    enum overview_key key;
+    uint64_t ns;
+};
+
+/* A name of zones, over all threads of the host. */
+struct overview_function {
+    uint32_t name;        /* id */
+    uint32_t place_count; /* in the source */
+    uint64_t self_ns, total_ns, count;
+};
+
+/* What the host did during a gap: the innermost zone of a launching thread. */
+#define OVERVIEW_HOST_NAMES 5u
+struct overview_host {
+    uint32_t name; /* id; TRACE_NONE: nothing was recorded */
+    uint64_t ns;
+};
+
+enum overview_class { OVERVIEW_HOST_UNKNOWN, OVERVIEW_HOST_WORKING, OVERVIEW_HOST_WAITING };
+
+struct overview_gap {
+    uint64_t start_ns, duration_ns; /* start: UINT64_MAX where it is not known */
+    uint32_t track;                 /* of the device that ran next; TRACE_NONE */
+    uint32_t before;                /* text of the ops: what ran next; OPS_NONE */
+    enum overview_class class_;
+    struct overview_host host[OVERVIEW_HOST_NAMES]; /* longest first */
+    size_t host_count;
+};
+
+/* Ops that are one row of a table; see overview_group_ops. */
+struct overview_op {
+    uint32_t name; /* text of the ops */
+    uint8_t class_, bound;
+    bool is_host;
+    uint64_t count;
+    double device_ns, alone_ns; /* alone: no other run was on the device; NaN: not known */
+    double share;               /* of the device time of all */
+    double mean_ns, p50_ns, p99_ns, gap_ns;
+    double dram_percent, flops_percent; /* of the costliest; NaN */
+    uint32_t row;                       /* of the report's table: the costliest */
+};
+
+struct overview_ops {
+    struct overview_op *items; /* by device time, longest first */
+    size_t count;
+};
+
+enum overview_group { OVERVIEW_BY_SHAPE, OVERVIEW_BY_OP, OVERVIEW_BY_KIND, OVERVIEW_BY_NOTHING };
+
+enum overview_source { OVERVIEW_WHOLE, OVERVIEW_ASKED, OVERVIEW_STEPS, OVERVIEW_SIGNPOST };
+
+struct overview_options {
+    const struct trace_filter *filter; /* processes, tracks, the window that was asked for */
+    bool include_warm_up;              /* the whole trace, unless a window was asked for */
+    const char *machine;               /* by name; NULL: what the devices say that they are */
+    const struct machine_set *machines;
+    bool has_host_start; /* ops say when they were called */
+    const char *path;    /* of the trace; must stay */
+};
+
+struct overview {
+    enum overview_kind kind;
+    struct trace *trace;
+    const char *path;
+    /* the window */
+    uint64_t from_ns, to_ns; /* host times */
+    enum overview_source source;
+    char *step_name; /* frames: NULL where none are in the trace */
+    uint64_t first_step, last_step, left_out_steps;
+    uint64_t step_median_ns, longest_left_out_ns;
+    /* where the time went */
+    struct overview_part parts[OVERVIEW_PARTS];
+    size_t part_count;
+    uint64_t total_ns;
+    bool is_device; /* parts of a device's time, not of the main thread's */
+    uint32_t main_track;
+    uint32_t device_count;
+    /* functions of the host, by their own time: those that work, those that wait */
+    struct overview_function *working, *waiting;
+    size_t working_count, waiting_count;
+    /* ops */
+    struct perf perf; /* of the window; count 0 where there are none */
+    struct overview_ops ops;
+    double *alone; /* by run of the model: the share of its time; NaN */
+    /* gaps: times in which no device ran anything, longer than the machine's mark */
+    struct overview_gap *gaps; /* longest first */
+    size_t gap_count;
+    uint64_t gap_sum_ns;
+    struct overview_host gap_host[OVERVIEW_HOST_NAMES]; /* of all gaps that were looked at */
+    size_t gap_host_count;
+    uint64_t open_zones; /* in the window */
+    char *caveat;        /* how far an estimate can be trusted, in a sentence; NULL */
+};
+
+/* `ops` is changed: lines outside of the window are taken out; it must live as long as the overview. */
+int overview_make(struct overview *overview, struct trace *trace, struct ops *ops,
+                  const struct overview_options *options, struct error *err);
+void overview_free(struct overview *overview);
+
+/* Ops of the window by something else than their shapes; the caller frees them. */
+int overview_group_ops(const struct overview *overview, enum overview_group by, struct overview_ops *groups,
+                       struct error *err);
+void overview_ops_free(struct overview_ops *groups);
+
+uint64_t overview_part_ns(const struct overview *overview, enum overview_key key); /* 0 where there is none */
+
+#endif

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope summary on traces whose every time is known, and on what programs leave behind."""
+
+import os
+import signal
+import unittest
+
+import harness
+import ops_csv
+from views import ViewCase
+
+US = 1_000
+MS = 1_000_000
+
+
+class SummaryCase(ViewCase):
+    def summary(self, *arguments):
+        done = self.opscope("summary", *arguments, "--json")
+        self.assert_status(done)
+        overview = done.json()
+        partition = overview["partition"]
+        self.assertEqual(sum(part["ns"] for part in partition["parts"]), partition["total_ns"])
+        return overview
+
+    def parts(self, overview):
+        return {part["key"]: part["ns"] for part in overview["partition"]["parts"] if part["ns"]}
+
+    def sentence(self, overview):
+        return "".join(phrase["text"] for phrase in overview["sentence"])
+
+    def strong(self, overview):
+        return [phrase["text"] for phrase in overview["sentence"] if phrase["strong"]]
+
+
+def program():
+    """100 ms: main works 60, waits 30 (of which 2 are a working callback), and 10 are not recorded."""
+    yield "track", "main"
+    yield "zone", 0, 1, 1 + 60 * MS, "work", "a.c:1"
+    yield "zone", 1, 1 + 10 * MS, 1 + 30 * MS, "inner", "a.c:9"
+    yield "zone", 0, 1 + 70 * MS, 1 + 100 * MS, "epoll_wait", "a.c:20"
+    yield "zone", 1, 1 + 80 * MS, 1 + 82 * MS, "callback", "a.c:30"
+
+
+class Threads(SummaryCase):
+    def test_the_main_thread_worked_waited_or_was_not_recorded(self):
+        overview = self.summary(self.trace(*program()))
+        self.assertEqual(overview["kind"], "c")
+        self.assertEqual(overview["partition"]["basis"], "main thread")
+        self.assertEqual(self.parts(overview), {"working": 62 * MS, "waiting": 28 * MS, "nothing": 10 * MS})
+        self.assertEqual(self.strong(overview), ["62%", "28.0 ms"])
+        self.assertIn("of 100 ms", self.sentence(overview))
+        self.assertIn("most of it in epoll_wait", self.sentence(overview))
+
+    def test_functions_that_wait_are_apart(self):
+        overview = self.summary(self.trace(*program()))
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top"]],
+                         [("work", 40 * MS), ("inner", 20 * MS), ("callback", 2 * MS)])
+        self.assertEqual([(row["text"], row["self"], row["wait"]) for row in overview["top_waits"]],
+                         [("epoll_wait", 28 * MS, True)])
+        self.assertEqual((overview["top"][1]["file"], overview["top"][1]["line"]), ("a.c", 9))
+
+    def test_a_window_cuts_zones(self):
+        overview = self.summary(self.trace(*program()), "--since", "50ms", "--until", "90ms")
+        self.assertEqual(self.parts(overview), {"working": 12 * MS, "waiting": 18 * MS, "nothing": 10 * MS})
+        self.assertEqual((overview["window"]["from"], overview["window"]["to"]), (50 * MS, 90 * MS))
+
+    def test_the_parts_are_of_one_thread_and_the_functions_of_all(self):
+        overview = self.summary(self.trace(
+            *program(), ("track", "other"), ("zone", 0, 1, 1 + 95 * MS, "long", "b.c:1")))
+        self.assertEqual(self.parts(overview)["working"], 62 * MS)
+        self.assertEqual(overview["top"][0]["text"], "long")
+
+    def test_open_zones_count_and_are_named(self):
+        overview = self.summary(self.trace(("track", "main"), ("open", 0, 1, 1 + 50 * MS, "main", "a.c:1"),
+                                           ("zone", 1, 1 + 10 * MS, 1 + 20 * MS, "sleep")))
+        self.assertEqual(self.parts(overview), {"working": 40 * MS, "waiting": 10 * MS})
+        self.assertIn("1 zone had not ended: main", overview["losses"][0]["text"])
+
+    def test_lost_zones_come_with_a_remedy(self):
+        overview = self.summary(self.trace(*program(), ("lost", 1204)))
+        self.assertIn("1,204 zones lost", overview["losses"][0]["text"])
+        self.assertIn("--buffer-size", overview["losses"][0]["remedy"])
+        self.assertIn("1,204 zones lost", self.show("summary", self.path("made.opscope")))
+
+    def test_frames_at_the_start_that_are_slow_are_left_out(self):
+        lines = [("track", "main"), ("zone", 0, 1, 1 + 190 * MS, "main", "a.c:1")]
+        for number, time in enumerate((0, 50, 70, 90, 110, 130, 150, 170, 190)):
+            lines.append(("frame", 1 + time * MS, "step"))
+            lines.append(("zone", 1, 1 + time * MS, 1 + (time + 5) * MS, "sleep") if number < 8 else
+                         ("zone", 1, 1 + time * MS - 1, 1 + time * MS, "end"))
+        trace = self.trace(*lines)
+        overview = self.summary(trace)
+        self.assertEqual(overview["window"]["source"], "steps 2 to 8")
+        self.assertEqual((overview["window"]["from"], overview["window"]["to"]), (50 * MS, 190 * MS))
+        self.assertEqual(overview["window"]["left_out"][0]["what"], "step 1")
+        self.assertEqual(overview["window"]["left_out"][0]["undo"], "warmup=include")
+        self.assertEqual(self.parts(overview)["waiting"], 35 * MS)
+        whole = self.summary(trace, "--include-warm-up")
+        self.assertEqual(whole["window"], {"from": 0, "to": 190 * MS, "source": "whole trace", "left_out": []})
+        self.assertEqual(self.parts(whole)["waiting"], 40 * MS)
+        self.assertIn("Left out: step 1", self.show("summary", trace))
+
+    def test_steps_that_are_alike_are_all_shown(self):
+        lines = [("track", "main"), ("zone", 0, 1, 1 + 40 * MS, "main")]
+        lines += [("frame", 1 + time * MS, "step") for time in (0, 10, 20, 30, 40)]
+        self.assertEqual(self.summary(self.trace(*lines))["window"]["source"], "whole trace")
+
+    def test_imports_of_more_than_a_fifth_are_a_part(self):
+        def lines(imports):
+            return (("track", "main"), ("zone", 0, 1, 1 + 100 * MS, "<module>", "/a/train.py:1"),
+                    ("zone", 1, 1, 1 + imports * MS, "import torch"),
+                    ("zone", 2, 1 + 1 * MS, 1 + 9 * MS, "import numpy"),
+                    ("zone", 3, 1 + 2 * MS, 1 + 3 * MS, "Lock.acquire", "/b/_bootstrap.py:1"))
+        overview = self.summary(self.trace(*lines(57)))
+        self.assertEqual(overview["kind"], "python")
+        self.assertEqual(self.parts(overview), {"working": 43 * MS, "imports": 57 * MS})
+        self.assertIn("57% is imports", self.sentence(overview))
+        self.assertEqual(self.parts(self.summary(self.trace(*lines(19)))), {"working": 99 * MS, "waiting": MS})
+
+    def test_nothing_recorded(self):
+        overview = self.summary(self.trace(("track", "main")))
+        self.assertEqual((overview["kind"], overview["partition"]["parts"]), ("empty", []))
+        self.assertIn("no zones and no ops", self.sentence(overview))
+        self.assertIn("docs/python.md", self.show("summary", self.path("made.opscope")))
+
+
+def device_trace(architecture="made up"):
+    """100 ms. The device runs 10-30, 20-40 (two at a time) and 60-90; the host works until 50, then waits until 95."""
+    yield "track", "main"
+    yield "zone", 0, 1, 1 + 50 * MS, "prepare", "train.py:3"
+    yield "zone", 1, 1 + 1 * MS, 1 + 8 * MS, "load", "train.py:9"
+    yield "zone", 0, 1 + 50 * MS, 1 + 95 * MS, "Event.wait", "train.py:20"
+    yield "zone", 0, 1 + 99 * MS, 1 + 100 * MS, "end"
+    yield "device", "GPU 0", architecture
+    for call, start, end, name in ((1, 10, 30, "gelu"), (2, 20, 40, "all_reduce"), (3, 60, 90, "gelu")):
+        yield "op", call, 1 + start * MS - 1000, 1 + start * MS - 500, name
+        yield "run", call, 1 + start * MS, 1 + end * MS, name
+
+
+class Devices(SummaryCase):
+    def test_the_device_first_then_what_the_host_did(self):
+        overview = self.summary(self.trace(*device_trace()))
+        self.assertEqual((overview["kind"], overview["partition"]["basis"]), ("gpu", "device"))
+        self.assertEqual(self.parts(overview), {"busy": 60 * MS, "idle_host_working": 21 * MS,
+                                                "idle_host_waiting": 15 * MS, "nothing": 4 * MS})
+        self.assertEqual(self.strong(overview), ["60%", "40.0 ms"])
+        self.assertIn("The GPU worked", self.sentence(overview))
+
+    def test_ops_have_the_time_in_which_they_were_alone(self):
+        overview = self.summary(self.trace(*device_trace()))
+        self.assertEqual([(op["name"], op["count"], op["device_ns"], op["alone_ns"]) for op in overview["top_ops"]],
+                         [("gelu", 2, 50 * MS, 40 * MS), ("all_reduce", 1, 20 * MS, 10 * MS)])
+        self.assertAlmostEqual(overview["top_ops"][0]["share"], 50 / 70)
+
+    def test_gaps_and_the_code_that_filled_them(self):
+        overview = self.summary(self.trace(*device_trace()))
+        gaps = overview["gaps"]
+        self.assertEqual((gaps["count"], gaps["sum"]), (2, 30 * MS))
+        longest = gaps["longest"]
+        self.assertEqual((longest["start"], longest["duration"], longest["before"]), (40 * MS, 20 * MS, "gelu"))
+        self.assertEqual({host["text"]: host["ns"] for host in longest["host"]},
+                         {"prepare": 10 * MS, "Event.wait": 10 * MS})
+        whole = {host["text"]: host["ns"] for host in gaps["host"]}
+        self.assertEqual(sum(whole.values()), 30 * MS)
+        self.assertGreater(whole["load"], 5 * MS)
+
+    def test_a_window_cuts_runs(self):
+        overview = self.summary(self.trace(*device_trace()), "--since", "25ms", "--until", "70ms")
+        self.assertEqual(self.parts(overview), {"busy": 25 * MS, "idle_host_working": 10 * MS,
+                                                "idle_host_waiting": 10 * MS})
+
+    def test_an_unknown_machine_is_said(self):
+        overview = self.summary(self.trace(*device_trace()))
+        self.assertIn("--machine NAME", " ".join(step["command"] for step in overview["next"]))
+        known = self.summary(self.trace(*device_trace("h100")))
+        self.assertNotIn("--machine", " ".join(step["command"] for step in known["next"]))
+
+    def test_two_devices_are_busy_when_one_of_them_is(self):
+        overview = self.summary(self.trace(
+            *device_trace(), ("device", "GPU 1"), ("op", 9, 1, 2, "copy"), ("run", 9, 1 + 45 * MS, 1 + 65 * MS, "copy")))
+        self.assertEqual(self.parts(overview)["busy"], 75 * MS)
+        self.assertIn("At least one of 2 GPUs", self.sentence(overview))
+
+    def test_steps_without_the_first(self):
+        def lines():
+            yield "track", "main"
+            yield "zone", 0, 1, 1 + 160 * MS, "train", "train.py:1"
+            yield "device", "GPU 0"
+            times = (0, 60, 80, 100, 120, 140, 160)
+            for call, (start, end) in enumerate(zip(times, times[1:]), 1):
+                yield "frame", 1 + start * MS, "step"
+                yield "op", call, 1 + start * MS + 1, 1 + start * MS + 2, "gelu"
+                yield "run", call, 1 + start * MS + MS, 1 + (end - 4) * MS, "gelu"
+            yield "frame", 1 + 160 * MS, "step"
+        overview = self.summary(self.trace(*lines()))
+        self.assertEqual(overview["window"]["source"], "steps 2 to 6")
+        self.assertEqual(self.parts(overview), {"busy": 75 * MS, "idle_host_working": 25 * MS})
+        self.assertIn("In every 20.0 ms step it stood still for 5.00 ms.", self.sentence(overview))
+        self.assertEqual(overview["top_ops"][0]["count"], 5)
+
+
+class Tables(SummaryCase):
+    """Ops without a host: the figures are those of the report."""
+
+    def table(self, *rows):
+        path = self.path("ops.csv")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(ops_csv.text_of(rows))
+        return path
+
+    def rows_of_two_parts(self, gap_ns):
+        def op(name, number, duration, gap=0):
+            return ops_csv.device_op(name, number, duration, **{"OP TO OP LATENCY [ns]": str(gap)})
+        signpost = {"OP CODE": "PERF", "OP TYPE": "signpost", "GLOBAL CALL COUNT": "2048", "HOST START TS": "1002000"}
+        return (op("WarmDeviceOperation", 1, 30 * US), signpost, op("AddDeviceOperation", 3, 10 * US),
+                op("MulDeviceOperation", 4, 6 * US, 2 * US), op("AddDeviceOperation", 5, 4 * US, gap_ns))
+
+    def test_device_time_and_gaps_after_the_last_signpost(self):
+        table = self.table(*self.rows_of_two_parts(8 * US))
+        overview = self.summary(table)
+        self.assertEqual((overview["kind"], overview["partition"]["basis"]), ("ops", "device"))
+        self.assertEqual(self.parts(overview), {"busy": 20 * US, "idle_host_unknown": 10 * US})
+        self.assertEqual(self.strong(overview), ["67%", "10.0 \u00b5s"])
+        self.assertIn("3 of 4 ops are in this window, after the last signpost 'PERF'", self.sentence(overview))
+        self.assertIn("most of it before 1 op", self.sentence(overview))
+        self.assertEqual(overview["window"]["left_out"][0]["what"], "1 op")
+        self.assertEqual([(op["name"], op["device_ns"]) for op in overview["top_ops"]],
+                         [("AddDeviceOperation", 14 * US), ("MulDeviceOperation", 6 * US)])
+        report = self.opscope_json("report", table)
+        self.assertEqual(report["device_time_us"] * US, self.parts(overview)["busy"])
+        self.assertEqual(report["gap_us"] * US, self.parts(overview)["idle_host_unknown"])
+
+    def test_the_whole_table_on_request(self):
+        overview = self.summary(self.table(*self.rows_of_two_parts(8 * US)), "--include-warm-up")
+        self.assertEqual(self.parts(overview), {"busy": 50 * US, "idle_host_unknown": 10 * US})
+        self.assertEqual(overview["window"]["left_out"], [])
+
+    def test_gaps_that_are_nearly_all(self):
+        overview = self.summary(self.table(*self.rows_of_two_parts(20 * MS)))
+        self.assertIn("it looks like compilation or a first iteration", self.sentence(overview))
+        self.assertEqual(self.strong(overview), ["99.9%"])
+        self.assertEqual(overview["top_ops"][0]["name"], "AddDeviceOperation")
+
+    def test_names_are_short_on_the_screen(self):
+        shown = self.show("summary", self.table(*self.rows_of_two_parts(8 * US)))
+        self.assertIn("Add ", shown)
+        self.assertNotIn("DeviceOperation", shown)
+
+    def test_tables_of_others_agree_with_the_report(self):
+        folder = harness.reference_data("tt-perf-report", "inputs")
+        for name in sorted(os.listdir(folder)):
+            overview = self.summary(os.path.join(folder, name))
+            report = self.opscope_json("report", os.path.join(folder, name))
+            parts = self.parts(overview)
+            self.assertAlmostEqual(parts["busy"], report["busy_us"] * 1000, delta=1, msg=name)
+            self.assertAlmostEqual(parts.get("idle_host_unknown", 0), report["gap_us"] * 1000, delta=1, msg=name)
+            self.assertAlmostEqual(sum(op["share"] for op in overview["top_ops"]), 1, delta=0.5, msg=name)
+
+
+class Programs(SummaryCase):
+    def test_a_file_alone_is_summarised(self):
+        trace = self.trace(*program())
+        self.assertEqual(self.show(trace), self.show("summary", trace))
+        self.assertIn("there is no file", self.opscope("nothing.opscope").stderr)
+
+    def test_one_screen(self):
+        lines = list(program())
+        for i in range(50):
+            name = f"function number {i} with a name that is longer than a line can be" * 2
+            lines.append(("zone", 2, 1 + 11 * MS + i * 100 * US, 1 + 11 * MS + (i + 1) * 100 * US, name, "file.c:3"))
+        for trace in (self.trace(*lines), self.trace(*device_trace(), name="device.opscope")):
+            shown = self.on_terminal("summary", trace)
+            self.assertLessEqual(len(shown), 23)
+            self.assertEqual([line for line in shown if len(line) > 80 and not line.startswith("next:")], [])
+            self.assertGreaterEqual(len(shown), 10)
+            self.assertEqual([line for line in shown if line != line.rstrip()], [])
+
+    def test_run_ends_with_it_on_a_terminal(self):
+        shown = "\n".join(self.on_terminal("run", "-o", self.path("run.opscope"), "--", harness.program("script"),
+                                           "zones=5"))
+        self.assertIn("opscope: wrote", shown)
+        self.assertIn("The main thread worked", shown)
+        self.assertIn("next: opscope zones", shown)
+
+    def test_a_pipe_has_one_line_at_the_end_of_run(self):
+        done = self.opscope("run", "-o", self.path("run.opscope"), "--", harness.program("script"), "zones=5")
+        self.assertNotIn("The main thread", done.stderr)
+        self.assertIn("opscope: next:", done.stderr)
+
+    def test_a_killed_program(self):
+        trace = self.path("killed.opscope")
+        done = self.opscope("run", "-o", trace, "--", harness.program("script"), "open=outer", "zones=3", "raise=9")
+        self.assertEqual(done.status, -signal.SIGKILL)
+        overview = self.summary(trace)
+        self.assertIn("outer", overview["losses"][0]["text"])
+        self.assertIn("signal 9", overview["losses"][0]["remedy"])
+
+    def test_an_estimate_says_how_far_it_can_be_trusted(self):
+        model = self.path("m.mlir")
+        with open(model, "w", encoding="utf-8") as file:
+            file.write("""func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+                %0 = stablehlo.add %x, %x : tensor<64x64xf32>
+                return %0 : tensor<64x64xf32>
+            }""")
+        trace = self.path("m.opscope")
+        self.assert_status(self.opscope("estimate", model, "--target", "sl2610", "--trace", trace))
+        overview = self.summary(trace)
+        self.assertEqual(overview["kind"], "estimate")
+        self.assertIn("uncalibrated, an order of magnitude", self.sentence(overview))
+        self.assertEqual([part["key"] for part in overview["partition"]["parts"]], ["compute", "dma", "idle"])
+
+    def test_the_parts_as_csv(self):
+        lines = self.show("summary", self.trace(*program()), "--csv").splitlines()
+        self.assertEqual(lines[0], "key,label,time_ns,share_percent")
+        self.assertEqual(lines[1].split(",")[:3], ["working", "working", str(62 * MS)])
+
+
+if __name__ == "__main__":
+    unittest.main()
