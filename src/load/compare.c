@@ -2,11 +2,23 @@
 #include "load/compare.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/estimate/match.h"
 #include "base/map.h"
 #include "load/side.h"
+
+/* Room for the pair of each unit, none yet. */
+static uint32_t *begin_units(struct compare *compare, int side, const struct timeline *t)
+{
+    uint32_t *pairs = malloc((t->unit_count + 1) * sizeof pairs[0]);
+    for (size_t i = 0; pairs && i < t->unit_count; i++)
+        pairs[i] = COMPARE_NO_PAIR;
+    compare->failed |= !pairs;
+    compare->pair_of[side] = pairs;
+    return pairs;
+}
 
 /* "conv2d_0,add_1" is of type "conv2d,add": what differs from one program to the next is its number. */
 static void append_type(const char *name, struct bytes *out)
@@ -56,8 +68,11 @@ static void add_units(struct compare *compare, const struct timeline *timeline, 
         double ns = (double)(unit->end - unit->start);
         if (kind == TIMELINE_HOST || kind == TIMELINE_HOST_COPY)
             compare->outside_ns += ns;
-        uint32_t pair = kind == TIMELINE_PROGRAM ? map_get(by_start, unit->source) : MAP_NONE;
+        uint32_t pair = map_get(by_start, unit->source);
         if (pair == MAP_NONE)
+            continue;
+        compare->pair_of[1][i] = pair;
+        if (kind != TIMELINE_PROGRAM)
             continue;
         if (!compare->pairs[pair].runs)
             name_pair(compare, &compare->pairs[pair], timeline, unit);
@@ -69,7 +84,7 @@ int compare_measured(struct compare *compare, const struct estimate *estimate,
                      const struct measured *measured, struct error *err)
 {
     const struct timeline *t = &estimate->timeline;
-    struct map by_start = {0};
+    struct map by_start = {0}, by_task = {0};
     *compare = (struct compare){.what = "program"};
     for (size_t i = 0; i < t->action_count; i++) {
         const struct timeline_action *action = &t->actions[i];
@@ -79,12 +94,20 @@ int compare_measured(struct compare *compare, const struct estimate *estimate,
         uint64_t cycles =
             t->tasks[action->first_task + action->tasks - 1].end - t->tasks[action->first_task].start;
         pair->estimate_ns = (double)cycles * 1000 / estimate->target.clock_mhz;
-        compare->failed |= !map_put(&by_start, action->source, (uint32_t)compare->pair_count - 1);
+        uint32_t number = (uint32_t)compare->pair_count - 1;
+        compare->failed |= !map_put(&by_start, action->source, number);
+        for (uint32_t k = 0; k < action->tasks; k++)
+            compare->failed |= !map_put(&by_task, action->first_task + k, number);
     }
-    add_units(compare, &measured->timeline, &by_start);
+    uint32_t *own = begin_units(compare, 0, t);
+    for (size_t i = 0; i < t->unit_count && own; i++)
+        own[i] = t->units[i].task < t->task_count ? map_get(&by_task, t->units[i].task) : COMPARE_NO_PAIR;
+    if (begin_units(compare, 1, &measured->timeline))
+        add_units(compare, &measured->timeline, &by_start);
     for (size_t i = 0; i < compare->pair_count; i++)
         compare->unmeasured += !compare->pairs[i].runs;
     map_free(&by_start);
+    map_free(&by_task);
     return compare->failed ? error_no_memory(err, "a comparison") : 0;
 }
 
@@ -171,6 +194,16 @@ static int refuse(const struct estimate *estimate, const struct timeline *run, c
                      side_kind_text(kind), first_name(run, false), needed);
 }
 
+static void add_unit_pairs(struct compare *compare, int side, const struct timeline *t,
+                           const struct match *match)
+{
+    uint32_t *pairs = begin_units(compare, side, t);
+    for (size_t i = 0; i < t->unit_count && pairs; i++) {
+        if (t->units[i].op < t->op_count)
+            pairs[i] = match->pair_of[side][t->units[i].op];
+    }
+}
+
 static double outside_ns(const struct timeline *run)
 {
     double ns = 0;
@@ -201,6 +234,8 @@ int compare_timelines(struct compare *compare, const struct estimate *estimate, 
         else
             timeline_cut(run, timeline_start(run), UINT64_MAX);
         compare->outside_ns = outside_ns(run);
+        add_unit_pairs(compare, 0, &estimate->timeline, &match);
+        add_unit_pairs(compare, 1, run, &match);
         status = compare->failed ? error_no_memory(err, "a comparison") : timeline_check(run, err);
     }
     match_free(&match);

@@ -301,7 +301,7 @@ class Annotated(Case):
                          ("conv2d", 2, 4, 2290, 16000))
         self.assertAlmostEqual(kind["bias_percent"], 100 * (2290 - 16000) / 16000)
         self.assertAlmostEqual(found["median_factor"], (11000 / 888.75 + 5000 / 1401.25) / 2)
-        self.assertEqual(self.read("d.html").count("<svg"), 2)
+        self.assertEqual(self.read("d.html").count('class="wide tl"'), 2)
         table = self.opscope("diff", "m.10.executable-targets.mlir", "two.csv", "--csv").stdout.splitlines()
         self.assertEqual(len(table), 3)
 

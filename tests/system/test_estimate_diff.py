@@ -4,6 +4,7 @@
 import csv
 import io
 import os
+import re
 
 import harness
 import test_estimate
@@ -150,8 +151,15 @@ class Programs(Case):
         self.assertEqual([float(row["estimate_ns"]) for row in rows], [888.75, 1401.25])
         self.assert_status(self.opscope("diff", "m.opscope", "run.opscope", "--html", "d.html"))
         page = self.read("d.html")
-        for says in ("<h2>Estimate</h2>", "<h2>Run</h2>", "Slice 1", "DMA In", "NSS Programs", "conv2d_0"):
+        for says in ("<h2>Estimate</h2>", "<h2>Run</h2>", "Slice 1", "DMA In", "NSS Programs", "conv2d_0",
+                     "Each has a scale of its own"):
             self.assertIn(says, page)
+        estimate, run = page.split("<h2>Run</h2>")
+        for pair in ("0", "1"):  # an op has one colour in both drawings
+            colours = [set(re.findall(f'fill="([^"]*)" data-p="{pair}"', part)) for part in (estimate, run)]
+            self.assertEqual(len(colours[0]), 1)
+            self.assertEqual(colours[0], colours[1])
+        self.assertEqual(page.count('class="bars"'), 2)
 
     def test_a_recorded_run(self):
         """Zones whose names carry a location are ops, where nothing of a device was recorded."""

@@ -217,7 +217,7 @@ class Comparison(Case):
         self.assertEqual([(kind["type"], kind["programs"]) for kind in found["types"]], [("ELT", 1)])
         with open(page, encoding="utf-8") as file:
             text = file.read()
-        self.assertEqual(text.count("<svg"), 2)
+        self.assertEqual(text.count('class="wide tl"'), 2)
         self.assertIn("the shortest of 3 runs", text)
         self.assertEqual(len(self.opscope("diff", model, run, "--csv").stdout.splitlines()), 2)
         slower = self.opscope_json("diff", model, run, "--target-option", "core_gb_s=2", *ONE_CORE, "--json")

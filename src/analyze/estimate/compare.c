@@ -12,6 +12,8 @@ void compare_free(struct compare *compare)
 {
     intern_free(&compare->texts);
     free(compare->pairs);
+    free(compare->pair_of[0]);
+    free(compare->pair_of[1]);
     *compare = (struct compare){0};
 }
 

@@ -34,12 +34,15 @@ struct compare {
     struct compare_pair *pairs;
     size_t pair_count, pair_capacity;
     size_t unmeasured;
-    double outside_ns; /* measured, and not part of any estimate: host copies, the driver */
-    bool is_shortest;  /* of its runs the shortest counts */
-    size_t whole_runs; /* of the model, of which the shortest is drawn; 0: all is drawn */
-    const char *what;  /* a pair is: "program", "dispatch", "op" */
+    double outside_ns;    /* measured, and not part of any estimate: host copies, the driver */
+    bool is_shortest;     /* of its runs the shortest counts */
+    size_t whole_runs;    /* of the model, of which the shortest is drawn; 0: all is drawn */
+    uint32_t *pair_of[2]; /* by unit of the two timelines: its pair; COMPARE_NO_PAIR. NULL: not known */
+    const char *what;     /* a pair is: "program", "dispatch", "op" */
     bool failed;
 };
+
+#define COMPARE_NO_PAIR UINT32_MAX
 
 enum compare_by { COMPARE_BY_LOCATION, COMPARE_BY_TYPE };
 

@@ -18,12 +18,12 @@ enum { ESTIMATE, RUN };
 struct item { /* an op, or all ops of a dispatch */
     uint64_t start, end;
     double ns;
-    uint32_t op, ops;
-    uint32_t name;     /* in matching.names */
-    uint32_t own;      /* the same, while split_places changes it */
-    uint32_t dispatch; /* its name, where both sides have such; NO_GROUP */
-    uint32_t place;    /* the set of places that it is in; NO_GROUP */
-    uint32_t group;    /* that it is matched in; NO_GROUP */
+    uint32_t op, first, ops; /* the longest of them; they are next to each other */
+    uint32_t name;           /* in matching.names */
+    uint32_t own;            /* the same, while split_places changes it */
+    uint32_t dispatch;       /* its name, where both sides have such; NO_GROUP */
+    uint32_t place;          /* the set of places that it is in; NO_GROUP */
+    uint32_t group;          /* that it is matched in; NO_GROUP */
 };
 
 struct side {
@@ -48,6 +48,8 @@ struct matching {
 void match_free(struct match *match)
 {
     free(match->pairs);
+    free(match->pair_of[0]);
+    free(match->pair_of[1]);
     *match = (struct match){0};
 }
 
@@ -85,6 +87,7 @@ static void take_ops(struct matching *m, int side)
             .end = op->end,
             .ns = ns_of(t, op->end - op->start),
             .op = i,
+            .first = i,
             .ops = 1,
             .name = add_name(m, timeline_get_text(t, op->name)),
             .dispatch = op->dispatch < t->dispatch_count
@@ -143,6 +146,7 @@ static void take_dispatches(struct matching *m, int which)
                                                    .end = op->end,
                                                    .ns = ns,
                                                    .op = i,
+                                                   .first = i,
                                                    .ops = 1,
                                                    .name = add_name(m, timeline_get_text(t, d->name)),
                                                    .dispatch = NO_GROUP,
@@ -315,6 +319,7 @@ static struct match_pair *add_pair(struct matching *m, const struct item *item)
     }
     struct match_pair *pair = &match->pairs[match->pair_count++];
     *pair = (struct match_pair){.op = item->op,
+                                .number = (uint32_t)match->pair_count - 1,
                                 .ops = item->ops,
                                 .is_dispatch = match->by == MATCH_DISPATCH,
                                 .estimate_ns = item->ns};
@@ -330,6 +335,13 @@ static void add_run(struct match_pair *pair, double ns)
     pair->runs++;
 }
 
+/* All ops of the item are of this pair. */
+static void note_pair(struct matching *m, int side, const struct item *item, const struct match_pair *pair)
+{
+    for (uint32_t i = item->first; i < item->first + item->ops; i++)
+        m->match->pair_of[side][i] = pair->number;
+}
+
 /* Each op with the runs that are its turn. */
 static void pair_in_turn(struct matching *m, size_t group)
 {
@@ -338,8 +350,12 @@ static void pair_in_turn(struct matching *m, size_t group)
     bool is_even = runs % ops == 0;
     for (size_t i = 0; i < ops; i++) {
         struct match_pair *pair = add_pair(m, group_item(estimate, group, i));
-        for (size_t k = is_even ? i : 0; pair && k < runs; k += is_even ? ops : 1)
+        if (pair)
+            note_pair(m, ESTIMATE, group_item(estimate, group, i), pair);
+        for (size_t k = is_even ? i : 0; pair && k < runs; k += is_even ? ops : 1) {
             add_run(pair, group_item(run, group, k)->ns);
+            note_pair(m, RUN, group_item(run, group, k), pair);
+        }
     }
 }
 
@@ -361,11 +377,14 @@ static void pair_sums(struct matching *m, size_t group)
         longest = fmax(longest, item->ns);
         pair->estimate_ns += item->ns;
         pair->ops += item->ops;
+        note_pair(m, ESTIMATE, item, pair);
     }
     for (size_t i = 0; i < times; i++) {
         double sum = 0;
-        for (size_t k = i * each; k < (i + 1) * each; k++)
+        for (size_t k = i * each; k < (i + 1) * each; k++) {
             sum += group_item(run, group, k)->ns;
+            note_pair(m, RUN, group_item(run, group, k), pair);
+        }
         add_run(pair, sum);
     }
     m->match->uneven += each != ops;
@@ -377,8 +396,42 @@ static int by_op(const void *left, const void *right)
     return (a->op > b->op) - (a->op < b->op);
 }
 
+/* In the order of the estimate; ops name their pairs again. */
+static void sort_pairs(struct matching *m)
+{
+    struct match *match = m->match;
+    uint32_t *places = malloc((match->pair_count + 1) * sizeof places[0]);
+    m->failed |= !places;
+    if (match->pair_count)
+        qsort(match->pairs, match->pair_count, sizeof match->pairs[0], by_op);
+    for (uint32_t i = 0; i < match->pair_count && !m->failed; i++)
+        places[match->pairs[i].number] = i;
+    for (int side = 0; side < 2 && !m->failed; side++) {
+        for (size_t i = 0; i < m->timelines[side]->op_count; i++) {
+            uint32_t *pair = &match->pair_of[side][i];
+            *pair = *pair == MATCH_NO_PAIR ? MATCH_NO_PAIR : places[*pair];
+        }
+    }
+    free(places);
+}
+
+static bool begin_pairs(struct matching *m)
+{
+    for (int side = 0; side < 2 && !m->failed; side++) {
+        size_t count = m->timelines[side]->op_count;
+        uint32_t *pairs = malloc((count + 1) * sizeof pairs[0]);
+        m->match->pair_of[side] = pairs;
+        m->failed |= !pairs;
+        for (size_t i = 0; i < count && pairs; i++)
+            pairs[i] = MATCH_NO_PAIR;
+    }
+    return !m->failed;
+}
+
 static void make_pairs(struct matching *m)
 {
+    if (!begin_pairs(m))
+        return;
     const struct side *estimate = &m->sides[ESTIMATE], *run = &m->sides[RUN];
     for (size_t group = 0; group < m->groups && !m->failed; group++) {
         size_t ops = group_count(estimate, group), runs = group_count(run, group);
@@ -398,8 +451,7 @@ static void make_pairs(struct matching *m)
                 add_pair(m, &m->sides[side].items[i]);
         }
     }
-    if (m->match->pair_count)
-        qsort(m->match->pairs, m->match->pair_count, sizeof m->match->pairs[0], by_op);
+    sort_pairs(m);
 }
 
 /* --- all of it --- */

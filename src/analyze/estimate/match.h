@@ -14,11 +14,14 @@
 #include "base/error.h"
 #include "ops/timeline.h"
 
+#define MATCH_NO_PAIR UINT32_MAX
+
 enum match_by { MATCH_NONE, MATCH_DISPATCH, MATCH_PLACE, MATCH_NAME };
 
 struct match_pair {
     uint32_t op;      /* of the estimate: the longest of them */
     uint32_t ops;     /* how many are summed */
+    uint32_t number;  /* while they are being found */
     bool is_dispatch; /* all ops of a dispatch: op->dispatch */
     double estimate_ns;
     uint64_t runs; /* 0: never ran */
@@ -29,8 +32,9 @@ struct match {
     enum match_by by;
     struct match_pair *pairs; /* in the order of the estimate */
     size_t pair_count;
-    size_t unknown; /* ops of the run that the estimate does not have */
-    size_t uneven;  /* places that have other numbers of ops in both: sums are compared */
+    uint32_t *pair_of[2]; /* by op of the estimate and of the run: its pair; MATCH_NO_PAIR */
+    size_t unknown;       /* ops of the run that the estimate does not have */
+    size_t uneven;        /* places that have other numbers of ops in both: sums are compared */
     /* How often the whole model ran, one run after the other, and the shortest of them in time of the run; 0: in
      * another order. */
     size_t whole_runs;

@@ -18,5 +18,7 @@ struct compare_view {
 };
 
 int compare_show(const struct compare_view *view, struct error *err);
+/* The page alone, to view->html. */
+int compare_write_page(const struct compare_view *view, struct error *err);
 
 #endif
