@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of the page: header, context bar, band or strip, stage, drawer, inspector. They never change place.
+import { useSignalEffect } from "@preact/signals";
+import * as state from "../model/state";
+import { fileName } from "../model/text";
+import { Drawer } from "../panels/drawer";
+import { Flame } from "../panels/flame";
+import { Help } from "../panels/help";
+import { Inspector } from "../panels/inspector";
+import { Memory } from "../panels/memory";
+import { MessageTable } from "../panels/messages";
+import { OpsPanel } from "../panels/ops";
+import { Band, Strip } from "../panels/overview";
+import { TraceList } from "../panels/traces";
+import { ZoneTable } from "../panels/zones";
+import { TimelineText } from "../panels/astext";
+import { Timeline } from "../timeline/timeline";
+import { ContextBar } from "./context";
+import { Header } from "./header";
+import { Separator } from "./separator";
+
+function StageContent() {
+    switch (state.panel.value) {
+        case "ops": return <OpsPanel />;
+        case "zones": return <ZoneTable full />;
+        case "flame": return <Flame />;
+        case "memory": return <Memory />;
+        case "messages": return <MessageTable full />;
+        default: return <Timeline />;
+    }
+}
+
+function Frame() {
+    const panel = state.panel.value;
+    const overview = panel === "overview";
+    const withDrawer = overview || panel === "timeline";
+    const folded = state.drawerFolded.value;
+    const classes = [
+        "frame", overview ? "" : "no-band", withDrawer ? (folded ? "drawer-folded" : "drawer-open") : "no-drawer",
+        state.inspectorShown.value ? "" : "no-inspector",
+    ];
+    return (
+        <main class={classes.join(" ")} id="frame">
+            {overview ? <Band /> : <Strip />}
+            <div class="stage"><StageContent /></div>
+            {withDrawer && <Drawer />}
+            {state.inspectorShown.value && (
+                <aside class="inspector" aria-label="Details" data-region>
+                    <Separator name="inspector" vertical />
+                    <Inspector />
+                </aside>
+            )}
+        </main>
+    );
+}
+
+function Content() {
+    if (state.failure.value) return <p class="plain" role="alert">{state.failure.value}</p>;
+    if (state.trace.value) return <Frame />;
+    if (state.traces.value) return <TraceList />;
+    return <p class="plain t2">Opening …</p>;
+}
+
+export function App() {
+    useSignalEffect(() => {
+        const info = state.trace.value;
+        document.title = info ? `${fileName(info.name)}: ${state.panel.value}` : "opscope";
+    });
+    useSignalEffect(() => {
+        // The first visit to the timeline shows it at full height; narrow heights begin with the drawer folded.
+        const panel = state.panel.value;
+        state.drawerFolded.value = panel === "timeline" || (panel === "overview" && innerHeight <= 760);
+    });
+    const notice = state.notice.value;
+    return (
+        <>
+            <a class="unseen skip" href="#sentence" onClick={(event) => {
+                event.preventDefault();
+                document.getElementById("sentence")?.focus();
+            }}>To the summary</a>
+            <Header />
+            <ContextBar />
+            {notice && (
+                <div class="notice" role="status">
+                    <span class="fill">{notice}</span>
+                    <button onClick={() => (state.notice.value = null)} aria-label="Dismiss">✕</button>
+                </div>
+            )}
+            <Content />
+            {state.helpShown.value && <Help />}
+            {state.trace.value && <TimelineText />}
+            <div class="unseen" role="status" aria-live="polite">{state.spoken.value}</div>
+        </>
+    );
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The context bar: what all numbers are about, what was left out, what was lost, the state of the trace.
+import { Fragment } from "preact";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { lostSince, slowQueries } from "../model/api";
+import { duration, manyOf, plural } from "../model/format";
+import * as state from "../model/state";
+import { safeText } from "../model/text";
+import type { TraceInfo } from "../model/types";
+
+function Crumbs() {
+    const crumbs = state.crumbs.value;
+    const last = crumbs.length - 1;
+    const whole = `whole trace ${duration(state.whole.value.to)}`;
+    return (
+        <>
+            {crumbs.length === 0 ? <span class="pill">{whole}</span> : (
+                <button class="crumb wide" onClick={() => state.keepCrumbs(0)}>{whole}</button>
+            )}
+            {crumbs.map((crumb, index) => (
+                <Fragment key={index}>
+                    <span class="wide" aria-hidden="true">›</span>
+                    {index < last ? (
+                        <button class="crumb wide" onClick={() => state.keepCrumbs(index + 1)}>{safeText(crumb.label)}</button>
+                    ) : (
+                        <span class="pill">
+                            {safeText(crumb.label)}, {duration(crumb.to - crumb.from)}
+                            <button aria-label="Back to the larger window" title="Backspace" onClick={() => state.keepCrumbs(last)}>✕</button>
+                        </span>
+                    )}
+                </Fragment>
+            ))}
+        </>
+    );
+}
+
+function LeftOut() {
+    const left = state.overview.data.value?.window.left_out ?? [];
+    if (state.warmup.value) {
+        return (
+            <>
+                <span class="wide">warm-up is included</span>
+                <button class="link wide" onClick={() => (state.warmup.value = false)}>leave out</button>
+            </>
+        );
+    }
+    const [first] = left;
+    if (!first) return null;
+    return (
+        <>
+            <span class="wide">{safeText(`${first.what} ${first.reason}`)}</span>
+            <button class="link wide" onClick={() => { state.warmup.value = true; state.keepCrumbs(0); }}>include</button>
+        </>
+    );
+}
+
+function stateText(info: TraceInfo): { text: string; kind: string } {
+    const entry = state.traces.value?.[state.traceIndex.value];
+    if (entry?.state === "growing") return { text: `recording, ${duration(info.duration_ns)}, ${manyOf(info.zones, "zone")}`, kind: "growing" };
+    if (entry?.state === "replaced") return { text: "replaced on disk: reload to see it", kind: "bad" };
+    if (entry?.state === "deleted") return { text: "deleted on disk", kind: "bad" };
+    if (info.damaged_blocks > 0) return { text: `${plural(info.damaged_blocks, "damaged block")}`, kind: "bad" };
+    const exit = info.exit_status === null ? "" : `, exit ${info.exit_status}`;
+    const crashed = info.processes.find((process) => process.signal && process.flags.includes("root"));
+    if (crashed) return { text: `crashed: ${crashed.signal}`, kind: "bad" };
+    if (info.salvaged) return { text: "recovered from an interrupted recording", kind: "bad" };
+    return { text: info.complete ? `complete${exit}` : "not complete", kind: info.complete ? "" : "bad" };
+}
+
+function Connection() {
+    const now = useSignal(Date.now());
+    const lost = lostSince.value;
+    useEffect(() => {
+        if (lost === null) return;
+        const timer = setInterval(() => {
+            now.value = Date.now();
+            void fetch("/api/traces").then(() => (lostSince.value = null)).catch(() => undefined);
+        }, 1000);
+        return () => clearInterval(timer);
+    }, [lost]);
+    if (lost === null) return null;
+    return <span class="pill late">Connection lost {Math.max(0, Math.round((now.value - lost) / 1000))} s ago; trying again</span>;
+}
+
+export function ContextBar() {
+    const info = state.trace.value;
+    if (!info) return null;
+    const { text, kind } = stateText(info);
+    const lost = info.lost_zones || info.lost_records;
+    return (
+        <div class="context" aria-label="What the numbers are about" role="region" data-region>
+            <span class="wide">Numbers from</span>
+            <Crumbs />
+            <LeftOut />
+            <span class="fill" />
+            <Connection />
+            {lost > 0 && (
+                <button class="pill loss" onClick={() => state.select({ kind: "lost" })}>
+                    {info.lost_zones ? `${plural(info.lost_zones, "zone")} lost` : `${plural(lost, "record")} lost`}
+                </button>
+            )}
+            <span class={`state-dot wide ${kind}`} />
+            <span class="wide">{safeText(text)}</span>
+            {slowQueries.value > 0 && <span class="busy-line" role="progressbar" aria-label="Waiting for an answer" />}
+        </div>
+    );
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keyboard. Letters act by position for W A S D, by character for the rest; nothing acts while a field has the focus.
+import * as state from "../model/state";
+import type { Selection } from "../model/url";
+import { fit, panBy, redoView, selectionOf, undoView, zoomAt } from "../timeline/input";
+import { currentStage, selectedSpan } from "../timeline/stage";
+import { tabsOf } from "./header";
+
+function inField(target: EventTarget | null): boolean {
+    return target instanceof HTMLElement && !!target.closest("input, textarea, select, [contenteditable]");
+}
+
+function middle(): number {
+    const { from, to } = state.view.peek();
+    const stage = currentStage.peek();
+    const hover = stage?.hover.peek();
+    return stage && hover ? stage.timeAt(hover.x) : (from + to) / 2;
+}
+
+const length = () => state.view.peek().to - state.view.peek().from;
+
+function stepGap(forward: boolean): void {
+    const list = state.gaps.data.peek()?.gaps ?? [];
+    if (!list.length) return;
+    const chosen = state.selection.peek();
+    const at = chosen?.kind === "gap" ? list.findIndex((gap) => gap.start === chosen.start && gap.track === chosen.track) : -1;
+    const next = list[at < 0 ? 0 : (at + (forward ? 1 : list.length - 1)) % list.length];
+    if (!next) return;
+    state.select({ kind: "gap", track: next.track, start: next.start, end: next.start + next.duration }, { reveal: true });
+}
+
+export function stepSame(forward: boolean): void {
+    const chosen = state.selection.peek();
+    if (!chosen || chosen.kind === "gap" || chosen.kind === "part") return stepGap(forward);
+    if (chosen.kind !== "zone" && chosen.kind !== "run") return;
+    const depth = chosen.kind === "zone" ? chosen.depth : chosen.lane;
+    const place = currentStage.peek()?.rowOf(chosen.track, chosen.kind === "run", depth);
+    if (!place) return;
+    const hit = currentStage.peek()?.neighbour(place.row, place.node, chosen.start, forward, chosen.name ?? null);
+    if (hit) state.select(selectionOf(hit), { reveal: true });
+}
+
+function stepOnRow(forward: boolean): void {
+    const chosen = state.selection.peek();
+    const stage = currentStage.peek();
+    if (!stage) return;
+    if (chosen?.kind !== "zone" && chosen?.kind !== "run") {
+        const node = stage.layout.peek().nodes.find((one) => one.rows.length > 0);
+        const row = node?.rows[0];
+        const hit = node && row && stage.neighbour(row, node, state.view.peek().from, true, null);
+        if (hit) state.select(selectionOf(hit), { reveal: true });
+        return;
+    }
+    const depth = chosen.kind === "zone" ? chosen.depth : chosen.lane;
+    const place = stage.rowOf(chosen.track, chosen.kind === "run", depth);
+    const hit = place && stage.neighbour(place.row, place.node, chosen.start, forward, null);
+    if (hit) state.select(selectionOf(hit), { reveal: true });
+}
+
+function stepDepth(down: boolean): void {
+    const chosen = state.selection.peek();
+    const stage = currentStage.peek();
+    if (!stage || chosen?.kind !== "zone") return;
+    const depth = chosen.depth + (down ? 1 : -1);
+    const place = stage.rowOf(chosen.track, false, depth);
+    if (!place) return;
+    const time = down ? chosen.start - 1 : chosen.start + 1;
+    const hit = stage.neighbour(place.row, place.node, time, down, null);
+    const next = hit && selectionOf(hit);
+    if (next?.kind !== "zone" || (down && next.start >= (chosen.end ?? Infinity))) return;
+    state.select(next, { reveal: true });
+}
+
+let lastFit: Selection | null = null;
+
+export function fitSelection(): void {
+    const chosen = state.selection.peek();
+    const span = selectedSpan();
+    if (!chosen || !span) return;
+    const again = lastFit === chosen || chosen.kind === "range";
+    lastFit = chosen;
+    if (again || span.to - span.from > length()) return fit(span);
+    const centre = (span.from + span.to) / 2;
+    state.setView({ from: centre - length() / 2, to: centre + length() / 2 });
+}
+
+function windowFromHere(): void {
+    const chosen = state.selection.peek();
+    const span = chosen?.kind === "range" ? selectedSpan() : null;
+    state.pushWindow(span ?? state.view.peek(), span ? "range" : "view");
+}
+
+function growRange(ns: number): void {
+    const span = selectedSpan();
+    if (span) state.select({ kind: "range", from: span.from, to: Math.max(span.from + 1, Math.round(span.to + ns)) });
+}
+
+function cycleRegions(back: boolean): void {
+    const regions = [...document.querySelectorAll<HTMLElement>("[data-region]")];
+    const at = regions.findIndex((region) => region.contains(document.activeElement));
+    const next = regions[(at + (back ? regions.length - 1 : 1)) % regions.length];
+    const target = next?.querySelector<HTMLElement>("button, input, [tabindex='0'], a") ?? next;
+    target?.focus();
+}
+
+function mark(keep: boolean): void {
+    const time = Math.round(middle());
+    const others = state.marks.peek().filter((one) => keep || one.name !== "");
+    state.marks.value = [...others, { time, name: keep ? `mark ${others.length + 1}` : "" }];
+}
+
+function escape(): void {
+    if (state.helpShown.peek()) state.helpShown.value = false;
+    else state.select(null);
+}
+
+const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
+    "+": () => zoomAt(middle(), 0.8),
+    "=": () => zoomAt(middle(), 0.8),
+    "-": () => zoomAt(middle(), 1.25),
+    "0": () => state.setView(state.whole.peek()),
+    Home: () => state.setView(state.whole.peek()),
+    PageUp: () => currentStage.peek()?.scrollTo(currentStage.peek()!.scrollY.peek() - 200),
+    PageDown: () => currentStage.peek()?.scrollTo(currentStage.peek()!.scrollY.peek() + 200),
+    f: () => fitSelection(),
+    F: () => findSelected(),
+    g: () => stepGap(true),
+    G: () => stepGap(false),
+    ".": () => stepSame(true),
+    ",": () => stepSame(false),
+    r: () => {
+        const span = selectedSpan();
+        if (span) state.select({ kind: "range", ...span });
+    },
+    m: () => mark(false),
+    M: () => mark(true),
+    z: () => undoView(),
+    Z: () => redoView(),
+    q: () => (state.drawerFolded.value = !state.drawerFolded.peek()),
+    i: () => (state.inspectorShown.value = !state.inspectorShown.peek()),
+    "?": () => (state.helpShown.value = !state.helpShown.peek()),
+    "/": () => document.querySelector<HTMLInputElement>("[data-search]")?.focus(),
+    Escape: () => escape(),
+    Enter: () => windowFromHere(),
+    Backspace: () => state.keepCrumbs(state.crumbs.peek().length - 1),
+    ArrowLeft: (event) => (event.shiftKey ? growRange(-length() / 40) : stepOnRow(false)),
+    ArrowRight: (event) => (event.shiftKey ? growRange(length() / 40) : stepOnRow(true)),
+    ArrowUp: () => stepDepth(false),
+    ArrowDown: () => stepDepth(true),
+};
+
+const ON_STAGE_ONLY = new Set(["Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
+
+function findSelected(): void {
+    const chosen = state.selection.peek();
+    const id = chosen && "name" in chosen && typeof chosen.name === "number" ? chosen.name : null;
+    const name = id === null ? undefined : state.names.peek().get(id);
+    if (name) state.select({ kind: "name", name: name.text });
+}
+
+function byPosition(event: KeyboardEvent): boolean {
+    const page = event.shiftKey ? 1 : 0.15;
+    switch (event.code) {
+        case "KeyW": zoomAt(middle(), 0.8); return true;
+        case "KeyS": zoomAt(middle(), 1.25); return true;
+        case "KeyA": panBy(-length() * page); return true;
+        case "KeyD": panBy(length() * page); return true;
+        default: return false;
+    }
+}
+
+export function listenToKeys(): void {
+    addEventListener("keydown", (event) => {
+        if (event.key === "F6") {
+            event.preventDefault();
+            return cycleRegions(event.shiftKey);
+        }
+        if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+        if (inField(event.target) || !state.trace.peek()) return;
+        const onButton = event.target instanceof HTMLElement && !!event.target.closest("button, a, [role=treeitem], [role=separator], tr");
+        if (onButton && (ON_STAGE_ONLY.has(event.key) || event.key === " ")) return;
+        if (byPosition(event)) return event.preventDefault();
+        const tab = tabsOf(state.trace.peek())[Number(event.key) - 1];
+        if (/^[1-8]$/.test(event.key) && tab) {
+            state.panel.value = tab.id;
+            return;
+        }
+        const act = BY_CHARACTER[event.key];
+        if (!act) return;
+        event.preventDefault();
+        act(event);
+    });
+}

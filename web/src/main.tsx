@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+import { render } from "preact";
+import { App } from "./frame/app";
+import { listenToKeys } from "./frame/keys";
+import { keepNumbers, keepUrl, start } from "./model/state";
+
+keepUrl();
+keepNumbers();
+listenToKeys();
+const page = document.getElementById("page");
+if (page) {
+    page.replaceChildren();
+    render(<App />, page);
+}
+void start();

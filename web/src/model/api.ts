@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the server. Every number on the page comes through here; a query that takes long is announced, one
+// that fails keeps what is shown and says so.
+import { signal } from "@preact/signals";
+
+export class RequestFailed extends Error {
+    constructor(readonly status: number, message: string) {
+        super(message);
+    }
+}
+
+const SLOW_MS = 300;
+
+/** More than zero while an answer has been outstanding for long enough to say so. */
+export const slowQueries = signal(0);
+/** When the server stopped answering, by Date.now(); null while it answers. */
+export const lostSince = signal<number | null>(null);
+
+const token = typeof location === "undefined" ? null : new URLSearchParams(location.search).get("token");
+
+export type Parameters = Record<string, string | number | null | undefined>;
+
+export function address(path: string, parameters: Parameters = {}): string {
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(parameters)) {
+        if (value === null || value === undefined) continue;
+        query.set(key, typeof value === "number" ? String(Math.round(value)) : value);
+    }
+    if (token) query.set("token", token);
+    const text = query.toString().replace(/%3A/g, ":").replace(/%2C/g, ",");
+    return text ? `/api${path}?${text}` : `/api${path}`;
+}
+
+async function request(path: string, parameters: Parameters, signalled?: AbortSignal): Promise<Response> {
+    let announced = false;
+    const timer = setTimeout(() => {
+        announced = true;
+        slowQueries.value++;
+    }, SLOW_MS);
+    try {
+        const answer = await fetch(address(path, parameters), { signal: signalled ?? null, cache: "no-store" });
+        lostSince.value = null;
+        if (!answer.ok) {
+            const body: unknown = await answer.json().catch(() => null);
+            const said = body && typeof body === "object" && "error" in body ? String(body.error) : answer.statusText;
+            throw new RequestFailed(answer.status, said);
+        }
+        return answer;
+    } catch (error) {
+        const aborted = error instanceof DOMException && error.name === "AbortError";
+        if (!aborted && !(error instanceof RequestFailed)) lostSince.value ??= Date.now();
+        throw error;
+    } finally {
+        clearTimeout(timer);
+        if (announced) slowQueries.value--;
+    }
+}
+
+export async function getJson<T>(path: string, parameters: Parameters = {}, signalled?: AbortSignal): Promise<T> {
+    return (await (await request(path, parameters, signalled)).json()) as T;
+}
+
+export async function getBinary(path: string, parameters: Parameters, signalled?: AbortSignal): Promise<ArrayBuffer> {
+    return (await request(path, parameters, signalled)).arrayBuffer();
+}

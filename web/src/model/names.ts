@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names by id, fetched in pages of 1024 as they turn up: a trace may have a million of them.
+import { signal } from "@preact/signals";
+import { getJson } from "./api";
+import { STYLE_PALE, STYLE_UNKNOWN, STYLE_WAIT, WRAPPER_SELF_RATIO } from "./styles";
+
+export interface Name {
+    id: number;
+    text: string;
+    file: string;
+    line: number;
+    colour: number;
+    selfRatio: number;
+    wait: boolean;
+}
+
+type NameRow = [number, string, string, number, number, number, number];
+
+const PAGE = 1024;
+export class Names {
+    /** Counts up whenever names have come in, for those who draw them. */
+    readonly version = signal(0);
+    private readonly known = new Map<number, Name>();
+    private readonly pages = new Map<number, Promise<void>>();
+    private readonly byText = new Map<string, number>();
+    styles = new Uint8Array(PAGE).fill(STYLE_UNKNOWN);
+
+    constructor(private readonly trace: number) {}
+
+    get(id: number): Name | undefined {
+        return this.known.get(id);
+    }
+
+    text(id: number | null): string {
+        if (id === null) return "other";
+        return this.known.get(id)?.text ?? "…";
+    }
+
+    idOf(text: string): number | undefined {
+        return this.byText.get(text);
+    }
+
+    colour(id: number | null): number {
+        return id === null ? 7 : (this.known.get(id)?.colour ?? 7);
+    }
+
+    /** Fetches what is not known yet; resolves when all of it is there. */
+    async need(ids: Iterable<number>): Promise<void> {
+        const waiting: Promise<void>[] = [];
+        for (const id of ids) {
+            if (this.known.has(id)) continue;
+            const page = Math.floor(id / PAGE);
+            let fetching = this.pages.get(page);
+            if (!fetching) {
+                fetching = this.fetchPage(page);
+                this.pages.set(page, fetching);
+            }
+            waiting.push(fetching);
+        }
+        if (waiting.length) await Promise.allSettled(waiting);
+    }
+
+    /** Which of the ids in a column are unknown, without a closure per entry: it runs for each tile. */
+    unknownIn(column: Uint32Array): Set<number> {
+        const missing = new Set<number>();
+        for (let at = 0; at < column.length; at++) {
+            const id = column[at] as number;
+            if (id !== 0xffffffff && (this.styles[id] ?? STYLE_UNKNOWN) === STYLE_UNKNOWN) missing.add(id);
+        }
+        return missing;
+    }
+
+    private async fetchPage(page: number): Promise<void> {
+        try {
+            const answer = await getJson<{ names: NameRow[] }>(`/t/${this.trace}/names`, { page });
+            this.grow((page + 1) * PAGE);
+            for (const row of answer.names) this.add(row);
+            this.version.value++;
+        } catch {
+            this.pages.delete(page);
+        }
+    }
+
+    private grow(count: number): void {
+        if (this.styles.length >= count) return;
+        const larger = new Uint8Array(Math.max(count, this.styles.length * 2)).fill(STYLE_UNKNOWN);
+        larger.set(this.styles);
+        this.styles = larger;
+    }
+
+    private add([id, text, file, line, colour, selfRatio, wait]: NameRow): void {
+        this.known.set(id, { id, text, file, line, colour, selfRatio, wait: wait === 1 });
+        if (!this.byText.has(text)) this.byText.set(text, id);
+        const pale = selfRatio < WRAPPER_SELF_RATIO ? STYLE_PALE : 0;
+        this.styles[id] = (colour & 15) | pale | (wait === 1 ? STYLE_WAIT : 0);
+    }
+}

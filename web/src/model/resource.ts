@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer that depends on the window: the old one stays, dimmed, until the new one is there.
+import { signal } from "@preact/signals";
+import { address, getJson, RequestFailed, type Parameters } from "./api";
+
+export class Resource<T> {
+    readonly data = signal<T | null>(null);
+    readonly error = signal<string | null>(null);
+    readonly loading = signal(false);
+    private key = "";
+    private running: AbortController | null = null;
+
+    constructor(private readonly accept: (answer: T) => void | Promise<void> = () => undefined) {}
+
+    load(path: string, parameters: Parameters): void {
+        const key = address(path, parameters);
+        if (key === this.key) return;
+        this.key = key;
+        this.running?.abort();
+        const mine = new AbortController();
+        this.running = mine;
+        this.loading.value = true;
+        void this.fetch(path, parameters, mine);
+    }
+
+    /** Forgets what is there, so that the next load asks again. */
+    reset(): void {
+        this.running?.abort();
+        this.key = "";
+        this.data.value = null;
+        this.error.value = null;
+        this.loading.value = false;
+    }
+
+    private async fetch(path: string, parameters: Parameters, mine: AbortController): Promise<void> {
+        try {
+            const answer = await getJson<T>(path, parameters, mine.signal);
+            if (mine !== this.running) return;
+            await this.accept(answer);
+            this.data.value = answer;
+            this.error.value = null;
+        } catch (error) {
+            if (mine !== this.running || mine.signal.aborted) return;
+            this.key = "";
+            this.error.value = error instanceof RequestFailed ? error.message : "The server does not answer.";
+        } finally {
+            if (mine === this.running) this.loading.value = false;
+        }
+    }
+}

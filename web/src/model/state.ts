@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page knows and shows. The window (what all numbers are about) is not the view (what the timeline shows).
+import { batch, computed, effect, signal } from "@preact/signals";
+import { getJson, RequestFailed } from "./api";
+import { Names } from "./names";
+import { Resource } from "./resource";
+import type { Gaps, Ops, Overview, Point, Roofline, TraceEntry, TraceInfo, ZoneRow } from "./types";
+import { emptyState, parseUrl, writeUrl, type Selection, type Span, type UrlState } from "./url";
+
+export interface Crumb extends Span {
+    label: string;
+}
+
+export const traces = signal<TraceEntry[] | null>(null);
+export const traceIndex = signal(0);
+export const trace = signal<TraceInfo | null>(null);
+export const version = signal("");
+export const failure = signal<string | null>(null);
+export const notice = signal<string | null>(null);
+export const names = signal(new Names(0));
+
+export const panel = signal("overview");
+export const crumbs = signal<Crumb[]>([]);
+export const warmup = signal(false);
+export const view = signal<Span>({ from: 0, to: 1 });
+export const selection = signal<Selection | null>(null);
+export const folds = signal<ReadonlySet<string>>(new Set());
+export const pins = signal<readonly number[]>([]);
+export const hidden = signal<ReadonlySet<number>>(new Set());
+export const deep = signal<ReadonlySet<number>>(new Set());
+export const theme = signal<"light" | "dark" | null>(null);
+export const filter = signal("");
+export const opGroup = signal("op+shape");
+export const drawerTab = signal<"ops" | "zones" | "gaps" | "messages">("ops");
+export const drawerFolded = signal(false);
+export const inspectorShown = signal(true);
+export const helpShown = signal(false);
+export const marks = signal<readonly { time: number; name: string }[]>([]);
+/** A place that the timeline is asked to show; counts up so that the same place can be asked for twice. */
+export const reveal = signal<{ from: number; to: number; track: number | null; fit: boolean; count: number } | null>(null);
+/** Spoken by screen readers. */
+export const spoken = signal("");
+/** Name under the pointer, or of the selection: others of that name are outlined. */
+export const hoverName = signal<number | null>(null);
+
+export const whole = computed<Span>(() => ({ from: 0, to: Math.max(1, trace.value?.duration_ns ?? 1) }));
+export const window_ = computed<Span>(() => crumbs.value[crumbs.value.length - 1] ?? whole.value);
+
+export const overview = new Resource<Overview>(async (answer) => {
+    await names.value.need([...answer.top, ...answer.top_waits].map((row) => row.name));
+});
+export const ops = new Resource<Ops>();
+export const roofline = new Resource<Roofline>();
+export const gaps = new Resource<Gaps>();
+export const zoneRows = new Resource<{ count: number; rows: ZoneRow[] }>();
+export const points = new Resource<{ total: number; points: Point[] }>();
+
+export function tracePath(rest: string): string {
+    return `/t/${traceIndex.value}/${rest}`;
+}
+
+export function hasOps(info: TraceInfo | null): boolean {
+    return !!info && (info.ops > 0 || info.runs > 0);
+}
+
+// ---- actions
+
+export function select(chosen: Selection | null, options: { reveal?: boolean; fit?: boolean } = {}): void {
+    selection.value = chosen;
+    if (!chosen || !options.reveal) return;
+    if (chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") {
+        showPlace(chosen.start, chosen.end ?? chosen.start + 1, chosen.track, options.fit ?? false);
+    } else if (chosen.kind === "range") {
+        showPlace(chosen.from, chosen.to, null, true);
+    }
+}
+
+export function showPlace(from: number, to: number, track: number | null, fit: boolean): void {
+    reveal.value = { from, to, track, fit, count: (reveal.value?.count ?? 0) + 1 };
+}
+
+export function pushWindow(span: Span, label: string): void {
+    const from = Math.max(0, Math.round(span.from));
+    const to = Math.min(whole.value.to, Math.round(span.to));
+    if (to <= from) return;
+    crumbs.value = [...crumbs.value, { from, to, label }];
+}
+
+/** Pops crumbs until `count` are left; 0 is the whole trace. */
+export function keepCrumbs(count: number): void {
+    if (count < crumbs.value.length) crumbs.value = crumbs.value.slice(0, Math.max(0, count));
+}
+
+export function setView(span: Span): void {
+    const { to: end } = whole.value;
+    let length = Math.min(Math.max(span.to - span.from, 4), end);
+    if (!Number.isFinite(length)) length = end;
+    const from = Math.min(Math.max(span.from, 0), end - length);
+    view.value = { from, to: from + length };
+}
+
+export function toggle<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
+    const next = new Set(set);
+    if (!next.delete(item)) next.add(item);
+    return next;
+}
+
+// ---- the trace
+
+let defaultWindow: Crumb | null = null;
+
+async function loadTrace(index: number, from: UrlState): Promise<void> {
+    const info = await getJson<TraceInfo>(`/t/${index}/trace`);
+    let first: Overview | null = null;
+    try {
+        first = await getJson<Overview>(`/t/${index}/overview`, from.warmup ? { warmup: "include" } : {});
+    } catch (error) {
+        if (!(error instanceof RequestFailed)) throw error;
+        if (error.status !== 404) notice.value = error.message;
+    }
+    batch(() => {
+        names.value = new Names(index);
+        traceIndex.value = index;
+        trace.value = info;
+        for (const resource of [overview, ops, roofline, gaps, zoneRows, points]) resource.reset();
+        defaultWindow = null;
+        const { window } = first ?? { window: null };
+        if (window && (window.from > 0 || window.to < info.duration_ns)) {
+            defaultWindow = { from: window.from, to: window.to, label: window.source };
+        }
+        drawerTab.value = hasOps(info) ? "ops" : "zones";
+        applyUrl(from);
+        if (!from.view) view.value = first ? firstView(first, info) : whole.value;
+    });
+    void names.value.need([0]);
+}
+
+/** A place worth looking at: around the longest gap where there is one, else the window. */
+function firstView(first: Overview, info: TraceInfo): Span {
+    const span = { from: Math.max(0, first.window.from), to: Math.min(info.duration_ns, first.window.to) };
+    const gap = first.gaps?.longest;
+    if (!gap || gap.duration > (span.to - span.from) / 20) return span;
+    const around = Math.max(gap.duration * 4, (span.to - span.from) / 200);
+    const middle = gap.start + gap.duration / 2;
+    const from = Math.max(0, middle - around * 0.55);
+    return { from, to: Math.min(info.duration_ns, from + around) };
+}
+
+export async function openTrace(index: number, from: UrlState = { ...emptyState(), trace: index }): Promise<void> {
+    try {
+        failure.value = null;
+        await loadTrace(index, from);
+    } catch (error) {
+        failure.value = error instanceof RequestFailed ? error.message : "The server does not answer.";
+    }
+}
+
+export async function start(): Promise<void> {
+    const { state, ignored } = parseUrl(location.hash);
+    if (ignored.length) notice.value = `Left out of the link: ${ignored.join(", ")}`;
+    theme.value = state.theme ?? readTheme();
+    try {
+        const list = await getJson<{ version: string; traces: TraceEntry[] }>("/traces");
+        version.value = list.version;
+        traces.value = list.traces;
+    } catch (error) {
+        failure.value = error instanceof RequestFailed ? error.message : "The server does not answer.";
+        return;
+    }
+    const count = traces.value?.length ?? 0;
+    if (count === 1 || (count > 1 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
+}
+
+// ---- the fragment
+
+let applying = false;
+let lastPushed = "";
+
+function currentUrl(): UrlState {
+    const last = crumbs.value[crumbs.value.length - 1];
+    const isDefault = last && defaultWindow && last.from === defaultWindow.from && last.to === defaultWindow.to;
+    const at = view.value;
+    return {
+        panel: panel.value,
+        trace: traceIndex.value,
+        window: isDefault ? null : last ? { from: last.from, to: last.to } : defaultWindow ? whole.value : null,
+        view: { from: Math.round(at.from), to: Math.max(Math.round(at.from) + 1, Math.round(at.to)) },
+        selection: selection.value,
+        group: opGroup.value === "op+shape" ? null : opGroup.value,
+        query: filter.value || null,
+        pins: [...pins.value],
+        folds: [...folds.value],
+        theme: theme.value,
+        warmup: warmup.value,
+    };
+}
+
+export function link(): string {
+    const url = new URL(location.href);
+    url.searchParams.delete("token");
+    url.hash = writeUrl(currentUrl());
+    return url.toString();
+}
+
+function applyUrl(state: UrlState): void {
+    applying = true;
+    batch(() => {
+        panel.value = state.panel;
+        warmup.value = state.warmup;
+        const { to } = whole.value;
+        const asked = state.window && state.window.from < to ? state.window : null;
+        if (!asked) crumbs.value = defaultWindow ? [defaultWindow] : [];
+        else if (asked.from <= 0 && asked.to >= to) crumbs.value = [];
+        else crumbs.value = [{ from: asked.from, to: Math.min(asked.to, to), label: "link" }];
+        if (state.view) setView(state.view);
+        selection.value = state.selection;
+        opGroup.value = state.group ?? "op+shape";
+        filter.value = state.query ?? "";
+        pins.value = state.pins;
+        folds.value = new Set(state.folds);
+        if (state.theme) theme.value = state.theme;
+    });
+    const chosen = state.selection;
+    if (chosen && !state.view) select(chosen, { reveal: true });
+    applying = false;
+}
+
+function readTheme(): "light" | "dark" | null {
+    const kept = localStorage.getItem("opscope.theme");
+    return kept === "light" || kept === "dark" ? kept : null;
+}
+
+/** Window, selection and panel are entries of the history; view and folds only change the address. */
+export function keepUrl(): void {
+    let timer = 0;
+    effect(() => {
+        if (!trace.value) return;
+        const state = currentUrl();
+        const step = writeUrl({ ...state, view: null, folds: [], pins: [], theme: null, query: null });
+        const full = writeUrl(state);
+        clearTimeout(timer);
+        if (applying || lastPushed === "") {
+            lastPushed = step;
+            history.replaceState(null, "", full);
+        } else if (step !== lastPushed) {
+            lastPushed = step;
+            history.pushState(null, "", full);
+        } else {
+            timer = window.setTimeout(() => history.replaceState(null, "", full), 250);
+        }
+    });
+    addEventListener("popstate", () => {
+        const { state } = parseUrl(location.hash);
+        if (state.trace !== traceIndex.value) void openTrace(state.trace, state);
+        else applyUrl(state);
+        lastPushed = writeUrl({ ...currentUrl(), view: null, folds: [], pins: [], theme: null, query: null });
+    });
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const show = () => {
+        document.documentElement.dataset["theme"] = theme.value ?? (dark.matches ? "dark" : "light");
+    };
+    dark.addEventListener("change", show);
+    effect(() => {
+        show();
+        if (theme.value) localStorage.setItem("opscope.theme", theme.value);
+    });
+}
+
+/** Asks for what the visible panels need whenever the window, or what is shown, changes. */
+export function keepNumbers(): void {
+    effect(() => {
+        const info = trace.value;
+        if (!info) return;
+        const { from, to } = window_.value;
+        const span = { from, to };
+        overview.load(tracePath("overview"), { ...span, warmup: warmup.value ? "include" : "leave-out" });
+        points.load(tracePath("points"), { limit: 1000 });
+        if (!hasOps(info)) return;
+        ops.load(tracePath("ops"), { ...span, group: opGroup.value });
+        roofline.load(tracePath("roofline"), span);
+        gaps.load(tracePath("gaps"), { ...span, sort: "duration", limit: 2000 });
+    });
+    effect(() => {
+        const wanted = panel.value === "zones" || drawerTab.value === "zones";
+        if (!trace.value || !wanted) return;
+        zoneRows.load(tracePath("zones"), { from: window_.value.from, to: window_.value.to, sort: "self", top: 5000 });
+    });
+}

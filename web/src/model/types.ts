@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers of the server's API (docs/http-api.md). Times are ns since the start of the trace.
+
+export interface TraceEntry {
+    id: number;
+    name: string;
+    path: string;
+    size_bytes: number;
+    state: "complete" | "growing" | "damaged" | "replaced" | "deleted";
+    zones: number;
+    duration_ns: number;
+}
+
+export interface ProcessInfo {
+    id: number;
+    parent: number | null;
+    pid: number;
+    command: string;
+    start: number;
+    end: number | null;
+    exit_status: number | null;
+    signal: string | null;
+    flags: string[];
+}
+
+export interface TrackInfo {
+    id: number;
+    process: number;
+    parent: number | null;
+    kind: "thread" | "task" | "device" | "queue" | "core" | "processor" | "dma" | "other" | "span";
+    name: string;
+    number: number;
+    architecture: string | null;
+    depths: number;
+    zones: number;
+    runs: number;
+    run_lanes: number;
+    busy_ns: number;
+    has_counters: boolean;
+    has_memory: boolean;
+}
+
+export interface CounterInfo {
+    track: number;
+    name: string;
+    samples: number;
+    min: number;
+    max: number;
+}
+
+export interface PoolInfo {
+    name: number | null;
+    text: string;
+    peak_bytes: number;
+    events: number;
+}
+
+export interface LossInfo {
+    process: number;
+    track: number | null;
+    reason: string;
+    from: number;
+    to: number;
+    zones: number;
+    records: number;
+}
+
+export interface TraceInfo {
+    id: number;
+    name: string;
+    program: string;
+    command: string;
+    host: string;
+    start_unix_ns: string;
+    duration_ns: number;
+    zones: number;
+    points: number;
+    memory_events: number;
+    ops: number;
+    runs: number;
+    samples: number;
+    lost_zones: number;
+    lost_records: number;
+    complete: boolean;
+    salvaged: boolean;
+    damaged_blocks: number;
+    exit_status: number | null;
+    generation: number;
+    processes: ProcessInfo[];
+    tracks: TrackInfo[];
+    counters: CounterInfo[];
+    pools: PoolInfo[];
+    losses: LossInfo[];
+}
+
+export interface SentencePart {
+    text: string;
+    strong: boolean;
+    meaning: "work" | "gap" | "wait" | "loss" | null;
+}
+
+export interface PartitionPart {
+    key: string;
+    label: string;
+    ns: number;
+    share: number;
+}
+
+export interface TopZone {
+    name: number;
+    text: string;
+    file: string | null;
+    line: number | null;
+    self: number;
+    total: number;
+    count: number;
+    wait: boolean;
+}
+
+export interface Advice {
+    text: string;
+    evidence: string;
+    gain_ns: number;
+    track: number | null;
+    start: number | null;
+    rule: string;
+}
+
+export interface HostPart {
+    name: number | null;
+    text: string;
+    file: string | null;
+    line: number | null;
+    ns: number;
+}
+
+export interface Overview {
+    kind: "c" | "python" | "ops" | "gpu" | "estimate" | "empty";
+    sentence: SentencePart[];
+    window: { from: number; to: number; source: string; left_out: { what: string; reason: string; undo: string }[] };
+    partition: { basis: string; total_ns: number; parts: PartitionPart[] };
+    top: TopZone[];
+    top_waits: TopZone[];
+    top_ops: { name: string; count: number; device_ns: number; alone_ns: number; share: number; bound: string }[];
+    gaps: { count: number; sum: number; longest: Gap | null; host: HostPart[] };
+    advice: Advice[];
+    losses: { text: string; remedy: string }[];
+    next: { text: string; command: string }[];
+}
+
+export interface Gap {
+    track: number;
+    start: number;
+    duration: number;
+    before: string;
+    class: string;
+    host: HostPart[];
+}
+
+export interface Gaps {
+    count: number;
+    sum: number;
+    gaps: Gap[];
+}
+
+export interface OpGroup {
+    name: string;
+    kind: string;
+    colour: number;
+    count: number;
+    device_ns: number;
+    alone_ns: number | null;
+    share: number;
+    mean: number;
+    p50: number | null;
+    p99: number | null;
+    gap_before_ns: number | null;
+    dram_percent: number | null;
+    flops_percent: number | null;
+    bound: string | null;
+    rows: { track: number; start: number }[];
+}
+
+export interface Ops {
+    columns: string[];
+    groups: OpGroup[];
+    machine: { name: string; known: boolean } | null;
+}
+
+export interface RooflinePoint {
+    name: string;
+    kind: string;
+    colour: number;
+    flop_per_byte: number;
+    tflops: number;
+    device_ns: number;
+    estimated: boolean;
+}
+
+export interface Roofline {
+    machine: { name: string; known: boolean } | string | null;
+    roofs: { kind: "dram" | "flops"; label: string; value: number; unit: string }[];
+    target: number;
+    points: RooflinePoint[];
+    without_model: { ops: number; ns: number };
+}
+
+export interface ZoneDetail {
+    name: number;
+    start: number;
+    duration: number;
+    self: number;
+    open: boolean;
+    depth: number;
+    track: number;
+    texts: string[];
+    value: number | null;
+    parents: { name: number; start: number; duration: number }[];
+    children: number;
+    source: { file: string; first_line: number; lines: string[]; line: number } | null;
+}
+
+export interface RunDetail {
+    track: number;
+    lane: number;
+    start: number;
+    duration: number;
+    name: number | null;
+    figures: { name: string; kind: string; value: number | string }[];
+    op: {
+        call: number;
+        name: number | null;
+        text: string;
+        start: number | null;
+        end: number | null;
+        track: number | null;
+        description: { role: string; text: string }[];
+    } | null;
+    text: string;
+    gap_before: { start: number; duration: number } | null;
+}
+
+export interface Point {
+    kind: "signpost" | "message" | "frame";
+    time: number;
+    track: number;
+    header: string;
+    text: string;
+}
+
+export interface Series {
+    time: number[];
+    min: number[];
+    max: number[];
+    last: number[];
+}
+
+export interface ZoneRow {
+    name: number;
+    text: string;
+    file: string | null;
+    line: number | null;
+    count: number;
+    total: number;
+    self: number;
+    mean: number;
+    min: number;
+    max: number;
+    wait: boolean;
+}
+
+export interface FindResult {
+    count: number;
+    total: number;
+    self: number;
+    mean: number;
+    min: number;
+    max: number;
+    p50: number;
+    p90: number;
+    p99: number;
+    histogram: { from: number; to: number; count: number; sum: number }[];
+    calls: { track: number; depth: number; start: number; duration: number }[];
+}
+
+export interface RangeStats {
+    length: number;
+    names: { name: number; count: number; self: number; total: number; mean: number; min: number; max: number }[];
+    reach_out: number;
+    tracks: { track: number; busy: number }[];
+}
+
+export interface FlameNode {
+    name: number | null;
+    total: number;
+    self: number;
+    count: number;
+    children: FlameNode[];
+}
+
+export interface SearchResult {
+    names: { name: number; text: string; file: string | null; count: number; total: number }[];
+    tracks: { track: number; text: string }[];
+    messages: { time: number; track: number; text: string }[];
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is shown, as a fragment that people can read: #overview&w=51.2ms..438.9ms&sel=gap:t7:303778123&theme=dark
+import { parseTime } from "./format";
+
+export interface Span {
+    from: number;
+    to: number;
+}
+
+export type Selection =
+    | { kind: "zone"; track: number; depth: number; start: number; end?: number; name?: number }
+    | { kind: "run"; track: number; lane: number; start: number; end?: number; name?: number }
+    | { kind: "gap"; track: number; start: number; end?: number }
+    | { kind: "range"; from: number; to: number }
+    | { kind: "name"; name: string }
+    | { kind: "op"; name: string }
+    | { kind: "part"; key: string }
+    | { kind: "advice"; index: number }
+    | { kind: "lost" };
+
+export interface UrlState {
+    panel: string;
+    trace: number;
+    window: Span | null;
+    view: Span | null;
+    selection: Selection | null;
+    group: string | null;
+    query: string | null;
+    pins: number[];
+    folds: string[];
+    theme: "light" | "dark" | null;
+    warmup: boolean;
+}
+
+export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory", "messages"] as const;
+
+export function emptyState(): UrlState {
+    return {
+        panel: "overview", trace: 0, window: null, view: null, selection: null, group: null, query: null, pins: [],
+        folds: [], theme: null, warmup: false,
+    };
+}
+
+/** The shortest text with a unit that reads back as the same number of ns. */
+export function writeTime(ns: number): string {
+    const whole = Math.round(ns);
+    for (const [size, unit, step] of [[1e9, "s", 1e6], [1e6, "ms", 1e3], [1e3, "us", 100]] as const) {
+        if (whole >= size && whole % step === 0) return `${whole / size}${unit}`;
+    }
+    return `${whole}ns`;
+}
+
+function writeSpan(span: Span): string {
+    return `${writeTime(span.from)}..${writeTime(span.to)}`;
+}
+
+function parseSpan(text: string): Span | null {
+    const [from = NaN, to = NaN] = text.split("..").map(parseTime);
+    return from >= 0 && to > from ? { from, to } : null;
+}
+
+export function writeSelection(selection: Selection): string {
+    switch (selection.kind) {
+        case "zone": return `zone:t${selection.track}:${selection.depth}:${selection.start}`;
+        case "run": return `run:t${selection.track}:${selection.lane}:${selection.start}`;
+        case "gap": return `gap:t${selection.track}:${selection.start}`;
+        case "range": return `range:${writeSpan(selection)}`;
+        case "name": return `name:${selection.name}`;
+        case "op": return `op:${selection.name}`;
+        case "part": return `part:${selection.key}`;
+        case "advice": return `advice:${selection.index}`;
+        case "lost": return "lost";
+    }
+}
+
+export function parseSelection(text: string): Selection | null {
+    const [kind = "", ...rest] = text.split(":");
+    const all = rest.join(":");
+    const track = Number(/^t(\d+)$/.exec(rest[0] ?? "")?.[1] ?? NaN);
+    const whole = (at: number) => Number(/^\d+$/.exec(rest[at] ?? "")?.[0] ?? NaN);
+    if (kind === "zone" && track >= 0 && whole(1) >= 0 && whole(2) >= 0) {
+        return { kind, track, depth: whole(1), start: whole(2) };
+    }
+    if (kind === "run" && track >= 0 && whole(1) >= 0 && whole(2) >= 0) {
+        return { kind, track, lane: whole(1), start: whole(2) };
+    }
+    if (kind === "gap" && track >= 0 && whole(1) >= 0) return { kind, track, start: whole(1) };
+    if (kind === "range") {
+        const span = parseSpan(all);
+        return span ? { kind, ...span } : null;
+    }
+    if ((kind === "name" || kind === "op") && all) return { kind, name: all };
+    if (kind === "part" && all) return { kind, key: all };
+    if (kind === "advice" && whole(0) >= 0) return { kind, index: whole(0) };
+    if (kind === "lost") return { kind };
+    return null;
+}
+
+function decode(text: string): string {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text;
+    }
+}
+
+function take(state: UrlState, key: string, value: string): boolean {
+    switch (key) {
+        case "t": state.trace = /^\d+$/.test(value) ? Number(value) : 0; return /^\d+$/.test(value);
+        case "w": return (state.window = parseSpan(value)) !== null;
+        case "v": return (state.view = parseSpan(value)) !== null;
+        case "sel": return (state.selection = parseSelection(value)) !== null;
+        case "group": state.group = value; return true;
+        case "q": state.query = value; return true;
+        case "pin": state.pins = value.split(",").map((t) => Number(t.replace(/^t/, ""))).filter(Number.isInteger); return true;
+        case "fold": state.folds = value.split(",").filter(Boolean); return true;
+        case "theme":
+            state.theme = value === "dark" || value === "light" ? value : null;
+            return state.theme !== null;
+        case "warmup": state.warmup = value === "include"; return state.warmup;
+        default: return false;
+    }
+}
+
+/** Reads a fragment; what cannot be understood is left out and named. */
+export function parseUrl(fragment: string): { state: UrlState; ignored: string[] } {
+    const state = emptyState();
+    const ignored: string[] = [];
+    for (const part of fragment.replace(/^#/, "").split("&")) {
+        if (!part) continue;
+        const equals = part.indexOf("=");
+        if (equals < 0) {
+            if ((PANELS as readonly string[]).includes(part)) state.panel = part;
+            else ignored.push(decode(part));
+        } else if (!take(state, part.slice(0, equals), decode(part.slice(equals + 1)))) {
+            ignored.push(decode(part));
+        }
+    }
+    return { state, ignored };
+}
+
+export function writeUrl(state: UrlState): string {
+    const parts = [state.panel];
+    const put = (key: string, value: string) => {
+        const text = encodeURIComponent(value).replace(/%3A/g, ":").replace(/%2C/g, ",");
+        parts.push(`${key}=${text}`);
+    };
+    if (state.trace) put("t", String(state.trace));
+    if (state.window) put("w", writeSpan(state.window));
+    if (state.view) put("v", writeSpan(state.view));
+    if (state.selection) put("sel", writeSelection(state.selection));
+    if (state.group) put("group", state.group);
+    if (state.query) put("q", state.query);
+    if (state.pins.length) put("pin", state.pins.map((id) => `t${id}`).join(","));
+    if (state.folds.length) put("fold", state.folds.join(","));
+    if (state.theme) put("theme", state.theme);
+    if (state.warmup) put("warmup", "include");
+    return `#${parts.join("&")}`;
+}

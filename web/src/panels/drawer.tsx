@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The drawer under the stage: ops, zones, gaps, messages.
+import { Separator } from "../frame/separator";
+import { group } from "../model/format";
+import * as state from "../model/state";
+import { GapTable, MessageTable } from "./messages";
+import { OpFilter, OpTable } from "./ops";
+import { ZoneTable } from "./zones";
+
+export function Drawer() {
+    const info = state.trace.value;
+    const ops = state.hasOps(info);
+    const counts = {
+        ops: state.ops.data.value?.groups.length, zones: state.zoneRows.data.value?.count,
+        gaps: state.gaps.data.value?.count, messages: state.points.data.value?.total,
+    };
+    const tabs = [
+        { id: "ops" as const, label: "Ops", there: ops },
+        { id: "zones" as const, label: "Zones", there: (info?.zones ?? 0) > 0 },
+        { id: "gaps" as const, label: "Gaps", there: ops },
+        { id: "messages" as const, label: "Messages", there: (counts.messages ?? 0) > 0 },
+    ].filter((tab) => tab.there);
+    const shown = tabs.some((tab) => tab.id === state.drawerTab.value) ? state.drawerTab.value : tabs[0]?.id;
+    const folded = state.drawerFolded.value;
+    return (
+        <section class="drawer" aria-label="Tables" data-region>
+            {!folded && <Separator name="drawer" />}
+            <div class="drawer-tabs" role="tablist" aria-label="Tables">
+                {tabs.map((tab) => (
+                    <button key={tab.id} role="tab" aria-selected={shown === tab.id}
+                        onClick={() => { state.drawerFolded.value = shown === tab.id && !folded; state.drawerTab.value = tab.id; }}>
+                        {tab.label}{counts[tab.id] !== undefined && <span>{group(counts[tab.id] ?? 0)}</span>}
+                    </button>
+                ))}
+                <span class="fill" />
+                {shown === "ops" && <OpFilter />}
+            </div>
+            {!folded && shown === "ops" && <OpTable />}
+            {!folded && shown === "zones" && <ZoneTable />}
+            {!folded && shown === "gaps" && <GapTable />}
+            {!folded && shown === "messages" && <MessageTable />}
+        </section>
+    );
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small parts that the inspector's sections share.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { getJson, RequestFailed, type Parameters } from "../model/api";
+import { duration } from "../model/format";
+import * as state from "../model/state";
+import { fileName, safeText } from "../model/text";
+import type { ZoneDetail } from "../model/types";
+import type { ComponentChildren } from "preact";
+
+export type Fact = [string, ComponentChildren];
+
+export function Facts({ rows }: { rows: (Fact | null | false)[] }) {
+    return (
+        <dl class="facts">
+            {rows.filter((row): row is Fact => !!row).flatMap(([key, value]) => [<dt key={`${key}-`}>{safeText(key)}</dt>, <dd key={key}>{value}</dd>])}
+        </dl>
+    );
+}
+
+export interface Loaded<T> {
+    data: T | null;
+    error: string | null;
+}
+
+/** An answer about the selection; forgets the old one when the question changes. */
+export function useAnswer<T>(path: string, parameters: Parameters, accept?: (answer: T) => void): Loaded<T> {
+    const loaded = useSignal<Loaded<T>>({ data: null, error: null });
+    const key = useSignal("");
+    key.value = JSON.stringify([path, parameters, state.traceIndex.value]);
+    useSignalEffect(() => {
+        const mine = key.value;
+        const [asked, given] = JSON.parse(mine) as [string, Parameters];
+        if (asked === "") return;
+        getJson<T>(`/t/${state.traceIndex.peek()}/${asked}`, given).then((data) => {
+            if (key.peek() !== mine) return;
+            accept?.(data);
+            loaded.value = { data, error: null };
+        }).catch((error: unknown) => {
+            const said = error instanceof RequestFailed ? error.message : "The server does not answer.";
+            if (key.peek() === mine) loaded.value = { data: null, error: said };
+        });
+    });
+    return loaded.value;
+}
+
+export function trackLabel(id: number | null): string {
+    const track = state.trace.value?.tracks.find((one) => one.id === id);
+    return track ? safeText(track.name || `${track.kind} ${track.number}`) : "–";
+}
+
+export function Source({ source }: { source: ZoneDetail["source"] }) {
+    if (!source) return null;
+    return (
+        <pre>
+            {source.lines.map((line, index) => {
+                const number = source.first_line + index;
+                return <div key={number} class={number === source.line ? "on" : ""}><i>{number}</i>{safeText(line.replace(/\t/g, "    "))}</div>;
+            })}
+        </pre>
+    );
+}
+
+export function place(file: string | null | undefined, line: number | null | undefined): string {
+    return file ? fileName(file, line ?? null) : "";
+}
+
+interface Bin {
+    from: number;
+    to: number;
+    count: number;
+}
+
+/** Bars over a scale of lengths, with lines at percentiles; `mark` is the length of this call. */
+export function Histogram({ bins, lines, mark, label }: { bins: Bin[]; lines: { at: number; label: string }[]; mark?: number; label: string }) {
+    const most = Math.max(1, ...bins.map((bin) => bin.count));
+    const first = bins[0];
+    const last = bins[bins.length - 1];
+    if (!first || !last) return null;
+    const wide = last.to / Math.max(1, first.from || first.to) > 20;
+    const low = Math.max(1, first.from || first.to / 2);
+    const x = (value: number) => {
+        const share = wide ? Math.log(Math.max(low, value) / low) / Math.log(last.to / low) : (value - first.from) / (last.to - first.from);
+        return Math.min(100, Math.max(0, share * 100));
+    };
+    return (
+        <svg width="100%" height="64" style={{ marginTop: "6px", display: "block" }} role="img" aria-label={label}>
+            {bins.map((bin, index) => {
+                const tall = bin.count ? Math.max(1.5, (bin.count / most) * 40) : 0;
+                const width = Math.max(0.5, x(bin.to) - x(bin.from) - 0.3);
+                return <rect key={index} class="column plain-fill" x={`${x(bin.from)}%`} y={42 - tall} width={`${width}%`} height={tall} />;
+            })}
+            {lines.map((line) => <line key={line.label} class="target" x1={`${x(line.at)}%`} x2={`${x(line.at)}%`} y1={2} y2={46} />)}
+            {mark !== undefined && <line class="mark-line" x1={`${x(mark)}%`} x2={`${x(mark)}%`} y1={0} y2={46} />}
+            <text x="0" y="58">{duration(first.from)}</text>
+            <text x="100%" y="58" text-anchor="end">{duration(last.to)}</text>
+        </svg>
+    );
+}

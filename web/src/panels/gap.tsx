@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gap of a device: how long it stood still, before what, and what the host did meanwhile.
+import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
+import * as state from "../model/state";
+import { safeText, shortName } from "../model/text";
+import type { Gap, Gaps, HostPart } from "../model/types";
+import type { Selection } from "../model/url";
+import { Facts, place, trackLabel, useAnswer } from "./facts";
+import { Part } from "./inspector";
+
+type Chosen = Extract<Selection, { kind: "gap" }>;
+
+function HostRows({ gap }: { gap: Gap }) {
+    const names = state.names.value;
+    void names.version.value;
+    const parts: (HostPart & { between?: boolean })[] = gap.host.slice(0, 5);
+    const rest = gap.duration - parts.reduce((sum, part) => sum + part.ns, 0);
+    if (rest > 0) parts.push({ name: null, text: "between them", file: null, line: null, ns: rest, between: true });
+    const shares = partitionPercents(parts.map((part) => part.ns));
+    const kind = (part: HostPart & { between?: boolean }) => (part.name === null ? "nothing" : `c${names.colour(part.name)}`);
+    return (
+        <>
+            <div class="bar thin">
+                {parts.map((part, index) => <span key={index} class={kind(part)} style={{ flex: `${part.ns / gap.duration} 1 0` }} title={safeText(part.text)} />)}
+            </div>
+            <div class="list-rows">
+                {parts.map((part, index) => (
+                    <button key={index} disabled={!!part.between} onClick={() => part.between || state.select({ kind: "name", name: part.text })}>
+                        <i class={`swatch ${kind(part)}`} />
+                        <span class="el">{part.between ? <span class="t2">between them</span> : shortName(part.text)} <span class="t3 locations">{place(part.file, part.line)}</span></span>
+                        <span>{duration(part.ns)}</span>
+                        <span class="r t2">{shares[index]}</span>
+                    </button>
+                ))}
+            </div>
+        </>
+    );
+}
+
+/** Other gaps before the same op, as columns: the same in every step? */
+function Others({ gap, all }: { gap: Gap; all: readonly Gap[] }) {
+    const same = all.filter((one) => one.before === gap.before && one.track === gap.track && one.duration > gap.duration / 4)
+        .sort((a, b) => a.start - b.start).slice(0, 40);
+    if (same.length < 2) return null;
+    const most = Math.max(...same.map((one) => one.duration));
+    const sum = same.reduce((total, one) => total + one.duration, 0);
+    const { from, to } = state.window_.value;
+    const width = 100 / same.length;
+    return (
+        <Part title={`Before every ${shortName(gap.before)}`} side={`${duration(sum)} in all, ${percent(sum / Math.max(1, to - from))}`}>
+            <svg width="100%" height="34" style={{ marginTop: "6px", display: "block" }} role="img" aria-label={`Length of ${plural(same.length, "such gap")}`}>
+                {same.map((one, index) => {
+                    const tall = Math.max(2, (one.duration / most) * 30);
+                    return (
+                        <rect key={one.start} class={`column ${one.start === gap.start ? "" : "pale"}`} x={`${index * width + width * 0.14}%`} y={32 - tall}
+                            width={`${width * 0.72}%`} height={tall}
+                            onClick={() => state.select({ kind: "gap", track: one.track, start: one.start, end: one.start + one.duration }, { reveal: true })} />
+                    );
+                })}
+            </svg>
+        </Part>
+    );
+}
+
+export function GapDetails({ chosen }: { chosen: Chosen }) {
+    const list = state.gaps.data.value?.gaps ?? [];
+    const known = list.find((gap) => gap.track === chosen.track && gap.start === chosen.start);
+    const span = { from: Math.max(0, chosen.start - 1), to: (chosen.end ?? chosen.start) + 1 };
+    const { data } = useAnswer<Gaps>(known ? "" : "gaps", { ...span, limit: 8 });
+    const gap = known ?? data?.gaps.find((one) => one.track === chosen.track && Math.abs(one.start - chosen.start) < 2);
+    if (gap && chosen.end === undefined) state.selection.value = { ...chosen, end: gap.start + gap.duration };
+    const length = gap?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
+    const place = gap ?? null;
+    return (
+        <>
+            <div class="between"><span class="tag gap-tag">Gap</span><span class="t3">ends at {duration(chosen.start + length, 5)}</span></div>
+            <h2 title={exactNs(length)}>{trackLabel(chosen.track)} stood still for {duration(length)}</h2>
+            {place && <div class="t2">before <button class="link" onClick={() => state.select({ kind: "op", name: place.before })}>{shortName(place.before)}</button></div>}
+            {place && (
+                <Part title="What the host did meanwhile" side={place.class}>
+                    {place.host.length ? <HostRows gap={place} /> : <p class="t2">The host was not recorded here. <code>opscope run</code> records it beside the device.</p>}
+                </Part>
+            )}
+            {place && <Others gap={place} all={list} />}
+            <Part title="Exactly" last><Facts rows={[["from", exactNs(chosen.start)], ["length", exactNs(length)]]} /></Part>
+        </>
+    );
+}
+
+const PART_TITLE: Record<string, string> = { busy: "Device busy", nothing: "Nothing recorded", working: "Working", waiting: "Waiting", imports: "Imports" };
+
+/** A class of the partition: what it is made of. */
+export function PartDetails({ part }: { part: string }) {
+    const overview = state.overview.data.value;
+    const entry = overview?.partition.parts.find((one) => one.key === part);
+    const gaps = overview?.gaps;
+    const idle = part.startsWith("idle");
+    return (
+        <>
+            <div class="between"><span class={`tag ${idle ? "gap-tag" : ""}`}>Part of the time</span><span class="t3">{entry ? percent(entry.share) : ""}</span></div>
+            <h2>{safeText(entry?.label ?? PART_TITLE[part] ?? part)}</h2>
+            <div class="t2"><b>{entry ? duration(entry.ns) : "–"}</b> of {duration(overview?.partition.total_ns ?? 0)} ({safeText(overview?.partition.basis ?? "")})</div>
+            {idle && gaps && (
+                <Part title="Gaps" side={`${plural(gaps.count, "gap")}, ${duration(gaps.sum)}`}>
+                    <div class="list-rows">
+                        {gaps.host.slice(0, 8).map((host, index) => (
+                            <button key={index} onClick={() => state.select({ kind: "name", name: host.text })}>
+                                <i class="swatch gap" /><span class="el">{shortName(host.text)} <span class="t3">{place(host.file, host.line)}</span></span>
+                                <span>{duration(host.ns)}</span><span class="r t2">{percent(gaps.sum > 0 ? host.ns / gaps.sum : 0)}</span>
+                            </button>
+                        ))}
+                    </div>
+                    <p class="t2"><kbd>g</kbd> goes to the longest, then to the next.</p>
+                </Part>
+            )}
+            {(part === "waiting" || part === "working") && overview && (
+                <Part title={part === "waiting" ? "Waits by own time" : "Functions by own time"} last>
+                    <div class="list-rows">
+                        {(part === "waiting" ? overview.top_waits : overview.top).slice(0, 12).map((row) => (
+                            <button key={row.name} onClick={() => state.select({ kind: "name", name: row.text })}>
+                                <i class={`swatch ${part === "waiting" ? "waiting" : `c${state.names.value.colour(row.name)}`}`} />
+                                <span class="el">{shortName(row.text)} <span class="t3">{place(row.file, row.line)}</span></span>
+                                <span>{duration(row.self)}</span><span class="r t2">{percent(entry && entry.ns > 0 ? row.self / entry.ns : 0)}</span>
+                            </button>
+                        ))}
+                    </div>
+                </Part>
+            )}
+        </>
+    );
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// All keys on one sheet.
+import { useSignal } from "@preact/signals";
+import * as state from "../model/state";
+import { wheelZooms } from "../timeline/input";
+
+const KEYS: [string, string][] = [
+    ["zoom at the pointer", "Ctrl + wheel, pinch, W S, + −"],
+    ["pan in time", "swipe, Shift + wheel, Shift + drag, right drag, A D (Shift: a page)"],
+    ["scroll tracks", "wheel, PgUp PgDn"],
+    ["zoom to a range", "middle drag, double click on a zone, f fits the selection"],
+    ["select", "click; on the stage ← → neighbour, ↑ ↓ parent, child; . , the same name; Esc clears"],
+    ["select a range", "drag (Alt: free), r: selection to range, Shift + ← → grows it"],
+    ["window = range or view", "Enter; Backspace goes back"],
+    ["whole trace", "0 or Home, double click on the map"],
+    ["undo a move", "z, Shift + z; Back for window, selection, panel"],
+    ["mark", "click in the ruler, m, Shift + m keeps it"],
+    ["next gap, longest first", "g, Shift + g"],
+    ["search, find zone", "/ ; Shift + F"],
+    ["on a track's name", "Enter folds, p pins, h hides, o shows only this"],
+    ["drawer, inspector, tabs", "q, i, 1 … 7"],
+    ["regions of the page", "F6"],
+];
+
+export function Help() {
+    const zooms = useSignal(wheelZooms.value);
+    return (
+        <div class="help" role="dialog" aria-label="Keys and help">
+            <div class="between"><h2>Keys</h2><button class="icon-button" aria-label="Close" onClick={() => (state.helpShown.value = false)}>✕</button></div>
+            <table>
+                <tbody>{KEYS.map(([what, how]) => <tr key={what}><th scope="row">{what}</th><td>{how}</td></tr>)}</tbody>
+            </table>
+            <p>
+                <label>
+                    <input type="checkbox" checked={zooms.value} onChange={(event) => {
+                        zooms.value = wheelZooms.value = event.currentTarget.checked;
+                        localStorage.setItem("opscope.wheelZooms", zooms.value ? "1" : "0");
+                    }} /> wheel zooms, as in Tracy
+                </label>
+            </p>
+            <p class="t2">The window is what all numbers are about; the view is what the timeline shows. Panning never changes a number.</p>
+            <p class="t3">opscope {state.version.value}</p>
+        </div>
+    );
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signposts, messages and frames; a row is a place in time. And the table of gaps.
+import { duration, group, percent } from "../model/format";
+import * as state from "../model/state";
+import { fileName, safeText, shortName } from "../model/text";
+import type { Gap, Point } from "../model/types";
+import { durationCell, ShareBar, Table, type Column } from "./table";
+
+function trackText(id: number): string {
+    const track = state.trace.value?.tracks.find((one) => one.id === id);
+    return track ? safeText(track.name || `${track.kind} ${track.number}`) : "–";
+}
+
+const POINT_COLUMNS: Column<Point>[] = [
+    {
+        id: "text", label: "text", width: 300, text: true, value: (row) => row.text,
+        cell: (row) => <span class="el">{safeText(row.header && row.text ? `${row.header}: ${row.text}` : row.text || row.header)}</span>,
+    },
+    { id: "kind", label: "kind", width: 90, text: true, value: (row) => row.kind },
+    { id: "track", label: "track", width: 160, text: true, narrowOut: true, value: (row) => trackText(row.track) },
+    { id: "time", label: "at", width: 120, value: (row) => -row.time, cell: (row) => duration(row.time, 6) },
+];
+
+export function MessageTable({ full }: { full?: boolean }) {
+    const data = state.points.data.value;
+    const rows = data?.points ?? [];
+    const table = (
+        <Table label="Messages" columns={POINT_COLUMNS} rows={rows} sort="time" keyOf={(row) => `${row.time}:${row.track}:${row.text}`}
+            onSelect={(row) => { state.showPlace(row.time, row.time + 1, row.track, false); state.marks.value = [{ time: row.time, name: "" }]; }}
+            empty={data ? "The program left no messages, signposts or frames." : "Counting …"} />
+    );
+    if (!full) return table;
+    const thinned = data && data.total > rows.length ? `${group(rows.length)} of ${group(data.total)}, evenly chosen` : group(rows.length);
+    return <><div class="panel-head"><b>{thinned}</b></div>{table}</>;
+}
+
+function hostText(gap: Gap): string {
+    const [first] = gap.host;
+    if (!first) return "–";
+    return `${shortName(first.text)}${first.file ? ` ${fileName(first.file, first.line)}` : ""}`;
+}
+
+const CLASS_SWATCH: Record<string, string> = { "host working": "gap", "host waiting": "waiting", "host not recorded": "nothing" };
+
+function gapColumns(largest: number, sum: number): Column<Gap>[] {
+    return [
+        {
+            id: "before", label: "before", width: 260, text: true, value: (row) => row.before,
+            cell: (row) => <div class="cell"><i class={`swatch ${CLASS_SWATCH[row.class] ?? "gap"}`} /><span class="el">{shortName(row.before)}</span></div>,
+        },
+        { id: "class", label: "meanwhile", width: 130, text: true, narrowOut: true, value: (row) => row.class },
+        { id: "host", label: "host did most", width: 220, text: true, narrowOut: true, value: hostText, cell: (row) => <span class="el">{hostText(row)}</span> },
+        { id: "start", label: "at", width: 110, value: (row) => row.start, cell: (row) => duration(row.start, 5) },
+        { id: "duration", label: "length", width: 92, value: (row) => row.duration, cell: (row) => durationCell(row.duration) },
+        {
+            id: "share", label: "of all gaps", width: 128, value: (row) => row.duration,
+            cell: (row) => <ShareBar share={row.duration} largest={largest} text={percent(sum > 0 ? row.duration / sum : 0)} />,
+        },
+    ];
+}
+
+export function GapTable() {
+    const data = state.gaps.data.value;
+    const chosen = state.selection.value;
+    const wanted = chosen?.kind === "part" ? { idle_host_working: "host working", idle_host_waiting: "host waiting", idle_host_unknown: "host not recorded" }[chosen.key] : undefined;
+    const rows = (data?.gaps ?? []).filter((gap) => !wanted || gap.class === wanted);
+    return (
+        <Table label="Gaps" columns={gapColumns(Math.max(0, ...rows.map((row) => row.duration)), data?.sum ?? 0)} rows={rows} sort="duration"
+            keyOf={(row) => `${row.track}:${row.start}`} dim={state.gaps.loading.value}
+            isSelected={(row) => chosen?.kind === "gap" && chosen.start === row.start && chosen.track === row.track}
+            onSelect={(row) => state.select({ kind: "gap", track: row.track, start: row.start, end: row.start + row.duration }, { reveal: true })}
+            empty={state.gaps.error.value ?? (data ? "No gaps in this window." : "Counting …")} />
+    );
+}

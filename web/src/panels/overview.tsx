@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The band: an answer, a bar that adds up, what to change first, ops against the machine.
+import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
+import * as state from "../model/state";
+import { fileName, safeText, shortName } from "../model/text";
+import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
+import { Icicle } from "./flame";
+import { machineName, RooflineChart } from "./roofline";
+
+const PART_CLASS: Record<string, string> = {
+    busy: "work", working: "work", idle_host_working: "gap", idle_host_waiting: "waiting", waiting: "waiting",
+    idle_host_unknown: "gap", imports: "imports", nothing: "nothing", dma: "imports", compute: "work", idle: "gap",
+};
+
+export function Sentence({ data }: { data: Overview }) {
+    return (
+        <div class="say" id="sentence" tabIndex={-1}>
+            {data.sentence.map((part, index) => (
+                <span key={index} class={part.meaning && part.meaning !== "work" ? `${part.meaning}-word` : ""}>{safeText(part.text)}</span>
+            ))}
+        </div>
+    );
+}
+
+export function choosePart(part: PartitionPart): void {
+    state.select({ kind: "part", key: part.key });
+    if (part.key.startsWith("idle")) {
+        state.drawerTab.value = "gaps";
+        state.drawerFolded.value = false;
+    } else if (part.key === "waiting" || part.key === "working") {
+        state.drawerTab.value = "zones";
+    }
+}
+
+export function PartitionBar({ data }: { data: Overview }) {
+    const { parts, total_ns } = data.partition;
+    const shares = partitionPercents(parts.map((part) => part.ns));
+    const name = parts.map((part, index) => `${part.label} ${shares[index]}`).join(", ");
+    return (
+        <div class="bar" role="group" aria-label={name}>
+            {parts.filter((part) => part.ns > 0).map((part) => (
+                <button key={part.key} class={PART_CLASS[part.key] ?? "imports"} style={{ flex: `${part.ns / total_ns} 1 0` }}
+                    aria-label={part.label} title={`${part.label}: ${exactNs(part.ns)}`} onClick={() => choosePart(part)} />
+            ))}
+        </div>
+    );
+}
+
+function Legend({ data }: { data: Overview }) {
+    const { parts } = data.partition;
+    const shares = partitionPercents(parts.map((part) => part.ns));
+    const chosen = state.selection.value;
+    return (
+        <div class="legend">
+            {parts.map((part, index) => (
+                <button key={part.key} aria-pressed={chosen?.kind === "part" && chosen.key === part.key} onClick={() => choosePart(part)}
+                    title={exactNs(part.ns)}>
+                    <i class={`swatch ${PART_CLASS[part.key] ?? "imports"}`} />
+                    <span class="el">{safeText(part.label)}</span>
+                    <span class="r">{duration(part.ns)}</span>
+                    <span class="r t2">{shares[index]}</span>
+                </button>
+            ))}
+        </div>
+    );
+}
+
+export function followAdvice(advice: Advice, index: number): void {
+    state.select({ kind: "advice", index });
+    const { track, start } = advice;
+    if (track === null || start === null) return;
+    const gap = state.gaps.data.peek()?.gaps.find((one) => one.track === track && one.start === start);
+    if (gap) state.select({ kind: "gap", track, start, end: start + gap.duration }, { reveal: true });
+    else state.showPlace(start, start + 1, track, false);
+}
+
+function AdviceList({ data }: { data: Overview }) {
+    const largest = Math.max(1, ...data.advice.map((one) => one.gain_ns));
+    const shown = data.advice.slice(0, 4);
+    const rest = data.advice.slice(4);
+    const chosen = state.selection.value;
+    if (!shown.length) return <Next data={data} />;
+    return (
+        <div class="advice">
+            {shown.map((one, index) => (
+                <button key={index} onClick={() => followAdvice(one, index)} aria-pressed={chosen?.kind === "advice" && chosen.index === index}>
+                    <span class="gain">
+                        <b>{one.gain_ns > 0 ? duration(one.gain_ns) : "–"}</b>
+                        <i class="gain-bar" style={{ width: `${Math.max(4, (one.gain_ns / largest) * 100)}%` }} />
+                    </span>
+                    <span class="el">
+                        <span class="el">{safeText(one.text)}</span>
+                        <span class="el evidence">{safeText(one.evidence)}</span>
+                    </span>
+                    <span class="go" aria-hidden="true">›</span>
+                </button>
+            ))}
+            {rest.length > 0 && <div class="t3">and {rest.length} smaller: {duration(rest.reduce((sum, one) => sum + one.gain_ns, 0))}</div>}
+        </div>
+    );
+}
+
+function TopRow({ row, total }: { row: TopZone; total: number }) {
+    const names = state.names.value;
+    void names.version.value;
+    const place = row.file ? fileName(row.file, row.line) : "";
+    return (
+        <button onClick={() => state.select({ kind: "name", name: row.text })}>
+            <i class={`swatch ${row.wait ? "waiting" : `c${names.colour(row.name)}`}`} />
+            <span class="el">{shortName(row.text)} <span class="t3 locations">{place}</span></span>
+            <span>{duration(row.self)}</span>
+            <span class="r t2">{percent(total > 0 ? row.self / total : 0)}</span>
+        </button>
+    );
+}
+
+function Next({ data }: { data: Overview }) {
+    const rows = [...data.top, ...data.top_waits].sort((a, b) => b.self - a.self).slice(0, 8);
+    const total = data.partition.total_ns;
+    if (rows.length) return <div class="list-rows">{rows.map((row) => <TopRow key={row.name} row={row} total={total} />)}</div>;
+    return (
+        <div class="list-rows">
+            {data.next.map((one, index) => <div key={index} class="el">{safeText(one.text)} <code>{safeText(one.command)}</code></div>)}
+        </div>
+    );
+}
+
+function adviceTitle(data: Overview): [string, string] {
+    if (data.advice.length) return ["What to change first", "saved in the window, at most"];
+    return [data.top.length ? "Where to look first" : "What to do next", data.top.length ? "own time" : ""];
+}
+
+function RightPanel({ data }: { data: Overview }) {
+    const roofline = state.roofline.data.value;
+    const machine = machineName(roofline);
+    if (roofline && roofline.roofs.length && roofline.points.length) {
+        return (
+            <section aria-label="Roofline">
+                <div class="between"><h3>Ops against the {safeText(machine)}</h3><span class="t3">area = device time</span></div>
+                <RooflineChart data={roofline} />
+            </section>
+        );
+    }
+    if (state.hasOps(state.trace.value) && data.kind !== "python" && data.kind !== "c") {
+        return (
+            <section aria-label="Roofline">
+                <div class="between"><h3>Ops against the machine</h3></div>
+                <p class="t2">
+                    {machine ? `No peaks known for '${safeText(machine)}'. ` : "The trace does not name its machine. "}
+                    <code>opscope machine</code> lists machines; <code>--machine FILE</code> adds one.
+                </p>
+                <TopOps data={data} />
+            </section>
+        );
+    }
+    return (
+        <section aria-label="Flame graph">
+            <div class="between"><h3>From where it is called</h3><button class="link" onClick={() => (state.panel.value = "flame")}>open</button></div>
+            <Icicle levels={7} />
+        </section>
+    );
+}
+
+function TopOps({ data }: { data: Overview }) {
+    return (
+        <div class="list-rows">
+            {data.top_ops.slice(0, 5).map((op) => (
+                <button key={op.name} onClick={() => state.select({ kind: "op", name: op.name })}>
+                    <i class="swatch work" />
+                    <span class="el">{shortName(op.name)}</span>
+                    <span>{duration(op.device_ns)}</span>
+                    <span class="r t2">{percent(op.share)}</span>
+                </button>
+            ))}
+        </div>
+    );
+}
+
+function PerStep() {
+    const groups = state.ops.data.value?.groups ?? [];
+    const kinds = new Map<string, { ns: number; colour: number }>();
+    for (const group of groups) {
+        const entry = kinds.get(group.kind) ?? { ns: 0, colour: group.colour };
+        kinds.set(group.kind, { ns: entry.ns + group.device_ns, colour: entry.colour });
+    }
+    const rows = [...kinds].sort((a, b) => b[1].ns - a[1].ns).slice(0, 8);
+    const total = [...kinds.values()].reduce((sum, one) => sum + one.ns, 0);
+    if (!rows.length) return null;
+    return (
+        <section class="per-step" aria-label="Kinds of work">
+            <div class="between"><h3>Which kind of work</h3><span class="t3">device time</span></div>
+            <div class="list-rows">
+                {rows.map(([kind, one]) => (
+                    <button key={kind} onClick={() => (state.filter.value = `kind:${kind}`)}>
+                        <i class={`swatch c${one.colour}`} />
+                        <span class="el">{safeText(kind)}</span>
+                        <span>{duration(one.ns)}</span>
+                        <span class="r t2">{percent(one.ns / total)}</span>
+                    </button>
+                ))}
+            </div>
+        </section>
+    );
+}
+
+export function Band() {
+    const data = state.overview.data.value;
+    const error = state.overview.error.value;
+    if (!data) return <div class="band" data-region><section><p class="t2">{error ?? "Counting …"}</p></section></div>;
+    const [title, unit] = adviceTitle(data);
+    return (
+        <div class={`band ${state.overview.loading.value ? "dim" : ""}`} data-region>
+            <section aria-label="Where the time went">
+                <div class="between"><h3>Where the time went</h3><span class="t3">{safeText(`of the ${data.partition.basis}`)}</span></div>
+                <Sentence data={data} />
+                <PartitionBar data={data} />
+                <Legend data={data} />
+            </section>
+            <section aria-label={title}>
+                <div class="between"><h3>{title}</h3><span class="t3">{unit}</span></div>
+                <AdviceList data={data} />
+            </section>
+            <RightPanel data={data} />
+            <PerStep />
+        </div>
+    );
+}
+
+export function Strip() {
+    const data = state.overview.data.value;
+    if (!data) return <div class="strip t2">Counting …</div>;
+    return (
+        <div class="strip" data-region>
+            <PartitionBar data={data} />
+            <div class="el"><Sentence data={data} /></div>
+            <span class="fill" />
+            <span class="t3 el">{plural(data.gaps.count, "gap")}{data.gaps.count ? `, ${duration(data.gaps.sum)}` : ""}</span>
+        </div>
+    );
+}

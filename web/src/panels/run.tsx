@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run of an op on a device, and the op as a group of runs.
+import { duration, exactNs, percent, plural, quantity } from "../model/format";
+import * as state from "../model/state";
+import { safeText, shortName } from "../model/text";
+import type { OpGroup, RunDetail } from "../model/types";
+import type { Selection } from "../model/url";
+import { detail } from "../timeline/stage";
+import { Facts, trackLabel, useAnswer, type Fact } from "./facts";
+import { Part } from "./inspector";
+
+type Run = Extract<Selection, { kind: "run" }>;
+
+function figureText(figure: RunDetail["figures"][number]): string {
+    if (typeof figure.value === "string") return safeText(figure.value);
+    if (/ns$/i.test(figure.kind)) return duration(figure.value);
+    return quantity(figure.value);
+}
+
+function learn(chosen: Run, answer: RunDetail): void {
+    const { op } = answer;
+    detail.value = op && op.start !== null && op.track !== null ? { track: op.track, time: op.start } : null;
+    if (answer.name !== null) void state.names.value.need([answer.name]);
+    if (chosen.end !== undefined) return;
+    state.selection.value = { ...chosen, start: answer.start, end: answer.start + answer.duration, ...(answer.name === null ? {} : { name: answer.name }) };
+}
+
+function launchFacts(data: RunDetail): Fact[] {
+    const { op } = data;
+    const facts: Fact[] = [];
+    if (op && op.start !== null) {
+        const { start, track } = op;
+        facts.push(["launched by", <button class="link" onClick={() => state.showPlace(start, op.end ?? start + 1, track, false)}>{shortName(op.text)}</button>]);
+        facts.push(["on", trackLabel(track)]);
+        facts.push(["until it ran", duration(Math.max(0, data.start - (op.end ?? start)))]);
+    }
+    if (data.gap_before !== null) facts.push(["gap before it", duration(data.gap_before.duration)]);
+    return facts;
+}
+
+export function RunDetails({ chosen }: { chosen: Run }) {
+    const { data, error } = useAnswer<RunDetail>("run", { track: chosen.track, lane: chosen.lane, at: chosen.start }, (answer) => learn(chosen, answer));
+    void state.names.value.version.value;
+    const length = data?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
+    const name = data?.text || data?.op?.text || state.names.value.text(chosen.name ?? null);
+    if (error) return <p class="t2">This run is not in the trace: {error}</p>;
+    const group = state.ops.data.value?.groups.find((one) => one.name === name || one.name.startsWith(`${name} `));
+    const launch = data ? launchFacts(data) : [];
+    return (
+        <>
+            <div class="between"><span class="tag">Run of an op{group ? `, ${safeText(group.kind)}` : ""}</span><span class="t3">starts at {duration(chosen.start, 5)}</span></div>
+            <h2>{shortName(name)}</h2>
+            <div class="t2"><b title={exactNs(length)}>{duration(length)}</b> on {trackLabel(chosen.track)}{group ? `, mean ${duration(group.mean)}` : ""}</div>
+            {group && <AgainstMachine group={group} />}
+            {launch.length > 0 && <Part title="How it came to run"><Facts rows={launch} /></Part>}
+            {data?.op && data.op.description.length > 0 && (
+                <Part title="Tensors, attributes, kernels">
+                    <Facts rows={data.op.description.slice(0, 40).map((part): Fact => [part.role, safeText(part.text)])} />
+                </Part>
+            )}
+            {group && <Part title="All runs"><button class="link" onClick={() => state.select({ kind: "op", name: group.name })}>{plural(group.count, "run")}, {duration(group.device_ns)}</button></Part>}
+            <Part title="Everything else" last>
+                <Facts rows={[["exact", exactNs(length)], ...(data?.figures ?? []).slice(0, 60).map((one): Fact => [one.name, figureText(one)])]} />
+            </Part>
+        </>
+    );
+}
+
+function Meter({ label, value }: { label: string; value: number | null }) {
+    if (value === null) return null;
+    return (
+        <div class="meter">
+            <span>{label}</span>
+            <div><i style={{ width: `${Math.min(100, value)}%` }} /></div>
+            <span class="r">{percent(value / 100)}{value > 100 ? " ⚠" : ""}</span>
+        </div>
+    );
+}
+
+function AgainstMachine({ group }: { group: OpGroup }) {
+    if (group.dram_percent === null && group.flops_percent === null) return null;
+    const above = (group.dram_percent ?? 0) > 100 || (group.flops_percent ?? 0) > 100;
+    return (
+        <Part title={`Against the ${safeText(state.ops.data.value?.machine?.name ?? "machine")}`} side={group.bound ?? ""}>
+            <Meter label="DRAM" value={group.dram_percent} />
+            <Meter label="FLOPs" value={group.flops_percent} />
+            {above && <p class="t2">Above the roof: the machine's figure or the count of bytes is wrong.</p>}
+        </Part>
+    );
+}
+
+export function OpDetails({ name }: { name: string }) {
+    const group = state.ops.data.value?.groups.find((one) => one.name === name || one.name.startsWith(`${name} `));
+    if (!group) return <p class="t2">{state.ops.data.value ? `'${safeText(name)}' is not among the ops of this window.` : "Counting …"}</p>;
+    return (
+        <>
+            <div class="between"><span class="tag">Op, {safeText(group.kind)}</span><span class="t3">{percent(group.share)} of device time</span></div>
+            <h2>{shortName(group.name)}</h2>
+            <div class="t2"><b>{duration(group.device_ns)}</b> in {plural(group.count, "run")}</div>
+            <AgainstMachine group={group} />
+            <Part title="How long">
+                <Facts rows={[
+                    ["mean", duration(group.mean)], group.p50 !== null && ["median", duration(group.p50)], group.p99 !== null && ["p99", duration(group.p99)],
+                    group.alone_ns !== null && ["alone", <span title="no other run was on the device">{duration(group.alone_ns)}</span>],
+                    group.gap_before_ns !== null && ["gaps before", duration(group.gap_before_ns)],
+                ]} />
+            </Part>
+            <Part title="Runs" side={group.count > group.rows.length ? `first ${group.rows.length}` : ""} last>
+                <div class="list-rows">
+                    {group.rows.slice(0, 30).map((run) => (
+                        <button key={`${run.track}:${run.start}`} onClick={() => state.select({ kind: "run", track: run.track, lane: 0, start: run.start }, { reveal: true })}>
+                            <i class={`swatch c${group.colour}`} /><span class="el">{trackLabel(run.track)}</span><span class="t2">at {duration(run.start, 5)}</span><span />
+                        </button>
+                    ))}
+                </div>
+            </Part>
+        </>
+    );
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A zone: how long, of that how much its own, inside of what, and its source.
+import { duration, exactNs, percent, plural, quantity } from "../model/format";
+import * as state from "../model/state";
+import { safeText, shortName } from "../model/text";
+import type { ZoneDetail } from "../model/types";
+import type { Selection } from "../model/url";
+import { Facts, place, Source, trackLabel, useAnswer } from "./facts";
+import { Part } from "./inspector";
+
+type Zone = Extract<Selection, { kind: "zone" }>;
+
+function speak(answer: ZoneDetail): void {
+    const text = state.names.value.text(answer.name);
+    state.spoken.value = `${text}, ${duration(answer.duration)}, ${trackLabel(answer.track)}, starts ${duration(answer.start, 5)}; ` +
+        plural(answer.children, "child", "children");
+}
+
+/** A link names only the start: with the answer the selection knows its end and name, too. */
+function complete(chosen: Zone, answer: ZoneDetail): void {
+    void state.names.value.need([answer.name, ...answer.parents.map((parent) => parent.name)]).then(() => speak(answer));
+    if (chosen.end !== undefined) return;
+    state.selection.value = { ...chosen, start: answer.start, end: answer.start + answer.duration, name: answer.name };
+}
+
+export function ZoneDetails({ chosen }: { chosen: Zone }) {
+    const { data, error } = useAnswer<ZoneDetail>("zone", { track: chosen.track, depth: chosen.depth, at: chosen.start }, (answer) => complete(chosen, answer));
+    const names = state.names.value;
+    void names.version.value;
+    const known = names.get(data?.name ?? chosen.name ?? -1);
+    const length = data?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
+    if (error) return <p class="t2">This zone is not in the trace: {error}</p>;
+    const where = place(known?.file, known?.line);
+    return (
+        <>
+            <div class="between">
+                <span class="tag">{known?.wait ? "Wait" : "Zone"}</span>
+                <span class="t3">starts at {duration(chosen.start, 5)}</span>
+            </div>
+            <h2>{safeText(known?.text ?? "…")}</h2>
+            <div class="t2"><b title={exactNs(length)}>{duration(length)}</b> on {trackLabel(chosen.track)}{data?.open ? ", not ended" : ""}</div>
+            <Part title="How long">
+                <Facts rows={[
+                    ["own time", data ? `${duration(data.self)}, ${percent(length > 0 ? data.self / length : 0)}` : "…"],
+                    ["children", data ? plural(data.children, "zone") : "…"],
+                    ["exact", exactNs(length)],
+                    data?.value !== null && data?.value !== undefined && ["value", quantity(data.value)],
+                    ...(data?.texts ?? []).map((text, index): [string, string] => [index ? "" : "text", safeText(text)]),
+                ]} />
+            </Part>
+            {data && data.parents.length > 0 && (
+                <Part title="Inside of">
+                    <div class="list-rows">
+                        {data.parents.slice(0, 8).map((parent, index) => (
+                            <button key={index} onClick={() => {
+                                const depth = Math.max(0, data.depth - 1 - index);
+                                state.select({ kind: "zone", track: data.track, depth, start: parent.start, end: parent.start + parent.duration, name: parent.name }, { reveal: true });
+                            }}>
+                                <i class={`swatch c${names.colour(parent.name)}`} />
+                                <span class="el">{shortName(names.text(parent.name))}</span>
+                                <span>{duration(parent.duration)}</span>
+                                <span class="r t2">{percent(parent.duration > 0 ? length / parent.duration : 0)}</span>
+                            </button>
+                        ))}
+                    </div>
+                </Part>
+            )}
+            {data?.source && <Part title="Source" side={where}><Source source={data.source} /></Part>}
+            {!data?.source && where && <Part title="Source"><span class="t2" title={safeText(known?.file ?? "")}>{where}</span></Part>}
+            <Part title="All calls" last>
+                {known && <button class="link" onClick={() => state.select({ kind: "name", name: known.text })}>Find every {shortName(known.text)}</button>}
+            </Part>
+        </>
+    );
+}

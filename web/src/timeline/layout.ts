@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of tracks as a list of what is shown, each with its place. Devices come first, as groups of their own;
+// the rest are groups by process, in the order in which the server sends the tracks.
+import { duration, group as grouped, percent, plural, quantity, bytes } from "../model/format";
+import { rowKey } from "../model/rows";
+import { fileName, safeText } from "../model/text";
+import type { CounterInfo, PoolInfo, ProcessInfo, TraceInfo, TrackInfo } from "../model/types";
+
+export const GROUP_HEIGHT = 20;
+export const ZONE_HEIGHT = 16;
+export const RUN_HEIGHT = 20;
+export const COUNTER_HEIGHT = 36;
+export const DEFAULT_DEPTHS = 4;
+const PADDING = 2;
+const FOLDED_CORES = 8;
+const STRIP_TRACKS_MAX = 48;
+
+export interface Row {
+    track: number;
+    runs: boolean;
+    /** Depth of the zones, or lane of the runs. */
+    depth: number;
+    key: string;
+    /** From the top of the node. */
+    y: number;
+    height: number;
+}
+
+export interface Node {
+    id: string;
+    kind: "group" | "track" | "counter" | "memory";
+    level: number;
+    label: string;
+    /** The whole name, for the tooltip and for people who cannot see the group. */
+    title: string;
+    figure: string;
+    tone: "device" | "host";
+    track: number | null;
+    y: number;
+    height: number;
+    rows: Row[];
+    folded: boolean;
+    /** What the strip of a group sums up. */
+    strip: Row[];
+    counter?: CounterInfo;
+    pool?: PoolInfo;
+    deeper: number;
+    position: number;
+    siblings: number;
+    note: string;
+}
+
+export interface LayoutOptions {
+    folds: ReadonlySet<string>;
+    deep: ReadonlySet<number>;
+    hidden: ReadonlySet<number>;
+    pins: readonly number[];
+    filter: (text: string) => boolean;
+}
+
+interface Building {
+    info: TraceInfo;
+    options: LayoutOptions;
+    children: Map<number | null, TrackInfo[]>;
+    nodes: Node[];
+}
+
+function isGroupTrack(track: TrackInfo): boolean {
+    return track.kind === "device";
+}
+
+function rowsOf(track: TrackInfo, depths: number): Row[] {
+    const rows: Row[] = [];
+    let y = PADDING;
+    const add = (runs: boolean, depth: number, height: number) => {
+        rows.push({ track: track.id, runs, depth, key: rowKey(track.id, runs, depth), y, height: height - 2 });
+        y += height;
+    };
+    for (let depth = 0; depth < depths; depth++) add(false, depth, ZONE_HEIGHT);
+    const lanes = track.runs > 0 ? Math.max(1, track.run_lanes) : 0;
+    for (let lane = 0; lane < lanes; lane++) add(true, lane, RUN_HEIGHT);
+    return rows;
+}
+
+function blank(id: string, kind: Node["kind"], level: number, label: string): Node {
+    return {
+        id, kind, level, label: safeText(label), title: safeText(label), figure: "", tone: "host", track: null, y: 0,
+        height: GROUP_HEIGHT, rows: [], folded: false, strip: [], deeper: 0, position: 0, siblings: 0, note: "",
+    };
+}
+
+export function trackName(track: TrackInfo): string {
+    if (track.name) return track.name;
+    const word = { thread: "thread", task: "task", device: "device", queue: "queue", core: "core", processor: "processor",
+        dma: "DMA", other: "track", span: "span" }[track.kind];
+    return `${word} ${track.number}`;
+}
+
+function kindNote(track: TrackInfo): string {
+    if (track.kind === "task") return "task";
+    if (track.kind === "queue") return track.runs ? plural(track.runs, "run") : "";
+    if (track.kind === "span") return "spans";
+    return "";
+}
+
+function addTrack(building: Building, track: TrackInfo, level: number, tone: Node["tone"], label?: string): void {
+    const { options } = building;
+    const all = options.deep.has(track.id);
+    const depths = all ? track.depths : Math.min(track.depths, DEFAULT_DEPTHS);
+    const node = blank(`t${track.id}`, "track", level, label ?? trackName(track));
+    node.tone = tone;
+    node.track = track.id;
+    node.rows = rowsOf(track, depths);
+    node.deeper = track.depths - depths;
+    node.figure = kindNote(track);
+    const last = node.rows[node.rows.length - 1];
+    node.height = Math.max(22, last ? last.y + last.height + 2 + PADDING : 0);
+    node.title = `${node.label}: ${track.zones ? plural(track.zones, "zone") : plural(track.runs, "run")}, busy ` +
+        duration(track.busy_ns);
+    building.nodes.push(node);
+    for (const counter of building.info.counters) {
+        if (counter.track === track.id) addCounter(building, counter, level, tone);
+    }
+    for (const child of building.children.get(track.id) ?? []) addTrack(building, child, level + 1, tone);
+}
+
+function addCounter(building: Building, counter: CounterInfo, level: number, tone: Node["tone"]): void {
+    if (counter.samples === 0) return;
+    const node = blank(`k${counter.track}:${counter.name}`, "counter", level, counter.name);
+    node.counter = counter;
+    node.track = counter.track;
+    node.tone = tone;
+    node.figure = `peak ${quantity(counter.max)}`;
+    node.height = COUNTER_HEIGHT;
+    building.nodes.push(node);
+}
+
+function addPools(building: Building, level: number, tone: Node["tone"]): void {
+    for (const pool of building.info.pools) {
+        if (pool.events === 0) continue;
+        const node = blank(`m${pool.name ?? ""}`, "memory", level, pool.text || "memory");
+        node.pool = pool;
+        node.tone = tone;
+        node.figure = `peak ${bytes(pool.peak_bytes)}`;
+        node.height = COUNTER_HEIGHT;
+        building.nodes.push(node);
+    }
+}
+
+/** The rows that say how busy a group is: runs of devices, outermost zones of threads. */
+function stripOf(tracks: readonly TrackInfo[]): Row[] {
+    const rows: Row[] = [];
+    for (const track of tracks.slice(0, STRIP_TRACKS_MAX)) {
+        const rowsThere = track.runs > 0 ? rowsOf(track, 0) : rowsOf(track, Math.min(1, track.depths));
+        rows.push(...rowsThere);
+    }
+    return rows;
+}
+
+function descendants(building: Building, track: TrackInfo): TrackInfo[] {
+    const below = building.children.get(track.id) ?? [];
+    return [track, ...below.flatMap((child) => descendants(building, child))];
+}
+
+function addDevice(building: Building, device: TrackInfo, first: boolean): void {
+    const { options, info } = building;
+    const inside = descendants(building, device);
+    const label = device.architecture ? `${trackName(device)}, ${device.architecture}` : trackName(device);
+    const node = blank(`d${device.id}`, "group", 1, label);
+    node.tone = "device";
+    node.track = device.id;
+    node.folded = options.folds.has(node.id);
+    node.strip = stripOf(inside);
+    const busiest = Math.max(device.busy_ns, ...inside.map((track) => track.busy_ns));
+    if (info.duration_ns > 0) node.figure = `${percent(busiest / info.duration_ns)} busy`;
+    building.nodes.push(node);
+    if (node.folded) return;
+    if (device.runs > 0 || device.depths > 0) addTrack({ ...building, children: new Map() }, device, 2, "device", "ops");
+    const below = (building.children.get(device.id) ?? []).filter((track) => !options.hidden.has(track.id));
+    const cores = below.filter((track) => track.kind === "core" || track.kind === "processor");
+    const rest = below.filter((track) => !cores.includes(track));
+    for (const track of rest) addTrack(building, track, 2, "device");
+    if (cores.length > FOLDED_CORES) addCores(building, device, cores);
+    else for (const track of cores) addTrack(building, track, 2, "device");
+    if (first) addPools(building, 2, "device");
+}
+
+/** Many cores are one folded group; its entry in the list of folds means that it was opened. */
+function addCores(building: Building, device: TrackInfo, cores: readonly TrackInfo[]): void {
+    const node = blank(`c${device.id}`, "group", 2, `${grouped(cores.length)} cores`);
+    node.tone = "device";
+    node.folded = !building.options.folds.has(node.id);
+    node.strip = stripOf(cores.flatMap((core) => descendants(building, core)));
+    building.nodes.push(node);
+    if (!node.folded) for (const core of cores) addTrack(building, core, 3, "device");
+}
+
+function processLabel(process: ProcessInfo): string {
+    const [program = "", ...rest] = process.command.split(" ");
+    return [fileName(program), ...rest.map((word) => (word.startsWith("/") ? fileName(word) : word))].join(" ");
+}
+
+function processNote(process: ProcessInfo): string {
+    if (process.signal) return `crashed: ${process.signal}`;
+    if (process.exit_status) return `exit ${process.exit_status}`;
+    return "";
+}
+
+function addProcess(building: Building, process: ProcessInfo, tracks: readonly TrackInfo[], pools: boolean): void {
+    const { options } = building;
+    const node = blank(`p${process.id}`, "group", 1, processLabel(process) || `process ${process.pid}`);
+    node.title = safeText(process.command);
+    node.folded = options.folds.has(node.id);
+    node.figure = String(process.pid);
+    node.note = processNote(process);
+    node.strip = stripOf(tracks);
+    building.nodes.push(node);
+    if (node.folded) return;
+    const ids = new Set(tracks.map((track) => track.id));
+    for (const track of tracks) {
+        if (track.parent === null || !ids.has(track.parent)) addTrack(building, track, 2, "host");
+    }
+    if (pools) addPools(building, 2, "host");
+}
+
+function place(nodes: readonly Node[]): number {
+    let y = 0;
+    const counts = new Map<number, number>();
+    for (const node of nodes) {
+        node.y = y;
+        y += node.height;
+        for (const level of [...counts.keys()]) if (level > node.level) counts.delete(level);
+        counts.set(node.level, (counts.get(node.level) ?? 0) + 1);
+        node.position = counts.get(node.level) ?? 1;
+    }
+    return y;
+}
+
+export interface Layout {
+    nodes: Node[];
+    height: number;
+}
+
+export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
+    const children = new Map<number | null, TrackInfo[]>();
+    const byId = new Map(info.tracks.map((track) => [track.id, track]));
+    const shown = info.tracks.filter((track) => !options.hidden.has(track.id) &&
+        (isGroupTrack(track) || options.filter(trackName(track))));
+    for (const track of shown) {
+        if (track.parent === null || !byId.has(track.parent)) continue;
+        children.set(track.parent, [...(children.get(track.parent) ?? []), track]);
+    }
+    const building: Building = { info, options, children, nodes: [] };
+    for (const id of options.pins) {
+        const track = byId.get(id);
+        const process = info.processes.find((one) => one.id === track?.process);
+        const path = process ? `${processLabel(process)} › ` : "";
+        if (track) addTrack({ ...building, children: new Map() }, track, 1, "host", path + trackName(track));
+    }
+    const devices = shown.filter(isGroupTrack);
+    devices.forEach((device, index) => addDevice(building, device, index === 0));
+    const ofDevice = new Set(devices.flatMap((device) => descendants(building, device)).map((track) => track.id));
+    let pools = devices.length === 0;
+    for (const id of new Set(shown.map((track) => track.process))) {
+        const tracks = shown.filter((track) => track.process === id && !ofDevice.has(track.id));
+        const process = info.processes.find((one) => one.id === id);
+        if (!tracks.length) continue;
+        addProcess(building, process ?? anonymous(id), tracks, pools);
+        pools = false;
+    }
+    return { nodes: building.nodes, height: place(building.nodes) };
+}
+
+function anonymous(id: number): ProcessInfo {
+    return { id, parent: null, pid: id, command: "program", start: 0, end: null, exit_status: null, signal: null, flags: [] };
+}
+
+/** The nodes that reach into [top, bottom). */
+export function nodesBetween(layout: Layout, top: number, bottom: number): Node[] {
+    let low = 0;
+    let high = layout.nodes.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        const node = layout.nodes[middle] as Node;
+        if (node.y + node.height > top) high = middle;
+        else low = middle + 1;
+    }
+    const found: Node[] = [];
+    for (let at = low; at < layout.nodes.length; at++) {
+        const node = layout.nodes[at] as Node;
+        if (node.y >= bottom) break;
+        found.push(node);
+    }
+    return found;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies under and over the zones: grid, tints, losses, selection, marks, arrows, hairline.
+import { duration, plural } from "../model/format";
+import { firstEndingAfter } from "../model/rows";
+import * as state from "../model/state";
+import type { Span } from "../model/url";
+import type { TextFitter } from "./labels";
+import type { Node, Row } from "./layout";
+import { crossed } from "./raster";
+import { detail, selectedSpan, type Frame, type Stage } from "./stage";
+
+const OUTLINED_MAX = 400;
+const SELECTED_WIDTH_MIN = 3;
+
+export function drawRowBacks(frame: Frame, times: readonly number[]): void {
+    const { context, theme, scrollY, width, height } = frame;
+    for (const node of frame.nodes) {
+        if (node.kind !== "group") continue;
+        context.fillStyle = theme.css.bg;
+        context.fillRect(0, node.y - scrollY, width, node.height);
+    }
+    context.fillStyle = theme.css.grid;
+    for (const time of times) {
+        const x = Math.round((time - frame.view.from) * frame.scale);
+        context.fillRect(x, 0, 1, height);
+    }
+    context.fillStyle = theme.css.line;
+    for (const node of frame.nodes) context.fillRect(0, node.y + node.height - 1 - scrollY, width, 1);
+}
+
+function isWarm(): boolean {
+    return state.selection.peek()?.kind === "gap";
+}
+
+export function drawTint(frame: Frame, draft: Span | null, top = 0): void {
+    const { context, theme } = frame;
+    const chosen = state.selection.peek();
+    const spans: Span[] = draft ? [draft] : [];
+    const selected = selectedSpan();
+    if (!draft && selected && (chosen?.kind === "gap" || chosen?.kind === "range")) spans.push(selected);
+    for (const span of spans) {
+        const from = (span.from - frame.view.from) * frame.scale;
+        context.globalAlpha = isWarm() && !draft ? 0.07 : 0.09;
+        context.fillStyle = isWarm() && !draft ? theme.css.gap : theme.css.acc;
+        context.fillRect(from, top, (span.to - span.from) * frame.scale, frame.height - top);
+        context.globalAlpha = 1;
+        dashedEdges(frame, span, top, isWarm() && !draft ? theme.css.gap : theme.css.acc);
+    }
+}
+
+function dashedEdges(frame: Frame, span: Span, top: number, colour: string): void {
+    const { context } = frame;
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    for (const time of [span.from, span.to]) {
+        const x = Math.round((time - frame.view.from) * frame.scale) + 0.5;
+        context.moveTo(x, top);
+        context.lineTo(x, frame.height);
+    }
+    context.stroke();
+    context.setLineDash([]);
+}
+
+const patterns = new Map<string, CanvasPattern>();
+
+function lossPattern(context: CanvasRenderingContext2D, colour: string): CanvasPattern | string {
+    const found = patterns.get(colour);
+    if (found) return found;
+    const small = document.createElement("canvas");
+    small.width = 6;
+    small.height = 6;
+    const pen = small.getContext("2d") as CanvasRenderingContext2D;
+    pen.fillStyle = colour;
+    for (let y = 0; y < 6; y++) for (let x = 0; x < 6; x++) if (crossed(x, y)) pen.fillRect(x, y, 1, 1);
+    const pattern = context.createPattern(small, "repeat");
+    if (!pattern) return colour;
+    patterns.set(colour, pattern);
+    return pattern;
+}
+
+export function drawLosses(frame: Frame, fitter: TextFitter): void {
+    const { context, theme } = frame;
+    for (const loss of state.trace.peek()?.losses ?? []) {
+        if (loss.to < frame.view.from || loss.from > frame.view.to) continue;
+        const node = frame.nodes.find((one) => one.kind === "track" && one.track === loss.track);
+        if (!node) continue;
+        const x = Math.round((loss.from - frame.view.from) * frame.scale);
+        const width = Math.max(3, Math.round((loss.to - loss.from) * frame.scale));
+        const y = node.y - frame.scrollY + 2;
+        const height = node.height - 5;
+        context.fillStyle = theme.css.lossbg;
+        context.fillRect(x, y, width, height);
+        context.globalAlpha = 0.5;
+        context.fillStyle = lossPattern(context, theme.css.loss);
+        context.fillRect(x, y, width, height);
+        context.globalAlpha = 1;
+        context.strokeStyle = theme.css.loss;
+        context.lineWidth = 1;
+        context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+        const text = `${plural(loss.zones || loss.records, "lost", "lost")}`;
+        context.font = `600 11px ${theme.font}`;
+        const size = fitter.width(context, text);
+        if (width < size + 14) continue;
+        context.fillStyle = theme.css.lossbg;
+        context.fillRect(x + width / 2 - size / 2 - 4, y + height / 2 - 9, size + 8, 18);
+        context.fillStyle = theme.css.loss;
+        context.textBaseline = "middle";
+        context.fillText(text, x + width / 2 - size / 2, y + height / 2 + 0.5);
+    }
+}
+
+function ring(frame: Frame, node: Node, row: Row, span: Span, lineWidth: number): void {
+    const { context, theme } = frame;
+    const x = Math.round((span.from - frame.view.from) * frame.scale);
+    const right = Math.round((span.to - frame.view.from) * frame.scale);
+    const left = Math.max(-4, x);
+    const width = Math.max(SELECTED_WIDTH_MIN, Math.min(frame.width + 4, right) - left - 1);
+    if (right < -2 || x > frame.width + 2) return;
+    const y = node.y + row.y - frame.scrollY;
+    context.strokeStyle = theme.css.acc;
+    context.lineWidth = lineWidth;
+    const out = lineWidth / 2;
+    context.strokeRect(left - out, y - out, width + 2 * out, row.height + 2 * out);
+    if (lineWidth < 2 || right - x > 8) return;
+    context.fillStyle = theme.css.acc;
+    context.beginPath();
+    context.moveTo(left + width / 2 - 4, y - 6);
+    context.lineTo(left + width / 2 + 4, y - 6);
+    context.lineTo(left + width / 2, y - 2);
+    context.fill();
+}
+
+function outlineSameName(frame: Frame, stage: Stage, name: number): void {
+    let left = OUTLINED_MAX;
+    for (const node of frame.nodes) {
+        for (const row of node.rows) {
+            for (const { section, from, to } of stage.sections(row, frame.view)) {
+                for (let at = firstEndingAfter(section, Math.max(from, frame.view.from)); at < section.count; at++) {
+                    const start = section.start[at] as number;
+                    if (start > Math.min(to, frame.view.to) || left <= 0) break;
+                    if (section.name[at] !== name || section.zones[at] !== 1) continue;
+                    const end = section.end[at] as number;
+                    if ((end - start) * frame.scale < 3) continue;
+                    left--;
+                    ring(frame, node, row, { from: start, to: end }, 1);
+                }
+            }
+        }
+    }
+}
+
+function drawArrow(frame: Frame, stage: Stage, to: { node: Node; row: Row }, time: number): void {
+    const from = detail.peek();
+    if (!from) return;
+    const source = stage.deepestAt(from.track, from.time);
+    if (!source) return;
+    const { context, theme } = frame;
+    const x1 = (from.time - frame.view.from) * frame.scale;
+    const x2 = (time - frame.view.from) * frame.scale;
+    const y1 = source.node.y + source.row.y + source.row.height / 2 - frame.scrollY;
+    const up = y1 > to.node.y + to.row.y - frame.scrollY;
+    const y2 = to.node.y + to.row.y - frame.scrollY + (up ? to.row.height + 1 : -1);
+    const bend = Math.min(46, Math.abs(y1 - y2) / 2) * (up ? -1 : 1);
+    context.strokeStyle = theme.css.acc;
+    context.fillStyle = theme.css.acc;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.bezierCurveTo(x1, y1 + bend, x2, y2 - bend, x2, y2 + (up ? 5 : -5));
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x2, y2);
+    context.lineTo(x2 - 4, y2 + (up ? 7 : -7));
+    context.lineTo(x2 + 4, y2 + (up ? 7 : -7));
+    context.fill();
+    context.beginPath();
+    context.arc(x1, y1, 3, 0, 7);
+    context.fill();
+}
+
+function drawSelection(frame: Frame, stage: Stage): void {
+    const chosen = state.selection.peek();
+    const span = selectedSpan();
+    if (!chosen || !span) return;
+    if (chosen.kind === "zone") {
+        const place = stage.rowOf(chosen.track, false, chosen.depth);
+        if (place) ring(frame, place.node, place.row, span, 2);
+    } else if (chosen.kind === "run" || chosen.kind === "gap") {
+        const place = stage.rowOf(chosen.track, true, chosen.kind === "run" ? chosen.lane : 0);
+        if (!place) return;
+        ring(frame, place.node, place.row, span, 2);
+        drawArrow(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
+    }
+}
+
+function drawMarks(frame: Frame): void {
+    const { context, theme } = frame;
+    for (const mark of state.marks.peek()) {
+        const x = Math.round((mark.time - frame.view.from) * frame.scale);
+        context.fillStyle = theme.css.acc;
+        context.fillRect(x, 0, 1, frame.height);
+    }
+}
+
+function drawHairline(frame: Frame, stage: Stage): void {
+    const hover = stage.hover.peek();
+    if (!hover) return;
+    const { context, theme } = frame;
+    context.fillStyle = theme.css.tx3;
+    context.globalAlpha = 0.5;
+    context.fillRect(Math.round(hover.x), 0, 1, frame.height);
+    context.globalAlpha = 1;
+    const text = duration(stage.timeAt(hover.x), 6);
+    context.font = `11px ${theme.font}`;
+    const size = stage.fitter.width(context, text);
+    const x = hover.x + size + 12 > frame.width ? hover.x - size - 8 : hover.x + 6;
+    if (hover.hit) return;
+    context.fillStyle = theme.css.panel;
+    context.fillRect(x - 2, frame.height - 17, size + 4, 15);
+    context.fillStyle = theme.css.tx2;
+    context.textBaseline = "middle";
+    context.fillText(text, x, frame.height - 9);
+}
+
+/** With a class of the partition selected, its intervals are outlined on the device lanes. */
+function drawHighlights(frame: Frame, stage: Stage): void {
+    const chosen = state.selection.peek();
+    if (chosen?.kind !== "part") return;
+    for (const gap of gapsOf(chosen.key)) {
+        if (gap.start > frame.view.to || gap.start + gap.duration < frame.view.from) continue;
+        const place = stage.rowOf(gap.track, true, 0);
+        if (place) ring(frame, place.node, place.row, { from: gap.start, to: gap.start + gap.duration }, 1);
+    }
+}
+
+const CLASS_OF_PART: Record<string, string> = {
+    idle_host_working: "host working", idle_host_waiting: "host waiting", idle_host_unknown: "host not recorded",
+};
+
+export function gapsOf(part: string): { track: number; start: number; duration: number }[] {
+    const wanted = CLASS_OF_PART[part];
+    return (state.gaps.data.peek()?.gaps ?? []).filter((gap) => gap.class === wanted);
+}
+
+export function drawOverlay(frame: Frame, stage: Stage): void {
+    const named = state.hoverName.peek();
+    if (named !== null) outlineSameName(frame, stage, named);
+    drawHighlights(frame, stage);
+    drawSelection(frame, stage);
+    drawMarks(frame);
+    drawHairline(frame, stage);
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage of the timeline: owns the canvases, the tiles and the worker, and draws a frame when something changed.
+// While the worker paints, its last picture is moved and stretched to where it belongs: the stage is never blank.
+import { effect, signal } from "@preact/signals";
+import { getBinary } from "../model/api";
+import { decodeRows, FLAG_GAP, firstEndingAfter, type Section } from "../model/rows";
+import * as state from "../model/state";
+import { matcher } from "../model/text";
+import { levelFor } from "../model/tiles";
+import type { Span } from "../model/url";
+import { TextFitter, drawLabels, type LabelRow } from "./labels";
+import { layOut, nodesBetween, type Layout, type Node, type Row } from "./layout";
+import { drawLosses, drawOverlay, drawRowBacks, drawTint } from "./overlay";
+import { Plots } from "./plots";
+import type { DrawRow, FromWorker, ToWorker } from "./protocol";
+import { drawFlags, drawMinimap, drawRuler, FLAGS_HEIGHT, RULER_HEIGHT, ticks } from "./ruler";
+import { specification, TileStore } from "./store";
+import { buildPalette, readTheme, type Theme } from "./theme";
+
+const OVERSCAN_X = 0.25;
+const OVERSCAN_Y = 160;
+
+interface Picture {
+    bitmap: ImageBitmap;
+    scale: number;
+    origin: number;
+    top: number;
+    ratio: number;
+}
+
+/** What is under the pointer, or selected. */
+export interface Hit {
+    node: Node;
+    row: Row;
+    section: Section;
+    index: number;
+    start: number;
+    end: number;
+    zones: number;
+    flags: number;
+    name: number;
+}
+
+export interface Frame {
+    context: CanvasRenderingContext2D;
+    theme: Theme;
+    view: Span;
+    scale: number;
+    width: number;
+    height: number;
+    scrollY: number;
+    nodes: readonly Node[];
+}
+
+export class Stage {
+    readonly fitter = new TextFitter();
+    readonly scrollY = signal(0);
+    readonly layout = signal<Layout>({ nodes: [], height: 0 });
+    readonly hover = signal<{ hit: Hit | null; x: number; y: number } | null>(null);
+    /** A range that is being dragged. */
+    readonly draft = signal<Span | null>(null);
+    readonly size = signal({ width: 1, height: 1 });
+    theme: Theme = readTheme();
+    private ratio = 1;
+    private readonly worker = new Worker("/worker.js");
+    private store: TileStore;
+    private readonly plots: Plots;
+    private picture: Picture | null = null;
+    private readonly sent = new Map<number, Omit<Picture, "bitmap">>();
+    private sequence = 0;
+    private scheduled = 0;
+    private stale = true;
+    private busy: Float32Array | null = null;
+    private readonly stops: (() => void)[] = [];
+
+    constructor(
+        private readonly canvas: HTMLCanvasElement,
+        private readonly ruler: HTMLCanvasElement,
+        private readonly minimap: HTMLCanvasElement,
+    ) {
+        this.store = this.makeStore();
+        this.plots = new Plots(() => this.redraw());
+        this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.accept(data);
+        this.worker.onerror = (event) => (state.notice.value = `The timeline cannot be drawn: ${event.message}`);
+        this.readTheme();
+        this.stops.push(effect(() => {
+            const info = state.trace.value;
+            if (!info) return;
+            this.layout.value = layOut(info, {
+                folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
+                filter: matcher(trackFilter.value),
+            });
+            this.refresh();
+        }));
+        this.stops.push(effect(() => {
+            void [state.view.value, this.scrollY.value, state.selection.value];
+            this.refresh();
+        }));
+        this.stops.push(effect(() => {
+            void [state.window_.value, state.marks.value, this.draft.value, this.hover.value, state.points.data.value,
+                state.gaps.data.value, state.hoverName.value, detail.value];
+            this.redraw();
+        }));
+        this.stops.push(effect(() => {
+            void state.names.value.version.value;
+            this.tell({ type: "styles", styles: state.names.value.styles.slice() });
+            this.refresh();
+        }));
+        this.stops.push(effect(() => {
+            void state.theme.value;
+            requestAnimationFrame(() => this.readTheme());
+        }));
+        const dark = matchMedia("(prefers-color-scheme: dark)");
+        const changed = () => this.readTheme();
+        dark.addEventListener("change", changed);
+        this.stops.push(() => dark.removeEventListener("change", changed));
+        void this.loadMinimap();
+    }
+
+    destroy(): void {
+        for (const stop of this.stops) stop();
+        cancelAnimationFrame(this.scheduled);
+        this.worker.terminate();
+        this.picture?.bitmap.close();
+    }
+
+    get width(): number {
+        return this.size.peek().width;
+    }
+
+    get height(): number {
+        return this.size.peek().height;
+    }
+
+    get scale(): number {
+        const { from, to } = state.view.peek();
+        return this.width / (to - from);
+    }
+
+    timeAt(x: number): number {
+        return state.view.peek().from + x / this.scale;
+    }
+
+    resize(width: number, height: number): void {
+        this.ratio = Math.min(4, Math.max(1, devicePixelRatio));
+        this.size.value = { width: Math.max(1, width), height: Math.max(1, height) };
+        const fit = (canvas: HTMLCanvasElement, w: number, h: number) => {
+            canvas.width = Math.round(w * this.ratio);
+            canvas.height = Math.round(h * this.ratio);
+            canvas.style.width = `${w}px`;
+            canvas.style.height = `${h}px`;
+        };
+        fit(this.canvas, this.width, this.height);
+        fit(this.ruler, this.width, RULER_HEIGHT + FLAGS_HEIGHT);
+        fit(this.minimap, this.width, 34);
+        this.scrollTo(this.scrollY.peek());
+        this.refresh();
+    }
+
+    scrollTo(y: number): void {
+        const most = Math.max(0, this.layout.peek().height - this.height + 8);
+        this.scrollY.value = Math.round(Math.min(Math.max(0, y), most));
+    }
+
+    /** New data or another view: the worker has to paint again. */
+    refresh(): void {
+        this.stale = true;
+        this.redraw();
+    }
+
+    redraw(): void {
+        this.scheduled ||= requestAnimationFrame(() => {
+            this.scheduled = 0;
+            this.draw();
+        });
+    }
+
+    private makeStore(): TileStore {
+        return new TileStore(state.traceIndex.peek(), state.whole.peek().to, state.names.peek(),
+            (message, transfer) => this.tell(message, transfer), () => this.refresh());
+    }
+
+    private tell(message: ToWorker, transfer: Transferable[] = []): void {
+        this.worker.postMessage(message, transfer);
+    }
+
+    private readTheme(): void {
+        this.theme = readTheme();
+        this.tell({ type: "palette", palette: buildPalette(this.theme) });
+        this.refresh();
+    }
+
+    private accept({ sequence, bitmap }: FromWorker): void {
+        const order = this.sent.get(sequence);
+        for (const key of [...this.sent.keys()]) if (key <= sequence) this.sent.delete(key);
+        if (!order) return bitmap.close();
+        this.picture?.bitmap.close();
+        this.picture = { ...order, bitmap };
+        this.redraw();
+    }
+
+    private async loadMinimap(): Promise<void> {
+        const info = state.trace.peek();
+        if (!info) return;
+        const devices = info.tracks.filter((track) => track.runs > 0);
+        const threads = info.tracks.filter((track) => track.depths > 0).slice(0, 16);
+        const chosen = (devices.length ? devices : threads).slice(0, 32);
+        if (!chosen.length) return;
+        const rows: Row[] = chosen.map((track) => ({
+            track: track.id, runs: track.runs > 0, depth: 0, key: "", y: 0, height: 0,
+        }));
+        const end = state.whole.peek().to;
+        try {
+            const buffer = await getBinary(`/t/${state.traceIndex.peek()}/rows`, {
+                from: 0, to: end, px: 1024, tracks: specification(rows),
+            });
+            this.busy = busyShares(decodeRows(buffer), end, 1024, devices.length ? 1 : chosen.length);
+            this.redraw();
+        } catch {
+            // The map stays empty; the stage below says what is wrong.
+        }
+    }
+
+    // ---- a frame
+
+    private frame(): Frame {
+        const scrollY = this.scrollY.peek();
+        const context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+        return {
+            context, theme: this.theme, view: state.view.peek(), scale: this.scale, width: this.width, height: this.height,
+            scrollY, nodes: nodesBetween(this.layout.peek(), scrollY, scrollY + this.height),
+        };
+    }
+
+    private draw(): void {
+        if (this.width < 2 || !state.trace.peek()) return;
+        if (this.stale) this.order();
+        const frame = this.frame();
+        const { context } = frame;
+        context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        context.fillStyle = this.theme.css.panel;
+        context.fillRect(0, 0, this.width, this.height);
+        drawRowBacks(frame, ticks(frame.view, this.width).times);
+        drawTint(frame, this.draft.peek());
+        this.drawPicture(context);
+        this.plots.draw(frame, this.fitter);
+        drawLosses(frame, this.fitter);
+        drawLabels(context, { ...frame.view, scale: frame.scale, theme: this.theme, names: state.names.peek(), fitter: this.fitter },
+            this.labelRows(frame));
+        drawOverlay(frame, this);
+        this.drawHead(frame);
+    }
+
+    private drawHead(frame: Frame): void {
+        const context = this.ruler.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+        const { css } = this.theme;
+        context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        context.fillStyle = css.panel;
+        context.fillRect(0, 0, this.width, RULER_HEIGHT + FLAGS_HEIGHT);
+        const head = { ...frame, context, height: RULER_HEIGHT + FLAGS_HEIGHT, scrollY: 0, nodes: [] };
+        drawTint({ ...head, height: head.height }, this.draft.peek(), RULER_HEIGHT);
+        context.fillStyle = css.line;
+        context.fillRect(0, RULER_HEIGHT - 1, this.width, 1);
+        context.fillRect(0, RULER_HEIGHT + FLAGS_HEIGHT - 1, this.width, 1);
+        const view = { ...frame.view, width: this.width, theme: this.theme, fitter: this.fitter };
+        drawRuler(context, view, this.draft.peek() ?? selectedSpan(), state.marks.peek());
+        const points = state.points.data.peek()?.points ?? [];
+        drawFlags(context, view, points);
+        const map = this.minimap.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+        map.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        const info = state.trace.peek();
+        const part = state.selection.peek();
+        const gaps = part?.kind === "part" && part.key.startsWith("idle") ? (state.gaps.data.peek()?.gaps ?? []) : [];
+        drawMinimap(map, {
+            width: this.width, height: 34, end: state.whole.peek().to, window: state.window_.peek(), view: frame.view,
+            theme: this.theme, busy: this.busy, device: (info?.runs ?? 0) > 0,
+            frames: points.filter((point) => point.kind === "frame"), losses: info?.losses ?? [],
+            highlight: gaps.map((gap) => ({ from: gap.start, to: gap.start + gap.duration })),
+        });
+    }
+
+    private drawPicture(context: CanvasRenderingContext2D): void {
+        const picture = this.picture;
+        if (!picture) return;
+        const scale = this.scale * this.ratio;
+        const origin = Math.round(state.view.peek().from * scale);
+        const stretch = scale / picture.scale;
+        const same = Math.abs(stretch - 1) < 1e-9;
+        const x = same ? picture.origin - origin : picture.origin * stretch - origin;
+        const y = Math.round((picture.top - this.scrollY.peek()) * this.ratio);
+        context.setTransform(1, 0, 0, 1, 0, 0);
+        context.imageSmoothingEnabled = false;
+        const tall = picture.bitmap.height * (this.ratio / picture.ratio);
+        context.drawImage(picture.bitmap, x, y, same ? picture.bitmap.width : picture.bitmap.width * stretch, tall);
+        context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    }
+
+    private get level(): number {
+        return levelFor(1 / (this.scale * this.ratio));
+    }
+
+    private order(): void {
+        this.stale = false;
+        const { from, to } = state.view.peek();
+        const scrollY = this.scrollY.peek();
+        const top = Math.max(0, scrollY - OVERSCAN_Y);
+        const bottom = scrollY + this.height + OVERSCAN_Y;
+        const nodes = nodesBetween(this.layout.peek(), top, bottom);
+        const rows = nodes.flatMap((node) => (node.kind === "group" ? node.strip : node.rows.filter((row) =>
+            node.y + row.y + row.height > top && node.y + row.y < bottom)));
+        this.store.want(this.level, from, to, rows);
+        const scale = this.scale * this.ratio;
+        const margin = Math.round(this.width * this.ratio * OVERSCAN_X);
+        const origin = Math.max(0, Math.round(from * scale) - margin);
+        const width = Math.round(this.width * this.ratio) + Math.round(from * scale) - origin + margin;
+        const span = { from: origin / scale, to: (origin + width) / scale };
+        const sequence = ++this.sequence;
+        this.sent.set(sequence, { scale, origin, top, ratio: this.ratio });
+        this.tell({
+            type: "draw", sequence, scale, origin, width, ratio: Math.max(1, Math.round(this.ratio)),
+            height: Math.round((bottom - top) * this.ratio),
+            rows: nodes.flatMap((node) => this.drawRows(node, span, top, bottom)),
+        });
+    }
+
+    private drawRows(node: Node, span: Span, top: number, bottom: number): DrawRow[] {
+        const { ratio, level } = this;
+        const at = (y: number) => Math.round((y - top) * ratio);
+        const limit = Math.round((bottom - top) * ratio);
+        if (node.kind === "group") {
+            const y = at(node.y + 7);
+            if (y < 0 || y + 6 * ratio > limit || !node.strip.length) return [];
+            const parts = this.store.parts(level, span.from, span.to, node.strip[0]?.key ?? "");
+            return [{ y, height: Math.round(6 * ratio), kind: node.tone, keys: node.strip.map((row) => row.key), parts }];
+        }
+        return node.rows.flatMap((row) => {
+            const y = at(node.y + row.y);
+            const height = at(node.y + row.y + row.height) - y;
+            if (y < 0 || y + height > limit) return [];
+            return [{ y, height, kind: "rows" as const, keys: [row.key], parts: this.store.parts(level, span.from, span.to, row.key) }];
+        });
+    }
+
+    private labelRows(frame: Frame): LabelRow[] {
+        const found: LabelRow[] = [];
+        for (const node of frame.nodes) {
+            for (const row of node.rows) {
+                const y = node.y + row.y - frame.scrollY;
+                if (y + row.height < 0 || y > frame.height) continue;
+                for (const { section, from, to } of this.sections(row, frame.view)) {
+                    found.push({ section, from, to, y, height: row.height });
+                }
+            }
+        }
+        return found;
+    }
+
+    /** What is known of a row in a span, at the best level that is there. */
+    sections(row: Row, span: Span): { section: Section; from: number; to: number }[] {
+        return this.store.parts(this.level, span.from, span.to, row.key).flatMap((part) => {
+            const section = this.store.section(part.tile, row.key);
+            return section ? [{ section, from: part.from, to: part.to }] : [];
+        });
+    }
+
+    // ---- finding
+
+    /** The zone, cell, run or gap at a place of the canvas; a narrow one is six pixels wide to the pointer. */
+    hitAt(x: number, y: number): Hit | null {
+        const below = y + this.scrollY.peek();
+        const node = nodesBetween(this.layout.peek(), below, below + 1)[0];
+        const row = node?.rows.find((one) => below >= node.y + one.y && below < node.y + one.y + one.height + 2);
+        if (!node || !row) return null;
+        const time = this.timeAt(x);
+        const reach = 3 / this.scale;
+        let best: Hit | null = null;
+        let distance = reach;
+        for (const { section } of this.sections(row, { from: time - reach, to: time + reach })) {
+            for (let at = firstEndingAfter(section, time - reach); at < section.count; at++) {
+                const start = section.start[at] as number;
+                const end = section.end[at] as number;
+                if (start > time + reach) break;
+                const away = Math.max(0, start - time, time - end);
+                if (away > distance || (best && away === distance)) continue;
+                distance = away;
+                best = hitOf(node, row, section, at);
+            }
+        }
+        return best;
+    }
+
+    nodeOf(track: number): Node | undefined {
+        return this.layout.peek().nodes.find((node) => node.kind === "track" && node.track === track);
+    }
+
+    rowOf(track: number, runs: boolean, depth: number): { node: Node; row: Row } | null {
+        const node = this.nodeOf(track);
+        const row = node?.rows.find((one) => one.runs === runs && one.depth === depth);
+        return node && row ? { node, row } : null;
+    }
+
+    /** The neighbour of a place on its row: the first single zone or run after it, or the last one before it. */
+    neighbour(row: Row, node: Node, time: number, forward: boolean, name: number | null): Hit | null {
+        const { from, to } = state.view.peek();
+        const reach = (to - from) * 2;
+        const span = forward ? { from: time, to: time + reach } : { from: Math.max(0, time - reach), to: time };
+        let found: Hit | null = null;
+        for (const { section } of this.sections(row, span)) {
+            for (let at = firstEndingAfter(section, span.from); at < section.count; at++) {
+                const start = section.start[at] as number;
+                if (start > span.to) break;
+                if (section.zones[at] !== 1 || (section.flags[at] as number) & FLAG_GAP) continue;
+                if (name !== null && section.name[at] !== name) continue;
+                if (forward ? start <= time : start >= time) continue;
+                if (!found || (forward ? start < found.start : start > found.start)) found = hitOf(node, row, section, at);
+            }
+        }
+        return found;
+    }
+
+    /** The deepest row of a track that is busy at a time, for the foot of an arrow. */
+    deepestAt(track: number, time: number): { node: Node; row: Row } | null {
+        const node = this.nodeOf(track);
+        let found: { node: Node; row: Row } | null = null;
+        for (const row of node?.rows ?? []) {
+            for (const { section } of this.sections(row, { from: time, to: time + 1 })) {
+                const at = firstEndingAfter(section, time);
+                if (at < section.count && (section.start[at] as number) <= time) found = { node: node as Node, row };
+            }
+        }
+        return found ?? (node?.rows[0] ? { node, row: node.rows[0] } : null);
+    }
+
+    /** The edge of a zone within a few pixels, for a range that snaps. */
+    snap(x: number, y: number): number {
+        const hit = this.hitAt(x, y);
+        const time = this.timeAt(x);
+        if (!hit || hit.zones !== 1) return time;
+        const reach = 6 / this.scale;
+        const near = [hit.start, hit.end].filter((edge) => Math.abs(edge - time) <= reach);
+        return near.sort((a, b) => Math.abs(a - time) - Math.abs(b - time))[0] ?? time;
+    }
+}
+
+export const trackFilter = signal("");
+/** Launch of the selected run, once the inspector knows it. */
+export const detail = signal<{ track: number; time: number } | null>(null);
+export const currentStage = signal<Stage | null>(null);
+
+function hitOf(node: Node, row: Row, section: Section, index: number): Hit {
+    return {
+        node, row, section, index, start: section.start[index] as number, end: section.end[index] as number,
+        zones: section.zones[index] as number, flags: section.flags[index] as number, name: section.name[index] as number,
+    };
+}
+
+export function selectedSpan(): Span | null {
+    const chosen = state.selection.peek();
+    if (!chosen) return null;
+    if (chosen.kind === "range") return { from: chosen.from, to: chosen.to };
+    if ((chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") && chosen.end !== undefined) {
+        return { from: chosen.start, to: chosen.end };
+    }
+    return null;
+}
+
+function busyShares(sections: readonly Section[], end: number, count: number, tracks: number): Float32Array {
+    const shares = new Float32Array(count);
+    const scale = count / end;
+    for (const section of sections) {
+        for (let at = 0; at < section.count; at++) {
+            if ((section.flags[at] as number) & FLAG_GAP) continue;
+            const from = (section.start[at] as number) * scale;
+            const to = (section.end[at] as number) * scale;
+            for (let x = Math.max(0, Math.floor(from)); x < Math.min(count, to); x++) {
+                const part = (Math.min(to, x + 1) - Math.max(from, x)) * (section.busy[at] as number);
+                shares[x] = Math.min(1, (shares[x] as number) + part / tracks);
+            }
+        }
+    }
+    return shares;
+}

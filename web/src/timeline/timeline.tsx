@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline as a part of the page: map, ruler, tree of tracks, stage.
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { duration, exactNs, plural } from "../model/format";
+import { FLAG_GAP, FLAG_OPEN, FLAG_WAIT } from "../model/rows";
+import * as state from "../model/state";
+import { fileName, safeText } from "../model/text";
+import { fit, mapInput, StageInput } from "./input";
+import { nodesBetween, type Node } from "./layout";
+import { currentStage, Stage, type Hit } from "./stage";
+
+const HEAD_WIDTH = { least: 120, most: 420, standard: 208, narrow: 112 };
+
+function keptWidth(): number {
+    const kept = Number(localStorage.getItem("opscope.heads"));
+    if (kept >= HEAD_WIDTH.least && kept <= HEAD_WIDTH.most) return kept;
+    return innerWidth < 600 ? HEAD_WIDTH.narrow : HEAD_WIDTH.standard;
+}
+
+/** Brings a place into view when something asked for it. */
+function useReveal(): void {
+    useSignalEffect(() => {
+        const wanted = state.reveal.value;
+        const stage = currentStage.value;
+        if (!wanted || !stage) return;
+        const { from, to } = state.view.peek();
+        const length = wanted.to - wanted.from;
+        const visible = wanted.from >= from && wanted.to <= to;
+        const wide = length * stage.scale >= 3;
+        if (wanted.fit || !visible || !wide) {
+            const room = wanted.fit || length > to - from || !wide ? Math.max(length * 1.6, 8) : to - from;
+            const middle = (wanted.from + wanted.to) / 2;
+            if (wanted.fit) fit(wanted);
+            else state.setView({ from: middle - room / 2, to: middle + room / 2 });
+        }
+        const node = wanted.track === null ? undefined : stage.nodeOf(wanted.track);
+        if (!node) return;
+        const top = stage.scrollY.peek();
+        if (node.y < top || node.y + Math.min(node.height, 60) > top + stage.height) stage.scrollTo(node.y - 40);
+    });
+}
+
+/** One timeline per trace: another trace, or a trace that was opened again, starts with fresh tiles. */
+export function Timeline() {
+    const info = state.trace.value;
+    return <TimelineOf key={`${info?.id}:${info?.generation}`} />;
+}
+
+function TimelineOf() {
+    const canvas = useRef<HTMLCanvasElement>(null);
+    const ruler = useRef<HTMLCanvasElement>(null);
+    const minimap = useRef<HTMLCanvasElement>(null);
+    const plot = useRef<HTMLDivElement>(null);
+    const headWidth = useSignal(keptWidth());
+    const stage = useSignal<Stage | null>(null);
+    useEffect(() => {
+        if (!canvas.current || !ruler.current || !minimap.current || !plot.current) return;
+        const made = new Stage(canvas.current, ruler.current, minimap.current);
+        const element = plot.current;
+        new StageInput(made, element);
+        mapInput(minimap.current);
+        markInput(made, ruler.current);
+        const watcher = new ResizeObserver(() => made.resize(element.clientWidth, element.clientHeight));
+        watcher.observe(element);
+        stage.value = made;
+        currentStage.value = made;
+        return () => {
+            watcher.disconnect();
+            made.destroy();
+            currentStage.value = null;
+        };
+    }, []);
+    useReveal();
+    const info = state.trace.value;
+    const width = { width: `${headWidth.value}px` };
+    return (
+        <section class="timeline" aria-label="Timeline" data-region>
+            <div class="map-row">
+                <div class="head" style={width}>
+                    <span class="el">{headWidth.value < 160 ? "Trace" : "Whole trace"}</span>
+                    <span class="figure">{headWidth.value < 160 ? "" : duration(info?.duration_ns ?? 0)}</span>
+                </div>
+                <canvas ref={minimap} aria-hidden="true" />
+            </div>
+            <div class="ruler-row">
+                <div class="head" style={width}>
+                    <span class="since">{headWidth.value < 160 ? "since start" : "time since start"}</span>
+                    <span class="flags-name">{flagsName()}</span>
+                </div>
+                <canvas ref={ruler} aria-hidden="true" />
+            </div>
+            <div class="tracks">
+                <div class="tree-column" style={width}>{stage.value && <Tree stage={stage.value} />}</div>
+                <HeadSeparator width={headWidth} />
+                <div ref={plot} class="plot" tabIndex={0} role="group" aria-roledescription="timeline"
+                    aria-label="Timeline stage. Arrow keys move between zones, W and S zoom, A and D pan." data-stage>
+                    <canvas ref={canvas} aria-hidden="true" />
+                </div>
+                {stage.value && <ScrollBar stage={stage.value} />}
+                <Hint />
+            </div>
+            {stage.value && <Tooltip stage={stage.value} />}
+        </section>
+    );
+}
+
+function flagsName(): string {
+    const points = state.points.data.value?.points ?? [];
+    if (points.some((point) => point.kind === "frame")) return "Steps";
+    if (points.some((point) => point.kind === "signpost")) return "Signposts";
+    return points.length ? "Messages" : "";
+}
+
+function markInput(stage: Stage, element: HTMLElement): void {
+    element.addEventListener("click", (event) => {
+        const time = Math.round(stage.timeAt(event.offsetX));
+        const others = state.marks.peek().filter((mark) => mark.name !== "");
+        state.marks.value = [...others, { time, name: "" }];
+    });
+}
+
+function HeadSeparator({ width }: { width: { value: number } }) {
+    const set = (value: number) => {
+        width.value = Math.min(HEAD_WIDTH.most, Math.max(HEAD_WIDTH.least, value));
+        localStorage.setItem("opscope.heads", String(width.value));
+    };
+    return (
+        <div class="head-separator" role="separator" aria-orientation="vertical" tabIndex={0} aria-label="Width of track names"
+            aria-valuenow={width.value} aria-valuemin={HEAD_WIDTH.least} aria-valuemax={HEAD_WIDTH.most}
+            onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+            onPointerMove={(event) => event.buttons === 1 && set(width.value + event.movementX)}
+            onDblClick={() => set(HEAD_WIDTH.standard)}
+            onKeyDown={(event) => {
+                if (event.key === "ArrowLeft") set(width.value - 8);
+                else if (event.key === "ArrowRight") set(width.value + 8);
+                else return;
+                event.preventDefault();
+                event.stopPropagation();
+            }} />
+    );
+}
+
+// ---- the tree
+
+function actOnNode(node: Node, key: string): boolean {
+    if (key === "Enter" || key === " " || key === "caret") {
+        if (node.kind === "group") state.folds.value = state.toggle(state.folds.value, node.id);
+        else if (node.track !== null) state.deep.value = state.toggle(state.deep.value, node.track);
+        return true;
+    }
+    if (node.track === null || node.kind !== "track") return false;
+    const { track } = node;
+    if (key === "p") {
+        const pinned = state.pins.value.includes(track);
+        state.pins.value = pinned ? state.pins.value.filter((id) => id !== track) : [...state.pins.value, track];
+    } else if (key === "h") {
+        state.hidden.value = state.toggle(state.hidden.value, track);
+    } else if (key === "o") {
+        const all = (state.trace.value?.tracks ?? []).map((one) => one.id);
+        state.hidden.value = state.hidden.value.size ? new Set() : new Set(all.filter((id) => id !== track));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+function TreeItem({ node, stage, first }: { node: Node; stage: Stage; first: boolean }) {
+    const chosen = state.selection.value;
+    const selected = chosen !== null && "track" in chosen && chosen.track === node.track && node.kind === "track";
+    const act = (key: string) => actOnNode(node, key);
+    const onKeyDown = (event: KeyboardEvent) => {
+        const nodes = stage.layout.value.nodes;
+        const at = nodes.indexOf(node);
+        let to = -1;
+        if (event.key === "ArrowDown") to = at + 1;
+        else if (event.key === "ArrowUp") to = at - 1;
+        else if (event.key === "ArrowLeft" && node.kind === "group" && !node.folded) act("caret");
+        else if (event.key === "ArrowRight" && node.kind === "group" && node.folded) act("caret");
+        else if (!act(event.key)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const target = nodes[to];
+        if (target) focusNode(stage, target);
+    };
+    const lines = node.kind === "track" && node.rows.length > 1;
+    return (
+        <div class={`item ${node.kind} ${node.tone} ${selected ? "selected" : ""} ${lines ? "top" : ""}`} role="treeitem" data-node={node.id}
+            style={{ transform: `translateY(${node.y}px)`, height: `${node.height}px`, paddingLeft: `${8 + node.level * 8}px` }}
+            aria-level={node.level} aria-posinset={node.position} aria-selected={selected} tabIndex={first ? 0 : -1}
+            aria-expanded={node.kind === "group" ? !node.folded : undefined} title={node.title} onKeyDown={onKeyDown}
+            onClick={() => node.kind === "group" && act("caret")}>
+            {node.kind === "group" && <span class={`caret ${node.folded ? "" : "open"}`} aria-hidden="true" />}
+            <span class="el name">{node.label}</span>
+            {node.note && <span class="note">{node.note}</span>}
+            {node.deeper > 0 && (
+                <button class="deeper" tabIndex={-1} onClick={() => act("caret")}>+{node.deeper} deeper</button>
+            )}
+            {node.figure && !node.note && <span class="figure">{node.figure}</span>}
+        </div>
+    );
+}
+
+function focusNode(stage: Stage, node: Node): void {
+    const top = stage.scrollY.peek();
+    if (node.y < top) stage.scrollTo(node.y);
+    else if (node.y + node.height > top + stage.height) stage.scrollTo(node.y + node.height - stage.height);
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus());
+}
+
+function Tree({ stage }: { stage: Stage }) {
+    const scrollY = stage.scrollY.value;
+    const layout = stage.layout.value;
+    const nodes = useComputed(() => nodesBetween(stage.layout.value, stage.scrollY.value - 100, stage.scrollY.value + stage.size.value.height + 100));
+    return (
+        <div class="tree" role="tree" aria-label={`Tracks, ${layout.nodes.length}`} style={{ transform: `translateY(${-scrollY}px)` }}>
+            {nodes.value.map((node, index) => <TreeItem key={node.id} node={node} stage={stage} first={index === 0} />)}
+        </div>
+    );
+}
+
+function ScrollBar({ stage }: { stage: Stage }) {
+    const all = stage.layout.value.height + 8;
+    const y = stage.scrollY.value;
+    const { height } = stage.size.value;
+    if (all - 8 <= height) return null;
+    const size = Math.max(24, (height / all) * height);
+    const place = (y / (all - height)) * (height - size);
+    return (
+        <div class="scroll-bar" aria-hidden="true">
+            <div style={{ height: `${size}px`, transform: `translateY(${place}px)` }}
+                onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+                onPointerMove={(event) => {
+                    if (event.buttons === 1) stage.scrollTo(y + (event.movementY * all) / height);
+                }} />
+        </div>
+    );
+}
+
+// ---- tooltip and hint
+
+function tooltipLines(hit: Hit): string[] {
+    const name = state.names.value.get(hit.name);
+    const lines = [`${duration(hit.end - hit.start)} from ${duration(hit.start, 5)}`];
+    if (name?.file) lines.push(fileName(name.file, name.line));
+    if (hit.flags & FLAG_WAIT || name?.wait) lines.push("waiting");
+    if (hit.flags & FLAG_OPEN) lines.push("not ended");
+    lines.push(exactNs(hit.end - hit.start));
+    return lines;
+}
+
+function densityText(hit: Hit): string {
+    const busy = hit.section.busy[hit.index] ?? 0;
+    const length = hit.end - hit.start;
+    const what = plural(hit.zones, hit.row.runs ? "run" : "zone");
+    return `${what}, ${duration(length * busy)} of ${duration(length)} busy, most of it ${safeText(state.names.value.text(hit.name))}`;
+}
+
+function Tooltip({ stage }: { stage: Stage }) {
+    const hover = stage.hover.value;
+    const plot = document.querySelector("[data-stage]")?.getBoundingClientRect();
+    if (!hover?.hit || !plot) return null;
+    const { hit } = hover;
+    const right = plot.left + hover.x > innerWidth - 330;
+    const place = {
+        left: right ? undefined : `${plot.left + hover.x + 14}px`,
+        right: right ? `${innerWidth - plot.left - hover.x + 14}px` : undefined,
+        top: `${Math.min(plot.top + hit.node.y + hit.row.y + hit.row.height - stage.scrollY.value + 6, innerHeight - 110)}px`,
+    };
+    const single = hit.zones === 1;
+    if (hit.flags & FLAG_GAP) {
+        return <div class="tip" style={place}><b>The device is idle</b><div>{duration(hit.end - hit.start)}</div></div>;
+    }
+    return (
+        <div class="tip" style={place}>
+            {single ? <b>{safeText(state.names.value.text(hit.name))}</b> : <div>{densityText(hit)}</div>}
+            {single && tooltipLines(hit).map((line, index) => <div key={index} class={index ? "t3" : ""}>{line}</div>)}
+        </div>
+    );
+}
+
+function Hint() {
+    const seen = useSignal(localStorage.getItem("opscope.seen") === "1");
+    useEffect(() => {
+        if (seen.value) return;
+        const done = () => {
+            seen.value = true;
+            localStorage.setItem("opscope.seen", "1");
+        };
+        addEventListener("keydown", done, { once: true });
+        return () => removeEventListener("keydown", done);
+    }, []);
+    if (seen.value) return null;
+    return (
+        <div class="hint">
+            Drag to measure, Ctrl + wheel or W S to zoom, / to search, ? for all keys.
+            <button onClick={() => { seen.value = true; localStorage.setItem("opscope.seen", "1"); }} aria-label="Dismiss">✕</button>
+        </div>
+    );
+}

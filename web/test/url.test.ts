@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { emptyState, parseUrl, writeTime, writeUrl, type Selection } from "../src/model/url";
+
+test("a link reads back as what it was written from", () => {
+    const selections: Selection[] = [
+        { kind: "zone", track: 7, depth: 3, start: 303_778_123 }, { kind: "run", track: 9, lane: 1, start: 5 }, { kind: "gap", track: 2, start: 0 },
+        { kind: "range", from: 1_000, to: 2_500_000 }, { kind: "name", name: "a&b=c #<x>\u202e:1" }, { kind: "op", name: "mm 8192×1280" },
+        { kind: "part", key: "idle_host_working" }, { kind: "advice", index: 2 }, { kind: "lost" },
+    ];
+    for (const selection of selections) {
+        const state = {
+            ...emptyState(), panel: "flame", trace: 2, window: { from: 51_200_000, to: 438_900_001 }, view: { from: 0, to: 1 }, selection,
+            group: "kind", query: "kind:conv >10ms", pins: [7, 9], folds: ["p3"], theme: "dark" as const, warmup: true,
+        };
+        const read = parseUrl(writeUrl(state));
+        assert.deepEqual(read.state, state);
+        assert.deepEqual(read.ignored, []);
+    }
+});
+
+test("times are short where they can be and exact always", () => {
+    assert.equal(writeTime(51_200_000), "51.2ms");
+    assert.equal(writeTime(438_900_001), "438900001ns");
+    assert.equal(writeTime(2_000_000_000), "2s");
+});
+
+test("what cannot be understood is left out and named", () => {
+    const { state, ignored } = parseUrl("#overview&w=5ms..1ms&v=-1..3&sel=zone:7:x&nonsense&theme=pink&x=%E0%A4%A");
+    assert.deepEqual(state, emptyState());
+    assert.deepEqual(ignored, ["w=5ms..1ms", "v=-1..3", "sel=zone:7:x", "nonsense", "theme=pink", "x=%E0%A4%A"]);
+    assert.deepEqual(parseUrl("").state, emptyState());
+});
