@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """opscope summary on traces whose every time is known, and on what programs leave behind."""
 
+import http.client
+import json
 import os
 import signal
+import subprocess
 import unittest
+import urllib.parse
 
 import harness
 import ops_csv
@@ -132,7 +136,7 @@ def device_trace(architecture="made up"):
     yield "zone", 0, 1 + 50 * MS, 1 + 95 * MS, "Event.wait", "train.py:20"
     yield "zone", 0, 1 + 99 * MS, 1 + 100 * MS, "end"
     yield "device", "GPU 0", architecture
-    for call, start, end, name in ((1, 10, 30, "gelu"), (2, 20, 40, "all_reduce"), (3, 60, 90, "gelu")):
+    for call, start, end, name in ((1, 10, 30, "gelu"), (2, 20, 40, "AllGather"), (3, 60, 90, "gelu")):
         yield "op", call, 1 + start * MS - 1000, 1 + start * MS - 500, name
         yield "run", call, 1 + start * MS, 1 + end * MS, name
 
@@ -149,7 +153,7 @@ class Devices(SummaryCase):
     def test_ops_have_the_time_in_which_they_were_alone(self):
         overview = self.summary(self.trace(*device_trace()))
         self.assertEqual([(op["name"], op["count"], op["device_ns"], op["alone_ns"]) for op in overview["top_ops"]],
-                         [("gelu", 2, 50 * MS, 40 * MS), ("all_reduce", 1, 20 * MS, 10 * MS)])
+                         [("gelu", 2, 50 * MS, 40 * MS), ("AllGather", 1, 20 * MS, 10 * MS)])
         self.assertAlmostEqual(overview["top_ops"][0]["share"], 50 / 70)
 
     def test_gaps_and_the_code_that_filled_them(self):
@@ -313,6 +317,91 @@ class Programs(SummaryCase):
         lines = self.show("summary", self.trace(*program()), "--csv").splitlines()
         self.assertEqual(lines[0], "key,label,time_ns,share_percent")
         self.assertEqual(lines[1].split(",")[:3], ["working", "working", str(62 * MS)])
+
+
+class Served(SummaryCase):
+    """The server's answers have the figures of the command."""
+
+    def serve(self, *paths):
+        server = subprocess.Popen([harness.OPSCOPE, "view", *paths], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  text=True, env=harness.environment(), start_new_session=True)
+        def stop():
+            server.terminate()
+            server.wait(harness.TIMEOUT_S)
+            server.stdout.close()
+        self.addCleanup(stop)
+        self.link = server.stdout.readline().strip()
+        self.assertTrue(self.link, "the server did not start")
+
+    def ask(self, name, number=0, status=200, **parameters):
+        link = urllib.parse.urlsplit(self.link)
+        connection = http.client.HTTPConnection(link.hostname, link.port, timeout=harness.TIMEOUT_S)
+        connection.request("GET", f"/api/t/{number}/{name}?{urllib.parse.urlencode(parameters)}")
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        self.assertEqual(answer.status, status, body)
+        return json.loads(body)
+
+    def own(self, *arguments):
+        overview = self.summary(*arguments)
+        for key in ("table", "file", "notes"):
+            del overview[key]
+        return overview
+
+    def test_the_overview_is_the_summary(self):
+        rows = Tables.rows_of_two_parts(self, 8 * US)
+        table = Tables.table(self, *rows)
+        paths = [self.trace(*program(), ("lost", 7), name="program.opscope"),
+                 self.trace(*device_trace(), name="device.opscope"), table]
+        self.serve(*paths)
+        for number, path in enumerate(paths):
+            self.assertEqual(self.ask("overview", number), self.own(path))
+            self.assertEqual(self.ask("overview", number, warmup="include"), self.own(path, "--include-warm-up"))
+        self.assertEqual(self.ask("overview", 0, **{"from": 50 * MS, "to": 90 * MS}),
+                         self.own(paths[0], "--since", "50ms", "--until", "90ms"))
+
+    def test_gaps(self):
+        trace = self.trace(*device_trace())
+        self.serve(trace)
+        answer = self.ask("gaps")
+        self.assertEqual((answer["count"], answer["sum"]), (2, 30 * MS))
+        self.assertEqual([(gap["start"], gap["duration"], gap["class"]) for gap in answer["gaps"]],
+                         [(40 * MS, 20 * MS, "host working"), (0, 10 * MS, "host working")])
+        self.assertEqual([gap["start"] for gap in self.ask("gaps", sort="start")["gaps"]], [0, 40 * MS])
+        self.assertEqual([gap["start"] for gap in self.ask("gaps", limit=1)["gaps"]], [40 * MS])
+        self.assertEqual(answer["gaps"][0], self.own(trace)["gaps"]["longest"])
+
+    def test_ops_in_groups(self):
+        self.serve(self.trace(*device_trace("h100")))
+        answer = self.ask("ops")
+        self.assertEqual(answer["machine"]["known"], True)
+        self.assertEqual([(group["name"], group["count"], group["device_ns"], group["alone_ns"], group["p50"], group["p99"])
+                          for group in answer["groups"]],
+                         [("gelu", 2, 50 * MS, 40 * MS, 20 * MS, 30 * MS), ("AllGather", 1, 20 * MS, 10 * MS, 20 * MS, 20 * MS)])
+        self.assertEqual(answer["groups"][0]["rows"][0]["start"], 60 * MS)
+        self.assertEqual(len(self.ask("ops", group="none")["groups"]), 3)
+        kinds = {group["name"]: group["colour"] for group in self.ask("ops", group="kind")["groups"]}
+        self.assertEqual(kinds, {"other": 7, "collective": 6})
+        self.assertIn("error", self.ask("ops", status=400, group="colour"))
+
+    def test_the_roofline_of_a_known_machine(self):
+        table = Tables.table(self, *ops_csv.good_rows())
+        self.serve(table, self.trace(*device_trace()), self.trace(*program(), name="program.opscope"))
+        answer = self.ask("roofline")
+        roofs = {roof["kind"] for roof in answer["roofs"]}
+        self.assertEqual(roofs, {"dram", "flops"})
+        points = {point["name"].split()[0]: point for point in answer["points"]}
+        matmul = points["MatmulDeviceOperation"]
+        self.assertEqual((matmul["kind"], matmul["colour"], matmul["estimated"]), ("matmul", 0, False))
+        flops = 2 * 32 * 4096 * 4096
+        self.assertAlmostEqual(matmul["tflops"], flops / 100e-6 / 1e12)
+        top = {op["name"].split()[0]: op["device_ns"] for op in self.own(table)["top_ops"]}
+        self.assertEqual(sum(point["device_ns"] for point in points.values()) + answer["without_model"]["ns"],
+                         sum(top.values()))
+        unknown = self.ask("roofline", 1)
+        self.assertEqual((unknown["machine"]["known"], unknown["roofs"], unknown["without_model"]["ops"]), (False, [], 3))
+        self.assertEqual(self.ask("roofline", 2)["points"], [])
 
 
 if __name__ == "__main__":

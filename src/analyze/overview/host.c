@@ -91,51 +91,6 @@ static int find_imports(const struct overview *o, const struct trace_filter *fil
     return status;
 }
 
-/* --- the main thread --- */
-
-static uint64_t at_most(uint64_t value, uint64_t most)
-{
-    return value < most ? value : most;
-}
-
-int overview_main_thread(struct overview *o, const struct trace_filter *filter, struct error *err)
-{
-    struct overview_filter own;
-    struct zone_stats stats = {0};
-    struct importing importing = {0};
-    uint64_t window = o->to_ns - o->from_ns, recorded = 0, waiting = 0, imports = 0;
-    int status = overview_filter_make(&own, o, filter, err);
-    if (status)
-        return status;
-    own.filter.wants_all_names = true; /* the parts are of all that the thread did */
-    own.filter.name_wanted = own.filter.place_wanted = NULL;
-    own.filter.name_count = 0;
-    if (o->main_track < filter->track_count)
-        own.wanted[o->main_track] = true;
-    status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
-    for (size_t i = 0; i < stats.row_count; i++) {
-        recorded += stats.rows[i].self_ns;
-        if (waiting_is_name(trace_get_name(o->trace, stats.rows[i].name)->name))
-            waiting += stats.rows[i].self_ns;
-    }
-    zone_stats_free(&stats);
-    if (!status && o->kind == OVERVIEW_PYTHON)
-        status = find_imports(o, &own.filter, &importing, err);
-    recorded = at_most(recorded, window);
-    if ((double)importing.imports_ns > IMPORT_SHARE * (double)window) {
-        imports = at_most(importing.imports_ns, recorded);
-        waiting -= at_most(importing.waits_ns, waiting);
-    }
-    waiting = at_most(waiting, recorded - imports);
-    overview_add_part(o, OVERVIEW_WORKING, recorded - imports - waiting);
-    overview_add_part(o, OVERVIEW_WAITING, waiting);
-    if (imports)
-        overview_add_part(o, OVERVIEW_IMPORTS, imports);
-    overview_add_part(o, OVERVIEW_NOTHING, window - recorded);
-    overview_filter_free(&own);
-    return status;
-}
-
 /* --- functions --- */
 
 static int compare_self(const void *left, const void *right)
@@ -174,10 +129,70 @@ static int take_functions(struct overview *o, const struct zone_stats *stats, st
     return 0;
 }
 
+/* --- the main thread --- */
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+    return value < most ? value : most;
+}
+
+/* No other thread has zones, and nothing but the window was asked for. */
+static bool is_only_thread(const struct overview *o, const struct trace_filter *filter)
+{
+    for (uint32_t i = 0; i < filter->track_count; i++) {
+        if (i != o->main_track && trace_filter_wants_track(filter, i) &&
+            overview_is_host(trace_get_track(o->trace, i)) && trace_track_depth_count(o->trace, i) > 0)
+            return false;
+    }
+    return filter->wants_all_names;
+}
+
+int overview_main_thread(struct overview *o, const struct trace_filter *filter, struct error *err)
+{
+    struct overview_filter own;
+    struct zone_stats stats = {0};
+    struct importing importing = {0};
+    uint64_t window = o->to_ns - o->from_ns, recorded = 0, waiting = 0, imports = 0;
+    int status = overview_filter_make(&own, o, filter, err);
+    if (status)
+        return status;
+    own.filter.wants_all_names = true; /* the parts are of all that the thread did */
+    own.filter.name_wanted = own.filter.place_wanted = NULL;
+    own.filter.name_count = 0;
+    if (o->main_track < filter->track_count)
+        own.wanted[o->main_track] = true;
+    status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
+    if (!status && is_only_thread(o, filter)) /* then they are the functions of all */
+        status = take_functions(o, &stats, err);
+    for (size_t i = 0; i < stats.row_count; i++) {
+        recorded += stats.rows[i].self_ns;
+        if (waiting_is_name(trace_get_name(o->trace, stats.rows[i].name)->name))
+            waiting += stats.rows[i].self_ns;
+    }
+    zone_stats_free(&stats);
+    if (!status && o->kind == OVERVIEW_PYTHON)
+        status = find_imports(o, &own.filter, &importing, err);
+    recorded = at_most(recorded, window);
+    if ((double)importing.imports_ns > IMPORT_SHARE * (double)window) {
+        imports = at_most(importing.imports_ns, recorded);
+        waiting -= at_most(importing.waits_ns, waiting);
+    }
+    waiting = at_most(waiting, recorded - imports);
+    overview_add_part(o, OVERVIEW_WORKING, recorded - imports - waiting);
+    overview_add_part(o, OVERVIEW_WAITING, waiting);
+    if (imports)
+        overview_add_part(o, OVERVIEW_IMPORTS, imports);
+    overview_add_part(o, OVERVIEW_NOTHING, window - recorded);
+    overview_filter_free(&own);
+    return status;
+}
+
 int overview_functions(struct overview *o, const struct trace_filter *filter, struct error *err)
 {
     struct overview_filter own;
     struct zone_stats stats = {0};
+    if (o->working) /* they came with the main thread's time */
+        return 0;
     int status = overview_filter_make(&own, o, filter, err);
     if (status)
         return status;

@@ -46,6 +46,9 @@ int overview_device_sums(struct overview *overview, struct error *err);
 /* estimate.c: lanes of a modelled device. */
 int overview_estimate(struct overview *overview, const struct trace_filter *filter, struct error *err);
 
+/* places.c: fills the places of the model's runs. */
+int overview_place_runs(struct overview *overview, const struct ops *ops, struct error *err);
+
 /* ops.c: for each run of the model how much of it was alone on its device. */
 int overview_find_alone(struct overview *overview, const struct ops *ops, struct error *err);
 

@@ -89,22 +89,22 @@ static enum overview_kind kind_of(const struct trace *trace, const struct conten
 
 /* --- the ops of the window --- */
 
-static uint64_t line_time(const struct ops *ops, const struct op_line *line)
+/* When its run began, else its call. */
+static uint64_t line_time(const struct overview *o, const struct ops *ops, const struct op_line *line)
 {
-    const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
     if (line->signpost != OPS_NONE)
         return ops->signposts[line->signpost].time_ns;
-    if (run && (run->track != OPS_NONE || line->call == OPS_NONE))
-        return run->start_ns;
-    return ops->calls[line->call].start_ns;
+    if (line->run != OPS_NONE && o->places[line->run].track != TRACE_NONE)
+        return o->places[line->run].start_ns;
+    return line->call == OPS_NONE ? ops->runs[line->run].start_ns : ops->calls[line->call].start_ns;
 }
 
-static void cut_lines(struct ops *ops, uint64_t from_ns, uint64_t to_ns)
+static void cut_lines(const struct overview *o, struct ops *ops)
 {
     size_t kept = 0;
     for (size_t i = 0; i < ops->line_count; i++) {
-        uint64_t time = line_time(ops, &ops->lines[i]);
-        if (time >= from_ns && time <= to_ns)
+        uint64_t time = line_time(o, ops, &ops->lines[i]);
+        if (time >= o->from_ns && time <= o->to_ns)
             ops->lines[kept++] = ops->lines[i];
     }
     ops->line_count = kept;
@@ -119,7 +119,7 @@ static void take_window_of_ops(struct overview *o)
         return;
     o->source = OVERVIEW_SIGNPOST;
     for (size_t i = 0; i < perf->count; i++) {
-        uint64_t time = line_time(perf->ops, perf_line(perf, perf_at(perf, i)));
+        uint64_t time = line_time(o, perf->ops, perf_line(perf, perf_at(perf, i)));
         from = time < from ? time : from;
     }
     if (from > o->from_ns && from < o->to_ns)
@@ -135,10 +135,13 @@ static int make_report(struct overview *o, struct ops *ops, const struct overvie
                                   .group_by = PERF_BY_OP,
                                   .ignore_signposts =
                                       o->source != OVERVIEW_WHOLE || options->include_warm_up};
+    int status = overview_place_runs(o, ops, err);
+    if (status)
+        return status;
     if (o->source != OVERVIEW_WHOLE)
-        cut_lines(ops, o->from_ns, o->to_ns);
+        cut_lines(o, ops);
     perf_begin(&o->perf, &wanted, ops);
-    int status = perf_add_path(&o->perf, options->path, err);
+    status = perf_add_path(&o->perf, options->path, err);
     if (!status)
         status = perf_finish(&o->perf, err);
     if (!status && o->kind == OVERVIEW_OPS && o->source == OVERVIEW_WHOLE)
@@ -211,6 +214,7 @@ void overview_free(struct overview *o)
     free(o->waiting);
     free(o->gaps);
     free(o->alone);
+    free(o->places);
     overview_ops_free(&o->ops);
     perf_free(&o->perf);
     *o = (struct overview){0};

@@ -94,6 +94,12 @@ struct overview_ops {
     size_t count;
 };
 
+/* Where a run is in the trace. */
+struct overview_place {
+    uint32_t track;    /* TRACE_NONE: not known */
+    uint64_t start_ns; /* UINT64_MAX */
+};
+
 enum overview_group { OVERVIEW_BY_SHAPE, OVERVIEW_BY_OP, OVERVIEW_BY_KIND, OVERVIEW_BY_NOTHING };
 
 enum overview_source { OVERVIEW_WHOLE, OVERVIEW_ASKED, OVERVIEW_STEPS, OVERVIEW_SIGNPOST };
@@ -130,7 +136,8 @@ struct overview {
     /* ops */
     struct perf perf; /* of the window; count 0 where there are none */
     struct overview_ops ops;
-    double *alone; /* by run of the model: the share of its time; NaN */
+    double *alone;                 /* by run of the model: the share of its time; NaN */
+    struct overview_place *places; /* likewise */
     /* gaps: times in which no device ran anything, longer than the machine's mark */
     struct overview_gap *gaps; /* longest first */
     size_t gap_count;

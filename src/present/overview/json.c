@@ -201,11 +201,11 @@ static void write_gaps(struct json *json, const struct overview *o)
 void overview_write_row_place(const struct overview *o, uint32_t row, struct json *json)
 {
     const struct perf_row *about = perf_at(&o->perf, row);
-    const struct op_run *run = perf_run(&o->perf, about);
     const struct op_call *call = perf_call(&o->perf, about);
-    if (run && run->track != OPS_NONE) {
-        member_id(json, "track", run->track);
-        member_time(json, "start", o, run->start_ns);
+    uint32_t run = perf_line(&o->perf, about)->run;
+    if (run != OPS_NONE && o->places[run].track != TRACE_NONE) {
+        member_id(json, "track", o->places[run].track);
+        member_time(json, "start", o, o->places[run].start_ns);
     } else {
         bool has_time = call && !(call->faults & OP_FAULT_NO_HOST_TIME);
         member_id(json, "track", has_time ? call->track : TRACE_NONE);

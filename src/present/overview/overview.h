@@ -31,6 +31,8 @@ const char *overview_kind_text(const struct overview *overview);
 const char *overview_key_text(enum overview_key key); /* "idle_host_working" */
 const char *overview_label(enum overview_key key);    /* "idle, host working" */
 const char *overview_meaning(enum overview_key key);  /* as in a phrase; NULL */
+/* 0 to 9: the colour of ops of a class (enum perf_class). */
+unsigned overview_colour(unsigned class_);
 const char *overview_class_text(enum overview_class class_);
 /* "whole trace", "steps 2 to 9", "after the last signpost 'x'". */
 void overview_append_source(const struct overview *overview, struct bytes *out);
@@ -74,6 +76,11 @@ void overview_write_json(const struct overview *overview, struct json *json); /*
 void overview_write_gap(const struct overview *overview, const struct overview_gap *gap, struct json *json);
 /* Members "track" and "start" of a row of the report's table. */
 void overview_write_row_place(const struct overview *overview, uint32_t row, struct json *json);
+/* Members of the answers about gaps, ops and the roofline (docs/http-api.md). */
+void overview_write_gaps(const struct overview *overview, size_t limit, struct json *json);
+void overview_write_groups(const struct overview *overview, const struct overview_ops *groups,
+                           enum overview_group by, struct json *json);
+void overview_write_roofline(const struct overview *overview, struct json *json);
 /* For CSV: the parts as a table. */
 void overview_add_parts(const struct overview *overview, struct report *report);
 #define OVERVIEW_LINES 24u /* of a usual terminal */

@@ -314,11 +314,13 @@ static void sentence_of_thread(const struct overview *o, struct sentence *s)
         STRONG("wait", format_duration(&waited, waiting));
         if (o->waiting_count && o->waiting[0].self_ns > waiting / 2)
             WORDS(", most of it in %.*s", NAME_BYTES, program_name(o, o->waiting[0].name));
-    } else if (o->working_count && o->working[0].self_ns) {
-        WORDS(", longest in %.*s itself: ", NAME_BYTES, program_name(o, o->working[0].name));
-        STRONG(NULL, format_duration(&own, o->working[0].self_ns));
     }
     WORDS(".");
+    if (share_of(o, waiting) < 0.001 && o->working_count && o->working[0].self_ns) {
+        WORDS(" Most own time is in %.*s: ", NAME_BYTES, program_name(o, o->working[0].name));
+        STRONG(NULL, format_duration(&own, o->working[0].self_ns));
+        WORDS(o->working[0].self_ns > working ? " over all threads." : ".");
+    }
     if (importing) {
         WORDS(" ");
         STRONG("gap", format_share(&imports, share_of(o, importing)));

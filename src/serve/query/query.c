@@ -13,13 +13,15 @@
 static const struct trace_filter_options everything = {0};
 
 const struct query_entry query_entries[] = {
-    {"trace", query_trace, false, false},    {"names", query_names, false, false},
-    {"rows", query_rows, true, false},       {"zone", query_zone, false, false},
-    {"run", query_run, false, true},         {"points", query_points, false, true},
-    {"counter", query_counter, false, true}, {"memory", query_memory, false, true},
-    {"zones", query_zones, false, true},     {"find", query_find_zones, false, true},
-    {"range", query_range, false, true},     {"flame", query_flame, false, true},
-    {"search", query_search, false, true},
+    {"trace", query_trace, false, false},      {"names", query_names, false, false},
+    {"rows", query_rows, true, false},         {"zone", query_zone, false, false},
+    {"run", query_run, false, true},           {"points", query_points, false, true},
+    {"counter", query_counter, false, true},   {"memory", query_memory, false, true},
+    {"zones", query_zones, false, true},       {"find", query_find_zones, false, true},
+    {"range", query_range, false, true},       {"flame", query_flame, false, true},
+    {"search", query_search, false, true},     {"overview", query_overview, false, true},
+    {"gaps", query_gaps, false, true},         {"ops", query_ops, false, true},
+    {"roofline", query_roofline, false, true},
 };
 const size_t query_entry_count = COUNT_OF(query_entries);
 

@@ -81,7 +81,8 @@ const struct query_entry *query_find(const char *name); /* NULL */
 
 /* One file each, or one for a few that belong together. */
 query_function query_trace, query_names, query_rows, query_zone, query_run, query_points, query_counter,
-    query_memory, query_zones, query_find_zones, query_range, query_flame, query_search;
+    query_memory, query_zones, query_find_zones, query_range, query_flame, query_search, query_overview,
+    query_gaps, query_ops, query_roofline;
 
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);

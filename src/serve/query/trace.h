@@ -103,6 +103,7 @@ struct serve_trace {
     struct zone_stats stats;        /* of the window that was asked for last: serve_trace_stats */
     uint64_t stats_since_ns, stats_until_ns;
     bool has_stats;
+    struct serve_overview *overview; /* likewise: overview.c */
 };
 
 /* Opens whatever load/trace.h can. */
@@ -112,6 +113,7 @@ void serve_trace_close(struct serve_trace *st);
 int serve_trace_facts(struct serve_trace *st, struct error *err);
 int serve_trace_name_ratios(struct serve_trace *st, struct error *err);
 int serve_trace_waits(struct serve_trace *st, struct error *err);
+void serve_overview_free(struct serve_overview *kept); /* NULL is allowed */
 /* How deep its zones are, those that never ended included. */
 uint32_t serve_trace_depths(const struct serve_trace *st, uint32_t track);
 

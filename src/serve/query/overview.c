@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time went: the overview of a window, its gaps, its ops, their roofline. The figures are those of `opscope
+ * summary`. The overview that was asked for last is kept, since the page asks for all four of one window. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "load/overview.h"
+#include "present/overview/overview.h"
+#include "serve/query/query.h"
+
+#define GAPS_SHOWN 256u
+#define GAPS_MOST 100000u
+
+struct serve_overview {
+    struct loaded_overview loaded;
+    struct trace_filter filter;
+    uint64_t since_ns, until_ns;
+    bool is_whole, include_warm_up;
+};
+
+void serve_overview_free(struct serve_overview *kept)
+{
+    if (!kept)
+        return;
+    loaded_overview_free(&kept->loaded);
+    trace_filter_free(&kept->filter);
+    free(kept);
+}
+
+static int make(struct serve_trace *st, const struct query_window *window, bool include_warm_up,
+                struct error *err)
+{
+    struct serve_overview *kept = calloc(1, sizeof *kept);
+    if (!kept)
+        return error_no_memory(err, "the overview");
+    serve_overview_free(st->overview);
+    st->overview = NULL;
+    kept->since_ns = window->since_ns;
+    kept->until_ns = window->until_ns;
+    kept->is_whole = window->is_whole;
+    kept->include_warm_up = include_warm_up;
+    int status = query_filter(st, window, &kept->filter, err);
+    if (status) {
+        free(kept);
+        return status;
+    }
+    const struct overview_options options = {.filter = &kept->filter, .include_warm_up = include_warm_up};
+    status = load_overview(&kept->loaded, st->trace, st->path, &options, err);
+    if (status) {
+        serve_overview_free(kept);
+        return status;
+    }
+    st->overview = kept;
+    return 0;
+}
+
+/* The overview of `from`, `to` and `warmup`. */
+static int find(struct serve_trace *st, const struct query *q, const struct overview **overview,
+                struct error *err)
+{
+    static const char *const words[] = {"leave-out", "include", NULL};
+    struct query_window window;
+    unsigned warm_up = 0;
+    int status = query_window(q, st, &window, err);
+    if (!status)
+        status = query_choice(q, "warmup", words, &warm_up, err);
+    if (status)
+        return status;
+    const struct serve_overview *kept = st->overview;
+    if (!kept || kept->since_ns != window.since_ns || kept->until_ns != window.until_ns ||
+        kept->is_whole != window.is_whole || kept->include_warm_up != (warm_up == 1))
+        status = make(st, &window, warm_up == 1, err);
+    *overview = status ? NULL : &st->overview->loaded.overview;
+    return status;
+}
+
+int query_overview(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    const struct overview *overview;
+    int status = find(st, q, &overview, err);
+    if (status)
+        return status;
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    overview_write_json(overview, &j);
+    json_end(&j);
+    return query_json_end(&j, out, err);
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+    const struct overview_gap *a = left, *b = right;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+int query_gaps(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    static const char *const sorts[] = {"duration", "start", NULL};
+    const struct overview *overview;
+    uint64_t limit = GAPS_SHOWN;
+    unsigned sort = 0;
+    int status = query_unsigned(q, "limit", GAPS_MOST, &limit, err);
+    if (!status)
+        status = query_choice(q, "sort", sorts, &sort, err);
+    if (!status)
+        status = find(st, q, &overview, err);
+    if (status)
+        return status;
+    struct overview sorted = *overview; /* the longest, in order of time */
+    sorted.gaps = malloc((overview->gap_count + 1) * sizeof sorted.gaps[0]);
+    if (!sorted.gaps)
+        return error_no_memory(err, "the gaps between ops");
+    if (overview->gap_count)
+        memcpy(sorted.gaps, overview->gaps, overview->gap_count * sizeof sorted.gaps[0]);
+    size_t shown = limit < overview->gap_count ? (size_t)limit : overview->gap_count;
+    if (sort == 1 && shown)
+        qsort(sorted.gaps, shown, sizeof sorted.gaps[0], compare_starts);
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    overview_write_gaps(&sorted, shown, &j);
+    json_end(&j);
+    free(sorted.gaps);
+    return query_json_end(&j, out, err);
+}
+
+int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    static const char *const groups[] = {"op+shape", "op", "kind", "none", NULL};
+    const struct overview *overview;
+    struct overview_ops made = {0};
+    unsigned by = 0;
+    int status = query_choice(q, "group", groups, &by, err);
+    if (!status)
+        status = find(st, q, &overview, err);
+    if (!status)
+        status = overview_group_ops(overview, (enum overview_group)by, &made, err);
+    if (status)
+        return status;
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    overview_write_groups(overview, &made, (enum overview_group)by, &j);
+    json_end(&j);
+    overview_ops_free(&made);
+    return query_json_end(&j, out, err);
+}
+
+int query_roofline(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    const struct overview *overview;
+    int status = find(st, q, &overview, err);
+    if (status)
+        return status;
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    overview_write_roofline(overview, &j);
+    json_end(&j);
+    return query_json_end(&j, out, err);
+}
