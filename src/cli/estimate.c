@@ -222,11 +222,13 @@ static int write_files(const struct estimate *estimate, const struct estimate_co
 static void add_facts(const struct estimate *estimate, const char *source, struct report *report)
 {
     const struct timeline *timeline = &estimate->timeline;
-    uint64_t end = timeline_end(timeline), macs = 0, peak = 0;
+    uint64_t end = timeline_end(timeline), macs = 0, peak = 0, used = 0;
     for (size_t i = 0; i < timeline->op_count; i++)
         macs += timeline->ops[i].macs;
-    for (size_t i = 0; i < timeline->dispatch_count; i++)
+    for (size_t i = 0; i < timeline->dispatch_count; i++) {
         peak = timeline->dispatches[i].peak_bytes > peak ? timeline->dispatches[i].peak_bytes : peak;
+        used = timeline->dispatches[i].used_bytes > used ? timeline->dispatches[i].used_bytes : used;
+    }
     report_text(report, "model", "model", source);
     report_text(report, "target", "target", estimate->machine->name);
     report_text(report, "kind", NULL, timeline->is_analytic ? "analytic" : "scheduled");
@@ -238,6 +240,8 @@ static void add_facts(const struct estimate *estimate, const char *source, struc
         report_number(report, "macs", "MACs", TABLE_INTEGER, macs);
     if (peak)
         report_number(report, "peak", "peak on chip", TABLE_BYTES, peak);
+    if (used)
+        report_number(report, "used", "used at once", TABLE_BYTES, used);
 }
 
 static int add_tables(const struct estimate *estimate, const struct estimate_command *options,

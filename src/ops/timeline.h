@@ -101,7 +101,8 @@ struct timeline_action {
 struct timeline_dispatch {
     uint32_t name; /* text */
     uint64_t start, end;
-    uint64_t peak_bytes; /* of on-chip memory; 0: not known */
+    uint64_t peak_bytes; /* of on-chip memory: the highest that is reached; 0: not known */
+    uint64_t used_bytes; /* the most that are in use at once; 0: not known */
     uint32_t source;     /* the caller's own handle */
 };
 

@@ -128,6 +128,94 @@ static void test_execution(void **state)
     timeline_free(&t);
 }
 
+/* Buffers that share bytes: a and b one after the other, d beside a, c beside b. */
+static const char buffers[] =
+    "module {\n"
+    "  memref.global \"private\" @a : memref<1000xi8, " LRAM "> = uninitialized {lram_address = 1000 : i64}\n"
+    "  memref.global \"private\" @b : memref<1000xi8, " LRAM "> = uninitialized {lram_address = 1500 : i64}\n"
+    "  memref.global \"private\" @c : memref<100xi8, " LRAM "> = uninitialized {lram_address = 5000 : i64}\n"
+    "  memref.global \"private\" constant @w : memref<9000xi8> = dense<1> {xram_address = 9000 : i64}\n"
+    "  func.func @dispatch_0() {\n"
+    "    %n = torq_hl.program \"nss_program_0\" : !torq_hl.program<nss> {\n"
+    "    ^bb0(%x: memref<1000xi8>):\n"
+    "      %a = memref.get_global @a : memref<1000xi8, " LRAM ">\n"
+    "      %b = memref.get_global @b : memref<1000xi8, " LRAM ">\n"
+    "      %c = memref.get_global @c : memref<100xi8, " LRAM ">\n"
+    "      %v = memref.subview %b[0] [500] [1] : memref<1000xi8, " LRAM
+    "> to memref<500xi8, strided<[1]>, " LRAM ">\n"
+    "      %d = memref.alloc() {lram_address = 1900 : i64} : memref<300xi8, " LRAM ">\n"
+    "      torq_hw.nss_task() {\n"
+    "        torq_hw.dma_in_cfg from %x : memref<1000xi8> to %a : memref<1000xi8, " LRAM
+    "> {write_ndl = #torq_hw<dma_ndl{dims = [[1000, 1]]}>}\n"
+    "        torq_hw.dma_in_start\n"
+    "        torq_hw.dma_in_wait\n"
+    "      }\n"
+    "      memref.dealloc %d : memref<300xi8, " LRAM ">\n"
+    "      torq_hw.nss_task() {\n"
+    "        torq_hw.dma_in_cfg from %x : memref<1000xi8> to %v : memref<500xi8, " LRAM
+    "> {write_ndl = #torq_hw<dma_ndl{dims = [[500, 1]]}>}\n"
+    "        torq_hw.dma_in_start\n"
+    "        torq_hw.dma_in_wait\n"
+    "        torq_hw.dma_in_cfg from %x : memref<1000xi8> to %c : memref<100xi8, " LRAM
+    "> {write_ndl = #torq_hw<dma_ndl{dims = [[100, 1]]}>}\n"
+    "        torq_hw.dma_in_start\n"
+    "        torq_hw.dma_in_wait\n"
+    "        torq_hw.dma_out_cfg from %b : memref<1000xi8, " LRAM
+    "> to %x : memref<1000xi8> {read_ndl = #torq_hw<dma_ndl{dims = [[1000, 1]]}>}\n"
+    "        torq_hw.dma_out_start\n"
+    "        torq_hw.dma_out_wait\n"
+    "        %s\n"
+    "      }\n"
+    "      torq_hl.return\n"
+    "    }\n"
+    "    %x = \"torq_hl.map_binding\"() : () -> memref<1000xi8>\n"
+    "    %i, %c = torq_hl.descriptor \"nss_program_0\" on 0 program %n : <nss> code [array<i8: 0>] : "
+    "!torq_hl.invocation<nss>, memref<1xi8>\n"
+    "    torq_hl.start_program %i : !torq_hl.invocation<nss> args(%x : memref<1000xi8>) "
+    "{\"torq-action-id\" = 0 : i32}\n"
+    "    return\n"
+    "  }\n"
+    "}\n";
+
+static void assert_footprint(const char *text, uint64_t peak, uint64_t used)
+{
+    struct timeline t;
+    execute(&t, text);
+    assert_int_equal(t.dispatches[0].peak_bytes, peak);
+    assert_int_equal(t.dispatches[0].used_bytes, used);
+    timeline_free(&t);
+}
+
+/* The program with these ops at the end of its last task. */
+static char *with_last(const char *ops)
+{
+    const char *place = strstr(buffers, "%s\n");
+    char *text;
+    assert_true(asprintf(&text, "%.*s%s%s", (int)(place - buffers), buffers, ops, place + 2) > 0);
+    return text;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    static const char again[] =
+        "torq_hw.dma_out_cfg from %a : memref<1000xi8> to %x : memref<1000xi8> {read_ndl = "
+        "#torq_hw<dma_ndl{dims = [[4, 1]]}>}\ntorq_hw.dma_out_start";
+    static const char late[] =
+        "torq_hw.dma_out_cfg from %d : memref<300xi8> to %x : memref<1000xi8> {read_ndl = "
+        "#torq_hw<dma_ndl{dims = [[4, 1]]}>}\ntorq_hw.dma_out_start";
+    char *text = with_last("");
+    assert_footprint(text, 5100, 1200); /* a and d, [1000, 2200): later only b and c, 1100 */
+    free(text);
+    text = with_last(again); /* a lives to the end: a and b are [1000, 2500), and c */
+    assert_footprint(text, 5100, 1600);
+    free(text);
+    text = with_last(late); /* d lives to the end too, but inside b */
+    assert_footprint(text, 5100, 1200);
+    free(text);
+    assert_footprint(program, 4224, 1128); /* nothing names its buffers: they are there all the time */
+}
+
 /* Transfers belong to the op that needs or makes their data: without locations to the program next to them. */
 static void test_ops(void **state)
 {
@@ -301,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_what_is_not_understood),
         cmocka_unit_test(test_metrics_of_any_order),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

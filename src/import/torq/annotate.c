@@ -140,12 +140,14 @@ static int edit_programs(struct mlir_edits *edits, uint32_t function, uint64_t *
 static void edit_function(struct mlir_edits *edits, uint32_t function,
                           const struct timeline_dispatch *dispatch)
 {
-    char cycles[40], peak[40];
+    char cycles[40], peak[40], used[40];
     snprintf(cycles, sizeof cycles, "%" PRIu64 " : i64", dispatch->end - dispatch->start);
     snprintf(peak, sizeof peak, "%" PRIu64 " : i64", dispatch->peak_bytes);
-    const struct mlir_new_attribute own[] = {{"opscope.cycles", cycles}, {"opscope.peak_bytes", peak}};
+    snprintf(used, sizeof used, "%" PRIu64 " : i64", dispatch->used_bytes);
+    const struct mlir_new_attribute own[] = {
+        {"opscope.cycles", cycles}, {"opscope.peak_bytes", peak}, {"opscope.used_bytes", used}};
     if (edits->mlir->ops[function].attributes)
-        mlir_edit_attributes(edits, function, own, 2);
+        mlir_edit_attributes(edits, function, own, 3);
 }
 
 /* A program may be started again: what it did last stays, as with the compiler's pass. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "import/mlir/scan.h"
+#include "import/mlir/types.h"
 
 static const char *const list_names[TORQ_LIST_COUNT] = {
 #define X(name) #name,
@@ -145,82 +146,56 @@ uint64_t torq_dma_cycles(const struct torq_target *target, uint64_t bytes, unsig
 
 /* --- memrefs: memref<2x8xi8, strided<[8, 1]>, #torq_hl<enc mem_space = lram>> --- */
 
-#define RANK_MAX 32u
-
-struct memref {
-    uint64_t dims[RANK_MAX], strides[RANK_MAX];
-    unsigned rank;
-    uint64_t bits; /* of an element; 0: not known */
-};
-
-static uint64_t element_bits(struct slice type)
+/* The shape at the head of a text, and how far apart the elements of each dimension lie. */
+static bool read_memref(struct slice text, struct mlir_shape *shape, uint64_t *strides)
 {
-    uint64_t bits;
-    if (slice_is(type, "index"))
-        return 64;
-    while (type.length && (type.data[0] < '0' || type.data[0] > '9'))
-        type = slice_from(type.data + 1, type.length - 1);
-    return leading_number(type, &bits) && bits <= 1024 ? bits : 0;
-}
-
-static bool memref_parse(struct slice type, struct memref *memref)
-{
-    *memref = (struct memref){0};
-    struct slice inside = slice_after(type, "memref<");
+    struct slice inside = slice_after(text, "memref<");
     if (!inside.data)
         return false;
-    size_t end = scan_until(inside.data, 0, inside.length, "");
-    inside = slice_from(inside.data, end);
-    size_t shape_end = scan_until(inside.data, 0, inside.length, ",");
-    struct slice shape = slice_from(inside.data, shape_end);
-    for (uint64_t size;;) {
-        struct slice part = slice_before(shape, "x");
-        if (part.length == shape.length || !slice_unsigned(part, &size))
-            break;
-        if (memref->rank == RANK_MAX)
-            return false;
-        memref->dims[memref->rank++] = size;
-        shape = slice_from(shape.data + part.length + 1, shape.length - part.length - 1);
-    }
-    if (memchr(shape.data, '?', shape.length))
+    size_t begin = (size_t)(inside.data - text.data) - strlen("memref<");
+    if (mlir_read_shape(slice_from(text.data + begin, text.length - begin), shape) != MLIR_SHAPE ||
+        shape->is_dynamic)
         return false;
-    memref->bits = element_bits(slice_trim(shape));
+    inside = slice_from(inside.data, scan_until(inside.data, 0, inside.length, ""));
     uint64_t stride = 1;
-    for (unsigned i = memref->rank; i-- > 0; stride = saturating_mul(stride, memref->dims[i]))
-        memref->strides[i] = stride;
-    struct slice strided = slice_after(inside, "strided<[");
-    struct slice counted = slice_after(inside, "strides = [");
-    struct slice list = strided.data ? strided : counted;
-    for (unsigned i = 0; list.data && i < memref->rank; i++) {
-        leading_number(list, &memref->strides[i]);
-        list = slice_after(slice_before(list, "]"), ",");
+    for (uint32_t i = shape->rank; i-- > 0; stride = saturating_mul(stride, shape->sizes[i]))
+        strides[i] = stride;
+    struct slice strided = slice_after(inside, "strided<["), counted = slice_after(inside, "strides = [");
+    struct slice list = slice_before(strided.data ? strided : counted, "]");
+    for (uint32_t i = 0; list.data && i < shape->rank; i++) {
+        leading_number(list, &strides[i]);
+        list = slice_after(list, ",");
     }
     return true;
 }
 
+static uint64_t elements_of(const struct mlir_shape *shape, const uint64_t *strides)
+{
+    uint64_t elements = 1;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->sizes[i] == 0)
+            return 0;
+        elements = saturating_add(elements, saturating_mul(shape->sizes[i] - 1, strides[i]));
+    }
+    return elements;
+}
+
 bool torq_elements(struct slice type, uint64_t *elements)
 {
-    struct memref memref;
-    if (!memref_parse(type, &memref))
+    struct mlir_shape shape = {0};
+    uint64_t strides[MLIR_RANK_MAX];
+    if (!read_memref(type, &shape, strides))
         return false;
-    *elements = 1;
-    for (unsigned i = 0; i < memref.rank; i++) {
-        if (memref.dims[i] == 0) {
-            *elements = 0;
-            return true;
-        }
-        *elements = saturating_add(*elements, saturating_mul(memref.dims[i] - 1, memref.strides[i]));
-    }
+    *elements = elements_of(&shape, strides);
     return true;
 }
 
 uint64_t torq_bytes(struct slice type)
 {
-    struct memref memref;
-    uint64_t elements;
-    if (!torq_elements(type, &elements) || !memref_parse(type, &memref) || elements > UINT64_MAX / 1024)
-        return 0;
-    return (elements * memref.bits + 7) / 8;
+    struct mlir_shape shape = {0};
+    uint64_t strides[MLIR_RANK_MAX];
+    uint64_t elements = read_memref(type, &shape, strides) ? elements_of(&shape, strides) : 0;
+    return elements <= UINT64_MAX / UINT16_MAX ? (elements * shape.element.bits + 7) / 8 : 0;
 }
 
 struct slice torq_memory(struct slice type)

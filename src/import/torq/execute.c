@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "import/mlir/scan.h"
+#include "import/torq/footprint.h"
 #include "import/torq/ops.h"
 #include "import/torq/torq.h"
 
@@ -37,6 +38,8 @@ struct machine_state {
     uint64_t ends[RESOURCES];
     uint32_t last_unit[RESOURCES];        /* started and not yet waited for; TIMELINE_NONE */
     uint64_t dma_bytes[2], dma_cycles[2]; /* as configured last */
+    uint32_t dma_op[2];                   /* that did; MLIR_NONE */
+    struct torq_footprint footprint;
     uint32_t task, dispatch;
     uint64_t steps;
     int64_t next_task_number;
@@ -119,6 +122,38 @@ static bool is_for_sequencer(const struct machine_state *s, uint32_t program)
 
 /* --- starts and waits --- */
 
+/* The buffer that a view is of, through any number of them; the value itself where it is none. */
+static uint32_t viewed(const struct machine_state *s, uint32_t value)
+{
+    for (unsigned i = 0; i < BINDINGS_MAX; i++) {
+        value = resolve(s, value);
+        if (value == MLIR_NONE || s->m->values[value].block != MLIR_NONE)
+            return value;
+        const struct mlir_op *maker = &s->m->ops[s->m->values[value].op];
+        if (strncmp(mlir_name(s->m, s->m->values[value].op), "memref.", 7) != 0 || !maker->operands)
+            return value;
+        value = s->m->operands[maker->first_operand];
+    }
+    return value;
+}
+
+/* What an op names is in use. */
+static void use_operands(struct machine_state *s, uint32_t op, uint64_t start, uint64_t end)
+{
+    const struct mlir_op *o = &s->m->ops[op];
+    for (uint32_t i = 0; i < o->operands; i++)
+        torq_footprint_use(&s->footprint, s->m, viewed(s, s->m->operands[o->first_operand + i]), start, end);
+}
+
+/* An allocated buffer lives from there on. */
+static void use_allocation(struct machine_state *s, uint32_t op)
+{
+    if (is_op(s, op, "memref.alloc") && s->m->ops[op].results)
+        torq_footprint_use(&s->footprint, s->m, s->m->ops[op].first_result, s->now, s->now);
+    else if (is_op(s, op, "memref.dealloc"))
+        use_operands(s, op, s->now, s->now);
+}
+
 static struct timeline_unit *start_unit(struct machine_state *s, uint32_t op, unsigned resource,
                                         uint64_t cycles, uint32_t lane)
 {
@@ -134,6 +169,9 @@ static struct timeline_unit *start_unit(struct machine_state *s, uint32_t op, un
     unit->source = op;
     s->ends[resource] = unit->end;
     s->last_unit[resource] = (uint32_t)s->timeline->unit_count - 1;
+    uint32_t named = resource <= DMA_OUT ? s->dma_op[resource] : op;
+    if (named != MLIR_NONE)
+        use_operands(s, named, unit->start, unit->end);
     return unit;
 }
 
@@ -156,6 +194,7 @@ static int configure_dma(struct machine_state *s, uint32_t op, unsigned directio
     if (!mlir_attribute(s->m, op, key, &list) ||
         !torq_dma_bytes(mlir_resolve(s->m, list), &s->dma_bytes[direction]))
         return refuse(s, op, "its list of dimensions is not there or not understood");
+    s->dma_op[direction] = op;
     s->dma_cycles[direction] =
         torq_dma_cycles(s->target, s->dma_bytes[direction],
                         direction == DMA_IN ? s->target->dma_in_mtu : s->target->dma_out_mtu);
@@ -289,8 +328,10 @@ static int start_css(struct machine_state *s, uint32_t op)
 static int execute_task_op(struct machine_state *s, uint32_t op)
 {
     const char *name = mlir_name(s->m, op);
-    if (strncmp(name, "memref.", 7) == 0)
+    if (strncmp(name, "memref.", 7) == 0) {
+        use_allocation(s, op);
         return 0;
+    }
     if (strncmp(name, "torq_hw.", 8) != 0)
         return refuse(s, op, "has no place in a task");
     name += 8;
@@ -411,6 +452,8 @@ static int execute_program(struct machine_state *s, uint32_t program, uint32_t s
                 status = follow_next(s, op, region, &next);
             else if (is_op(s, op, "torq_hl.return"))
                 return 0;
+            else
+                use_allocation(s, op);
             if (status)
                 return status;
         }
@@ -430,6 +473,9 @@ static int execute_action(struct machine_state *s, uint32_t op)
     uint64_t before = s->now;
     uint32_t first_task = (uint32_t)s->timeline->task_count;
     int status = is_start && is_entered ? execute_program(s, program, op) : 0;
+    if (is_start || is_op(s, op, "torq_hl.host_copy")) /* a program's code and arguments, while it runs */
+        use_operands(s, op, before, s->now);
+    use_allocation(s, op);
     if (status || !mlir_attribute(s->m, op, "torq-action-id", &text) || !mlir_integer(text, &number))
         return status;
     struct timeline_action *action = timeline_add_action(s->timeline);
@@ -475,24 +521,6 @@ bool torq_is_scheduled(const struct mlir *mlir)
     return false;
 }
 
-/* The highest byte of on-chip memory that a module's buffers reach: they have fixed addresses. */
-static uint64_t peak_of(const struct mlir *m, uint32_t function)
-{
-    uint64_t peak = 0;
-    uint32_t block = m->ops[function].block;
-    for (uint32_t op = block == MLIR_NONE ? m->first_op : m->blocks[block].first_op; op != MLIR_NONE;
-         op = m->ops[op].next) {
-        struct slice text;
-        int64_t address;
-        if (strcmp(mlir_name(m, op), "memref.global") != 0 || !mlir_attribute(m, op, "lram_address", &text) ||
-            !mlir_integer(text, &address) || address < 0)
-            continue;
-        uint64_t end = (uint64_t)address + torq_bytes(slice_after(mlir_head(m, op), ": "));
-        peak = end > peak ? end : peak;
-    }
-    return peak;
-}
-
 static int execute_dispatch(struct machine_state *s, uint32_t function)
 {
     const struct mlir *m = s->m;
@@ -502,10 +530,11 @@ static int execute_dispatch(struct machine_state *s, uint32_t function)
     *dispatch =
         (struct timeline_dispatch){.name = timeline_text(s->timeline, mlir_slice(m, m->ops[function].symbol)),
                                    .start = s->now,
-                                   .peak_bytes = peak_of(m, function),
                                    .source = function};
     s->dispatch = (uint32_t)s->timeline->dispatch_count - 1;
     size_t first_unit = s->timeline->unit_count;
+    torq_footprint_begin(&s->footprint, m, function);
+    s->dma_op[DMA_IN] = s->dma_op[DMA_OUT] = MLIR_NONE;
     s->last_stamp = s->now;
     s->next_task_number = 0;
     for (unsigned i = 0; i < RESOURCES; i++)
@@ -518,8 +547,12 @@ static int execute_dispatch(struct machine_state *s, uint32_t function)
                 return status;
         }
     }
-    s->timeline->dispatches[s->dispatch].end = s->now;
+    dispatch = &s->timeline->dispatches[s->dispatch];
+    dispatch->end = s->now;
     torq_ops_finish(s->timeline, s->dispatch, first_unit);
+    if (!torq_footprint_measure(&s->footprint, dispatch->start, dispatch->end, &dispatch->peak_bytes,
+                                &dispatch->used_bytes))
+        return error_no_memory(s->err, m->path);
     return 0;
 }
 
@@ -545,5 +578,6 @@ int torq_execute(struct timeline *timeline, const struct mlir *mlir, const struc
     }
     free(state.bound);
     torq_ops_free(&state.ops);
+    torq_footprint_free(&state.footprint);
     return status ? status : timeline_check(timeline, err);
 }

@@ -209,6 +209,7 @@ enum {
     DISPATCH_CYCLES,
     DISPATCH_TIME,
     DISPATCH_PEAK,
+    DISPATCH_USED,
     DISPATCH_UNITS,
     DISPATCH_COLUMNS
 };
@@ -219,6 +220,7 @@ static const struct table_column dispatch_columns[DISPATCH_COLUMNS] = {
     [DISPATCH_CYCLES] = {.key = "cycles", .title = "cycles", .type = TABLE_INTEGER},
     [DISPATCH_TIME] = {.key = "time", .title = "time", .type = TABLE_TIME},
     [DISPATCH_PEAK] = {.key = "peak", .title = "peak on chip", .type = TABLE_BYTES},
+    [DISPATCH_USED] = {.key = "used", .title = "used at once", .type = TABLE_BYTES},
     [DISPATCH_UNITS] = {.key = "units", .title = "units", .type = TABLE_INTEGER},
 };
 
@@ -244,6 +246,8 @@ int estimate_make_dispatches(const struct timeline *timeline, struct table *tabl
                 (uint64_t)llround((double)(dispatch->end - dispatch->start) * 1000 / timeline->clock_mhz));
         if (dispatch->peak_bytes)
             table_set_unsigned(table, DISPATCH_PEAK, dispatch->peak_bytes);
+        if (dispatch->used_bytes)
+            table_set_unsigned(table, DISPATCH_USED, dispatch->used_bytes);
         table_set_unsigned(table, DISPATCH_UNITS, units[i]);
     }
     free(units);
