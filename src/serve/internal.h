@@ -2,6 +2,7 @@
 /* What the parts of the server share:
  *   server.c      the loop: sockets, time-outs, limits
  *   route.c       from a request to its answer
+ *   answerer.c      the thread for questions that take long
  *   listen.c      the port;  traces.c  the files;  http.c  the parser
  *   query/        questions about a trace, without sockets */
 #ifndef OPSCOPE_SERVE_INTERNAL_H
@@ -13,6 +14,7 @@
 #include "serve/query/query.h"
 #include "serve/server.h"
 #include "serve/traces.h"
+#include "serve/answerer.h"
 
 #define TOKEN_LENGTH 32u
 #define METRIC_CLASSES 48u
@@ -40,6 +42,7 @@ struct answer { /* zero-initialised but for the memory of its bytes, which is us
     bool sets_cookie;
     bool is_api; /* not to be stored by the browser */
     const char *metric;
+    struct job *job; /* the answer is not there yet: the answerer makes it */
 };
 
 struct server {
@@ -51,13 +54,17 @@ struct server {
     char cookie[32];
     char url[400];
     uint64_t timeout_ns, started_ns;
+    struct answerer *answerer;
     int epoll, signals;
-    struct connection **connections;
+    uint64_t last_connection; /* number */
+    struct connection **connections, *closed;
     size_t connection_count;
 };
 
 /* route.c */
 void route_request(struct server *server, const struct http_request *request, struct answer *answer);
+/* The answer that the answerer made. */
+void route_finish(struct answer *answer, struct job *job);
 /* An answer without a request that could be read. */
 void route_refuse(struct answer *answer, int status, const char *message);
 /* Status line and headers. */

@@ -3,9 +3,11 @@
  * doing more with an answer than showing it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/slice.h"
+#include "base/text_copy.h"
 #include "serve/assets.h"
 #include "serve/internal.h"
 #include "text/markup_write.h"
@@ -155,10 +157,50 @@ static bool answer_asset(const char *path, struct answer *answer)
 
 static int status_of(int result)
 {
-    return result == -EINVAL || result == -E2BIG ? 400 : result == -ENOENT ? 404 : 500;
+    return result == -QUERY_REFUSED ? 400 : result == -ENOENT ? 404 : 500;
 }
 
-static void answer_query(struct server *server, struct slice number, const char *name, struct answer *answer)
+static void answer_result(struct answer *answer, const struct query_entry *entry, int result,
+                          struct error *err)
+{
+    if (result == 0 && answer->made.length > QUERY_ANSWER_MAX)
+        result = error_set(err, QUERY_REFUSED, "the answer is too long: ask for less");
+    if (result)
+        answer_error(answer, status_of(result), err->message);
+    else
+        answer_made(answer, 200, entry->is_binary ? "application/octet-stream" : TYPE_JSON);
+}
+
+void route_finish(struct answer *answer, struct job *job)
+{
+    bytes_free(&answer->made);
+    answer->made = job->out;
+    job->out = (struct bytes){0};
+    answer_result(answer, job->entry, job->status, &job->err);
+}
+
+/* Gives the question to the answerer. */
+static void answer_later(struct server *server, uint64_t id, const struct query_entry *entry,
+                         struct slice target, struct answer *answer)
+{
+    struct error err = {0};
+    struct job *job = calloc(1, sizeof *job);
+    char *copy = text_copy(target.data, target.length);
+    struct serve_trace *trace =
+        job && copy ? traces_for_answerer(&server->traces, id, server->answerer, &err) : NULL;
+    if (!trace) {
+        free(job);
+        free(copy);
+        answer_error(answer, err.code && err.code != ENOMEM ? 500 : 503,
+                     err.code ? err.message : "no memory");
+        return;
+    }
+    *job = (struct job){.entry = entry, .trace = trace, .target = copy, .target_length = target.length};
+    answer->job = job;
+}
+
+static void answer_query(struct server *server, struct slice number, const char *name, struct slice target,
+                         struct answer *answer)
 {
     struct error err = {0};
     uint64_t id;
@@ -173,13 +215,12 @@ static void answer_query(struct server *server, struct slice number, const char 
         answer_error(answer, err.code == ENOENT ? 404 : 500, err.message);
         return;
     }
+    if (entry->is_long) {
+        answer_later(server, id, entry, target, answer);
+        return;
+    }
     int result = entry->answer(st, &server->query, &answer->made, &err);
-    if (result == 0 && answer->made.length > QUERY_ANSWER_MAX)
-        result = error_set(&err, EINVAL, "the answer is too long: ask for less");
-    if (result)
-        answer_error(answer, status_of(result), err.message);
-    else
-        answer_made(answer, 200, entry->is_binary ? "application/octet-stream" : TYPE_JSON);
+    answer_result(answer, entry, result, &err);
 }
 
 static void append_metric(struct bytes *out, const char *name, const char *what, const char *type)
@@ -220,7 +261,7 @@ static void answer_metrics(struct server *server, struct answer *answer)
     answer_made(answer, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-static void answer_path(struct server *server, const char *path, struct answer *answer)
+static void answer_path(struct server *server, const char *path, struct slice target, struct answer *answer)
 {
     struct error err = {0};
     struct slice rest = slice_of(path);
@@ -238,7 +279,7 @@ static void answer_path(struct server *server, const char *path, struct answer *
     } else if (slice_begins(rest, "/api/t/")) {
         rest = slice_from(path + 7, rest.length - 7);
         struct slice name = slice_after(rest, "/");
-        answer_query(server, slice_before(rest, "/"), name.data ? name.data : "", answer);
+        answer_query(server, slice_before(rest, "/"), name.data ? name.data : "", target, answer);
     } else {
         answer_error(answer, 404, "there is nothing here (docs/http-api.md)");
     }
@@ -250,6 +291,7 @@ void route_request(struct server *server, const struct http_request *request, st
     bytes_clear(&answer->made);
     answer->made.failed = false;
     answer->location = NULL;
+    answer->job = NULL;
     answer->sets_cookie = answer->is_api = false;
     answer->metric = "other";
     int result = query_parse(&server->query, request->target.data, request->target.length, &err);
@@ -270,7 +312,7 @@ void route_request(struct server *server, const struct http_request *request, st
         answer->sets_cookie = true;
         return;
     }
-    answer_path(server, server->query.path, answer);
+    answer_path(server, server->query.path, request->target, answer);
 }
 
 void route_count(struct server *server, const struct answer *answer, uint64_t bytes, uint64_t ns)

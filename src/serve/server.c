@@ -24,16 +24,23 @@
 #define EVENTS 64
 #define READ_BYTES 16384u
 #define KEPT_BYTES ((size_t)1 << 20) /* of an answer's memory that a connection keeps for the next one */
-#define LEAST_BYTES_PER_S 4096u      /* that a client has to read */
+#define LONGEST_TIMEOUTS 20u         /* time-outs in which an answer has to be read as a whole */
 
 struct connection {
-    int fd;
+    int fd; /* -1: closed */
+    struct connection *next_closed;
     size_t place; /* in server.connections */
     struct bytes in;
     struct answer answer;
-    size_t sent;       /* of head and body */
-    uint64_t since_ns; /* when the time-out began */
+    size_t sent; /* of head and body */
+    uint64_t
+        since_ns; /* when the time-out began: idle, the first byte of a request, the last that was sent */
+    uint64_t sending_ns; /* when the answer began */
+    uint64_t number;
+    struct job *job; /* that the answerer has; NULL */
+    bool job_has_body, job_keeps_alive;
     bool is_sending, is_ending;
+    bool is_added;   /* to epoll */
     uint32_t events; /* that epoll waits for */
 };
 
@@ -47,22 +54,36 @@ static uint64_t now_ns(void)
 static void wait_for(struct server *server, struct connection *c, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = c};
-    if (c->events == events)
+    if (c->is_added && c->events == events)
         return;
-    epoll_ctl(server->epoll, c->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
+    epoll_ctl(server->epoll, c->is_added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
+    c->is_added = true;
     c->events = events;
 }
 
 static void close_connection(struct server *server, struct connection *c)
 {
+    if (c->job)
+        __atomic_store_n(&c->job->is_cancelled, true, __ATOMIC_RELAXED);
     close(c->fd);
+    c->fd = -1;
     bytes_free(&c->in);
     bytes_free(&c->answer.head);
     bytes_free(&c->answer.made);
     server->connections[c->place] = server->connections[--server->connection_count];
     server->connections[c->place]->place = c->place;
     server->metrics.open = server->connection_count;
-    free(c);
+    c->next_closed = server->closed; /* an event of it may still be in hand */
+    server->closed = c;
+}
+
+static void free_closed(struct server *server)
+{
+    while (server->closed) {
+        struct connection *c = server->closed;
+        server->closed = c->next_closed;
+        free(c);
+    }
 }
 
 /* Says why, as far as that goes without waiting. */
@@ -90,7 +111,10 @@ static void accept_connections(struct server *server)
             continue;
         }
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        *c = (struct connection){.fd = fd, .place = server->connection_count, .since_ns = now_ns()};
+        *c = (struct connection){.fd = fd,
+                                 .place = server->connection_count,
+                                 .since_ns = now_ns(),
+                                 .number = ++server->last_connection};
         server->connections[server->connection_count++] = c;
         server->metrics.open = server->connection_count;
         wait_for(server, c, EPOLLIN | EPOLLRDHUP);
@@ -120,6 +144,7 @@ static int send_answer(struct connection *c)
         if (n < 0)
             return errno == EAGAIN ? 0 : -1;
         c->sent += (size_t)n;
+        c->since_ns = now_ns();
     }
     return 1;
 }
@@ -148,14 +173,30 @@ static void start_answer(struct server *server, struct connection *c, bool has_b
     c->is_ending = !keep_alive;
     c->is_sending = true;
     c->sent = 0;
-    c->since_ns = now_ns();
+    c->since_ns = c->sending_ns = now_ns();
     route_count(server, a, answer_length(c), c->since_ns - began_ns);
+}
+
+static void give_job(struct server *server, struct connection *c, const struct http_request *request,
+                     uint64_t began_ns)
+{
+    c->job = c->answer.job;
+    c->answer.job = NULL;
+    c->job->connection = c->number;
+    c->job->began_ns = began_ns;
+    c->job_has_body = request->method != HTTP_HEAD;
+    c->job_keeps_alive = request->keep_alive;
+    answerer_give(server->answerer, c->job);
 }
 
 /* Answers what has been read, one request after the other. False: the connection is closed. */
 static bool answer_requests(struct server *server, struct connection *c)
 {
     for (;;) {
+        if (c->job) {
+            wait_for(server, c, 0);
+            return true;
+        }
         if (c->is_sending) {
             int result = send_answer(c);
             if (result < 0 || (result == 1 && c->is_ending)) {
@@ -182,7 +223,10 @@ static bool answer_requests(struct server *server, struct connection *c)
         }
         if (status == HTTP_PARSED) {
             route_request(server, &request, &c->answer);
-            start_answer(server, c, request.method != HTTP_HEAD, request.keep_alive, began_ns);
+            if (c->answer.job)
+                give_job(server, c, &request, began_ns);
+            else
+                start_answer(server, c, request.method != HTTP_HEAD, request.keep_alive, began_ns);
             memmove(c->in.data, c->in.data + request.length, c->in.length - request.length);
             c->in.length -= request.length;
         } else {
@@ -190,6 +234,30 @@ static bool answer_requests(struct server *server, struct connection *c)
             start_answer(server, c, true, false, began_ns);
             c->in.length = 0;
         }
+    }
+}
+
+static struct connection *find_connection(const struct server *server, uint64_t number)
+{
+    for (size_t i = 0; i < server->connection_count; i++) {
+        if (server->connections[i]->number == number)
+            return server->connections[i];
+    }
+    return NULL;
+}
+
+static void take_jobs(struct server *server)
+{
+    struct job *job;
+    while ((job = answerer_take(server->answerer))) {
+        struct connection *c = job->entry ? find_connection(server, job->connection) : NULL;
+        if (c) {
+            c->job = NULL;
+            route_finish(&c->answer, job);
+            start_answer(server, c, c->job_has_body, c->job_keeps_alive, job->began_ns);
+            answer_requests(server, c);
+        }
+        job_free(job);
     }
 }
 
@@ -215,10 +283,10 @@ static void read_requests(struct server *server, struct connection *c)
 
 static bool is_late(const struct server *server, const struct connection *c, uint64_t now)
 {
-    uint64_t allowed = server->timeout_ns;
-    if (c->is_sending) /* longer answers may take longer, if they are read at all */
-        allowed += c->sent / LEAST_BYTES_PER_S * UINT64_C(1000000000);
-    return now - c->since_ns > allowed;
+    if (c->job) /* it is we who are slow */
+        return false;
+    return now - c->since_ns > server->timeout_ns ||
+           (c->is_sending && now - c->sending_ns > LONGEST_TIMEOUTS * server->timeout_ns);
 }
 
 static void close_late(struct server *server)
@@ -272,9 +340,11 @@ static int make_loop(struct server *server, struct error *err)
 {
     struct epoll_event accepts = {.events = EPOLLIN, .data.ptr = &server->socket};
     struct epoll_event ends = {.events = EPOLLIN, .data.ptr = &server->signals};
+    struct epoll_event done = {.events = EPOLLIN, .data.ptr = &server->answerer};
     server->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (server->epoll < 0 || epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->socket.fd, &accepts) != 0 ||
-        epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->signals, &ends) != 0)
+        epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->signals, &ends) != 0 ||
+        epoll_ctl(server->epoll, EPOLL_CTL_ADD, answerer_fd(server->answerer), &done) != 0)
         return error_set_errno(err, errno, "epoll");
     return 0;
 }
@@ -296,6 +366,8 @@ int server_open(struct server **out, const struct server_options *options, struc
         status = make_token(server, err);
     if (!status)
         status = block_signals(server, err);
+    if (!status) /* after the signals are blocked: its thread shall not get them */
+        status = answerer_start(&server->answerer, err);
     if (!status)
         status = make_loop(server, err);
     if (status) {
@@ -309,8 +381,12 @@ void server_close(struct server *server)
 {
     if (!server)
         return;
+    answerer_stop(server->answerer);
+    for (size_t i = 0; i < server->connection_count; i++)
+        server->connections[i]->job = NULL;
     while (server->connection_count)
         close_connection(server, server->connections[0]);
+    free_closed(server);
     free(server->connections);
     traces_free(&server->traces);
     if (server->epoll >= 0)
@@ -335,9 +411,17 @@ static bool handle_event(struct server *server, const struct epoll_event *event)
         accept_connections(server);
         return true;
     }
+    if (event->data.ptr == &server->answerer) {
+        take_jobs(server);
+        return true;
+    }
     struct connection *c = event->data.ptr;
+    if (c->fd < 0)
+        return true;
     if (event->events & (EPOLLERR | EPOLLHUP))
         close_connection(server, c);
+    else if (c->job)
+        return true;
     else if (c->is_sending)
         answer_requests(server, c);
     else
@@ -357,5 +441,6 @@ int server_run(struct server *server, struct error *err)
                 return 0;
         }
         close_late(server);
+        free_closed(server);
     }
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "serve/answerer.h"
 
 #define CHECK_NS UINT64_C(50000000) /* a file is looked at that often at most */
 #define ENDING ".opscope"
@@ -44,6 +45,10 @@ static struct traces_entry *add_entry(struct traces *traces, const char *path)
 
 static void close_entry(struct traces_entry *entry)
 {
+    if (entry->long_trace) {
+        serve_trace_close(entry->long_trace);
+        free(entry->long_trace);
+    }
     if (entry->trace.trace)
         serve_trace_close(&entry->trace);
     free(entry->path);
@@ -258,6 +263,29 @@ struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error 
         return NULL;
     }
     return &entry->trace;
+}
+
+struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, struct answerer *answerer,
+                                        struct error *err)
+{
+    struct traces_entry *entry = traces->entries[id]; /* which traces_get has found */
+    if (entry->long_trace && entry->long_trace->generation == entry->trace.generation)
+        return entry->long_trace;
+    struct serve_trace *opened = calloc(1, sizeof *opened);
+    struct job *closing = entry->long_trace ? calloc(1, sizeof *closing) : NULL;
+    if (!opened || (entry->long_trace && !closing)) {
+        error_no_memory(err, entry->path);
+    } else if (serve_trace_open_again(opened, &entry->trace, err) == 0) {
+        if (closing) {
+            *closing = (struct job){.trace = entry->long_trace, .closes_trace = true};
+            answerer_give(answerer, closing);
+        }
+        entry->long_trace = opened;
+        return opened;
+    }
+    free(opened);
+    free(closing);
+    return NULL;
 }
 
 /* --- the list --- */

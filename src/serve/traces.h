@@ -13,15 +13,18 @@ enum trace_state { TRACE_COMPLETE, TRACE_GROWING, TRACE_DAMAGED, TRACE_REPLACED,
 
 struct traces_entry {
     char *path;
-    char *error;              /* why it cannot be opened; NULL */
-    struct serve_trace trace; /* open while trace.trace is set */
-    struct stat seen;         /* of the file when it was opened */
+    char *error;                    /* why it cannot be opened; NULL */
+    struct serve_trace trace;       /* open while trace.trace is set */
+    struct serve_trace *long_trace; /* the answerer's own; NULL until it is needed */
+    struct stat seen;               /* of the file when it was opened */
     enum trace_state state;
     uint64_t zones, duration_ns;
     uint32_t generation;
     uint64_t checked_ns; /* when the file was last looked at */
     bool is_listed;      /* zones and duration_ns are known */
 };
+
+struct answerer;
 
 struct traces { /* zero-initialise */
     struct traces_entry **entries;
@@ -35,6 +38,11 @@ void traces_free(struct traces *traces);
 
 /* The trace of this number, opened and up to date; NULL with -ENOENT (there is none) or why it cannot be opened. */
 struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error *err);
+
+/* The same for the answerer's thread: the trace must not be touched by any other. When it was opened again, the
+ * answerer closes the reader that it had. */
+struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, struct answerer *answerer,
+                                        struct error *err);
 
 /* Looks at all files, and for new ones where it is a folder. */
 void traces_refresh(struct traces *traces);

@@ -17,6 +17,9 @@ enum trace_open_flag {
  * (the message says which, and names --salvage where that would help). A growing PATH.partial can be opened. */
 int trace_open(struct trace **out, const char *path, unsigned flags, struct error *err);
 int trace_open_memory(struct trace **out, const void *data, size_t length, unsigned flags, struct error *err);
+/* The same file, or memory, a second time, also when its name is gone or another's: a trace is for one thread at a
+ * time. */
+int trace_open_again(struct trace **out, const struct trace *of, struct error *err);
 void trace_close(struct trace *t);
 
 struct trace_info {

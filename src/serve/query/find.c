@@ -213,8 +213,9 @@ int query_find_zones(struct serve_trace *st, const struct query *q, struct bytes
     if (!status)
         status = query_unsigned(q, "name", UINT64_MAX, &name, err);
     if (!status && name >= trace_name_count(st->trace))
-        status = query_text(q, "name") ? error_set(err, ENOENT, "there is no name %" PRIu64, name)
-                                       : error_set(err, EINVAL, "name: the number of a name is needed");
+        status = query_text(q, "name")
+                     ? error_set(err, ENOENT, "there is no name %" PRIu64, name)
+                     : error_set(err, QUERY_REFUSED, "name: the number of a name is needed");
     if (!status)
         status = serve_trace_stats(st, &f.window, err);
     if (!status)

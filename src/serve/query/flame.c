@@ -167,7 +167,7 @@ static int answer(struct serve_trace *st, struct call_tree *tree, unsigned direc
         put_tree(&f, root);
     call_nodes_free(&up);
     if (!status && out->length >= QUERY_ANSWER_MAX)
-        status = error_set(err, EINVAL, "min: the flame graph is too large, give a larger share");
+        status = error_set(err, QUERY_REFUSED, "min: the flame graph is too large, give a larger share");
     return status ? status : out->failed ? error_no_memory(err, "the flame graph") : 0;
 }
 

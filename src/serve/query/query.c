@@ -12,17 +12,27 @@
 
 static const struct trace_filter_options everything = {0};
 
+/* clang-format off */
 const struct query_entry query_entries[] = {
-    {"trace", query_trace, false, false},      {"names", query_names, false, false},
-    {"rows", query_rows, true, false},         {"zone", query_zone, false, false},
-    {"run", query_run, false, true},           {"points", query_points, false, true},
-    {"counter", query_counter, false, true},   {"memory", query_memory, false, true},
-    {"zones", query_zones, false, true},       {"find", query_find_zones, false, true},
-    {"range", query_range, false, true},       {"flame", query_flame, false, true},
-    {"search", query_search, false, true},     {"overview", query_overview, false, true},
-    {"gaps", query_gaps, false, true},         {"ops", query_ops, false, true},
+    {"trace", query_trace, false, true},
+    {"names", query_names, false, true},
+    {"rows", query_rows, true, false},
+    {"zone", query_zone, false, false},
+    {"run", query_run, false, true},
+    {"points", query_points, false, true},
+    {"counter", query_counter, false, true},
+    {"memory", query_memory, false, true},
+    {"zones", query_zones, false, true},
+    {"find", query_find_zones, false, true},
+    {"range", query_range, false, true},
+    {"flame", query_flame, false, true},
+    {"search", query_search, false, true},
+    {"overview", query_overview, false, true},
+    {"gaps", query_gaps, false, true},
+    {"ops", query_ops, false, true},
     {"roofline", query_roofline, false, true},
 };
+/* clang-format on */
 const size_t query_entry_count = COUNT_OF(query_entries);
 
 const struct query_entry *query_find(const char *name)
@@ -74,11 +84,11 @@ static int add_parameter(struct query *q, char *text, size_t length, struct erro
     char *value = equals ? equals + 1 : text + length;
     size_t name_length = equals ? (size_t)(equals - text) : length;
     if (q->parameter_count == QUERY_PARAMETERS_MAX)
-        return error_set(err, EINVAL, "more than %u parameters", QUERY_PARAMETERS_MAX);
+        return error_set(err, QUERY_REFUSED, "more than %u parameters", QUERY_PARAMETERS_MAX);
     /* The byte after each part is '=', '&' or the end: it may become a NUL. */
     if (unescape(value, (size_t)(text + length - value)) == SIZE_MAX ||
         unescape(text, name_length) == SIZE_MAX)
-        return error_set(err, EINVAL, "a %%-escape in the query is broken");
+        return error_set(err, QUERY_REFUSED, "a %%-escape in the query is broken");
     q->parameters[q->parameter_count++] = (struct query_parameter){text, value};
     return 0;
 }
@@ -93,7 +103,7 @@ int query_parse(struct query *q, const char *target, size_t length, struct error
     memcpy(q->text, target, length);
     q->text[length] = 0;
     if (length == 0 || q->text[0] != '/' || memchr(q->text, 0, length))
-        return error_set(err, EINVAL, "the address does not begin with /");
+        return error_set(err, QUERY_REFUSED, "the address does not begin with /");
     char *end = q->text + length, *at = memchr(q->text, '?', length);
     if (!at)
         return 0;
@@ -129,7 +139,7 @@ int query_real(const struct query *q, const char *name, double smallest, double 
         return 0;
     double real = strtod(text, &end);
     if (end == text || *end || isnan(real))
-        return error_set(err, EINVAL, "%s: not a number: '%.60s'", name, text);
+        return error_set(err, QUERY_REFUSED, "%s: not a number: '%.60s'", name, text);
     *value = real < smallest ? smallest : real > largest ? largest : real;
     return 0;
 }
@@ -165,7 +175,8 @@ int query_choice(const struct query *q, const char *name, const char *const *wor
         }
         bytes_append_format(&known, "%s%s", i ? ", " : "", words[i]);
     }
-    int status = error_set(err, EINVAL, "%s: '%.60s' is not one of %s", name, text, bytes_text(&known));
+    int status =
+        error_set(err, QUERY_REFUSED, "%s: '%.60s' is not one of %s", name, text, bytes_text(&known));
     bytes_free(&known);
     return status;
 }
@@ -178,7 +189,7 @@ int query_window(const struct query *q, const struct serve_trace *st, struct que
     if (!status)
         status = query_unsigned(q, "to", length, &to, err);
     if (!status && from > to)
-        status = error_set(err, EINVAL, "from is after to");
+        status = error_set(err, QUERY_REFUSED, "from is after to");
     window->since_ns = st->start_ns + from;
     window->until_ns = st->start_ns + to;
     window->is_whole = from == 0 && to == length;
@@ -210,7 +221,7 @@ int query_track(const struct query *q, const struct serve_trace *st, uint32_t *t
 {
     const char *text = query_text(q, "track");
     if (!text || !slice_unsigned32(slice_of(text), track))
-        return error_set(err, EINVAL, "track: the number of a track is needed");
+        return error_set(err, QUERY_REFUSED, "track: the number of a track is needed");
     if (*track >= trace_track_count(st->trace))
         return error_set(err, ENOENT, "there is no track %" PRIu32, *track);
     return 0;

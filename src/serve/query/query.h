@@ -6,6 +6,7 @@
 #ifndef OPSCOPE_SERVE_QUERY_QUERY_H
 #define OPSCOPE_SERVE_QUERY_QUERY_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include "serve/query/trace.h"
 #include "text/json/writer.h"
 
+#define QUERY_REFUSED EDOM     /* the code of errors for which the question is to blame, not the trace */
 #define QUERY_TARGET_MAX 8192u /* bytes of a request's target */
 #define QUERY_PARAMETERS_MAX 32u
 #define QUERY_ANSWER_MAX ((size_t)64 << 20) /* bytes; an answer that would be longer is an error */
@@ -29,14 +31,14 @@ struct query { /* its texts are in `text`: it cannot be copied */
     char text[QUERY_TARGET_MAX + 1];
 };
 
-/* "/api/t/0/zones?top=12&q=a%20b". -EINVAL: not a target that anybody could have meant (a broken %-escape, a NUL,
+/* "/api/t/0/zones?top=12&q=a%20b". -QUERY_REFUSED: nobody can have meant this (a broken %-escape, a NUL,
  * too many parameters); -E2BIG: too long. */
 int query_parse(struct query *q, const char *target, size_t length, struct error *err);
 
 /* NULL when it was not given; "" when it was given without a value. */
 const char *query_text(const struct query *q, const char *name);
 /* Leaves *value as it is when the parameter was not given. A number that is too large or negative becomes the nearest
- * that is allowed: 0, or `largest`. -EINVAL: not a number. */
+ * that is allowed: 0, or `largest`. -QUERY_REFUSED: not a number. */
 int query_unsigned(const struct query *q, const char *name, uint64_t largest, uint64_t *value,
                    struct error *err);
 int query_real(const struct query *q, const char *name, double smallest, double largest, double *value,
@@ -64,8 +66,8 @@ int query_track(const struct query *q, const struct serve_trace *st, uint32_t *t
 struct json query_json(struct bytes *out);
 int query_json_end(struct json *j, struct bytes *out, struct error *err);
 
-/* A question: 0, or -EINVAL (a parameter), -ENOENT (there is no such thing), or what reading the trace gave. What is in
- * `out` then is not an answer. */
+/* A question: 0, or -QUERY_REFUSED (a parameter), -ENOENT (there is no such thing), or what reading the trace gave.
+ * What is in `out` then is not an answer. */
 typedef int query_function(struct serve_trace *st, const struct query *q, struct bytes *out,
                            struct error *err);
 

@@ -65,7 +65,7 @@ static int put_section(struct rows_answer *a, uint32_t track, uint32_t kind, uin
     if (a->failed || !bytes_reserve(a->out, size))
         return error_no_memory(err, "the rows");
     if (a->out->length + size > QUERY_ANSWER_MAX || a->sections >= ROWS_SECTIONS_MAX)
-        return error_set(err, EINVAL, "tracks: too many rows at once, ask for fewer tracks or pixels");
+        return error_set(err, QUERY_REFUSED, "tracks: too many rows at once, ask for fewer tracks or pixels");
     bytes_append_u32(a->out, track);
     bytes_append_u32(a->out, kind);
     bytes_append_u32(a->out, depth);
@@ -252,7 +252,7 @@ static int draw_spec(struct rows_answer *a, struct slice spec, struct error *err
     uint32_t track, first, last;
     int status = 0;
     if (!rest.data || !slice_unsigned32(id, &track))
-        return error_set(err, EINVAL, "tracks: '%.*s' is not ID:FIRST-LAST or ID:r",
+        return error_set(err, QUERY_REFUSED, "tracks: '%.*s' is not ID:FIRST-LAST or ID:r",
                          (int)(spec.length < 60 ? spec.length : 60), spec.data);
     if (track >= trace_track_count(a->st->trace))
         return error_set(err, ENOENT, "there is no track %" PRIu32, track);
@@ -261,7 +261,7 @@ static int draw_spec(struct rows_answer *a, struct slice spec, struct error *err
     struct slice second = slice_after(rest, "-");
     if (!slice_unsigned32(slice_before(rest, "-"), &first) ||
         !(second.data ? slice_unsigned32(second, &last) : (last = first, true)))
-        return error_set(err, EINVAL, "tracks: '%.*s' is not ID:FIRST-LAST or ID:r",
+        return error_set(err, QUERY_REFUSED, "tracks: '%.*s' is not ID:FIRST-LAST or ID:r",
                          (int)(spec.length < 60 ? spec.length : 60), spec.data);
     uint32_t deepest = serve_trace_depths(a->st, track);
     for (uint32_t depth = first; depth <= last && depth < deepest && !status; depth++)

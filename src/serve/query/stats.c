@@ -363,7 +363,7 @@ int query_search(struct serve_trace *st, const struct query *q, struct bytes *ou
     uint64_t limit = SEARCH_LIMIT;
     int status = query_unsigned(q, "limit", 1000, &limit, err);
     if (!status && (!text || !*text))
-        status = error_set(err, EINVAL, "q: a text to search for is needed");
+        status = error_set(err, QUERY_REFUSED, "q: a text to search for is needed");
     if (!status)
         status = serve_trace_stats(st, &window, err);
     if (status)

@@ -13,6 +13,17 @@
 #define RATIO_BLOCKS 256u /* of zones that are read for the ratio of self to total */
 #define BUSY_PIXELS 256u  /* drawn for the busy time of a track */
 
+static int finish_opening(struct serve_trace *st, int status)
+{
+    if (status) {
+        serve_trace_close(st);
+        return status;
+    }
+    st->start_ns = trace_get_info(st->trace)->start_ns;
+    st->end_ns = trace_get_info(st->trace)->end_ns;
+    return 0;
+}
+
 int serve_trace_open(struct serve_trace *st, const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -22,16 +33,29 @@ int serve_trace_open(struct serve_trace *st, const char *path, struct error *err
     if (!status)
         status = load_trace(&st->trace, &st->stdin_data, path, false, err);
     if (!status)
-        status = machine_files_read(&st->machines, NULL, err);
+        status = serve_trace_prepare(st, err);
+    return finish_opening(st, status);
+}
+
+int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, struct error *err)
+{
+    *st = (struct serve_trace){
+        .path = strdup(of->path), .name = strdup(of->name), .id = of->id, .generation = of->generation};
+    int status = st->path && st->name ? 0 : error_no_memory(err, of->path);
+    if (!status)
+        status = trace_open_again(&st->trace, of->trace, err);
+    return finish_opening(st, status);
+}
+
+int serve_trace_prepare(struct serve_trace *st, struct error *err)
+{
+    if (st->is_prepared)
+        return 0;
+    int status = st->machines.count ? 0 : machine_files_read(&st->machines, NULL, err);
     if (!status)
         status = run_index_make(&st->runs, st->trace, &st->machines, err);
-    if (status) {
-        serve_trace_close(st);
-        return status;
-    }
-    st->start_ns = trace_get_info(st->trace)->start_ns;
-    st->end_ns = trace_get_info(st->trace)->end_ns;
-    return 0;
+    st->is_prepared = !status;
+    return status;
 }
 
 static void free_facts(struct serve_trace *st)

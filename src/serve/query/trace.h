@@ -93,6 +93,7 @@ struct serve_trace {
     struct bytes stdin_data;
     uint64_t start_ns, end_ns; /* host times */
     uint32_t id, generation;
+    bool is_prepared;
     struct machine_set machines;
     struct run_index runs;
     struct serve_facts *facts;      /* made when first asked for: serve_trace_facts */
@@ -108,6 +109,9 @@ struct serve_trace {
 
 /* Opens whatever load/trace.h can. */
 int serve_trace_open(struct serve_trace *st, const char *path, struct error *err);
+/* The same trace for another thread; serve_trace_prepare has to come before the first question. */
+int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, struct error *err);
+int serve_trace_prepare(struct serve_trace *st, struct error *err);
 void serve_trace_close(struct serve_trace *st);
 
 int serve_trace_facts(struct serve_trace *st, struct error *err);

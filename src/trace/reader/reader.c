@@ -354,6 +354,25 @@ int trace_open_memory(struct trace **out, const void *data, size_t length, unsig
     return open_trace(out, t, err);
 }
 
+int trace_open_again(struct trace **out, const struct trace *of, struct error *err)
+{
+    struct stat status;
+    *out = NULL;
+    if (of->fd < 0)
+        return trace_open_memory(out, of->memory, (size_t)of->size, of->flags, err);
+    struct trace *t = new_trace(of->path, of->flags);
+    if (!t)
+        return error_set_errno(err, ENOMEM, "%s", of->path);
+    t->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 0);
+    if (t->fd < 0 || fstat(t->fd, &status) != 0) {
+        int code = errno;
+        trace_close(t);
+        return error_set_errno(err, code, "%s", of->path);
+    }
+    t->size = (uint64_t)status.st_size;
+    return open_trace(out, t, err);
+}
+
 void trace_close(struct trace *t)
 {
     if (!t)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions that read a large part of a trace, answered by a thread of its own, one after the other, so that drawing
+ * never waits for them. It has its own readers of the traces: nothing of a trace is shared with the loop. */
+#ifndef OPSCOPE_SERVE_ANSWERER_H
+#define OPSCOPE_SERVE_ANSWERER_H
+
+#include "serve/query/query.h"
+
+struct answerer;
+
+struct job {
+    struct job *next;
+    const struct query_entry *entry; /* NULL: only closes the trace */
+    struct serve_trace *trace;
+    bool closes_trace; /* nobody asks for it any more */
+    char *target;      /* of the request */
+    size_t target_length;
+    uint64_t connection; /* whose answer it is */
+    uint64_t began_ns;
+    bool is_cancelled; /* nobody waits for it any more; read and written atomically */
+    /* the answer */
+    int status; /* as the query gave it */
+    struct bytes out;
+    struct error err;
+};
+
+int answerer_start(struct answerer **out, struct error *err);
+/* Waits for the job that is being answered; the others are dropped. */
+void answerer_stop(struct answerer *answerer);
+/* Takes the job, which comes back from answerer_take. */
+void answerer_give(struct answerer *answerer, struct job *job);
+/* The next job that is done; NULL. The caller frees it. */
+struct job *answerer_take(struct answerer *answerer);
+/* Readable when a job is done. */
+int answerer_fd(const struct answerer *answerer);
+void job_free(struct job *job);
+
+#endif
