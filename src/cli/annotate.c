@@ -8,26 +8,58 @@
 #include "ops/timeline_trace.h"
 #include "present/document.h"
 #include "present/estimate/annotated.h"
+#include "present/export/torq_tracks.h"
 
 struct annotate_options {
     struct output_options output; /* of the metrics; its `output` is --json's file */
-    const char *target, *location, *sources, *trace;
+    const char *target, *clock, *location, *sources, *trace, *html, *perfetto;
     uint64_t top;
 };
 
-static int write_csv(const struct measured *measured, const char *path, struct error *err)
+static int write_bytes(const struct bytes *text, const char *path, struct error *err)
 {
     struct output output;
-    struct bytes text = {0};
+    if (text->failed)
+        return error_no_memory(err, path);
     int status = output_open(&output, &(struct output_options){.output = path}, err);
     if (status)
         return status;
-    measured_append_csv(measured, &text);
-    if (text.failed)
-        status = error_no_memory(err, path);
-    else if (fwrite(text.data, 1, text.length, output.stream) != text.length)
+    if (fwrite(text->data, 1, text->length, output.stream) != text->length) {
         status = error_set_errno(err, errno, "cannot write %s", path);
+        output_abandon(&output);
+        return status;
+    }
+    return output_finish(&output, err);
+}
+
+static int write_csv(const struct measured *measured, const char *path, struct error *err)
+{
+    struct bytes text = {0};
+    measured_append_csv(measured, &text);
+    int status = write_bytes(&text, path, err);
     bytes_free(&text);
+    return status;
+}
+
+static int write_perfetto(const struct measured *measured, const struct estimate *estimate, const char *path,
+                          struct error *err)
+{
+    struct bytes trace = {0};
+    int status = torq_tracks_append(measured, &estimate->timeline, &trace, err);
+    if (status == 0)
+        status = write_bytes(&trace, path, err);
+    bytes_free(&trace);
+    return status;
+}
+
+static int write_page(const struct measured *measured, const struct annotated_page *page, const char *path,
+                      struct error *err)
+{
+    struct output output;
+    int status = output_open(&output, &(struct output_options){.output = path}, err);
+    if (status)
+        return status;
+    status = measured_write_html(measured, page, output.stream, err);
     if (status) {
         output_abandon(&output);
         return status;
@@ -89,6 +121,32 @@ static int show(const struct measured *measured, const struct annotate_options *
     return output_finish(&output, err);
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), own = strlen(ending);
+    return length > own && strcmp(text + length - own, ending) == 0;
+}
+
+static int write_files(const struct measured *measured, const struct estimate *estimate,
+                       const struct annotate_options *options, const struct measured_request *request,
+                       const char *out, struct error *err)
+{
+    bool is_perfetto = out && (ends_with(out, ".pb") || ends_with(out, ".pftrace"));
+    int status = 0;
+    if (out && !is_perfetto)
+        status = write_csv(measured, out, err);
+    if (status == 0 && is_perfetto)
+        status = write_perfetto(measured, estimate, out, err);
+    if (status == 0 && options->perfetto)
+        status = write_perfetto(measured, estimate, options->perfetto, err);
+    if (status == 0 && options->html)
+        status = write_page(measured, &(struct annotated_page){request->phase, request->profile},
+                            options->html, err);
+    if (status == 0 && options->trace)
+        status = write_trace(measured, request->profile, options->trace, err);
+    return status;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct annotate_options options = {.target = "sl2610"};
@@ -102,16 +160,20 @@ static int run(const struct command *command, int argc, char **argv)
     if (line.count < 2)
         return command_usage_error(command, "no profile given: PHASE PROFILE [OUT]");
     const char *out = line.count > 2 ? line.values[2] : NULL;
+    double clock = options.clock ? estimate_clock_of(options.clock) : 0;
+    if (clock < 0)
+        return command_usage_error(command, "'%s' is not a clock: 800, 800MHz, 1.2GHz", options.clock);
+    if (out && ends_with(out, ".xlsx"))
+        return command_usage_error(command, "spreadsheets are written as CSV: %s cannot be one", out);
     struct measured_request request = {.phase = line.values[0],
                                        .profile = line.values[1],
                                        .target = options.target,
+                                       .clock_mhz = clock,
                                        .default_location = options.location,
                                        .sources = options.sources};
     status = load_measured(&measured, &estimate, &request, &err);
-    if (status == 0 && out)
-        status = write_csv(&measured, out, &err);
-    if (status == 0 && options.trace)
-        status = write_trace(&measured, request.profile, options.trace, &err);
+    if (status == 0)
+        status = write_files(&measured, &estimate, &options, &request, out, &err);
     if (status == 0)
         status = show(&measured, &options, out, &err);
     measured_free(&measured);
@@ -130,6 +192,11 @@ static const struct command_option options_of[] = {
      .is_file = true,
      .is_output = true,
      .help = "Write the run as a trace, with a track for each thing that programs used."},
+    OPTION_FILE(
+        "perfetto", FIELD(perfetto),
+        "Write the run for ui.perfetto.dev, with the tracks of Torq's own tools and the estimate of each "
+        "program beside it."),
+    OPTION_FILE("html", FIELD(html), "Write a page with the timeline, the metrics and every action."),
     {.name = "sources",
      .type = OPTION_TEXT,
      .argument = "FOLDER",
@@ -147,6 +214,12 @@ static const struct command_option options_of[] = {
      .argument = "NAME|FILE",
      .offset = FIELD(target),
      .help = "The machine that the model was compiled for; sl2610 unless given."},
+    {.name = "clock",
+     .type = OPTION_TEXT,
+     .argument = "MHZ",
+     .offset = FIELD(clock),
+     .help =
+         "The clock that the estimate beside the run is in, as 100MHz for an FPGA; the target's unless given."},
     OPTION_TOP(FIELD(top), "Only the N actions that took longest."),
     {0},
 };
@@ -175,17 +248,24 @@ static const struct option_table output_table = {"Output", output_of};
 static const struct command_argument arguments[] = {
     {.name = "PHASE",
      .kind = ARGUMENT_FILE,
-     .help = "A dump of the compiler's phase executable-targets, or the folder of all its phases."},
+     .help =
+         "A dump of the compiler's phase executable-targets, the folder of all its phases, or a debug-info folder "
+         "with one file per dispatch (.mlirb or .mlir)."},
     {.name = "PROFILE",
      .kind = ARGUMENT_FILE,
      .help = "A profile that the runtime wrote, in any of its forms."},
-    {.name = "OUT", .kind = ARGUMENT_FILE, .is_optional = true, .help = "The annotated CSV to write."},
+    {.name = "OUT",
+     .kind = ARGUMENT_FILE,
+     .is_optional = true,
+     .help = "The annotated CSV to write; a name that ends in .pb is written as --perfetto does."},
     {0},
 };
 
 static const struct command_example examples[] = {
     {"opscope annotate phases/ runtime.csv annotated.csv", "Each action with what it ran and used."},
     {"opscope annotate m.10.executable-targets.mlir runtime.csv --json", "Where the time of a run went."},
+    {"opscope annotate debug_info/ runtime.csv run.pb --html run.html",
+     "For ui.perfetto.dev, and as a page."},
     {0},
 };
 

@@ -307,18 +307,6 @@ static int show(const struct estimate *estimate, const struct estimate_command *
 
 /* --- the command --- */
 
-/* "800", "800MHz", "1.2GHz" as MHz; below 0 where it is none. */
-static double clock_of(const char *text)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || !(value > 0))
-        return -1;
-    if (*end == 0 || strcasecmp(end, "MHz") == 0)
-        return value;
-    return strcasecmp(end, "GHz") == 0 ? value * 1000 : -1;
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
     struct estimate_command options = {.target = "sl2610"};
@@ -328,7 +316,7 @@ static int run(const struct command *command, int argc, char **argv)
     int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
         return status;
-    double clock = options.clock ? clock_of(options.clock) : 0;
+    double clock = options.clock ? estimate_clock_of(options.clock) : 0;
     if (clock < 0)
         return command_usage_error(command, "'%s' is not a clock: 800, 800MHz, 1.2GHz", options.clock);
     struct estimate_request request = {.path = line.values[0],

@@ -8,6 +8,7 @@
 
 #include "import/iree/profile.h"
 #include "import/mlir/bytecode.h"
+#include "import/mlir/folder.h"
 #include "import/ops_csv.h"
 #include "import/ops_csv_model.h"
 #include "import/overhead_csv.h"
@@ -65,7 +66,8 @@ static bool is_model(const struct beginning *file)
 {
     return (file->length >= 4 && mlir_is_bytecode(file->data, 4)) ||
            (file->is_readable && (ends_with(file->path, ".mlir") || ends_with(file->path, ".mlirb") ||
-                                  ends_with(file->path, ".mlirbc")));
+                                  ends_with(file->path, ".mlirbc"))) ||
+           mlir_is_folder(file->path);
 }
 
 static bool is_iree(const struct beginning *file)
@@ -95,11 +97,11 @@ static const struct {
     bool (*is_it)(const struct beginning *file);
 } kinds[] = {
     {IMPORT_TRACE, is_trace},
+    {IMPORT_MODEL, is_model},
     {IMPORT_LOGS, is_logs},
     {IMPORT_OPS_CSV, is_ops_csv},
     {IMPORT_OVERHEAD_CSV, is_overhead_csv},
     {IMPORT_TIMELINE_CSV, is_timeline_csv},
-    {IMPORT_MODEL, is_model},
     {IMPORT_IREE, is_iree},
     {IMPORT_TORQ_RUN, is_torq_run},
     {IMPORT_TORQ_ROWS, is_torq_rows},

@@ -4,15 +4,30 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "analyze/machine_files.h"
 #include "base/count_of.h"
 #include "base/map.h"
 #include "analyze/estimate/estimate.h"
 #include "import/mlir/edit.h"
+#include "import/mlir/folder.h"
 #include "import/mlir/model.h"
 #include "import/torq/torq.h"
+
+double estimate_clock_of(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || !(value > 0))
+        return -1;
+    if (*end == 0 || strcasecmp(end, "MHz") == 0)
+        return value;
+    return strcasecmp(end, "GHz") == 0 ? value * 1000 : -1;
+}
 
 int load_target(struct machine_set *machines, const char *name, const struct machine **machine,
                 struct error *err)
@@ -103,7 +118,10 @@ static int estimate_unscheduled(struct estimate *estimate, const struct estimate
 int load_estimate(struct estimate *estimate, const struct estimate_request *request, struct error *err)
 {
     *estimate = (struct estimate){0};
-    int status = mlir_open(&estimate->mlir, request->path, err);
+    struct stat info;
+    bool is_folder = stat(request->path, &info) == 0 && S_ISDIR(info.st_mode);
+    int status = is_folder ? mlir_open_folder(&estimate->mlir, request->path, err)
+                           : mlir_open(&estimate->mlir, request->path, err);
     if (status)
         return status;
     if (!estimate->mlir->op_count)

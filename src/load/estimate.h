@@ -9,7 +9,7 @@
 #include "ops/timeline.h"
 
 struct estimate_request {
-    const char *path;   /* "-": standard input */
+    const char *path;   /* "-": standard input; may be a folder (import/mlir/folder.h) */
     const char *target; /* a machine's name, or the path of its file; NULL: sl2610 for a schedule, else cpu */
     const struct text_list *options; /* key=value; may be NULL */
     const struct text_list *dims;    /* as mlir_dims_option takes them; may be NULL */
@@ -25,6 +25,8 @@ struct estimate {
     struct timeline timeline;
 };
 
+/* "800", "800MHz", "1.2GHz" as MHz; below 0 where it is none. */
+double estimate_clock_of(const char *text);
 /* The machine of this name or file, which must have figures for estimates; the caller frees the set. */
 int load_target(struct machine_set *machines, const char *name, const struct machine **machine,
                 struct error *err);

@@ -1,44 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/measured.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "import/torq/join.h"
 #include "import/torq/torq.h"
-
-#define PHASE_ENDING "executable-targets.mlir"
-
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), own = strlen(ending);
-    return length >= own && strcmp(text + length - own, ending) == 0;
-}
-
-/* In a folder of phases, the one that holds the schedule; the number before its name changed over time. */
-static int find_phase(const char *path, char *found, size_t size, struct error *err)
-{
-    struct stat info;
-    struct dirent **entries = NULL;
-    bool is_there = false;
-    snprintf(found, size, "%s", path);
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return 0;
-    int count = scandir(path, &entries, NULL, alphasort);
-    for (int i = 0; i < count; i++) {
-        if (ends_with(entries[i]->d_name, PHASE_ENDING) && !is_there) {
-            snprintf(found, size, "%s/%s", path, entries[i]->d_name);
-            is_there = true;
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return is_there ? 0 : error_set(err, ENOENT, "%s has no file *." PHASE_ENDING, path);
-}
 
 const char *phase_of(const struct mlir *mlir)
 {
@@ -86,21 +53,18 @@ int measured_join(struct measured *measured, const struct estimate *estimate,
 int load_measured(struct measured *measured, struct estimate *estimate,
                   const struct measured_request *request, struct error *err)
 {
-    char phase[4200];
     *measured = (struct measured){0};
     *estimate = (struct estimate){0};
-    int status = find_phase(request->phase, phase, sizeof phase, err);
-    if (status)
-        return status;
-    status = load_estimate(estimate,
-                           &(struct estimate_request){.path = phase,
-                                                      .target = request->target,
-                                                      .options = request->options,
-                                                      .default_location = request->default_location},
-                           err);
+    int status = load_estimate(estimate,
+                               &(struct estimate_request){.path = request->phase,
+                                                          .target = request->target,
+                                                          .options = request->options,
+                                                          .clock_mhz = request->clock_mhz,
+                                                          .default_location = request->default_location},
+                               err);
     if (status == 0 && estimate->timeline.is_analytic)
         status =
             error_set(err, EINVAL, "%s holds no schedule: its phase is %s, and executable-targets is needed",
-                      phase, phase_of(estimate->mlir));
+                      request->phase, phase_of(estimate->mlir));
     return status ? status : measured_join(measured, estimate, request, err);
 }

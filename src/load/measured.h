@@ -7,9 +7,10 @@
 #include "ops/measured.h"
 
 struct measured_request {
-    const char *phase; /* a dump of the phase executable-targets, or the folder that it is in */
+    const char *phase; /* a dump of the phase executable-targets, or a folder as import/mlir/folder.h says */
     const char *profile;
     const char *target, *default_location, *sources;
+    double clock_mhz;                /* 0: the target's */
     const struct text_list *options; /* of the target, key=value; may be NULL */
 };
 

@@ -123,6 +123,7 @@ struct timeline {
     struct timeline_notice *notices;
     size_t notice_count, notice_capacity;
     bool is_analytic; /* from op costs, not from scheduled IR */
+    bool is_measured; /* a run, in ns */
     double clock_mhz; /* cycles to time; 0: not known */
     bool failed;
 };

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import unittest
 
 import harness
@@ -225,6 +226,74 @@ __HAL_QUEUE_EXECUTE__,1,-1,2030,HAL_CALL_END
 """
 
 
+# A transfer in, in the form that a tool without the dialects can read.
+GENERIC_DISPATCH = """module {
+  func.func @d0_main() attributes {"torq-nss-program-base" = 0 : i64} {
+    %n = "torq_hl.program"() ({
+      "torq_hw.nss_task"() ({
+        "torq_hw.dma_in_cfg"() {write_ndl = #torq_hw<dma_ndl{dims = [[1000, 1]]}>} : () -> ()
+        "torq_hw.dma_in_start"() : () -> ()
+        "torq_hw.dma_in_wait"() : () -> ()
+      }) {"torq-task-id" = 0 : i64} : () -> ()
+      "torq_hl.return"() : () -> ()
+    }) {name = "nss_program_0"} : () -> !torq_hl.program<nss>
+    %i = "torq_hl.descriptor"(%n) {name = "nss_program_0", "torq-job-id" = 0 : i32} : (!torq_hl.program<nss>) -> !torq_hl.invocation<nss>
+    "torq_hl.start_program"(%i) {"torq-action-id" = 0 : i32} : (!torq_hl.invocation<nss>) -> ()
+    "torq_hl.wait_program"(%i) {"torq-action-id" = 1 : i32} : (!torq_hl.invocation<nss>) -> ()
+    return
+  }
+}
+"""
+
+
+def protobuf(data):
+    """Fields of a message: (number, value)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    found = []
+    while at < len(data):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        found.append((key >> 3, value))
+    return found
+
+
+def perfetto_tracks(path):
+    """Parents with the names of their tracks, and the bars of each track; a second one of a name gets a number."""
+    with open(path, "rb") as file:
+        packets = [dict(protobuf(packet)) for _, packet in protobuf(file.read())]
+    tree, bars, names, began = {}, {}, {}, {}
+    for packet in packets:
+        if 60 in packet:
+            track = dict(protobuf(packet[60]))
+            name = track[2].decode()
+            names[track[1]] = name + " 2" if 5 not in track and name in tree else name
+            if 5 in track:
+                tree[names[track[5]]].append(name)
+            else:
+                tree[names[track[1]]] = []
+            continue
+        event = dict(protobuf(packet[11]))
+        if event[9] == 1:
+            began.setdefault(event[11], []).append((event[23].decode(), packet[8]))
+        else:
+            bars.setdefault(names[event[11]], []).append((*began[event[11]].pop(), packet[8]))
+    return tree, bars
+
+
 class Annotated(Case):
     def setUp(self):
         super().setUp()
@@ -274,6 +343,81 @@ class Annotated(Case):
         self.write("b.csv", "actionIndex, elapsed_time(us), timestamp(us), event, location\n0,1,100,start,l\n1,9,101,wait,a,b\n")
         self.annotate("b.csv", "b.out")
         self.assertEqual(self.read("b.out").splitlines()[2].split(";")[12:14], ["101.0", "110.0"])
+
+    def test_a_debug_info_folder(self):
+        """One file per dispatch; both have an alias of the same name, for another place."""
+        self.annotate("run.csv", "whole.csv", "--default-location", 'loc("m.mlir":1:1)')
+        os.mkdir(self.path("info"))
+        for number, sizes in enumerate(((1000, 500), (2000, 700))):
+            text = dispatch(number, *sizes).replace('"torq-action-id" = 0 : i32}', '"torq-action-id" = 0 : i32} loc(#loc1)')
+            self.write(f"info/d{number}_main.mlir", f'#loc1 = loc("m.mlir":{number + 7}:3)\nmodule {{{text}}}\n')
+        done = self.opscope("annotate", "info", "run.csv", "out.csv")
+        self.assert_status(done)
+        rows = [line.split(";") for line in self.read("out.csv").splitlines()[1:]]
+        self.assertEqual([row[14] for row in rows if row[2] == "torq_hl.start_program"], ["@L7C3", "@L7C3", "@L8C3"])
+        whole = [line.split(";") for line in self.read("whole.csv").splitlines()[1:]]
+        self.assertEqual([row[:14] for row in rows], [row[:14] for row in whole])
+        # The same folder is a model for estimate and diff.
+        self.assertEqual(self.estimate("info")["cycles"], 211 + 500 + 421 + 700)
+        self.assert_status(self.opscope("diff", "info", "run.csv"))
+        os.mkdir(self.path("empty"))
+        done = self.opscope("annotate", "empty", "run.csv")
+        self.assert_status(done, 2)
+        self.assertIn("empty has no MLIR", done.stderr)
+
+    def test_bytecode_in_a_debug_info_folder(self):
+        opt = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
+        if not opt:
+            self.skipTest("mlir-opt is not installed")
+        os.mkdir(self.path("info"))
+        self.write("d.mlir", GENERIC_DISPATCH)
+        made = self.run_command([opt, "--allow-unregistered-dialect", "--emit-bytecode", self.path("d.mlir"), "-o",
+                                 self.path("info/d0_main.mlirb")])
+        self.assert_status(made)
+        self.write("d0.csv", "".join(line + "\n" for line in EVENTS.splitlines() if "d1_main" not in line))
+        self.assert_status(self.opscope("annotate", "info", "d0.csv", "out.csv"))
+        self.assertIn("1;0.0;torq_hl.wait_program;;;9.0;False;False;True;False;False;False;2001.0;2010.0;", self.read("out.csv"))
+
+    def test_a_page_and_all_columns(self):
+        found = self.annotate("run.csv", "--html", "a.html")
+        page = self.read("a.html")
+        for says in ("Annotated run", "total_npu_operations", "NSS Programs", "Slice 1 Used", "torq_hl.wait_program"):
+            self.assertIn(says, page)
+        row = found["rows"][1]
+        self.assertEqual((row["dispatch"], row["slice_used_0_in_program"], row["slice_used_1_in_program"], row["end_ns"]),
+                         ("d0_main", "False", "True", 11000))
+        self.assertEqual(len(found["metrics"]), 19)
+        self.write("p.csv", "ID;time_since_open;time_since_start;Location\n0;110;10;x\n1;130.5;8;x\n")
+        row, = [row for row in self.annotate("p.csv")["rows"] if row["operation"] == "torq_hw.slice_start"][:1]
+        self.assertEqual((row["nss_program_index"], row["slice_id"], row["invocation_names"]), (0, 1, "conv2d_0"))
+        done = self.opscope("annotate", "m.10.executable-targets.mlir", "run.csv", "out.xlsx")
+        self.assert_status(done, 2)
+        self.assertIn("as CSV", done.stderr)
+
+    def test_tracks_for_perfetto(self):
+        self.annotate("run.csv", "run.pb", "--default-location", 'loc("m.mlir":7:3)')
+        tree, bars = perfetto_tracks(self.path("run.pb"))
+        self.assertEqual(list(tree), ["Host", "NPU Task Breakdown", "NPU Task Measurements", "NPU Task Breakdown 2",
+                                      "Compiler Input Locations", "Operator Type Totals", "Runtime Overview"])
+        self.assertEqual(tree["Host"], ["HAL", "NSS Programs", "Host Programs", "Host Copy"])
+        parts = ["NSS CFG Tasks", "CDMA", "NDMA In", "NDMA Out", "Slice 0", "Slice 1", "CSS"]
+        self.assertEqual(tree["NPU Task Breakdown"], parts)
+        self.assertEqual(tree["NPU Task Breakdown 2"], [part + " (Compile)" for part in parts])
+        self.assertEqual(tree["NPU Task Measurements"], ["DMA In Used", "DMA Out Used", "CDMA Used", "Slice 0 Used",
+                                                         "Slice 1 Used", "CSS Used"])
+        self.assertEqual((len(tree["Runtime Overview"]), tree["Runtime Overview"][0], tree["Runtime Overview"][15]),
+                         (16, "00 OVERVIEW DMA COMBINED", "15 OVERALL"))
+        self.assertEqual(bars["NSS Programs"], [
+            ("Nss Program | nss_program_0 | @L7C3 | Torq Kernels: [conv2d_0] | Start Action: 0", 2000000, 2010000),
+            ("Nss Program | nss_program_0 | @L7C3 | Torq Kernels: [conv2d_0] | Start Action: 0", 2020000, 2025000)])
+        # Each program's estimate from when it ran on: 211 cycles of 1.25 ns in, then 500 of the slice.
+        self.assertEqual(bars["NDMA In (Compile)"][0][1:], (2000000, 2000263))
+        self.assertEqual(bars["Slice 1 (Compile)"][0], ("Slice Program | conv2d_0", 2000263, 2000888))
+        self.assertEqual(bars["Slice 1 (Compile)"][1][1:], (2020526, 2021401))
+        self.assertEqual(bars["15 OVERALL"], [("15 OVERALL", 1999000, 2030000)])
+        self.annotate("run.csv", "--perfetto", "slow.pb", "--clock", "100MHz")
+        slow = perfetto_tracks(self.path("slow.pb"))[1]
+        self.assertEqual(slow["NDMA In (Compile)"][0][1:], (2000000, 2002110))
 
     def test_what_does_not_fit_is_counted(self):
         lines = EVENTS.splitlines()

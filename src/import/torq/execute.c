@@ -521,16 +521,23 @@ bool torq_is_scheduled(const struct mlir *mlir)
     return false;
 }
 
+/* In the generic form a function's name is an attribute. */
+static struct slice function_name(const struct mlir *m, uint32_t function)
+{
+    struct slice name = mlir_slice(m, m->ops[function].symbol), own;
+    if (name.length || !mlir_attribute(m, function, "sym_name", &own) || own.length < 2)
+        return name;
+    return own.data[0] == '"' ? slice_from(own.data + 1, own.length - 2) : own;
+}
+
 static int execute_dispatch(struct machine_state *s, uint32_t function)
 {
     const struct mlir *m = s->m;
     struct timeline_dispatch *dispatch = timeline_add_dispatch(s->timeline);
     if (!dispatch)
         return timeline_check(s->timeline, s->err);
-    *dispatch =
-        (struct timeline_dispatch){.name = timeline_text(s->timeline, mlir_slice(m, m->ops[function].symbol)),
-                                   .start = s->now,
-                                   .source = function};
+    *dispatch = (struct timeline_dispatch){
+        .name = timeline_text(s->timeline, function_name(m, function)), .start = s->now, .source = function};
     s->dispatch = (uint32_t)s->timeline->dispatch_count - 1;
     size_t first_unit = s->timeline->unit_count;
     torq_footprint_begin(&s->footprint, m, function);

@@ -200,6 +200,7 @@ static void add_unit(struct joining *j, const char *lane, enum timeline_lane_kin
     unit->name = like->name;
     unit->location = like->location;
     unit->source = like->source;
+    unit->program = like->program;
 }
 
 /* A program ran: it stands on its own lane, and on one for each thing that it used, as long as it lasted. */
@@ -242,6 +243,7 @@ static void draw_action(struct joining *j, uint32_t scope, uint32_t action, uint
                                  .dispatch = dispatch,
                                  .name = plan->names != TIMELINE_NONE ? plan->names : plan->program,
                                  .location = plan->place,
+                                 .program = plan->program,
                                  .source = t->actions[action].source};
     if (strcmp(timeline_get_text(t, t->actions[action].name), "torq_hl.host_copy") == 0) {
         like.name = timeline_text(&j->out->timeline, slice_of("host copy"));
@@ -346,6 +348,8 @@ static void add_driver_event(struct joining *j, const struct torq_event *event, 
     struct timeline_unit like = {.start = event->start_ns,
                                  .end = event->has_end ? event->end_ns : event->start_ns,
                                  .name = row->location,
+                                 .program = TIMELINE_NONE,
+                                 .source = TIMELINE_NONE,
                                  .location = TIMELINE_NONE};
     add_unit(j, "HAL", TIMELINE_DRIVER, 0, &like);
     j->out->timeline.failed |= text.failed;
@@ -466,6 +470,8 @@ static void add_programs(struct joining *j)
             &(struct timeline_unit){.start = event->start_ns,
                                     .end = event->end_ns,
                                     .name = plan->names != TIMELINE_NONE ? plan->names : plan->program,
+                                    .program = plan->program,
+                                    .source = t->actions[i].source,
                                     .location = plan->place});
         j->joined++;
         dispatch = &j->out->timeline.dispatches[0];
@@ -533,7 +539,7 @@ static void shift(struct timeline *timeline)
 int torq_join(struct measured *measured, const struct torq_join *join, struct error *err)
 {
     struct joining j = {.in = join, .out = measured};
-    *measured = (struct measured){.timeline = {.clock_mhz = 1000}};
+    *measured = (struct measured){.timeline = {.clock_mhz = 1000, .is_measured = true}};
     int status = make_plans(&j, err);
     for (size_t i = 0; i < join->run->event_count && status == 0; i++) {
         const struct torq_event *event = &join->run->events[i];

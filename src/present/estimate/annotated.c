@@ -108,7 +108,13 @@ enum {
     ROW_USED,
     ROW_START,
     ROW_LOCATION,
-    ROW_COLUMNS
+    ROW_DISPATCH,
+    ROW_JOB,
+    ROW_PROGRAM,
+    ROW_SLICE,
+    ROW_END,
+    ROW_FIRST_USE,
+    ROW_COLUMNS = ROW_FIRST_USE + USED_KINDS
 };
 
 static const struct table_column row_columns[ROW_COLUMNS] = {
@@ -120,6 +126,17 @@ static const struct table_column row_columns[ROW_COLUMNS] = {
     [ROW_USED] = {.key = "used", .title = "uses", .shrink = 12},
     [ROW_START] = {.key = "start", .title = "start", .type = TABLE_INSTANT},
     [ROW_LOCATION] = {.key = "location", .title = "location", .shrink = 12, .drop = 2},
+    [ROW_DISPATCH] = {.key = "dispatch", .shown = TABLE_DATA_ONLY},
+    [ROW_JOB] = {.key = "job_id", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [ROW_PROGRAM] = {.key = "nss_program_index", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [ROW_SLICE] = {.key = "slice_id", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [ROW_END] = {.key = "end", .type = TABLE_INSTANT, .shown = TABLE_DATA_ONLY},
+    [ROW_FIRST_USE + USED_SLICE_0] = {.key = "slice_used_0_in_program", .shown = TABLE_DATA_ONLY},
+    [ROW_FIRST_USE + USED_SLICE_1] = {.key = "slice_used_1_in_program", .shown = TABLE_DATA_ONLY},
+    [ROW_FIRST_USE + USED_DMA_IN] = {.key = "dma_in_used_in_program", .shown = TABLE_DATA_ONLY},
+    [ROW_FIRST_USE + USED_DMA_OUT] = {.key = "dma_out_used_in_program", .shown = TABLE_DATA_ONLY},
+    [ROW_FIRST_USE + USED_COPY] = {.key = "cdma_used_in_program", .shown = TABLE_DATA_ONLY},
+    [ROW_FIRST_USE + USED_CORE] = {.key = "css_used_in_program", .shown = TABLE_DATA_ONLY},
 };
 
 static void set_used(struct table *table, const struct measured_row *row)
@@ -132,6 +149,23 @@ static void set_used(struct table *table, const struct measured_row *row)
             snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "", words[i]);
     }
     table_set_text(table, ROW_USED, *text ? text : NULL);
+}
+
+/* The rest of the documented columns, for programs that read them. */
+static void set_data(const struct measured *measured, struct table *table, const struct measured_row *row,
+                     double origin_us)
+{
+    if (row->dispatch != TIMELINE_NONE)
+        table_set_text(table, ROW_DISPATCH, timeline_get_text(&measured->timeline, row->dispatch));
+    if (row->job >= 0)
+        table_set_integer(table, ROW_JOB, row->job);
+    if (row->program >= 0)
+        table_set_integer(table, ROW_PROGRAM, row->program);
+    if (row->slice >= 0)
+        table_set_integer(table, ROW_SLICE, row->slice);
+    table_set_unsigned(table, ROW_END, (uint64_t)llround((row->end_us - origin_us) * 1000));
+    for (unsigned i = 0; i < USED_KINDS && row->has_use; i++)
+        table_set_text(table, ROW_FIRST_USE + i, row->used >> i & 1u ? "True" : "False");
 }
 
 void measured_make_rows(const struct measured *measured, struct table *table)
@@ -157,6 +191,7 @@ void measured_make_rows(const struct measured *measured, struct table *table)
         table_set_unsigned(table, ROW_START, (uint64_t)llround((row->start_us - origin_us) * 1000));
         if (row->location != TIMELINE_NONE)
             table_set_text(table, ROW_LOCATION, timeline_get_text(timeline, row->location));
+        set_data(measured, table, row, origin_us);
     }
 }
 

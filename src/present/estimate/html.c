@@ -31,11 +31,12 @@ static void append_unit(const struct timeline *timeline, const struct timeline_u
                         x, (double)unit->lane * LANE_HEIGHT + 2, width, LANE_HEIGHT - 4,
                         colours[timeline->lanes[unit->lane].kind]);
     html_append_text(out, name);
-    bytes_append_format(out, "\n%" PRIu64 " to %" PRIu64 ": %" PRIu64 " cycles", unit->start, unit->end,
-                        unit->end - unit->start);
+    if (!timeline->is_measured)
+        bytes_append_format(out, "\n%" PRIu64 " to %" PRIu64 ": %" PRIu64 " cycles", unit->start, unit->end,
+                            unit->end - unit->start);
     if (timeline->clock_mhz > 0)
         bytes_append_format(
-            out, " (%s)",
+            out, timeline->is_measured ? "\n%s" : " (%s)",
             format_time_real(&time, (double)(unit->end - unit->start) * 1000 / timeline->clock_mhz));
     if (unit->bytes != UINT64_MAX)
         bytes_append_format(out, "\n%" PRIu64 " bytes", unit->bytes);
