@@ -52,7 +52,7 @@ export function shortPath(path: string, line?: number | null, parts = 2): string
 }
 
 export function fileName(path: string, line?: number | null): string {
-    return safeText(path.split("/").pop() ?? path) + (line ? `:${line}` : "");
+    return safeText(path.replace(/\/+$/, "").split("/").pop() ?? path) + (line ? `:${line}` : "");
 }
 
 /** Matches "a*b" without regard to case; between slashes it is a regular expression; "" matches everything. */
@@ -78,4 +78,9 @@ export function matcher(pattern: string): (text: string) => boolean {
         }
         return true;
     };
+}
+
+/** Keeps a number and its unit on one line. */
+export function keepUnits(text: string): string {
+    return text.replace(/(\d) (ns|µs|us|ms|s|min|h|d|B|KiB|MiB|GiB|GB\/s|TB\/s|TFLOP\/s|×)(?![\w])/g, "$1\u00a0$2");
 }

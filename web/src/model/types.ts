@@ -215,7 +215,7 @@ export interface ZoneDetail {
     track: number;
     texts: string[];
     value: number | null;
-    parents: { name: number; start: number; duration: number }[];
+    parents: { name: number; depth: number; start: number; duration: number }[];
     children: number;
     source: { file: string; first_line: number; lines: string[]; line: number } | null;
 }
@@ -295,7 +295,7 @@ export interface FlameNode {
     total: number;
     self: number;
     count: number;
-    children: FlameNode[];
+    children?: FlameNode[];
 }
 
 export interface SearchResult {

@@ -49,12 +49,16 @@ export function trackLabel(id: number | null): string {
     return track ? safeText(track.name || `${track.kind} ${track.number}`) : "–";
 }
 
+const LINES_BEFORE = 2;
+const LINES_SHOWN = 8;
+
 export function Source({ source }: { source: ZoneDetail["source"] }) {
     if (!source) return null;
+    const from = Math.max(0, source.line - source.first_line - LINES_BEFORE);
     return (
         <pre>
-            {source.lines.map((line, index) => {
-                const number = source.first_line + index;
+            {source.lines.slice(from, from + LINES_SHOWN).map((line, index) => {
+                const number = source.first_line + from + index;
                 return <div key={number} class={number === source.line ? "on" : ""}><i>{number}</i>{safeText(line.replace(/\t/g, "    "))}</div>;
             })}
         </pre>

@@ -14,7 +14,7 @@ const LEAST_PX = 2;
 
 function idsOf(node: FlameNode, into: Set<number>): Set<number> {
     if (node.name !== null) into.add(node.name);
-    for (const child of node.children) idsOf(child, into);
+    for (const child of node.children ?? []) idsOf(child, into);
     return into;
 }
 
@@ -34,7 +34,7 @@ function boxes(root: FlameNode, width: number, levels: number): Box[] {
     const found: Box[] = [];
     const visit = (node: FlameNode, path: FlameNode[], left: number, scale: number, level: number) => {
         let at = left;
-        for (const child of node.children) {
+        for (const child of node.children ?? []) {
             const size = child.total * scale;
             if (size >= LEAST_PX && level < levels) {
                 const below = [...path, child];
@@ -44,7 +44,7 @@ function boxes(root: FlameNode, width: number, levels: number): Box[] {
             at += size;
         }
     };
-    const inside = root.children.reduce((sum, child) => sum + child.total, 0);
+    const inside = (root.children ?? []).reduce((sum, child) => sum + child.total, 0);
     visit(root, [], 0, width / Math.max(1, root.total, inside), 0);
     return found;
 }
@@ -97,7 +97,7 @@ export function Icicle({ levels }: { levels: number }) {
     useTree("down");
     const root = tree.data.value;
     if (!root) return <p class="t2">{tree.error.value ?? "Counting …"}</p>;
-    if (!root.children.length) return <p class="t2">No zones in this window.</p>;
+    if (!root.children?.length) return <p class="t2">No zones in this window.</p>;
     const open = (path: FlameNode[]) => {
         const name = state.names.value.get(path[path.length - 1]?.name ?? -1);
         if (name) state.select({ kind: "name", name: name.text });

@@ -2,7 +2,7 @@
 // The band: an answer, a bar that adds up, what to change first, ops against the machine.
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
-import { fileName, safeText, shortName } from "../model/text";
+import { fileName, keepUnits, safeText, shortName } from "../model/text";
 import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
 import { machineName, RooflineChart } from "./roofline";
@@ -12,11 +12,14 @@ const PART_CLASS: Record<string, string> = {
     idle_host_unknown: "gap", imports: "imports", nothing: "nothing", dma: "imports", compute: "work", idle: "gap",
 };
 
+const LONG_SENTENCE = 86;
+
 export function Sentence({ data }: { data: Overview }) {
+    const length = data.sentence.reduce((sum, part) => sum + part.text.length, 0);
     return (
-        <div class="say" id="sentence" tabIndex={-1}>
+        <div class={`say ${length > LONG_SENTENCE ? "long" : ""}`} id="sentence" tabIndex={-1}>
             {data.sentence.map((part, index) => (
-                <span key={index} class={part.meaning && part.meaning !== "work" ? `${part.meaning}-word` : ""}>{safeText(part.text)}</span>
+                <span key={index} class={part.meaning && part.meaning !== "work" ? `${part.meaning}-word` : ""}>{keepUnits(safeText(part.text))}</span>
             ))}
         </div>
     );
@@ -89,8 +92,8 @@ function AdviceList({ data }: { data: Overview }) {
                         <i class="gain-bar" style={{ width: `${Math.max(4, (one.gain_ns / largest) * 100)}%` }} />
                     </span>
                     <span class="el">
-                        <span class="el">{safeText(one.text)}</span>
-                        <span class="el evidence">{safeText(one.evidence)}</span>
+                        <span class="el" title={safeText(one.text)}>{safeText(one.text)}</span>
+                        <span class="el evidence" title={safeText(one.evidence)}>{keepUnits(safeText(one.evidence))}</span>
                     </span>
                     <span class="go" aria-hidden="true">›</span>
                 </button>
@@ -234,7 +237,7 @@ export function Strip() {
             <PartitionBar data={data} />
             <div class="el"><Sentence data={data} /></div>
             <span class="fill" />
-            <span class="t3 el">{plural(data.gaps.count, "gap")}{data.gaps.count ? `, ${duration(data.gaps.sum)}` : ""}</span>
+            {data.gaps.count > 0 && <span class="t3 el">{plural(data.gaps.count, "gap")}, {duration(data.gaps.sum)}</span>}
         </div>
     );
 }

@@ -130,7 +130,7 @@ export function RooflineChart({ data }: { data: Roofline }) {
     useEffect(() => {
         const element = box.current;
         if (!element) return;
-        const watcher = new ResizeObserver(() => (size.value = { width: element.clientWidth, height: Math.max(120, element.clientHeight) }));
+        const watcher = new ResizeObserver(() => (size.value = { width: Math.max(160, element.clientWidth), height: Math.max(120, element.clientHeight) }));
         watcher.observe(element);
         return () => watcher.disconnect();
     }, []);

@@ -157,7 +157,7 @@ export function ShareBar({ share, largest, text }: { share: number; largest: num
     return (
         <>
             <span class="share-bar" aria-hidden="true"><i style={{ width: `${largest > 0 ? (share / largest) * 100 : 0}%` }} /></span>
-            {text}
+            <span class="share-text">{text}</span>
         </>
     );
 }

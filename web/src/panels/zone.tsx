@@ -51,10 +51,9 @@ export function ZoneDetails({ chosen }: { chosen: Zone }) {
             {data && data.parents.length > 0 && (
                 <Part title="Inside of">
                     <div class="list-rows">
-                        {data.parents.slice(0, 8).map((parent, index) => (
-                            <button key={index} onClick={() => {
-                                const depth = Math.max(0, data.depth - 1 - index);
-                                state.select({ kind: "zone", track: data.track, depth, start: parent.start, end: parent.start + parent.duration, name: parent.name }, { reveal: true });
+                        {[...data.parents].sort((a, b) => b.depth - a.depth).slice(0, 8).map((parent) => (
+                            <button key={parent.depth} onClick={() => {
+                                state.select({ kind: "zone", track: data.track, depth: parent.depth, start: parent.start, end: parent.start + parent.duration, name: parent.name }, { reveal: true });
                             }}>
                                 <i class={`swatch c${names.colour(parent.name)}`} />
                                 <span class="el">{shortName(names.text(parent.name))}</span>

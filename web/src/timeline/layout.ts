@@ -165,7 +165,9 @@ function descendants(building: Building, track: TrackInfo): TrackInfo[] {
 function addDevice(building: Building, device: TrackInfo, first: boolean): void {
     const { options, info } = building;
     const inside = descendants(building, device);
-    const label = device.architecture ? `${trackName(device)}, ${device.architecture}` : trackName(device);
+    const named = trackName(device);
+    const known = !device.architecture || named.toLowerCase().includes(device.architecture.toLowerCase());
+    const label = known ? named : `${named}, ${device.architecture}`;
     const node = blank(`d${device.id}`, "group", 1, label);
     node.tone = "device";
     node.track = device.id;
@@ -244,8 +246,10 @@ export interface Layout {
 export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
     const children = new Map<number | null, TrackInfo[]>();
     const byId = new Map(info.tracks.map((track) => [track.id, track]));
+    const parents = new Set(info.tracks.map((track) => track.parent));
+    const holds = (track: TrackInfo) => track.depths > 0 || track.runs > 0 || track.has_counters || parents.has(track.id);
     const shown = info.tracks.filter((track) => !options.hidden.has(track.id) &&
-        (isGroupTrack(track) || options.filter(trackName(track))));
+        (isGroupTrack(track) || (holds(track) && options.filter(trackName(track)))));
     for (const track of shown) {
         if (track.parent === null || !byId.has(track.parent)) continue;
         children.set(track.parent, [...(children.get(track.parent) ?? []), track]);
