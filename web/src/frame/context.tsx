@@ -49,7 +49,7 @@ function LeftOut() {
     if (!first) return null;
     return (
         <>
-            <span class="wide">{safeText(`${first.what} ${first.reason}`)}</span>
+            <span class="wide">{safeText(`left out: ${first.what}, ${first.reason}`)}</span>
             <button class="link wide" onClick={() => { state.warmup.value = true; state.keepCrumbs(0); }}>include</button>
         </>
     );

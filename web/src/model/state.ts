@@ -9,6 +9,8 @@ import { emptyState, parseUrl, writeUrl, type Selection, type Span, type UrlStat
 
 export interface Crumb extends Span {
     label: string;
+    /** The window that the server chose: questions about it leave the choice to the server. */
+    chosen?: boolean;
 }
 
 export const traces = signal<TraceEntry[] | null>(null);
@@ -126,7 +128,7 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         defaultWindow = null;
         const { window } = first ?? { window: null };
         if (window && (window.from > 0 || window.to < info.duration_ns)) {
-            defaultWindow = { from: window.from, to: window.to, label: window.source };
+            defaultWindow = { from: window.from, to: window.to, label: window.source, chosen: true };
         }
         drawerTab.value = hasOps(info) ? "ops" : "zones";
         applyUrl(from);
@@ -178,12 +180,11 @@ let lastPushed = "";
 
 function currentUrl(): UrlState {
     const last = crumbs.value[crumbs.value.length - 1];
-    const isDefault = last && defaultWindow && last.from === defaultWindow.from && last.to === defaultWindow.to;
     const at = view.value;
     return {
         panel: panel.value,
         trace: traceIndex.value,
-        window: isDefault ? null : last ? { from: last.from, to: last.to } : defaultWindow ? whole.value : null,
+        window: last?.chosen ? null : last ? { from: last.from, to: last.to } : defaultWindow ? whole.value : null,
         view: { from: Math.round(at.from), to: Math.max(Math.round(at.from) + 1, Math.round(at.to)) },
         selection: selection.value,
         group: opGroup.value === "op+shape" ? null : opGroup.value,
@@ -273,7 +274,9 @@ export function keepNumbers(): void {
         if (!info) return;
         const { from, to } = window_.value;
         const span = { from, to };
-        overview.load(tracePath("overview"), { ...span, warmup: warmup.value ? "include" : "leave-out" });
+        const last = crumbs.value[crumbs.value.length - 1];
+        const asked = last?.chosen || (!last && !defaultWindow) ? {} : span;
+        overview.load(tracePath("overview"), { ...asked, warmup: warmup.value ? "include" : "leave-out" });
         points.load(tracePath("points"), { limit: 1000 });
         if (!hasOps(info)) return;
         ops.load(tracePath("ops"), { ...span, group: opGroup.value });

@@ -40,8 +40,12 @@ export function shortName(name: string): string {
     let text = withoutTemplates(name.replace(/^void\s+/, ""));
     if (/\boperator\b/.test(name)) text = name;
     for (let times = 0; times < 4 && NAMESPACES.test(text); times++) text = text.replace(NAMESPACES, "");
-    text = text.replace(/DeviceOperation$/, "").trim();
+    text = text.replace(/DeviceOperation\b/, "").replace(/(\d) x (?=\d)/g, "$1×").trim();
     return safeText(text || name);
+}
+
+export function capital(text: string): string {
+    return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** A path from the right: "…/nn/linear.py:114". */
@@ -82,5 +86,5 @@ export function matcher(pattern: string): (text: string) => boolean {
 
 /** Keeps a number and its unit on one line. */
 export function keepUnits(text: string): string {
-    return text.replace(/(\d) (ns|µs|us|ms|s|min|h|d|B|KiB|MiB|GiB|GB\/s|TB\/s|TFLOP\/s|×)(?![\w])/g, "$1\u00a0$2");
+    return text.replace(/(\d) us\b/g, "$1\u00a0µs").replace(/(\d) %/g, "$1%").replace(/(\d) (ns|µs|us|ms|s|min|h|d|B|KiB|MiB|GiB|GB\/s|TB\/s|TFLOP\/s|×)(?![\w])/g, "$1\u00a0$2");
 }

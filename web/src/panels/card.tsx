@@ -2,14 +2,9 @@
 // The trace's own card, shown while nothing is selected, and the list of what was lost.
 import { bytes, duration, group, manyOf, plural } from "../model/format";
 import * as state from "../model/state";
-import { safeText } from "../model/text";
+import { capital, safeText } from "../model/text";
 import { Facts, trackLabel, type Fact } from "./facts";
 import { Part } from "./inspector";
-
-function started(unix: string): string {
-    const ms = Number(unix) / 1e6;
-    return ms > 0 ? new Date(ms).toLocaleString() : "–";
-}
 
 export function TraceCard() {
     const info = state.trace.value;
@@ -19,9 +14,9 @@ export function TraceCard() {
     const threads = info.tracks.filter((track) => track.kind === "thread").length;
     const crumb = state.crumbs.value[state.crumbs.value.length - 1];
     const facts: (Fact | false)[] = [
-        ["command", <span class="mono">{safeText(info.command || info.program)}</span>],
+        !!(info.command || info.program) && ["command", <span class="mono">{safeText(info.command || info.program)}</span>],
         !!info.host && ["host", safeText(info.host)],
-        ["started", started(info.start_unix_ns)],
+        Number(info.start_unix_ns) > 0 && ["started", new Date(Number(info.start_unix_ns) / 1e6).toLocaleString()],
         ["length", duration(info.duration_ns)],
         ["processes", group(info.processes.length)],
         ["threads", group(threads)],
@@ -40,7 +35,7 @@ export function TraceCard() {
             </Part>
             {overview && overview.next.length > 0 && (
                 <Part title="What to look at next" last>
-                    {overview.next.map((one, index) => <p key={index} class="t2">{safeText(one.text)} {one.command && <code>{safeText(one.command)}</code>}</p>)}
+                    {overview.next.map((one, index) => <p key={index} class="t2 next">{capital(safeText(one.text))}{one.command && <><br /><code>{safeText(one.command)}</code></>}</p>)}
                 </Part>
             )}
         </>

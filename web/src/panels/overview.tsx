@@ -2,7 +2,7 @@
 // The band: an answer, a bar that adds up, what to change first, ops against the machine.
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
-import { fileName, keepUnits, safeText, shortName } from "../model/text";
+import { capital, fileName, keepUnits, safeText, shortName } from "../model/text";
 import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
 import { machineName, RooflineChart } from "./roofline";
@@ -59,7 +59,7 @@ function Legend({ data }: { data: Overview }) {
                 <button key={part.key} aria-pressed={chosen?.kind === "part" && chosen.key === part.key} onClick={() => choosePart(part)}
                     title={exactNs(part.ns)}>
                     <i class={`swatch ${PART_CLASS[part.key] ?? "imports"}`} />
-                    <span class="el">{safeText(part.label)}</span>
+                    <span class="el">{capital(safeText(part.label))}</span>
                     <span class="r">{duration(part.ns)}</span>
                     <span class="r t2">{shares[index]}</span>
                 </button>
@@ -77,10 +77,11 @@ export function followAdvice(advice: Advice, index: number): void {
     else state.showPlace(start, start + 1, track, false);
 }
 
+const ADVICE_SHOWN = 4;
+
 function AdviceList({ data }: { data: Overview }) {
     const largest = Math.max(1, ...data.advice.map((one) => one.gain_ns));
-    const shown = data.advice.slice(0, 4);
-    const rest = data.advice.slice(4);
+    const shown = data.advice.slice(0, ADVICE_SHOWN);
     const chosen = state.selection.value;
     if (!shown.length) return <Next data={data} />;
     return (
@@ -98,7 +99,6 @@ function AdviceList({ data }: { data: Overview }) {
                     <span class="go" aria-hidden="true">›</span>
                 </button>
             ))}
-            {rest.length > 0 && <div class="t3">and {rest.length} smaller: {duration(rest.reduce((sum, one) => sum + one.gain_ns, 0))}</div>}
         </div>
     );
 }
@@ -122,14 +122,16 @@ function Next({ data }: { data: Overview }) {
     const total = data.partition.total_ns;
     if (rows.length) return <div class="list-rows">{rows.map((row) => <TopRow key={row.name} row={row} total={total} />)}</div>;
     return (
-        <div class="list-rows">
-            {data.next.map((one, index) => <div key={index} class="el">{safeText(one.text)} <code>{safeText(one.command)}</code></div>)}
-        </div>
+        <>{data.next.map((one, index) => <p key={index} class="t2 next">{capital(safeText(one.text))}<br /><code>{safeText(one.command)}</code></p>)}</>
     );
 }
 
 function adviceTitle(data: Overview): [string, string] {
-    if (data.advice.length) return ["What to change first", "saved in the window, at most"];
+    if (data.advice.length) {
+        const rest = data.advice.slice(ADVICE_SHOWN);
+        const more = rest.length ? `; ${rest.length} smaller: ${duration(rest.reduce((sum, one) => sum + one.gain_ns, 0))}` : "";
+        return ["What to change first", `saved in the window, at most${more}`];
+    }
     return [data.top.length ? "Where to look first" : "What to do next", data.top.length ? "own time" : ""];
 }
 
@@ -214,7 +216,7 @@ export function Band() {
     return (
         <div class={`band ${state.overview.loading.value ? "dim" : ""}`} data-region>
             <section aria-label="Where the time went">
-                <div class="between"><h3>Where the time went</h3><span class="t3">{safeText(`of the ${data.partition.basis}`)}</span></div>
+                <div class="between"><h3>Where the time went</h3><span class="t3">{safeText(`of the ${data.partition.basis}'s time`)}</span></div>
                 <Sentence data={data} />
                 <PartitionBar data={data} />
                 <Legend data={data} />

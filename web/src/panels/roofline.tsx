@@ -27,7 +27,7 @@ const decades = (low: number, high: number) => {
 };
 
 function scaleOf(data: Roofline, width: number, height: number): Scale {
-    const peak = data.roofs.find((roof) => roof.kind === "flops")?.value ?? 1;
+    const peak = Math.max(1e-6, ...data.roofs.filter((roof) => roof.kind === "flops").map((roof) => roof.value));
     const dram = data.roofs.find((roof) => roof.kind === "dram")?.value ?? 1;
     const ridge = (peak * 1e12) / (dram * 1e9);
     const log = (values: number[]) => values.filter((value) => value > 0).map(Math.log10);
@@ -92,8 +92,14 @@ function place(data: Roofline, scale: Scale): Placed[] {
     return placed;
 }
 
+function figure(roof: Roofline["roofs"][number], named: boolean): string {
+    const value = Number(roof.value.toPrecision(3)).toLocaleString("en");
+    return `${named ? `${roof.label} ` : ""}${value}\u00a0${roof.unit}`;
+}
+
 function Roofs({ data, scale }: { data: Roofline; scale: Scale }) {
-    const peak = data.roofs.find((roof) => roof.kind === "flops");
+    const peaks = data.roofs.filter((roof) => roof.kind === "flops").sort((a, b) => b.value - a.value);
+    const [peak] = peaks;
     const dram = data.roofs.find((roof) => roof.kind === "dram");
     if (!peak || !dram) return null;
     const path = (factor: number) => {
@@ -103,18 +109,20 @@ function Roofs({ data, scale }: { data: Roofline; scale: Scale }) {
         return `M${scale.x(low)} ${scale.y(low * slope)}L${scale.x(ridge)} ${scale.y(peak.value * factor)}H${scale.right}`;
     };
     const ridge = (peak.value * 1000) / dram.value;
-    const at = Math.sqrt(Math.max(ridge / 300, Math.pow(10, -2)) * ridge);
-    const x = scale.x(at);
-    const y = scale.y((at * dram.value) / 1000);
-    const slope = Math.atan2(scale.y(10) - scale.y(1), scale.x(10) - scale.x(1)) * (180 / Math.PI);
+    const middle = (scale.left + Math.min(scale.right, scale.x(ridge))) / 2;
+    const slope = Math.atan2(scale.y(10) - scale.y(1), scale.x(10) - scale.x(1));
+    const y = scale.y(peak.value) + (middle - scale.x(ridge)) * Math.tan(slope);
+    const turn = `rotate(${(slope * 180) / Math.PI} ${middle} ${y - 5})`;
     return (
         <>
+            {peaks.slice(1).map((roof) => {
+                const from = scale.x((roof.value * 1000) / dram.value);
+                return <path key={roof.label} class="roof lower" d={`M${from} ${scale.y(roof.value)}H${scale.right}`} />;
+            })}
             <path class="roof" d={path(1)} />
             <path class="target" d={path(data.target)} />
-            <text x={Math.min(scale.right - 4, scale.x(ridge) - 4)} y={scale.y(peak.value) - 5} text-anchor="end">{peak.label}</text>
-            {x > scale.left + 20 && y < scale.bottom && (
-                <text x={x} y={y - 5} text-anchor="middle" transform={`rotate(${slope} ${x} ${y - 5})`}>{dram.label}</text>
-            )}
+            <text x={scale.right - 2} y={scale.y(peak.value) - 5} text-anchor="end">{figure(peak, peaks.length > 1)}</text>
+            {y > scale.top && y < scale.bottom && <text x={middle} y={y - 5} text-anchor="middle" transform={turn}>{figure(dram, false)}</text>}
         </>
     );
 }
