@@ -13,7 +13,7 @@
 struct calibrate_options {
     struct output_options output; /* of the table */
     const char *target, *file;
-    struct text_list target_options, dims;
+    struct text_list target_options, dims, phases;
 };
 
 enum { COLUMN_CLASS, COLUMN_SITES, COLUMN_BEFORE, COLUMN_BEFORE_90, COLUMN_AFTER, COLUMN_AFTER_90, COLUMNS };
@@ -64,11 +64,11 @@ static int show(const struct calibrate_options *options, const struct calibratio
                 c->is_left_out ? "After: each model by factors from the others."
                                : "After: of the sites that were fitted to, since there is one model only.");
     if (sites->unmeasured)
-        report_note(&report, TABLE_NORMAL, "%zu dispatches have no cost or were not measured.",
+        report_note(&report, TABLE_NORMAL, "%zu dispatches or ops have no cost or were not measured.",
                     sites->unmeasured);
     if (sites->unmatched)
         report_note(&report, TABLE_WARN,
-                    "%zu of the models have no dispatch in common with their profile; the first is %s.",
+                    "%zu of the models have nothing in common with their run; the first is %s.",
                     sites->unmatched, sites->first_unmatched);
     return report_close(&report, 0, stderr, err);
 }
@@ -129,11 +129,17 @@ static int run(const struct command *command, int argc, char **argv)
         return status;
     if (line.count % 2)
         return command_usage_error(command, "'%s' has no measured run after it", line.values[line.count - 1]);
+    if (options.phases.count && options.phases.count != (size_t)line.count / 2)
+        return command_usage_error(command,
+                                   "--phase is given %zu times for %d models: once for each, in their order",
+                                   options.phases.count, line.count / 2);
     status = find_target(&options, &machines, &machine, &target, &err);
     for (size_t i = 0; i < options.dims.count && status == 0; i++)
         status = mlir_dims_option(&dims, options.dims.items[i], &err);
     for (int i = 0; i < line.count && status == 0; i += 2)
-        status = calibration_load(&sites, line.values[i], line.values[i + 1], NULL, &target, &dims, &err);
+        status =
+            calibration_load(&sites, line.values[i], line.values[i + 1],
+                             options.phases.count ? options.phases.items[i / 2] : NULL, &target, &dims, &err);
     if (status == 0)
         status = calibrate(&calibration, &target, sites.sites, sites.count, &err);
     if (status == 0 && options.file)
@@ -159,6 +165,13 @@ static const struct command_option calibrate_option_list[] = {
      .offset = OPTION_FIELD(struct calibrate_options, target_options),
      .help =
          "Another value for one of its figures, as engines=1 for runs on one core. May be given several times."},
+    {.name = "phase",
+     .type = OPTION_LIST,
+     .argument = "FILE",
+     .offset = OPTION_FIELD(struct calibrate_options, phases),
+     .help =
+         "The flow or stream phase of what ran, where MODEL is a source and the run a device profile of IREE: it says "
+         "which ops a dispatch is made of. Once for each model, in their order."},
     {.name = "dim",
      .type = OPTION_LIST,
      .argument = "[ARG:DIM=]SIZE",
@@ -181,11 +194,14 @@ static const struct command_argument arguments[] = {
     {.name = "MODEL",
      .kind = ARGUMENT_FILE,
      .help =
-         "What is estimated: the flow or stream phase of IREE, as --dump-compilation-phases-to writes it."},
+         "What is estimated: the flow or stream phase of IREE, as --dump-compilation-phases-to writes it, or a model's "
+         "source, whose ops are found by their places."},
     {.name = "PROFILE",
      .kind = ARGUMENT_FILE,
      .is_repeated = true,
-     .help = "The measured runs of that model: a device profile of IREE. Further pairs follow."},
+     .help =
+         "The measured runs of that model: a device profile of IREE, a trace with device runs, an annotated profile "
+         "of Torq's runtime, or one whose rows have locations. Further pairs follow."},
     {0},
 };
 
@@ -193,6 +209,8 @@ static const struct command_example examples[] = {
     {"opscope calibrate mlp.6.flow.mlir mlp.jsonl cnn.6.flow.mlir cnn.jsonl --target-option engines=1 -o mine.json",
      "Fit the CPU target to two models that ran on one core."},
     {"opscope estimate block.6.flow.mlir --target mine.json", "Estimate a third with it."},
+    {"opscope calibrate model.mlir annotated.csv --target sl2610 -o chip.json",
+     "Fit another target to a run that opscope annotate wrote."},
     {0},
 };
 

@@ -4,15 +4,27 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/estimate/estimate.h"
 #include "analyze/estimate/match.h"
+#include "import/torq/torq.h"
 #include "load/side.h"
+
+#define ONE_OF_SEVERAL 0.8 /* of their time */
 
 void calibration_sites_free(struct calibration_sites *sites)
 {
     free(sites->sites);
     *sites = (struct calibration_sites){0};
+}
+
+/* Of ops that are only known together, one must be what takes the time: its class is that of the site. */
+static bool is_of_one_class(const struct timeline *timeline, const struct match_pair *pair)
+{
+    const struct timeline_op *op = &timeline->ops[pair->op];
+    double own = (double)(op->end - op->start) * 1000 / timeline->clock_mhz;
+    return pair->ops == 1 || own >= ONE_OF_SEVERAL * pair->estimate_ns;
 }
 
 static int add_sites(struct calibration_sites *sites, const struct timeline *timeline,
@@ -31,7 +43,8 @@ static int add_sites(struct calibration_sites *sites, const struct timeline *tim
                                                      : MODEL_INTEGER;
         site.estimate_ns = pair->estimate_ns;
         site.measured_ns = pair->least_ns;
-        if (!(site.estimate_ns > 0) || !(site.measured_ns > 0) || site.class == CALIBRATE_CLASSES) {
+        if (!(site.estimate_ns > 0) || !(site.measured_ns > 0) || site.class == CALIBRATE_CLASSES ||
+            !is_of_one_class(timeline, pair)) {
             sites->unmeasured++;
             continue;
         }
@@ -60,6 +73,24 @@ static int join(struct calibration_sites *sites, const struct timeline *timeline
     return status;
 }
 
+static int check_files(const struct mlir *mlir, const char *profile_path, struct error *err)
+{
+    struct side_kind run = side_kind_of(profile_path);
+    if (!run.is_run && access(profile_path, R_OK) == 0)
+        return error_set(
+            err, EINVAL,
+            "%s is %s: each model is followed by a run of it (a device profile of IREE, a trace, a profile of "
+            "Torq's runtime, annotated or with locations)",
+            profile_path, side_kind_text(run));
+    return torq_is_scheduled(mlir)
+               ? error_set(
+                     err, EINVAL,
+                     "%s holds a schedule: its times follow from the compiler's programs, and no class of op is "
+                     "fitted to them; give the model's source",
+                     mlir->path)
+               : 0;
+}
+
 int calibration_load(struct calibration_sites *sites, const char *model_path, const char *profile_path,
                      const char *phase, const struct estimate_target *target, const struct mlir_dims *dims,
                      struct error *err)
@@ -70,11 +101,16 @@ int calibration_load(struct calibration_sites *sites, const char *model_path, co
     int status = mlir_open(&mlir, model_path, err);
     if (status)
         return status;
-    status = mlir_read_model(&model, mlir, dims, err);
+    status = check_files(mlir, profile_path, err);
+    if (status == 0)
+        status = mlir_read_model(&model, mlir, dims, err);
     if (status == 0)
         status = estimate_model(&timeline, &model, target, err);
-    if (status == 0)
+    if (status == 0) {
+        timeline.is_analytic = true;
+        side_place_ops(&timeline, mlir);
         status = join(sites, &timeline, model_path, profile_path, phase, err);
+    }
     if (status == 0)
         sites->models++;
     timeline_free(&timeline);

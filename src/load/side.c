@@ -103,13 +103,12 @@ static int read_timeline(struct estimate *estimate, const struct estimate_reques
     return timeline_check(timeline, err);
 }
 
-/* Ops of a source that has no locations are where they stand in it: there compilers say that they come from. */
-static void place_ops(struct estimate *estimate)
+void side_place_ops(struct timeline *t, const struct mlir *mlir)
 {
-    struct timeline *t = &estimate->timeline;
-    const struct mlir *mlir = estimate->mlir;
     const char *slash = strrchr(mlir->path, '/'), *file = slash ? slash + 1 : mlir->path;
-    for (size_t i = 0; i < t->op_count && !t->failed && !mlir->own_text.length; i++) {
+    if (mlir->own_text.length || !strstr(phase_of(mlir), "input"))
+        return;
+    for (size_t i = 0; i < t->op_count && !t->failed; i++) {
         struct timeline_op *op = &t->ops[i];
         if (op->source >= mlir->op_count || mlir->ops[op->source].location.length)
             continue;
@@ -128,8 +127,8 @@ int load_estimate_side(struct estimate *estimate, const struct estimate_request 
     enum import_kind kind = import_guess(request->path);
     if (kind != IMPORT_TIMELINE_CSV && kind != IMPORT_TRACE) {
         int status = load_estimate(estimate, request, err);
-        if (status == 0 && strstr(phase_of(estimate->mlir), "input") && !request->default_location)
-            place_ops(estimate);
+        if (status == 0 && !request->default_location)
+            side_place_ops(&estimate->timeline, estimate->mlir);
         return status ? status : timeline_check(&estimate->timeline, err);
     }
     *estimate = (struct estimate){0};

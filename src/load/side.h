@@ -21,5 +21,7 @@ const char *side_kind_text(struct side_kind kind);
 int load_estimate_side(struct estimate *estimate, const struct estimate_request *request, struct error *err);
 /* `phase` NULL, or the dump of a compiler's dispatches, which says where in the source each of them comes from. */
 int load_run_side(struct timeline *timeline, const char *path, const char *phase, struct error *err);
+/* Ops of a source that has no locations are where they stand in it: there compilers say that they come from. */
+void side_place_ops(struct timeline *timeline, const struct mlir *mlir);
 
 #endif

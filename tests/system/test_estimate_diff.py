@@ -190,3 +190,66 @@ class Timelines(Case):
         done = self.opscope("import", "timeline", "r.csv", "-o", "r.opscope")
         self.assert_status(done, 2)
         self.assertIn("not a timeline", done.stderr)
+
+
+class Calibration(Case):
+    """Runs of every form fit a target; three ops of a class are needed."""
+
+    def setUp(self):
+        super().setUp()
+        self.sizes = (1 << 18, 1 << 19, 1 << 20)
+        body = "".join(f"  %{i} = tosa.abs %a{i} : (tensor<{n}xf32>) -> tensor<{n}xf32>\n" for i, n in enumerate(self.sizes))
+        arguments = ", ".join(f"%a{i}: tensor<{n}xf32>" for i, n in enumerate(self.sizes))
+        self.write("m.mlir", f"func.func @main({arguments}) {{\n{body}  return\n}}\n")
+        self.options = ("--target", "cpu", *test_estimate_models.ONE_CORE)
+        estimate = self.estimate("m.mlir", *self.options)
+        self.ns = [row["time_ns"] for row in estimate["rows"]]
+        self.assertEqual(len(self.ns), 3)
+
+    def check(self, *arguments, sites=3):
+        whole = self.opscope_json("calibrate", *arguments, *self.options, "--json", "-o", self.path("mine.json"))
+        row = {row["class"]: row for row in whole["rows"]}["ELT"]
+        self.assertEqual(row["sites"], sites)
+        self.assertAlmostEqual(row["before_median"], 3, 2)
+        self.assertAlmostEqual(row["after_median"], 1, 2)  # one model: fitted to itself
+        after = self.estimate("m.mlir", "--target", "mine.json", *test_estimate_models.ONE_CORE)
+        self.assertAlmostEqual(sum(row["time_ns"] for row in after["rows"]) / sum(self.ns), 3, 2)
+        os.unlink(self.path("mine.json"))
+
+    def test_every_form(self):
+        times = [3 * ns / 1000 for ns in self.ns]
+        self.write("old.csv", "id;time_since_open;time_since_start;location\n" + "".join(
+            f'{i};{1000000 * (i + 1)};{us};loc("m.mlir":{i + 2}:8)\n' for i, us in enumerate(times)))
+        self.check("m.mlir", "old.csv")
+        header = ("action_id;job_id;operation;invocation_names;original_operators;total_time;slice_used_0_in_program;"
+                  "timestamp_start;timestamp_end;location\n")
+        rows = "".join(f"0;;torq_hl.start_program;k{i};;1;True;{10000 * i};{10000 * i + 1};@L{i + 2}C8\n"
+                       f"1;;torq_hl.wait_program;k{i};;1;True;{10000 * i + 1};{10000 * i + us};@L{i + 2}C8\n"
+                       for i, us in enumerate(times))
+        self.write("rows.csv", header + rows)
+        self.check("m.mlir", "rows.csv")
+        self.write("rows2.csv", (header + rows).replace(";", ","))
+        self.check("m.mlir", "rows2.csv")
+        self.assert_status(self.opscope("import", "torq", "old.csv", "-o", "run.opscope"))
+        self.check("m.mlir", "run.opscope")
+
+    def test_a_source_and_a_phase(self):
+        flow = test_estimate_models.FLOW.format(n=4096).replace("linalg.yield %3 : f32", 'linalg.yield %3 : f32 loc("m.mlir":2:8)')
+        self.write("flow.mlir", flow)
+        self.write("r.jsonl", test_estimate_models.profile(round(3 * self.ns[0])))
+        whole = self.opscope_json("calibrate", "m.mlir", "r.jsonl", "--phase", "flow.mlir", *self.options, "--json")
+        self.assertEqual({row["class"]: row["sites"] for row in whole["rows"]}["ELT"], 1)
+        done = self.opscope("calibrate", "m.mlir", "r.jsonl", "m.mlir", "r.jsonl", "--phase", "flow.mlir")
+        self.assert_status(done, 2)
+        self.assertIn("once for each", done.stderr)
+
+    def test_wrong_files(self):
+        self.write("s.mlir", test_estimate.model((1000, 500)))
+        self.write("run.csv", test_estimate.EVENTS)
+        for pair, says in ((("s.mlir", "run.csv"), "s.mlir holds a schedule"),
+                           (("m.mlir", "s.mlir"), "s.mlir is a model (MLIR): each model is followed by a run of it"),
+                           (("m.mlir", "run.csv"), "nothing was both estimated and measured"),
+                           (("m.mlir", "gone.csv"), "gone.csv")):
+            done = self.opscope("calibrate", *pair)
+            self.assert_status(done, 2)
+            self.assertIn(says, done.stderr)
