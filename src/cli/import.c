@@ -97,7 +97,8 @@ static int import_timeline(const struct command *command, const char *path,
     if (status == 0)
         status = timeline_csv_read(&timeline, path, &faults, &err);
     if (status == 0) {
-        timeline.clock_mhz = machine->estimate.clock_mhz;
+        if (timeline.clock_mhz <= 0)
+            timeline.clock_mhz = machine->estimate.clock_mhz;
         status = write_timeline(&timeline, path, options->output, machine, &err);
     }
     if (status == 0) {

@@ -12,7 +12,7 @@
 #define LANES_MAX 256u
 #define CYCLES_MAX 1000000000000000u /* beyond it, a time in ns would not be exact */
 
-enum form { NO_FORM, FORM_TASKS, FORM_TASKS_WITHOUT_BYTES, FORM_UNITS, FORM_UNITS_WITHOUT_HEADER };
+enum form { NO_FORM, FORM_TASKS, FORM_TASKS_WITHOUT_BYTES, FORM_UNITS, FORM_UNITS_WITHOUT_HEADER, FORM_ALL };
 
 struct reading {
     struct timeline *timeline;
@@ -75,6 +75,8 @@ static enum form form_of(struct slice text)
         (is_header(line, "actionIndex,elapsed_time(us),timestamp(us),event,location") &&
          is_compiler_row(slice_before(rest, "\n"))))
         return FORM_TASKS_WITHOUT_BYTES;
+    if (timeline_all_is_one(line))
+        return FORM_ALL;
     return is_header(line, "ID,Start,End,Location,OpType") ? FORM_UNITS
            : is_unit_row(line)                             ? FORM_UNITS_WITHOUT_HEADER
                                                            : NO_FORM;
@@ -109,19 +111,19 @@ static bool take_last(struct slice *line, struct slice *field)
     return true;
 }
 
-static bool read_cycles(struct slice field, uint64_t *cycles)
+bool timeline_csv_cycles(struct slice field, uint64_t *cycles)
 {
     return slice_unsigned(field, cycles) && *cycles < CYCLES_MAX;
 }
 
-static uint32_t lane_of_event(struct timeline *timeline, struct slice event)
+bool timeline_csv_lane(struct timeline *timeline, struct slice event, uint32_t *lane)
 {
     static const struct {
         const char *beginning;
         enum timeline_lane_kind kind;
     } kinds[] = {{"DMA In", TIMELINE_DMA_IN}, {"memory", TIMELINE_DMA_IN}, {"DMA Out", TIMELINE_DMA_OUT},
                  {"CDMA", TIMELINE_COPY},     {"Slice", TIMELINE_SLICE},   {"engines", TIMELINE_SLICE},
-                 {"CSS", TIMELINE_CORE}};
+                 {"CSS", TIMELINE_CORE},      {"Host", TIMELINE_HOST}};
     char name[64];
     uint32_t number = 0;
     size_t i = 0;
@@ -131,7 +133,10 @@ static uint32_t lane_of_event(struct timeline *timeline, struct slice event)
         i++;
     if (slice_begins(event, "Slice ") && !slice_unsigned32(slice_after(event, "Slice "), &number))
         number = 0;
-    return timeline_lane(timeline, name, i < COUNT_OF(kinds) ? kinds[i].kind : TIMELINE_PROGRAM, number);
+    if (timeline->lane_count >= LANES_MAX)
+        return false;
+    *lane = timeline_lane(timeline, name, i < COUNT_OF(kinds) ? kinds[i].kind : TIMELINE_PROGRAM, number);
+    return true;
 }
 
 static uint32_t free_slice(struct reading *r, uint64_t start, uint64_t end)
@@ -153,14 +158,13 @@ static bool read_task(struct reading *r, struct slice line, struct timeline_unit
     uint64_t cycles;
     if (!take_first(&line, &task) || !take_first(&line, &elapsed) || !take_first(&line, &start) ||
         !take_first(&line, &event) || (r->form == FORM_TASKS && !take_last(&line, &bytes)) ||
-        !read_cycles(elapsed, &cycles) || !read_cycles(start, &unit->start) || !event.length ||
-        r->timeline->lane_count >= LANES_MAX)
+        !timeline_csv_cycles(elapsed, &cycles) || !timeline_csv_cycles(start, &unit->start) ||
+        !event.length || !timeline_csv_lane(r->timeline, event, &unit->lane))
         return false;
     unit->end = unit->start + cycles;
     unit->bytes = UINT64_MAX;
     if (bytes.length && !slice_unsigned(bytes, &unit->bytes))
         return false;
-    unit->lane = lane_of_event(r->timeline, event);
     unit->location = timeline_text(r->timeline, slice_trim(line));
     return true;
 }
@@ -182,8 +186,8 @@ static bool read_unit(struct reading *r, struct slice line, struct timeline_unit
 {
     struct slice id, start, end, type;
     if (!take_first(&line, &id) || !take_first(&line, &start) || !take_first(&line, &end) ||
-        !take_type(&line, &type) || !read_cycles(start, &unit->start) || !read_cycles(end, &unit->end) ||
-        unit->end < unit->start)
+        !take_type(&line, &type) || !timeline_csv_cycles(start, &unit->start) ||
+        !timeline_csv_cycles(end, &unit->end) || unit->end < unit->start)
         return false;
     unit->bytes = UINT64_MAX;
     bool is_slice = slice_begins(id, "S");
@@ -236,9 +240,10 @@ int timeline_csv_read_text(struct timeline *timeline, const char *path, struct s
     if (text.length && r.form == NO_FORM)
         return error_set(err, EINVAL,
                          "%s:1: not a timeline: its header is neither 'taskId, elapsed_time(us), ...' nor "
-                         "'ID,Start,End,Location,Op Type'",
+                         "'ID,Start,End,Location,Op Type' nor 'dispatch,lane,task,...'",
                          path);
-    while (text.length && !timeline->failed) {
+    int status = r.form == FORM_ALL ? timeline_all_read(timeline, path, text, faults, err) : 0;
+    while (r.form != FORM_ALL && text.length && !timeline->failed) {
         const char *newline = memchr(text.data, '\n', text.length);
         size_t length = newline ? (size_t)(newline - text.data) : text.length;
         struct slice line = slice_trim(slice_from(text.data, length));
@@ -246,9 +251,11 @@ int timeline_csv_read_text(struct timeline *timeline, const char *path, struct s
         if ((r.line++ || r.form == FORM_UNITS_WITHOUT_HEADER) && line.length)
             read_row(&r, line);
     }
+    if (status)
+        return status;
     if (!timeline->failed && !timeline->unit_count)
         return error_set(err, EINVAL, "%s: a timeline without a row that can be read", path);
-    if (!timeline->failed)
+    if (!timeline->failed && r.form != FORM_ALL)
         add_dispatch(timeline);
     return timeline_check(timeline, err);
 }

@@ -65,6 +65,8 @@ static void sum_units(struct timeline *t, const struct timeline_unit **order, ui
 void timeline_csv_make_ops(struct timeline *t)
 {
     struct map by_key = {0};
+    if (t->op_count)
+        return;
     for (size_t i = 0; i < t->unit_count && !t->failed; i++)
         find_op(t, &t->units[i], &by_key);
     map_free(&by_key);

@@ -94,7 +94,8 @@ static int read_timeline(struct estimate *estimate, const struct estimate_reques
     if (status)
         return status;
     estimate->target = estimate->machine->estimate;
-    timeline->clock_mhz = estimate->target.clock_mhz;
+    if (timeline->clock_mhz <= 0)
+        timeline->clock_mhz = estimate->target.clock_mhz;
     timeline_csv_make_ops(timeline);
     if (faults.rows)
         timeline_add_notice(timeline, TIMELINE_NONE,

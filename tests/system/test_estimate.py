@@ -124,10 +124,20 @@ class Scheduled(Case):
         self.assert_status(done, 2)
         self.assertIn("no dispatch 'd9'", done.stderr)
 
-    def zones(self, trace):
-        done = self.opscope("export", trace, "--format", "csv", "--what", "zones", "-o", "-")
+    def exported(self, trace, what):
+        done = self.opscope("export", trace, "--format", "csv", "--what", what, "-o", "-")
         self.assert_status(done)
-        return [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["thread"] != "dispatches"]
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+
+    def told(self, trace, what):
+        """What rows say, in order; dispatches may begin before their first unit, which is where a file of units begins."""
+        rows = [row for row in self.exported(trace, what) if what == "ops" or row["thread"] != "dispatches"]
+        first = min(int(row["start_ns"]) for row in rows)
+        return sorted(sorted({**row, "start_ns": int(row["start_ns"]) - first, "process": "", "figures": ""}.items())
+                      for row in rows)
+
+    def zones(self, trace):
+        return [row for row in self.exported(trace, "zones") if row["thread"] != "dispatches"]
 
     def test_both_csv_forms_are_read_back(self):
         place = ("--default-location", 'loc("x, y":1:2)')
@@ -141,6 +151,29 @@ class Scheduled(Case):
             keys = ("start_ns", "duration_ns", "file", *known)
             self.assertEqual(sorted([row[key] for key in keys] for row in self.zones(form + ".opscope")),
                              sorted([row[key] for key in keys] for row in want), form)
+
+    def test_the_whole_csv_is_read_back(self):
+        place = ("--default-location", 'loc("x, \"y\"":1:2)')
+        unscheduled = self.write("s.mlir", """func.func @main(%x: tensor<1x64x64xi8>) -> tensor<1x64x64xi32> {
+  %0 = tosa.matmul %x, %x : (tensor<1x64x64xi8>, tensor<1x64x64xi8>) -> tensor<1x64x64xi32> loc("a, b.mlir":2:3)
+  %1 = tosa.exp %0 : (tensor<1x64x64xi32>) -> tensor<1x64x64xi32> loc(unknown)
+  return %1 : tensor<1x64x64xi32>
+}
+""")
+        for model_, options in (("m.mlir", place), (unscheduled, ()), (unscheduled, ("--target", "cpu", "--clock", "2445"))):
+            self.estimate(model_, "-o", "m.opscope", "--csv", "all.csv", "--csv-form", "all", *options)
+            # The clock is in the file, whatever the target's is.
+            self.assert_status(self.opscope("import", "timeline", "all.csv", "-o", "all.opscope"))
+            for what in ("zones", "ops"):
+                want, found = (self.told(trace, what) for trace in ("m.opscope", "all.opscope"))
+                self.assertEqual(found, want)
+                self.assertTrue(want)
+        self.write("bad.csv", "dispatch,lane,task,start_cycles,end_cycles,bytes,op,location\nd,CSS,0,0,5,,x,l\nd,CSS,0,9,5,,x,l\n"
+                   "d,,0,9,15,,x,l\nd,CSS,0,5,6,many,x,l\nd,CSS\nd,CSS,,5,16,,,\nd,CSS,0,5,6,1,x,\"never closed\n")
+        done = self.opscope("import", "timeline", "bad.csv", "-o", "bad.opscope")
+        self.assert_status(done)
+        self.assertIn("2 zones on 1 track", done.stderr)
+        self.assertIn("5 rows of bad.csv cannot be read, the first in line 3", done.stderr)
 
     def test_timelines_with_faults(self):
         self.write("t.csv", "taskId, elapsed_time(us), timestamp(us), event, location\n0,10,5,CSS,a, b\n1,x,5,CSS,a\n\n2,3\n")

@@ -72,7 +72,7 @@ static const struct table_column all_columns[ALL_COLUMNS] = {
     [ALL_LOCATION] = {.key = "location"},
 };
 
-static void append_all(const struct timeline *timeline, uint32_t dispatch, struct bytes *out)
+static void append_all(const struct timeline *timeline, uint32_t dispatch, uint64_t origin, struct bytes *out)
 {
     struct table table;
     double ns = timeline->clock_mhz > 0 ? 1000 / timeline->clock_mhz : NAN;
@@ -87,10 +87,10 @@ static void append_all(const struct timeline *timeline, uint32_t dispatch, struc
         table_set_text(&table, ALL_LANE, timeline_get_text(timeline, timeline->lanes[unit->lane].name));
         if (unit->task < timeline->task_count)
             table_set_integer(&table, ALL_TASK, timeline->tasks[unit->task].number);
-        table_set_unsigned(&table, ALL_START, unit->start);
-        table_set_unsigned(&table, ALL_END, unit->end);
-        table_set_real(&table, ALL_START_NS, (double)unit->start * ns);
-        table_set_real(&table, ALL_END_NS, (double)unit->end * ns);
+        table_set_unsigned(&table, ALL_START, unit->start - origin);
+        table_set_unsigned(&table, ALL_END, unit->end - origin);
+        table_set_real(&table, ALL_START_NS, (double)(unit->start - origin) * ns);
+        table_set_real(&table, ALL_END_NS, (double)(unit->end - origin) * ns);
         if (unit->bytes != UINT64_MAX)
             table_set_unsigned(&table, ALL_BYTES, unit->bytes);
         if (unit->op < timeline->op_count)
@@ -113,7 +113,7 @@ void timeline_append_csv(const struct timeline *timeline, uint32_t dispatch, enu
     struct numbers numbers = {0};
     uint64_t origin = dispatch < timeline->dispatch_count ? timeline->dispatches[dispatch].start : 0;
     if (form == TIMELINE_CSV_ALL) {
-        append_all(timeline, dispatch, out);
+        append_all(timeline, dispatch, origin, out);
         return;
     }
     bytes_append_text(out, is_tasks ? "taskId, elapsed_time(us), timestamp(us), event, location, bytes\n"
