@@ -10,7 +10,7 @@ import unittest
 import facts
 import harness
 
-COMMANDS = ("info", "zones", "tree", "messages", "ops")
+COMMANDS = ("info", "summary", "zones", "tree", "messages", "ops")
 
 
 class Damage(harness.TestCase):

@@ -327,8 +327,9 @@ class Served(SummaryCase):
                                   text=True, env=harness.environment(), start_new_session=True)
         def stop():
             server.terminate()
-            server.wait(harness.TIMEOUT_S)
+            status = server.wait(harness.TIMEOUT_S)
             server.stdout.close()
+            self.assertEqual(status, 0)
         self.addCleanup(stop)
         self.link = server.stdout.readline().strip()
         self.assertTrue(self.link, "the server did not start")

@@ -171,6 +171,7 @@ int query_choice(const struct query *q, const char *name, const char *const *wor
     for (unsigned i = 0; words[i]; i++) {
         if (strcmp(words[i], text) == 0) {
             *index = i;
+            bytes_free(&known);
             return 0;
         }
         bytes_append_format(&known, "%s%s", i ? ", " : "", words[i]);
