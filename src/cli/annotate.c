@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/annotate_ops.h"
 #include "cli/command/command.h"
+#include "import/open.h"
 #include "load/measured.h"
 #include "ops/timeline_trace.h"
 #include "present/document.h"
@@ -13,6 +15,7 @@
 struct annotate_options {
     struct output_options output; /* of the metrics; its `output` is --json's file */
     const char *target, *clock, *location, *sources, *trace, *html, *perfetto;
+    struct text_list target_options, dims;
     uint64_t top;
 };
 
@@ -147,12 +150,36 @@ static int write_files(const struct measured *measured, const struct estimate *e
     return status;
 }
 
+/* A model that is not scheduled. */
+static int annotate_by_op(const struct annotate_options *options, const struct measured_request *request,
+                          const char *out, struct error *err)
+{
+    if (options->html || options->perfetto || (out && (ends_with(out, ".pb") || ends_with(out, ".pftrace"))))
+        return error_set(err, EINVAL,
+                         "%s is not scheduled: its run is written as a table or as a trace (-o FILE), which "
+                         "opscope export writes for Perfetto; opscope diff --html has a page",
+                         request->phase);
+    return annotate_ops(
+        &(struct annotate_ops_options){.request = {.model = request->phase,
+                                                   .profile = request->profile,
+                                                   .target = request->target,
+                                                   .options = &options->target_options,
+                                                   .dims = &options->dims,
+                                                   .clock_mhz = request->clock_mhz,
+                                                   .default_location = request->default_location},
+                                       .output = &options->output,
+                                       .out = out,
+                                       .trace = options->trace,
+                                       .top = options->top},
+        err);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct annotate_options options = {.target = "sl2610"};
+    struct annotate_options options = {0};
     struct command_line line;
-    struct measured measured;
-    struct estimate estimate;
+    struct measured measured = {0};
+    struct estimate estimate = {0};
     struct error err = {0};
     int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
@@ -168,14 +195,20 @@ static int run(const struct command *command, int argc, char **argv)
     struct measured_request request = {.phase = line.values[0],
                                        .profile = line.values[1],
                                        .target = options.target,
+                                       .options = &options.target_options,
                                        .clock_mhz = clock,
                                        .default_location = options.location,
                                        .sources = options.sources};
-    status = load_measured(&measured, &estimate, &request, &err);
-    if (status == 0)
-        status = write_files(&measured, &estimate, &options, &request, out, &err);
-    if (status == 0)
-        status = show(&measured, &options, out, &err);
+    bool is_iree = import_guess(request.profile) == IMPORT_IREE;
+    status = is_iree ? 0 : load_measured(&measured, &estimate, &request, &err);
+    if (is_iree || estimate.timeline.is_analytic) {
+        status = annotate_by_op(&options, &request, out, &err);
+    } else {
+        if (status == 0)
+            status = write_files(&measured, &estimate, &options, &request, out, &err);
+        if (status == 0)
+            status = show(&measured, &options, out, &err);
+    }
     measured_free(&measured);
     estimate_free(&estimate);
     return status ? command_fail(command, &err) : EXIT_OK;
@@ -213,7 +246,18 @@ static const struct command_option options_of[] = {
      .type = OPTION_TEXT,
      .argument = "NAME|FILE",
      .offset = FIELD(target),
-     .help = "The machine that the model was compiled for; sl2610 unless given."},
+     .help =
+         "The machine that the estimate is for; unless given sl2610 for a schedule, cpu for other models."},
+    {.name = "target-option",
+     .type = OPTION_LIST,
+     .argument = "KEY=VALUE",
+     .offset = FIELD(target_options),
+     .help = "Another value for a figure of the target; may be given again."},
+    {.name = "dim",
+     .type = OPTION_LIST,
+     .argument = "[ARG:DIM=]SIZE",
+     .offset = FIELD(dims),
+     .help = "The size of dynamic dimensions: of all, or of one dimension of one argument."},
     {.name = "clock",
      .type = OPTION_TEXT,
      .argument = "MHZ",
@@ -250,10 +294,11 @@ static const struct command_argument arguments[] = {
      .kind = ARGUMENT_FILE,
      .help =
          "A dump of the compiler's phase executable-targets, the folder of all its phases, or a debug-info folder "
-         "with one file per dispatch (.mlirb or .mlir)."},
+         "with one file per dispatch (.mlirb or .mlir); or a model that is not scheduled, with a device profile of "
+         "IREE (of whose folder of phases stream is taken) or a profile whose rows have locations."},
     {.name = "PROFILE",
      .kind = ARGUMENT_FILE,
-     .help = "A profile that the runtime wrote, in any of its forms."},
+     .help = "A profile that the runtime wrote, in any of its forms; or a device profile of IREE."},
     {.name = "OUT",
      .kind = ARGUMENT_FILE,
      .is_optional = true,
@@ -263,6 +308,8 @@ static const struct command_argument arguments[] = {
 
 static const struct command_example examples[] = {
     {"opscope annotate phases/ runtime.csv annotated.csv", "Each action with what it ran and used."},
+    {"opscope annotate mlp.6.flow.mlir mlp.ireeprof -o mlp.opscope",
+     "Dispatches of IREE; opscope report mlp.opscope shows rooflines."},
     {"opscope annotate m.10.executable-targets.mlir runtime.csv --json", "Where the time of a run went."},
     {"opscope annotate debug_info/ runtime.csv run.pb --html run.html",
      "For ui.perfetto.dev, and as a page."},
@@ -279,7 +326,10 @@ const struct command command_annotate = {
         "host what it ran: the slice programs, the operators of the model's source, whether transfers, copies, slices "
         "and the processor were in use, and where the time went.\n\n"
         "OUT has one row per action and invocation, separated by semicolons; of a profile of the first form (2025) one "
-        "row per op of each program. docs/estimate.md describes columns and metrics.",
+        "row per op of each program. docs/estimate.md describes columns and metrics.\n\n"
+        "Of a model that is not scheduled, what ran is joined op by op, as opscope diff does. The table, and OUT as "
+        "CSV, say for each what it computes, how long it took against the estimate, and its rates; the trace of -o has "
+        "that, too, so that opscope report shows rooflines and advice.",
     .options = {{&own_table, 0}, {&output_table, 0}},
     .arguments = arguments,
     .examples = examples,

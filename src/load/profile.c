@@ -34,6 +34,8 @@ static void draw_dispatches(struct device_profile *profile)
         unit->start = event->start_ns;
         unit->end = event->end_ns;
         unit->bytes = UINT64_MAX;
+        uint64_t ns = event->end_ns - event->start_ns;
+        unit->cores = ns && event->tiles_ns ? (uint32_t)((event->tiles_ns + ns - 1) / ns) : 0;
     }
 }
 

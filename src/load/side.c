@@ -104,23 +104,60 @@ static int read_timeline(struct estimate *estimate, const struct estimate_reques
     return timeline_check(timeline, err);
 }
 
+static void append_place(const struct mlir *mlir, struct mlir_lines *lines, uint32_t op, struct bytes *text)
+{
+    struct mlir_place place = mlir_place(mlir, op);
+    if (place.file.data) {
+        bytes_append(text, place.text.data, place.text.length);
+        return;
+    }
+    if (mlir->ops[op].location.length || mlir->own_text.length)
+        return;
+    const char *slash = strrchr(mlir->path, '/');
+    uint32_t line, column;
+    mlir_lines_find(lines, mlir, (uint32_t)(mlir_head(mlir, op).data - mlir->text), &line, &column);
+    bytes_append_format(text, "\"%s\":%u:%u", slash ? slash + 1 : mlir->path, line, column);
+}
+
+/* Where the ops that run as one are in the source: a fused location of more than one. Ops of a source that has no
+ * locations are where they stand in it: there compilers say that they come from. */
 void side_place_ops(struct timeline *t, const struct mlir *mlir)
 {
-    const char *slash = strrchr(mlir->path, '/'), *file = slash ? slash + 1 : mlir->path;
-    if (mlir->own_text.length || !strstr(phase_of(mlir), "input"))
+    struct mlir_lines lines = {0};
+    struct bytes text = {0};
+    if (!strstr(phase_of(mlir), "input"))
         return;
     for (size_t i = 0; i < t->op_count && !t->failed; i++) {
         struct timeline_op *op = &t->ops[i];
-        if (op->source >= mlir->op_count || mlir->ops[op->source].location.length)
+        uint32_t placed = 0;
+        bytes_clear(&text);
+        bytes_append_text(&text, "loc(fused[");
+        for (uint32_t k = 0; k < op->places; k++) {
+            size_t before = text.length;
+            bytes_append_text(&text, placed ? ", " : "");
+            size_t empty = text.length;
+            append_place(mlir, &lines, t->places[op->first_place + k], &text);
+            placed += text.length > empty;
+            text.length = text.length > empty ? text.length : before;
+        }
+        if (!placed)
             continue;
-        struct bytes text = {0};
-        uint32_t line, column;
-        mlir_line(mlir, (uint32_t)(mlir_head(mlir, op->source).data - mlir->text), &line, &column);
-        bytes_append_format(&text, "loc(\"%s\":%u:%u)", file, line, column);
-        op->location = timeline_text(t, slice_of(bytes_text(&text)));
-        t->failed |= text.failed;
-        bytes_free(&text);
+        bytes_append_text(&text, "])");
+        const char *whole = bytes_text(&text);
+        if (placed > 1)
+            op->location = timeline_text(t, slice_of(whole));
+        else { /* without fused[ ] around it */
+            size_t begin = strlen("loc(fused["), length = text.length - begin - 2;
+            struct bytes one = {0};
+            bytes_append_format(&one, "loc(%.*s)", (int)length, whole + begin);
+            op->location = timeline_text(t, slice_of(bytes_text(&one)));
+            t->failed |= one.failed;
+            bytes_free(&one);
+        }
     }
+    t->failed |= text.failed || lines.failed;
+    bytes_free(&text);
+    mlir_lines_free(&lines);
 }
 
 int load_estimate_side(struct estimate *estimate, const struct estimate_request *request, struct error *err)

@@ -20,6 +20,11 @@
 #define OPS_FIGURE_CAPTURE "trace"
 #define OPS_FIGURE_REPLAY_NS "replay ns"
 
+/* Attributes of an op: how many floating-point (or integer) operations it does, and how many bytes it reads and writes,
+ * where whoever recorded it knows. They stand in for what would be computed from its tensors. */
+#define OPS_ATTRIBUTE_FLOPS "opscope.flops"
+#define OPS_ATTRIBUTE_BYTES "opscope.dram_bytes"
+
 /* --- what importers say of the whole --- */
 
 /* They leave it on a track of this ending, whose name is the fact "import". */

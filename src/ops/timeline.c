@@ -18,6 +18,7 @@ void timeline_free(struct timeline *timeline)
     free(timeline->actions);
     free(timeline->dispatches);
     free(timeline->ops);
+    free(timeline->places);
     free(timeline->notices);
     *timeline = (struct timeline){0};
 }
@@ -102,6 +103,19 @@ struct timeline_op *timeline_add_op(struct timeline *timeline)
         op->utilisation = -1;
     }
     return op;
+}
+
+void timeline_add_place(struct timeline *timeline, uint32_t source)
+{
+    uint32_t *place = timeline->op_count ? add(timeline, &timeline->places, &timeline->place_count,
+                                               &timeline->place_capacity, sizeof *place)
+                                         : NULL;
+    if (!place)
+        return;
+    struct timeline_op *op = &timeline->ops[timeline->op_count - 1];
+    *place = source;
+    op->first_place = op->places ? op->first_place : (uint32_t)timeline->place_count - 1;
+    op->places++;
 }
 
 void timeline_add_notice(struct timeline *timeline, uint32_t source, const char *format, ...)

@@ -46,6 +46,7 @@ struct timeline_unit {
     uint32_t waiter;   /* in timeline.tasks: the one that waited for it; TIMELINE_NONE */
     uint32_t program;  /* text: the invocation that ran, "add_0"; TIMELINE_NONE */
     uint32_t op;       /* in timeline.ops: whose work it is; TIMELINE_NONE */
+    uint32_t cores;    /* that worked on it at once; 0: not known */
 };
 
 enum timeline_bound {
@@ -58,16 +59,17 @@ enum timeline_bound {
 /* An op of the model, or a group of them that runs as one, with what it asks of the chip. Its units are those that
  * name it. */
 struct timeline_op {
-    uint32_t name;       /* text: "tosa.add" */
-    uint32_t class;      /* text: "MAC", "ELT"; TIMELINE_NONE */
-    uint32_t number;     /* text: "int", "float", "bf16", what it computes with; TIMELINE_NONE */
-    uint32_t location;   /* text */
-    uint32_t dispatch;   /* in timeline.dispatches */
-    uint32_t source;     /* the caller's own handle */
-    uint32_t bound;      /* enum timeline_bound */
-    uint32_t note;       /* text: why its cost is uncertain or not known; TIMELINE_NONE */
-    uint32_t tiles;      /* 0: not known */
-    uint64_t start, end; /* first start and last end of its units */
+    uint32_t name;                /* text: "tosa.add" */
+    uint32_t class;               /* text: "MAC", "ELT"; TIMELINE_NONE */
+    uint32_t number;              /* text: "int", "float", "bf16", what it computes with; TIMELINE_NONE */
+    uint32_t location;            /* text */
+    uint32_t dispatch;            /* in timeline.dispatches */
+    uint32_t source;              /* the caller's own handle */
+    uint32_t bound;               /* enum timeline_bound */
+    uint32_t note;                /* text: why its cost is uncertain or not known; TIMELINE_NONE */
+    uint32_t tiles;               /* 0: not known */
+    uint32_t first_place, places; /* in timeline.places: all ops that run as part of it */
+    uint64_t start, end;          /* first start and last end of its units */
     uint64_t macs;
     uint64_t operations;                            /* element-wise ones; 0 for an op that only moves data */
     uint64_t read_bytes, write_bytes, weight_bytes; /* weights are part of what is read */
@@ -120,6 +122,8 @@ struct timeline {
     size_t dispatch_count, dispatch_capacity;
     struct timeline_op *ops; /* in the order of the model */
     size_t op_count, op_capacity;
+    uint32_t *places; /* as timeline_op.source: the caller's own handles */
+    size_t place_count, place_capacity;
     struct timeline_notice *notices;
     size_t notice_count, notice_capacity;
     bool is_analytic; /* from op costs, not from scheduled IR */
@@ -145,6 +149,8 @@ struct timeline_task *timeline_add_task(struct timeline *timeline);
 struct timeline_action *timeline_add_action(struct timeline *timeline);
 struct timeline_dispatch *timeline_add_dispatch(struct timeline *timeline);
 struct timeline_op *timeline_add_op(struct timeline *timeline);
+/* Of the op that was added last. */
+void timeline_add_place(struct timeline *timeline, uint32_t source);
 void timeline_add_notice(struct timeline *timeline, uint32_t source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Makes an op of each unit that belongs to none and is on a lane of programs: all that is known of some runs. */

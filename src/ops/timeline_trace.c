@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/timeline_trace.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ops/known_figures.h"
 
 struct writing {
     const struct timeline *timeline;
@@ -90,17 +94,37 @@ static bool find_runs(struct writing *w)
     return true;
 }
 
-static void write_call(struct writing *w, uint64_t call, uint32_t name, uint32_t location, uint64_t start,
+/* Where an op is in the source, and what it does, as far as is known. `op` NULL: nothing of that. */
+static uint32_t describe(struct writing *w, uint32_t location, const struct timeline_op *op)
+{
+    char flops[64], bytes[64];
+    struct trace_part parts[4] = {{TRACE_PART_LOCATION, timeline_get_text(w->timeline, location)}};
+    size_t count = 1;
+    if (op && (op->macs || op->operations || op->read_bytes || op->write_bytes)) {
+        const char *number = op->number == TIMELINE_NONE ? "" : timeline_get_text(w->timeline, op->number);
+        if (*number)
+            parts[count++] =
+                (struct trace_part){TRACE_PART_INPUT, strcmp(number, "bf16") == 0    ? "dtype=BFLOAT16"
+                                                      : strcmp(number, "float") == 0 ? "dtype=FLOAT32"
+                                                                                     : "dtype=INT8"};
+        snprintf(flops, sizeof flops, OPS_ATTRIBUTE_FLOPS "=%" PRIu64, 2 * op->macs + op->operations);
+        snprintf(bytes, sizeof bytes, OPS_ATTRIBUTE_BYTES "=%" PRIu64, op->read_bytes + op->write_bytes);
+        parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, flops};
+        parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, bytes};
+    }
+    return trace_writer_description(w->writer, parts, count);
+}
+
+static void write_call(struct writing *w, uint64_t call, uint32_t name, uint32_t description, uint64_t start,
                        const struct trace_run_part *parts, uint32_t part_count)
 {
-    const struct trace_part place = {TRACE_PART_LOCATION, timeline_get_text(w->timeline, location)};
     struct trace_op op = {.call = call,
                           .process = w->process,
                           .track = w->queue,
                           .name = name,
                           .type = TRACE_OP_DEVICE,
                           .device = w->about->place ? w->about->place->device : 0,
-                          .description = trace_writer_description(w->writer, &place, 1),
+                          .description = description,
                           .part_count = part_count,
                           .parts = parts};
     op.start_ns = w->about->place ? profile_place_host_ns(w->about->place, start)
@@ -160,8 +184,8 @@ static void write_ops(struct writing *w)
         }
         add_text_figure(w, TIMELINE_FIGURE_CLASS, op->class, parts, &count);
         add_dispatch_figures(w, op->dispatch, parts, &count);
-        write_call(w, i + 1, add_name(w, timeline_get_text(timeline, op->name)), op->location, op->start,
-                   parts, count);
+        write_call(w, i + 1, add_name(w, timeline_get_text(timeline, op->name)),
+                   describe(w, op->location, op), op->start, parts, count);
     }
     w->call = timeline->op_count;
 }
@@ -174,13 +198,13 @@ static void write_run(struct writing *w, const struct timeline_unit *unit, uint3
         struct trace_run_part parts[2];
         uint32_t count = 0;
         add_dispatch_figures(w, unit->dispatch, parts, &count);
-        write_call(w, call, name, unit->location, unit->start, parts, count);
+        write_call(w, call, name, describe(w, unit->location, NULL), unit->start, parts, count);
     }
     struct trace_run run = {.call = call,
                             .process = w->process,
                             .track = track,
                             .name = name,
-                            .cores = w->about->is_measured ? 0 : 1,
+                            .cores = w->about->is_measured ? unit->cores : 1,
                             .flags = w->about->is_measured ? 0 : TRACE_RUN_ESTIMATED,
                             .start = unit->start,
                             .duration = unit->end - unit->start};

@@ -197,6 +197,10 @@ class RuntimeExport(harness.TestCase):
         self.write("a.csv", text)
         self.assert_status(self.opscope("import", "torq", "a.csv", "-o", "a.opscope"))
         self.assertEqual(self.export("a.opscope"), text)
+        self.write("b.csv", text + "".join(f"{i},7,{100 + i},again,loc(\"m.mlir\":4:10)\n" for i in range(3)))
+        self.assert_status(self.opscope("import", "torq", "b.csv", "-o", "b.opscope"))
+        with open(self.path("b.csv"), encoding="utf-8") as file:
+            self.assertEqual(self.export("b.opscope"), file.read())
         # The form without names: one for all of them, the rest is as it was.
         self.write("p.csv", PROGRAMS)
         self.assert_status(self.opscope("import", "torq", "p.csv", "-o", "p.opscope"))

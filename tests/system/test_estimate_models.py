@@ -235,6 +235,55 @@ class Comparison(Case):
         found = self.opscope_json("diff", model, self.write("o.jsonl", profile(500, 900, 600)), "--json")
         self.assertEqual([(row["least_ns"], row["most_ns"], row["runs"]) for row in found["rows"]], [(500, 900, 3)] * 2)
 
+    def test_annotated_ops(self):
+        model = self.write("m.mlir", FLOW.format(n=1 << 20))
+        run = self.write("r.jsonl", profile(3 << 20, 1 << 20, 2 << 20))
+        trace, table = self.path("a.opscope"), self.path("a.csv")
+        found = self.opscope_json("annotate", model, run, table, "-o", trace, *ONE_CORE)
+        row, = found["rows"]
+        self.assertEqual([row[key] for key in ("program", "op", "class", "runs", "least_ns", "mean_ns", "most_ns")],
+                         ["f", "linalg.generic", "ELT", 3, 1 << 20, 2 << 20, 3 << 20])
+        self.assertEqual([row[key] for key in ("flops", "moved_bytes", "gflop_s", "gb_s")], [1 << 20, 8 << 20, 1, 8])
+        with open(table, encoding="utf-8") as file:
+            self.assertEqual(len(file.read().splitlines()), 2)
+        # The trace says what each run did: a report has rooflines without any tensor.
+        rows = self.opscope_json("report", trace)["rows"]
+        self.assertEqual([row["op"] for row in rows], ["f"] * 3)
+        self.assertAlmostEqual(rows[1]["dram_gb_s"], 8, 2)
+        self.assertAlmostEqual(rows[1]["dram_percent"], 100 * 8 / 40, 1)
+        folder = self.path("phases")
+        os.mkdir(folder)
+        done = self.opscope("annotate", folder, run)
+        self.assert_status(done, 2)
+        self.assertIn("has no file *.stream.mlir", done.stderr)
+
+    def test_rows_with_locations(self):
+        """A runtime profile of Torq: what one run has at the places of an op's group is its run."""
+        model = self.write("m.mlir", """module {
+  func.func @main(%x: tensor<1x64x64xi8>, %w: tensor<1x64x64xi8>, %z: tensor<1xi8>) -> tensor<1x64x64xi32> {
+    %0 = tosa.matmul %x, %w, %z, %z : (tensor<1x64x64xi8>, tensor<1x64x64xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x64x64xi32>
+    %1 = tosa.negate %0 : (tensor<1x64x64xi32>) -> tensor<1x64x64xi32>
+    %2 = tosa.reduce_sum %1 {axis = 2 : i32} : (tensor<1x64x64xi32>) -> tensor<1x64x1xi32>
+    return %1 : tensor<1x64x64xi32>
+  }
+}
+""")
+        head = "actionIndex, elapsed_time(us), timestamp(us), event, location\n"
+        rows = ['0,9,{0}0,tosa.matmul,loc("m.mlir":3:10)', '1,8,{0}1,tosa.matmul,loc("m.mlir":3:10)',
+                '2,{0},{0}2,tosa.negate,loc(fused["dir/m.mlir":4:10, "m.mlir":4:10])', '3,5,{0}3,x,loc("other.mlir":4:10)']
+        text = head + "".join(row.format(i) + "\n" for i in (4, 2) for row in rows)
+        run = self.write("r.csv", text)
+        found = self.opscope_json("diff", model, run)
+        self.assertEqual([(row["program"], row["runs"], row["least_ns"], row["most_ns"]) for row in found["rows"]],
+                         [("tosa.matmul", 2, 19000, 21000)])
+        self.assertIn("2 of 8 programs of the run are not in the model", " ".join(found["notes"]))
+        table = self.opscope_json("annotate", model, run)
+        self.assertEqual([(row["op"], row["mean_ns"], row["macs"]) for row in table["rows"]], [("tosa.matmul", 20000, 64 ** 3)])
+        self.assertIn("1 of 2 ops of the model are not in the profile", table["notes"])
+        done = self.opscope("diff", model, self.write("o.csv", head + '0,1,2,x,loc("o.mlir":1:1)\n'))
+        self.assert_status(done, 2)
+        self.assertIn("no place in the source", done.stderr)
+
     def test_what_does_not_fit_is_reported(self):
         model = self.write("m.mlir", FLOW.format(n=4096))
         done = self.opscope("diff", model, self.write("g.jsonl", profile(5, name="g")))

@@ -89,6 +89,10 @@ static void add_op(struct estimate_drawing *d, const struct estimate_group *grou
                    ? timeline_text(d->timeline, slice_of(model_fault_text(group->fault)))
                    : fused;
     op->start = UINT64_MAX; /* until it has units */
+    for (uint32_t i = 0; i < group->members; i++) {
+        uint32_t member = d->groups->members[group->first_member + i];
+        timeline_add_place(d->timeline, d->model->ops[member].source);
+    }
 }
 
 /* One notice per op that is unknown, or whose sizes are. */

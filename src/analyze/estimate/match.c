@@ -333,6 +333,7 @@ static void add_run(struct match_pair *pair, double ns)
     pair->least_ns = !pair->runs || ns < pair->least_ns ? ns : pair->least_ns;
     pair->most_ns = ns > pair->most_ns ? ns : pair->most_ns;
     pair->runs++;
+    pair->mean_ns += (ns - pair->mean_ns) / (double)pair->runs;
 }
 
 /* All ops of the item are of this pair. */

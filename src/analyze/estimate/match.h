@@ -25,7 +25,7 @@ struct match_pair {
     bool is_dispatch; /* all ops of a dispatch: op->dispatch */
     double estimate_ns;
     uint64_t runs; /* 0: never ran */
-    double least_ns, most_ns;
+    double least_ns, most_ns, mean_ns;
 };
 
 struct match {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/description.h"
+#include "ops/known_figures.h"
 
 const char *const perf_attribute_names[PERF_ATTRIBUTES] = {
     [PERF_ATTRIBUTE_WINDOW] = "window_hw",
@@ -30,6 +31,8 @@ const char *const perf_attribute_names[PERF_ATTRIBUTES] = {
     [PERF_ATTRIBUTE_DISPATCH_GROUP] = "dispatch_group_size",
     [PERF_ATTRIBUTE_EXPERTS_PER_TOKEN] = "num_experts_per_tok",
     [PERF_ATTRIBUTE_ROUTED_EXPERTS] = "num_routed_experts",
+    [PERF_ATTRIBUTE_FLOPS] = OPS_ATTRIBUTE_FLOPS,
+    [PERF_ATTRIBUTE_BYTES] = OPS_ATTRIBUTE_BYTES,
 };
 
 struct slice perf_next_attribute(const struct ops *ops, uint32_t description, enum perf_attribute name,

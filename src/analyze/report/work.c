@@ -592,6 +592,23 @@ static void take_by_class(struct perf_work *work, const struct source *source, s
     }
 }
 
+/* Whoever recorded the op knows better than what its tensors let us guess. */
+static void take_stated(struct perf_work *work, const struct source *source)
+{
+    double flops = attribute_number(source, PERF_ATTRIBUTE_FLOPS);
+    double bytes = attribute_number(source, PERF_ATTRIBUTE_BYTES);
+    if (!isnan(flops)) {
+        work->flops = flops;
+        work->shown = work->has_shape ? work->shown : work->name;
+        work->has_shape = true;
+        work->model_flags &= (uint8_t) ~(PERF_FLOPS_AT_MOST | PERF_FLOPS_AT_LEAST);
+    }
+    if (!isnan(bytes)) {
+        work->dram_bytes = bytes;
+        work->model_flags &= (uint8_t) ~(PERF_BYTES_AT_MOST | PERF_BYTES_AT_LEAST);
+    }
+}
+
 static struct perf_name known_name(struct perf *perf, uint32_t name)
 {
     struct perf_known_name *known = &perf->known_names[name % PERF_KNOWN_NAMES];
@@ -622,8 +639,10 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
     take_tensors(&source);
     work.math = types_text(&source);
     take_program_config(&work, &source);
-    if (!is_host_op)
+    if (!is_host_op) {
         take_by_class(&work, &source, known);
+        take_stated(&work, &source);
+    }
     return work;
 }
 

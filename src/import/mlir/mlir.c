@@ -270,6 +270,43 @@ void mlir_line(const struct mlir *mlir, uint32_t offset, uint32_t *line, uint32_
     *column = (uint32_t)(end - at) + 1;
 }
 
+static void find_lines(struct mlir_lines *lines, const struct mlir *mlir)
+{
+    const char *at = mlir->text, *end = at + mlir->length;
+    while (at && at < end) {
+        if (!array_reserve(&lines->starts, &lines->capacity, lines->count + 1, sizeof lines->starts[0])) {
+            lines->failed = true;
+            return;
+        }
+        lines->starts[lines->count++] = (uint32_t)(at - mlir->text);
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+}
+
+void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t offset, uint32_t *line,
+                     uint32_t *column)
+{
+    if (!lines->count)
+        find_lines(lines, mlir);
+    size_t low = 0, high = lines->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (lines->starts[middle] <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    *line = (uint32_t)low + 1;
+    *column = offset - (lines->count ? lines->starts[low] : 0) + 1;
+}
+
+void mlir_lines_free(struct mlir_lines *lines)
+{
+    free(lines->starts);
+    *lines = (struct mlir_lines){0};
+}
+
 int mlir_error(const struct mlir *mlir, uint32_t offset, struct error *err, const char *format, ...)
 {
     char text[256];

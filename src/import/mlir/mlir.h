@@ -139,6 +139,15 @@ struct mlir_place {
 struct mlir_place mlir_place(const struct mlir *mlir, uint32_t op);
 /* Line and column, from 1, of a place in the text. */
 void mlir_line(const struct mlir *mlir, uint32_t offset, uint32_t *line, uint32_t *column);
+/* The same for many places: where lines begin is found once. Zero-initialise. */
+struct mlir_lines {
+    uint32_t *starts;
+    size_t count, capacity;
+    bool failed;
+};
+void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t offset, uint32_t *line,
+                     uint32_t *column);
+void mlir_lines_free(struct mlir_lines *lines);
 /* Fills the error with "path:line:column: ..."; -EINVAL. */
 int mlir_error(const struct mlir *mlir, uint32_t offset, struct error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

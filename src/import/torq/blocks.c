@@ -25,6 +25,7 @@ struct drawing {
     struct queue *queues; /* by scope and by kind */
     struct open_start *starts;
     size_t start_count, start_capacity;
+    int64_t last_action; /* of the older forms */
 };
 
 static const char *text_of(const struct drawing *d, uint32_t text)
@@ -132,9 +133,23 @@ static void draw_event(struct drawing *d, const struct torq_event *event)
         add_unit(d, "Runtime", TIMELINE_DRIVER, type, event, event);
 }
 
+/* These forms do not name a dispatch; rows that are numbered from the beginning again are another run. */
 static void draw_row(struct drawing *d, const struct torq_event *event)
 {
     bool is_action = d->run->form == TORQ_ACTIONS;
+    struct timeline *t = d->timeline;
+    if (!t->dispatch_count || event->action <= d->last_action) {
+        struct timeline_dispatch *dispatch = timeline_add_dispatch(t);
+        if (!dispatch)
+            return;
+        *dispatch = (struct timeline_dispatch){
+            .name = timeline_text(t, slice_of("run")), .start = event->start_ns, .end = event->end_ns};
+    }
+    struct timeline_dispatch *dispatch = &t->dispatches[t->dispatch_count - 1];
+    dispatch->start = event->start_ns < dispatch->start ? event->start_ns : dispatch->start;
+    dispatch->end = event->end_ns > dispatch->end ? event->end_ns : dispatch->end;
+    d->dispatches[event->scope] = (uint32_t)t->dispatch_count - 1;
+    d->last_action = event->action;
     add_unit(d, is_action ? "Actions" : "NSS Programs", TIMELINE_PROGRAM,
              is_action ? text_of(d, event->type) : "program", event, event);
 }

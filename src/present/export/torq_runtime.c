@@ -3,9 +3,10 @@
  * on a device, or per zone where a track has no runs, that says where in the MLIR it comes from. Of its forms it is the
  * one that has both a name and a location, and the reader of all of them (import/torq/runtime.h) reads it back.
  *
- * Rows are in order of time, numbered from 0; times count from the start of the trace, in us with as many decimals as
- * the ns need. The name is one of five fields between commas without quotes: its commas become "+". Transfers are no
- * rows: such a profile knows programs alone. Memory: 24 bytes per row. */
+ * Rows are in order of time, numbered from 0 and again with each zone of a queue: a run, or a dispatch. Times count
+ * from the start of the trace, in us with as many decimals as the ns need. The name is one of five fields between
+ * commas without quotes: its commas become "+". Transfers are no rows: such a profile knows programs alone. Memory: 24
+ * bytes per row. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,8 +29,9 @@ struct profile {
     struct map by_call; /* process and call: text of its location */
     bool *has_runs;     /* by track */
     bool has_place;     /* a row says more than that its location is unknown */
-    struct row *rows;
+    struct row *rows;   /* those without a location are where the numbers begin again */
     size_t count, capacity;
+    size_t beginnings; /* so many are */
     struct bytes scratch;
     bool failed;
 };
@@ -74,7 +76,9 @@ static int add_row(struct profile *p, uint32_t name, uint32_t location, uint64_t
 {
     if (p->failed || !array_reserve(&p->rows, &p->capacity, p->count + 1, sizeof p->rows[0]))
         return export_no_memory(p->job);
-    p->has_place |= strcmp(intern_text(&p->locations, location), "loc(unknown)") != 0;
+    p->beginnings += location == INTERN_NONE;
+    p->has_place |=
+        location != INTERN_NONE && strcmp(intern_text(&p->locations, location), "loc(unknown)") != 0;
     p->rows[p->count++] = (struct row){export_relative_ns(p->job, start_ns),
                                        end_ns > start_ns ? end_ns - start_ns : 0, name, location};
     return 0;
@@ -135,7 +139,7 @@ static int zone_end(void *context, const struct export_zone *zone, uint32_t lane
         (zone->track < p->job->track_count && p->has_runs[zone->track]))
         return 0;
     uint32_t location = location_of_name(p, zone->name);
-    if (location == INTERN_NONE)
+    if (location == INTERN_NONE && track->kind != TRACE_TRACK_QUEUE)
         return p->failed ? export_no_memory(p->job) : 0;
     return add_row(p, zone->name, location, zone->start_ns, zone->end_ns);
 }
@@ -145,6 +149,8 @@ static int by_start(const void *left, const void *right)
     const struct row *a = left, *b = right;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
+    if ((a->location == INTERN_NONE) != (b->location == INTERN_NONE))
+        return a->location == INTERN_NONE ? -1 : 1;
     if (a->duration_ns != b->duration_ns)
         return a->duration_ns < b->duration_ns ? -1 : 1;
     return a->name != b->name           ? (a->name > b->name ? 1 : -1)
@@ -177,13 +183,18 @@ static void append_text(struct bytes *out, const char *text, char comma)
 static int write_rows(struct profile *p)
 {
     struct bytes *out = &p->job->out;
+    uint64_t number = 0;
     int result = 0;
     if (p->count)
         qsort(p->rows, p->count, sizeof p->rows[0], by_start);
     bytes_append_text(out, "actionIndex, elapsed_time(us), timestamp(us), event, location\n");
     for (size_t i = 0; i < p->count && result == 0; i++) {
         const struct row *row = &p->rows[i];
-        bytes_append_format(out, "%zu,", i);
+        if (row->location == INTERN_NONE) {
+            number = 0;
+            continue;
+        }
+        bytes_append_format(out, "%" PRIu64 ",", number++);
         append_us(out, row->duration_ns);
         bytes_append_text(out, ",");
         append_us(out, row->start_ns);
@@ -209,7 +220,7 @@ int export_write_torq_runtime(struct export_job *job)
         result = export_each_rows(job, TRACE_BLOCK_RUNS, visit_runs, &p);
     if (result == 0)
         result = export_order_zones(job, &visitor);
-    job->counts->zones = p.count - job->counts->runs;
+    job->counts->zones = p.count - p.beginnings - job->counts->runs;
     job->counts->open_zones = 0;
     if (result == 0 && !p.has_place)
         result = error_set(job->err, EINVAL,
