@@ -279,6 +279,25 @@ class Programs(SummaryCase):
             self.assertGreaterEqual(len(shown), 10)
             self.assertEqual([line for line in shown if line != line.rstrip()], [])
 
+    def test_names_are_never_interpreted(self):
+        evil = "\x1b[31mred\u202e</script>"
+        trace = self.trace(("track", evil), ("zone", 0, 1, 1 + MS, "wait " + evil, evil + ":3"),
+                           ("zone", 0, 1 + MS, 1 + 3 * MS, evil), ("open", 0, 1 + 3 * MS, 1 + 9 * MS, "open " + evil))
+        shown = self.show("summary", trace)
+        self.assertNotRegex(shown, "[\x00-\x09\x0b-\x1f\u202e]")
+        self.assertIn("\\x1b[31mred", shown)
+        done = self.opscope("summary", trace, "--json")
+        self.assertNotRegex(done.stdout, "[\x00-\x09\x0b-\x1f\u202e]")
+        self.assertIn(evil, [row["text"] for row in done.json()["top"]])
+
+    def test_the_sentence_and_the_bar_agree(self):
+        trace = self.trace(("track", "main"), ("zone", 0, 1, 1 + 99_530 * US, "work"), ("zone", 0, 1 + 99_980 * US, 1 + 100 * MS, "x"),
+                           ("zone", 0, 1 + 99_530 * US, 1 + 99_979 * US, "sleep"))
+        shown = self.show("summary", trace)
+        self.assertIn("worked 99.6%", shown)
+        self.assertIn(" 99.6%  working", shown)
+        self.assertIn("<0.1%  nothing recorded", shown)
+
     def test_run_ends_with_it_on_a_terminal(self):
         shown = "\n".join(self.on_terminal("run", "-o", self.path("run.opscope"), "--", harness.program("script"),
                                            "zones=5"))

@@ -139,7 +139,9 @@ static void add_row(struct grouping *g, const struct overview *o, uint32_t id, s
         return;
     op->device_ns += ns;
     op->alone_ns += run == OPS_NONE ? NAN : ns * o->alone[run];
-    if (row->bound <= PERF_BOUND_GAP)
+    /* The time of an estimate is what its model says: nothing bounds it. */
+    bool is_estimated = run != OPS_NONE && perf->ops->runs[run].flags & OP_RUN_ESTIMATED;
+    if (row->bound <= PERF_BOUND_GAP && !is_estimated)
         more->bounds[row->bound] += ns;
     if (!isnan(figures.dram_percent)) {
         more->dram += figures.dram_percent * ns;

@@ -57,7 +57,7 @@ static void append_end(const struct overview *o, uint32_t track, struct bytes *o
         bytes_append_format(out, "signal %d (%s) ended the program", WTERMSIG(process->exit_status),
                             strsignal(WTERMSIG(process->exit_status)));
     else
-        bytes_append_text(out, "their threads ended before them");
+        bytes_append_text(out, "their time counts until their thread was last seen");
 }
 
 static void add_open_zones(struct overview_lists *lists, const struct overview *o)
@@ -79,7 +79,6 @@ static void add_open_zones(struct overview_lists *lists, const struct overview *
             append_end(o, zones[i].track, &loss->remedy);
     }
     bytes_append_text(&loss->text, o->open_zones > named ? " ..." : "");
-    bytes_append_text(&loss->remedy, "; they count until their threads were last seen");
 }
 
 static void add_state(struct overview_lists *lists, const struct overview *o)

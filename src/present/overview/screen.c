@@ -102,6 +102,15 @@ static size_t line_count(const struct bytes *text)
 
 /* --- the head --- */
 
+/* A command without the folder of its program. */
+static const char *without_folder(const char *command)
+{
+    const char *begin = command;
+    for (const char *at = command; *at && *at != ' '; at++)
+        begin = *at == '/' ? at + 1 : begin;
+    return begin;
+}
+
 static void add_facts(struct screen *s)
 {
     const struct trace_info *info = trace_get_info(s->o->trace);
@@ -119,7 +128,7 @@ static void add_facts(struct screen *s)
                             format_things(&processes, trace_process_count(s->o->trace), "process"));
     bytes_append_format(&line, ", %s", format_bytes(&size, info->size_bytes));
     if (info->command && *info->command && !ops_import_track(s->o->trace))
-        bytes_append_format(&line, " | %s", info->command);
+        bytes_append_format(&line, " | %s", without_folder(info->command));
     put_line(s, &s->head, "\033[2m", bytes_text(&line));
     bytes_free(&line);
 }
@@ -222,8 +231,11 @@ static void add_legend(struct screen *s)
         if (!o->parts[i].ns)
             continue;
         format_duration(&time, o->parts[i].ns);
-        bytes_append_format(&text, " %3u.%u%%  %s", tenths[i] / 10, tenths[i] % 10,
-                            overview_label(o->parts[i].key));
+        if (tenths[i])
+            bytes_append_format(&text, " %3u.%u%%", tenths[i] / 10, tenths[i] % 10);
+        else
+            bytes_append_text(&text, "  <0.1%");
+        bytes_append_format(&text, "  %s", overview_label(o->parts[i].key));
         bytes_append_format(&text, "  %s", time.text);
         bytes_append_format(&s->head, "%s%s%s", colour(s, meanings[m].colour),
                             s->is_utf8 ? meanings[m].block : meanings[m].ascii, colour(s, "\033[0m"));
@@ -295,13 +307,16 @@ static void add_advice(struct screen *s)
     for (size_t i = 0; i < overview_advice_count(o) && i < ADVICE_LINES; i++) {
         const struct perf_advice *advice = &o->perf.advice[i];
         struct bytes text = {0}, evidence = {0}, line = {0};
-        struct number_text gain, share;
+        struct number_text gain, share, count;
         overview_append_advice(o, i, &text, &evidence);
         bytes_append_format(
             &line, "save %s (%s %s): ", format_duration(&gain, (uint64_t)(advice->gain_us * 1000 + 0.5)),
             format_share(&share, advice->gain_percent / 100),
             advice->rule == PERF_RULE_GAP || !o->perf.gaps_dominate ? "of the run" : "of the device time");
-        append_name(&line, bytes_text(&evidence), SIZE_MAX);
+        if (advice->rule == PERF_RULE_GAP)
+            bytes_append_format(&line, "the gaps before %s", format_things(&count, advice->count, "op"));
+        else
+            append_name(&line, bytes_text(&evidence), SIZE_MAX);
         put_line(s, &s->tail, "\033[1m", bytes_text(&line));
         bytes_clear(&line);
         bytes_append_format(&line, "    %s", bytes_text(&text));

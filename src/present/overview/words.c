@@ -205,6 +205,23 @@ static double share_of(const struct overview *o, uint64_t ns)
     return o->total_ns ? (double)ns / (double)o->total_ns : 0;
 }
 
+/* The share of a part, or of all others, as the bar has it: the sentence and the legend say the same. */
+static const char *say_share(const struct overview *o, enum overview_key key, bool is_others,
+                             struct number_text *out)
+{
+    unsigned tenths[OVERVIEW_PARTS], sum = 0;
+    uint64_t ns = 0;
+    overview_tenths(o, tenths);
+    for (size_t i = 0; i < o->part_count; i++) {
+        if ((o->parts[i].key == key) != is_others) {
+            sum += tenths[i];
+            ns += o->parts[i].ns;
+        }
+    }
+    double share = (double)sum / 1000;
+    return format_share(out, share >= 0.0995 && share < 0.9 ? share_of(o, ns) : !sum && ns ? 1e-9 : share);
+}
+
 static const char *program_name(const struct overview *o, uint32_t name)
 {
     return trace_get_name(o->trace, name)->name;
@@ -234,11 +251,11 @@ static void say_ops_of_window(const struct overview *o, struct sentence *s)
               perf_text(&o->perf, o->perf.window));
 }
 
-static void say_gaps(const struct overview *o, struct sentence *s, uint64_t idle)
+static void say_gaps(const struct overview *o, struct sentence *s)
 {
     struct number_text share;
     double mean = o->gap_count ? (double)o->gap_sum_ns / (double)o->gap_count : 0;
-    STRONG("gap", format_share(&share, share_of(o, idle)));
+    STRONG("gap", say_share(o, OVERVIEW_BUSY, true, &share));
     if (mean > COMPILATION_GAP_NS)
         WORDS(" of this window is gaps: it looks like compilation or a first iteration.");
     else
@@ -256,16 +273,16 @@ static void sentence_of_ops(const struct overview *o, struct sentence *s)
         return;
     }
     if (share_of(o, idle) > GAP_SHARE) {
-        say_gaps(o, s, idle);
+        say_gaps(o, s);
         return;
     }
     say_devices(o, s);
-    STRONG("work", format_share(&share, share_of(o, busy)));
+    STRONG("work", say_share(o, OVERVIEW_BUSY, false, &share));
     WORDS(" of %s", format_duration(&total, o->total_ns));
     if (!idle) {
         WORDS(", without gaps.");
     } else {
-        WORDS(". It waited ");
+        WORDS(". %s waited ", o->device_count > 1 ? "They" : "It");
         STRONG("gap", format_duration(&waited, idle));
         if (o->gap_count && o->gap_sum_ns > idle / 2)
             WORDS(", most of it before %s.", format_things(&gaps, o->gap_count, "op"));
@@ -281,15 +298,16 @@ static void sentence_of_gpu(const struct overview *o, struct sentence *s)
     uint64_t busy = overview_part_ns(o, OVERVIEW_BUSY), idle = o->total_ns - busy;
     uint64_t steps = o->source == OVERVIEW_STEPS ? o->last_step - o->first_step + 1 : 0;
     say_devices(o, s);
-    STRONG("work", format_share(&share, share_of(o, busy)));
+    STRONG("work", say_share(o, OVERVIEW_BUSY, false, &share));
     if (steps) {
-        WORDS(" of the time. In every %s step it stood still for ",
-              format_duration(&step, o->total_ns / steps));
+        WORDS(" of the time. In every %s step %s stood still for ",
+              format_duration(&step, o->total_ns / steps), o->device_count > 1 ? "all" : "it");
         STRONG("gap", format_duration(&waited, idle / steps));
         WORDS(".");
         return;
     }
-    WORDS(" of %s. It stood still for ", format_duration(&total, o->total_ns));
+    WORDS(" of %s. %s stood still for ", format_duration(&total, o->total_ns),
+          o->device_count > 1 ? "All" : "It");
     STRONG("gap", format_duration(&waited, idle));
     uint64_t working = overview_part_ns(o, OVERVIEW_IDLE_HOST_WORKING),
              waiting = overview_part_ns(o, OVERVIEW_IDLE_HOST_WAITING);
@@ -307,7 +325,7 @@ static void sentence_of_thread(const struct overview *o, struct sentence *s)
     uint64_t working = overview_part_ns(o, OVERVIEW_WORKING), waiting = overview_part_ns(o, OVERVIEW_WAITING);
     uint64_t importing = overview_part_ns(o, OVERVIEW_IMPORTS);
     WORDS("The main thread worked ");
-    STRONG("work", format_share(&share, share_of(o, working)));
+    STRONG("work", say_share(o, OVERVIEW_WORKING, false, &share));
     WORDS(" of %s", format_duration(&total, o->total_ns));
     if (share_of(o, waiting) >= 0.001) {
         WORDS(" and waited ");
@@ -323,7 +341,7 @@ static void sentence_of_thread(const struct overview *o, struct sentence *s)
     }
     if (importing) {
         WORDS(" ");
-        STRONG("gap", format_share(&imports, share_of(o, importing)));
+        STRONG("gap", say_share(o, OVERVIEW_IMPORTS, false, &imports));
         WORDS(" is imports.");
     }
 }
@@ -336,7 +354,7 @@ static void sentence_of_estimate(const struct overview *o, struct sentence *s)
     WORDS("Estimated ");
     STRONG("work", format_duration(&total, o->total_ns));
     WORDS(", %s for ", is_dma ? "moving data only" : "computing");
-    STRONG(is_dma ? "wait" : "work", format_share(&share, share_of(o, is_dma ? dma : compute)));
+    STRONG(is_dma ? "wait" : "work", say_share(o, is_dma ? OVERVIEW_DMA : OVERVIEW_COMPUTE, false, &share));
     WORDS(" of it. %s", o->caveat ? o->caveat : "It is an estimate, not a measurement.");
 }
 
