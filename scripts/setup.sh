@@ -48,7 +48,8 @@ test|libclang-rt-14-dev|/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer
 test|python3-protobuf|/usr/lib/python3/dist-packages/google/protobuf|optional|a foreign reader of the Perfetto export
 test|protobuf-compiler|protoc|optional|a foreign reader of the Perfetto export
 test|nodejs|node nodejs|optional|a foreign reader of the Chrome export
-test|npm|npm|optional|a foreign reader of the Chrome export
+test|npm|npm|optional|a foreign reader of the Chrome export, and the page
+test|chromium|chromium|optional|the page in a browser
 test|gcc-aarch64-linux-gnu|aarch64-linux-gnu-gcc|optional|the aarch64 build
 test|libc6-dev-arm64-cross|/usr/aarch64-linux-gnu/include/stdlib.h|optional|the aarch64 build
 test|qemu-user|qemu-aarch64|optional|running the unit tests for aarch64

@@ -40,7 +40,7 @@ export function shortName(name: string): string {
     let text = withoutTemplates(name.replace(/^void\s+/, ""));
     if (/\boperator\b/.test(name)) text = name;
     for (let times = 0; times < 4 && NAMESPACES.test(text); times++) text = text.replace(NAMESPACES, "");
-    text = text.replace(/DeviceOperation\b/, "").replace(/(\d) x (?=\d)/g, "$1×").trim();
+    text = text.replace(/DeviceOperation\b/, "").replace(/ unknown shape$/, "").replace(/(\d) x (?=\d)/g, "$1×").trim();
     return safeText(text || name);
 }
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Uses the page of `opscope view` as a person would, in a headless Chromium, and prints what it saw as JSON. What that
+// should be is in tests/system/test_page.py.
+//   node drive.mjs PUPPETEER_FOLDER CHROMIUM URL SCREENSHOT_FOLDER
+import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+const [packageFolder, chromium, url, pictures] = process.argv.slice(2);
+const puppeteer = createRequire(join(packageFolder, "package.json"))(packageFolder);
+mkdirSync(pictures, { recursive: true });
+const seen = { console: [], origins: [] };
+
+const browser = await puppeteer.launch({
+    executablePath: chromium,
+    args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--hide-scrollbars"],
+});
+
+async function open(address, width = 1440, height = 900, theme = "light") {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(120000);
+    page.on("console", (message) => message.type() === "error" && seen.console.push(message.text()));
+    page.on("pageerror", (error) => seen.console.push(String(error)));
+    page.pending = new Set();
+    for (const ended of ["requestfinished", "requestfailed"]) page.on(ended, (request) => page.pending.delete(request));
+    page.on("request", (request) => {
+        page.pending.add(request);
+        const { origin, protocol } = new URL(request.url());
+        if (protocol.startsWith("http") && !seen.origins.includes(origin)) seen.origins.push(origin);
+    });
+    await page.setViewport({ width, height });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+    await page.evaluateOnNewDocument(() => localStorage.setItem("opscope.seen", "1"));
+    await page.goto(address);
+    await page.waitForSelector("#sentence");
+    await page.waitForSelector("[role=treeitem]");
+    await drawn(page);
+    return page;
+}
+
+/** Waits until every answer is there and what it brought is painted. */
+async function drawn(page) {
+    const end = Date.now() + 120000;
+    for (let quiet = 0; quiet < 3;) {
+        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
+        quiet = page.pending.size === 0 ? quiet + 1 : 0;
+        if (Date.now() > end) throw new Error(`no answer: ${[...page.pending].map((request) => request.url()).join(" ")}`);
+    }
+}
+
+const text = (page, selector) => page.$eval(selector, (element) => element.textContent.replace(/\u00a0/g, " "));
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.textContent.replace(/\u00a0/g, " ")));
+const picture = (page, name) => page.screenshot({ path: join(pictures, `${name}.png`) });
+
+/** The colours on a row of the timeline between two shares of its width. */
+function colours(page, node, from, to, row = 0) {
+    return page.evaluate((id, a, b, line) => {
+        const canvas = document.querySelector(".plot canvas");
+        const item = document.querySelector(`[data-node="${id}"]`);
+        const top = item.getBoundingClientRect().top - canvas.getBoundingClientRect().top;
+        const y = Math.round(top + 2 + line * 16 + 1);
+        const x = Math.round(canvas.width * a);
+        const data = canvas.getContext("2d").getImageData(x, y, Math.max(1, Math.round(canvas.width * (b - a))), 1).data;
+        const found = {};
+        for (let at = 0; at < data.length; at += 4) {
+            const colour = `#${[0, 1, 2].map((i) => data[at + i].toString(16).padStart(2, "0")).join("")}`;
+            found[colour] = (found[colour] ?? 0) + 1;
+        }
+        return found;
+    }, node, from, to, row);
+}
+
+async function overview(page) {
+    const tree = await page.accessibility.snapshot({ interestingOnly: false });
+    const nodes = [];
+    const visit = (node) => {
+        nodes.push({ role: node.role, name: node.name });
+        for (const child of node.children ?? []) visit(child);
+    };
+    visit(tree);
+    return {
+        title: await page.title(),
+        sentence: await text(page, "#sentence"),
+        shares: await texts(page, ".legend button span:last-child"),
+        roles: [...new Set(nodes.map((node) => node.role))],
+        tracks: nodes.filter((node) => node.role === "treeitem").map((node) => node.name),
+        tabs: await texts(page, ".tabs > [role=tab]"),
+        context: await text(page, ".context"),
+        wide: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+    };
+}
+
+async function findZone(page, name) {
+    await page.keyboard.press("/");
+    await page.keyboard.type(name);
+    await page.waitForSelector("[role=option]");
+    await page.waitForFunction((wanted) => document.querySelector("[role=option]").textContent.includes(wanted), {}, name);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => /calls? in the window/.test(document.querySelector(".inspector").textContent));
+    const found = { heading: await text(page, ".inspector h2"), inspector: await text(page, ".inspector"), hash: await page.evaluate(() => location.hash) };
+    await page.click(".inspector .last-part .list-rows button");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent === "Zone");
+    await drawn(page);
+    found.zone = await text(page, ".inspector");
+    await page.waitForFunction(() => document.querySelector("[role=status][aria-live]").textContent !== "");
+    found.spoken = await text(page, "[role=status][aria-live]");
+    return found;
+}
+
+async function selectRange(page) {
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("0");
+    await drawn(page);
+    const box = await (await page.$("[data-stage]")).boundingBox();
+    const y = box.y + box.height - 12;
+    await page.mouse.move(box.x + box.width * 0.25, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.4, y, { steps: 4 });
+    await page.mouse.move(box.x + box.width * 0.75, y, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForSelector(".small-table tbody tr");
+    const range = { heading: await text(page, ".inspector h2"), inspector: await text(page, ".inspector"), names: await texts(page, ".small-table tbody tr td:first-child") };
+    await picture(page, "range");
+    await page.focus("[data-stage]");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => /range/.test(document.querySelector(".context .pill").textContent));
+    await drawn(page);
+    range.window = await text(page, ".context .pill");
+    range.sentence = await text(page, "#sentence");
+    await page.goBack();
+    await drawn(page);
+    range.back = await text(page, ".context .pill");
+    await page.keyboard.press("Escape");
+    return range;
+}
+
+async function sortOps(page) {
+    const read = async () => ({
+        first: await text(page, ".drawer tbody tr td:first-child"),
+        sorted: await page.$$eval(".drawer th", (all) => all.filter((one) => one.ariaSort !== "none").map((one) => [one.textContent, one.ariaSort])),
+    });
+    const before = await read();
+    const heads = await page.$$(".drawer th button");
+    for (const head of heads) {
+        if ((await head.evaluate((one) => one.textContent)).startsWith("count")) await head.click();
+    }
+    await drawn(page);
+    const after = await read();
+    await page.type(".drawer .filter-field", "kind:matmul");
+    await drawn(page);
+    const filtered = await texts(page, ".drawer tbody tr td:first-child");
+    await page.click(".drawer tbody tr");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent.startsWith("Op"));
+    return { before, after, filtered, inspector: await text(page, ".inspector") };
+}
+
+async function keys(page) {
+    await page.focus("[data-stage]");
+    await page.keyboard.press("g");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent === "Gap");
+    await drawn(page);
+    const gap = await text(page, ".inspector");
+    await picture(page, "gap");
+    await page.keyboard.press("?");
+    const help = (await page.$(".help")) !== null;
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("F6");
+    const focused = await page.evaluate(() => document.activeElement !== document.body);
+    return { gap, help, helpClosed: (await page.$(".help")) === null, focused };
+}
+
+async function share(page) {
+    const hash = await page.evaluate(() => location.hash);
+    const other = await open(new URL(hash, url).href);
+    const same = { here: await text(page, ".inspector h2"), there: await text(other, ".inspector h2"), hash };
+    await other.close();
+    return same;
+}
+
+const result = {};
+const page = await open(`${url}#overview&v=0ns..50ms`);
+result.overview = await overview(page);
+const tracks = await page.evaluate(async () => (await (await fetch("/api/t/0/trace")).json()).tracks);
+const [device, thread] = ["device", "thread"].map((kind) => `t${tracks.find((track) => track.kind === kind).id}`);
+result.pixels = {
+    busy: await colours(page, device, 0.3, 0.34), gap: await colours(page, device, 0.92, 0.98), host: await colours(page, thread, 0.3, 0.6),
+    wait: await colours(page, thread, 0.05, 0.1, 2),
+};
+await picture(page, "overview-light-1440x900");
+result.find = await findZone(page, "load_batch");
+result.range = await selectRange(page);
+result.ops = await sortOps(page);
+result.keys = await keys(page);
+result.share = await share(page);
+result.hostile = await page.evaluate(() => ({ images: document.images.length, ran: window.ran === true, text: document.body.textContent.includes("\u202e") }));
+for (const panel of ["timeline", "ops", "zones", "flame", "messages"]) {
+    await page.goto(`${url}#${panel}`);
+    await page.reload();
+    await page.waitForSelector(".stage");
+    await drawn(page);
+    await picture(page, `${panel}-light-1440x900`);
+}
+for (const [width, height, theme] of [[1280, 720, "dark"], [1920, 1080, "light"], [420, 900, "light"]]) {
+    const sized = await open(url, width, height, theme);
+    (result.sizes ??= []).push({ width, overflow: await sized.evaluate(() => document.documentElement.scrollWidth > innerWidth) });
+    await picture(sized, `overview-${theme}-${width}x${height}`);
+    await sized.close();
+}
+await browser.close();
+console.log(JSON.stringify({ ...result, ...seen }));

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `opscope view` in a real browser: Debian's Chromium, driven by tests/page/drive.mjs.
+
+The driver uses the page once from end to end and says what it saw; the cases here compare that with the trace, whose every
+time is known. Pictures of what it saw are in BUILD/test-logs/page/.
+"""
+
+import json
+import os
+import re
+import shutil
+import unittest
+import urllib.request
+
+import harness
+import views
+
+PUPPETEER_VERSION = "24.43.1"
+TYPESCRIPT_VERSION = "7.0.2"
+NODE_TYPES_VERSION = "26.6.6"
+WEB = os.path.join(harness.SOURCE, "web")
+PICTURES = os.path.join(harness.BUILD, "test-logs", "page")
+STEPS = 10
+MS = 1000000
+HOSTILE = "<img src=x onerror=window.ran=true>\u202eelif"
+
+
+def training():
+    """Ten steps of 50 ms: a batch is fetched while the device stands still, then 35 ms of runs."""
+    yield ("track", "MainThread", 100)
+    for step in range(STEPS):
+        at = step * 50 * MS
+        yield ("frame", at, f"step {step}")
+        yield ("zone", 0, at, at + 49 * MS, "train_step", "train.py:10")
+        yield ("zone", 1, at, at + (9 + step % 3) * MS, "load_batch", "train.py:86")
+        yield ("zone", 2, at + MS, at + 8 * MS, "Queue.get", "queue.py:154")
+        yield ("zone", 1, at + 12 * MS, at + 40 * MS, "forward", "model.py:20")
+        yield ("zone", 2, at + 13 * MS, at + 20 * MS, HOSTILE, "model.py:30")
+    yield ("message", 20 * MS, "loss 2.5")
+    yield ("device", "GPU 0", "made up")
+    call = 0
+    for step in range(STEPS):
+        for run in range(7):
+            start = (step * 50 + 12 + run * 5) * MS - 2 * MS
+            call += 1
+            yield ("op", call, start - MS, start - MS // 2, "matmul" if run % 2 else "softmax")
+            yield ("run", call, start, start + 5 * MS, "matmul" if run % 2 else "softmax")
+
+
+class Scripts(harness.TestCase):
+    """What needs no browser: the unit tests of the page, and its types."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("node"):
+            self.skipTest("node is not installed")
+        if not os.path.exists(os.path.join(WEB, "node_modules", "esbuild")):
+            self.skipTest("the page was not built here (npm)")
+
+    def test_units(self):
+        for command in (["node", "build.mjs", "--test"], ["node", "--test", "build/test/"]):
+            done = self.run_command(command, cwd=WEB)
+            self.assertEqual(done.status, 0, done)
+        counted = re.search(r"^# pass (\d+)$", done.stdout, re.M)
+        self.assertIsNotNone(counted, done)
+        self.assertGreater(int(counted.group(1)), 20)
+
+    def test_types(self):
+        types = harness.npm_package("@types/node", NODE_TYPES_VERSION)
+        compiler = os.path.join(harness.npm_package("typescript", TYPESCRIPT_VERSION), "bin", "tsc")
+        done = self.run_command(["node", compiler, "--noEmit", "--typeRoots", os.path.dirname(types)], cwd=WEB)
+        self.assertEqual(done.status, 0, done)
+
+
+class Page(views.ViewCase):
+    seen = None
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.seen = None
+        super().tearDownClass()
+
+    def setUp(self):
+        super().setUp()
+        if Page.seen is None:
+            Page.seen = self.drive()
+
+    def drive(self):
+        chromium = shutil.which("chromium")
+        if not chromium:
+            self.skipTest("chromium is not installed")
+        puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
+        trace = self.trace(*training(), name="training.opscope")
+        server = self.start([harness.OPSCOPE, "view", trace])
+        link = server.stdout.readline().decode().strip()
+        self.assertTrue(link.startswith("http://127.0.0.1:"), link)
+        with urllib.request.urlopen(link) as answer:
+            if b"app.js" not in answer.read():
+                self.skipTest("this build has no page (npm)")
+        with urllib.request.urlopen(f"{link}api/t/0/overview") as answer:
+            self.overview = json.load(answer)
+        driver = os.path.join(harness.SOURCE, "tests", "page", "drive.mjs")
+        done = self.run_command(["node", driver, puppeteer, chromium, link, PICTURES])
+        self.assertEqual(done.status, 0, done)
+        seen = done.json()
+        seen["api"] = self.overview
+        return seen
+
+    def test_opens_with_an_answer(self):
+        shown, api = self.seen["overview"], self.seen["api"]
+        self.assertEqual(shown["title"], "training.opscope: overview")
+        said = "".join(part["text"] for part in api["sentence"])
+        self.assertEqual(shown["sentence"].replace(" ", ""), said.replace(" ", ""))
+        self.assertAlmostEqual(sum(float(share.rstrip("%")) for share in shown["shares"]), 100.0, places=6)
+        self.assertIn("Ops", shown["tabs"])
+        self.assertIn("Messages", shown["tabs"])
+        self.assertNotIn("Memory", shown["tabs"])
+        self.assertFalse(shown["wide"])
+
+    def test_has_roles_for_those_who_do_not_see_it(self):
+        shown = self.seen["overview"]
+        for role in ("banner", "main", "complementary", "navigation", "tree", "treeitem", "tab", "table"):
+            self.assertIn(role, shown["roles"])
+        self.assertTrue(any("GPU 0" in name for name in shown["tracks"]), shown["tracks"])
+        self.assertTrue(any("MainThread" in name for name in shown["tracks"]), shown["tracks"])
+
+    def test_draws_what_is_in_the_trace(self):
+        pixels = self.seen["pixels"]
+        self.assertNotIn("#ffffff", pixels["busy"], "the device runs here")
+        self.assertEqual(len(pixels["busy"]), 1, pixels)
+        self.assertIn("#fdf0dc", pixels["gap"], "the ground of a gap")
+        self.assertGreater(len(pixels["gap"]), 1, "a gap is hatched")
+        self.assertNotIn("#ffffff", pixels["host"])
+        self.assertIn("#e9edf2", pixels["wait"], "the ground of a wait")
+
+    def test_finds_a_zone(self):
+        found = self.seen["find"]
+        self.assertEqual(found["heading"], "load_batch")
+        self.assertIn("10 calls in the window", found["inspector"])
+        self.assertIn("longest11.0 ms", found["inspector"])
+        self.assertIn("train.py:86", found["inspector"])
+        self.assertIn("sel=name:load_batch", found["hash"])
+        self.assertIn("load_batch", found["zone"])
+        self.assertIn("11,000,000 ns", found["zone"])
+        self.assertIn("train_step", found["zone"], "what it is inside of")
+        self.assertRegex(found["spoken"], r"^load_batch, 11\.0 ms, MainThread, starts ")
+
+    def test_selects_a_range_and_makes_it_the_window(self):
+        chosen = self.seen["range"]
+        self.assertIn("Range", chosen["inspector"])
+        self.assertIn("train_step", chosen["names"])
+        self.assertIn("load_batch", chosen["names"])
+        self.assertRegex(chosen["heading"], r"^2[345]\d ms$", "half of 500 ms, where no edge is near")
+        self.assertIn("range", chosen["window"])
+        self.assertNotIn("range", chosen["back"], "Back gives the window before")
+
+    def test_sorts_and_filters_ops(self):
+        ops = self.seen["ops"]
+        self.assertEqual(ops["before"]["sorted"], [["device ▾", "descending"]])
+        self.assertEqual(ops["after"]["sorted"], [["count ▾", "descending"]])
+        self.assertEqual(ops["after"]["first"], "softmax", "40 runs against 30")
+        self.assertEqual(ops["filtered"], ["matmul"])
+        self.assertIn("30 runs", ops["inspector"])
+
+    def test_works_by_keyboard(self):
+        keys = self.seen["keys"]
+        self.assertIn("stood still for 15.0 ms", keys["gap"])
+        self.assertTrue(keys["help"] and keys["helpClosed"] and keys["focused"], keys)
+
+    def test_a_link_shows_the_same(self):
+        self.assertEqual(self.seen["share"]["here"], self.seen["share"]["there"], self.seen["share"])
+
+    def test_names_are_text(self):
+        self.assertEqual(self.seen["hostile"], {"images": 0, "ran": False, "text": False})
+
+    def test_asks_only_its_own_server(self):
+        self.assertEqual(len(self.seen["origins"]), 1, self.seen["origins"])
+        self.assertEqual(self.seen["console"], [])
+
+    def test_fits_every_width(self):
+        self.assertEqual([size["overflow"] for size in self.seen["sizes"]], [False, False, False], self.seen["sizes"])
+        for name in ("overview-light-1440x900", "overview-dark-1280x720", "overview-light-1920x1080", "overview-light-420x900"):
+            self.assertGreater(os.path.getsize(os.path.join(PICTURES, f"{name}.png")), 10000)
+
+
+if __name__ == "__main__":
+    unittest.main()
