@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import random
 import signal
 import subprocess
 import unittest
@@ -201,6 +202,51 @@ class Devices(SummaryCase):
         self.assertEqual(self.parts(overview), {"busy": 75 * MS, "idle_host_working": 25 * MS})
         self.assertIn("In every 20.0 ms step it stood still for 5.00 ms.", self.sentence(overview))
         self.assertEqual(overview["top_ops"][0]["count"], 5)
+
+
+class AnyTrace(SummaryCase):
+    """Parts against a count of every microsecond, on traces that a generator with a fixed seed makes."""
+
+    LENGTH = 400
+
+    def make(self, noise):
+        """Lines of a trace, and what the thread and the device did in each microsecond."""
+        host, device = ["nothing"] * self.LENGTH, [0] * self.LENGTH
+        lines, at = [("track", "main"), ("device", "GPU 0")], 0
+        while at < self.LENGTH:
+            end = min(at + noise.randrange(1, 40), self.LENGTH)
+            kind = noise.choice(("nothing", "working", "waiting", "nested"))
+            if at == 0 or end == self.LENGTH:
+                kind = "working"  # so that the trace begins and ends there
+            if kind != "nothing":
+                lines.append(("zone", 0, 1 + at * US, 1 + end * US, "sleep" if kind == "waiting" else "work"))
+                host[at:end] = ["waiting" if kind == "waiting" else "working"] * (end - at)
+            if kind == "nested" and end - at > 2:
+                lines.append(("zone", 1, 1 + (at + 1) * US, 1 + (end - 1) * US, "Lock.acquire"))
+                host[at + 1:end - 1] = ["waiting"] * (end - at - 2)
+            at = end
+        for call in range(1, noise.randrange(2, 20)):
+            start = noise.randrange(self.LENGTH - 1)
+            end = min(start + noise.randrange(1, 50), self.LENGTH)
+            lines += [("op", call, 1 + start * US, 1 + start * US, "gelu"), ("run", call, 1 + start * US, 1 + end * US, "gelu")]
+            for k in range(start, end):
+                device[k] += 1
+        return lines, host, device
+
+    def test_parts(self):
+        noise = random.Random(7)
+        for _ in range(25):
+            lines, host, device = self.make(noise)
+            idle = [host[k] for k in range(self.LENGTH) if not device[k]]
+            expected = {"busy": self.LENGTH - len(idle), "idle_host_working": idle.count("working"),
+                        "idle_host_waiting": idle.count("waiting"), "nothing": idle.count("nothing")}
+            found = self.parts(self.summary(self.trace(*lines)))
+            for key, count in expected.items():
+                self.assertEqual(found.get(key, 0), count * US, (key, lines))
+            without = [line for line in lines if line[0] in ("track", "zone")]
+            found = self.parts(self.summary(self.trace(*without)))
+            for key in ("working", "waiting", "nothing"):
+                self.assertEqual(found.get(key, 0), host.count(key) * US, (key, without))
 
 
 class Tables(SummaryCase):

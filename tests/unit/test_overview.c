@@ -53,9 +53,10 @@ static void alone_is_when_nothing_else_is_there(void **state)
         uint64_t alone[20] = {0};
         size_t count = random_below(20);
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t start = random_below(LENGTH);
-            spans[i] = (struct placed_span){start, start + random_below(LENGTH - start),
-                                            (uint32_t)random_below(PLACES), i};
+            bool is_in_order = round % 4 == 0 && i > 0;
+            uint64_t start = is_in_order ? spans[i - 1].end : random_below(LENGTH);
+            spans[i] = (struct placed_span){start, start + random_below(LENGTH - start + 1),
+                                            round % 2 ? (uint32_t)random_below(PLACES) : 0, i};
         }
         assert_true(time_spans_alone(spans, count, alone));
         for (size_t i = 0; i < count; i++) {

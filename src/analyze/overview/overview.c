@@ -153,14 +153,18 @@ static int make_report(struct overview *o, struct ops *ops, const struct overvie
     return status;
 }
 
-static void count_devices(struct overview *o, const struct ops *ops)
+static int count_devices(struct overview *o, const struct ops *ops, struct error *err)
 {
-    for (size_t d = 0; d < ops->device_count; d++) {
-        bool is_used = false;
-        for (size_t i = 0; i < ops->run_count && !is_used; i++)
-            is_used = ops->runs[i].device == d;
-        o->device_count += is_used;
+    bool *is_used = calloc(ops->device_count + 1, sizeof *is_used);
+    if (!is_used)
+        return error_no_memory(err, "the devices");
+    for (size_t i = 0; i < ops->run_count; i++) {
+        size_t device = ops->runs[i].device < ops->device_count ? ops->runs[i].device : ops->device_count;
+        o->device_count += device < ops->device_count && !is_used[device];
+        is_used[device] = true;
     }
+    free(is_used);
+    return 0;
 }
 
 static void count_open_zones(struct overview *o, const struct trace_filter *filter)
@@ -185,7 +189,8 @@ int overview_make(struct overview *o, struct trace *trace, struct ops *ops,
     int status = overview_find_window(o, ops, options, err);
     if (!status && content.has_ops)
         status = make_report(o, ops, options, err);
-    count_devices(o, ops);
+    if (!status)
+        status = count_devices(o, ops, err);
     count_open_zones(o, filter);
     if (status)
         return status;

@@ -80,8 +80,24 @@ static int compare_events(const void *left, const void *right)
     return (int)b->is_end - (int)a->is_end;
 }
 
+/* One after the other on one place, as most devices run: nothing has to be sorted. */
+static bool is_sequence(const struct placed_span *spans, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (spans[i].place != spans[0].place || spans[i].start < spans[i - 1].end ||
+            spans[i].end < spans[i].start)
+            return false;
+    }
+    return count == 0 || spans[0].end >= spans[0].start;
+}
+
 bool time_spans_alone(const struct placed_span *spans, size_t count, uint64_t *alone)
 {
+    if (is_sequence(spans, count)) {
+        for (size_t i = 0; i < count; i++)
+            alone[spans[i].id] += spans[i].end - spans[i].start;
+        return true;
+    }
     struct event *events = malloc((2 * count + 1) * sizeof *events);
     size_t active = 0, event_count = 0;
     uint64_t before = 0;
