@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
 #include "load/measured.h"
 #include "load/side.h"
 #include "ops/timeline_trace.h"
@@ -41,40 +42,103 @@ static uint32_t copy_text(struct timeline *to, const struct timeline *from, uint
     return text == TIMELINE_NONE ? TIMELINE_NONE : timeline_text(to, slice_of(timeline_get_text(from, text)));
 }
 
-/* What ran does what the ops of its pair do; programs that are one run of them together share it. */
-static int describe_run(struct annotated *a, struct error *err)
+/* Programs of one pair that stand at one place. */
+struct place_time {
+    uint64_t ns, programs;
+};
+
+static uint64_t place_key(const struct annotated *a, size_t op)
+{
+    return (uint64_t)a->match.pair_of[1][op] << 32 | a->run.ops[op].location;
+}
+
+/* Of the programs that are one run of a pair together, those at the place that took longest do its work: how many
+ * there are in each run. 0: they do not. */
+static uint64_t sharing(const struct annotated *a, const struct map *by_place, const struct place_time *times,
+                        const uint32_t *longest, size_t op)
+{
+    uint32_t own = map_get(by_place, place_key(a, op)), pair = a->match.pair_of[1][op];
+    uint64_t runs = a->match.pairs[pair].runs;
+    return own == longest[pair] ? (times[own].programs + runs - 1) / runs : 0;
+}
+
+static void find_longest(const struct annotated *a, const struct map *by_place,
+                         const struct place_time *times, uint32_t *longest)
+{
+    for (size_t i = 0; i < a->match.pair_count; i++)
+        longest[i] = MAP_NONE;
+    for (size_t i = 0; i < a->run.op_count; i++) {
+        uint32_t pair = a->match.pair_of[1][i];
+        if (pair == MATCH_NO_PAIR)
+            continue;
+        uint32_t own = map_get(by_place, place_key(a, i));
+        if (longest[pair] == MAP_NONE || times[own].ns > times[longest[pair]].ns)
+            longest[pair] = own;
+    }
+}
+
+static bool add_times(const struct annotated *a, struct map *by_place, struct place_time *times)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < a->run.op_count; i++) {
+        if (a->match.pair_of[1][i] == MATCH_NO_PAIR)
+            continue;
+        uint32_t own = map_get(by_place, place_key(a, i));
+        if (own == MAP_NONE && !map_put(by_place, place_key(a, i), own = count++))
+            return false;
+        times[own].ns += a->run.ops[i].end - a->run.ops[i].start;
+        times[own].programs++;
+    }
+    return true;
+}
+
+static void describe_op(struct annotated *a, size_t i, const struct timeline_op *sums, uint64_t each)
 {
     const struct timeline *estimate = &a->estimate.timeline;
+    const struct timeline_op *from = &estimate->ops[a->match.pairs[a->match.pair_of[1][i]].op];
+    struct timeline_op *op = &a->run.ops[i];
+    op->class = copy_text(&a->run, estimate, from->class);
+    op->number = copy_text(&a->run, estimate, from->number);
+    if (op->location == TIMELINE_NONE)
+        op->location = copy_text(&a->run, estimate, from->location);
+    if (!each)
+        return;
+    op->macs = sums->macs / each;
+    op->operations = sums->operations / each;
+    op->read_bytes = sums->read_bytes / each;
+    op->write_bytes = sums->write_bytes / each;
+}
+
+/* What ran does what the ops of its pair do. */
+static int describe_run(struct annotated *a, struct error *err)
+{
     const struct match *match = &a->match;
     struct timeline_op *sums = calloc(match->pair_count + 1, sizeof sums[0]);
-    uint64_t *programs = calloc(match->pair_count + 1, sizeof programs[0]);
-    for (size_t i = 0; sums && i < estimate->op_count; i++) {
+    uint32_t *longest = calloc(match->pair_count + 1, sizeof longest[0]);
+    uint64_t *each = calloc(a->run.op_count + 1, sizeof each[0]);
+    struct place_time *times = calloc(a->run.op_count + 1, sizeof times[0]);
+    struct map by_place = {0};
+    bool failed = !sums || !longest || !each || !times || !add_times(a, &by_place, times);
+    if (!failed)
+        find_longest(a, &by_place, times, longest);
+    for (size_t i = 0; !failed && i < a->estimate.timeline.op_count; i++) {
         if (match->pair_of[0][i] != MATCH_NO_PAIR)
-            add_amounts(&sums[match->pair_of[0][i]], &estimate->ops[i]);
+            add_amounts(&sums[match->pair_of[0][i]], &a->estimate.timeline.ops[i]);
     }
-    for (size_t i = 0; programs && i < a->run.op_count; i++) {
-        if (match->pair_of[1][i] != MATCH_NO_PAIR)
-            programs[match->pair_of[1][i]]++;
-    }
-    for (size_t i = 0; sums && programs && i < a->run.op_count; i++) {
+    for (size_t i = 0; !failed && i < a->run.op_count; i++) {
         uint32_t pair = match->pair_of[1][i];
-        struct timeline_op *op = &a->run.ops[i];
-        if (pair == MATCH_NO_PAIR || !match->pairs[pair].runs)
-            continue;
-        const struct timeline_op *from = &estimate->ops[match->pairs[pair].op];
-        uint64_t each = (programs[pair] + match->pairs[pair].runs - 1) / match->pairs[pair].runs;
-        op->macs = sums[pair].macs / each;
-        op->operations = sums[pair].operations / each;
-        op->read_bytes = sums[pair].read_bytes / each;
-        op->write_bytes = sums[pair].write_bytes / each;
-        op->class = copy_text(&a->run, estimate, from->class);
-        op->number = copy_text(&a->run, estimate, from->number);
-        if (op->location == TIMELINE_NONE)
-            op->location = copy_text(&a->run, estimate, from->location);
+        each[i] =
+            pair != MATCH_NO_PAIR && match->pairs[pair].runs ? sharing(a, &by_place, times, longest, i) : 0;
     }
-    bool failed = !sums || !programs;
+    for (size_t i = 0; !failed && i < a->run.op_count; i++) {
+        if (match->pair_of[1][i] != MATCH_NO_PAIR)
+            describe_op(a, i, &sums[match->pair_of[1][i]], each[i]);
+    }
+    map_free(&by_place);
     free(sums);
-    free(programs);
+    free(longest);
+    free(each);
+    free(times);
     return failed ? error_no_memory(err, "the run") : timeline_check(&a->run, err);
 }
 

@@ -3,9 +3,11 @@
 
 import csv
 import io
+import itertools
 import json
 import os
 import re
+import shutil
 import sys
 import unittest
 
@@ -234,6 +236,84 @@ class RuntimeExport(harness.TestCase):
         done = self.opscope("import", "iree", "a.csv", "-o", "a.opscope")
         self.assert_status(done, 2)
         self.assertIn("opscope import torq a.csv", done.stderr)
+
+
+class MlirRun(harness.TestCase):
+    """examples/mlir-run: a model of ours, executed op by op, from the estimate to the comparison."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = harness.example("mlir-run")
+        shutil.copy(os.path.join(harness.SOURCE, "examples", "mlir-run", "model.mlir"), self.folder)
+
+    @staticmethod
+    def argument(number, count):
+        return [((k * 7 + number * 3) % 11 - 5) / 16 for k in range(count)]
+
+    def expected(self):
+        """The model, computed by another program."""
+        image, kernel, bias, weights, offset = (
+            self.argument(i, count) for i, count in enumerate((16 * 16 * 8, 16 * 9 * 8, 16, 1024 * 10, 10)))
+        conv = {}
+        for y, x, o in itertools.product(range(16), range(16), range(16)):
+            total = bias[o]
+            for ky, kx in itertools.product(range(3), range(3)):
+                row, column = y + ky - 1, x + kx - 1
+                if 0 <= row < 16 and 0 <= column < 16:
+                    total += sum(image[(row * 16 + column) * 8 + c] * kernel[((o * 3 + ky) * 3 + kx) * 8 + c]
+                                 for c in range(8))
+            conv[y, x, o] = min(max(total, 0), 6)
+        pooled = [max(conv[2 * y + i, 2 * x + j, c] for i in (0, 1) for j in (0, 1))
+                  for y in range(8) for x in range(8) for c in range(16)]
+        return [sum(pooled[k] * weights[k * 10 + n] for k in range(1024)) + offset[n] for n in range(10)]
+
+    def test_from_the_estimate_to_the_comparison(self):
+        estimate = self.opscope_json("estimate", "model.mlir", "--target", "cpu")
+        self.assertEqual([row["op"] for row in estimate["rows"]], ["tosa.conv2d", "tosa.max_pool2d", "tosa.matmul"])
+        done = self.opscope("run", "-o", "run.opscope", "--device-profile", "run.csv", "--", self.program, "model.mlir",
+                            "--runs", "3", "--profile", "run.csv")
+        self.assert_status(done)
+        self.assertIn("not cycle accurate", done.stdout)
+        self.assertNotIn("not aligned", done.stderr)
+        self.assertRegex(done.stderr, r"Actions +tosa.conv2d \(simulated\) +loc\(\"model.mlir\":8:10\) +3 ")
+        result = [float(word) for word in done.stdout.split("result")[1].split()]
+        for have, want in zip(result, self.expected(), strict=True):
+            self.assertAlmostEqual(have, want, 3)
+        zones = self.opscope_json("zones", "run.opscope")["rows"]
+        self.assertEqual({row["name"]: row["count"] for row in zones if row["name"].startswith("tosa.matmul")},
+                         {"tosa.matmul": 3, "tosa.matmul (simulated)": 3})  # of the host, of the profile
+        found = self.opscope_json("annotate", "model.mlir", "run.csv", "run.annotated.csv", "-o", "annotated.opscope")
+        self.assertEqual([(row["op"], row["runs"], row["macs"]) for row in found["rows"]],
+                         [("tosa.conv2d", 3, 294912), ("tosa.max_pool2d", 3, 0), ("tosa.matmul", 3, 10240)])
+        self.assertEqual(found["rows"][0]["location"], 'loc(fused["model.mlir":8:10, "model.mlir":9:10])')
+        report = self.opscope_json("report", "annotated.opscope", "--min-percentage", "0")
+        flops = [round((row["tflops"] or 0) * row["time_us"] * 1e6) for row in report["rows"]
+                 if row["op"].startswith(("tosa.conv2d", "tosa.clamp"))]
+        self.assertEqual((len(flops), len([one for one in flops if one])), (6, 3))  # of the longer of both
+        self.assertTrue(2 * 294912 < max(flops) < 2 * 294912 + 5 * 4096, flops)
+        compared = self.opscope_json("diff", "model.mlir", "run.csv", "--html", "diff.html")
+        self.assertEqual([(row["least_ns"], row["runs"]) for row in compared["rows"]],
+                         [(row["least_ns"], row["runs"]) for row in found["rows"]])
+        with open(self.path("diff.html"), encoding="utf-8") as file:
+            self.assertIn("(simulated)", file.read())
+        # The trace of the run says the same as the profile.
+        self.assertEqual(len(self.opscope_json("diff", "model.mlir", "run.opscope")["rows"]), 3)
+
+    def test_models_that_it_cannot_execute(self):
+        with open(self.path("model.mlir"), encoding="utf-8") as file:
+            text = file.read()
+        for name, old, new, says in (("op", "tosa.add %4", "tosa.erf %4", "bad.mlir:13:10: tosa.erf cannot be executed"),
+                                     ("size", "tensor<1x1024x10xf32>,", "tensor<1x1000x10xf32>,", "sizes that do not fit"),
+                                     ("name", "tosa.clamp %0", "tosa.clamp %9", "%9 is not defined"),
+                                     ("type", "-> tensor<1x8x8x16xf32>", "-> tensor<1x8x8x16xi8>", "no tensor of f32 numbers"),
+                                     ("cut", text[text.index("    return"):], "", "holds no function")):
+            with self.subTest(name):
+                with open(self.path("bad.mlir"), "w", encoding="utf-8") as file:
+                    file.write(text.replace(old, new, 1))
+                done = self.run_command([self.program, "bad.mlir", "--profile", "p.csv"])
+                self.assert_status(done, 1)
+                self.assertIn(says, done.stderr)
+                self.assertFalse(os.path.exists(self.path("p.csv")))
 
 
 class DeviceNumbers(harness.TestCase):
