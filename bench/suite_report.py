@@ -66,12 +66,12 @@ def recorded(bench, count):
 
 
 def own_attributes(bench, count):
-    """The worst case: no op has the description of another. Its model takes more memory than the budget of others."""
+    """The worst case: no op has the description of another. Its model takes more memory than that of others."""
     path = ops_csv(bench, count, "own")
-    yield from budgeted(bench, "report where every op has attributes of its own", ["report", path], count, 3)
+    yield from budgeted(bench, "report where every op has attributes of its own", ["report", path], count, 3, 400)
     os.unlink(path)
     path = ops_trace(bench, count, "3")
-    yield from budgeted(bench, "the same, a recorded trace", ["report", path], count, 3)
+    yield from budgeted(bench, "the same, a recorded trace", ["report", path], count, 3, 400)
     os.unlink(path)
 
 

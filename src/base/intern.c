@@ -82,22 +82,29 @@ static size_t find_slot(const struct intern *table, const void *data, size_t len
 
 static bool grow_slots(struct intern *table)
 {
-    size_t count = table->slot_count ? table->slot_count * 2 : 64;
+    size_t count = table->slot_count ? table->slot_count : 64;
+    while (table->count * 4 >= count * 3)
+        count *= 2;
     uint64_t *slots = calloc(count, sizeof *slots);
     if (!slots)
         return false;
-    for (size_t i = 0; i < table->slot_count; i++) {
-        size_t at = (size_t)(table->slots[i] >> 32) & (count - 1);
-        if (!table->slots[i])
-            continue;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t at = (size_t)table->entries[i].hash & (count - 1);
         while (slots[at])
             at = (at + 1) & (count - 1);
-        slots[at] = table->slots[i];
+        slots[at] = make_slot(table->entries[i].hash, i);
     }
     free(table->slots);
     table->slots = slots;
     table->slot_count = count;
     return true;
+}
+
+void intern_forget_index(struct intern *table)
+{
+    free(table->slots);
+    table->slots = NULL;
+    table->slot_count = 0;
 }
 
 uint32_t intern_find(const struct intern *table, const void *data, size_t length)

@@ -28,6 +28,9 @@ void intern_free(struct intern *table);
 /* The id of these bytes, added when new; INTERN_NONE when there is no memory or over 4 G entries. */
 uint32_t intern_add(struct intern *table, const void *data, size_t length);
 
+/* Frees what only adding and finding needs: nothing is found any more, until intern_add makes it again. */
+void intern_forget_index(struct intern *table);
+
 /* The id of these bytes, or INTERN_NONE when they are not there. */
 uint32_t intern_find(const struct intern *table, const void *data, size_t length);
 

@@ -75,6 +75,8 @@ static int load_files(struct perf *perf, const struct report_options *options, s
         loading.first_device = (uint32_t)i * devices;
         int status = ops_load(perf->ops, path, &loading, err);
         *trace = loading.trace;
+        if (loading.trace)
+            trace_forget_descriptions(loading.trace);
         if (!status)
             status = perf_add_path(perf, path, err);
         if (status)

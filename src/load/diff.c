@@ -122,6 +122,7 @@ static int load_trace(struct diff *diff, int side, const char *path, struct diff
     status = is_table ? 0 : take_ops(diff, side, trace, err);
     if (status > 0 || (is_table && !status))
         status = load_table(diff, side, path, trace, sources, err);
+    trace_forget_descriptions(trace);
     if (!status)
         status = diff_take_zones(diff, side, trace, err);
     if (!status)

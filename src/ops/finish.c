@@ -258,6 +258,7 @@ static void mark_wrong_times(struct ops *ops)
 void ops_mark_finished(struct ops *ops)
 {
     ops_forget_numbers(ops);
+    ops_forget_indexes(ops);
     ops->finished.calls = ops->call_count;
     ops->finished.runs = ops->run_count;
     ops->finished.signposts = ops->signpost_count;

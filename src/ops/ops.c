@@ -17,9 +17,9 @@ void ops_init(struct ops *ops)
 
 void ops_free(struct ops *ops)
 {
-    struct intern *tables[] = {&ops->texts,           &ops->tensor_index,      &ops->kernel_index,
-                               &ops->attribute_index, &ops->description_index, &ops->size_index,
+    struct intern *tables[] = {&ops->texts, &ops->tensor_index, &ops->kernel_index, &ops->size_index,
                                &ops->tensor_texts};
+    ops_forget_indexes(ops);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         intern_free(tables[i]);
     bytes_free(&ops->scratch);
@@ -132,48 +132,123 @@ uint32_t ops_kernel(struct ops *ops, const struct op_kernel *kernel)
     return ops->failed ? OPS_NONE : id;
 }
 
+/* --- indexes of long arrays: no copy of what they point to --- */
+
+void ops_forget_indexes(struct ops *ops)
+{
+    struct op_index *indexes[] = {&ops->attribute_index, &ops->description_index};
+    for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
+        free(indexes[i]->slots);
+        *indexes[i] = (struct op_index){0};
+    }
+}
+
+/* At most half of the slots are taken when one more of `count` elements is added. */
+static bool grow_index(struct ops *ops, struct op_index *index, size_t count,
+                       uint64_t (*hash_of)(const struct ops *ops, uint32_t id))
+{
+    size_t slot_count = index->slot_count ? index->slot_count : 64;
+    while (slot_count <= 2 * count)
+        slot_count *= 2;
+    if (slot_count == index->slot_count)
+        return true;
+    uint32_t *slots = calloc(slot_count, sizeof slots[0]);
+    if (!slots)
+        return fail(ops);
+    for (uint32_t id = 0; id < count; id++) {
+        size_t at = (size_t)hash_of(ops, id) & (slot_count - 1);
+        while (slots[at])
+            at = (at + 1) & (slot_count - 1);
+        slots[at] = id + 1;
+    }
+    free(index->slots);
+    *index = (struct op_index){slots, slot_count};
+    return true;
+}
+
+static uint64_t hash_attribute(const struct op_attribute *attribute)
+{
+    return hash_bytes(attribute, sizeof *attribute, 0);
+}
+
+static uint64_t hash_attribute_at(const struct ops *ops, uint32_t id)
+{
+    return hash_attribute(&ops->attributes[id]);
+}
+
 uint32_t ops_attribute(struct ops *ops, uint32_t key, uint32_t value)
 {
     struct op_attribute attribute = {key, value};
-    bool is_new;
-    uint32_t id = find_or_add(ops, &ops->attribute_index, &attribute, sizeof attribute, &is_new);
-    if (is_new &&
-        room(ops, &ops->attributes, ops->attribute_count, &ops->attribute_capacity, 1, sizeof attribute))
-        ops->attributes[ops->attribute_count++] = attribute;
-    return ops->failed ? OPS_NONE : id;
+    struct op_index *index = &ops->attribute_index;
+    if (!room(ops, &ops->attributes, ops->attribute_count, &ops->attribute_capacity, 1, sizeof attribute) ||
+        !grow_index(ops, index, ops->attribute_count, hash_attribute_at))
+        return OPS_NONE;
+    size_t at = (size_t)hash_attribute(&attribute) & (index->slot_count - 1);
+    for (; index->slots[at]; at = (at + 1) & (index->slot_count - 1)) {
+        const struct op_attribute *known = &ops->attributes[index->slots[at] - 1];
+        if (known->key == key && known->value == value)
+            return index->slots[at] - 1;
+    }
+    ops->attributes[ops->attribute_count] = attribute;
+    index->slots[at] = (uint32_t)ops->attribute_count + 1;
+    return (uint32_t)ops->attribute_count++;
+}
+
+static size_t count_ids(const struct op_description *d)
+{
+    return (size_t)d->inputs + d->outputs + d->attributes + d->kernels;
+}
+
+static uint64_t hash_description(const struct op_description *description, const uint32_t *ids)
+{
+    struct op_description own = *description;
+    own.first = 0;
+    return hash_bytes(ids, count_ids(description) * sizeof ids[0], hash_bytes(&own, sizeof own, 0));
+}
+
+static uint64_t hash_description_at(const struct ops *ops, uint32_t id)
+{
+    return hash_description(&ops->descriptions[id], ops->lists + ops->descriptions[id].first);
+}
+
+static bool is_description(const struct ops *ops, const struct op_description *known,
+                           const struct op_description *description, const uint32_t *ids)
+{
+    struct op_description own = *description;
+    size_t count = count_ids(description);
+    own.first = known->first;
+    return memcmp(known, &own, sizeof own) == 0 &&
+           (!count || memcmp(ops->lists + known->first, ids, count * sizeof ids[0]) == 0);
 }
 
 uint32_t ops_description(struct ops *ops, const struct op_description *description, const uint32_t *ids)
 {
-    struct op_description kept = *description;
-    size_t count = (size_t)kept.inputs + kept.outputs + kept.attributes + kept.kernels;
-    struct bytes *key = &ops->scratch;
-    bool is_new;
-    kept.first = 0;
-    bytes_clear(key);
-    bytes_append(key, &kept, sizeof kept);
-    bytes_append(key, ids, count * sizeof ids[0]);
-    if (key->failed) {
-        fail(ops);
+    size_t count = count_ids(description);
+    struct op_index *index = &ops->description_index;
+    if (!room(ops, &ops->lists, ops->list_count, &ops->list_capacity, count, sizeof ids[0]) ||
+        !room(ops, &ops->descriptions, ops->description_count, &ops->description_capacity, 1,
+              sizeof *description) ||
+        !grow_index(ops, index, ops->description_count, hash_description_at))
         return OPS_NONE;
+    size_t at = (size_t)hash_description(description, ids) & (index->slot_count - 1);
+    for (; index->slots[at]; at = (at + 1) & (index->slot_count - 1)) {
+        if (is_description(ops, &ops->descriptions[index->slots[at] - 1], description, ids))
+            return index->slots[at] - 1;
     }
-    uint32_t id = find_or_add(ops, &ops->description_index, key->data, key->length, &is_new);
-    if (is_new && room(ops, &ops->lists, ops->list_count, &ops->list_capacity, count, sizeof ids[0]) &&
-        room(ops, &ops->descriptions, ops->description_count, &ops->description_capacity, 1, sizeof kept)) {
-        kept.first = (uint32_t)ops->list_count;
-        if (count)
-            memcpy(ops->lists + ops->list_count, ids, count * sizeof ids[0]);
-        ops->list_count += count;
-        ops->descriptions[ops->description_count++] = kept;
-    }
-    return ops->failed ? OPS_NONE : id;
+    struct op_description *kept = &ops->descriptions[ops->description_count];
+    *kept = *description;
+    kept->first = (uint32_t)ops->list_count;
+    if (count)
+        memcpy(ops->lists + ops->list_count, ids, count * sizeof ids[0]);
+    ops->list_count += count;
+    index->slots[at] = (uint32_t)ops->description_count + 1;
+    return (uint32_t)ops->description_count++;
 }
 
 void ops_rewrite_description(struct ops *ops, uint32_t id, const struct op_description *description,
                              const uint32_t *ids)
 {
-    size_t count =
-        (size_t)description->inputs + description->outputs + description->attributes + description->kernels;
+    size_t count = count_ids(description);
     if (ops->failed || !room(ops, &ops->lists, ops->list_count, &ops->list_capacity, count, sizeof ids[0]))
         return;
     ops->descriptions[id] = *description;

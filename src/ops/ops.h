@@ -229,7 +229,11 @@ struct ops {
     struct op_fact *facts;
     size_t fact_count, fact_capacity;
     /* equal ones are kept once: bytes of the struct to its place */
-    struct intern tensor_index, kernel_index, attribute_index, description_index, size_index;
+    struct intern tensor_index, kernel_index, size_index;
+    struct op_index {    /* of arrays that may be long: ids by what they stand for, until ops_finish */
+        uint32_t *slots; /* id + 1; 0: free */
+        size_t slot_count;
+    } attribute_index, description_index;
     struct intern tensor_texts; /* of the first tensors that were parsed ... */
     uint32_t *parsed_tensors;   /* ... and which they are */
     size_t parsed_tensor_capacity;
@@ -293,6 +297,7 @@ uint32_t ops_add_call(struct ops *ops, const struct op_call *call);
 /* The first call of this number in this process; OPS_NONE. */
 uint32_t ops_find_call(const struct ops *ops, uint32_t process, uint64_t number);
 void ops_forget_numbers(struct ops *ops); /* frees what ops_find_call needs */
+void ops_forget_indexes(struct ops *ops); /* and what is made again when something is added */
 uint32_t ops_add_run(struct ops *ops, const struct op_run *run);
 /* To the run that was added last. */
 void ops_add_figure(struct ops *ops, struct op_figure figure);

@@ -57,7 +57,10 @@ const struct trace_clock *trace_get_clock(const struct trace *t, uint32_t id);
 const struct trace_clock_point *trace_get_clock_points(const struct trace *t, size_t *count);
 const struct trace_loss *trace_get_losses(const struct trace *t, size_t *count);
 const struct trace_open_zone *trace_get_open_zones(const struct trace *t, size_t *count);
+/* The array, not its texts, is valid until the next call. */
 const struct trace_part *trace_get_description(const struct trace *t, uint32_t id, size_t *count);
+/* Frees them, for those who have read the ops and keep the trace: there may be as many as ops. */
+void trace_forget_descriptions(struct trace *t);
 
 /* Device ticks to host ns with the clock's points (piecewise linear, extrapolated at both ends). */
 uint64_t trace_host_ns(const struct trace *t, uint32_t clock, uint64_t ticks);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -99,6 +100,24 @@ static void test_an_empty_text_is_interned(void **state)
     intern_free(&table);
 }
 
+static void test_texts_are_known_again_after_their_index_was_freed(void **state)
+{
+    (void)state;
+    struct intern table = {0};
+    char text[16];
+    for (uint32_t i = 0; i < 1000; i++) {
+        snprintf(text, sizeof text, "text %u", i);
+        assert_int_equal(intern_add(&table, text, strlen(text)), i);
+    }
+    intern_forget_index(&table);
+    assert_string_equal(intern_text(&table, 999), "text 999");
+    assert_int_equal(intern_find(&table, "text 7", 6), INTERN_NONE);
+    assert_int_equal(intern_add(&table, "text 7", 6), 7);
+    assert_int_equal(intern_add(&table, "new", 3), 1000);
+    assert_int_equal(intern_find(&table, "text 999", 8), 999);
+    intern_free(&table);
+}
+
 static void test_one_thing_and_many(void **state)
 {
     (void)state;
@@ -131,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_bytes_end_with_a_nul),
         cmocka_unit_test(test_no_memory_is_said_in_one_way),
         cmocka_unit_test(test_an_empty_text_is_interned),
+        cmocka_unit_test(test_texts_are_known_again_after_their_index_was_freed),
         cmocka_unit_test(test_one_thing_and_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,33 @@ static void check_line(const struct ops *ops, size_t i, uint32_t call, uint32_t 
     assert_int_equal(ops->lines[i].signpost, signpost);
 }
 
+/* What is equal is one, however many there are, and also after the model was finished. */
+static void test_descriptions_and_attributes_are_kept_once(void **state)
+{
+    (void)state;
+    struct ops ops;
+    ops_init(&ops);
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 1000; i++) {
+            uint32_t ids[2] = {i, i % 7};
+            assert_int_equal(ops_attribute(&ops, i % 10, i / 10), i);
+            struct op_description d = {
+                .attributes = 2, .location = i % 3, .module = OPS_NONE, .fidelity = OPS_NONE};
+            assert_int_equal(ops_description(&ops, &d, ids), 2 * i);
+            d.attributes = 1; /* the same ids, fewer of them */
+            assert_int_equal(ops_description(&ops, &d, ids), 2 * i + 1);
+        }
+        assert_int_equal(ops.attribute_count, 1000);
+        assert_int_equal(ops.description_count, 2000);
+        assert_int_equal(ops.list_count, 3000);
+        assert_int_equal(ops_finish(&ops, &err), 0);
+    }
+    uint32_t none = ops_description(&ops, &(struct op_description){.location = 9}, NULL);
+    assert_int_equal(none, 2000);
+    assert_int_equal(ops_description(&ops, &(struct op_description){.location = 9}, NULL), none);
+    ops_free(&ops);
+}
+
 static void test_lines(void **state)
 {
     struct ops ops;
@@ -341,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_four_sizes),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_descriptions_and_attributes_are_kept_once),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_runs_without_calls),
         cmocka_unit_test(test_gaps_and_stale_times),

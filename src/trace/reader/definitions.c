@@ -9,6 +9,26 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/count_of.h"
+
+/* Definitions that came with the ids of the source. */
+static void free_numbered(struct source *source)
+{
+    struct vector *vectors[] = {&source->new_names, &source->new_processes, &source->new_tracks,
+                                &source->new_clocks, &source->new_descriptions};
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        free(vectors[i]->items);
+        *vectors[i] = (struct vector){0};
+    }
+}
+
+const struct trace_part *reader_parts(const struct trace *t, const struct description *description)
+{
+    const struct stored_part *parts = t->parts + description->first_part;
+    for (size_t i = 0; i < description->part_count; i++)
+        t->shown_parts[i] = (struct trace_part){parts[i].role, intern_text(&t->texts, parts[i].text)};
+    return t->shown_parts;
+}
 
 void source_free(struct source *source)
 {
@@ -17,12 +37,8 @@ void source_free(struct source *source)
     free(source->tracks.ids);
     free(source->clocks.ids);
     free(source->descriptions.ids);
-    free(source->new_names.items);
-    free(source->new_processes.items);
-    free(source->new_tracks.items);
-    free(source->new_clocks.items);
+    free_numbered(source);
     free(source->new_points.items);
-    free(source->new_descriptions.items);
     free(source->totals.items);
     free(source->open_zones.items);
 }
@@ -100,19 +116,24 @@ static void end_kind(struct definition_block *b)
     b->text = NULL;
 }
 
-/* The next text of the blob, interned; NULL when it is not there or there is no memory. */
-static const char *next_text(struct definition_block *b, uint64_t length)
+/* The next text of the blob, interned; INTERN_NONE when it is not there or there is no memory. */
+static uint32_t next_text_id(struct definition_block *b, uint64_t length)
 {
     if (length > b->text_length - b->text_at) {
         b->text_status = -EINVAL;
-        return NULL;
+        return INTERN_NONE;
     }
     uint32_t id = intern_add(&b->t->texts, b->text + b->text_at, (size_t)length);
     b->text_at += (size_t)length;
-    if (id != INTERN_NONE)
-        return intern_text(&b->t->texts, id);
-    b->text_status = -ENOMEM;
-    return NULL;
+    if (id == INTERN_NONE)
+        b->text_status = -ENOMEM;
+    return id;
+}
+
+static const char *next_text(struct definition_block *b, uint64_t length)
+{
+    uint32_t id = next_text_id(b, length);
+    return id == INTERN_NONE ? NULL : intern_text(&b->t->texts, id);
 }
 
 static int load_names(struct definition_block *b)
@@ -259,8 +280,8 @@ static int load_parts(struct definition_block *b, const uint64_t *counts)
     if (!status)
         status = block_decode_u64(b->view, &t->codec, DESCRIPTION_LENGTH, values + parts, parts);
     for (size_t i = 0; i < parts && !status; i++) {
-        struct trace_part part = {.role = (uint32_t)values[i], .text = next_text(b, values[parts + i])};
-        if (part.text)
+        struct stored_part part = {.role = (uint32_t)values[i], .text = next_text_id(b, values[parts + i])};
+        if (part.text != INTERN_NONE)
             t->parts[t->part_count++] = part;
         else
             status = b->text_status;
@@ -281,6 +302,7 @@ static int load_descriptions(struct definition_block *b)
         struct description d = {
             .id = (uint32_t)b->values[i], .part_count = (uint32_t)counts[i], .first_part = first};
         first += d.part_count;
+        b->t->most_parts = d.part_count > b->t->most_parts ? d.part_count : b->t->most_parts;
         if (!vector_add(&b->source->new_descriptions, &d, sizeof d))
             status = -ENOMEM;
     }
@@ -417,6 +439,8 @@ static int number_source(struct trace *t, struct source *source, bool is_first)
     if (!status)
         status = number(&source->descriptions, &source->new_descriptions, sizeof blank_description, is_first,
                         &blank_description, &t->descriptions, &t->description_count);
+    if (!(t->flags & READER_KEEP_DEFINITIONS)) /* the tables have it all */
+        free_numbered(source);
     return status;
 }
 
@@ -571,10 +595,14 @@ int definitions_load(struct trace *t, struct error *err)
         if (!status)
             map_references(t, &t->sources[i], first_process, first_track);
     }
+    t->shown_parts = malloc((t->most_parts + 1) * sizeof *t->shown_parts);
+    if (!status && !t->shown_parts)
+        status = -ENOMEM;
     if (!status)
         status = collect_points(t);
     if (!status)
         status = collect_totals(t);
+    intern_forget_index(&t->texts); /* all of them are there */
     if (status)
         return error_set_errno(err, -status, "%s", t->path);
     return load_all(t, TRACE_BLOCK_LOSSES, err);

@@ -50,6 +50,10 @@ struct description {
     size_t first_part;
 };
 
+struct stored_part { /* there may be millions: half of a struct trace_part */
+    uint32_t role, text;
+};
+
 struct vector { /* of anything */
     void *items;
     size_t count, capacity;
@@ -109,8 +113,10 @@ struct trace {
     size_t loss_count, loss_capacity;
     struct trace_open_zone *open_zones;
     size_t open_zone_count;
-    struct trace_part *parts;
+    struct stored_part *parts; /* of all descriptions */
     size_t part_count, part_capacity;
+    struct trace_part *shown_parts; /* those of one description: reader_parts */
+    size_t most_parts;              /* of one */
     struct description *descriptions;
     size_t description_count;
 
@@ -155,6 +161,10 @@ bool index_read_slots(const uint8_t *header, struct slot *slot);
 int salvage_index(struct trace *t, struct error *err);
 
 /* definitions.c */
+/* Flag of trace_open for trace_writer_resume: the definitions of a source stay as they came. */
+#define READER_KEEP_DEFINITIONS 0x100u
+/* The parts of a description; valid until the next call. */
+const struct trace_part *reader_parts(const struct trace *t, const struct description *description);
 int definitions_load(struct trace *t, struct error *err);
 uint32_t map_id(const struct id_map *map, uint32_t id);
 void source_free(struct source *source);

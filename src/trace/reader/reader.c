@@ -395,6 +395,7 @@ void trace_close(struct trace *t)
     free(t->losses);
     free(t->open_zones);
     free(t->parts);
+    free(t->shown_parts);
     free(t->descriptions);
     free(t->program);
     free(t->command);
@@ -494,7 +495,16 @@ const struct trace_part *trace_get_description(const struct trace *t, uint32_t i
     if (id >= t->description_count)
         return NULL;
     *count = t->descriptions[id].part_count;
-    return *count ? t->parts + t->descriptions[id].first_part : NULL;
+    return *count ? reader_parts(t, &t->descriptions[id]) : NULL;
+}
+
+void trace_forget_descriptions(struct trace *t)
+{
+    free(t->descriptions);
+    free(t->parts);
+    t->descriptions = NULL;
+    t->parts = NULL;
+    t->description_count = t->part_count = t->part_capacity = 0;
 }
 
 /* --- blocks --- */

@@ -133,7 +133,7 @@ static bool restore_descriptions(struct trace_writer *w, const struct trace *t,
             ok = trace_writer_description(w, &hole, 1) != TRACE_NONE;
         }
         if (ok && d->id == w->definitions.descriptions.count)
-            ok = trace_writer_description(w, t->parts + d->first_part, d->part_count) == d->id;
+            ok = trace_writer_description(w, reader_parts(t, d), d->part_count) == d->id;
     }
     free(order);
     return ok;
@@ -357,10 +357,10 @@ static int read_last_header(struct trace_writer *w, struct trace *t, uint32_t *s
 
 static int open_reader(struct trace **t, const char *path, struct error *err)
 {
-    int status = trace_open(t, path, 0, err);
+    int status = trace_open(t, path, READER_KEEP_DEFINITIONS, err);
     if (status == -EINVAL) {
         struct error again;
-        int salvaged = trace_open(t, path, TRACE_OPEN_SALVAGE, &again);
+        int salvaged = trace_open(t, path, READER_KEEP_DEFINITIONS | TRACE_OPEN_SALVAGE, &again);
         status = salvaged ? status : 0;
     }
     if (!status && (*t)->info.segment_count == 0) {
