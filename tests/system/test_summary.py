@@ -438,6 +438,17 @@ class Served(SummaryCase):
         self.assertEqual([gap["start"] for gap in self.ask("gaps", limit=1)["gaps"]], [40 * MS])
         self.assertEqual(answer["gaps"][0], self.own(trace)["gaps"]["longest"])
 
+    def test_the_window_of_the_overview_has_its_ops(self):
+        table = Tables.table(self, *Tables.rows_of_two_parts(self, 8 * US))
+        self.serve(table)
+        overview = self.ask("overview")
+        window = {key: overview["window"][key] for key in ("from", "to")}
+        self.assertGreater(window["from"], 0)
+        self.assertEqual(self.ask("overview", **window), overview)
+        self.assertEqual(sum(group["count"] for group in self.ask("ops", **window)["groups"]), 3)
+        self.assertEqual(self.ask("gaps", **window)["gaps"][0], overview["gaps"]["longest"])
+        self.assertEqual(sum(group["count"] for group in self.ask("ops", warmup="include")["groups"]), 4)
+
     def test_ops_in_groups(self):
         self.serve(self.trace(*device_trace("h100")))
         answer = self.ask("ops")

@@ -517,16 +517,15 @@ int overview_device_sums(struct overview *o, struct error *err)
         return error_no_memory(err, "the gaps between ops");
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        uint32_t run = perf_line(perf, row)->run;
         uint64_t duration = whole_ns(row->shown_gap_us);
         if (!(row->shown_gap_us > perf->machine->gap_mark_us))
             continue;
-        bool has_place =
-            run != OPS_NONE && o->places[run].track != TRACE_NONE && o->places[run].start_ns >= duration;
+        struct overview_place place = overview_place_of(o, row);
+        bool has_place = place.track != TRACE_NONE && place.start_ns >= duration;
         o->gaps[o->gap_count++] =
-            (struct overview_gap){.start_ns = has_place ? o->places[run].start_ns - duration : UINT64_MAX,
+            (struct overview_gap){.start_ns = has_place ? place.start_ns - duration : UINT64_MAX,
                                   .duration_ns = duration,
-                                  .track = has_place ? o->places[run].track : TRACE_NONE,
+                                  .track = has_place ? place.track : TRACE_NONE,
                                   .before = perf_work_of(perf, row)->shown};
         o->gap_sum_ns += duration;
     }

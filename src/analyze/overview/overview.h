@@ -158,6 +158,8 @@ int overview_group_ops(const struct overview *overview, enum overview_group by, 
                        struct error *err);
 void overview_ops_free(struct overview_ops *groups);
 
+/* Of a row of the report: where its run is, else its call. */
+struct overview_place overview_place_of(const struct overview *overview, const struct perf_row *row);
 uint64_t overview_part_ns(const struct overview *overview, enum overview_key key); /* 0 where there is none */
 
 #endif

@@ -93,3 +93,14 @@ int overview_place_runs(struct overview *o, const struct ops *ops, struct error 
     free(f.runs);
     return status;
 }
+
+struct overview_place overview_place_of(const struct overview *o, const struct perf_row *row)
+{
+    uint32_t run = perf_line(&o->perf, row)->run;
+    const struct op_call *call = perf_call(&o->perf, row);
+    if (run != OPS_NONE && o->places[run].track != TRACE_NONE)
+        return o->places[run];
+    if (call && !(call->faults & OP_FAULT_NO_HOST_TIME) && call->track != OPS_NONE)
+        return (struct overview_place){call->track, call->start_ns};
+    return (struct overview_place){TRACE_NONE, UINT64_MAX};
+}

@@ -177,7 +177,8 @@ void overview_write_gap(const struct overview *o, const struct overview_gap *gap
     member_id(json, "track", gap->track);
     member_time(json, "start", o, gap->start_ns);
     json_member_unsigned(json, "duration", gap->duration_ns);
-    json_member_text(json, "before", gap->before == OPS_NONE ? NULL : perf_text(&o->perf, gap->before));
+    json_member_text(json, "before",
+                     gap->before == OPS_NONE ? "(no name)" : perf_text(&o->perf, gap->before));
     json_member_text(json, "class", overview_class_text(gap->class_));
     write_host(json, o, gap->host, gap->host_count);
     json_end(json);
@@ -200,17 +201,9 @@ static void write_gaps(struct json *json, const struct overview *o)
 
 void overview_write_row_place(const struct overview *o, uint32_t row, struct json *json)
 {
-    const struct perf_row *about = perf_at(&o->perf, row);
-    const struct op_call *call = perf_call(&o->perf, about);
-    uint32_t run = perf_line(&o->perf, about)->run;
-    if (run != OPS_NONE && o->places[run].track != TRACE_NONE) {
-        member_id(json, "track", o->places[run].track);
-        member_time(json, "start", o, o->places[run].start_ns);
-    } else {
-        bool has_time = call && !(call->faults & OP_FAULT_NO_HOST_TIME);
-        member_id(json, "track", has_time ? call->track : TRACE_NONE);
-        member_time(json, "start", o, has_time ? call->start_ns : UINT64_MAX);
-    }
+    struct overview_place place = overview_place_of(o, perf_at(&o->perf, row));
+    member_id(json, "track", place.track);
+    member_time(json, "start", o, place.start_ns);
 }
 
 static void write_advice(struct json *json, const struct overview *o)

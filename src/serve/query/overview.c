@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time went: the overview of a window, its gaps, its ops, their roofline. The figures are those of `opscope
- * summary`. The overview that was asked for last is kept, since the page asks for all four of one window. */
+ * summary`. Overviews are kept, since the page asks for all four of one window. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct serve_overview {
     struct loaded_overview loaded;
     struct trace_filter filter;
     uint64_t since_ns, until_ns;
-    bool is_whole, include_warm_up;
+    bool include_warm_up;
 };
 
 void serve_overview_free(struct serve_overview *kept)
@@ -27,17 +27,22 @@ void serve_overview_free(struct serve_overview *kept)
     free(kept);
 }
 
+static bool is_own(const struct query_window *window, bool include_warm_up)
+{
+    return window->is_whole && !include_warm_up;
+}
+
 static int make(struct serve_trace *st, const struct query_window *window, bool include_warm_up,
                 struct error *err)
 {
+    struct serve_overview **place = is_own(window, include_warm_up) ? &st->own_overview : &st->overview;
     struct serve_overview *kept = calloc(1, sizeof *kept);
     if (!kept)
         return error_no_memory(err, "the overview");
-    serve_overview_free(st->overview);
-    st->overview = NULL;
+    serve_overview_free(*place);
+    *place = NULL;
     kept->since_ns = window->since_ns;
     kept->until_ns = window->until_ns;
-    kept->is_whole = window->is_whole;
     kept->include_warm_up = include_warm_up;
     int status = query_filter(st, window, &kept->filter, err);
     if (status) {
@@ -50,8 +55,24 @@ static int make(struct serve_trace *st, const struct query_window *window, bool 
         serve_overview_free(kept);
         return status;
     }
-    st->overview = kept;
+    *place = kept;
     return 0;
+}
+
+/* What is kept of this window. Who asks for just the window that was chosen without being asked means that one, with
+ * what was said of it; the ops of a report are not chosen by their times alone. */
+static const struct serve_overview *find_kept(const struct serve_trace *st, const struct query_window *window,
+                                              bool include_warm_up)
+{
+    const struct serve_overview *own = st->own_overview, *other = st->overview;
+    if (own && !include_warm_up &&
+        (window->is_whole || (own->loaded.overview.from_ns == window->since_ns &&
+                              own->loaded.overview.to_ns == window->until_ns)))
+        return own;
+    return other && !is_own(window, include_warm_up) && other->since_ns == window->since_ns &&
+                   other->until_ns == window->until_ns && other->include_warm_up == include_warm_up
+               ? other
+               : NULL;
 }
 
 /* The overview of `from`, `to` and `warmup`. */
@@ -64,13 +85,10 @@ static int find(struct serve_trace *st, const struct query *q, const struct over
     int status = query_window(q, st, &window, err);
     if (!status)
         status = query_choice(q, "warmup", words, &warm_up, err);
-    if (status)
-        return status;
-    const struct serve_overview *kept = st->overview;
-    if (!kept || kept->since_ns != window.since_ns || kept->until_ns != window.until_ns ||
-        kept->is_whole != window.is_whole || kept->include_warm_up != (warm_up == 1))
+    if (!status && !find_kept(st, &window, warm_up == 1))
         status = make(st, &window, warm_up == 1, err);
-    *overview = status ? NULL : &st->overview->loaded.overview;
+    if (!status)
+        *overview = &find_kept(st, &window, warm_up == 1)->loaded.overview;
     return status;
 }
 

@@ -79,6 +79,7 @@ void serve_trace_close(struct serve_trace *st)
     lod_rows_free(&st->rows);
     if (st->has_stats)
         zone_stats_free(&st->stats);
+    serve_overview_free(st->own_overview);
     serve_overview_free(st->overview);
     run_index_free(&st->runs);
     machine_set_free(&st->machines);

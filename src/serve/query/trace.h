@@ -104,7 +104,8 @@ struct serve_trace {
     struct zone_stats stats;        /* of the window that was asked for last: serve_trace_stats */
     uint64_t stats_since_ns, stats_until_ns;
     bool has_stats;
-    struct serve_overview *overview; /* likewise: overview.c */
+    /* Likewise (overview.c): of the window that nobody had to ask for, and of another one. */
+    struct serve_overview *own_overview, *overview;
 };
 
 /* Opens whatever load/trace.h can. */
