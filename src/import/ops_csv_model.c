@@ -211,49 +211,66 @@ static void take_architecture(struct filling *f, uint32_t device)
 
 /* --- descriptions --- */
 
-static uint32_t text_of(struct filling *f, size_t column)
-{
-    struct slice cell = f->cells[column];
-    return cell_is_missing(cell) ? OPS_NONE : ops_text(f->ops, cell);
-}
-
 /* "32[17]" is padded to 32; "32" is both. */
-static bool take_size(struct filling *f, size_t column, int64_t *padded, int64_t *logical)
+static enum number_kind take_size(struct slice cell, int64_t *padded, int64_t *logical)
 {
-    struct slice cell = f->cells[column], inside = slice_after(cell, "[");
+    struct slice inside = slice_after(cell, "[");
     double value, within;
     enum number_kind kind = cell_dimension(cell, &value);
-    if (kind == NUMBER_MISSING)
-        return false;
-    if (kind != NUMBER_WHOLE || !(value >= 0 && value <= SIZE_MAX_USABLE)) {
-        refuse(f, column, "a size");
-        return false;
-    }
+    if (kind != NUMBER_WHOLE || !(value >= 0 && value <= SIZE_MAX_USABLE))
+        return kind == NUMBER_MISSING ? kind : NUMBER_BAD;
     *padded = *logical = (int64_t)value;
     if (inside.length > 1 &&
         cell_number(slice_from(inside.data, inside.length - 1), &within) == NUMBER_WHOLE && within >= 0 &&
         within <= SIZE_MAX_USABLE)
         *logical = (int64_t)within;
-    return true;
+    return NUMBER_WHOLE;
+}
+
+static uint32_t text_of_cell(struct ops *ops, struct slice cell)
+{
+    return cell_is_missing(cell) ? OPS_NONE : ops_text(ops, cell);
+}
+
+static uint32_t text_of(struct filling *f, size_t column)
+{
+    return text_of_cell(f->ops, f->cells[column]);
+}
+
+uint32_t ops_csv_tensor(struct ops *ops, const struct slice *cells, unsigned *wrong)
+{
+    struct op_tensor tensor = {.shape = OPS_NONE, .padded = OPS_NONE, .strides = OPS_NONE, .rest = OPS_NONE};
+    int64_t padded[4], logical[4];
+    bool has_sizes = true;
+    *wrong = 0;
+    if (!ops_csv_has_tensor(cells))
+        return OPS_NONE;
+    for (unsigned i = 0; i < 4; i++) {
+        enum number_kind kind = take_size(cells[i], &padded[i], &logical[i]);
+        has_sizes &= kind == NUMBER_WHOLE;
+        *wrong |= kind == NUMBER_BAD ? 1u << i : 0;
+    }
+    if (has_sizes) {
+        tensor.rank = 4;
+        tensor.padded = ops_sizes(ops, padded, 4);
+        tensor.shape = ops_sizes(ops, logical, 4);
+    }
+    tensor.layout = text_of_cell(ops, cells[OPS_CSV_TENSOR_LAYOUT]);
+    tensor.dtype = text_of_cell(ops, cells[OPS_CSV_TENSOR_TYPE]);
+    tensor.memory = text_of_cell(ops, cells[OPS_CSV_TENSOR_MEMORY]);
+    return ops_tensor(ops, &tensor);
 }
 
 static uint32_t parse_tensor(struct filling *f, size_t t)
 {
     size_t first = OPS_CSV_TENSOR + t * OPS_CSV_TENSOR_CELLS;
     const struct slice *cells = f->cells + first;
-    struct op_tensor tensor = {.shape = OPS_NONE, .padded = OPS_NONE, .strides = OPS_NONE, .rest = OPS_NONE};
-    int64_t padded[4], logical[4];
-    bool has_sizes = true;
-    for (unsigned i = 0; i < 4; i++)
-        has_sizes &= take_size(f, first + i, &padded[i], &logical[i]);
-    if (has_sizes) {
-        tensor.rank = 4;
-        tensor.padded = ops_sizes(f->ops, padded, 4);
-        tensor.shape = ops_sizes(f->ops, logical, 4);
+    unsigned wrong;
+    uint32_t id = ops_csv_tensor(f->ops, cells, &wrong);
+    for (unsigned i = 0; i < 4; i++) {
+        if (wrong >> i & 1)
+            refuse(f, first + i, "a size");
     }
-    tensor.layout = text_of(f, first + OPS_CSV_TENSOR_LAYOUT);
-    tensor.dtype = text_of(f, first + OPS_CSV_TENSOR_TYPE);
-    tensor.memory = text_of(f, first + OPS_CSV_TENSOR_MEMORY);
     for (size_t i = 0; i < OPS_CSV_TENSOR_CELLS; i++) {
         if (i == OPS_CSV_TENSOR_LAYOUT || !cell_is_missing(cells[i]))
             continue;
@@ -263,7 +280,7 @@ static uint32_t parse_tensor(struct filling *f, size_t t)
                        i < 4 ? "figures that need this size are missing"
                              : "the tensor is left out of its bytes");
     }
-    return ops_tensor(f->ops, &tensor);
+    return id;
 }
 
 /* The id of a tensor; OPS_NONE where the row has none at this place. Few tensors, many descriptions: one whose cells

@@ -24,4 +24,8 @@ int ops_csv_to_model(struct ops *ops, struct op_rows *rows, const struct ops_csv
 /* The attributes that a cell of the column ATTRIBUTES holds; at most `room` ids. */
 size_t ops_csv_attributes(struct ops *ops, struct slice text, uint32_t *ids, size_t room);
 
+/* The tensor that cells say (OPS_CSV_TENSOR_CELLS of them), with whatever can be read; OPS_NONE where they say nothing.
+ * `wrong` gets bit i for a size that is not one. */
+uint32_t ops_csv_tensor(struct ops *ops, const struct slice *cells, unsigned *wrong);
+
 #endif

@@ -85,11 +85,6 @@ bool tt_number_of_cell(const struct tt_figure_column *column, struct slice cell,
 
 /* --- tensors --- */
 
-static uint32_t text_of(struct ops *ops, struct slice cell)
-{
-    return cell_is_missing(cell) ? OPS_NONE : ops_text(ops, cell);
-}
-
 /* "64[50]" to 64 and 50, as they print. */
 static bool split_size(struct slice cell, int64_t *padded, int64_t *logical)
 {
@@ -124,43 +119,5 @@ uint32_t tt_exact_tensor(struct ops *ops, const struct slice cells[OP_TENSOR_FIE
     tensor.layout = ops_text(ops, cells[OP_TENSOR_LAYOUT]);
     tensor.dtype = ops_text(ops, cells[OP_TENSOR_TYPE]);
     tensor.memory = ops_text(ops, cells[OP_TENSOR_MEMORY]);
-    return ops_tensor(ops, &tensor);
-}
-
-#define SIZE_MAX_USABLE 4294967296.0
-
-/* "32[17]" is padded to 32; "32" is both. */
-static bool any_size(struct slice cell, int64_t *padded, int64_t *logical)
-{
-    struct slice inside = slice_after(cell, "[");
-    double value, within;
-    if (cell_dimension(cell, &value) != NUMBER_WHOLE || !(value >= 0 && value <= SIZE_MAX_USABLE))
-        return false;
-    *padded = *logical = (int64_t)value;
-    if (inside.length > 1 &&
-        cell_number(slice_from(inside.data, inside.length - 1), &within) == NUMBER_WHOLE && within >= 0 &&
-        within <= SIZE_MAX_USABLE)
-        *logical = (int64_t)within;
-    return true;
-}
-
-uint32_t tt_any_tensor(struct ops *ops, const struct slice cells[OP_TENSOR_FIELDS])
-{
-    struct op_tensor tensor = {.shape = OPS_NONE, .padded = OPS_NONE, .strides = OPS_NONE, .rest = OPS_NONE};
-    int64_t padded[4], logical[4];
-    bool has_sizes = true;
-    if (!cells[OP_TENSOR_W].length && !cells[OP_TENSOR_X].length && !cells[OP_TENSOR_TYPE].length &&
-        !cells[OP_TENSOR_MEMORY].length)
-        return OPS_NONE;
-    for (unsigned i = 0; i < 4; i++)
-        has_sizes &= any_size(cells[i], &padded[i], &logical[i]);
-    if (has_sizes) {
-        tensor.rank = 4;
-        tensor.padded = ops_sizes(ops, padded, 4);
-        tensor.shape = ops_sizes(ops, logical, 4);
-    }
-    tensor.layout = text_of(ops, cells[OP_TENSOR_LAYOUT]);
-    tensor.dtype = text_of(ops, cells[OP_TENSOR_TYPE]);
-    tensor.memory = text_of(ops, cells[OP_TENSOR_MEMORY]);
     return ops_tensor(ops, &tensor);
 }

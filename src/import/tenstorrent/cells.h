@@ -31,8 +31,6 @@ bool tt_number_of_cell(const struct tt_figure_column *column, struct slice cell,
 /* The id of the tensor that has these cells (enum op_tensor_field); OPS_NONE where they would not all come back as they
  * are. */
 uint32_t tt_exact_tensor(struct ops *ops, const struct slice cells[OP_TENSOR_FIELDS]);
-/* The same with whatever can be read of them; OPS_NONE where there is nothing. */
-uint32_t tt_any_tensor(struct ops *ops, const struct slice cells[OP_TENSOR_FIELDS]);
 
 /* --- what views ask for --- */
 

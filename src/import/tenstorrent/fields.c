@@ -329,6 +329,7 @@ static void rewrite(struct tt_fields *f, size_t description, uint32_t *ids)
     struct ops *ops = f->ops;
     struct op_description d = ops->descriptions[description];
     struct cells_of_description cells = {0};
+    unsigned wrong; /* said when they were imported */
     uint32_t type = OPS_NONE;
     size_t at = 0;
     for (size_t i = 0; i < d.attributes; i++) {
@@ -342,7 +343,7 @@ static void rewrite(struct tt_fields *f, size_t description, uint32_t *ids)
     memcpy(ids, ops_inputs(ops, &d), d.inputs * sizeof ids[0]);
     at += d.inputs;
     for (size_t t = d.inputs; t < OPS_CSV_INPUTS && cells.has_tensors; t++) {
-        uint32_t id = tt_any_tensor(ops, cells.tensors[t]);
+        uint32_t id = ops_csv_tensor(ops, cells.tensors[t], &wrong);
         if (id != OPS_NONE)
             ids[at++] = id;
     }
@@ -350,7 +351,7 @@ static void rewrite(struct tt_fields *f, size_t description, uint32_t *ids)
     memcpy(ids + at, ops_outputs(ops, &d), d.outputs * sizeof ids[0]);
     at += d.outputs;
     for (size_t t = d.outputs; t < OPS_CSV_OUTPUTS && cells.has_tensors; t++) {
-        uint32_t id = tt_any_tensor(ops, cells.tensors[OPS_CSV_INPUTS + t]);
+        uint32_t id = ops_csv_tensor(ops, cells.tensors[OPS_CSV_INPUTS + t], &wrong);
         if (id != OPS_NONE)
             ids[at++] = id;
     }
