@@ -108,8 +108,18 @@ static enum perf_class class_of(const char *name)
     return PERF_CLASS_OTHER;
 }
 
+/* Compilers call what they run after a function: "main_dispatch_3_matmul_64x64_f32". What follows says what it does. */
+static const char *after_dispatch(const char *name)
+{
+    const char *at = strstr(name, "_dispatch_");
+    at = at ? at + strlen("_dispatch_") : name;
+    size_t digits = at == name ? 0 : strspn(at, "0123456789");
+    return digits && at[digits] == '_' ? at + digits + 1 : name;
+}
+
 struct perf_name perf_name_of(const char *name)
 {
+    name = after_dispatch(name);
     struct perf_name known = {.class_ = (uint8_t)class_of(name)};
     known.category = (uint8_t)perf_category_of(name, known.class_);
     for (size_t i = 0; i < sizeof part_names / sizeof part_names[0]; i++) {

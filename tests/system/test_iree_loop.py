@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of examples/iree: estimate, compile, run, annotate, report, compare. With IREE where it is installed, and on
+runs of it that are kept as reference data."""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+import harness
+
+LOOP = os.path.join(harness.SOURCE, "examples", "iree", "loop.sh")
+MODELS = ("mlp", "cnn", "block", "int8")
+TOOLS = ("iree-compile", "iree-run-module", "iree-benchmark-module")
+BARE_PATH = "/usr/bin:/bin"
+
+
+class Loop(harness.TestCase):
+    def assert_reported(self, model, trace):
+        """Dispatches with rooflines, and advice about them."""
+        rows = self.opscope_json("report", trace, "--min-percentage", "0")["rows"]
+        self.assertTrue(rows, model)
+        computing = [row for row in rows if "matmul" in row["op"]]
+        self.assertTrue(computing and all(row["flops_percent"] and row["dram_percent"] for row in computing), model)
+        self.assertTrue(any(row["advice"] for row in rows), model)
+        self.assertNotIn("CCL", {row["category"] for row in rows})  # a dispatch is no collective
+
+    def test_without_iree(self):
+        if shutil.which(TOOLS[0], path=BARE_PATH):
+            self.skipTest("IREE is installed for everybody")
+        done = self.run_command([LOOP], env={"PATH": BARE_PATH, "OPSCOPE_PROGRAM": harness.OPSCOPE})
+        self.assert_status(done, 77)
+        self.assertIn("skipped: iree-compile is not installed (pip install iree-base-compiler", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_models_can_be_estimated(self):
+        for model in MODELS:
+            found = self.opscope_json("estimate", os.path.join(os.path.dirname(LOOP), model + ".mlir"), "--target", "cpu")
+            self.assertGreater(found["time_ns"], 0)
+            self.assertFalse([note for note in found["notes"] if "not in the table" in note or "not known" in note], model)
+
+    def test_with_iree(self):
+        missing = [tool for tool in TOOLS if not shutil.which(tool)]
+        if missing:
+            self.skipTest(f"{missing[0]} is not installed")
+        done = self.run_command([LOOP, "-o", "out"], env={"OPSCOPE_PROGRAM": harness.OPSCOPE})
+        self.assert_status(done)
+        for model in MODELS:
+            self.assertIn(f"== {model}: estimate against run", done.stdout)
+            self.assertRegex(done.stderr, r"dispatches +main_dispatch_0_")
+            self.assert_reported(model, self.path("out", model + ".opscope"))
+            flow = self.path("out", model + ".phases", model + ".6.flow.mlir")
+            found = self.opscope_json("diff", flow, self.path("out", model + ".ireeprof"))
+            self.assertEqual({row["runs"] % 20 for row in found["rows"]}, {0})
+            print(f"{model}: {len(found['rows'])} dispatches, factor {found['median_factor']:.2f}")
+            with open(self.path("out", model + ".diff.html"), encoding="utf-8") as file:
+                self.assertIn("<svg", file.read())
+        self.assertNotIn("not aligned", done.stderr)
+        self.assertIn("after", done.stdout.split("all models")[1])
+
+    def test_reference_runs(self):
+        for model in MODELS:
+            with self.subTest(model):
+                data = harness.reference_data("iree", model)
+                flow = os.path.join(data, "phases", model + ".6.flow.mlir")
+                estimate = self.opscope_json("estimate", os.path.join(data, model + ".mlir"), "--target", "cpu")
+                self.assertTrue(estimate["rows"])
+                done = self.opscope("run", "-o", "run.opscope", "--device-profile", "p.jsonl", "--", "cp",
+                                    os.path.join(data, "local-sync.jsonl"), "p.jsonl")
+                self.assert_status(done)
+                self.assertIn("p.jsonl: not aligned with the host", done.stderr)  # it is of another machine
+                self.assertRegex(done.stderr, r"dispatches +main_dispatch_")
+                found = self.opscope_json("annotate", os.path.join(data, "phases"), "p.jsonl", "a.csv", "-o", "a.opscope",
+                                          "--target-option", "engines=1")
+                with open(os.path.join(data, "local-sync.jsonl"), encoding="utf-8") as file:
+                    events = [json.loads(line) for line in file]
+                ran = [event["duration_ns"] for event in events
+                       if event["record_type"] == "host_execution_event" and event["op"] == "dispatch"]
+                self.assertEqual(sum(row["runs"] for row in found["rows"]), len(ran))
+                self.assertEqual(min(row["least_ns"] for row in found["rows"]), min(ran))
+                self.assertTrue(all(re.match(r'loc\("' + model, row["location"]) for row in found["rows"]))
+                self.assert_reported(model, "a.opscope")
+                done = self.opscope("diff", flow, "p.jsonl", "--target-option", "engines=1", "--html", "d.html", "--json")
+                self.assert_status(done)
+                self.assertEqual(len(done.json()["rows"]), len(found["rows"]))
+                print(f"{model}: {len(found['rows'])} dispatches, {len(ran)} runs, factor {done.json()['median_factor']:.2f}")
+
+
+if __name__ == "__main__":
+    unittest.main()
