@@ -29,21 +29,35 @@ static int compare(struct diff *diff, const struct command_line *line, size_t a_
 
 enum pair_kind { PAIR_RUNS, PAIR_ESTIMATE, PAIR_REFUSED };
 
+/* Files that hold an estimate or a run of a compiled model and nothing else. */
+static bool is_for_estimates(struct side_kind kind)
+{
+    return (kind.is_estimate || kind.is_run) && kind.file != IMPORT_TRACE;
+}
+
+static void say_damage(const char *path, struct error *err)
+{
+    struct trace *trace;
+    if (trace_open(&trace, path, 0, err) == 0)
+        trace_close(trace);
+}
+
 /* Is it an estimate against a run? Files that cannot be compared as they are get a sentence that says what they are. */
 static enum pair_kind look_at_pair(const char *a, const char *b, struct error *err)
 {
     struct side_kind first = side_kind_of(a), second = side_kind_of(b);
-    bool has_trace = first.file == IMPORT_TRACE && second.file == IMPORT_TRACE;
-    if (!first.is_estimate && !first.is_run && !second.is_estimate && !second.is_run)
-        return PAIR_RUNS;
     if (access(a, R_OK) != 0 || access(b, R_OK) != 0) {
         error_set_errno(err, errno, "cannot open %s", access(a, R_OK) != 0 ? a : b);
-        return PAIR_REFUSED;
+        return is_for_estimates(first) || is_for_estimates(second) ? PAIR_REFUSED : PAIR_RUNS;
     }
     if (first.is_estimate && second.is_run)
         return PAIR_ESTIMATE;
-    if (has_trace && first.is_estimate == second.is_estimate)
-        return PAIR_RUNS; /* two runs, or two estimates */
+    if (!is_for_estimates(first) && !is_for_estimates(second) && !(first.is_run && second.is_estimate))
+        return PAIR_RUNS;
+    if (first.is_damaged || second.is_damaged) {
+        say_damage(first.is_damaged ? a : b, err);
+        return PAIR_REFUSED;
+    }
     if (first.is_run && second.is_estimate)
         error_set(err, EINVAL, "%s is %s, %s %s: the estimate comes first (opscope diff %s %s compares them)",
                   a, side_kind_text(first), b, side_kind_text(second), b, a);
@@ -59,8 +73,6 @@ static enum pair_kind look_at_pair(const char *a, const char *b, struct error *e
             "%s is %s, %s %s: both are runs. An estimate or a model comes first; to compare two runs, make a "
             "trace of each (opscope import) and compare those",
             a, side_kind_text(first), b, side_kind_text(second));
-    else if (first.file == IMPORT_TRACE || second.file == IMPORT_TRACE)
-        return PAIR_RUNS; /* a trace against a table: ops */
     else
         error_set(err, EINVAL, "%s is %s, %s %s: opscope diff takes an estimate, or a model, and a run of it",
                   a, side_kind_text(first), b, side_kind_text(second));

@@ -14,7 +14,9 @@
 
 /* --- what a file is --- */
 
-/* Which runs a trace has; one of each is looked for, zones with locations count as runs. */
+#define BLOCKS_MAX 8u /* of runs that are looked at: what a long trace is, its beginning says */
+
+/* Which runs a trace has; zones with locations count as runs where there are no others. */
 static void look_at_trace(const char *path, struct side_kind *kind)
 {
     struct trace *trace;
@@ -22,10 +24,12 @@ static void look_at_trace(const char *path, struct side_kind *kind)
     struct trace_block_filter filter = {.type = TRACE_BLOCK_RUNS};
     struct trace_rows rows = {0};
     const struct trace_block *block;
-    size_t position = 0;
-    if (trace_open(&trace, path, 0, &err) != 0)
+    size_t position = 0, blocks = 0;
+    kind->is_damaged = trace_open(&trace, path, 0, &err) != 0;
+    if (kind->is_damaged)
         return;
-    while (!(kind->is_estimate && kind->is_run) && (block = trace_next_block(trace, &filter, &position)) &&
+    while (!(kind->is_estimate && kind->is_run) && blocks++ < BLOCKS_MAX &&
+           (block = trace_next_block(trace, &filter, &position)) &&
            trace_decode_rows(trace, block, &rows, &err) == 0) {
         for (size_t i = 0; i < rows.count; i++) {
             bool is_estimated = (rows.runs[i].flags & TRACE_RUN_ESTIMATED) != 0;
@@ -63,7 +67,9 @@ const char *side_kind_text(struct side_kind kind)
     case IMPORT_TORQ_ROWS:
         return "an annotated profile of Torq's runtime";
     case IMPORT_TRACE:
-        return kind.is_estimate ? "the trace of an estimate" : "the trace of a run";
+        return kind.is_estimate ? "the trace of an estimate"
+               : kind.is_run    ? "the trace of a run"
+                                : "a trace without device runs";
     default:
         return "neither an estimate nor a run of a compiled model";
     }

@@ -9,6 +9,7 @@
 struct side_kind {
     enum import_kind file;
     bool is_estimate, is_run; /* a trace may be both */
+    bool is_damaged;          /* a trace that cannot be opened: what is in it is not known */
 };
 
 /* What a file is, as far as estimates and runs go: both false for what is neither. */
