@@ -453,6 +453,7 @@ const struct command command_run = {
         "run makes a session of its own: what it starts is recorded there and not in the outer "
         "trace. If no session "
         "can be made, COMMAND runs all the same, and a line says that it was not recorded.\n\n"
+        "At the end a line says what was recorded; on a terminal, the screen of opscope summary follows.\n\n"
         "With --device-profile, a profile that is missing, older than the run, empty or damaged is named; the trace is "
         "written without it, and the status is still COMMAND's. Times of a profile are placed by the host's monotonic "
         "clock; where they are of another clock, the profile begins with COMMAND and a line says so.",

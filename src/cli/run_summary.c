@@ -171,9 +171,12 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     bytes_clear(&line);
     if (!held->zones && !held->open_zones && run_python_why_nothing(command, why, sizeof why)) {
         command_say("opscope: no zones: %s", why);
-    } else if (held->is_file && !show_overview(output)) {
+    } else if (held->is_file) {
+        const char *view = run_python_view(command);
+        bool is_usual = strcmp(view, "zones") == 0; /* the overview names that one itself */
         shell_append_word(&line, output);
-        command_say("opscope: next: opscope %s %s", run_python_view(command), bytes_text(&line));
+        if (!show_overview(output) || !is_usual)
+            command_say("opscope: next: opscope %s %s", view, bytes_text(&line));
     }
     bytes_free(&line);
 }

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import unittest
 import urllib.parse
 
@@ -350,6 +351,16 @@ class Programs(SummaryCase):
         self.assertIn("opscope: wrote", shown)
         self.assertIn("The main thread worked", shown)
         self.assertIn("next: opscope zones", shown)
+
+    def test_lines_of_python_have_their_own_view(self):
+        program = self.path("p.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("def f():\n    return 1\n\nf()\n")
+        shown = self.on_terminal("run", "-o", self.path("run.opscope"), "--python-trace", "lines", "--", sys.executable, program)
+        if any("no zones" in line or "nothing was recorded" in line for line in shown):
+            self.skipTest("there is no extension for this Python")
+        self.assertEqual([line for line in shown if "next: opscope zones --source" in line][0],
+                         f"opscope: next: opscope zones --source {self.path('run.opscope')}")
 
     def test_a_pipe_has_one_line_at_the_end_of_run(self):
         done = self.opscope("run", "-o", self.path("run.opscope"), "--", harness.program("script"), "zones=5")
