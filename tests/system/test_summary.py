@@ -76,6 +76,13 @@ class Threads(SummaryCase):
         self.assertEqual(self.parts(overview)["working"], 62 * MS)
         self.assertEqual(overview["top"][0]["text"], "long")
 
+    def test_the_thread_is_named_where_it_could_be_another(self):
+        trace = self.trace(("track", "pool", 7), ("zone", 0, 1, 1 + 9 * MS, "a"), ("zone", 0, 1 + 9 * MS, 1 + 10 * MS, "b"),
+                           ("track", "main", 8), ("zone", 0, 1, 1 + MS, "c"))
+        self.assertIn("Thread pool of program worked 100%", self.sentence(self.summary(trace)))
+        only = self.summary(trace, "--process", "8")
+        self.assertIn("The main thread of program worked 10%", self.sentence(only))
+
     def test_open_zones_count_and_are_named(self):
         overview = self.summary(self.trace(("track", "main"), ("open", 0, 1, 1 + 50 * MS, "main", "a.c:1"),
                                            ("zone", 1, 1 + 10 * MS, 1 + 20 * MS, "sleep")))

@@ -17,7 +17,7 @@ struct phrase {        /* of the sentence */
     const char *meaning; /* "work", "gap", "wait", "loss"; NULL */
 };
 
-#define SENTENCE_PHRASES 12u
+#define SENTENCE_PHRASES 16u
 struct sentence {
     struct bytes text;
     struct phrase phrases[SENTENCE_PHRASES];

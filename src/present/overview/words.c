@@ -319,12 +319,30 @@ static void sentence_of_gpu(const struct overview *o, struct sentence *s)
         WORDS(".");
 }
 
+/* "The main thread", "The main thread of python3" where there are several processes, "Thread worker". */
+static void say_thread(const struct overview *o, struct sentence *s)
+{
+    const struct trace_track *track =
+        o->main_track == TRACE_NONE ? NULL : trace_get_track(o->trace, o->main_track);
+    const struct trace_process *process = track ? trace_get_process(o->trace, track->process) : NULL;
+    char label[NAME_BYTES + 4], program[NAME_BYTES + 4];
+    bool is_main = !process || process->pid <= 0 || (uint64_t)process->pid == track->number ||
+                   strncasecmp(track->name, "main", 4) == 0;
+    if (is_main)
+        WORDS("The main thread");
+    else
+        WORDS("Thread %.*s", NAME_BYTES, label_track(o->trace, o->main_track, label, sizeof label));
+    if (process && trace_process_count(o->trace) > 1)
+        WORDS(" of %s", label_program(process, program, sizeof program));
+    WORDS(" worked ");
+}
+
 static void sentence_of_thread(const struct overview *o, struct sentence *s)
 {
     struct number_text share, total, waited, imports, own;
     uint64_t working = overview_part_ns(o, OVERVIEW_WORKING), waiting = overview_part_ns(o, OVERVIEW_WAITING);
     uint64_t importing = overview_part_ns(o, OVERVIEW_IMPORTS);
-    WORDS("The main thread worked ");
+    say_thread(o, s);
     STRONG("work", say_share(o, OVERVIEW_WORKING, false, &share));
     WORDS(" of %s", format_duration(&total, o->total_ns));
     if (share_of(o, waiting) >= 0.001) {
