@@ -83,6 +83,13 @@ class Threads(SummaryCase):
         only = self.summary(trace, "--process", "8")
         self.assertIn("The main thread of program worked 10%", self.sentence(only))
 
+    def test_the_wait_that_is_named_is_the_main_threads(self):
+        trace = self.trace(*program(), ("track", "pool"), ("zone", 0, 1, 1 + 90 * MS, "futex"))
+        overview = self.summary(trace)
+        self.assertIn("most of it in epoll_wait", self.sentence(overview))
+        self.assertIn("--callers epoll_wait", overview["next"][0]["command"])
+        self.assertEqual(overview["top_waits"][0]["text"], "futex")
+
     def test_open_zones_count_and_are_named(self):
         overview = self.summary(self.trace(("track", "main"), ("open", 0, 1, 1 + 50 * MS, "main", "a.c:1"),
                                            ("zone", 1, 1 + 10 * MS, 1 + 20 * MS, "sleep")))

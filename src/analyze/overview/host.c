@@ -165,9 +165,14 @@ int overview_main_thread(struct overview *o, const struct trace_filter *filter, 
     if (!status && is_only_thread(o, filter)) /* then they are the functions of all */
         status = take_functions(o, &stats, err);
     for (size_t i = 0; i < stats.row_count; i++) {
-        recorded += stats.rows[i].self_ns;
-        if (waiting_is_name(trace_get_name(o->trace, stats.rows[i].name)->name))
-            waiting += stats.rows[i].self_ns;
+        const struct zone_stats_row *row = &stats.rows[i];
+        recorded += row->self_ns;
+        if (!waiting_is_name(trace_get_name(o->trace, row->name)->name))
+            continue;
+        waiting += row->self_ns;
+        if (row->self_ns > o->main_wait.self_ns)
+            o->main_wait = (struct overview_function){row->name, row->name_count, row->self_ns, row->total_ns,
+                                                      row->count};
     }
     zone_stats_free(&stats);
     if (!status && o->kind == OVERVIEW_PYTHON)

@@ -129,6 +129,7 @@ struct overview {
     uint64_t total_ns;
     bool is_device; /* parts of a device's time, not of the main thread's */
     uint32_t main_track;
+    struct overview_function main_wait; /* what the main thread waited in longest; count 0: in nothing */
     uint32_t device_count;
     /* functions of the host, by their own time: those that work, those that wait */
     struct overview_function *working, *waiting;

@@ -158,9 +158,9 @@ static void add_next_steps(struct overview_lists *lists, const struct overview *
     }
     if (o->kind == OVERVIEW_ESTIMATE)
         add_next(lists, o, "every op of the estimate", "ops", NULL, NULL);
-    if (o->waiting_count && waiting > o->total_ns / 5)
+    if (o->main_wait.count && waiting > o->total_ns / 5)
         add_next(lists, o, "who waits there", "zones", "--callers",
-                 trace_get_name(o->trace, o->waiting[0].name)->name);
+                 trace_get_name(o->trace, o->main_wait.name)->name);
     if (has_host || o->kind == OVERVIEW_ESTIMATE)
         add_next(lists, o, "every function, with percentiles", "zones", NULL, NULL);
     if (has_host)

@@ -348,8 +348,8 @@ static void sentence_of_thread(const struct overview *o, struct sentence *s)
     if (share_of(o, waiting) >= 0.001) {
         WORDS(" and waited ");
         STRONG("wait", format_duration(&waited, waiting));
-        if (o->waiting_count && o->waiting[0].self_ns > waiting / 2)
-            WORDS(", most of it in %.*s", NAME_BYTES, program_name(o, o->waiting[0].name));
+        if (o->main_wait.count && o->main_wait.self_ns > waiting / 2)
+            WORDS(", most of it in %.*s", NAME_BYTES, program_name(o, o->main_wait.name));
     }
     WORDS(".");
     if (share_of(o, waiting) < 0.001 && o->working_count && o->working[0].self_ns) {
