@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that are not scheduled, IREE's dumps and profiles, and calibration."""
 
+import base64
 import collections
 import glob
 import json
@@ -9,6 +10,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import zlib
 
 import harness
 
@@ -46,6 +48,64 @@ module @m {{
   }}
 }}
 """
+
+
+# A small model of ours, and what mlir-opt-22 --emit-bytecode-version=N makes of it (zlib, base64): versions differ in how
+# they write op names, locations, isolated regions, properties and the sizes of operand groups.
+BYTECODE_MODEL = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4x8xf32>
+  %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%filled : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<4x8xf32>
+  return %sum : tensor<4x8xf32>
+}
+"""
+BYTECODE = {
+    0: """eNpVUcFu2zAMJcNygiEYnmEURhEESWYUnZE1WNvLDkHuBdpLe9op0GI5FSDLhq0My2477Ff2B/uu/cKUbDuMkCjxCeLjIx8ffj3h48P90+3t8m
+b5AfBOIrGIkCQxxcxJKiiLxHl+QffXEZZC3n0fy2CZTLIi+CyTTB8j+oaRyPNk9GM05XEhOEUAOG5V18bpTaO61dvq/btZdVPOrtezf/c1EMs4
+SXkS2KY8JzrPucgQiUIFYjKdF8R8iSwEXyEvFkRXJZeF6o1/WdZq8I3yLyvXOr2Gwhqn7G5pvO6Vb/uNP3R61aleWavtGuSY0zlySE04Gp39ZH
+yNggKQhupJ5gEOYUYoR4E/yfHiWASLsBiDxWdImOY4DjAKQUKe4EjgZciCdHxnDi56dYzhDS2y6SSW2aRMZRzOJFgs0097Y71xUO/dFk5KwGs3
+tD38EQBNW+2thl77fe9g27rBK+dBVVUNuun8AQ5G2wpqYy3stNO92ULbBdWueta7Rjv/bL7q4cTgTetOnYDh0GycajQ0KrB/VnavwbhKfzFud5
+zQAP91Lnz/21/4DcH4cRE=""",
+    1: """eNpVUcFu2zAMJcNygiEYnmEURhEESWYUnZE1WNvLDkHuBdpLe9op0GI5FSDLhq0My2477Ff2B/uu/cKUbDuMkCjxCeLjIx8ffj3R48P90+3t8m
+b5AfBOIkdxiiSJKWZOUkFZJM7zC7q/jrAU8u77WAbLZJIVwWeZZPoY0TeMRJ4nox+jKY8LwSkCwHGrujZObxrVrd5W79/Nqptydr2e/buvgVjG
+ScqTwDblOdF5zkWGSBQqEJPpvCDmS2Qh+Ap5sSC6KrksVG/8y7JWg2+Uf1m51uk1FNY4ZXdL43WvfNtv/KHTq071ylpt1yDHnM6RQ2rC0ejsJ+
+NrFBSANFRPMg9wCDNCOQr8SY4XxyJYhMUYLD5DwjTHcYBRCBLyBEcCL0MWpOM7c3DRq2MMb2iRTSexzCZlKuNwJsFimX7aG+uNg3rvtnBSAl67
+oe3hjwBo2mpvNfTa73sH29YNXjkPqqpq0E3nD3Aw2lZQG2thp53uzRbaLqh21bPeNdr5Z/NVDycGb1p36gQMh2bjVKOhUYH9s7J7DcZV+otxu+
+OEBvivc+H73/7Cb+++cSc=""",
+    2: """eNpVUc2K2zAQnsl4KowwrjGLWUJIUrNswzahu3vpIeS+sHvZPfUU1FjOCmQ52EppeuuhT1LoK/QJ+jx9hSppe+gH+vQz0sz3jR7ufz3yw/3d48
+3N4nrxDvBWIsdJhiSJKWFOM0F5LM6Kc7qbxzgT8vbrUAbkMs3LwHkumd7H9AVjURTp4PtgzMNScIYAcByqro3T60btlq+rt28m1fVsMl9N/q1X
+QCyTNONRqDbmKdFZwWWOSBQUiNF4WhLzBbIQfIl8dUV0OeNZqTrjnxe16n2j/PPStU6voLTGKbtdGK875dtu7Q87vdypTlmr7QrkkLMpckhNOB
+hEPxlfooh+UDjKgv7oG8kihARhTigHQUNa4PlRCItoGIgxIImQMCtwGAIoRDQnIU+BWOBFyIV0vMEcKH5x3MMrusrHo0Tmo1kmkzCnAYnMPuyN
+9cZBvXcbODkCr13fdvDHCDRttbcaOu33nYNN63qvnAdVVTXoZucPcDDaVlAba2Grne7MBtpdcO+qJ71ttPNP5rPuTxW8ad2pI9AfmrVTjYZGhe
+ofld1rMK7Sn4zbHn+qh/86GJ7/7TP8Bk0Rcus=""",
+    3: """eNpVUc1qGzEQnvHsVCxi2S5LWIIxtruE1KRxm+TSg/E9kFySU09G9WodgVZrduVS99ZDX6XQh+gT9GH6CpWd9tABffoZab5vPt3f/X4Q93e3D9
+fX86v5e8AbiRwnGZIkpoQ5zQTlsTgpTun2MsaZkDffhjJELtO8DJjnkulDTF8xFkWRDr4PxjwsBWcIAIeh6to4vWrUdvG6evdmUl3NJpfLyb/1
+EohlkmY8CmxjnhKdFFzmiERBgRiNpyUxnyELwefIFxdE5zOelaoz/mleq943yj8tXOv0EkprnLKbufG6U77tVn6/1Yut6pS12i5BDjmbIofShI
+NB9IvxJYroJ4WjLOiPfpAsQgoEYU4oB0FEWuDpQQmLaBSAMQQkERJmBQ5DBoWI3pKQz5lY4Fkoh3S4whwgfnHYwyu6yMejROajWSaTMKchEpl9
+3BnrjYN659ZwbAq8dn3bwXMv0LTVzmrotN91Dtat671yHlRV1aCbrd/D3mhbQW2shY12ujNraLfBAFc96k2jnX80X3R/ZPCmdUdToN83K6caDY
+0K7J+U3WkwrtKfjdscPquH/0wMz/9aDX8A9ItzAw==""",
+    4: """eNpVUcGK2zAQncl4KowwrjGLCSEkqVm2Id3Q3VLoIeS+sHvZPfUU1FjOCmw52EppetvDfkdv/YF+Qb+ov1A5bQ8d0JP0GM28N7q7/XUf3t3e3F
+9fL6+WHwDfS+QwSlIkSUwRc5wISkNxlg3p5jLEuZDvnkfSRyrjNPeYppLpY0hPGIosiwffBxMe5YITBIB+qbI0Vm9qtV+9Lt6+mRZX8+nlevrv
+vAZiGcUJj323Cc+IzjLOU0Qir0CMJ7OcmM+RheAL5MWC6GLO81y1xj0uS9W5WrnHlW2sXkNeGauq3dI43SrXtBt33OvVXrWqqnS1BjniZIbsSx
+MOBsFPxpcogh/kqcTrD76RzIhBEKaEcuA1xBkOeyEsgqEHRoQoQMIkw5HnUYhgQUL2fCjw3FdC6hOYPYQv+ju8okU6GUcyHc8TGfk99hHJ5NPB
+VM5YKA92Cyc/4LTtmhb+2IC6KQ6Vhla7Q2th29jOKetAFUUJut67IxyNrgooTVXBTlvdmi00e+/dFg96V2vrHsxX3Z06ONPY0zygO9Ybq2oNtf
+LdP6vqoMHYQn8xdtf/Uwf/zc8//ztl+A0VR3Lx""",
+    5: """eNo1T8FKHEEQrZqasm2aZhiGsIRFXNlDEkzWrBLwsOzBgyAoiAfBk3R2erShp2eZ7T3s0YPfkY/IJ/gNfoe/YG8kD6qoejwe711dvt2oq8uLm+
+PjyXRyCvhLIUtdVkgDYjFk3h8L+iLF4dEJTT9JLMXJs1JFVTHdSXpCKQaDItvJkoxLBIDtmKZxwd63Zjn7Wv/8Pqqn30Y/5qP/9xw087BCRGZG
+rqqx6V18nDRmFVsTH2ehC3YOY++C8Q8TF21vYtffx83SzpamN95bPwc15PIAmRIwy/IXxmtEkf+lxF0jifwPqVQCxFkiUGVIVNyiIOLULP+cFi
+OCzpGwvEWZeBQiPyShtrw8R5WckLYC5rTkzvaH1z1VKq1VVSRoVf5eOx9dgGYdFvCvCEQbVl0PH/mh7eq1t9DbuO4DLLqwiiZEMHXdgG2XcQMb
+Z30NjfMeHmywvVtAa5Ll7pFOUTQKRImkiBTqItUYvwPL30+X""",
+    6: """eNo1j7FKA0EQhmecW9djWY7jiiBBEkmhokajiBYhhYUgKEiKgJWsub1kYW8vXDZFSgufw4fwEXwGH8HaV3BPcYph5mf4/2/u777H8v7udnx21h
+/0rwAvBLJYphlSixhvM9bpcdqL+eHJOR1nHBP+KkSSZYweY3pBzlutja+OKgrj9FOpFsP9/PSomw8Ousej7v88AslYO0NERoQsTXuqNn7eL9TS
+l8rPh65yegQ9a5yys77xula+qp/8eqGHC1Ura7UdgWizdLexIIo+GD4g8ug9+NEDEo/eSARk4NdBQLGBRMkEORELf0TboTFEkBESphOMgx7go0
+PiotHjGxTBCak5YCy0eLPZ4XNHpEJKkSWhpEifV8Z646BYuSn8fgFeu2VVwx88lFW+shpq7Ve1g2nlll45DyrPC9Dlwq9hbbTNoTDWwkw7XZsp
+lCpYbl3KgCJDKvKQzwNjgkI2rNT5AWtUT/M=""",
+}
 
 
 def profile(*durations, name="f"):
@@ -151,6 +211,39 @@ class Models(Case):
     @staticmethod
     def full_name(name):
         return {"module": "builtin.module", "return": "func.return", "call": "func.call"}.get(name, name)
+
+
+class Bytecode(Case):
+    def amounts(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return [{key: value for key, value in row.items() if key != "location"}
+                for row in self.opscope_json("estimate", name, "--target", "cpu")["rows"]]
+
+    def test_every_version_is_read(self):
+        want = self.amounts("text.mlir", BYTECODE_MODEL.encode())
+        self.assertEqual([(row["op"], row["read_bytes"], row["written_bytes"]) for row in want], [("linalg.generic", 128, 128)])
+        for version, data in BYTECODE.items():
+            data = zlib.decompress(base64.b64decode(data))
+            self.assertEqual((data[:4], data[4] >> 1), (b"ML\xefR", version))
+            self.assertEqual(self.amounts(f"v{version}.mlirbc", data), want, version)
+        newer = bytearray(zlib.decompress(base64.b64decode(BYTECODE[6])))
+        newer[4] = 9 << 1 | 1
+        with open(self.path("newer.mlirbc"), "wb") as file:
+            file.write(newer)
+        done = self.opscope("estimate", "newer.mlirbc")
+        self.assert_status(done, 2)
+        self.assertIn("bytecode of version 9; this reads up to 6", done.stderr)
+
+    def test_every_version_of_an_installed_mlir_opt(self):
+        program = mlir_opt()
+        self.write("m.mlir", BYTECODE_MODEL)
+        want = self.amounts("text.mlir", BYTECODE_MODEL.encode())
+        for version in range(7):
+            done = self.run_command([program, "m.mlir", "--emit-bytecode", f"--emit-bytecode-version={version}", "-o", "x.mlirbc"])
+            self.assert_status(done)
+            with open(self.path("x.mlirbc"), "rb") as file:
+                self.assertEqual(self.amounts("y.mlirbc", file.read()), want, version)
 
 
 class Iree(Case):

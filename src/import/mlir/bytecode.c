@@ -195,7 +195,7 @@ static bool read_dialects(struct bytecode *b, struct bytecode_cursor *c)
         b->dialects[i] = (uint32_t)name;
     }
     b->dialect_count = c->failed ? 0 : count;
-    if (b->version >= VERSION_LAZY)
+    if (b->version >= VERSION_ELIDED)
         bytecode_varint(c); /* of all op names */
     while (c->at < c->end && !c->failed) {
         uint64_t dialect = bytecode_varint(c), ops = read_count(c);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Properties of ops: a dialect writes them in the order of their names, each as the number of an attribute, and an
- * optional one as 0 or twice that number plus one; sizes of operand groups come last, as an array. The names are not in
- * the file, so they are here, for ops whose costs depend on them or that are everywhere. */
+ * optional one as 0 or twice that number plus one; sizes of operand groups come last, as an array (before version 6 as
+ * an attribute). The names are not in the file, so they are here, for ops whose costs depend on them or that are
+ * everywhere. */
 #include "import/mlir/bytecode.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#define VERSION_GROUPS 6u
 
 /* A word per property; "?" before it: optional; "*" alone: sizes of operand groups. A name that ends in "." stands for
  * all ops that begin with it and have no line of their own. */
@@ -117,10 +120,14 @@ static bool append_property(struct bytecode *b, struct bytecode_cursor *c, const
                             const char *separator)
 {
     uint64_t number;
-    if (*word == '*') {
+    if (*word == '*' && b->version >= VERSION_GROUPS) {
         bytes_append_text(b->out, separator);
         append_groups(b, c);
         return true;
+    }
+    if (*word == '*') { /* before that, an attribute like the others */
+        word = "operandSegmentSizes";
+        length = strlen(word);
     }
     bool is_optional = *word == '?';
     number = bytecode_varint(c);
