@@ -139,7 +139,7 @@ class OverInput(Outputs):
         for command in sorted({form.split()[0] for form in FORMS}):
             text = self.opscope(command, "--help").stdout
             found = {f"--{name}" for name in re.findall(r"--([a-z-]+)(?: |\[=)(?:FILE|BASE)\b", text)}
-            found -= {"--config", "--machine", "--device-profile", "--device-source", "--show"}
+            found -= {"--config", "--machine", "--device-profile", "--device-source", "--phase", "--show"}
             listed = {option.split()[0].split("=")[0] for option, c in OUTPUTS.items() if command in c.split()}
             self.assertLessEqual(found - {"--output"}, listed | {"--csv"}, command)
 
@@ -344,11 +344,3 @@ class HostileText(Outputs):
         self.assertIn("'=\\x1b", self.opscope("report", "x.csv", "--csv").stdout)
         # The vendor's table passes through byte for byte.
         self.assertIn("=" + self.NASTY, self.opscope("ops", "x.csv", "--csv").stdout)
-
-
-class NotThereYet(Outputs):
-    def test_view(self):
-        done = self.opscope("view", "t.opscope")
-        self.assert_status(done, 2)
-        self.assertIn("opscope export FILE --format perfetto", done.stderr)
-        self.assertNotIn("unknown", done.stderr)
