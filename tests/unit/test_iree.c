@@ -183,13 +183,20 @@ static void test_calibration(void **state)
     assert_int_equal(c.before[CALIBRATE_MATMUL].sites, 4);
     assert_true(c.before[CALIBRATE_MATMUL].median == 2.5);
     assert_true(c.before[CALIBRATE_MATMUL].p90 == 4);
-    /* model 0 is judged without model 0: one site is too few, so nothing changes; model 1 by 2: 3 / 2 off */
-    assert_true(c.after[CALIBRATE_MATMUL].median == 2);
-    assert_true(target.scale_matmul_float == 2.5); /* of all four */
+    /* model 0 is judged without model 0: one site is too few, so nothing changes; model 1 by 2 to the power
+     * 1 / (1 + 10 log(2)^2 / 3), 1.305: 2.298 off */
+    assert_true(c.after[CALIBRATE_MATMUL].median > 2.148 && c.after[CALIBRATE_MATMUL].median < 2.150);
+    /* of all four: 2.5 to the power 1 / (1 + 10 log(2)^2 / 4) */
+    assert_true(target.scale_matmul_float > 1.515 && target.scale_matmul_float < 1.517);
     assert_true(target.scale_matmul_int == 1);
     assert_true(target.floor_ns == 60); /* two sites are too few */
     assert_int_equal(c.fitted, 1);
     assert_true(c.before[CALIBRATE_CLASSES].sites == 6);
+    const struct calibration_site alike[] = {{100, 300, CALIBRATE_CONV, MODEL_FLOAT, 0},
+                                             {50, 150, CALIBRATE_CONV, MODEL_FLOAT, 0},
+                                             {10, 30, CALIBRATE_CONV, MODEL_FLOAT, 0}};
+    assert_int_equal(calibrate(&c, &target, alike, 3, &err), 0);
+    assert_true(target.scale_conv_float == 3); /* they agree: the median itself */
     assert_int_not_equal(calibrate(&c, &target, sites, 0, &err), 0);
     assert_int_equal(calibration_class_of("DW"), CALIBRATE_DEPTHWISE);
     assert_int_equal(calibration_class_of("FREE"), CALIBRATE_CLASSES);

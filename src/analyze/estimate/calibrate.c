@@ -9,6 +9,9 @@
 
 #define NUMBERS 3u
 #define NOBODY UINT32_MAX
+/* A factor is taken the less, the more its sites differ and the fewer they are: a median of n sites is uncertain by
+ * about spread / sqrt(n), and without measurements factors are within exp(1 / sqrt(10)), 1.4, mostly. */
+#define DOUBT 10.0
 
 static const struct {
     const char *text, *key;
@@ -48,7 +51,8 @@ static bool is_alike(const struct calibration_site *site, unsigned class, unsign
     return site->class == class && (class == CALIBRATE_FLOOR || site->number == number);
 }
 
-/* Median of measured / estimated without the sites of one model; 1 where there are too few. */
+/* Median of measured / estimated without the sites of one model, drawn towards 1 where they disagree; 1 where there are
+ * too few. */
 static double factor_of(const struct calibration_site *sites, size_t count, unsigned class, unsigned number,
                         uint32_t without, double *room)
 {
@@ -60,7 +64,9 @@ static double factor_of(const struct calibration_site *sites, size_t count, unsi
     if (n < CALIBRATION_SITES)
         return 1;
     qsort(room, n, sizeof room[0], by_value);
-    return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+    double median = n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+    double spread = log(room[n * 3 / 4] / room[n / 4]);
+    return pow(median, 1 / (1 + DOUBT * spread * spread / (double)n));
 }
 
 static struct calibration_error error_of(double *off, size_t n)

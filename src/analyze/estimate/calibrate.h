@@ -3,8 +3,9 @@
  * dispatch goes.
  *
  * A factor is the median of measured / estimated time over the sites of its class, where there are at least
- * CALIBRATION_SITES of them, else 1. (A least-squares line is ruled by the largest op.) What the estimate is worth is
- * judged by sites that were not fitted to: those of each model get factors from the other models. */
+ * CALIBRATION_SITES of them, else 1; it is drawn towards 1 where few sites disagree. (A least-squares line is ruled by
+ * the largest op.) What the estimate is worth is judged by sites that were not fitted to: those of each model get
+ * factors from the other models. */
 #ifndef OPSCOPE_ANALYZE_ESTIMATE_CALIBRATE_H
 #define OPSCOPE_ANALYZE_ESTIMATE_CALIBRATE_H
 
