@@ -2,6 +2,7 @@
 /* What the parts of the server share:
  *   server.c      the loop: sockets, time-outs, limits
  *   route.c       from a request to its answer
+ *   live.c        pages that follow;  websocket.c  their frames
  *   answerer.c      the thread for questions that take long
  *   listen.c      the port;  traces.c  the files;  http.c  the parser
  *   query/        questions about a trace, without sockets */
@@ -42,7 +43,27 @@ struct answer { /* zero-initialised but for the memory of its bytes, which is us
     bool sets_cookie;
     bool is_api; /* not to be stored by the browser */
     const char *metric;
+    bool is_live;    /* shake hands: it becomes a WebSocket */
     struct job *job; /* the answer is not there yet: the answerer makes it */
+};
+
+struct connection {
+    int fd; /* -1: closed */
+    struct connection *next_closed;
+    size_t place; /* in server.connections */
+    struct bytes in;
+    struct answer answer;
+    size_t sent; /* of head and body */
+    uint64_t
+        since_ns; /* when the time-out began: idle, the first byte of a request, the last that was sent */
+    uint64_t sending_ns; /* when the answer began */
+    uint64_t number;
+    struct job *job; /* that the answerer has; NULL */
+    bool job_has_body, job_keeps_alive;
+    bool is_sending, is_ending;
+    struct live *live; /* it became a WebSocket; NULL */
+    bool is_added;     /* to epoll */
+    uint32_t events;   /* that epoll waits for */
 };
 
 struct server {
@@ -57,9 +78,23 @@ struct server {
     struct answerer *answerer;
     int epoll, signals;
     uint64_t last_connection; /* number */
+    size_t live_count;        /* connections that are WebSockets */
+    uint64_t folder_ns;       /* when they last made us look for new traces */
     struct connection **connections, *closed;
     size_t connection_count;
 };
+
+/* server.c */
+void server_wait_for(struct server *server, struct connection *c, uint32_t events);
+void server_close_connection(struct server *server, struct connection *c);
+
+/* live.c: connections that became WebSockets. The two that return a bool: false when the connection was closed. */
+#define LIVE_OUT_MAX ((size_t)1 << 20)
+void live_begin(struct server *server, struct connection *c, const struct http_request *request);
+void live_end(struct server *server, struct connection *c);
+bool live_received(struct server *server, struct connection *c);
+bool live_may_send(struct server *server, struct connection *c);
+void live_tick(struct server *server);
 
 /* route.c */
 void route_request(struct server *server, const struct http_request *request, struct answer *answer);

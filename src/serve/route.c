@@ -10,6 +10,7 @@
 #include "base/text_copy.h"
 #include "serve/assets.h"
 #include "serve/internal.h"
+#include "serve/websocket.h"
 #include "text/markup_write.h"
 
 #define TYPE_HTML "text/html; charset=utf-8"
@@ -261,8 +262,21 @@ static void answer_metrics(struct server *server, struct answer *answer)
     answer_made(answer, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-static void answer_path(struct server *server, const char *path, struct slice target, struct answer *answer)
+static void answer_live(const struct http_request *request, struct answer *answer)
 {
+    int status = websocket_check(request);
+    answer->metric = "live";
+    answer->is_live = status == 0;
+    if (status)
+        answer_error(answer, status,
+                     status == 403 ? "a page from elsewhere may not ask"
+                                   : "this is for WebSockets (docs/http-api.md)");
+}
+
+static void answer_path(struct server *server, const char *path, const struct http_request *request,
+                        struct answer *answer)
+{
+    struct slice target = request->target;
     struct error err = {0};
     struct slice rest = slice_of(path);
     if (answer_asset(path, answer))
@@ -274,6 +288,8 @@ static void answer_path(struct server *server, const char *path, struct slice ta
             answer_made(answer, 200, TYPE_JSON);
         else
             answer_error(answer, 500, err.message);
+    } else if (strcmp(path, "/api/live") == 0) {
+        answer_live(request, answer);
     } else if (strcmp(path, "/metrics") == 0) {
         answer_metrics(server, answer);
     } else if (slice_begins(rest, "/api/t/")) {
@@ -292,6 +308,7 @@ void route_request(struct server *server, const struct http_request *request, st
     answer->made.failed = false;
     answer->location = NULL;
     answer->job = NULL;
+    answer->is_live = false;
     answer->sets_cookie = answer->is_api = false;
     answer->metric = "other";
     int result = query_parse(&server->query, request->target.data, request->target.length, &err);
@@ -312,7 +329,7 @@ void route_request(struct server *server, const struct http_request *request, st
         answer->sets_cookie = true;
         return;
     }
-    answer_path(server, server->query.path, request->target, answer);
+    answer_path(server, server->query.path, request, answer);
 }
 
 void route_count(struct server *server, const struct answer *answer, uint64_t bytes, uint64_t ns)

@@ -22,27 +22,10 @@
 #include "serve/internal.h"
 
 #define EVENTS 64
+#define LIVE_TICK_MS 25 /* how often files are looked at for pages that follow */
 #define READ_BYTES 16384u
 #define KEPT_BYTES ((size_t)1 << 20) /* of an answer's memory that a connection keeps for the next one */
 #define LONGEST_TIMEOUTS 20u         /* time-outs in which an answer has to be read as a whole */
-
-struct connection {
-    int fd; /* -1: closed */
-    struct connection *next_closed;
-    size_t place; /* in server.connections */
-    struct bytes in;
-    struct answer answer;
-    size_t sent; /* of head and body */
-    uint64_t
-        since_ns; /* when the time-out began: idle, the first byte of a request, the last that was sent */
-    uint64_t sending_ns; /* when the answer began */
-    uint64_t number;
-    struct job *job; /* that the answerer has; NULL */
-    bool job_has_body, job_keeps_alive;
-    bool is_sending, is_ending;
-    bool is_added;   /* to epoll */
-    uint32_t events; /* that epoll waits for */
-};
 
 static uint64_t now_ns(void)
 {
@@ -51,7 +34,7 @@ static uint64_t now_ns(void)
 
 /* --- connections --- */
 
-static void wait_for(struct server *server, struct connection *c, uint32_t events)
+void server_wait_for(struct server *server, struct connection *c, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = c};
     if (c->is_added && c->events == events)
@@ -61,8 +44,9 @@ static void wait_for(struct server *server, struct connection *c, uint32_t event
     c->events = events;
 }
 
-static void close_connection(struct server *server, struct connection *c)
+void server_close_connection(struct server *server, struct connection *c)
 {
+    live_end(server, c);
     if (c->job)
         __atomic_store_n(&c->job->is_cancelled, true, __ATOMIC_RELAXED);
     close(c->fd);
@@ -117,7 +101,7 @@ static void accept_connections(struct server *server)
                                  .number = ++server->last_connection};
         server->connections[server->connection_count++] = c;
         server->metrics.open = server->connection_count;
-        wait_for(server, c, EPOLLIN | EPOLLRDHUP);
+        server_wait_for(server, c, EPOLLIN | EPOLLRDHUP);
     }
 }
 
@@ -194,7 +178,7 @@ static bool answer_requests(struct server *server, struct connection *c)
 {
     for (;;) {
         if (c->job) {
-            wait_for(server, c, 0);
+            server_wait_for(server, c, 0);
             return true;
         }
         if (c->is_sending) {
@@ -202,11 +186,11 @@ static bool answer_requests(struct server *server, struct connection *c)
             if (result < 0 || (result == 1 && c->is_ending)) {
                 if (result == 1)
                     shutdown(c->fd, SHUT_WR);
-                close_connection(server, c);
+                server_close_connection(server, c);
                 return false;
             }
             if (result == 0) {
-                wait_for(server, c, EPOLLOUT);
+                server_wait_for(server, c, EPOLLOUT);
                 return true;
             }
             forget_answer(c);
@@ -218,17 +202,24 @@ static bool answer_requests(struct server *server, struct connection *c)
         int status =
             c->in.length ? http_parse(&request, (const char *)c->in.data, c->in.length) : HTTP_INCOMPLETE;
         if (status == HTTP_INCOMPLETE) {
-            wait_for(server, c, EPOLLIN | EPOLLRDHUP);
+            server_wait_for(server, c, EPOLLIN | EPOLLRDHUP);
             return true;
         }
         if (status == HTTP_PARSED) {
             route_request(server, &request, &c->answer);
-            if (c->answer.job)
+            size_t taken = request.length;
+            if (c->answer.is_live)
+                live_begin(server, c, &request);
+            else if (c->answer.job)
                 give_job(server, c, &request, began_ns);
             else
                 start_answer(server, c, request.method != HTTP_HEAD, request.keep_alive, began_ns);
-            memmove(c->in.data, c->in.data + request.length, c->in.length - request.length);
-            c->in.length -= request.length;
+            if (c->fd < 0)
+                return false;
+            memmove(c->in.data, c->in.data + taken, c->in.length - taken);
+            c->in.length -= taken;
+            if (c->live)
+                return live_received(server, c);
         } else {
             route_refuse(&c->answer, status, NULL);
             start_answer(server, c, true, false, began_ns);
@@ -264,26 +255,29 @@ static void take_jobs(struct server *server)
 static void read_requests(struct server *server, struct connection *c)
 {
     if (!bytes_reserve(&c->in, READ_BYTES)) {
-        close_connection(server, c);
+        server_close_connection(server, c);
         return;
     }
     ssize_t n = recv(c->fd, c->in.data + c->in.length, READ_BYTES, 0);
     if (n <= 0) {
         if (n == 0 || (errno != EAGAIN && errno != EINTR))
-            close_connection(server, c);
+            server_close_connection(server, c);
         return;
     }
     if (c->in.length == 0)
         c->since_ns = now_ns(); /* no longer idle: it has as long again to ask */
     c->in.length += (size_t)n;
-    answer_requests(server, c);
+    if (c->live)
+        live_received(server, c);
+    else
+        answer_requests(server, c);
 }
 
 /* --- time --- */
 
 static bool is_late(const struct server *server, const struct connection *c, uint64_t now)
 {
-    if (c->job) /* it is we who are slow */
+    if (c->job || c->live) /* it is we who are slow; live.c looks after those */
         return false;
     return now - c->since_ns > server->timeout_ns ||
            (c->is_sending && now - c->sending_ns > LONGEST_TIMEOUTS * server->timeout_ns);
@@ -294,7 +288,7 @@ static void close_late(struct server *server)
     uint64_t now = now_ns();
     for (size_t i = server->connection_count; i-- > 0;) {
         if (is_late(server, server->connections[i], now)) {
-            close_connection(server, server->connections[i]);
+            server_close_connection(server, server->connections[i]);
             server->metrics.timed_out++;
         }
     }
@@ -304,6 +298,8 @@ static void close_late(struct server *server)
 static int sleep_ms(const struct server *server)
 {
     uint64_t step = server->timeout_ns / 4000000;
+    if (server->live_count)
+        return LIVE_TICK_MS;
     return server->connection_count == 0 ? -1 : step > 1000 ? 1000 : step < 5 ? 5 : (int)step;
 }
 
@@ -385,7 +381,7 @@ void server_close(struct server *server)
     for (size_t i = 0; i < server->connection_count; i++)
         server->connections[i]->job = NULL;
     while (server->connection_count)
-        close_connection(server, server->connections[0]);
+        server_close_connection(server, server->connections[0]);
     free_closed(server);
     free(server->connections);
     traces_free(&server->traces);
@@ -419,8 +415,12 @@ static bool handle_event(struct server *server, const struct epoll_event *event)
     if (c->fd < 0)
         return true;
     if (event->events & (EPOLLERR | EPOLLHUP))
-        close_connection(server, c);
+        server_close_connection(server, c);
     else if (c->job)
+        return true;
+    else if (c->live && event->events & EPOLLOUT && !live_may_send(server, c))
+        return true;
+    else if (c->live && !(event->events & (EPOLLIN | EPOLLRDHUP)))
         return true;
     else if (c->is_sending)
         answer_requests(server, c);
@@ -441,6 +441,7 @@ int server_run(struct server *server, struct error *err)
                 return 0;
         }
         close_late(server);
+        live_tick(server);
         free_closed(server);
     }
 }

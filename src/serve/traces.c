@@ -10,7 +10,8 @@
 #include "base/clock.h"
 #include "serve/answerer.h"
 
-#define CHECK_NS UINT64_C(50000000) /* a file is looked at that often at most */
+#define CHECK_NS UINT64_C(20000000) /* a file is looked at that often at most */
+#define OPENING_SHARE 4u            /* a growing one is opened again for a quarter of the time at most */
 #define ENDING ".opscope"
 #define PARTIAL ".partial"
 
@@ -67,6 +68,7 @@ void traces_free(struct traces *traces)
 static void take_info(struct traces_entry *entry, const struct trace_info *info)
 {
     entry->zones = info->zones;
+    entry->lost_zones = info->lost_zones;
     entry->duration_ns = info->end_ns - info->start_ns;
     entry->state = info->damaged_blocks || info->is_salvaged ? TRACE_DAMAGED
                    : info->is_complete                       ? TRACE_COMPLETE
@@ -88,9 +90,13 @@ static int open_entry(const struct traces *traces, struct traces_entry *entry, s
     struct serve_trace opened;
     struct stat seen;
     bool is_file = strcmp(entry->path, "-") != 0 && stat(entry->path, &seen) == 0;
+    uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
     int status = serve_trace_open(&opened, entry->path, err);
     if (status)
         return status;
+    entry->opening_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
+    if (traces->is_live && !trace_get_info(opened.trace)->is_complete)
+        trace_follow(opened.trace, true); /* before the one that was open lets go */
     if (entry->trace.trace) {
         serve_trace_close(&entry->trace);
         entry->generation++;
@@ -174,7 +180,8 @@ static void look_at(struct traces *traces, struct traces_entry *entry)
 void traces_check(struct traces *traces, struct traces_entry *entry)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    if (now - entry->checked_ns < CHECK_NS && entry->checked_ns)
+    uint64_t pause = OPENING_SHARE * entry->opening_ns;
+    if (now - entry->checked_ns < (pause > CHECK_NS ? pause : CHECK_NS) && entry->checked_ns)
         return;
     look_at(traces, entry);
     entry->checked_ns = clock_ns(CLOCK_MONOTONIC);
@@ -301,6 +308,28 @@ static void peek(struct traces_entry *entry)
     }
     take_info(entry, trace_get_info(trace));
     trace_close(trace);
+}
+
+void traces_describe(struct traces *traces)
+{
+    for (size_t i = 0; i < traces->count; i++) {
+        if (traces->entries[i]->trace.trace)
+            traces_check(traces, traces->entries[i]);
+        if (!traces->entries[i]->is_listed)
+            peek(traces->entries[i]);
+    }
+}
+
+void traces_set_live(struct traces *traces, bool is_live)
+{
+    if (traces->is_live == is_live)
+        return;
+    traces->is_live = is_live;
+    for (size_t i = 0; i < traces->count; i++) {
+        struct trace *trace = traces->entries[i]->trace.trace;
+        if (trace && !trace_get_info(trace)->is_complete)
+            trace_follow(trace, is_live);
+    }
 }
 
 int traces_answer(struct traces *traces, struct bytes *out, struct error *err)

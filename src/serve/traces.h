@@ -18,9 +18,10 @@ struct traces_entry {
     struct serve_trace *long_trace; /* the answerer's own; NULL until it is needed */
     struct stat seen;               /* of the file when it was opened */
     enum trace_state state;
-    uint64_t zones, duration_ns;
+    uint64_t zones, duration_ns, lost_zones;
     uint32_t generation;
     uint64_t checked_ns; /* when the file was last looked at */
+    uint64_t opening_ns; /* how long opening it took */
     bool is_listed;      /* zones and duration_ns are known */
 };
 
@@ -29,6 +30,7 @@ struct answerer;
 struct traces { /* zero-initialise */
     struct traces_entry **entries;
     size_t count, capacity;
+    bool is_live;   /* pages follow: writers are asked to write at once */
     bool is_folder; /* the traces of the working folder: new ones are added */
 };
 
@@ -46,6 +48,9 @@ struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, stru
 
 /* Looks at all files, and for new ones where it is a folder. */
 void traces_refresh(struct traces *traces);
+/* Looks at those that are open, or new, so that zones and duration of all are known. */
+void traces_describe(struct traces *traces);
+void traces_set_live(struct traces *traces, bool is_live);
 /* Looks at one, unless that was done just now. */
 void traces_check(struct traces *traces, struct traces_entry *entry);
 

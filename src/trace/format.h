@@ -6,6 +6,7 @@
 #define OPSCOPE_TRACE_FORMAT_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TRACE_FORMAT_VERSION 2u
 #define TRACE_MIN_READER_VERSION 1u
@@ -183,5 +184,8 @@ enum checkpoint_info {
     CHECKPOINT_IS_FULL,  /* lists every block of the segment: no need to go back */
     CHECKPOINT_INFO_VALUES
 };
+
+/* Far after the end of any file: who follows a growing trace holds a lock for reading on this byte (trace_follow). */
+#define FOLLOW_OFFSET ((off_t)1 << 62)
 
 #endif

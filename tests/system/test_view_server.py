@@ -539,6 +539,143 @@ class Tokens(ServerCase):
         self.assertEqual(len(first), 32)
 
 
+class Live(ServerCase):
+    def handshake(self, headers=None, path="/api/live"):
+        """The connection after the request, and the head of the answer."""
+        connection = self.connect()
+        lines = {"Host": f"{self.address[0]}:{self.address[1]}", "Upgrade": "websocket", "Connection": "keep-alive, Upgrade",
+                 "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+        lines.update(headers or {})
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value is not None)
+        connection.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            piece = connection.recv(1)
+            if not piece:
+                break
+            answer += piece
+        return connection, answer.decode()
+
+    def frame(self, opcode, data=b"", first=0x80, masked=True, length=None):
+        size = len(data) if length is None else length
+        head = bytes([first | opcode, (0x80 if masked else 0) | (size if size < 126 else 126)])
+        if size >= 126:
+            head += struct.pack(">H", size)
+        mask = b"\x01\x02\x03\x04"
+        body = bytes(byte ^ mask[i % 4] for i, byte in enumerate(data))
+        return head + (mask if masked else b"") + body
+
+    def read_exactly(self, connection, count):
+        data = b""
+        while len(data) < count:
+            piece = connection.recv(count - len(data))
+            self.assertTrue(piece, "the server closed")
+            data += piece
+        return data
+
+    def receive(self, connection):
+        """(opcode, data) of the next frame."""
+        first, size = self.read_exactly(connection, 2)
+        self.assertEqual(size & 0x80, 0)
+        if size == 126:
+            size = struct.unpack(">H", self.read_exactly(connection, 2))[0]
+        return first & 15, self.read_exactly(connection, size)
+
+    def state(self, connection):
+        while True:
+            opcode, data = self.receive(connection)
+            if opcode == 1:
+                return json.loads(data)
+
+    def test_handshake(self):
+        self.serve(self.small_trace())
+        connection, answer = self.handshake()
+        self.assertIn("101 Switching Protocols", answer)
+        self.assertIn("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", answer)  # the example of RFC 6455
+        self.assertEqual(self.state(connection), {"trace": 0, "state": "complete", "generation": 0, "end_ns": 4000,
+                                                  "zones": 4, "lost_zones": 0})
+
+    def test_refusals(self):
+        self.serve(self.small_trace())
+        host = f"{self.address[0]}:{self.address[1]}"
+        for headers, status in (({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403),
+                                ({"Origin": f"https://{host}"}, 403), ({"Origin": f"http://{host}.evil.example"}, 403),
+                                ({"Origin": f"http://{host}"}, 101), ({"Sec-WebSocket-Key": "short"}, 400),
+                                ({"Sec-WebSocket-Key": None}, 400), ({"Sec-WebSocket-Version": "8"}, 426),
+                                ({"Upgrade": None}, 426), ({"Connection": "close"}, 426), ({"Host": "evil.example"}, 421)):
+            self.assertEqual(int(self.handshake(headers)[1].split()[1]), status, headers)
+
+    def test_a_token_is_needed(self):
+        self.serve(self.small_trace(), "--listen", "0.0.0.0")
+        token = urllib.parse.parse_qs(urllib.parse.urlsplit(self.link).query)["token"][0]
+        self.address = ("127.0.0.1", self.address[1])
+        self.assertIn(" 401 ", self.handshake()[1])
+        self.assertIn(" 101 ", self.handshake({"Cookie": f"opscope_{self.address[1]}={token}"})[1])
+
+    def test_frames(self):
+        self.serve(self.small_trace())
+        connection, _ = self.handshake()
+        self.state(connection)
+        connection.sendall(self.frame(9, b"are you there") + self.frame(1, b"ignored") + self.frame(10))
+        self.assertEqual(self.receive(connection), (10, b"are you there"))
+        connection.sendall(self.frame(8, struct.pack(">H", 1000)))
+        self.assertEqual(self.receive(connection), (8, struct.pack(">H", 1000)))
+        self.assertEqual(connection.recv(1), b"")
+
+    def test_broken_frames(self):
+        self.serve(self.small_trace())
+        for data, code in ((self.frame(1, b"x", masked=False), 1002), (self.frame(3), 1002), (self.frame(1, first=0xc0), 1002),
+                           (self.frame(9, first=0), 1002), (self.frame(9, b"x" * 126), 1002),
+                           (self.frame(1, b"", length=5000), 1009),
+                           (b"\x82\xff" + struct.pack(">Q", 1 << 62), 1009)):
+            connection, _ = self.handshake()
+            self.state(connection)
+            connection.sendall(data)
+            self.assertEqual(self.receive(connection), (8, struct.pack(">H", code)), data)
+            self.assertEqual(connection.recv(1), b"")
+
+    def test_silent_clients_are_pinged_then_closed(self):
+        self.serve(self.small_trace(), "--timeout", "300ms")
+        connection, _ = self.handshake()
+        self.state(connection)
+        self.assertEqual(self.receive(connection)[0], 9)
+        self.read_all(connection)  # until it is closed
+        self.assertEqual(self.metric("opscope_connections_timed_out_total"), 1)
+
+    def test_changes_are_told_to_every_page(self):
+        path = self.small_trace("a.opscope")
+        self.serve(path)
+        pages = [self.handshake()[0] for _ in range(5)]
+        for page in pages:
+            self.assertEqual(self.state(page)["generation"], 0)
+        bigger = self.trace(("track", "t", 1), *[("zone", 0, 10 * i, 10 * i + 5, "z") for i in range(100)], name="b.opscope")
+        with open(bigger, "rb") as source, open(path, "r+b") as file:
+            file.write(source.read())
+            file.truncate()
+        for page in pages:
+            while (state := self.state(page))["zones"] != 100:
+                pass
+            self.assertEqual(state["state"], "complete")
+        os.unlink(path)
+        while self.state(pages[0])["state"] != "deleted":
+            pass
+
+    def test_a_program_that_runs(self):
+        self.serve(cwd=self.folder)
+        page, _ = self.handshake()
+        program = self.start([harness.OPSCOPE, "run", "-q", "-o", self.path("live.opscope"), "--", harness.program("script"),
+                              "zones=3", "read", "zones=4", "read", "zones=5"], stdin=subprocess.PIPE)
+        for zones in (3, 7):
+            while (state := self.state(page))["zones"] < zones:
+                self.get(f"/api/t/{state['trace']}/trace")  # a page looks at it: from now on it is followed
+            self.assertEqual((state["state"], state["zones"]), ("growing", zones))
+            program.stdin.write(b"on\n")
+            program.stdin.flush()
+        while (state := self.state(page))["state"] != "complete":
+            pass
+        self.assertEqual((state["zones"], self.get(f"/api/t/{state['trace']}/trace")["zones"]), (12, 12))
+
+
 class Files(ServerCase):
     def state(self, trace=0):
         return self.get("/api/traces")["traces"][trace]

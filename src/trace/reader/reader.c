@@ -373,6 +373,14 @@ int trace_open_again(struct trace **out, const struct trace *of, struct error *e
     return open_trace(out, t, err);
 }
 
+void trace_follow(const struct trace *t, bool is_wanted)
+{
+    struct flock lock = {
+        .l_type = is_wanted ? F_RDLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = FOLLOW_OFFSET, .l_len = 1};
+    if (t->fd >= 0)
+        fcntl(t->fd, F_OFD_SETLK, &lock);
+}
+
 void trace_close(struct trace *t)
 {
     if (!t)

@@ -489,3 +489,9 @@ int file_checkpoint(struct trace_writer *w, bool is_last)
         update_slot(w, SEGMENT_OPEN, NULL);
     return 0;
 }
+
+bool file_is_followed(const struct trace_writer *w)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = FOLLOW_OFFSET, .l_len = 1};
+    return fcntl(w->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK;
+}

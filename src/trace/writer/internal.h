@@ -25,6 +25,7 @@
 #define CHECKPOINT_AGE_NS UINT64_C(10000000000)
 #define CHECKPOINT_BYTES ((uint64_t)64 << 20)
 #define AGE_SCAN_NS UINT64_C(100000000)
+#define FOLLOWED_SCAN_NS UINT64_C(50000000)
 #define FULL_INDEX_ENTRIES 262144u
 
 struct index_entry {                 /* a block that is in the segment */
@@ -233,7 +234,8 @@ struct trace_writer {
     size_t open_bytes;
     size_t closed_rows; /* rows of closed sinks */
     uint64_t age_scan_ns, loss_flush_ns;
-    uint32_t zone_limit;               /* rows per block */
+    bool is_followed;    /* somebody looks at the file as it grows: what is there is written at each scan */
+    uint32_t zone_limit; /* rows per block */
     uint64_t zone_count, record_count; /* in the whole file */
     struct block_builder builder;
     struct block_scratch *scratch;
@@ -269,6 +271,7 @@ int file_end_segment(struct trace_writer *w, struct error *err);
 /* Writes what the builder holds. 0, or an error that is kept for trace_writer_tick: the rows are lost then. */
 int file_write_block(struct trace_writer *w, struct block_builder *builder, struct block_header *header);
 int file_checkpoint(struct trace_writer *w, bool is_last);
+bool file_is_followed(const struct trace_writer *w); /* trace_follow */
 /* Whether rows may still be written; makes room (the flight recorder's next segment) when needed. */
 bool file_accepts_rows(struct trace_writer *w);
 void file_close(struct trace_writer *w);

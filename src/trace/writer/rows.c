@@ -351,7 +351,7 @@ int rows_flush(struct trace_writer *w, bool only_aged)
     for (struct row_buffer *b = w->rows; b; b = b->next) {
         if (b->count && !b->opened_at_ns)
             b->opened_at_ns = w->now_ns;
-        if (only_aged && w->now_ns - b->opened_at_ns < BLOCK_AGE_NS)
+        if (only_aged && !w->is_followed && w->now_ns - b->opened_at_ns < BLOCK_AGE_NS)
             continue;
         int written = write_buffer(w, b);
         status = status ? status : written;

@@ -182,8 +182,9 @@ int trace_writer_tick(struct trace_writer *w, uint64_t now_ns, struct error *err
     w->now_ns = now_ns ? now_ns : 1; /* 0 means "no time yet" */
     if (!w->checkpoint_at_ns)
         w->checkpoint_at_ns = w->now_ns;
-    if (w->now_ns - w->age_scan_ns >= AGE_SCAN_NS) {
+    if (w->now_ns - w->age_scan_ns >= (w->is_followed ? FOLLOWED_SCAN_NS : AGE_SCAN_NS)) {
         w->age_scan_ns = w->now_ns;
+        w->is_followed = file_is_followed(w);
         sinks_flush_aged(w);
         rows_flush(w, true);
         if (w->loss_count && !w->is_full && w->now_ns - w->loss_flush_ns >= BLOCK_AGE_NS) {

@@ -348,7 +348,7 @@ static bool is_chosen(const struct trace_writer *w, const struct sink *s, enum f
 {
     switch (choice) {
     case FLUSH_AGED:
-        return s->opened_at_ns && w->now_ns - s->opened_at_ns >= BLOCK_AGE_NS;
+        return s->opened_at_ns && (w->is_followed || w->now_ns - s->opened_at_ns >= BLOCK_AGE_NS);
     case FLUSH_LARGE:
         return s->memory_bytes >= large_bytes;
     case FLUSH_CLOSED:
