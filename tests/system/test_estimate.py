@@ -133,7 +133,7 @@ class Scheduled(Case):
         """What rows say, in order; dispatches may begin before their first unit, which is where a file of units begins."""
         rows = [row for row in self.exported(trace, what) if what == "ops" or row["thread"] != "dispatches"]
         first = min(int(row["start_ns"]) for row in rows)
-        return sorted(sorted({**row, "start_ns": int(row["start_ns"]) - first, "process": "", "figures": ""}.items())
+        return sorted(sorted({**row, "start_ns": int(row["start_ns"]) - first, "process": "", "figures": "", "attributes": ""}.items())
                       for row in rows)
 
     def zones(self, trace):
