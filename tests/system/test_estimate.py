@@ -133,8 +133,8 @@ class Scheduled(Case):
         """What rows say, in order; dispatches may begin before their first unit, which is where a file of units begins."""
         rows = [row for row in self.exported(trace, what) if what == "ops" or row["thread"] != "dispatches"]
         first = min(int(row["start_ns"]) for row in rows)
-        return sorted(sorted({**row, "start_ns": int(row["start_ns"]) - first, "process": "", "figures": "", "attributes": ""}.items())
-                      for row in rows)
+        unknown = dict.fromkeys(("process", "figures", "attributes", "inputs"), "")  # MACs and types are not in the file
+        return sorted(sorted({**row, **unknown, "start_ns": int(row["start_ns"]) - first}.items()) for row in rows)
 
     def zones(self, trace):
         return [row for row in self.exported(trace, "zones") if row["thread"] != "dispatches"]
