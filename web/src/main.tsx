@@ -2,11 +2,13 @@
 import { render } from "preact";
 import { App } from "./frame/app";
 import { listenToKeys } from "./frame/keys";
+import { keepLive } from "./model/live";
 import { keepNumbers, keepUrl, start } from "./model/state";
 
 keepUrl();
 keepNumbers();
 listenToKeys();
+keepLive();
 const page = document.getElementById("page");
 if (page) {
     page.replaceChildren();

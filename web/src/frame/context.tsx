@@ -87,6 +87,7 @@ export function ContextBar() {
     const info = state.trace.value;
     if (!info) return null;
     const { text, kind } = stateText(info);
+    const growing = state.traces.value?.[state.traceIndex.value]?.state === "growing";
     const lost = info.lost_zones || info.lost_records;
     return (
         <div class="context" aria-label="What the numbers are about" role="region" data-region>
@@ -98,6 +99,11 @@ export function ContextBar() {
             {lost > 0 && (
                 <button class="pill loss" onClick={() => state.select({ kind: "lost" })}>
                     {info.lost_zones ? `${plural(info.lost_zones, "zone")} lost` : `${plural(lost, "record")} lost`}
+                </button>
+            )}
+            {growing && (
+                <button class="link" onClick={() => (state.following.value = !state.following.value)}>
+                    {state.following.value ? "Pause" : `Paused at ${duration(state.view.value.to)}. Recording goes on: ${duration(Math.max(0, info.duration_ns - state.view.value.to))} behind. Follow`}
                 </button>
             )}
             <span class={`state-dot wide ${kind}`} />

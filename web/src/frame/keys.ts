@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keyboard. Letters act by position for W A S D, by character for the rest; nothing acts while a field has the focus.
+import { getJson } from "../model/api";
+import { group } from "../model/format";
 import * as state from "../model/state";
+import type { FindResult } from "../model/types";
 import type { Selection } from "../model/url";
 import { fit, panBy, redoView, selectionOf, undoView, zoomAt } from "../timeline/input";
 import { currentStage, selectedSpan } from "../timeline/stage";
@@ -128,10 +131,14 @@ const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
     G: () => stepGap(false),
     ".": () => stepSame(true),
     ",": () => stepSame(false),
+    n: () => void stepHit(true),
+    N: () => void stepHit(false),
     r: () => {
         const span = selectedSpan();
         if (span) state.select({ kind: "range", ...span });
     },
+    l: () => (state.following.value = true),
+    " ": () => (state.following.value = false),
     m: () => mark(false),
     M: () => mark(true),
     z: () => undoView(),
@@ -156,6 +163,25 @@ function findSelected(): void {
     const id = chosen && "name" in chosen && typeof chosen.name === "number" ? chosen.name : null;
     const name = id === null ? undefined : state.names.peek().get(id);
     if (name) state.select({ kind: "name", name: name.text });
+}
+
+const HITS_MAX = 5000;
+
+/** The next or previous call of the name that was searched, in time. */
+async function stepHit(forward: boolean): Promise<void> {
+    const chosen = state.selection.peek();
+    const names = state.names.peek();
+    const id = chosen?.kind === "name" ? names.idOf(chosen.name) : chosen?.kind === "zone" ? chosen.name : undefined;
+    if (id === undefined) return;
+    const { from, to } = state.window_.peek();
+    const { calls, count } = await getJson<FindResult>(state.tracePath("find"), { name: id, from, to, limit: HITS_MAX });
+    const sorted = calls.sort((a, b) => a.start - b.start);
+    const now = chosen?.kind === "zone" ? chosen.start : middle();
+    const at = forward ? sorted.findIndex((call) => call.start > now) : sorted.findLastIndex((call) => call.start < now);
+    const call = sorted[at < 0 ? (forward ? 0 : sorted.length - 1) : at];
+    if (!call) return;
+    state.spoken.value = `${group(sorted.indexOf(call) + 1)} of ${group(count)}`;
+    state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.start + call.duration, name: id }, { reveal: true });
 }
 
 function byPosition(event: KeyboardEvent): boolean {

@@ -13,7 +13,9 @@ export interface Figure {
 function digits(value: number, significant: number): string {
     const size = Math.abs(value);
     const whole = size >= 100 ? 3 : size >= 10 ? 2 : 1;
-    return value.toFixed(Math.max(0, significant - whole));
+    const text = value.toFixed(Math.max(0, significant - whole));
+    // 99.96 has one decimal too many once it is rounded to 100.
+    return Math.abs(Number(text)) >= Math.pow(10, whole) ? value.toFixed(Math.max(0, significant - whole - 1)) : text;
 }
 
 function scaled(value: number, units: readonly string[], base: number, significant: number): Figure {

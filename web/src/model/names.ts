@@ -22,6 +22,7 @@ export class Names {
     readonly version = signal(0);
     private readonly known = new Map<number, Name>();
     private readonly pages = new Map<number, Promise<void>>();
+    private readonly partial = new Set<number>();
     private readonly byText = new Map<string, number>();
     styles = new Uint8Array(PAGE).fill(STYLE_UNKNOWN);
 
@@ -60,6 +61,12 @@ export class Names {
         if (waiting.length) await Promise.allSettled(waiting);
     }
 
+    /** The trace has grown: pages that were not full may have more names now. */
+    grown(): void {
+        for (const page of this.partial) this.pages.delete(page);
+        this.partial.clear();
+    }
+
     /** Which of the ids in a column are unknown, without a closure per entry: it runs for each tile. */
     unknownIn(column: Uint32Array): Set<number> {
         const missing = new Set<number>();
@@ -75,6 +82,7 @@ export class Names {
             const answer = await getJson<{ names: NameRow[] }>(`/t/${this.trace}/names`, { page });
             this.grow((page + 1) * PAGE);
             for (const row of answer.names) this.add(row);
+            if (answer.names.length < PAGE) this.partial.add(page);
             this.version.value++;
         } catch {
             this.pages.delete(page);

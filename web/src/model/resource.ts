@@ -8,14 +8,26 @@ export class Resource<T> {
     readonly error = signal<string | null>(null);
     readonly loading = signal(false);
     private key = "";
+    private stamp = 0;
+    private next: (() => void) | null = null;
     private running: AbortController | null = null;
 
     constructor(private readonly accept: (answer: T) => void | Promise<void> = () => undefined) {}
 
-    load(path: string, parameters: Parameters): void {
-        const key = address(path, parameters);
+    /**
+     * Asks unless it asked the same before. Another question takes the place of the one that is on its way; another stamp
+     * (the trace has grown) waits for its answer, so that a fast recording does not starve a slow question.
+     */
+    load(path: string, parameters: Parameters, stamp = 0): void {
+        const key = `${stamp} ${address(path, parameters)}`;
         if (key === this.key) return;
+        if (this.loading.peek() && stamp !== this.stamp) {
+            this.next = () => this.load(path, parameters, stamp);
+            return;
+        }
         this.key = key;
+        this.stamp = stamp;
+        this.next = null;
         this.running?.abort();
         const mine = new AbortController();
         this.running = mine;
@@ -27,6 +39,7 @@ export class Resource<T> {
     reset(): void {
         this.running?.abort();
         this.key = "";
+        this.next = null;
         this.data.value = null;
         this.error.value = null;
         this.loading.value = false;
@@ -44,7 +57,12 @@ export class Resource<T> {
             this.key = "";
             this.error.value = error instanceof RequestFailed ? error.message : "The server does not answer.";
         } finally {
-            if (mine === this.running) this.loading.value = false;
+            if (mine === this.running) {
+                this.loading.value = false;
+                const next = this.next;
+                this.next = null;
+                next?.();
+            }
         }
     }
 }

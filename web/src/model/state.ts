@@ -37,6 +37,8 @@ export const drawerTab = signal<"ops" | "zones" | "gaps" | "messages">("ops");
 export const drawerFolded = signal(false);
 export const inspectorShown = signal(true);
 export const helpShown = signal(false);
+/** Following a recording: the view moves with its end. */
+export const following = signal(false);
 export const marks = signal<readonly { time: number; name: string }[]>([]);
 /** A place that the timeline is asked to show; counts up so that the same place can be asked for twice. */
 export const reveal = signal<{ from: number; to: number; track: number | null; fit: boolean; count: number } | null>(null);
@@ -111,30 +113,42 @@ export function toggle<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
 
 let defaultWindow: Crumb | null = null;
 
+const OVERVIEW_WAIT_MS = 400;
+
+/** The server's choice of a window, where it is there soon: the frame does not wait for a slow count. */
 async function loadTrace(index: number, from: UrlState): Promise<void> {
     const info = await getJson<TraceInfo>(`/t/${index}/trace`);
-    let first: Overview | null = null;
-    try {
-        first = await getJson<Overview>(`/t/${index}/overview`, from.warmup ? { warmup: "include" } : {});
-    } catch (error) {
-        if (!(error instanceof RequestFailed)) throw error;
-        if (error.status !== 404) notice.value = error.message;
-    }
+    const counted = getJson<Overview>(`/t/${index}/overview`, from.warmup ? { warmup: "include" } : {}).catch((error: unknown) => {
+        if (error instanceof RequestFailed && error.status !== 404) notice.value = error.message;
+        return null;
+    });
+    const late = new Promise<"late">((done) => setTimeout(() => done("late"), OVERVIEW_WAIT_MS));
+    const first = await Promise.race([counted, late]);
     batch(() => {
         names.value = new Names(index);
         traceIndex.value = index;
         trace.value = info;
         for (const resource of [overview, ops, roofline, gaps, zoneRows, points]) resource.reset();
         defaultWindow = null;
-        const { window } = first ?? { window: null };
-        if (window && (window.from > 0 || window.to < info.duration_ns)) {
-            defaultWindow = { from: window.from, to: window.to, label: window.source, chosen: true };
-        }
         drawerTab.value = hasOps(info) ? "ops" : "zones";
+        following.value = traces.peek()?.[index]?.state === "growing";
+        if (first !== "late") takeDefault(first, info);
         applyUrl(from);
-        if (!from.view) view.value = first ? firstView(first, info) : whole.value;
+        if (!from.view) view.value = first && first !== "late" ? firstView(first, info) : whole.value;
     });
     void names.value.need([0]);
+    if (first !== "late") return;
+    const answer = await counted;
+    const untouched = traceIndex.peek() === index && crumbs.peek().length === 0 && !from.window;
+    takeDefault(answer, info);
+    if (untouched && defaultWindow) crumbs.value = [defaultWindow];
+}
+
+function takeDefault(first: Overview | null, info: TraceInfo): void {
+    const { window } = first ?? { window: null };
+    if (window && (window.from > 0 || window.to < info.duration_ns)) {
+        defaultWindow = { from: window.from, to: window.to, label: window.source, chosen: true };
+    }
 }
 
 /** A place worth looking at: around the longest gap where there is one, else the window. */
@@ -147,6 +161,27 @@ function firstView(first: Overview, info: TraceInfo): Span {
     const from = Math.max(0, middle - around * 0.55);
     return { from, to: Math.min(info.duration_ns, from + around) };
 }
+
+/** The trace has grown, or ended: its new figures, without moving anything that is shown. */
+export async function refreshTrace(): Promise<void> {
+    const index = traceIndex.peek();
+    const before = trace.peek();
+    const info = await getJson<TraceInfo>(`/t/${index}/trace`);
+    if (index !== traceIndex.peek() || !before) return;
+    const showedAll = view.peek().to >= whole.peek().to && view.peek().from <= 0;
+    names.peek().grown();
+    batch(() => {
+        trace.value = info;
+        if (following.peek()) {
+            const length = Math.min(LIVE_VIEW_NS, info.duration_ns);
+            setView({ from: info.duration_ns - length, to: info.duration_ns });
+        } else if (showedAll) {
+            setView({ from: 0, to: info.duration_ns });
+        }
+    });
+}
+
+const LIVE_VIEW_NS = 10e9;
 
 export async function openTrace(index: number, from: UrlState = { ...emptyState(), trace: index }): Promise<void> {
     try {
@@ -274,18 +309,19 @@ export function keepNumbers(): void {
         if (!info) return;
         const { from, to } = window_.value;
         const span = { from, to };
+        const stamp = info.generation;
         const last = crumbs.value[crumbs.value.length - 1];
         const asked = last?.chosen || (!last && !defaultWindow) ? {} : span;
-        overview.load(tracePath("overview"), { ...asked, warmup: warmup.value ? "include" : "leave-out" });
-        points.load(tracePath("points"), { limit: 1000 });
+        overview.load(tracePath("overview"), { ...asked, warmup: warmup.value ? "include" : "leave-out" }, stamp);
+        points.load(tracePath("points"), { limit: 1000 }, stamp);
         if (!hasOps(info)) return;
-        ops.load(tracePath("ops"), { ...span, group: opGroup.value });
-        roofline.load(tracePath("roofline"), span);
-        gaps.load(tracePath("gaps"), { ...span, sort: "duration", limit: 2000 });
+        ops.load(tracePath("ops"), { ...span, group: opGroup.value }, stamp);
+        roofline.load(tracePath("roofline"), span, stamp);
+        gaps.load(tracePath("gaps"), { ...span, sort: "duration", limit: 2000 }, stamp);
     });
     effect(() => {
         const wanted = panel.value === "zones" || drawerTab.value === "zones";
         if (!trace.value || !wanted) return;
-        zoneRows.load(tracePath("zones"), { from: window_.value.from, to: window_.value.to, sort: "self", top: 5000 });
+        zoneRows.load(tracePath("zones"), { from: window_.value.from, to: window_.value.to, sort: "self", top: 5000 }, trace.value.generation);
     });
 }

@@ -9,6 +9,7 @@ export interface TraceEntry {
     state: "complete" | "growing" | "damaged" | "replaced" | "deleted";
     zones: number;
     duration_ns: number;
+    generation: number;
 }
 
 export interface ProcessInfo {
@@ -42,7 +43,8 @@ export interface TrackInfo {
 
 export interface CounterInfo {
     track: number;
-    name: string;
+    name: number;
+    text: string;
     samples: number;
     min: number;
     max: number;

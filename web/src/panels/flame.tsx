@@ -52,7 +52,7 @@ function boxes(root: FlameNode, width: number, levels: number): Box[] {
 function useTree(direction: string): void {
     useSignalEffect(() => {
         const { from, to } = state.window_.value;
-        if (state.trace.value) tree.load(state.tracePath("flame"), { from, to, direction, min: "0.0005" });
+        if (state.trace.value) tree.load(state.tracePath("flame"), { from, to, direction, min: "0.0005" }, state.trace.value.generation);
     });
 }
 

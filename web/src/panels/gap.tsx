@@ -13,11 +13,12 @@ type Chosen = Extract<Selection, { kind: "gap" }>;
 function HostRows({ gap }: { gap: Gap }) {
     const names = state.names.value;
     void names.version.value;
+    void names.need(gap.host.flatMap((part) => (part.name === null ? [] : [part.name])));
     const parts: (HostPart & { between?: boolean })[] = gap.host.slice(0, 5);
     const rest = gap.duration - parts.reduce((sum, part) => sum + part.ns, 0);
     if (rest > 0) parts.push({ name: null, text: "between them", file: null, line: null, ns: rest, between: true });
     const shares = partitionPercents(parts.map((part) => part.ns));
-    const kind = (part: HostPart & { between?: boolean }) => (part.name === null ? "nothing" : `c${names.colour(part.name)}`);
+    const kind = (part: HostPart & { between?: boolean }) => (part.name === null ? "nothing" : names.get(part.name)?.wait ? "waiting" : `c${names.colour(part.name)}`);
     return (
         <>
             <div class="bar thin">

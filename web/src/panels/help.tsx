@@ -16,9 +16,10 @@ const KEYS: [string, string][] = [
     ["undo a move", "z, Shift + z; Back for window, selection, panel"],
     ["mark", "click in the ruler, m, Shift + m keeps it"],
     ["next gap, longest first", "g, Shift + g"],
-    ["search, find zone", "/ ; Shift + F"],
+    ["search, find zone", "/ ; Shift + F; n and Shift + n: next and previous call"],
     ["on a track's name", "Enter folds, p pins, h hides, o shows only this"],
     ["drawer, inspector, tabs", "q, i, 1 … 7"],
+    ["live: follow, pause", "l, Space"],
     ["regions of the page", "F6"],
 ];
 

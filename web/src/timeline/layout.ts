@@ -62,6 +62,7 @@ interface Building {
     info: TraceInfo;
     options: LayoutOptions;
     children: Map<number | null, TrackInfo[]>;
+    counters: Map<number, CounterInfo[]>;
     nodes: Node[];
 }
 
@@ -118,15 +119,13 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
     node.title = `${node.label}: ${track.zones ? plural(track.zones, "zone") : plural(track.runs, "run")}, busy ` +
         duration(track.busy_ns);
     building.nodes.push(node);
-    for (const counter of building.info.counters) {
-        if (counter.track === track.id) addCounter(building, counter, level, tone);
-    }
+    for (const counter of building.counters.get(track.id) ?? []) addCounter(building, counter, level, tone);
     for (const child of building.children.get(track.id) ?? []) addTrack(building, child, level + 1, tone);
 }
 
 function addCounter(building: Building, counter: CounterInfo, level: number, tone: Node["tone"]): void {
     if (counter.samples === 0) return;
-    const node = blank(`k${counter.track}:${counter.name}`, "counter", level, counter.name);
+    const node = blank(`k${counter.track}:${counter.name}`, "counter", level, counter.text || "counter");
     node.counter = counter;
     node.track = counter.track;
     node.tone = tone;
@@ -238,6 +237,12 @@ function place(nodes: readonly Node[]): number {
     return y;
 }
 
+function addTo<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+    const list = map.get(key);
+    if (list) list.push(value);
+    else map.set(key, [value]);
+}
+
 export interface Layout {
     nodes: Node[];
     height: number;
@@ -252,9 +257,11 @@ export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
         (isGroupTrack(track) || (holds(track) && options.filter(trackName(track)))));
     for (const track of shown) {
         if (track.parent === null || !byId.has(track.parent)) continue;
-        children.set(track.parent, [...(children.get(track.parent) ?? []), track]);
+        addTo(children, track.parent, track);
     }
-    const building: Building = { info, options, children, nodes: [] };
+    const counters = new Map<number, CounterInfo[]>();
+    for (const counter of info.counters) addTo(counters, counter.track, counter);
+    const building: Building = { info, options, children, counters, nodes: [] };
     for (const id of options.pins) {
         const track = byId.get(id);
         const process = info.processes.find((one) => one.id === track?.process);
@@ -265,11 +272,11 @@ export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
     devices.forEach((device, index) => addDevice(building, device, index === 0));
     const ofDevice = new Set(devices.flatMap((device) => descendants(building, device)).map((track) => track.id));
     let pools = devices.length === 0;
-    for (const id of new Set(shown.map((track) => track.process))) {
-        const tracks = shown.filter((track) => track.process === id && !ofDevice.has(track.id));
-        const process = info.processes.find((one) => one.id === id);
-        if (!tracks.length) continue;
-        addProcess(building, process ?? anonymous(id), tracks, pools);
+    const byProcess = new Map<number, TrackInfo[]>();
+    for (const track of shown) if (!ofDevice.has(track.id)) addTo(byProcess, track.process, track);
+    const processes = new Map(info.processes.map((process) => [process.id, process]));
+    for (const [id, tracks] of byProcess) {
+        addProcess(building, processes.get(id) ?? anonymous(id), tracks, pools);
         pools = false;
     }
     return { nodes: building.nodes, height: place(building.nodes) };

@@ -245,7 +245,9 @@ export function gapsOf(part: string): { track: number; start: number; duration: 
 }
 
 export function drawOverlay(frame: Frame, stage: Stage): void {
-    const named = state.hoverName.peek();
+    const chosen = state.selection.peek();
+    const found = chosen?.kind === "name" ? state.names.peek().idOf(chosen.name) : undefined;
+    const named = found ?? state.hoverName.peek();
     if (named !== null) outlineSameName(frame, stage, named);
     drawHighlights(frame, stage);
     drawSelection(frame, stage);

@@ -36,7 +36,7 @@ export class Plots {
         const length = Math.pow(2, Math.ceil(Math.log2(frame.view.to - frame.view.from)));
         const from = Math.max(0, (Math.floor(frame.view.from / length) - 1) * length);
         const to = Math.min(state.whole.peek().to, from + 4 * length);
-        const key = `${from}:${to}`;
+        const key = `${from}:${to}:${state.trace.peek()?.generation ?? 0}`;
         if (this.asked.get(node.id) === key) return;
         this.asked.set(node.id, key);
         const path = `/t/${state.traceIndex.peek()}/`;

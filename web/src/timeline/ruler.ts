@@ -110,9 +110,23 @@ function drawDimension(context: CanvasRenderingContext2D, view: RulerView, span:
     return { from: Math.min(from, aside - size / 2) - 34, to: Math.max(to, aside + size / 2) + 34 };
 }
 
-function flagText(point: Point, next: Point | undefined): string {
+/** "step 7, 48.5 ms"; without the length where it does not fit. */
+function flagText(context: CanvasRenderingContext2D, view: RulerView, point: Point, next: Point | undefined, room: number): string {
     const text = safeText(point.text || point.header);
-    return point.kind === "frame" && next ? `${text}, ${duration(next.time - point.time)}` : text;
+    if (point.kind !== "frame" || !next) return view.fitter.fit(context, text, room);
+    const whole = `${text}, ${duration(next.time - point.time)}`;
+    return view.fitter.width(context, whole) <= room ? whole : view.fitter.fit(context, text, room);
+}
+
+/** The flag or message under a place of the flags' row. */
+export function pointAt(view: Span & { width: number }, points: readonly Point[], x: number): Point | null {
+    const scale = view.width / (view.to - view.from);
+    const time = view.from + x / scale;
+    const near = points.find((point) => point.kind === "message" && Math.abs(point.time - time) * scale <= 4);
+    if (near) return near;
+    let found: Point | null = null;
+    for (const point of points) if (point.kind !== "message" && point.time <= time + 1 / scale) found = point;
+    return found;
 }
 
 export function drawFlags(context: CanvasRenderingContext2D, view: RulerView, points: readonly Point[]): void {
@@ -142,7 +156,7 @@ export function drawFlags(context: CanvasRenderingContext2D, view: RulerView, po
         const room = Math.min(until, width) - left - 6;
         if (left < free || room < 24) return;
         context.fillStyle = theme.css.tx2;
-        const text = view.fitter.fit(context, flagText(point, next), room);
+        const text = flagText(context, view, point, next, room);
         context.fillText(text, left, y + FLAGS_HEIGHT / 2);
         if (text) free = left + view.fitter.width(context, text) + 6;
     });

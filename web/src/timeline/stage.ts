@@ -86,6 +86,7 @@ export class Stage {
         this.stops.push(effect(() => {
             const info = state.trace.value;
             if (!info) return;
+            this.store.grow(Math.max(1, info.duration_ns));
             this.layout.value = layOut(info, {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
                 filter: matcher(trackFilter.value),
@@ -114,7 +115,10 @@ export class Stage {
         const changed = () => this.readTheme();
         dark.addEventListener("change", changed);
         this.stops.push(() => dark.removeEventListener("change", changed));
-        void this.loadMinimap();
+        this.stops.push(effect(() => {
+            void state.trace.value?.duration_ns;
+            void this.loadMinimap();
+        }));
     }
 
     destroy(): void {

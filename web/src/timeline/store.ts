@@ -35,7 +35,7 @@ export class TileStore {
 
     constructor(
         private readonly trace: number,
-        private readonly end: number,
+        private end: number,
         private readonly names: Names,
         private readonly tell: (message: ToWorker, transfer?: Transferable[]) => void,
         private readonly changed: () => void,
@@ -62,6 +62,17 @@ export class TileStore {
         this.pump();
     }
 
+    /** The trace has grown: what reached to its old end is out of date, and is drawn until it is replaced. */
+    grow(end: number): void {
+        const before = this.end;
+        if (end === before) return;
+        this.end = end;
+        for (const [key, cached] of this.tiles) {
+            const [level = 0, index = 0] = key.split(":").map(Number);
+            if (tileAt(level, index).to >= before) cached.asked.clear();
+        }
+    }
+
     section(tile: string, key: string): Section | undefined {
         const cached = this.tiles.get(tile);
         if (cached) cached.used = this.clock;
@@ -77,7 +88,7 @@ export class TileStore {
 
     private has(tile: Tile, key: string): boolean {
         const cached = this.tiles.get(tile.key);
-        return !!cached && cached.asked.has(key);
+        return !!cached && (cached.asked.has(key) || cached.sections.has(key));
     }
 
     private substitute(parts: DrawPart[], tile: Tile, key: string): void {

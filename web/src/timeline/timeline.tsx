@@ -8,6 +8,7 @@ import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
 import { fit, mapInput, StageInput } from "./input";
 import { nodesBetween, type Node } from "./layout";
+import { pointAt, RULER_HEIGHT } from "./ruler";
 import { currentStage, Stage, type Hit } from "./stage";
 
 const HEAD_WIDTH = { least: 120, most: 420, standard: 208, narrow: 112 };
@@ -41,10 +42,9 @@ function useReveal(): void {
     });
 }
 
-/** One timeline per trace: another trace, or a trace that was opened again, starts with fresh tiles. */
+/** One timeline per trace; a trace that grows keeps its own. */
 export function Timeline() {
-    const info = state.trace.value;
-    return <TimelineOf key={`${info?.id}:${info?.generation}`} />;
+    return <TimelineOf key={state.traceIndex.value} />;
 }
 
 function TimelineOf() {
@@ -114,10 +114,28 @@ function flagsName(): string {
 
 function markInput(stage: Stage, element: HTMLElement): void {
     element.addEventListener("click", (event) => {
+        if (event.offsetY >= RULER_HEIGHT) return chooseFlag(stage, event);
         const time = Math.round(stage.timeAt(event.offsetX));
         const others = state.marks.peek().filter((mark) => mark.name !== "");
         state.marks.value = [...others, { time, name: "" }];
     });
+}
+
+/** A frame becomes the window, with Shift up to it; another flag or a message is shown and marked. */
+function chooseFlag(stage: Stage, event: MouseEvent): void {
+    const points = state.points.data.peek()?.points ?? [];
+    const point = pointAt({ ...state.view.peek(), width: stage.width }, points, event.offsetX);
+    if (!point) return;
+    if (point.kind !== "frame") {
+        state.marks.value = [...state.marks.peek().filter((mark) => mark.name !== ""), { time: point.time, name: "" }];
+        return;
+    }
+    const frames = points.filter((one) => one.kind === "frame");
+    const to = frames[frames.indexOf(point) + 1]?.time ?? state.whole.peek().to;
+    const last = state.crumbs.peek()[state.crumbs.peek().length - 1];
+    const from = event.shiftKey && last ? Math.min(last.from, point.time) : point.time;
+    if (event.shiftKey && last) state.keepCrumbs(state.crumbs.peek().length - 1);
+    state.pushWindow({ from, to: event.shiftKey && last ? Math.max(last.to, to) : to }, point.text || "frame");
 }
 
 function HeadSeparator({ width }: { width: { value: number } }) {
