@@ -18,7 +18,7 @@ const browser = await puppeteer.launch({
 
 async function open(address, width = 1440, height = 900, theme = "light") {
     const page = await browser.newPage();
-    page.setDefaultTimeout(120000);
+    page.setDefaultTimeout(60000);
     page.on("console", (message) => message.type() === "error" && seen.console.push(message.text()));
     page.on("pageerror", (error) => seen.console.push(String(error)));
     page.pending = new Set();
@@ -30,7 +30,7 @@ async function open(address, width = 1440, height = 900, theme = "light") {
     });
     await page.setViewport({ width, height });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-    await page.evaluateOnNewDocument(() => localStorage.setItem("opscope.seen", "1"));
+    await page.evaluateOnNewDocument(() => location.protocol.startsWith("http") && localStorage.setItem("opscope.seen", "1"));
     await page.goto(address);
     await page.waitForSelector("#sentence");
     await page.waitForSelector("[role=treeitem]");
@@ -40,7 +40,7 @@ async function open(address, width = 1440, height = 900, theme = "light") {
 
 /** Waits until every answer is there and what it brought is painted. */
 async function drawn(page) {
-    const end = Date.now() + 120000;
+    const end = Date.now() + 60000;
     for (let quiet = 0; quiet < 3;) {
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
         quiet = page.pending.size === 0 ? quiet + 1 : 0;
@@ -194,8 +194,9 @@ result.keys = await keys(page);
 result.share = await share(page);
 result.hostile = await page.evaluate(() => ({ images: document.images.length, ran: window.ran === true, text: document.body.textContent.includes("\u202e") }));
 for (const panel of ["timeline", "ops", "zones", "flame", "messages"]) {
+    await page.goto("about:blank");
+    page.pending.clear();
     await page.goto(`${url}#${panel}`);
-    await page.reload();
     await page.waitForSelector(".stage");
     await drawn(page);
     await picture(page, `${panel}-light-1440x900`);

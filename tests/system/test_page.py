@@ -74,6 +74,7 @@ class Scripts(harness.TestCase):
 
 class Page(views.ViewCase):
     seen = None
+    failed = False
 
     @classmethod
     def tearDownClass(cls):
@@ -82,21 +83,32 @@ class Page(views.ViewCase):
 
     def setUp(self):
         super().setUp()
+        if Page.failed:
+            self.fail("the page was not used to the end: see the first of these cases that failed")
         if Page.seen is None:
+            Page.failed = True
             Page.seen = self.drive()
+        Page.failed = False
+
+    def skip(self, reason):
+        Page.failed = False
+        self.skipTest(reason)
 
     def drive(self):
         chromium = shutil.which("chromium")
         if not chromium:
-            self.skipTest("chromium is not installed")
-        puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
+            self.skip("chromium is not installed")
+        try:
+            puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
+        except unittest.SkipTest as missing:
+            self.skip(str(missing))
         trace = self.trace(*training(), name="training.opscope")
         server = self.start([harness.OPSCOPE, "view", trace])
         link = server.stdout.readline().decode().strip()
         self.assertTrue(link.startswith("http://127.0.0.1:"), link)
         with urllib.request.urlopen(link) as answer:
             if b"app.js" not in answer.read():
-                self.skipTest("this build has no page (npm)")
+                self.skip("this build has no page (npm)")
         with urllib.request.urlopen(f"{link}api/t/0/overview") as answer:
             self.overview = json.load(answer)
         driver = os.path.join(harness.SOURCE, "tests", "page", "drive.mjs")

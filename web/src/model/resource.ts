@@ -7,6 +7,8 @@ export class Resource<T> {
     readonly data = signal<T | null>(null);
     readonly error = signal<string | null>(null);
     readonly loading = signal(false);
+    /** What is shown answers another question than the one that was asked last; not so while a trace only grows. */
+    readonly dim = signal(false);
     private key = "";
     private stamp = 0;
     private next: (() => void) | null = null;
@@ -25,6 +27,7 @@ export class Resource<T> {
             this.next = () => this.load(path, parameters, stamp);
             return;
         }
+        this.dim.value = stamp === this.stamp && this.data.peek() !== null;
         this.key = key;
         this.stamp = stamp;
         this.next = null;
@@ -43,6 +46,7 @@ export class Resource<T> {
         this.data.value = null;
         this.error.value = null;
         this.loading.value = false;
+        this.dim.value = false;
     }
 
     private async fetch(path: string, parameters: Parameters, mine: AbortController): Promise<void> {
@@ -59,6 +63,7 @@ export class Resource<T> {
         } finally {
             if (mine === this.running) {
                 this.loading.value = false;
+                this.dim.value = false;
                 const next = this.next;
                 this.next = null;
                 next?.();

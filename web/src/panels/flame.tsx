@@ -139,7 +139,7 @@ export function Flame() {
                 <input class="filter-field" type="search" placeholder="Tint names" aria-label="Tint names" value={query.value}
                     onInput={(event) => (query.value = event.currentTarget.value)} />
             </div>
-            <div class={`flame ${tree.loading.value ? "dim" : ""}`}>
+            <div class={`flame ${tree.dim.value ? "dim" : ""}`}>
                 <Graph root={root} levels={200} onZoom={into} {...(query.value ? { match: matcher(query.value) } : {})} />
             </div>
         </>

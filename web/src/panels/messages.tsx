@@ -66,7 +66,7 @@ export function GapTable() {
     const rows = (data?.gaps ?? []).filter((gap) => !wanted || gap.class === wanted);
     return (
         <Table label="Gaps" columns={gapColumns(Math.max(0, ...rows.map((row) => row.duration)), data?.sum ?? 0)} rows={rows} sort="duration"
-            keyOf={(row) => `${row.track}:${row.start}`} dim={state.gaps.loading.value}
+            keyOf={(row) => `${row.track}:${row.start}`} dim={state.gaps.dim.value}
             isSelected={(row) => chosen?.kind === "gap" && chosen.start === row.start && chosen.track === row.track}
             onSelect={(row) => state.select({ kind: "gap", track: row.track, start: row.start, end: row.start + row.duration }, { reveal: true })}
             empty={state.gaps.error.value ?? (data ? "No gaps in this window." : "Counting …")} />

@@ -84,7 +84,7 @@ export function OpTable() {
     return (
         <Table label="Ops" columns={columns(Math.max(0, ...rows.map((row) => row.share)))} rows={rows} sort="device_ns"
             keyOf={(row) => row.name} isSelected={(row) => chosen?.kind === "op" && chosen.name === row.name} onSelect={chooseOp}
-            empty={empty} dim={state.ops.loading.value} />
+            empty={empty} dim={state.ops.dim.value} />
     );
 }
 

@@ -214,7 +214,7 @@ export function Band() {
     if (!data) return <div class="band" data-region><section><p class="t2">{error ?? "Counting …"}</p></section></div>;
     const [title, unit] = adviceTitle(data);
     return (
-        <div class={`band ${state.overview.loading.value ? "dim" : ""}`} data-region>
+        <div class={`band ${state.overview.dim.value ? "dim" : ""}`} data-region>
             <section aria-label="Where the time went">
                 <div class="between"><h3>Where the time went</h3><span class="t3">{safeText(`of the ${data.partition.basis}'s time`)}</span></div>
                 <Sentence data={data} />

@@ -51,7 +51,7 @@ export function ZoneTable({ full }: { full?: boolean }) {
     const table = (
         <Table label="Zones" columns={columns(Math.max(0, ...rows.map((row) => row.self)), self)} rows={rows} sort="self"
             keyOf={(row) => String(row.name)} isSelected={(row) => chosen?.kind === "name" && chosen.name === row.text}
-            onSelect={(row) => state.select({ kind: "name", name: row.text })} dim={state.zoneRows.loading.value}
+            onSelect={(row) => state.select({ kind: "name", name: row.text })} dim={state.zoneRows.dim.value}
             empty={all.length ? "No name in this window matches." : state.zoneRows.error.value ?? (data ? "No zones in this window." : "Counting …")} />
     );
     if (!full) return table;
