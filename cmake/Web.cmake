@@ -6,7 +6,7 @@
 # Run at build time with -DOUT=file.c and -DDIST=folder, -DWEB=folder -DNPM=program to build it first; included, it
 # declares the rule.
 
-set(web_files index.html app.js app.css worker.js)
+set(web_files index.html app.js app.css worker.js licenses.txt)
 
 if(OUT)
   set(code "/* Made from the files of the page. */\n#include \"serve/assets.h\"\n\n")
@@ -34,6 +34,8 @@ if(OUT)
         set(type "text/html; charset=utf-8")
       elseif(ending STREQUAL ".css")
         set(type "text/css; charset=utf-8")
+      elseif(ending STREQUAL ".txt")
+        set(type "text/plain; charset=utf-8")
       else()
         set(type "text/javascript; charset=utf-8")
       endif()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the page into dist/ (index.html, app.js, app.css, worker.js), which the opscope binary embeds.
+// Builds the page into dist/ (index.html, app.js, app.css, worker.js, licenses.txt), which the opscope binary embeds.
 //   node build.mjs [--out DIR]   the page
 //   node build.mjs --test        the unit tests, into build/test/, for node's own test runner
 import * as esbuild from "esbuild";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -15,9 +15,26 @@ const argument = (name) => {
 };
 const GZIPPED_BYTES_MAX = 200 * 1024;
 
+/** The licences of the packages that are in the bundle: they ask to be passed on with it. */
+function writeLicenses(inputs, file) {
+    const packages = new Set();
+    for (const input of Object.keys(inputs)) {
+        const found = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+        if (found) packages.add(found[1]);
+    }
+    const texts = [...packages].sort().map((name) => {
+        const folder = join(here, "node_modules", name);
+        const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+        const text = readFileSync(join(folder, "LICENSE"), "utf8").trim();
+        return `${name} ${version} (${license})\n\n${text}\n`;
+    });
+    writeFileSync(file, `The page of opscope contains:\n\n${texts.join("\n----\n\n")}`);
+}
+
 async function buildPage(out) {
     mkdirSync(out, { recursive: true });
-    await esbuild.build({
+    const built = await esbuild.build({
+        metafile: true,
         entryPoints: { app: join(here, "src/main.tsx"), worker: join(here, "src/timeline/worker.ts") },
         outdir: out,
         bundle: true,
@@ -37,6 +54,7 @@ async function buildPage(out) {
         logLevel: "warning",
     });
     copyFileSync(join(here, "src/index.html"), join(out, "index.html"));
+    writeLicenses(built.metafile.inputs, join(out, "licenses.txt"));
     const files = ["index.html", "app.js", "app.css", "worker.js"].map((name) => join(out, name));
     const gzipped = files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0);
     const plain = files.reduce((sum, file) => sum + statSync(file).size, 0);

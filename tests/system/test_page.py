@@ -116,6 +116,8 @@ class Page(views.ViewCase):
         self.assertEqual(done.status, 0, done)
         seen = done.json()
         seen["api"] = self.overview
+        with urllib.request.urlopen(f"{link}licenses.txt") as answer:
+            seen["licenses"] = answer.read().decode()
         return seen
 
     def test_opens_with_an_answer(self):
@@ -144,6 +146,11 @@ class Page(views.ViewCase):
         self.assertGreater(len(pixels["gap"]), 1, "a gap is hatched")
         self.assertNotIn("#ffffff", pixels["host"])
         self.assertIn("#e9edf2", pixels["wait"], "the ground of a wait")
+
+    def test_passes_on_the_licenses_of_what_it_contains(self):
+        for package in ("preact ", "@preact/signals ", "@preact/signals-core "):
+            self.assertIn(f"\n{package}", self.seen["licenses"])
+        self.assertIn("Permission is hereby granted", self.seen["licenses"])
 
     def test_finds_a_zone(self):
         found = self.seen["find"]

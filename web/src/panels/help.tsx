@@ -40,7 +40,7 @@ export function Help() {
                 </label>
             </p>
             <p class="t2">The window is what all numbers are about; the view is what the timeline shows. Panning never changes a number.</p>
-            <p class="t3">opscope {state.version.value}</p>
+            <p class="t3">opscope {state.version.value} · <a href={`/licenses.txt${location.search}`}>licences of what the page contains</a></p>
         </div>
     );
 }
