@@ -12,8 +12,8 @@
 
 /* A node of a LOD block may be this many tiles wide before the level below is taken; one inside a block,
  * before its zones are. Chosen so that 64 tracks take about 16 ms at the worst zoom. */
-#define LEVEL_TILES 2u
-#define BLOCK_TILES 4u
+#define LEVEL_TILES 4u
+#define BLOCK_TILES 8u
 #define NODES_INSIDE_ROWS 1024u /* smaller blocks have no nodes: do not look for them */
 
 struct drawing {
