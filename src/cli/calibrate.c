@@ -159,12 +159,7 @@ static const struct command_option calibrate_option_list[] = {
      .is_file = true,
      .help =
          "The machine whose figures are fitted: a name (opscope machine list) or a file; cpu without it."},
-    {.name = "target-option",
-     .type = OPTION_LIST,
-     .argument = "KEY=VALUE",
-     .offset = OPTION_FIELD(struct calibrate_options, target_options),
-     .help =
-         "Another value for one of its figures, as engines=1 for runs on one core. May be given several times."},
+    OPTION_TARGET_OPTION(OPTION_FIELD(struct calibrate_options, target_options)),
     {.name = "phase",
      .type = OPTION_LIST,
      .argument = "FILE",
@@ -172,11 +167,7 @@ static const struct command_option calibrate_option_list[] = {
      .help =
          "The flow or stream phase of what ran, where MODEL is a source and the run a device profile of IREE: it says "
          "which ops a dispatch is made of. Once for each model, in their order."},
-    {.name = "dim",
-     .type = OPTION_LIST,
-     .argument = "[ARG:DIM=]SIZE",
-     .offset = OPTION_FIELD(struct calibrate_options, dims),
-     .help = "The size of dynamic dimensions: of all, or of one dimension of one argument."},
+    OPTION_DIM(OPTION_FIELD(struct calibrate_options, dims)),
     {.name = "output",
      .letter = 'o',
      .type = OPTION_TEXT,

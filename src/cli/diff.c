@@ -262,12 +262,7 @@ static const struct command_option estimate_options[] = {
      .offset = FIELD(target),
      .help =
          "The machine that the estimate is for; unless given sl2610 for a schedule or a timeline in cycles, else cpu."},
-    {.name = "target-option",
-     .type = OPTION_LIST,
-     .argument = "KEY=VALUE",
-     .offset = FIELD(target_options),
-     .help =
-         "Another value for a figure of the target, as engines=1 for a run on one core; may be given again."},
+    OPTION_TARGET_OPTION(FIELD(target_options)),
     {.name = "phase",
      .type = OPTION_TEXT,
      .argument = "FILE",
@@ -275,11 +270,7 @@ static const struct command_option estimate_options[] = {
      .help =
          "The flow or stream phase of what ran, where A is the model's source: it says which ops a dispatch of a "
          "device profile is made of."},
-    {.name = "dim",
-     .type = OPTION_LIST,
-     .argument = "[ARG:DIM=]SIZE",
-     .offset = FIELD(dims),
-     .help = "The size of dynamic dimensions: of all, or of one dimension of one argument."},
+    OPTION_DIM(FIELD(dims)),
     {.name = "default-location",
      .type = OPTION_TEXT,
      .argument = "TEXT",

@@ -187,6 +187,19 @@ struct command {
         .name = "ignore-shape", .type = OPTION_FLAG, .offset = (field_offset),                               \
         .help = "Match ops by their names alone: another batch size, another data type."                     \
     }
+/* Of commands that estimate a model; the fields are lists. */
+#define OPTION_TARGET_OPTION(field_offset)                                                                   \
+    {                                                                                                        \
+        .name = "target-option", .type = OPTION_LIST, .argument = "KEY=VALUE", .offset = (field_offset),     \
+        .help = "Another value for a figure of the target, as engines=1 for a run on one core; may be "      \
+                "given again."                                                                               \
+    }
+#define OPTION_DIM(field_offset)                                                                             \
+    {                                                                                                        \
+        .name = "dim", .type = OPTION_LIST, .argument = "[ARG:DIM=]SIZE", .offset = (field_offset),          \
+        .help = "The size of dynamic dimensions: 16 for all of them, 0:1=16 for dimension 1 of argument 0; " \
+                "may be given again."                                                                        \
+    }
 /* A further file that is written: --html, --junit. */
 #define OPTION_FILE(word, field_offset, text)                                                                \
     {                                                                                                        \

@@ -20,55 +20,9 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "present/export/events.h"
+#include "present/export/perfetto_fields.h"
 #include "present/export/proto.h"
 #include "text/utf8.h"
-
-enum { /* field numbers of the public schema */
-       TRACE_PACKET = 1,
-       PACKET_TIMESTAMP = 8,
-       PACKET_SEQUENCE = 10,
-       PACKET_TRACK_EVENT = 11,
-       PACKET_INTERNED = 12,
-       PACKET_FLAGS = 13,
-       PACKET_TRACK_DESCRIPTOR = 60,
-       DESCRIPTOR_UUID = 1,
-       DESCRIPTOR_NAME = 2,
-       DESCRIPTOR_PROCESS = 3,
-       DESCRIPTOR_THREAD = 4,
-       DESCRIPTOR_PARENT = 5,
-       DESCRIPTOR_COUNTER = 8,
-       PROCESS_PID = 1,
-       PROCESS_COMMAND = 2,
-       PROCESS_NAME = 6,
-       PROCESS_START = 7,
-       THREAD_PID = 1,
-       THREAD_TID = 2,
-       THREAD_NAME = 5,
-       COUNTER_UNIT = 3,
-       EVENT_CATEGORY_IID = 3,
-       EVENT_ANNOTATION = 4,
-       EVENT_TYPE = 9,
-       EVENT_NAME_IID = 10,
-       EVENT_TRACK = 11,
-       EVENT_NAME = 23,
-       EVENT_COUNTER_VALUE = 30,
-       EVENT_LOCATION_IID = 34,
-       EVENT_DOUBLE_COUNTER_VALUE = 44,
-       EVENT_FLOW = 47,
-       INTERNED_CATEGORY = 1,
-       INTERNED_NAME = 2,
-       INTERNED_LOCATION = 4,
-       ENTRY_IID = 1,
-       ENTRY_NAME = 2,
-       LOCATION_FILE = 2,
-       LOCATION_FUNCTION = 3,
-       LOCATION_LINE = 4,
-       ANNOTATION_BOOL = 2,
-       ANNOTATION_UNSIGNED = 3,
-       ANNOTATION_DOUBLE = 5,
-       ANNOTATION_TEXT = 6,
-       ANNOTATION_NAME = 10,
-};
 
 enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2, UNIT_BYTES = 3 };

@@ -10,24 +10,10 @@
 #include "base/count_of.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "present/export/perfetto_fields.h"
 #include "present/export/proto.h"
 #include "present/format.h"
 
-enum { /* field numbers of the public schema */
-       TRACE_PACKET = 1,
-       PACKET_TIMESTAMP = 8,
-       PACKET_SEQUENCE = 10,
-       PACKET_TRACK_EVENT = 11,
-       PACKET_TRACK_DESCRIPTOR = 60,
-       DESCRIPTOR_UUID = 1,
-       DESCRIPTOR_NAME = 2,
-       DESCRIPTOR_PARENT = 5,
-       DESCRIPTOR_ORDERING = 11,
-       EVENT_TYPE = 9,
-       EVENT_TRACK = 11,
-       EVENT_CATEGORY = 22,
-       EVENT_NAME = 23,
-};
 enum { SLICE_BEGIN = 1, SLICE_END = 2, CHRONOLOGICAL = 2 };
 
 /* A bar of a track. */
