@@ -153,12 +153,16 @@ export class Stage {
             canvas.height = Math.round(h * this.ratio);
             canvas.style.width = `${w}px`;
             canvas.style.height = `${h}px`;
+            const context = canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+            context.fillStyle = this.theme.css.panel; // a canvas is black after its size was set
+            context.fillRect(0, 0, canvas.width, canvas.height);
         };
         fit(this.canvas, this.width, this.height);
         fit(this.ruler, this.width, RULER_HEIGHT + FLAGS_HEIGHT);
         fit(this.minimap, this.width, 34);
         this.scrollTo(this.scrollY.peek());
         this.refresh();
+        this.draw(); // at once, or the stage would be blank for a frame
     }
 
     scrollTo(y: number): void {
