@@ -124,7 +124,7 @@ static void add_program(struct reading *r, const struct csv_reader *csv, uint64_
 /* Start and wait of a program are rows of their own. */
 static void read_action(struct reading *r, const struct csv_reader *csv)
 {
-    uint64_t start, end;
+    uint64_t start = 0, end = 0;
     struct slice operation = cell_of(r, csv, COLUMN_OPERATION);
     bool has_times = read_us(cell_of(r, csv, COLUMN_START), &start) &&
                      read_us(cell_of(r, csv, COLUMN_END), &end) && end >= start;
