@@ -191,7 +191,9 @@ const char *http_status_text(int status)
 bool http_host_is_loopback(struct slice host)
 {
     struct slice name = host;
-    if (host.length && host.data[0] == '[') {
+    if (!host.length)
+        return false;
+    if (host.data[0] == '[') {
         const char *end = memchr(host.data, ']', host.length);
         if (!end)
             return false;
