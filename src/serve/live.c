@@ -21,13 +21,13 @@
 struct live {
     struct bytes out;
     size_t sent;
-    uint64_t *seen; /* by trace: what the page was told last */
+    uint64_t *seen; /* by trace: the state that was sent to the page last */
     size_t seen_count, seen_capacity;
     uint64_t heard_ns, pinged_ns;
     bool is_closing; /* what is in `out` is the last */
 };
 
-/* --- what a page is told --- */
+/* --- what is sent to a page --- */
 
 static uint64_t state_of(const struct traces_entry *entry)
 {

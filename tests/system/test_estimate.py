@@ -129,7 +129,7 @@ class Scheduled(Case):
         self.assert_status(done)
         return list(csv.DictReader(io.StringIO(done.stdout)))
 
-    def told(self, trace, what):
+    def figures(self, trace, what):
         """What rows say, in order; dispatches may begin before their first unit, which is where a file of units begins."""
         rows = [row for row in self.exported(trace, what) if what == "ops" or row["thread"] != "dispatches"]
         first = min(int(row["start_ns"]) for row in rows)
@@ -165,7 +165,7 @@ class Scheduled(Case):
             # The clock is in the file, whatever the target's is.
             self.assert_status(self.opscope("import", "timeline", "all.csv", "-o", "all.opscope"))
             for what in ("zones", "ops"):
-                want, found = (self.told(trace, what) for trace in ("m.opscope", "all.opscope"))
+                want, found = (self.figures(trace, what) for trace in ("m.opscope", "all.opscope"))
                 self.assertEqual(found, want)
                 self.assertTrue(want)
         self.write("bad.csv", "dispatch,lane,task,start_cycles,end_cycles,bytes,op,location\nd,CSS,0,0,5,,x,l\nd,CSS,0,9,5,,x,l\n"

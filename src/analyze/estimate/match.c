@@ -41,7 +41,7 @@ struct matching {
     struct intern names, keys; /* texts of both; of keys, a group's */
     size_t groups, places;
     size_t pair_capacity;
-    size_t repeats; /* of the whole model, as far as can be told */
+    size_t repeats; /* how often the run goes through the whole model */
     bool failed;
 };
 

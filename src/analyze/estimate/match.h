@@ -6,7 +6,7 @@
  *     name       the ops are called the same
  *     dispatch   what ran belongs to dispatches of the same names
  *
- * Ops that cannot be told apart take turns in the order of the model; where their runs cannot be shared out evenly each
+ * Ops that look the same take turns in the order of the model; where their runs cannot be shared out evenly each
  * counts all. */
 #ifndef OPSCOPE_ANALYZE_ESTIMATE_MATCH_H
 #define OPSCOPE_ANALYZE_ESTIMATE_MATCH_H

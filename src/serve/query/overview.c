@@ -92,7 +92,10 @@ static int find(struct serve_trace *st, const struct query *q, const struct over
     return status;
 }
 
-int query_overview(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+/* An answer that `write` makes of the overview alone. */
+static int answer_with(struct serve_trace *st, const struct query *q,
+                       void (*write)(const struct overview *, struct json *), struct bytes *out,
+                       struct error *err)
 {
     const struct overview *overview;
     int status = find(st, q, &overview, err);
@@ -100,9 +103,14 @@ int query_overview(struct serve_trace *st, const struct query *q, struct bytes *
         return status;
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
-    overview_write_json(overview, &j);
+    write(overview, &j);
     json_end(&j);
     return query_json_end(&j, out, err);
+}
+
+int query_overview(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    return answer_with(st, q, overview_write_json, out, err);
 }
 
 static int compare_starts(const void *left, const void *right)
@@ -164,13 +172,5 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
 
 int query_roofline(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
-    const struct overview *overview;
-    int status = find(st, q, &overview, err);
-    if (status)
-        return status;
-    struct json j = query_json(out);
-    json_object(&j, JSON_LINES);
-    overview_write_roofline(overview, &j);
-    json_end(&j);
-    return query_json_end(&j, out, err);
+    return answer_with(st, q, overview_write_roofline, out, err);
 }

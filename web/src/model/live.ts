@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces that are still being written: told by the server over a WebSocket, or asked for once a second where that fails.
+// Traces that are still being written: the server reports them over a WebSocket; where that fails, they are asked for once a second.
 // Numbers change at most once a second.
 import { effect } from "@preact/signals";
 import { getJson, lostSince } from "./api";
