@@ -7,7 +7,7 @@
 #include "load/measured.h"
 
 /* Each op of an estimate with the shortest of its runs, as calibration takes it: what a busy machine adds is in no
- * estimate. `run` is cut to its shortest run of the whole model, where one differs from the next. `model` and
+ * estimate. `run` is cut to its shortest run of the whole model, where its runs can be separated. `model` and
  * `profile` are for messages. */
 int compare_timelines(struct compare *compare, const struct estimate *estimate, struct timeline *run,
                       const char *model, const char *profile, struct error *err);
