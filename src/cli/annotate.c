@@ -294,6 +294,7 @@ static const struct command_argument arguments[] = {
     {.name = "OUT",
      .kind = ARGUMENT_FILE,
      .is_optional = true,
+     .is_output = true,
      .help = "The annotated CSV to write; a name that ends in .pb is written as --perfetto does."},
     {0},
 };

@@ -135,6 +135,25 @@ class OverInput(Outputs):
         wanted = {(c, option) for option, commands in OUTPUTS.items() for c in commands.split()}
         self.assertEqual(tried, wanted)
 
+    def test_models_and_profiles_are_inputs_too(self):
+        model, profile = (os.path.join(harness.SOURCE, "examples", "mlir-run", "model.mlir"), self.path("run.csv"))
+        for name in ("m.mlir", "flow.mlir"):
+            shutil.copy(model, self.path(name))
+        shutil.copy(os.path.join(harness.SOURCE, "machines", "cpu.json"), self.path("mine.json"))
+        with open(profile, "w", encoding="utf-8") as file:
+            file.write("actionIndex, elapsed_time(us), timestamp(us), event, location\n"
+                       '0,5,0,tosa.conv2d,loc("m.mlir":8:10)\n')
+        for words in (["annotate", "m.mlir", "run.csv", "run.csv"], ["annotate", "m.mlir", "run.csv", "./m.mlir"],
+                      ["annotate", "m.mlir", "run.csv", "mine.json", "--target", "mine.json"],
+                      ["annotate", "m.mlir", "run.csv", "out.csv", "-o", "out.csv"],
+                      ["estimate", "m.mlir", "--target", "mine.json", "--csv", "mine.json"],
+                      ["estimate", "m.mlir", "--annotate", "m.mlir"],
+                      ["diff", "m.mlir", "run.csv", "--phase", "flow.mlir", "--html", "flow.mlir"],
+                      ["diff", "m.mlir", "run.csv", "--target", "mine.json", "--html", "mine.json"],
+                      ["calibrate", "m.mlir", "run.csv", "--phase", "flow.mlir", "-o", "flow.mlir"]):
+            with self.subTest(words=words):
+                self.refuses(words, "it is an input of this command")
+
     def test_the_table_above_has_every_output_of_these_commands(self):
         for command in sorted({form.split()[0] for form in FORMS}):
             text = self.opscope(command, "--help").stdout

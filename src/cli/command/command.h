@@ -71,7 +71,7 @@ struct command_option {
     const char *bare_choice; /* OPTION_CHOICE: what the option means without a value; NULL: it needs one */
     uint64_t min, max;
     bool is_hidden;
-    bool is_file; /* completion offers file names */
+    bool is_file; /* its argument is a file though it is not called FILE: option_names_file */
     /* The file is written, which must not be one that is read. With `endings` (NULL-terminated), these files are:
      * the value with each ending after it. */
     bool is_output;
@@ -105,6 +105,7 @@ struct command_argument {
     enum argument_kind kind;
     bool is_optional;
     bool is_repeated; /* takes all that follow */
+    bool is_output;   /* written, not read */
     const char *const *choices;
     const char *help;
 };
@@ -226,6 +227,7 @@ int command_parse_quiet(const struct command *command, int argc, char **argv, vo
 
 /* The first file that would be both read and written, or written twice: -EINVAL with a sentence in err. Compares the
  * command's output options with its arguments and with the files that its other options read. */
+bool option_names_file(const struct command_option *option);
 int command_check_files(const struct command *command, const void *options, const struct command_line *line,
                         struct error *err);
 

@@ -126,7 +126,7 @@ static void bash_option_values(struct bytes *out, const struct command *command)
                 bytes_append_text(out, "_opscope_words \"");
                 append_choices(out, option->choices);
                 bytes_append_text(out, "\"; ");
-            } else if (option->is_file) {
+            } else if (option_names_file(option)) {
                 bytes_append_text(out, "_opscope_files; ");
             }
             bytes_append_text(out, "return ;;\n");
@@ -233,7 +233,7 @@ static void zsh_option(struct bytes *out, const struct command_option *option)
             bytes_append_text(out, "(");
             append_choices(out, option->choices);
             bytes_append_text(out, ")");
-        } else if (option->is_file) {
+        } else if (option_names_file(option)) {
             bytes_append_text(out, "_files");
         }
     }
@@ -321,7 +321,7 @@ static void fish_option(struct bytes *out, const struct command *command, const 
     if (option->letter)
         bytes_append_format(out, " -s %c", option->letter);
     if (option->type != OPTION_FLAG && !help_value_is_optional(option))
-        bytes_append_text(out, option->is_file ? " -r -F" : " -x");
+        bytes_append_text(out, option_names_file(option) ? " -r -F" : " -x");
     if (option->choices) {
         bytes_append_text(out, " -a '");
         append_choices(out, option->choices);

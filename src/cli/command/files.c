@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No command writes over what it reads. This is known from the option tables: a command reads its arguments and the
- * files of options that write nothing, and writes those of options marked so. base/output_path.h decides. */
+ * files of options, and writes those that are marked so. base/output_path.h decides. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cli/command/command.h"
 
 struct written_file {
-    const struct command_option *option;
+    char *name; /* of the option or argument, for messages */
     char *path;
 };
 
@@ -22,6 +22,11 @@ struct files {
     bool failed;
 };
 
+bool option_names_file(const struct command_option *option)
+{
+    return option->is_file || (option->argument && strstr(option->argument, "FILE"));
+}
+
 static void add_read(struct files *files, const char *path)
 {
     if (!path)
@@ -32,18 +37,23 @@ static void add_read(struct files *files, const char *path)
         files->read[files->read_count++] = path;
 }
 
-static void add_written(struct files *files, const struct command_option *option, const char *path,
+static void add_written(struct files *files, const char *dashes, const char *name, const char *path,
                         const char *ending)
 {
-    char *whole = NULL;
-    if (asprintf(&whole, "%s%s", path, ending) < 0 ||
+    struct written_file file = {0};
+    if (asprintf(&file.name, "%s%s", dashes, name) < 0)
+        file.name = NULL;
+    if (asprintf(&file.path, "%s%s", path, ending) < 0)
+        file.path = NULL;
+    if (!file.name || !file.path ||
         !array_reserve(&files->written, &files->written_capacity, files->written_count + 1,
                        sizeof files->written[0])) {
         files->failed = true;
-        free(whole);
+        free(file.name);
+        free(file.path);
         return;
     }
-    files->written[files->written_count++] = (struct written_file){option, whole};
+    files->written[files->written_count++] = file;
 }
 
 static void add_option(struct files *files, const struct command_option *option, const char *path)
@@ -52,9 +62,9 @@ static void add_option(struct files *files, const struct command_option *option,
         add_read(files, path);
     } else if (path && strcmp(path, "-") != 0) {
         if (!option->endings)
-            add_written(files, option, path, "");
+            add_written(files, "--", option->name, path, "");
         for (size_t i = 0; option->endings && option->endings[i]; i++)
-            add_written(files, option, path, option->endings[i]);
+            add_written(files, "--", option->name, path, option->endings[i]);
     }
 }
 
@@ -68,14 +78,32 @@ static bool has_output_option(const struct option_table *table, const struct com
     return false;
 }
 
+static void gather_arguments(const struct command *command, const struct command_line *line,
+                             struct files *files)
+{
+    /* Of a program to run, only the program: its words are its own business, and may well name the trace. */
+    int count = command->stops_at_argument && line->count ? 1 : line->count;
+    const struct command_argument *argument = command->arguments;
+    for (int i = 0; i < count; i++) {
+        bool is_standard = strcmp(line->values[i], "-") == 0;
+        if (!argument || !argument->name || !argument->is_output)
+            add_read(files, is_standard ? "/dev/stdin" : line->values[i]);
+        else if (!is_standard)
+            add_written(files, "", argument->name, line->values[i], "");
+        if (argument && argument->name && !argument->is_repeated)
+            argument++;
+    }
+}
+
 static void gather(const struct command *command, const void *options, const struct command_line *line,
                    struct files *files)
 {
     for (const struct option_use *use = command->options; use->table; use++) {
         for (const struct command_option *option = use->table->options; option->name; option++) {
             const void *field = (const char *)options + use->offset + option->offset;
-            const struct text_list *list = option->is_file && option->type == OPTION_LIST ? field : NULL;
-            if (option->is_file && option->type == OPTION_TEXT)
+            const struct text_list *list =
+                option_names_file(option) && option->type == OPTION_LIST ? field : NULL;
+            if (option_names_file(option) && option->type == OPTION_TEXT)
                 add_option(files, option, *(const char *const *)field);
             if (option->type == OPTION_FORMAT && *(const bool *)field &&
                 !has_output_option(use->table, option))
@@ -85,10 +113,7 @@ static void gather(const struct command *command, const void *options, const str
                 add_option(files, option, list->items[i]);
         }
     }
-    /* Of a program to run, only the program: its words are its own business, and may well name the trace. */
-    int arguments = command->stops_at_argument && line->count ? 1 : line->count;
-    for (int i = 0; i < arguments; i++)
-        add_read(files, strcmp(line->values[i], "-") == 0 ? "/dev/stdin" : line->values[i]);
+    gather_arguments(command, line, files);
 }
 
 int command_check_files(const struct command *command, const void *options, const struct command_line *line,
@@ -101,13 +126,15 @@ int command_check_files(const struct command *command, const void *options, cons
         const struct written_file *output = &files.written[i];
         result = output_path_check(output->path, files.read, files.read_count, NULL, err);
         if (result != 0)
-            error_prefix(err, "--%s", output->option->name);
+            error_prefix(err, "%s", output->name);
         add_read(&files, output->path); /* two outputs need two files */
     }
     if (files.failed && result == 0)
         result = error_no_memory(err, "the names of files");
-    for (size_t i = 0; i < files.written_count; i++)
+    for (size_t i = 0; i < files.written_count; i++) {
+        free(files.written[i].name);
         free(files.written[i].path);
+    }
     free(files.written);
     free(files.read);
     return result;
