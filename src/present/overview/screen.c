@@ -217,38 +217,49 @@ static bool has_more(const struct overview *o, size_t i)
     return i < o->part_count;
 }
 
-/* Two on a line: the pattern, the share, how long, what. */
+/* A part's share, what it is, and how long. */
+static void append_part(struct bytes *text, const struct overview_part *part, unsigned tenths)
+{
+    struct number_text time;
+    if (tenths)
+        bytes_append_format(text, " %3u.%u%%", tenths / 10, tenths % 10);
+    else
+        bytes_append_text(text, "  <0.1%");
+    bytes_append_format(text, "  %s  %s", overview_label(part->key), format_duration(&time, part->ns));
+}
+
+/* Each part after its pattern; two on a line where all are narrow enough. */
 static void add_legend(struct screen *s)
 {
     const struct overview *o = s->o;
     unsigned tenths[OVERVIEW_PARTS];
-    size_t shown = 0;
+    struct bytes texts[OVERVIEW_PARTS] = {0};
+    size_t shown = 0, widest = 0;
     overview_tenths(o, tenths);
     for (size_t i = 0; i < o->part_count; i++) {
+        struct bytes raw = {0};
+        append_part(&raw, &o->parts[i], tenths[i]);
+        put(s, &texts[i], bytes_text(&raw), raw.length);
+        bytes_free(&raw);
+        size_t width = 1 + utf8_width(bytes_text(&texts[i]), texts[i].length);
+        widest = o->parts[i].ns && width > widest ? width : widest;
+    }
+    for (size_t i = 0; i < o->part_count; i++) {
         size_t m = meaning_of(overview_meaning(o->parts[i].key));
-        struct bytes text = {0};
-        struct number_text time;
         if (!o->parts[i].ns)
             continue;
-        format_duration(&time, o->parts[i].ns);
-        if (tenths[i])
-            bytes_append_format(&text, " %3u.%u%%", tenths[i] / 10, tenths[i] % 10);
-        else
-            bytes_append_text(&text, "  <0.1%");
-        bytes_append_format(&text, "  %s", overview_label(o->parts[i].key));
-        bytes_append_format(&text, "  %s", time.text);
-        bytes_append_format(&s->head, "%s%s%s", colour(s, meanings[m].colour),
-                            s->is_utf8 ? meanings[m].block : meanings[m].ascii, colour(s, "\033[0m"));
-        size_t before = s->head.length;
-        put(s, &s->head, bytes_text(&text), text.length);
-        size_t width = 1 + utf8_width(bytes_text(&s->head) + before, s->head.length - before);
-        bool is_left = shown++ % 2 == 0 && has_more(o, i);
-        for (size_t k = width; is_left && k < s->width / 2; k++)
+        bytes_append_format(&s->head, "%s%s%s%s", colour(s, meanings[m].colour),
+                            s->is_utf8 ? meanings[m].block : meanings[m].ascii, colour(s, "\033[0m"),
+                            bytes_text(&texts[i]));
+        bool is_left = shown++ % 2 == 0 && has_more(o, i) && widest < s->width / 2;
+        for (size_t k = 1 + utf8_width(bytes_text(&texts[i]), texts[i].length); is_left && k < s->width / 2;
+             k++)
             bytes_append_text(&s->head, " ");
         if (!is_left)
             bytes_append_text(&s->head, "\n");
-        bytes_free(&text);
     }
+    for (size_t i = 0; i < o->part_count; i++)
+        bytes_free(&texts[i]);
 }
 
 /* --- the tail --- */
