@@ -109,7 +109,8 @@ static uint32_t describe(struct writing *w, uint32_t location, const struct time
                                                                                      : "dtype=INT8"};
         snprintf(flops, sizeof flops, OPS_ATTRIBUTE_FLOPS "=%" PRIu64, 2 * op->macs + op->operations);
         snprintf(bytes, sizeof bytes, OPS_ATTRIBUTE_BYTES "=%" PRIu64, op->read_bytes + op->write_bytes);
-        parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, flops};
+        if (op->macs || op->operations) /* 0 of both: nothing but moving data, or not known */
+            parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, flops};
         parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, bytes};
     }
     return trace_writer_description(w->writer, parts, count);

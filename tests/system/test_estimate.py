@@ -175,6 +175,24 @@ class Scheduled(Case):
         self.assertIn("2 zones on 1 track", done.stderr)
         self.assertIn("5 rows of bad.csv cannot be read, the first in line 3", done.stderr)
 
+    def test_nothing_is_said_of_what_is_not_known(self):
+        self.write("t.csv", "dispatch,lane,task,start_cycles,end_cycles,bytes,op,location\n"
+                   "d,DMA In,0,0,500,64,x,l\nd,Slice 0,1,500,800,,x,l\n")
+        self.assert_status(self.opscope("import", "timeline", "t.csv", "-o", "t.opscope"))
+        op, = self.exported("t.opscope", "ops")
+        self.assertEqual(op["attributes"], "opscope.dram_bytes=64")  # how much it computes is not in the file
+
+    def test_gaps_of_estimates_are_not_for_the_host_to_fill(self):
+        self.write("u.csv", "ID,Start,End,Location,Op Type\nS0,0,800,loc(a),x\nS0,80000,80800,loc(b),x\nS0,160000,160800,loc(c),x\n")
+        self.assert_status(self.opscope("import", "timeline", "u.csv", "-o", "u.opscope", "--target", "sl2610"))
+        found = self.opscope("report", "u.opscope", "--json").json()
+        self.assertGreater(found["gap_us"], 190)
+        self.assertNotIn("gap", [advice["rule"] for advice in found["advice"]])
+        for command in ("report", "summary"):
+            text = self.opscope(command, "u.opscope").stdout
+            self.assertNotIn("the host", text)
+            self.assertNotIn("host-bound", text)
+
     def test_timelines_with_faults(self):
         self.write("t.csv", "taskId, elapsed_time(us), timestamp(us), event, location\n0,10,5,CSS,a, b\n1,x,5,CSS,a\n\n2,3\n")
         done = self.opscope("import", "timeline", "t.csv", "-o", "t.opscope")

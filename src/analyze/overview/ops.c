@@ -140,8 +140,7 @@ static void add_row(struct grouping *g, const struct overview *o, uint32_t id, s
     op->device_ns += ns;
     op->alone_ns += run == OPS_NONE ? NAN : ns * o->alone[run];
     /* The time of an estimate is what its model says: nothing bounds it. */
-    bool is_estimated = run != OPS_NONE && perf->ops->runs[run].flags & OP_RUN_ESTIMATED;
-    if (row->bound <= PERF_BOUND_GAP && !is_estimated)
+    if (row->bound <= PERF_BOUND_GAP && !perf_is_estimated(perf, row))
         more->bounds[row->bound] += ns;
     if (!isnan(figures.dram_percent)) {
         more->dram += figures.dram_percent * ns;

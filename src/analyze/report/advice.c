@@ -171,7 +171,7 @@ static void look_at_rows(struct findings *findings)
             }
             continue;
         }
-        double gap = row->shown_gap_us > perf->machine->gap_mark_us
+        double gap = row->shown_gap_us > perf->machine->gap_mark_us && !perf_is_estimated(perf, row)
                          ? row->shown_gap_us - perf->machine->gap_floor_us
                          : 0;
         /* Host ops fill the gap after them: that part is theirs. */

@@ -343,7 +343,8 @@ static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *
         return PERF_BOUND_HOST;
     if (row->kind == PERF_SIGNPOST || isnan(time_us))
         return PERF_BOUND_NONE;
-    if (row->shown_gap_us > time_us && row->shown_gap_us > perf->machine->gap_mark_us && !perf->gaps_dominate)
+    if (row->shown_gap_us > time_us && row->shown_gap_us > perf->machine->gap_mark_us &&
+        !perf->gaps_dominate && !perf_is_estimated(perf, row))
         return PERF_BOUND_GAP;
     if (!perf->has_machine || time_us == 0 || ((work->is_matmul || work->is_conv) && !work->has_shape))
         return PERF_BOUND_NONE; /* nothing is known of it */
@@ -364,12 +365,14 @@ static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *
 
 static void fill_sums(struct perf *perf)
 {
-    uint64_t gaps = 0;
+    uint64_t gaps = 0, runs = 0, estimated = 0;
     perf->total_time_us = perf->total_gap_us = perf->total_flops = perf->total_dram_bytes = 0;
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
         const struct perf_work *work = perf_work_of(perf, row);
         double time_us = perf_time_us(row);
+        runs += perf_run(perf, row) != NULL;
+        estimated += perf_is_estimated(perf, row);
         if (!isnan(time_us)) {
             perf->total_time_us += time_us;
             perf->total_flops += work->flops > 0 ? work->flops : 0;
@@ -383,8 +386,9 @@ static void fill_sums(struct perf *perf)
     perf->busy_us = perf->total_time_us - perf->overlap_us;
     perf->total_us = perf->total_time_us + perf->total_gap_us;
     perf->gaps_dominate = perf->total_time_us > 0 && perf->total_gap_us > DOMINANT_GAP_SHARE * perf->total_us;
+    perf->is_estimate = runs && estimated == runs;
     perf->looks_like_compilation =
-        perf->gaps_dominate && perf->total_gap_us > COMPILATION_GAP_US * (double)gaps;
+        perf->gaps_dominate && !perf->is_estimate && perf->total_gap_us > COMPILATION_GAP_US * (double)gaps;
 }
 
 double perf_total_percent(const struct perf *perf, const struct perf_row *row)

@@ -168,6 +168,7 @@ struct perf {
     /* results */
     uint64_t device_op_count, host_op_count, signpost_count;
     double total_time_us, total_gap_us, total_us, busy_us, overlap_us;
+    bool is_estimate;            /* all that ran is from a model: no host makes it wait */
     bool gaps_dominate;          /* nearly all of the time is gaps: shares are of the device time */
     bool looks_like_compilation; /* ... and the gaps are too long for anything else */
     uint32_t window;             /* which ops of the run the table has, in words; OPS_NONE: all */
@@ -216,6 +217,12 @@ static inline const struct op_run *perf_run(const struct perf *perf, const struc
 {
     uint32_t run = perf_line(perf, row)->run;
     return run == OPS_NONE ? NULL : &perf->ops->runs[run];
+}
+/* Its times are what a model says: no host made it wait. */
+static inline bool perf_is_estimated(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_run *run = perf_run(perf, row);
+    return run && run->flags & OP_RUN_ESTIMATED;
 }
 extern const struct perf_work perf_no_work;
 static inline const struct perf_work *perf_work_of(const struct perf *perf, const struct perf_row *row)

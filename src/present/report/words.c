@@ -217,7 +217,10 @@ void perf_append_advice_sum(const struct perf *perf, struct bytes *out)
 void perf_append_gap_verdict(const struct perf *perf, struct bytes *out)
 {
     double share = perf->total_us > 0 ? perf->total_gap_us / perf->total_us * 100 : 0;
-    if (perf->gaps_dominate && perf->looks_like_compilation)
+    if (perf->is_estimate && (perf->gaps_dominate || share >= 30))
+        bytes_append_format(out, "estimated: nothing computes for %.1f %% of the time%s", share,
+                            perf->gaps_dominate ? "; shares are of the device time" : "");
+    else if (perf->gaps_dominate && perf->looks_like_compilation)
         bytes_append_format(out,
                             "gaps are %.1f %% of the time: this looks like compilation or a first iteration; "
                             "shares are of the device time",
