@@ -65,7 +65,11 @@ void bytes_append_format(struct bytes *b, const char *format, ...)
 
 void bytes_append_u8(struct bytes *b, uint8_t value)
 {
-    bytes_append(b, &value, 1);
+    if (b->failed || b->capacity - b->length < 2) {
+        bytes_append(b, &value, 1);
+        return;
+    }
+    b->data[b->length++] = value;
 }
 
 void bytes_append_u32(struct bytes *b, uint32_t value)

@@ -8,10 +8,21 @@
 #include "text/csv/writer.h"
 #include "text/real_write.h"
 
-static void column_key(const struct table_column *column, char *out, size_t size)
+#define KEY_SIZE 80
+
+/* Without printf: JSON has it in each cell. */
+static void column_key(const struct table_column *column, char out[KEY_SIZE])
 {
     const char *unit = table_column_unit(column);
-    snprintf(out, size, "%s%s%s", column->key, *unit ? "_" : "", unit);
+    size_t length = strnlen(column->key, KEY_SIZE - 1), rest = KEY_SIZE - 1 - length;
+    memcpy(out, column->key, length);
+    if (*unit && rest) {
+        size_t more = strnlen(unit, rest - 1);
+        out[length++] = '_';
+        memcpy(out + length, unit, more);
+        length += more;
+    }
+    out[length] = 0;
 }
 
 static void append_integer(struct bytes *out, const struct table_cell *cell)
@@ -29,12 +40,12 @@ void table_append_csv(const struct table *table, struct bytes *out)
 
 void table_append_csv_header(const struct table *table, struct bytes *out)
 {
-    char key[80];
+    char key[KEY_SIZE];
     bool is_first = true;
     for (size_t c = 0; c < table->column_count; c++) {
         if (table->columns[c].shown == TABLE_TERMINAL_ONLY)
             continue;
-        column_key(&table->columns[c], key, sizeof key);
+        column_key(&table->columns[c], key);
         bytes_append_format(out, "%s%s", is_first ? "" : ",", key);
         is_first = false;
     }
@@ -86,14 +97,14 @@ static void write_json_cell(const struct table *table, const struct table_cell *
 
 void table_write_json_rows(const struct table *table, struct json *json)
 {
-    char key[80];
+    char key[KEY_SIZE];
     json_array(json, JSON_LINES);
     for (size_t r = 0; r < table->row_count; r++) {
         json_object(json, JSON_INLINE);
         for (size_t c = 0; c < table->column_count; c++) {
             if (table->columns[c].shown == TABLE_TERMINAL_ONLY)
                 continue;
-            column_key(&table->columns[c], key, sizeof key);
+            column_key(&table->columns[c], key);
             json_key(json, key);
             write_json_cell(table, table_cell(table, r, c), json);
         }

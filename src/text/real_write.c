@@ -95,10 +95,13 @@ static bool scale(double magnitude, struct scaled *out, int *exponent)
 
 /* The nearest multiple of `step`, of equally near ones the even one, in steps. False: it reads back as another number.
  */
-static bool round_to(const struct scaled *s, uint64_t step, uint64_t *digits)
+static inline bool round_to(const struct scaled *s, uint64_t step, uint64_t *digits)
 {
-    uint64_t below = s->whole / step;
-    wide above_it = ((wide)(s->whole - below * step) << s->shift) + s->rest;
+    uint64_t below = s->whole / step, over = s->whole - below * step;
+    uint64_t near = (uint64_t)(s->ulp >> s->shift) / 2 + 2; /* what is farther off is another number */
+    if (over > near && step - over > near)
+        return false; /* nearly all that have more digits, without long arithmetic */
+    wide above_it = ((wide)over << s->shift) + s->rest;
     wide to_next = ((wide)step << s->shift) - above_it;
     bool is_up = above_it > to_next || (above_it == to_next && below % 2);
     *digits = below + is_up;
@@ -136,9 +139,10 @@ void real_shortest(double magnitude, int least, struct real_digits *out)
         return;
     }
     if (scale(magnitude, &scaled, &out->exponent)) {
-        unsigned i = 0;
-        while (!round_to(&scaled, steps[i], &out->digits) && i < 2)
-            i++;
+        /* one by one: division by a constant is none */
+        unsigned i = round_to(&scaled, 100, &out->digits) ? 0 : round_to(&scaled, 10, &out->digits) ? 1 : 2;
+        if (i == 2)
+            round_to(&scaled, 1, &out->digits);
         out->precision = DBL_DIG + (int)i;
         if (out->digits == LIMIT / steps[i]) { /* 9.99... became 10 */
             out->digits /= 10;

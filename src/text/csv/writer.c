@@ -21,8 +21,9 @@ static unsigned look_at(const char *text, size_t length)
     const __m128i comma = _mm_set1_epi8(','), quote = _mm_set1_epi8('"'), feed = _mm_set1_epi8('\n'),
                   carriage = _mm_set1_epi8('\r'), space = _mm_set1_epi8(0x20), tilde = _mm_set1_epi8(0x7e);
     __m128i quoted = _mm_setzero_si128(), unclean = quoted;
-    for (; i + 16 <= length; i += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
+    for (; i < length && length >= 16; i += 16) {
+        size_t at = i + 16 <= length ? i : length - 16; /* the last ones again, rather than one by one */
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + at));
         __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage));
         __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, comma), _mm_cmpeq_epi8(bytes, quote));
         quoted = _mm_or_si128(quoted, _mm_or_si128(ends, marks));
@@ -35,6 +36,8 @@ static unsigned look_at(const char *text, size_t length)
 #endif
     for (; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
+        if (c > '"' && c <= 0x7e && c != ',')
+            continue; /* nearly all */
         found |= c == ',' || c == '"' || c == '\n' || c == '\r' ? NEEDS_QUOTES : 0;
         found |= c < 0x20 || c > 0x7e ? NEEDS_CLEANING : 0;
     }

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +73,18 @@ void json_append_real(struct bytes *out, double value)
         length += 2 + (size_t)-before;
         before = 0;
     }
-    for (int i = 0; i < real.count || i < before; i++) {
-        if (i == before && before)
+    size_t whole = (size_t)before, count = (size_t)real.count;
+    if (count <= whole) {
+        memset(text + length, '0', whole);
+        memcpy(text + length, digits, count);
+        length += whole;
+    } else {
+        memcpy(text + length, digits, whole);
+        length += whole;
+        if (whole)
             text[length++] = '.';
-        text[length++] = i < real.count ? digits[i] : '0';
+        memcpy(text + length, digits + whole, count - whole);
+        length += count - whole;
     }
     if (is_scientific) {
         unsigned size = (unsigned)abs(real.exponent);
@@ -100,7 +107,10 @@ static void flush_if_large(struct json *j)
 
 static void line_break(struct json *j)
 {
-    bytes_append_format(&j->buffer, "\n%*s", (int)(2 * j->depth), "");
+    char line[1 + 2 * JSON_DEEPEST];
+    line[0] = '\n';
+    memset(line + 1, ' ', 2 * (size_t)j->depth);
+    bytes_append(&j->buffer, line, 1 + 2 * (size_t)j->depth);
 }
 
 /* Puts what has to stand between the previous thing and the next value or key. */
@@ -175,14 +185,18 @@ void json_text(struct json *j, const char *text)
 
 void json_unsigned(struct json *j, uint64_t value)
 {
+    char digits[24]; /* without printf: long tables have tens of millions of numbers */
     before_value(j);
-    bytes_append_format(&j->buffer, "%" PRIu64, value);
+    bytes_append(&j->buffer, digits, real_put_whole(digits, value));
 }
 
 void json_integer(struct json *j, int64_t value)
 {
+    char digits[24] = "-";
+    size_t sign = value < 0;
     before_value(j);
-    bytes_append_format(&j->buffer, "%" PRId64, value);
+    bytes_append(&j->buffer, digits,
+                 sign + real_put_whole(digits + sign, sign ? 0 - (uint64_t)value : (uint64_t)value));
 }
 
 void json_real(struct json *j, double value)
