@@ -493,7 +493,7 @@ class Annotated(Case):
                          [(888.75, 11000, 2), (1401.25, 5000, 2)])
         self.assertEqual([(row["least_ns"], row["most_ns"]) for row in found["rows"]], [(10000, 12000), (5000, 5000)])
         kind, = found["types"]
-        self.assertEqual((kind["type"], kind["programs"], kind["runs"], kind["estimate_ns"], kind["measured_ns"]),
+        self.assertEqual((kind["type"], kind["count"], kind["runs"], kind["estimate_ns"], kind["measured_ns"]),
                          ("conv2d", 2, 4, 2290, 16000))
         self.assertAlmostEqual(kind["bias_percent"], 100 * (2290 - 16000) / 16000)
         self.assertAlmostEqual(found["median_factor"], (11000 / 888.75 + 5000 / 1401.25) / 2)

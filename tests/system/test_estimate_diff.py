@@ -39,7 +39,7 @@ class Dispatches(Case):
     def test_every_pair_says_the_same(self):
         want = self.diff("m.mlir", "run.jsonl", *test_estimate_models.ONE_CORE)
         row, = want["rows"]
-        self.assertEqual((row["program"], row["measured_ns"], row["runs"], row["type"]), ("f", 1 << 20, 3, "ELT"))
+        self.assertEqual((row["dispatch"], row["measured_ns"], row["runs"], row["type"]), ("f", 1 << 20, 3, "ELT"))
         for model in ("m.mlir", "m.opscope"):
             for run in ("run.jsonl", "run.opscope"):
                 found = self.diff(model, run, *(test_estimate_models.ONE_CORE if model == "m.mlir" else ()))
@@ -111,13 +111,13 @@ class Programs(Case):
         done = self.opscope("annotate", "m.10.executable-targets.mlir", "run.csv", "rows.csv", "-o", "run.opscope", *PLACE)
         self.assert_status(done)
 
-    def times(self, *arguments):
+    def times(self, *arguments, what="op"):
         found = self.diff(*arguments)
-        return [(row["program"], row["estimate_ns"], row["measured_ns"]) for row in found["rows"]]
+        return [(row[what], row["estimate_ns"], row["measured_ns"]) for row in found["rows"]]
 
     def test_by_dispatch(self):
         # Without the IR, events say which dispatch ran and no more.
-        self.assertEqual(self.times("m.opscope", "run.csv"), [("d0_main", 888.75, 10000), ("d1_main", 1401.25, 5000)])
+        self.assertEqual(self.times("m.opscope", "run.csv", what="dispatch"), [("d0_main", 888.75, 10000), ("d1_main", 1401.25, 5000)])
 
     def test_by_place_and_name(self):
         for run in ("run.opscope", "rows.csv"):
@@ -140,7 +140,7 @@ class Programs(Case):
         self.write("mid.csv", "actionIndex, elapsed_time(us), timestamp(us), event, location\n"
                    '0,1,100,start,loc(fused["m.mlir":7:3, "m.mlir":8:3])\n1,9,101,wait,loc("m.mlir":8:3)\n2,5,120,copy,loc("m.mlir":8:3)\n')
         found = self.diff("m.opscope", "mid.csv")
-        self.assertEqual([(row["program"], row["measured_ns"]) for row in found["rows"]], [("conv2d_0 and 1 more", 15000)])
+        self.assertEqual([(row["op"], row["measured_ns"]) for row in found["rows"]], [("conv2d_0 and 1 more", 15000)])
         self.assertIn("whose sums are compared: 1", " ".join(found["notes"]))
 
     def test_table_csv_and_page(self):

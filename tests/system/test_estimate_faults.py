@@ -126,7 +126,7 @@ class Profiles(Case):
         text = test_estimate.EVENTS.replace("d0_main,2,1,2010,", "d0_main,2,1,1500,")
         self.both("back.csv", text, "1 events of the profile end before they begin")
         found = self.opscope_json("diff", "m.opscope", "back.csv", "--json")
-        self.assertEqual([(row["program"], row["measured_ns"]) for row in found["rows"]], [("d1_main", 5000)])
+        self.assertEqual([(row["dispatch"], row["measured_ns"]) for row in found["rows"]], [("d1_main", 5000)])
         self.assertIn("1 rows or records of the profile cannot be used", " ".join(found["notes"]))
 
     def test_dispatches_of_another_model(self):

@@ -303,11 +303,11 @@ class Comparison(Case):
         row, = found["rows"]
         # 8 bytes per element at 20 GB/s are 0.4 ns, in whole cycles; measured is 1 ns per element
         self.assertAlmostEqual(row["estimate_ns"], 0.4 * (1 << 20), delta=1)
-        self.assertEqual([row[key] for key in ("program", "measured_ns", "runs", "least_ns", "most_ns", "type")],
+        self.assertEqual([row[key] for key in ("dispatch", "measured_ns", "runs", "least_ns", "most_ns", "type")],
                          ["f", 1 << 20, 3, 1 << 20, 9000000, "ELT"])
         self.assertAlmostEqual(row["factor"], 2.5, 2)
         self.assertAlmostEqual(found["bias_percent"], -60, 1)
-        self.assertEqual([(kind["type"], kind["programs"]) for kind in found["types"]], [("ELT", 1)])
+        self.assertEqual([(kind["type"], kind["count"]) for kind in found["types"]], [("ELT", 1)])
         with open(page, encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count('class="wide tl"'), 2)
@@ -334,7 +334,7 @@ class Comparison(Case):
         trace, table = self.path("a.opscope"), self.path("a.csv")
         found = self.opscope_json("annotate", model, run, table, "-o", trace, *ONE_CORE)
         row, = found["rows"]
-        self.assertEqual([row[key] for key in ("program", "op", "class", "runs", "least_ns", "mean_ns", "most_ns")],
+        self.assertEqual([row[key] for key in ("dispatch", "op", "class", "runs", "least_ns", "mean_ns", "most_ns")],
                          ["f", "linalg.generic", "ELT", 3, 1 << 20, 2 << 20, 3 << 20])
         self.assertEqual([row[key] for key in ("flops", "moved_bytes", "gflop_s", "gb_s")], [1 << 20, 8 << 20, 1, 8])
         with open(table, encoding="utf-8") as file:
@@ -367,7 +367,7 @@ class Comparison(Case):
         text = head + "".join(row.format(i) + "\n" for i in (4, 2) for row in rows)
         run = self.write("r.csv", text)
         found = self.opscope_json("diff", model, run)
-        self.assertEqual([(row["program"], row["runs"], row["least_ns"], row["most_ns"]) for row in found["rows"]],
+        self.assertEqual([(row["op"], row["runs"], row["least_ns"], row["most_ns"]) for row in found["rows"]],
                          [("tosa.matmul", 2, 19000, 21000)])
         self.assertIn("2 of 8 programs of the run are not in the model", " ".join(found["notes"]))
         table = self.opscope_json("annotate", model, run)
@@ -396,7 +396,7 @@ class Comparison(Case):
             flow = harness.reference_data("iree", model, "phases", model + ".6.flow.mlir")
             measured = harness.reference_data("iree", model, "local-sync.jsonl")
             found = self.opscope_json("diff", flow, measured, "--dim", "48", *ONE_CORE, "--json")
-            least = [(row["program"], row["measured_ns"]) for row in found["rows"]]
+            least = [(row["dispatch"], row["measured_ns"]) for row in found["rows"]]
             if model == "loop":  # which has no list of its dispatches
                 self.assertEqual([row["runs"] for row in found["rows"]], [30])
             else:

@@ -30,7 +30,7 @@ enum {
 };
 
 static const struct table_column columns[OP_COLUMNS] = {
-    [OP_NAME] = {.key = "program", .title = "program", .shrink = 16},
+    [OP_NAME] = {.key = "dispatch", .title = "dispatch", .shrink = 16},
     [OP_SOURCE] = {.key = "op", .title = "op", .shrink = 12, .drop = 2},
     [OP_LOCATION] = {.key = "location", .title = "location", .shrink = 12, .drop = 1},
     [OP_CLASS] = {.key = "class", .title = "class", .drop = 8},
@@ -62,13 +62,13 @@ static void add_row(struct table *table, const struct timeline *t, const struct 
     static const char *const bounds[] = {NULL, "compute", "memory", "launch"};
     const struct timeline_op *op = &t->ops[pair->op];
     uint64_t flops = 2 * sums->macs + sums->operations, bytes = sums->read_bytes + sums->write_bytes;
-    const char *name = timeline_get_text(t, pair->is_dispatch ? t->dispatches[op->dispatch].name : op->name);
     table_add_row(table);
+    if (pair->is_dispatch)
+        table_set_text(table, OP_NAME, timeline_get_text(t, t->dispatches[op->dispatch].name));
     if (pair->ops > 1 && !pair->is_dispatch)
-        table_set_format(table, OP_NAME, "%s and %u more", name, pair->ops - 1);
+        table_set_format(table, OP_SOURCE, "%s and %u more", timeline_get_text(t, op->name), pair->ops - 1);
     else
-        table_set_text(table, OP_NAME, name);
-    table_set_text(table, OP_SOURCE, text_of(t, op->name));
+        table_set_text(table, OP_SOURCE, text_of(t, op->name));
     table_set_text(table, OP_LOCATION, text_of(t, op->location));
     table_set_text(table, OP_CLASS, text_of(t, op->class));
     table_set_unsigned(table, OP_RUNS, pair->runs);

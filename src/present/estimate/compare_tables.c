@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct table_column pair_columns[PAIR_COLUMNS] = {
-    [PAIR_NAME] = {.key = "program", .title = "program", .shrink = 16},
+    [PAIR_NAME] = {.shrink = 16}, /* what a pair is */
     [PAIR_ESTIMATE] = {.key = "estimate", .title = "estimate", .type = TABLE_TIME},
     [PAIR_MEASURED] = {.key = "measured", .title = "measured", .type = TABLE_TIME},
     [PAIR_MISS] = {.key = "difference", .title = "difference", .type = TABLE_TIME, .is_change = true},
@@ -30,7 +30,7 @@ void compare_make_pairs(const struct compare *compare, bool has_bars,
                         struct table_column columns[PAIR_COLUMNS], struct table *table)
 {
     memcpy(columns, pair_columns, sizeof pair_columns);
-    columns[PAIR_NAME].title = compare->what;
+    columns[PAIR_NAME].key = columns[PAIR_NAME].title = compare->what;
     table_init(table, "pairs", columns, has_bars ? PAIR_COLUMNS : PAIR_BARS);
     for (size_t i = 0; i < compare->pair_count; i++) {
         const struct compare_pair *pair = &compare->pairs[i];
@@ -79,7 +79,7 @@ enum {
                           .title = "median factor",                                                          \
                           .type = TABLE_REAL,                                                                \
                           .decimals = 2},                                                                    \
-        [GROUP_PAIRS] = {.key = "programs", .title = "programs", .type = TABLE_INTEGER},                     \
+        [GROUP_PAIRS] = {.key = "count", .title = "count", .type = TABLE_INTEGER},                           \
         [GROUP_RUNS] = {.key = "runs", .title = "runs", .type = TABLE_INTEGER},                              \
         [GROUP_WORST] = {.key = "worst", .title = "furthest off", .shrink = 12, .drop = 1},                  \
     }
