@@ -486,6 +486,10 @@ class Served(SummaryCase):
         kinds = {group["name"]: group["colour"] for group in self.ask("ops", group="kind")["groups"]}
         self.assertEqual(kinds, {"other": 7, "collective": 6})
         self.assertIn("error", self.ask("ops", status=400, group="colour"))
+        # The timeline paints them by kind, too.
+        groups = {group["name"]: group["colour"] for group in answer["groups"]}
+        names = {row[1]: row[4] for row in self.ask("names")["names"]}
+        self.assertEqual({name: names[name] for name in groups}, groups)
 
     def test_the_roofline_of_a_known_machine(self):
         table = Tables.table(self, *ops_csv.good_rows())

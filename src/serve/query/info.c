@@ -254,7 +254,7 @@ int query_names(struct serve_trace *st, const struct query *q, struct bytes *out
         json_text(&j, name->name);
         json_text(&j, name->file);
         json_unsigned(&j, name->line);
-        json_unsigned(&j, serve_name_colour(name->name));
+        json_unsigned(&j, serve_name_colour(st, (uint32_t)id));
         json_real(&j, ratio->total_ns ? (double)ratio->self_ns / (double)ratio->total_ns : 1.0);
         json_unsigned(&j, waiting_is_name(name->name));
         json_end(&j);

@@ -7,8 +7,10 @@
 
 #include "analyze/events/memory_use.h"
 #include "analyze/machine_files.h"
+#include "analyze/report/class.h"
 #include "analyze/zones/waiting.h"
 #include "load/trace.h"
+#include "present/overview/overview.h"
 
 #define RATIO_BLOCKS 256u /* of zones that are read for the ratio of self to total */
 #define BUSY_PIXELS 256u  /* drawn for the busy time of a track */
@@ -341,6 +343,29 @@ static void add_ratios(struct serve_trace *st, const struct zone_rows *rows, siz
     }
 }
 
+/* Damaged blocks are counted by the reader: their names are painted as those of zones. */
+static void find_ops(struct serve_trace *st, size_t names)
+{
+    static const uint32_t types[] = {TRACE_BLOCK_OPS, TRACE_BLOCK_RUNS};
+    struct trace_rows rows = {0};
+    struct error err = {0};
+    for (unsigned t = 0; t < sizeof types / sizeof types[0]; t++) {
+        const struct trace_block_filter filter = {.type = types[t]};
+        const struct trace_block *block;
+        size_t position = 0;
+        while ((block = trace_next_block(st->trace, &filter, &position))) {
+            if (trace_decode_rows(st->trace, block, &rows, &err))
+                continue;
+            for (size_t i = 0; i < rows.count; i++) {
+                uint32_t name = types[t] == TRACE_BLOCK_OPS ? rows.ops[i].name : rows.runs[i].name;
+                if (name < names)
+                    st->name_ratios[name].is_op = true;
+            }
+        }
+    }
+    trace_rows_free(&rows);
+}
+
 /* From all blocks of zones where they are few, else from some that are spread evenly: it decides how strongly a name is
  * painted, not what is said of it. */
 int serve_trace_name_ratios(struct serve_trace *st, struct error *err)
@@ -365,6 +390,7 @@ int serve_trace_name_ratios(struct serve_trace *st, struct error *err)
             add_ratios(st, &rows, names);
     }
     zone_rows_free(&rows);
+    find_ops(st, names);
     return 0;
 }
 
@@ -381,9 +407,12 @@ int serve_trace_waits(struct serve_trace *st, struct error *err)
     return 0;
 }
 
-unsigned serve_name_colour(const char *name)
+unsigned serve_name_colour(const struct serve_trace *st, uint32_t id)
 {
+    const char *name = trace_get_name(st->trace, id)->name;
     uint32_t hash = 2166136261u;
+    if (st->name_ratios[id].is_op)
+        return overview_colour(perf_name_of(name).class_);
     for (const char *c = name; *c; c++) {
         if (*c >= '0' && *c <= '9')
             continue;

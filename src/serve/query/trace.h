@@ -84,6 +84,7 @@ struct serve_facts {
 
 struct name_ratio { /* of self to total, by name id */
     uint64_t self_ns, total_ns;
+    bool is_op; /* of calls or runs of ops */
 };
 
 struct serve_trace {
@@ -127,7 +128,8 @@ static inline uint64_t serve_since(const struct serve_trace *st, uint64_t host_n
     return host_ns > st->start_ns ? host_ns - st->start_ns : 0;
 }
 
-/* 0 to 9, the same for a name in every trace: by its text without digits. */
-unsigned serve_name_colour(const char *name);
+/* 0 to 9, the same for a name in every trace: of ops by their kind, as in the table of ops, of others by the text
+ * without digits. After serve_trace_name_ratios. */
+unsigned serve_name_colour(const struct serve_trace *st, uint32_t id);
 
 #endif
