@@ -540,14 +540,16 @@ static uint32_t add_run(struct filling *f, uint32_t call, uint32_t device, uint6
                          .gap_ns = take_gap(f),
                          .cores = take_count(f, OPS_CSV_CORES),
                          .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device};
+    struct op_ticks ticks = {0, 0};
     if (f->has[OPS_CSV_SUB_DEVICE]) {
         double start = take_number(f, OPS_CSV_FW_START), end = take_number(f, OPS_CSV_FW_END);
-        run.start_ticks = start >= 0 ? (uint64_t)start : 0;
-        run.end_ticks = end >= 0 ? (uint64_t)end : 0;
+        ticks = (struct op_ticks){start >= 0 ? (uint64_t)start : 0, end >= 0 ? (uint64_t)end : 0};
     }
     if (call != OPS_NONE && f->ops->calls[call].type == OP_TYPE_DEVICE)
         note_stale(f, duration_ns, run.gap_ns);
     uint32_t id = ops_add_run(f->ops, &run);
+    if (id != OPS_NONE)
+        ops_set_ticks(f->ops, ticks.start, ticks.end);
     add_figures(f, device);
     return id;
 }

@@ -158,19 +158,32 @@ static void restore_order(struct reading *r, size_t first)
     if (!r->order_count || ops->failed)
         return;
     struct op_run *sorted = malloc((count + 1) * sizeof sorted[0]);
-    if (!sorted || !array_reserve(&r->order, &r->order_capacity, ops->run_count, sizeof r->order[0])) {
+    struct op_ticks *ticks = malloc((count + 1) * sizeof ticks[0]);
+    bool has_ticks = ops->tick_count > first;
+    if (!sorted || !ticks ||
+        (has_ticks &&
+         !array_reserve(&ops->ticks, &ops->tick_capacity, ops->run_count, sizeof ops->ticks[0])) ||
+        !array_reserve(&r->order, &r->order_capacity, ops->run_count, sizeof r->order[0])) {
         free(sorted);
+        free(ticks);
         ops->failed = true;
         return;
     }
     for (size_t i = r->order_count; i < ops->run_count; i++)
         r->order[i] = (struct run_order){0, (uint32_t)i};
     qsort(r->order + first, count, sizeof r->order[0], compare_orders);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         sorted[i] = ops->runs[r->order[first + i].run];
+        ticks[i] = ops_ticks(ops, &ops->runs[r->order[first + i].run]);
+    }
     if (count)
         memcpy(ops->runs + first, sorted, count * sizeof sorted[0]);
+    if (count && has_ticks) {
+        memcpy(ops->ticks + first, ticks, count * sizeof ticks[0]);
+        ops->tick_count = ops->run_count;
+    }
     free(sorted);
+    free(ticks);
 }
 
 /* The device on whose track, or below it, something ran. */
@@ -254,9 +267,7 @@ static void read_run(struct reading *r, const struct trace_run *run)
     uint32_t clock = track ? track->clock : TRACE_HOST_CLOCK, device = device_of(r, run->track);
     uint64_t start_ns = trace_host_ns(r->trace, clock, run->start);
     uint64_t end_ns = trace_host_ns(r->trace, clock, run->start + run->duration);
-    ops_add_run(r->ops, &(struct op_run){.start_ticks = run->start,
-                                         .end_ticks = run->start + run->duration,
-                                         .start_ns = start_ns,
+    ops_add_run(r->ops, &(struct op_run){.start_ns = start_ns,
                                          .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
                                          .gap_ns = OPS_NO_GAP,
                                          .call = call_of(r, run),
@@ -265,6 +276,8 @@ static void read_run(struct reading *r, const struct trace_run *run)
                                          .cores = run->cores,
                                          .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
                                          .flags = (uint16_t)(run->flags & TRACE_RUN_ESTIMATED)});
+    if (!r->wanted->without_ticks && !r->ops->failed)
+        ops_set_ticks(r->ops, run->start, run->start + run->duration);
     if (run->part_count && !r->ops->failed)
         read_figures(r, run->parts, run->part_count, true);
     if (r->wanted->run_read && !r->ops->failed)

@@ -7,7 +7,7 @@
 #define OPS_FIGURE_AVAILABLE_CORES "available cores"
 /* Text: the part of the device that it ran on, beside ops on other parts. */
 #define OPS_FIGURE_SUB_DEVICE "sub-device"
-/* ns between start_ticks and end_ticks of the run, where the device does not say how fast it counts. */
+/* ns between the ticks of the run (ops_ticks), where the device does not say how fast it counts. */
 #define OPS_FIGURE_TICKS_NS "time between ticks"
 
 /* Of a call or a run: enum op_fault, where it does not follow from the rest. */

@@ -34,6 +34,7 @@ void ops_free(struct ops *ops)
     free(ops->figures);
     free(ops->calls);
     free(ops->runs);
+    free(ops->ticks);
     free(ops->run_order);
     free(ops->signposts);
     free(ops->lines);
@@ -332,6 +333,18 @@ uint32_t ops_add_run(struct ops *ops, const struct op_run *run)
     return (uint32_t)ops->run_count++;
 }
 
+void ops_set_ticks(struct ops *ops, uint64_t start, uint64_t end)
+{
+    size_t run = ops->run_count - 1;
+    bool is_known = start || end || run < ops->tick_count;
+    if (!ops->run_count || !is_known ||
+        !room(ops, &ops->ticks, run, &ops->tick_capacity, 1, sizeof ops->ticks[0]))
+        return;
+    for (; ops->tick_count <= run; ops->tick_count++)
+        ops->ticks[ops->tick_count] = (struct op_ticks){0, 0};
+    ops->ticks[run] = (struct op_ticks){start, end};
+}
+
 static void add_figure(struct ops *ops, uint16_t *count, struct op_figure figure)
 {
     if (*count == UINT16_MAX ||
@@ -431,6 +444,6 @@ bool ops_has_fact(const struct ops *ops, const char *key, const char *value)
 
 void ops_clear_calls(struct ops *ops)
 {
-    ops->call_count = ops->run_count = ops->figure_count = ops->line_count = ops->signpost_count = 0;
+    ops->call_count = ops->run_count = ops->tick_count = ops->figure_count = ops->line_count = ops->signpost_count = 0;
     ops_forget_numbers(ops);
 }

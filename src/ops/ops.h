@@ -13,8 +13,8 @@
  *
  * A program calls few different ops, many times each. What calls have in common is kept once: a description holds the
  * tensors, attributes, kernels and the place in the source, and equal descriptions are one; texts are interned. A call
- * takes 64 bytes, a run 72, a line 20 with its run's place, so a million of each take 156 MB; figures beyond times (16
- * bytes each) are read only where they are wanted.
+ * takes 64 bytes, a run 56, a line 20 with its run's place, so a million of each take 140 MB; the ticks of runs and figures
+ * beyond times (16 bytes each) are read only where they are wanted.
  *
  * Ids are places in the arrays below; OPS_NONE means "no such thing", also of a text. An addition that finds no memory
  * sets `failed`, and gives OPS_NONE or does nothing: callers check once, with ops_check. */
@@ -131,7 +131,6 @@ enum op_run_flag {
 };
 
 struct op_run {
-    uint64_t start_ticks, end_ticks;
     uint64_t start_ns;
     uint64_t duration_ns;
     int64_t gap_ns;   /* since the run before it on its track; INT64_MIN: none, or not known */
@@ -144,6 +143,10 @@ struct op_run {
     uint16_t faults; /* enum op_fault */
     uint16_t device; /* in ops.devices; OPS_NO_DEVICE */
     uint16_t flags;  /* enum op_run_flag */
+};
+/* When it ran by the device's own clock: apart, since most views never ask. Both 0: not known. */
+struct op_ticks {
+    uint64_t start, end;
 };
 #define OPS_NO_DEVICE UINT16_MAX
 #define OPS_NO_DURATION UINT64_MAX /* of a run: that it ran is known, not how long */
@@ -216,6 +219,8 @@ struct ops {
     size_t call_count, call_capacity;
     struct op_run *runs;
     size_t run_count, run_capacity;
+    struct op_ticks *ticks; /* by run, as far as some are known: ops_ticks */
+    size_t tick_count, tick_capacity;
     uint32_t *run_order;   /* ops_finish: ids of runs, those of one call next to each other */
     size_t unmatched_runs; /* ops_finish: runs of no call */
     struct op_signpost *signposts;
@@ -299,6 +304,13 @@ uint32_t ops_find_call(const struct ops *ops, uint32_t process, uint64_t number)
 void ops_forget_numbers(struct ops *ops); /* frees what ops_find_call needs */
 void ops_forget_indexes(struct ops *ops); /* and what is made again when something is added */
 uint32_t ops_add_run(struct ops *ops, const struct op_run *run);
+/* Of the run that was added last. */
+void ops_set_ticks(struct ops *ops, uint64_t start, uint64_t end);
+static inline struct op_ticks ops_ticks(const struct ops *ops, const struct op_run *run) /* one of ops.runs */
+{
+    size_t i = (size_t)(run - ops->runs);
+    return i < ops->tick_count ? ops->ticks[i] : (struct op_ticks){0, 0};
+}
 /* To the run that was added last. */
 void ops_add_figure(struct ops *ops, struct op_figure figure);
 /* To the call that was added last, before anything else gets figures. */

@@ -225,6 +225,7 @@ static void write_run(struct ops_writing *w, const struct ops *ops, const struct
         bytes_append_format(&w->text, "op %" PRIu64, call ? call->number : number ? number->whole : 0);
         name = trace_writer_name(w->writer, bytes_text(&w->text), "", "", 0, 0);
     }
+    struct op_ticks ticks = ops_ticks(ops, run);
     struct trace_run written = {.call = call ? call->number : 0,
                                 .process = call && call->process != OPS_NONE ? call->process : w->process,
                                 .track = run->track == OPS_NONE ? TRACE_NONE : run->track,
@@ -233,8 +234,8 @@ static void write_run(struct ops_writing *w, const struct ops *ops, const struct
                                 .cores = run->cores,
                                 .flags = run->flags & OP_RUN_ESTIMATED,
                                 .part_count = (uint32_t)figures,
-                                .start = run->start_ticks,
-                                .duration = run->end_ticks - run->start_ticks,
+                                .start = ticks.start,
+                                .duration = ticks.end - ticks.start,
                                 .parts = w->figures};
     if (!w->failed)
         trace_writer_run(w->writer, &written);

@@ -115,15 +115,15 @@ static void fill(struct ops *ops, const struct places *places)
     for (size_t i = 0; i < runs; i++) {
         uint64_t device = random_below(2), start = random_below(1000);
         bool has_call = calls && random_below(5);
-        ops_add_run(ops, &(struct op_run){.start_ticks = start,
-                                          .end_ticks = start + random_below(100),
-                                          .call = has_call ? (uint32_t)random_below(calls) : OPS_NONE,
+        uint64_t end = start + random_below(100);
+        ops_add_run(ops, &(struct op_run){.call = has_call ? (uint32_t)random_below(calls) : OPS_NONE,
                                           .track = places->devices[device],
                                           .session = (uint32_t)random_below(3),
                                           .cores = (uint32_t)random_below(64),
                                           .faults = random_below(3) ? 0 : OP_FAULT_INCOMPLETE,
                                           .device = (uint16_t)ops_device(ops, (uint32_t)device),
                                           .flags = random_below(2) ? OP_RUN_ESTIMATED : 0});
+        ops_set_ticks(ops, start, end);
         for (size_t k = random_below(6); k > 0; k--)
             ops_add_figure(ops, any_figure(ops));
     }
@@ -257,7 +257,8 @@ static void assert_runs(const struct ops *a, const struct ops *b)
     assert_int_equal(a->run_count, b->run_count);
     for (size_t i = 0; i < a->run_count; i++) {
         const struct op_run *x = &a->runs[i], *y = &b->runs[i];
-        assert_true(x->start_ticks == y->start_ticks && x->end_ticks == y->end_ticks && x->call == y->call);
+        struct op_ticks left = ops_ticks(a, x), right = ops_ticks(b, y);
+        assert_true(left.start == right.start && left.end == right.end && x->call == y->call);
         assert_true(x->track == y->track && x->session == y->session && x->cores == y->cores);
         assert_true(x->faults == y->faults && x->flags == y->flags);
         assert_int_equal(a->devices[x->device].number, b->devices[y->device].number);
@@ -351,11 +352,8 @@ static void test_several_traces(void **state)
                                              .name = ops_text(&ops, slice_of("op")),
                                              .description = OPS_NONE,
                                              .device = ops_device(&ops, 0)});
-        ops_add_run(&ops, &(struct op_run){.start_ticks = 200 + 10 * i,
-                                           .end_ticks = 205 + 10 * i,
-                                           .call = i,
-                                           .track = places.devices[0],
-                                           .device = 0});
+        ops_add_run(&ops, &(struct op_run){.call = i, .track = places.devices[0], .device = 0});
+        ops_set_ticks(&ops, 200 + 10 * i, 205 + 10 * i);
     }
     finish(w, &places, &ops);
     ops_free(&ops);

@@ -78,6 +78,19 @@ struct diff_op *diff_add_op(struct diff *diff, int side)
     return op;
 }
 
+struct diff_op *diff_add_ops(struct diff *diff, int side, size_t count)
+{
+    struct diff_run *run = &diff->runs[side];
+    struct diff_op *ops = realloc(run->ops, (run->op_count + count + 1) * sizeof *ops);
+    if (!ops)
+        return NULL;
+    run->ops = ops;
+    run->op_capacity = run->op_count + count + 1;
+    ops += run->op_count;
+    run->op_count += count;
+    return ops;
+}
+
 struct diff_row *diff_add_row(struct diff *diff)
 {
     if (!array_reserve(&diff->rows, &diff->row_capacity, diff->row_count + 1, sizeof *diff->rows))

@@ -215,9 +215,9 @@ void diff_begin(struct diff *diff, const struct diff_options *options);
 int diff_finish(struct diff *diff, struct error *err);
 void diff_free(struct diff *diff);
 
-/* Ops of a finished model. DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
+/* Ops of a finished model, which are taken out of it. DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
 #define DIFF_SEVERAL_DEVICES 1
-int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct error *err);
+int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *err);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);
 /* Dispatch times, in any order. */
 void diff_sort_calls(struct diff_run *run);
@@ -245,6 +245,8 @@ static inline double diff_op_time(const struct diff *diff, const struct diff_op 
 uint32_t diff_intern(struct diff *diff, const void *data, size_t length);
 uint32_t diff_find_key(struct diff *diff, const struct diff_key *key); /* adds it */
 struct diff_op *diff_add_op(struct diff *diff, int side);              /* NULL: no memory */
+/* So many, which the caller fills in; not more memory than they need. */
+struct diff_op *diff_add_ops(struct diff *diff, int side, size_t count);
 struct diff_row *diff_add_row(struct diff *diff);
 void diff_sum_run(struct diff *diff, int side);
 int diff_no_signpost(const struct diff *diff, int side, const char *name, struct error *err);

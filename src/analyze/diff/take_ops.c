@@ -20,13 +20,14 @@ struct call_key { /* what the key of an op is made of */
 
 struct taking {
     struct diff *diff;
-    const struct ops *ops;
+    struct ops *ops;
     uint32_t *shape_of, *location_of; /* by description; UNKNOWN */
     struct intern calls;              /* distinct call_keys ... */
     uint32_t *key_of;                 /* ... and the key of each */
     size_t key_capacity;
 };
 #define UNKNOWN (UINT32_MAX - 1)
+#define LINES_AT_ONCE 65536u
 
 static bool describe(struct taking *t, uint32_t description, uint32_t *shape, uint32_t *location)
 {
@@ -131,19 +132,23 @@ static int find_window(const struct taking *t, int side, size_t *first, size_t *
     return 0;
 }
 
+static uint32_t line_key(struct taking *t, const struct op_line *line)
+{
+    static const struct op_call unknown = {.name = OPS_NONE, .description = OPS_NONE};
+    const struct ops *ops = t->ops;
+    if (line->signpost != OPS_NONE)
+        return signpost_key(t, &ops->signposts[line->signpost]);
+    return key_of(t, line->call == OPS_NONE ? &unknown : &ops->calls[line->call]);
+}
+
 /* A line becomes an op of the run; the first op of a window has no gap before it. */
-static bool take_line(struct taking *t, int side, size_t i, uint32_t id, bool *had_op)
+static bool take_line(struct taking *t, const struct op_line *line, struct diff_op *op, bool is_first)
 {
     const struct ops *ops = t->ops;
-    const struct op_line *line = &ops->lines[i];
     const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
     const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
-    struct diff_op *op = diff_add_op(t->diff, side);
-    if (!op)
-        return false;
-    op->id = id;
     op->time_ns = op->gap_ns = op->host_ns = NAN;
-    op->key = line->signpost != OPS_NONE ? signpost_key(t, &ops->signposts[line->signpost]) : key_of(t, call);
+    op->key = line_key(t, line);
     if (op->key == INTERN_NONE)
         return false;
     if (!call)
@@ -154,10 +159,69 @@ static bool take_line(struct taking *t, int side, size_t i, uint32_t id, bool *h
         op->time_ns = op->host_ns;
     else if (run && !(run->faults & OP_FAULT_STALE))
         op->time_ns = (double)run->duration_ns;
-    if (*had_op && run && ops_has_gap(run))
+    if (!is_first && run && ops_has_gap(run))
         op->gap_ns = (double)run->gap_ns;
-    *had_op = true;
     return true;
+}
+
+/* Keys are numbered in the order of the lines. Says which op is the first, and whether calls and runs are in the order
+ * of the lines. */
+static bool find_keys(struct taking *t, size_t first, size_t end, size_t *first_op, bool *in_order)
+{
+    const struct op_line *before = NULL;
+    *first_op = end;
+    *in_order = true;
+    for (size_t i = first; i < end; i++) {
+        const struct op_line *line = &t->ops->lines[i];
+        if (line_key(t, line) == INTERN_NONE)
+            return false;
+        if (line->call == OPS_NONE)
+            continue;
+        *first_op = *first_op == end ? i : *first_op;
+        *in_order &= line->run != OPS_NONE &&
+                     (!before || (before->call <= line->call && before->run <= line->run));
+        before = line;
+    }
+    return true;
+}
+
+static void shrink(void *array_pointer, size_t *count, size_t *capacity, size_t wanted, size_t size)
+{
+    void *array, *smaller;
+    memcpy(&array, array_pointer, sizeof array);
+    smaller = wanted < *count ? realloc(array, (wanted + 1) * size) : NULL;
+    if (!smaller)
+        return;
+    memcpy(array_pointer, &smaller, sizeof smaller);
+    *count = wanted;
+    *capacity = wanted + 1;
+}
+
+/* From the last line to the first: what was taken is given back as it goes, so that a run is not in memory twice. */
+static bool take_lines(struct taking *t, int side, size_t first, size_t end)
+{
+    struct ops *ops = t->ops;
+    size_t first_op;
+    bool in_order;
+    struct diff_op *taken = find_keys(t, first, end, &first_op, &in_order)
+                                ? diff_add_ops(t->diff, side, end - first)
+                                : NULL;
+    for (size_t i = end; taken && i-- > first;) {
+        struct op_line line = ops->lines[i];
+        taken[i - first].id = (uint32_t)(i - first) + 1;
+        if (!take_line(t, &line, &taken[i - first], i == first_op))
+            return false;
+        if (i % LINES_AT_ONCE)
+            continue;
+        shrink(&ops->lines, &ops->line_count, &ops->line_capacity, i, sizeof ops->lines[0]);
+        if (in_order && line.call != OPS_NONE) {
+            shrink(&ops->calls, &ops->call_count, &ops->call_capacity, (size_t)line.call + 1,
+                   sizeof ops->calls[0]);
+            shrink(&ops->runs, &ops->run_count, &ops->run_capacity, (size_t)line.run + 1,
+                   sizeof ops->runs[0]);
+        }
+    }
+    return taken || first == end;
 }
 
 /* Calls of two devices are to be merged. */
@@ -174,11 +238,11 @@ static bool has_several_devices(const struct ops *ops)
     return false;
 }
 
-int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct error *err)
+int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *err)
 {
     struct taking t = {.diff = diff, .ops = ops};
     size_t first = 0, end = 0, count = ops->description_count + 1;
-    bool had_op = false, is_fine;
+    bool is_fine;
     if (has_several_devices(ops))
         return DIFF_SEVERAL_DEVICES;
     t.shape_of = malloc(count * sizeof *t.shape_of);
@@ -187,10 +251,8 @@ int diff_take_ops(struct diff *diff, int side, const struct ops *ops, struct err
     for (size_t i = 0; is_fine && i < count; i++)
         t.shape_of[i] = UNKNOWN;
     int status = find_window(&t, side, &first, &end, err);
-    for (size_t i = first; !status && is_fine && i < end; i++)
-        is_fine = take_line(&t, side, i, (uint32_t)(i - first) + 1, &had_op);
-    if (!status && !is_fine)
-        status = error_set_errno(err, ENOMEM, "%zu ops", ops->line_count);
+    if (!status && !(is_fine && take_lines(&t, side, first, end)))
+        status = error_set_errno(err, ENOMEM, "%zu ops", end - first);
     free(t.shape_of);
     free(t.location_of);
     free(t.key_of);

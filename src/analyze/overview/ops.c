@@ -15,7 +15,8 @@
 static uint64_t ticks_of(const struct overview *o, const struct ops *ops, const struct op_run *run)
 {
     const struct op_figure *between = ops_find_figure(ops, run->first_figure, run->figures, o->perf.ticks_ns);
-    uint64_t whole = run->end_ticks - run->start_ticks;
+    struct op_ticks at = ops_ticks(ops, run);
+    uint64_t whole = at.end - at.start;
     double ticks = between && between->whole
                        ? (double)run->duration_ns * ((double)whole / (double)between->whole)
                        : (double)whole;
@@ -26,12 +27,13 @@ static uint64_t ticks_of(const struct overview *o, const struct ops *ops, const 
 static bool run_span(const struct overview *o, const struct ops *ops, const struct op_run *run,
                      struct placed_span *span)
 {
+    struct op_ticks at = ops_ticks(ops, run);
     if (run->duration_ns == OPS_NO_DURATION || run->faults & OP_FAULT_STALE)
         return false;
     if (run->track != OPS_NONE)
         *span = (struct placed_span){.start = run->start_ns, .end = run->start_ns + run->duration_ns};
-    else if (run->end_ticks > run->start_ticks)
-        *span = (struct placed_span){.start = run->end_ticks - ticks_of(o, ops, run), .end = run->end_ticks};
+    else if (at.end > at.start)
+        *span = (struct placed_span){.start = at.end - ticks_of(o, ops, run), .end = at.end};
     else
         return false;
     span->place = run->device;

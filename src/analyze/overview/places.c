@@ -82,8 +82,9 @@ int overview_place_runs(struct overview *o, const struct ops *ops, struct error 
         const struct op_run *run = &ops->runs[i];
         uint64_t key;
         uint32_t id = MAP_NONE;
-        if (run->track == OPS_NONE && run->end_ticks > run->start_ticks && run->device < ops->device_count &&
-            key_of(ops->devices[run->device].number, run->start_ticks, &key))
+        struct op_ticks at = ops_ticks(ops, run);
+        if (run->track == OPS_NONE && at.end > at.start && run->device < ops->device_count &&
+            key_of(ops->devices[run->device].number, at.start, &key))
             id = map_get(&f.index, key);
         o->places[i] = run->track != OPS_NONE ? (struct overview_place){run->track, run->start_ns}
                        : id != MAP_NONE       ? (struct overview_place){f.runs[id].track, f.runs[id].start_ns}

@@ -188,8 +188,8 @@ static double ticks_per_ns(const struct perf *perf, const struct interval *inter
         const struct perf_row *row = perf_at(perf, intervals[i].row);
         const struct op_run *run = perf_run(perf, row);
         const struct op_figure *between = perf_find_figure(perf, row, perf->ticks_ns);
-        double ratio =
-            between ? ((double)run->end_ticks - (double)run->start_ticks) / (double)between->whole : NAN;
+        struct op_ticks ticks = ops_ticks(perf->ops, run);
+        double ratio = between ? ((double)ticks.end - (double)ticks.start) / (double)between->whole : NAN;
         if (ratio > 0 && isfinite(ratio))
             ratios[known++] = ratio;
     }
@@ -207,7 +207,8 @@ static size_t collect_intervals(struct perf *perf, struct interval *intervals, d
         const struct perf_row *row = perf_at(perf, i);
         const struct op_run *run = perf_run(perf, row);
         int32_t device = perf_device(perf, row);
-        if (!isnan(perf_time_us(row)) && device != PERF_NO_NUMBER && run && run->end_ticks)
+        if (!isnan(perf_time_us(row)) && device != PERF_NO_NUMBER && run &&
+            ops_ticks(perf->ops, run).end)
             intervals[count++] = (struct interval){.row = (uint32_t)i, .device = device};
     }
     qsort(intervals, count, sizeof *intervals, compare_intervals);
@@ -217,7 +218,7 @@ static size_t collect_intervals(struct perf *perf, struct interval *intervals, d
         double ratio = ticks_per_ns(perf, intervals + i, end - i, ratios);
         for (size_t k = i; k < end && ratio > 0; k++) {
             const struct perf_row *row = perf_at(perf, intervals[k].row);
-            double end_ns = (double)perf_run(perf, row)->end_ticks / ratio;
+            double end_ns = (double)ops_ticks(perf->ops, perf_run(perf, row)).end / ratio;
             intervals[kept++] =
                 (struct interval){end_ns - row->duration_ns, end_ns, intervals[k].row, intervals[k].device};
         }

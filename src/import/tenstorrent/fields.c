@@ -177,10 +177,8 @@ void tt_field_run(void *fields, struct ops *ops)
     if (HAS(f, FIELD_REPLAY))
         run->start_ns = (uint64_t)VALUE(f, FIELD_REPLAY);
     if (HAS(f, FIELD_FW_START) && HAS(f, FIELD_FW_END) && VALUE(f, FIELD_FW_START) >= 0 &&
-        VALUE(f, FIELD_FW_END) >= 0) {
-        run->start_ticks = (uint64_t)VALUE(f, FIELD_FW_START);
-        run->end_ticks = (uint64_t)VALUE(f, FIELD_FW_END);
-    }
+        VALUE(f, FIELD_FW_END) >= 0)
+        ops_set_ticks(ops, (uint64_t)VALUE(f, FIELD_FW_START), (uint64_t)VALUE(f, FIELD_FW_END));
     add_missing_call(f, run);
     add_figures(f, run->device == OPS_NO_DEVICE ? OPS_NONE : run->device);
     f->has = 0;

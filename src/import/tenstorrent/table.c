@@ -494,8 +494,9 @@ static void set_recorded_run(struct table *t, const struct op_run *run)
 {
     struct tt_row_writer *row = &t->row;
     char text[24];
-    tt_row_set_number(row, OP_COLUMN_ID_FW_START, run->start_ticks);
-    tt_row_set_number(row, OP_COLUMN_ID_FW_END, run->end_ticks);
+    struct op_ticks ticks = ops_ticks(&t->ops, run);
+    tt_row_set_number(row, OP_COLUMN_ID_FW_START, ticks.start);
+    tt_row_set_number(row, OP_COLUMN_ID_FW_END, ticks.end);
     tt_row_set_number(row, OP_COLUMN_ID_FW, run->duration_ns);
     tt_row_set_number(row, OP_COLUMN_ID_KERNEL, run->duration_ns);
     if (run->cores)

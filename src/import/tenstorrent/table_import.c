@@ -242,13 +242,13 @@ static struct slice cell_at(const struct table *t, const struct op_row *row, enu
 }
 
 /* The latest host time that the device's clock may show. */
-static void take_clock(struct table *t, uint32_t device, const struct op_run *run, const struct op_call *call)
+static void take_clock(struct table *t, uint32_t device, uint64_t ticks, const struct op_call *call)
 {
     bool has_host = !(call->faults & OP_FAULT_NO_HOST_TIME);
     struct device_clock *clock = NULL;
     for (size_t i = 0; i < t->clock_count && !clock; i++)
         clock = t->clocks[i].device == device ? &t->clocks[i] : NULL;
-    double offset = (double)call->start_ns - (double)run->start_ticks;
+    double offset = (double)call->start_ns - (double)ticks;
     if (clock && (clock->has_host > has_host || (clock->has_host == has_host && offset <= clock->offset)))
         return;
     if (!clock) {
@@ -261,7 +261,7 @@ static void take_clock(struct table *t, uint32_t device, const struct op_run *ru
     *clock = (struct device_clock){.device = device,
                                    .has_host = has_host,
                                    .offset = offset,
-                                   .point = {.ticks = run->start_ticks,
+                                   .point = {.ticks = ticks,
                                              .host_ns = call->start_ns,
                                              .uncertainty_ns = call->end_ns - call->start_ns}};
 }
@@ -269,9 +269,9 @@ static void take_clock(struct table *t, uint32_t device, const struct op_run *ru
 static void add_run(struct table *t, const struct op_row *row, const struct op_call *call, uint32_t call_id)
 {
     struct op_run run = {.call = call_id, .gap_ns = OPS_NO_GAP, .device = OPS_NO_DEVICE};
-    uint64_t number;
-    if (call->device == OPS_NONE || !number_at(t, row, FW_START, &run.start_ticks) ||
-        !number_at(t, row, FW_END, &run.end_ticks) || run.end_ticks < run.start_ticks)
+    uint64_t number, start, end;
+    if (call->device == OPS_NONE || !number_at(t, row, FW_START, &start) ||
+        !number_at(t, row, FW_END, &end) || end < start)
         return;
     uint32_t device = t->ops.devices[call->device].number;
     t->w.architecture = cell_at(t, row, ARCH);
@@ -281,8 +281,9 @@ static void add_run(struct table *t, const struct op_row *row, const struct op_c
         run.session = (uint32_t)number;
     if (number_at(t, row, CORES, &number) && number < UINT32_MAX)
         run.cores = (uint32_t)number;
-    ops_add_run(&t->ops, &run);
-    take_clock(t, device, &run, call);
+    if (ops_add_run(&t->ops, &run) != OPS_NONE)
+        ops_set_ticks(&t->ops, start, end);
+    take_clock(t, device, start, call);
 }
 
 static void add_figures(struct table *t, const struct op_row *row, bool *is_in)

@@ -354,8 +354,6 @@ static void add_run(struct filling *f, const struct tt_run *run)
     const struct tt_op *op = run->op == TT_NONE ? NULL : &f->model->ops[run->op];
     uint32_t device = ops_device(f->ops, run->device + f->first_device);
     ops_add_run(f->ops, &(struct op_run){
-                            .start_ticks = run->has_cycles ? run->start_cycle : 0,
-                            .end_ticks = run->has_cycles ? run->end_cycle : 0,
                             .gap_ns = OPS_NO_GAP,
                             .call = run->op == TT_NONE ? OPS_NONE : f->first_call + run->op,
                             .track = f->w ? tt_trace_device_track(f->w, run->device) : OPS_NONE,
@@ -364,6 +362,8 @@ static void add_run(struct filling *f, const struct tt_run *run)
                             .faults = (uint16_t)((run->flags & TT_RUN_INCOMPLETE ? OP_FAULT_INCOMPLETE : 0) |
                                                  (run->flags & TT_RUN_NO_REPLAY ? OP_FAULT_NO_REPLAY : 0)),
                             .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device});
+    if (run->has_cycles && !f->ops->failed)
+        ops_set_ticks(f->ops, run->start_cycle, run->end_cycle);
     for (uint32_t k = 0; k < run->cells.count && !f->ops->failed; k++)
         add_cell(f, &run->cells.items[k]);
     add_share(f, run, op);
