@@ -101,7 +101,8 @@ static int take_ops(struct diff *diff, int side, struct trace *trace, struct err
 {
     struct ops ops;
     ops_init(&ops);
-    int status = ops_from_trace(&ops, trace, &(struct ops_wanted){.signposts = true, .without_ticks = true}, err);
+    int status =
+        ops_from_trace(&ops, trace, &(struct ops_wanted){.signposts = true, .without_ticks = true}, err);
     if (!status)
         status = ops_finish(&ops, err);
     if (!status)

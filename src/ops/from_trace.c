@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct reading {
     const struct trace_track *import;        /* what an importer said; NULL */
     struct run_order *order;                 /* by run, where an importer kept it */
     size_t order_capacity, order_count;
+    bool is_version_1; /* and one of OPS_VERSION_1_IMPORT */
 };
 #define ROLE_FAULTS (UINT32_MAX - 2)
 #define ROLE_ORDER (UINT32_MAX - 3)
@@ -80,13 +82,45 @@ static uint32_t description_of(struct reading *r, uint32_t description)
 
 /* --- figures --- */
 
-/* What is done with the figures of this name; found once for each. */
-static uint32_t role_of(struct reading *r, uint32_t name)
+static bool ends_with(const char *text, const char *ending)
 {
-    uint32_t *role = id_at(r, &r->figures, name);
+    size_t length = strlen(text), wanted = strlen(ending);
+    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+}
+
+/* A figure as it is meant: version 1 kept less of it (OPS_VERSION_1_IMPORT). */
+struct figure {
+    struct slice name;
+    struct trace_run_part part;
+    const char *text; /* of its kind */
+};
+
+static struct figure figure_of(const struct reading *r, const struct trace_run_part *part)
+{
+    const char *name = trace_get_name(r->trace, part->name)->name, *equals;
+    struct figure figure = {.name = slice_of(name), .part = *part, .text = ""};
+    if (r->is_version_1 && (equals = strchr(name, '='))) {
+        figure.name = slice_from(name, (size_t)(equals - name));
+        figure.part.kind = TRACE_FIGURE_TEXT;
+        figure.text = equals + 1;
+    } else if (r->is_version_1 && ends_with(name, "(%)")) {
+        figure.part.kind = TRACE_FIGURE_PERCENT;
+    } else if (part->kind == TRACE_FIGURE_TEXT) {
+        figure.text = trace_get_name(r->trace, (uint32_t)part->whole)->name;
+    }
+    return figure;
+}
+
+/* What is done with the figures of this name; found once for each. */
+static uint32_t role_of(struct reading *r, const struct trace_run_part *part)
+{
+    uint32_t *role = id_at(r, &r->figures, part->name);
+    char text[256];
     if (!role || *role != UNKNOWN)
         return role ? *role : (uint32_t)OPS_ROLE_SKIP;
-    const char *text = trace_get_name(r->trace, name)->name;
+    struct slice name = figure_of(r, part).name;
+    snprintf(text, sizeof text, "%.*s", (int)(name.length < sizeof text ? name.length : sizeof text - 1),
+             name.data);
     if (r->import && strcmp(text, OPS_FIGURE_FAULTS) == 0)
         *role = ROLE_FAULTS;
     else if (r->import && strcmp(text, OPS_FIGURE_ORDER) == 0)
@@ -112,18 +146,32 @@ static void set_order(struct reading *r, uint64_t place)
     r->order_count = run + 1;
 }
 
+static struct op_figure kept_figure(struct reading *r, const struct trace_run_part *part)
+{
+    struct op_figure kept = {.name = OPS_NONE, .kind = part->kind, .whole = part->whole};
+    if (r->is_version_1) {
+        struct figure figure = figure_of(r, part);
+        kept.name = ops_text(r->ops, figure.name);
+        kept.kind = figure.part.kind;
+        if (kept.kind == TRACE_FIGURE_TEXT)
+            kept.whole = ops_text(r->ops, slice_of(figure.text));
+        return kept;
+    }
+    kept.name = name_of(r, part->name);
+    if (part->kind == TRACE_FIGURE_TEXT)
+        kept.whole = name_of(r, (uint32_t)part->whole);
+    return kept;
+}
+
 /* Figures of the call or the run that was added last. */
 static void read_figures(struct reading *r, const struct trace_run_part *parts, uint32_t count, bool is_run)
 {
     struct ops *ops = r->ops;
     for (uint32_t i = 0; i < count && !ops->failed; i++) {
         const struct trace_run_part *part = &parts[i];
-        uint32_t role = role_of(r, part->name);
+        uint32_t role = role_of(r, part);
         if (role == OPS_ROLE_KEEP) {
-            struct op_figure figure = {
-                .name = name_of(r, part->name), .kind = part->kind, .whole = part->whole};
-            if (part->kind == TRACE_FIGURE_TEXT)
-                figure.whole = name_of(r, (uint32_t)part->whole);
+            struct op_figure figure = kept_figure(r, part);
             if (is_run)
                 ops_add_figure(ops, figure);
             else
@@ -135,9 +183,8 @@ static void read_figures(struct reading *r, const struct trace_run_part *parts, 
             if (is_run)
                 set_order(r, part->whole);
         } else if (role != OPS_ROLE_SKIP) {
-            bool is_text = part->kind == TRACE_FIGURE_TEXT;
-            r->wanted->take_figure(r->wanted->context, role, part,
-                                   is_text ? trace_get_name(r->trace, (uint32_t)part->whole)->name : "");
+            struct figure figure = figure_of(r, part);
+            r->wanted->take_figure(r->wanted->context, role, &figure.part, figure.text);
         }
     }
 }
@@ -358,6 +405,8 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
                         .wanted = wanted ? wanted : &everything,
                         .last_call = OPS_NONE,
                         .import = ops_import_track(trace)};
+    r.is_version_1 = r.import && trace_get_info(trace)->format_version == 1 &&
+                     strcmp(r.import->name, OPS_VERSION_1_IMPORT) == 0;
     if (r.import && r.wanted->remarks)
         ops_add_fact(ops, slice_of(OPS_FACT_IMPORT), slice_of(r.import->name));
     return r;

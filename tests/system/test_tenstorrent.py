@@ -101,6 +101,18 @@ class Reference(harness.TestCase):
                     self.assertEqual(direct_bytes, back_bytes)
                     self.assertEqual(source_bytes.replace(b"\r\n", b"\n"), direct_bytes.replace(b"\r\n", b"\n"))
 
+    def test_imports_of_version_1(self):
+        """Percentages were the bits of a double, texts stood in names, and a share was computed in the table."""
+        trace = os.path.join(harness.SOURCE, "tests", "golden", "trace", "v1-folder.opscope")
+        self.assert_status(self.opscope("ops", trace, "--csv", self.path("v1.csv")))
+        with open(self.path("v1.csv"), encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["OP TYPE"] != "signpost"]
+        columns = ("OP CODE", "DEVICE ARCH", "PM FPU UTIL (%)", "NOC UTIL (%)", "DRAM BW UTIL (%)", "DEVICE KERNEL DURATION [ns]")
+        self.assertEqual([[row[column] for column in columns] for row in rows],
+                         [["Matmul", "blackhole", "50.0", "12.5", "0.0", "10000"],
+                          ["Add", "blackhole", "55.556", "33.25", "7.0", "9000"]])
+        self.assertEqual(self.opscope("report", trace, "--json").json()["machine"], "blackhole")
+
     def test_one_report_from_folder_trace_and_csv(self):
         folder = harness.reference_data("tenstorrent", "pairs", "winner_linear_attention_ops")
         trace = self.path("run.opscope")

@@ -178,8 +178,8 @@ static bool find_keys(struct taking *t, size_t first, size_t end, size_t *first_
         if (line->call == OPS_NONE)
             continue;
         *first_op = *first_op == end ? i : *first_op;
-        *in_order &= line->run != OPS_NONE &&
-                     (!before || (before->call <= line->call && before->run <= line->run));
+        *in_order &=
+            line->run != OPS_NONE && (!before || (before->call <= line->call && before->run <= line->run));
         before = line;
     }
     return true;
@@ -203,9 +203,8 @@ static bool take_lines(struct taking *t, int side, size_t first, size_t end)
     struct ops *ops = t->ops;
     size_t first_op;
     bool in_order;
-    struct diff_op *taken = find_keys(t, first, end, &first_op, &in_order)
-                                ? diff_add_ops(t->diff, side, end - first)
-                                : NULL;
+    struct diff_op *taken =
+        find_keys(t, first, end, &first_op, &in_order) ? diff_add_ops(t->diff, side, end - first) : NULL;
     for (size_t i = end; taken && i-- > first;) {
         struct op_line line = ops->lines[i];
         taken[i - first].id = (uint32_t)(i - first) + 1;

@@ -207,8 +207,7 @@ static size_t collect_intervals(struct perf *perf, struct interval *intervals, d
         const struct perf_row *row = perf_at(perf, i);
         const struct op_run *run = perf_run(perf, row);
         int32_t device = perf_device(perf, row);
-        if (!isnan(perf_time_us(row)) && device != PERF_NO_NUMBER && run &&
-            ops_ticks(perf->ops, run).end)
+        if (!isnan(perf_time_us(row)) && device != PERF_NO_NUMBER && run && ops_ticks(perf->ops, run).end)
             intervals[count++] = (struct interval){.row = (uint32_t)i, .device = device};
     }
     qsort(intervals, count, sizeof *intervals, compare_intervals);

@@ -6,11 +6,13 @@
 
 #include "import/ops_csv_layout.h"
 #include "ops/from_trace.h"
+#include "ops/known_figures.h"
 #include "ops/ops.h"
+#include "text/python_text.h"
 
 /* Tracks by which imported traces are known: of a folder, and of a table (once with another spelling, before tensors
  * and texts were descriptions). */
-#define TT_TRACK_FOLDER "tenstorrent import"
+#define TT_TRACK_FOLDER OPS_VERSION_1_IMPORT
 #define TT_TRACK_TABLE "ops table import"
 #define TT_TRACK_OLD_TABLE "op table import"
 
@@ -25,6 +27,12 @@ struct tt_figure_column tt_figure_column(struct ops *ops, const char *name, size
 /* True when the cell is exactly what a number prints as, whatever its column should hold. */
 bool tt_number_of_cell(const struct tt_figure_column *column, struct slice cell, struct bytes *scratch,
                        struct op_figure *figure);
+
+/* PM FPU UTIL: how much of its kernel's time the vendor's model says an op should have taken. */
+static inline double tt_share_of_compute(uint64_t compute_ns, uint64_t kernel_ns)
+{
+    return python_round_3(kernel_ns ? 100.0 * (double)compute_ns / (double)kernel_ns : 0.0);
+}
 
 /* --- tensors --- */
 

@@ -48,6 +48,7 @@ struct table {
     size_t text_capacity;
     struct bytes is_used; /* by column, until they are declared */
     uint32_t capture, number, replay_ns;
+    bool is_version_1; /* of the trace */
 };
 
 /* --- columns --- */
@@ -508,6 +509,28 @@ static void set_recorded_run(struct table *t, const struct op_run *run)
         tt_row_set_number(row, OP_COLUMN_ID_TRACE_SESSION, run->session);
 }
 
+static bool row_number(const struct table *t, uint32_t column, uint64_t *value)
+{
+    uint32_t place = tt_row_place(&t->row, column);
+    return place != TT_NONE && t->row.cells[place].data && slice_unsigned(t->row.cells[place], value);
+}
+
+/* Traces of version 1 do not have it: it follows from two other cells. */
+static void set_missing_share(struct table *t)
+{
+    struct bytes *scratch = &t->row.scratch;
+    uint32_t place = tt_row_place(&t->row, OP_COLUMN_ID_PM_FPU_UTIL);
+    uint64_t compute_ns, kernel_ns;
+    size_t from = scratch->length;
+    if (place == TT_NONE || t->row.cells[place].data ||
+        !row_number(t, OP_COLUMN_ID_PM_COMPUTE, &compute_ns) ||
+        !row_number(t, OP_COLUMN_ID_KERNEL, &kernel_ns))
+        return;
+    python_append_float(scratch, tt_share_of_compute(compute_ns, kernel_ns));
+    tt_row_set_cell(&t->row, OP_COLUMN_ID_PM_FPU_UTIL, (const char *)scratch->data + from,
+                    scratch->length - from);
+}
+
 static void set_run(struct table *t, const struct op_run *run)
 {
     const struct ops *ops = &t->ops;
@@ -516,6 +539,8 @@ static void set_run(struct table *t, const struct op_run *run)
     const struct op_figure *capture = ops_find_figure(ops, run->first_figure, run->figures, t->capture);
     for (uint32_t i = 0; i < run->figures; i++)
         set_figure(t, &ops->figures[run->first_figure + i], false);
+    if (t->is_version_1)
+        set_missing_share(t);
     if (number)
         tt_row_set_number(&t->row, OP_COLUMN_ID_CALL, number->whole);
     if (run->session == 0 || t->kind == KIND_DEVICES)
@@ -552,7 +577,7 @@ static size_t scratch_need(const struct table *t, const struct line *line)
     }
     if (line->run != OPS_NONE)
         cells += ops->runs[line->run].figures;
-    return need + cells * NUMBER_BYTES;
+    return need + (cells + t->is_version_1) * NUMBER_BYTES;
 }
 
 /* 1 with the next line, 0 at the end. */
@@ -712,6 +737,7 @@ int tt_trace_rows_open(struct op_rows **rows, struct trace *trace, const char *p
         t->kind = KIND_CSV;
         result = ops_pieces_open(&t->pieces, &t->ops, t->trace, &table, err);
     } else {
+        t->is_version_1 = import && trace_get_info(t->trace)->format_version == 1;
         result = ops_from_trace(&t->ops, t->trace, import ? &cells : &own, err);
         t->kind = !import                                        ? KIND_RECORDED
                   : ops_has_fact(&t->ops, "kind", "device only") ? KIND_DEVICES

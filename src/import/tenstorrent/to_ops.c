@@ -343,10 +343,10 @@ static void add_share(struct filling *f, const struct tt_run *run, const struct 
     const struct tt_record *record = op && op->record != TT_NONE ? &f->model->records[op->record] : NULL;
     if (!record || !record->has_model || !run->has_kernel || f->fields)
         return;
-    double share = run->kernel_ns ? 100.0 * (double)record->pm_compute_ns / (double)run->kernel_ns : 0.0;
-    ops_add_figure(
-        f->ops,
-        (struct op_figure){.name = f->fpu_util, .kind = OP_FIGURE_PERCENT, .real = python_round_3(share)});
+    ops_add_figure(f->ops,
+                   (struct op_figure){.name = f->fpu_util,
+                                      .kind = OP_FIGURE_PERCENT,
+                                      .real = tt_share_of_compute(record->pm_compute_ns, run->kernel_ns)});
 }
 
 static void add_run(struct filling *f, const struct tt_run *run)
