@@ -39,7 +39,7 @@ struct reading {
     const struct trace_track *import;        /* what an importer said; NULL */
     struct run_order *order;                 /* by run, where an importer kept it */
     size_t order_capacity, order_count;
-    bool is_version_1; /* and one of OPS_VERSION_1_IMPORT */
+    bool is_version_1; /* and an import of other things than tables */
 };
 #define ROLE_FAULTS (UINT32_MAX - 2)
 #define ROLE_ORDER (UINT32_MAX - 3)
@@ -88,7 +88,7 @@ static bool ends_with(const char *text, const char *ending)
     return length >= wanted && strcmp(text + length - wanted, ending) == 0;
 }
 
-/* A figure as it is meant: version 1 kept less of it (OPS_VERSION_1_IMPORT). */
+/* A figure as it is meant: version 1 kept less of it (OPS_TABLE_TRACK_ENDING). */
 struct figure {
     struct slice name;
     struct trace_run_part part;
@@ -406,7 +406,7 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
                         .last_call = OPS_NONE,
                         .import = ops_import_track(trace)};
     r.is_version_1 = r.import && trace_get_info(trace)->format_version == 1 &&
-                     strcmp(r.import->name, OPS_VERSION_1_IMPORT) == 0;
+                     !ends_with(r.import->name, OPS_TABLE_TRACK_ENDING);
     if (r.import && r.wanted->remarks)
         ops_add_fact(ops, slice_of(OPS_FACT_IMPORT), slice_of(r.import->name));
     return r;

@@ -30,9 +30,9 @@
 /* They leave it on a track of this ending, whose name is the fact "import". */
 #define OPS_IMPORT_TRACK_ENDING " import"
 #define OPS_FACT_IMPORT "import track"
-/* The track of the importer whose traces of version 1 had figures without a kind: percentages are the bits of a double,
- * texts stand in the name, "key=text". */
-#define OPS_VERSION_1_IMPORT "tenstorrent import"
+/* Of tables. Other imports of version 1 had figures without a kind: percentages are the bits of a double, texts stand
+ * in the name, "key=text". */
+#define OPS_TABLE_TRACK_ENDING " table import"
 /* Points with this header are notices, others facts. */
 #define OPS_REMARK_NOTICE "import"
 

@@ -13,8 +13,8 @@
  *
  * A program calls few different ops, many times each. What calls have in common is kept once: a description holds the
  * tensors, attributes, kernels and the place in the source, and equal descriptions are one; texts are interned. A call
- * takes 64 bytes, a run 56, a line 20 with its run's place, so a million of each take 140 MB; the ticks of runs and figures
- * beyond times (16 bytes each) are read only where they are wanted.
+ * takes 64 bytes, a run 56, a line 20 with its run's place, so a million of each take 140 MB; the ticks of runs and
+ * figures beyond times (16 bytes each) are read only where they are wanted.
  *
  * Ids are places in the arrays below; OPS_NONE means "no such thing", also of a text. An addition that finds no memory
  * sets `failed`, and gives OPS_NONE or does nothing: callers check once, with ops_check. */

@@ -215,7 +215,8 @@ void diff_begin(struct diff *diff, const struct diff_options *options);
 int diff_finish(struct diff *diff, struct error *err);
 void diff_free(struct diff *diff);
 
-/* Ops of a finished model, which are taken out of it. DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
+/* Ops of a finished model, which are taken out of it.
+ * DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
 #define DIFF_SEVERAL_DEVICES 1
 int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *err);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);

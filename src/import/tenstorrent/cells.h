@@ -6,13 +6,12 @@
 
 #include "import/ops_csv_layout.h"
 #include "ops/from_trace.h"
-#include "ops/known_figures.h"
 #include "ops/ops.h"
 #include "text/python_text.h"
 
 /* Tracks by which imported traces are known: of a folder, and of a table (once with another spelling, before tensors
  * and texts were descriptions). */
-#define TT_TRACK_FOLDER OPS_VERSION_1_IMPORT
+#define TT_TRACK_FOLDER "tenstorrent import"
 #define TT_TRACK_TABLE "ops table import"
 #define TT_TRACK_OLD_TABLE "op table import"
 
