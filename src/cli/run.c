@@ -18,6 +18,7 @@
 #include "cli/run_profile.h"
 #include "cli/run_python.h"
 #include "cli/run_summary.h"
+#include "cli/run_view.h"
 #include "collect/launch.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -25,7 +26,6 @@
 struct run_options {
     const char *output;
     const char *device_profile;
-    uint64_t port;
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
     uint64_t duration_ns;
@@ -34,6 +34,7 @@ struct run_options {
     bool keep_session;
     bool wait_all;
     bool is_quiet;
+    struct run_view view;
     struct run_python_options python;
 };
 
@@ -51,15 +52,24 @@ static const struct command_option options_table[] = {
          "Where the trace goes: NAME.opscope, or a name without an ending. Default: COMMAND.opscope in this folder (of "
          "python3 train.py: train.opscope), numbered rather than overwritten. "
          "NAME.csv asks for the op table in that file and puts the trace beside it. Any other ending is an error."},
+    {.name = "view",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, view.is_wanted),
+     .help =
+         "Serve the page of the recording while COMMAND runs, and after it until Ctrl+C. The link is printed on standard "
+         "error before COMMAND is started."},
     {.name = "port",
      .letter = 'p',
      .type = OPTION_NUMBER,
      .argument = "PORT",
-     .offset = OPTION_FIELD(struct run_options, port),
+     .offset = OPTION_FIELD(struct run_options, view.port),
      .min = 1,
      .max = 65535,
-     .is_hidden = true,
-     .help = "Port of the live page, which this release does not have: an error."},
+     .help = "The same on this port. The default is 7950, or the next one that is free."},
+    {.name = "open",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, view.opens_browser),
+     .help = "The same, and open the page in the browser (xdg-open)."},
     {.name = "buffer-size",
      .type = OPTION_SIZE,
      .argument = "SIZE",
@@ -283,7 +293,7 @@ static int pass_on_status(int wait_status)
     return 128 + number; /* a signal that cannot end us */
 }
 
-static int launch(const struct run_options *o, struct run_profile *profile, char **argv, const char *output,
+static int launch(struct run_options *o, struct run_profile *profile, char **argv, const char *output,
                   const char *csv)
 {
     struct bytes command = {0};
@@ -308,9 +318,12 @@ static int launch(const struct run_options *o, struct run_profile *profile, char
         .context = &screen,
         .before_finish = profile->path ? run_profile_add : NULL,
         .finish_context = profile,
+        .opened = o->view.is_wanted ? run_view_start : NULL,
+        .opened_context = &o->view,
     };
     struct launch_result result;
     struct error err = {0};
+    o->view.output = output;
     int status = launch_run(&options, &result, &err);
     bytes_free(&command);
     clear_line(&screen);
@@ -319,6 +332,7 @@ static int launch(const struct run_options *o, struct run_profile *profile, char
         return EXIT_RUN_FAILED;
     }
     if (!result.was_started) {
+        run_view_end(&o->view);
         bool is_script = result.exec_error == EACCES && has_suffix(argv[0], ".py");
         command_say("opscope run: cannot run %s: %s%s%s", argv[0], strerror(result.exec_error),
                     is_script ? "; a Python script is run as: opscope run python3 " : "",
@@ -332,6 +346,7 @@ static int launch(const struct run_options *o, struct run_profile *profile, char
     if (result.has_trace && (result.stats.ops || profile->is_added) &&
         (csv[0] || !output_path_is_null(output)))
         write_ops_csv(output, csv, o->is_quiet);
+    run_view_stay(&o->view);
     return pass_on_status(result.wait_status);
 }
 
@@ -349,13 +364,18 @@ static void fill_standard_descriptors(void)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER};
+    struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER, .view = {.control = -1}};
     struct command_line line;
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
-    if (o.port)
-        return command_usage_error(command, "--port: there is no live page yet in this release");
+    o.view.is_wanted |= o.view.port || o.view.opens_browser;
+    if (o.view.is_wanted && o.max_size_bytes)
+        return command_usage_error(
+            command, "--view and --max-size exclude each other: a trace that drops its oldest data "
+                     "can be read when it is finished");
+    if (o.view.is_wanted && o.output && output_path_is_null(o.output))
+        return command_usage_error(command, "--view needs a trace to show: leave out -o %s", o.output);
     if (o.device_profile && o.duration_ns)
         return command_usage_error(command,
                                    "--device-profile and --duration exclude each other: the profile is "
@@ -425,10 +445,11 @@ static const struct command_example examples[] = {
     {"opscope run \"make -j2 test\"", "a shell command as one string"},
     {"opscope run --device-profile d.csv -- torq-run-module --module=m.vmfb --torq_profile_host=d.csv",
      "adds what the device did, as the command's runtime measured it"},
+    {"opscope run --view --open -- python3 train.py", "shows it in the browser while it runs"},
     {"opscope run --max-size 100M --duration 1h ./server", "keeps the newest 100 MiB of the first hour"},
     {NULL, NULL},
 };
-static const char *const see_also[] = {"info", "zones", "annotate", "recover", "doctor", NULL};
+static const char *const see_also[] = {"view", "info", "zones", "annotate", "recover", "doctor", NULL};
 
 const struct command command_run = {
     .name = "run",
@@ -454,6 +475,10 @@ const struct command command_run = {
         "trace. If no session "
         "can be made, COMMAND runs all the same, and a line says that it was not recorded.\n\n"
         "At the end a line says what was recorded; on a terminal, the screen of opscope summary follows.\n\n"
+        "With --view, the page is served by a process of its own that reads the growing file: however slow its viewers "
+        "are, or if it dies, the recording goes on as without them. The first Ctrl+C is COMMAND's, as always; when COMMAND has "
+        "ended, the page stays until the next one (or SIGTERM, SIGHUP), and the exit status is still COMMAND's. If the page "
+        "cannot be served, COMMAND is not started.\n\n"
         "With --device-profile, a profile that is missing, older than the run, empty or damaged is named; the trace is "
         "written without it, and the status is still COMMAND's. Times of a profile are placed by the host's monotonic "
         "clock; where they are of another clock, the profile begins with COMMAND and a line says so.",

@@ -13,7 +13,7 @@ extern char **environ;
 struct view_options {
     uint64_t port, timeout_ns;
     const char *listen;
-    bool open;
+    bool open, until_eof;
 };
 
 static void open_browser(const char *url)
@@ -37,12 +37,13 @@ static int run(const struct command *command, int argc, char **argv)
                                           .path_count = (size_t)line.count,
                                           .listen = options.listen,
                                           .port = (uint16_t)options.port,
-                                          .timeout_ns = options.timeout_ns};
+                                          .timeout_ns = options.timeout_ns,
+                                          .until_eof = options.until_eof};
     if (server_open(&server, &served, &err) != 0)
         return command_fail(command, &err);
     printf("%s\n", server_url(server));
     fflush(stdout);
-    if (isatty(STDERR_FILENO))
+    if (isatty(STDERR_FILENO) && !options.until_eof)
         command_say("opscope view: open this link in a browser; Ctrl+C ends the server");
     if (options.open)
         open_browser(server_url(server));
@@ -77,6 +78,11 @@ static const struct command_option view_options[] = {
      .offset = OPTION_FIELD(struct view_options, timeout_ns),
      .help =
          "Close connections of clients that are idle, or slow to ask or to read, for so long. The default is 30s."},
+    {.name = "until-eof",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct view_options, until_eof),
+     .is_hidden = true,
+     .help = "End when standard input, a pipe, is closed: how opscope run --view keeps its server."},
     {0},
 };
 
@@ -88,8 +94,9 @@ static const struct command_argument arguments[] = {
      .is_optional = true,
      .is_repeated = true,
      .help =
-         "A trace, finished or still being written, or what can be imported as one. Without FILE: the traces of the "
-         "working folder, newest first, and those that are made while the server runs."},
+         "A trace, finished or still being written, or what can be imported as one. Without FILE: the recordings "
+         "that run now, in any folder, the traces of the working folder, newest first, and those that are made while the "
+         "server runs."},
     {0},
 };
 
@@ -101,7 +108,8 @@ static const struct command_exit exits[] = {
 
 static const struct command_example examples[] = {
     {"opscope view t.opscope --open", "Look at a trace in the browser."},
-    {"opscope view", "Choose among the traces of this folder."},
+    {"opscope view",
+     "Choose among recordings that run now and the traces of this folder, or wait for the next one."},
     {"opscope view before.opscope after.opscope --port 8000", "Two traces, on a port of your choice."},
     {"opscope view t.opscope --listen 0.0.0.0",
      "Look at it from another machine, with the link that is printed."},
@@ -116,13 +124,14 @@ const struct command command_view = {
     .description =
         "Serves the page on this machine and prints its link. Nothing is loaded from elsewhere, nothing is sent "
         "elsewhere, and by default only this machine can connect.\n\n"
-        "A trace that is still being written is followed. One that was replaced or deleted meanwhile stays open as "
+        "A trace that is still being written is followed; opscope run --view records and shows in one command. Without FILE "
+        "the page waits for a program that opscope run records, and follows it when it starts. One that was replaced or deleted meanwhile stays open as "
         "it was, and the page says so.\n\n"
         "The same figures are there for scripts: docs/http-api.md.",
     .options = {{&view_table, 0}},
     .arguments = arguments,
     .exits = exits,
     .examples = examples,
-    .see_also = (const char *const[]){"info", "zones", "ops", "report", NULL},
+    .see_also = (const char *const[]){"run", "info", "zones", "ops", "report", NULL},
     .run = run,
 };

@@ -403,6 +403,10 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
     int status = trace_writer_open(&r.writer, options->output, &writer_options, err);
     if (status)
         return status;
+    if (options->opened && (status = options->opened(options->opened_context, err)) != 0) {
+        trace_writer_discard(r.writer);
+        return status;
+    }
     struct error session_error = {0};
     set_up_collection(&r, &session_error);
     if (open_signals(&r) != 0)

@@ -33,6 +33,10 @@ struct launch_options {
      * trace; may be NULL. */
     void (*before_finish)(void *context, struct trace_writer *writer);
     void *finish_context;
+    /* The trace is there (OUTPUT.partial) and nothing runs yet: the place to start whatever follows it. An error ends the
+     * run before the command is started; may be NULL. */
+    int (*opened)(void *context, struct error *err);
+    void *opened_context;
     void *context;
     /* Without a command: collect until stop_fd has something to read or is closed, SIGINT or SIGTERM comes, or
      * watched_pid (0: none) has ended. ready() gets the value of OPSCOPE_SESSION for those who want to be recorded. */

@@ -332,7 +332,7 @@ static int make_token(struct server *server, struct error *err)
     return 0;
 }
 
-static int make_loop(struct server *server, struct error *err)
+static int make_loop(struct server *server, bool until_eof, struct error *err)
 {
     struct epoll_event accepts = {.events = EPOLLIN, .data.ptr = &server->socket};
     struct epoll_event ends = {.events = EPOLLIN, .data.ptr = &server->signals};
@@ -342,6 +342,8 @@ static int make_loop(struct server *server, struct error *err)
         epoll_ctl(server->epoll, EPOLL_CTL_ADD, server->signals, &ends) != 0 ||
         epoll_ctl(server->epoll, EPOLL_CTL_ADD, answerer_fd(server->answerer), &done) != 0)
         return error_set_errno(err, errno, "epoll");
+    if (until_eof && epoll_ctl(server->epoll, EPOLL_CTL_ADD, STDIN_FILENO, &ends) != 0)
+        return error_set_errno(err, errno, "waiting for the end of standard input");
     return 0;
 }
 
@@ -365,7 +367,7 @@ int server_open(struct server **out, const struct server_options *options, struc
     if (!status) /* after the signals are blocked: its thread shall not get them */
         status = answerer_start(&server->answerer, err);
     if (!status)
-        status = make_loop(server, err);
+        status = make_loop(server, options->until_eof, err);
     if (status) {
         server_close(server);
         *out = NULL;

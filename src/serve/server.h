@@ -18,6 +18,7 @@ struct server_options {
     const char *listen;  /* address; NULL: loopback */
     uint16_t port;       /* 0: the default one, or the next that is free */
     uint64_t timeout_ns; /* of clients that are idle, slow to ask or slow to read; 0: SERVER_TIMEOUT_NS */
+    bool until_eof;      /* end when standard input does, which has to be a pipe */
 };
 
 #define SERVER_TIMEOUT_NS UINT64_C(30000000000)
@@ -28,7 +29,7 @@ void server_close(struct server *server);
 
 /* Where the page is; with the token, where one is needed. */
 const char *server_url(const struct server *server);
-/* Answers until SIGINT or SIGTERM comes. */
+/* Answers until SIGINT or SIGTERM comes, or standard input ends where that was asked for. */
 int server_run(struct server *server, struct error *err);
 
 #endif

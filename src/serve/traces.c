@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/clockquality.h"
 #include "base/clock.h"
 #include "serve/answerer.h"
+#include "serve/sessions.h"
 
 #define CHECK_NS UINT64_C(20000000) /* a file is looked at that often at most */
 #define OPENING_SHARE 4u            /* a growing one is opened again for a quarter of the time at most */
@@ -65,8 +67,20 @@ void traces_free(struct traces *traces)
     *traces = (struct traces){0};
 }
 
-static void take_info(struct traces_entry *entry, const struct trace_info *info)
+static void take_root(struct traces_entry *entry, const struct trace *trace)
 {
+    for (uint32_t i = 0; i < trace_process_count(trace); i++) {
+        const struct trace_process *process = trace_get_process(trace, i);
+        if (process->flags & TRACE_PROCESS_ROOT)
+            entry->pid = process->pid;
+    }
+}
+
+static void take_info(struct traces_entry *entry, const struct trace *trace)
+{
+    const struct trace_info *info = trace_get_info(trace);
+    take_root(entry, trace);
+    entry->start_unix_ns = info->end_ns ? clock_quality_realtime(trace, info->start_ns) : 0;
     entry->zones = info->zones;
     entry->lost_zones = info->lost_zones;
     entry->duration_ns = info->end_ns - info->start_ns;
@@ -111,7 +125,7 @@ static int open_entry(const struct traces *traces, struct traces_entry *entry, s
     }
     free(entry->error);
     entry->error = NULL;
-    take_info(entry, trace_get_info(entry->trace.trace));
+    take_info(entry, entry->trace.trace);
     return 0;
 }
 
@@ -232,6 +246,22 @@ static void add_folder(struct traces *traces)
     free(found);
 }
 
+/* --- recordings that run now, in whatever folder --- */
+
+static void add_session(void *context, const char *path)
+{
+    struct traces *traces = context;
+    struct stat file;
+    if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && !has_path(traces, path, &file))
+        add_entry(traces, path);
+}
+
+static void add_found(struct traces *traces)
+{
+    sessions_each(add_session, traces);
+    add_folder(traces);
+}
+
 int traces_open(struct traces *traces, const char *const *paths, size_t count, struct error *err)
 {
     traces->is_folder = count == 0;
@@ -244,7 +274,7 @@ int traces_open(struct traces *traces, const char *const *paths, size_t count, s
             return status;
     }
     if (traces->is_folder)
-        add_folder(traces);
+        add_found(traces);
     return 0;
 }
 
@@ -254,7 +284,7 @@ void traces_refresh(struct traces *traces)
     for (size_t i = 0; i < count; i++)
         traces_check(traces, traces->entries[i]);
     if (traces->is_folder)
-        add_folder(traces);
+        add_found(traces);
 }
 
 struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error *err)
@@ -306,7 +336,7 @@ static void peek(struct traces_entry *entry)
         note_error(entry, &err);
         return;
     }
-    take_info(entry, trace_get_info(trace));
+    take_info(entry, trace);
     trace_close(trace);
 }
 
@@ -338,6 +368,7 @@ int traces_answer(struct traces *traces, struct bytes *out, struct error *err)
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
     json_member_text(&j, "version", OPSCOPE_VERSION);
+    json_member_bool(&j, "waits", traces->is_folder);
     json_key(&j, "traces");
     json_array(&j, JSON_LINES);
     for (size_t i = 0; i < traces->count; i++) {
@@ -357,6 +388,12 @@ int traces_answer(struct traces *traces, struct bytes *out, struct error *err)
         json_member_unsigned(&j, "zones", entry->zones);
         json_member_unsigned(&j, "duration_ns", entry->duration_ns);
         json_member_unsigned(&j, "generation", entry->generation);
+        json_member_unsigned(&j, "start_unix_ns", entry->start_unix_ns);
+        json_key(&j, "pid");
+        if (entry->pid)
+            json_integer(&j, entry->pid);
+        else
+            json_null(&j);
         json_member_text(&j, "error", entry->error);
         json_end(&j);
     }

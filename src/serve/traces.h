@@ -19,6 +19,8 @@ struct traces_entry {
     struct stat seen;               /* of the file when it was opened */
     enum trace_state state;
     uint64_t zones, duration_ns, lost_zones;
+    uint64_t start_unix_ns; /* 0: nothing was recorded yet */
+    int64_t pid;            /* of the command; 0: not known */
     uint32_t generation;
     uint64_t checked_ns; /* when the file was last looked at */
     uint64_t opening_ns; /* how long opening it took */
@@ -30,11 +32,13 @@ struct answerer;
 struct traces { /* zero-initialise */
     struct traces_entry **entries;
     size_t count, capacity;
-    bool is_live;   /* pages follow: writers are asked to write at once */
-    bool is_folder; /* the traces of the working folder: new ones are added */
+    bool is_live; /* pages follow: writers are asked to write at once */
+    bool
+        is_folder; /* no paths: recordings that run, and the traces of the working folder; new ones are added */
 };
 
-/* Every path has to be one that can be opened; without paths, the traces of the working folder, newest first. */
+/* Every path has to be one that can be opened; without paths, what is being recorded, then the traces
+ * of the working folder, newest first. */
 int traces_open(struct traces *traces, const char *const *paths, size_t count, struct error *err);
 void traces_free(struct traces *traces);
 

@@ -63,6 +63,8 @@ static int write_control(struct session_folder *folder, struct error *err)
         openat(folder->fd, SESSION_CONTROL_FILE, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (folder->control_fd < 0)
         return error_set_errno(err, errno, "%s/" SESSION_CONTROL_FILE, folder->path);
+    /* Before there is anything in it: whoever looks for sessions locks only what it could read. */
+    flock(folder->control_fd, LOCK_EX | LOCK_NB);
     char text[sizeof *c + sizeof folder->output + sizeof folder->command];
     memcpy(text, c, sizeof *c);
     memcpy(text + sizeof *c, folder->output, c->output_length);
@@ -70,7 +72,6 @@ static int write_control(struct session_folder *folder, struct error *err)
     size_t length = sizeof *c + c->output_length + c->command_length;
     if (write(folder->control_fd, text, length) != (ssize_t)length)
         return error_set_errno(err, errno ? errno : ENOSPC, "%s/" SESSION_CONTROL_FILE, folder->path);
-    flock(folder->control_fd, LOCK_EX | LOCK_NB);
     void *memory = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, folder->control_fd, 0);
     folder->ledger = memory != MAP_FAILED ? memory : NULL;
     return 0;

@@ -104,12 +104,6 @@ class Outputs(harness.TestCase):
         self.assert_status(self.run_script("plain", "zones=1"))
         self.assertEqual(facts.Trace(self.path("plain")).zones, 1)
 
-    def test_the_live_page_is_not_promised(self):
-        done = self.opscope("run", "--port", "8080", "--", "touch", self.path("ran"))
-        self.assert_status(done, 125)
-        self.assertIn("--port", done.stderr)
-        self.assertFalse(os.path.exists(self.path("ran")))
-
 
 class Signals(harness.TestCase):
     def test_ignored_signals_stay_ignored(self):
