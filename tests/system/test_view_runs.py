@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""opscope view: runs of devices, their lanes and gaps, and what is said of one run, on a trace whose every time is known."""
+
+import unittest
+
+from serving import GAP, ServerCase
+
+MS = 1000000
+NONE = 4294967295
+
+
+class Runs(ServerCase):
+    """A device of which the fourth run overlaps the third, with gaps of 5 and 8 ms and one of 100 ns, too small to count."""
+
+    def setUp(self):
+        super().setUp()
+        self.serve(self.trace(
+            ("track", "main", 1), ("zone", 0, 0, 40 * MS, "train", "train.py:5"), ("zone", 1, 6 * MS, 9 * MS, "load", "train.py:9"),
+            ("device", "GPU 0", "made up"),
+            ("op", 1, 1 * MS, 2 * MS, "matmul"), ("run", 1, 2 * MS, 5 * MS, "matmul_kernel"),
+            ("op", 2, 9 * MS, 9 * MS + 500, "softmax"), ("run", 2, 10 * MS, 12 * MS, "softmax_kernel"),
+            ("op", 3, 9 * MS + 1000, 9 * MS + 2000, "matmul"), ("run", 3, 12 * MS + 100, 20 * MS, "matmul_kernel"),
+            ("run", 4, 14 * MS, 16 * MS, "copy_kernel"), ("op", 5, 27 * MS, 27 * MS + 10, "matmul"),
+            ("run", 5, 28 * MS, 30 * MS, "matmul_kernel")))
+        self.device = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "device")
+
+    def one(self, at, lane=None, status=200):
+        lane = "" if lane is None else f"&lane={lane}"
+        return self.get(f"/api/t/0/run?track={self.device['id']}&at={at}{lane}", status)
+
+    def names(self):
+        return {row[1]: row[0] for row in self.get("/api/t/0/names")["names"]}
+
+    def test_a_device_says_what_ran_on_it(self):
+        self.assertEqual((self.device["name"], self.device["architecture"], self.device["runs"], self.device["run_lanes"]),
+                         ("GPU 0", "made up", 5, 2))
+        self.assertEqual(self.device["busy_ns"], 3 * MS + 2 * MS + (8 * MS - 100) + 2 * MS, "the overlap counts once")
+
+    def test_lanes_and_gaps_are_drawn(self):
+        names = self.names()
+        first, second = self.sections(f"px=16000&tracks={self.device['id']}:r")
+        self.assertEqual((first.track, first.kind, first.depth, second.depth), (self.device["id"], 1, 0, 1))
+        matmul, softmax = names["matmul_kernel"], names["softmax_kernel"]
+        self.assertEqual([(row[0], row[1], row[2], row[3], row[5]) for row in first.rows],
+                         [(2 * MS, 5 * MS, 1, matmul, 0), (5 * MS, 10 * MS, 0, NONE, GAP), (10 * MS, 12 * MS, 1, softmax, 0),
+                          (12 * MS + 100, 20 * MS, 1, matmul, 0), (20 * MS, 28 * MS, 0, NONE, GAP),
+                          (28 * MS, 30 * MS, 1, matmul, 0)])
+        self.assertEqual([(row[0], row[1], row[3]) for row in second.rows], [(14 * MS, 16 * MS, names["copy_kernel"])])
+
+    def test_from_afar_runs_are_summed_up(self):
+        first, second = self.sections(f"px=4&tracks={self.device['id']}:r")
+        runs = [row for row in first.rows if not row[5] & GAP]
+        self.assertEqual(sum(row[4] for row in runs) + sum(row[4] for row in second.rows), 5)
+        covered = sum((row[1] - row[0]) * row[2] for row in runs)
+        self.assertAlmostEqual(covered / (15 * MS - 100), 1, places=5)
+
+    def test_a_run_knows_its_call_and_the_gap_before_it(self):
+        run = self.one(11 * MS)
+        self.assertEqual((run["text"], run["lane"], run["start"], run["duration"], run["estimated"]),
+                         ("softmax_kernel", 0, 10 * MS, 2 * MS, False))
+        self.assertEqual(run["gap_before"], {"start": 5 * MS, "duration": 5 * MS})
+        op = run["op"]
+        self.assertEqual((op["call"], op["text"], op["start"], op["end"]), (2, "softmax", 9 * MS, 9 * MS + 500))
+        main = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "thread")
+        self.assertEqual(op["track"], main["id"])
+
+    def test_a_gap_that_is_too_small_is_none(self):
+        self.assertIsNone(self.one(13 * MS)["gap_before"])
+
+    def test_runs_at_the_same_time_are_told_apart_by_lane(self):
+        self.assertEqual(self.one(15 * MS)["text"], "matmul_kernel", "the lowest lane")
+        self.assertEqual(self.one(15 * MS, 0)["text"], "matmul_kernel")
+        copy = self.one(15 * MS, 1)
+        self.assertEqual((copy["text"], copy["start"], copy["op"]), ("copy_kernel", 14 * MS, None), "its call was not recorded")
+
+    def test_where_nothing_ran(self):
+        for at, lane in ((6 * MS, None), (12 * MS + 50, None), (29 * MS, 1), (29 * MS, 7)):
+            self.assertIn("nothing ran", self.one(at, lane, 404)["error"])
+        self.get("/api/t/0/run?at=1", 400)
+        self.get("/api/t/0/run?track=77&at=1", 404)
+
+    def test_gaps_have_the_code_that_filled_them(self):
+        found = self.get("/api/t/0/gaps")
+        self.assertEqual((found["count"], found["sum"]), (3, 15 * MS))
+        self.assertEqual([(gap["track"], gap["start"], gap["duration"], gap["before"], gap["class"]) for gap in found["gaps"]],
+                         [(self.device["id"], 20 * MS, 8 * MS, "matmul", "host working"),
+                          (self.device["id"], 5 * MS, 5 * MS, "softmax", "host working"),
+                          (self.device["id"], 0, 2 * MS, "matmul", "host working")])
+        for gap in found["gaps"]:
+            self.assertEqual(sum(row["ns"] for row in gap["host"]), gap["duration"])
+        self.assertEqual([(row["text"], row["file"], row["line"]) for row in found["gaps"][1]["host"]],
+                         [("load", "train.py", 9), ("train", "train.py", 5)], "most of it first")
+
+    def test_gaps_in_another_order_or_window(self):
+        self.assertEqual([gap["start"] for gap in self.get("/api/t/0/gaps?sort=start")["gaps"]], [0, 5 * MS, 20 * MS])
+        only, = self.get("/api/t/0/gaps?limit=1")["gaps"]
+        self.assertEqual(only["duration"], 8 * MS)
+        self.assertEqual(self.get(f"/api/t/0/gaps?from={10 * MS}&to={20 * MS}")["gaps"], [])
+        self.get("/api/t/0/gaps?sort=name", 400)
+
+    def test_a_range_counts_the_device(self):
+        busy = {row["track"]: row["busy"] for row in self.get(f"/api/t/0/range?from={4 * MS}&to={11 * MS}")["tracks"]}
+        self.assertEqual(busy[self.device["id"]], 2 * MS, "1 ms of the first run, 1 ms of the second")
+
+
+if __name__ == "__main__":
+    unittest.main()
