@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of the page: header, context bar, band or strip, stage, drawer, inspector. They never change place.
 import { useSignalEffect } from "@preact/signals";
+import { fileText } from "../model/livetext";
 import * as state from "../model/state";
 import { fileName } from "../model/text";
 import { Drawer } from "../panels/drawer";
@@ -61,6 +62,22 @@ function Content() {
     return <p class="plain t2">Opening …</p>;
 }
 
+/** The file is no longer what was opened; what is shown stays until the reader says otherwise. */
+function FileNotice() {
+    const list = state.traces.value ?? [];
+    const entry = list[state.traceIndex.value];
+    const newer = list.findLastIndex((one, index) => index > state.traceIndex.value && one.path === entry?.path);
+    const text = state.trace.value && !state.kept.value ? fileText(entry, list[newer]) : null;
+    if (!text) return null;
+    return (
+        <div class="notice" role="status">
+            <span class="fill">{text}</span>
+            {newer >= 0 && <button onClick={() => void state.openTrace(newer)}>Reload</button>}
+            <button onClick={() => (state.kept.value = true)}>Keep this one</button>
+        </div>
+    );
+}
+
 export function App() {
     useSignalEffect(() => {
         const info = state.trace.value;
@@ -86,6 +103,7 @@ export function App() {
                     <button onClick={() => (state.notice.value = null)} aria-label="Dismiss">✕</button>
                 </div>
             )}
+            <FileNotice />
             <Content />
             {state.helpShown.value && <Help />}
             {state.trace.value && <TimelineText />}

@@ -4,7 +4,8 @@ import { Fragment } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { lostSince, slowQueries } from "../model/api";
-import { duration, manyOf, plural } from "../model/format";
+import { duration, plural } from "../model/format";
+import { lostText, pausedText, recordingText } from "../model/livetext";
 import * as state from "../model/state";
 import { safeText } from "../model/text";
 import type { TraceInfo } from "../model/types";
@@ -57,8 +58,8 @@ function LeftOut() {
 
 function stateText(info: TraceInfo): { text: string; kind: string } {
     const entry = state.traces.value?.[state.traceIndex.value];
-    if (entry?.state === "growing") return { text: `recording, ${duration(info.duration_ns)}, ${manyOf(info.zones, "zone")}`, kind: "growing" };
-    if (entry?.state === "replaced") return { text: "replaced on disk: reload to see it", kind: "bad" };
+    if (entry?.state === "growing") return { text: recordingText(info), kind: "growing" };
+    if (entry?.state === "replaced") return { text: "replaced on disk", kind: "bad" };
     if (entry?.state === "deleted") return { text: "deleted on disk", kind: "bad" };
     if (info.damaged_blocks > 0) return { text: `${plural(info.damaged_blocks, "damaged block")}`, kind: "bad" };
     const exit = info.exit_status === null ? "" : `, exit ${info.exit_status}`;
@@ -79,8 +80,9 @@ function Connection() {
         }, 1000);
         return () => clearInterval(timer);
     }, [lost]);
-    if (lost === null) return null;
-    return <span class="pill late">Connection lost {Math.max(0, Math.round((now.value - lost) / 1000))} s ago; trying again</span>;
+    if (lost === null) return state.reconnected.value ? <span class="pill" role="status">Connected again.</span> : null;
+    const seconds = Math.max(0, Math.round((now.value - lost) / 1000));
+    return <span class="pill late" role="status">{lostText(seconds, state.drawn.value?.duration_ns ?? 0)}</span>;
 }
 
 export function ContextBar() {
@@ -102,9 +104,12 @@ export function ContextBar() {
                 </button>
             )}
             {growing && (
-                <button class="link" onClick={() => (state.following.value = !state.following.value)}>
-                    {state.following.value ? "Pause" : `Paused at ${duration(state.view.value.to)}. Recording goes on: ${duration(Math.max(0, info.duration_ns - state.view.value.to))} behind. Follow`}
-                </button>
+                <>
+                    {!state.following.value && <span class="paused">{pausedText(state.view.value.to, info.duration_ns)}</span>}
+                    <button class="link follow" onClick={() => (state.following.value = !state.following.value)}>
+                        {state.following.value ? "Pause" : "Follow"}
+                    </button>
+                </>
             )}
             <span class={`state-dot wide ${kind}`} />
             <span class="wide">{safeText(text)}</span>

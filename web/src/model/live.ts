@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces that are still being written: the server reports them over a WebSocket; where that fails, they are asked for once a second.
-// Numbers change at most once a second.
+// What is drawn follows at once, numbers at most once a second.
 import { effect } from "@preact/signals";
 import { getJson, lostSince } from "./api";
-import { duration } from "./format";
+import { endText } from "./livetext";
 import * as state from "./state";
-import type { TraceEntry } from "./types";
+import type { TraceEntry, TraceListing } from "./types";
 
 interface News {
     trace: number;
@@ -17,44 +17,100 @@ interface News {
 }
 
 const EVERY_MS = 1000;
-let lastRefresh = 0;
+const DRAW_MS = 50;
+/** A trace of which an answer takes long is asked for less often: for at most a third of the time. */
+const SHARE = 3;
+const RECONNECTED_MS = 3000;
+let lastCount = 0;
+let lastDraw = 0;
+let took = 0;
 let timer = 0;
+let timerAt = 0;
+let running = false;
+let askedAgain = false;
+let ended = false;
+
+/** False: there was no answer. */
+async function refresh(): Promise<boolean> {
+    const began = Date.now();
+    const isEnd = ended;
+    const counts = isEnd || began - lastCount >= EVERY_MS;
+    try {
+        await state.refreshTrace(counts);
+    } catch {
+        return false;
+    } finally {
+        lastDraw = Date.now();
+        took = lastDraw - began;
+    }
+    if (counts) lastCount = began;
+    const info = state.trace.peek();
+    if (isEnd && info) {
+        ended = false;
+        state.following.value = false; // the view has come to the end, and stays there
+        state.notice.value = endText(info);
+    }
+    return true;
+}
+
+async function run(): Promise<void> {
+    timer = 0;
+    running = true;
+    askedAgain = false;
+    const answered = await refresh();
+    running = false;
+    if (askedAgain) refreshSoon();
+    else if (answered && state.drawn.peek() !== state.trace.peek()) schedule(lastCount + EVERY_MS); // the last step is counted, too
+}
+
+function schedule(at: number): void {
+    if (timer && timerAt <= at) return;
+    clearTimeout(timer);
+    timerAt = at;
+    timer = window.setTimeout(() => void run(), Math.max(0, at - Date.now()));
+}
 
 function refreshSoon(): void {
-    if (timer) return;
-    timer = window.setTimeout(() => {
-        timer = 0;
-        lastRefresh = Date.now();
-        void state.refreshTrace().catch(() => undefined);
-    }, Math.max(0, lastRefresh + EVERY_MS - Date.now()));
+    if (running) askedAgain = true;
+    else schedule(lastDraw + Math.max(DRAW_MS, SHARE * took));
 }
 
 function learn(news: News): void {
     const list = state.traces.peek() ?? [];
     const before = list[news.trace];
-    if (!before) return;
+    if (!before) {
+        void ask().catch(() => undefined);
+        return;
+    }
     const entry = { ...before, state: news.state, zones: news.zones, duration_ns: news.end_ns, generation: news.generation ?? before.generation };
     const same = before.state === entry.state && before.zones === entry.zones && before.duration_ns === entry.duration_ns &&
         before.generation === entry.generation;
     if (same) return;
     state.traces.value = list.map((one, index) => (index === news.trace ? entry : one));
+    // Its name may have changed, or another file has taken its place.
+    if (before.state !== entry.state) void ask().catch(() => undefined);
     if (news.trace !== state.traceIndex.peek() || !state.trace.peek()) return;
-    if (before.state === "growing" && entry.state === "complete") {
-        state.following.value = false;
-        state.notice.value = `The program ended at ${duration(entry.duration_ns)}. The trace is complete.`;
+    if (before.state === "growing" && entry.state !== "growing") {
+        ended = entry.state === "complete" || entry.state === "damaged";
     }
     refreshSoon();
 }
 
+/** What has come in since the list was read: a recording that starts while nothing is shown is followed. */
+function takeList(traces: TraceEntry[]): void {
+    const before = state.traces.peek()?.length ?? 0;
+    state.traces.value = traces;
+    if (state.trace.peek() || !state.waits.peek()) return;
+    const started = traces.findIndex((entry, index) => index >= before && entry.state === "growing");
+    if (started >= 0) void state.openTrace(started);
+}
+
 async function ask(): Promise<void> {
-    const { traces } = await getJson<{ traces: TraceEntry[] }>("/traces");
-    if (traces.length !== state.traces.peek()?.length) {
-        state.traces.value = traces;
-        return;
-    }
-    traces.forEach((entry, index) => {
+    const { traces } = await getJson<TraceListing>("/traces");
+    traces.slice(0, state.traces.peek()?.length ?? 0).forEach((entry, index) => {
         learn({ trace: index, state: entry.state, generation: entry.generation, end_ns: entry.duration_ns, zones: entry.zones, lost_zones: 0 });
     });
+    takeList(traces);
 }
 
 /** Without a WebSocket: only where something may change, a trace that grows or an empty list. */
@@ -64,6 +120,21 @@ function poll(): void {
         const open = list?.[state.traceIndex.peek()];
         if (!state.trace.peek() || open?.state === "growing" || lostSince.peek() !== null) void ask().catch(() => undefined);
     }, EVERY_MS);
+}
+
+/** Says for a moment that the connection is back; what was missed is asked for. */
+function watchConnection(): void {
+    let lost = false;
+    effect(() => {
+        if (lostSince.value !== null) {
+            lost = true;
+        } else if (lost) {
+            lost = false;
+            state.reconnected.value = true;
+            setTimeout(() => (state.reconnected.value = false), RECONNECTED_MS);
+            if (state.trace.peek()) refreshSoon();
+        }
+    });
 }
 
 export function keepLive(): void {
@@ -85,13 +156,16 @@ export function keepLive(): void {
             }
         };
         socket.onclose = () => {
-            if (opened) setTimeout(connect, EVERY_MS);
+            if (!opened) return;
+            lostSince.value ??= Date.now();
+            setTimeout(connect, EVERY_MS);
         };
     };
-    // Only for what can grow: a finished trace needs no connection.
+    watchConnection();
+    // Only for what can change: a finished trace that was asked for needs no connection.
     const stop = effect(() => {
         const list = state.traces.value;
-        if (!list || (list.length && !list.some((entry) => entry.state === "growing"))) return;
+        if (!list || (!state.waits.value && list.length && !list.some((entry) => entry.state === "growing"))) return;
         queueMicrotask(() => stop());
         connect();
         poll();

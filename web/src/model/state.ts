@@ -4,7 +4,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { getJson, RequestFailed } from "./api";
 import { Names } from "./names";
 import { Resource } from "./resource";
-import type { Gaps, Ops, Overview, Point, Roofline, TraceEntry, TraceInfo, ZoneRow } from "./types";
+import type { Gaps, Ops, Overview, Point, Roofline, TraceEntry, TraceInfo, TraceListing, ZoneRow } from "./types";
 import { emptyState, parseUrl, writeUrl, type Selection, type Span, type UrlState } from "./url";
 
 export interface Crumb extends Span {
@@ -16,9 +16,17 @@ export interface Crumb extends Span {
 export const traces = signal<TraceEntry[] | null>(null);
 export const traceIndex = signal(0);
 export const trace = signal<TraceInfo | null>(null);
+/** What is drawn of it: while it grows, newer than `trace`, which all numbers follow at most once a second. */
+export const drawn = signal<TraceInfo | null>(null);
+/** The list is of whatever is recorded here, and grows. */
+export const waits = signal(false);
 export const version = signal("");
 export const failure = signal<string | null>(null);
 export const notice = signal<string | null>(null);
+/** When the connection came back, by Date.now(); null a moment later. */
+export const reconnected = signal(false);
+/** The user keeps a trace that was replaced or deleted on disk. */
+export const kept = signal(false);
 export const names = signal(new Names(0));
 
 export const panel = signal("overview");
@@ -48,6 +56,7 @@ export const spoken = signal("");
 export const hoverName = signal<number | null>(null);
 
 export const whole = computed<Span>(() => ({ from: 0, to: Math.max(1, trace.value?.duration_ns ?? 1) }));
+const drawnEnd = computed(() => Math.max(whole.value.to, drawn.value?.duration_ns ?? 1));
 export const window_ = computed<Span>(() => crumbs.value[crumbs.value.length - 1] ?? whole.value);
 
 export const overview = new Resource<Overview>(async (answer) => {
@@ -96,7 +105,7 @@ export function keepCrumbs(count: number): void {
 }
 
 export function setView(span: Span): void {
-    const { to: end } = whole.value;
+    const end = drawnEnd.value;
     let length = Math.min(Math.max(span.to - span.from, 4), end);
     if (!Number.isFinite(length)) length = end;
     const from = Math.min(Math.max(span.from, 0), end - length);
@@ -128,6 +137,8 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         names.value = new Names(index);
         traceIndex.value = index;
         trace.value = info;
+        drawn.value = info;
+        kept.value = false;
         for (const resource of [overview, ops, roofline, gaps, zoneRows, points]) resource.reset();
         defaultWindow = null;
         drawerTab.value = hasOps(info) ? "ops" : "zones";
@@ -162,20 +173,21 @@ function firstView(first: Overview, info: TraceInfo): Span {
     return { from, to: Math.min(info.duration_ns, from + around) };
 }
 
-/** The trace has grown, or ended: its new figures, without moving anything that is shown. */
-export async function refreshTrace(): Promise<void> {
+/** The trace has grown, or ended: what is drawn, and with `counts` its figures, without moving anything that is shown. */
+export async function refreshTrace(counts: boolean): Promise<void> {
     const index = traceIndex.peek();
     const before = trace.peek();
     const info = await getJson<TraceInfo>(`/t/${index}/trace`);
     if (index !== traceIndex.peek() || !before) return;
-    const showedAll = view.peek().to >= whole.peek().to && view.peek().from <= 0;
+    const showedAll = view.peek().to >= drawnEnd.peek() && view.peek().from <= 0;
     names.peek().grown();
     batch(() => {
-        trace.value = info;
+        drawn.value = info;
+        if (counts) trace.value = info;
         if (following.peek()) {
             const length = Math.min(LIVE_VIEW_NS, info.duration_ns);
             setView({ from: info.duration_ns - length, to: info.duration_ns });
-        } else if (showedAll) {
+        } else if (showedAll && before.complete) { // one that was paused stays where it is
             setView({ from: 0, to: info.duration_ns });
         }
     });
@@ -197,15 +209,16 @@ export async function start(): Promise<void> {
     if (ignored.length) notice.value = `Left out of the link: ${ignored.join(", ")}`;
     theme.value = state.theme ?? readTheme();
     try {
-        const list = await getJson<{ version: string; traces: TraceEntry[] }>("/traces");
+        const list = await getJson<TraceListing>("/traces");
         version.value = list.version;
+        waits.value = list.waits ?? false;
         traces.value = list.traces;
     } catch (error) {
         failure.value = error instanceof RequestFailed ? error.message : "The server does not answer.";
         return;
     }
     const count = traces.value?.length ?? 0;
-    if (count === 1 || (count > 1 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
+    if ((count === 1 && !waits.value) || (count > 0 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
 }
 
 // ---- the fragment

@@ -10,6 +10,16 @@ export interface TraceEntry {
     zones: number;
     duration_ns: number;
     generation: number;
+    modified_unix_ns?: number;
+    start_unix_ns?: number;
+    pid?: number | null;
+}
+
+export interface TraceListing {
+    version: string;
+    /** No files were named: recordings that run, and the traces of a folder; new ones come in. */
+    waits?: boolean;
+    traces: TraceEntry[];
 }
 
 export interface ProcessInfo {
@@ -87,6 +97,7 @@ export interface TraceInfo {
     salvaged: boolean;
     damaged_blocks: number;
     exit_status: number | null;
+    signal?: string | null;
     generation: number;
     processes: ProcessInfo[];
     tracks: TrackInfo[];

@@ -1,33 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// The traces that were opened, when there is more than one, or none.
+// What can be opened, when that is not one trace: recordings that run first, then traces as the server lists them.
 import { bytes, duration, manyOf } from "../model/format";
 import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
+import type { TraceEntry } from "../model/types";
 
-export function TraceList() {
-    const list = state.traces.value ?? [];
-    if (!list.length) {
-        return (
-            <p class="plain">
-                No trace here yet. <code>opscope run -- python3 train.py</code> makes one; <code>opscope view</code> with its name shows it here.
-            </p>
-        );
-    }
+interface Place {
+    entry: TraceEntry;
+    index: number;
+}
+
+function open(index: number) {
+    return {
+        tabIndex: 0,
+        onClick: () => void state.openTrace(index),
+        onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && void state.openTrace(index),
+    };
+}
+
+function since(entry: TraceEntry): string {
+    return entry.start_unix_ns ? new Date(entry.start_unix_ns / 1e6).toLocaleTimeString() : "–";
+}
+
+function Recordings({ list }: { list: Place[] }) {
     return (
-        <main class="trace-list">
+        <>
+            <h2>Recording now</h2>
+            <table aria-label="Recording now">
+                <thead><tr><th>name</th><th>pid</th><th>since</th><th>length</th><th>zones per second</th></tr></thead>
+                <tbody>
+                    {list.map(({ entry, index }) => (
+                        <tr key={entry.id} {...open(index)}>
+                            <td title={safeText(entry.path)}><button class="link">{fileName(entry.name.replace(/\.partial$/, ""))}</button></td>
+                            <td>{entry.pid ?? "–"}</td><td>{since(entry)}</td><td>{duration(entry.duration_ns)}</td>
+                            <td>{entry.duration_ns ? manyOf(Math.round(entry.zones / (entry.duration_ns / 1e9)), "zone") : "–"}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+        </>
+    );
+}
+
+function Traces({ list }: { list: Place[] }) {
+    return (
+        <>
             <h2>Traces</h2>
             <table aria-label="Traces">
                 <thead><tr><th>name</th><th>length</th><th>zones</th><th>size</th><th>state</th></tr></thead>
                 <tbody>
-                    {list.map((entry, index) => (
-                        <tr key={entry.id} tabIndex={0} onClick={() => void state.openTrace(index)}
-                            onKeyDown={(event) => event.key === "Enter" && void state.openTrace(index)}>
+                    {list.map(({ entry, index }) => (
+                        <tr key={entry.id} {...open(index)}>
                             <td title={safeText(entry.path)}><button class="link">{fileName(entry.name)}</button></td>
                             <td>{duration(entry.duration_ns)}</td><td>{manyOf(entry.zones, "zone")}</td><td>{bytes(entry.size_bytes)}</td><td>{entry.state}</td>
                         </tr>
                     ))}
                 </tbody>
             </table>
+        </>
+    );
+}
+
+export function TraceList() {
+    const all = (state.traces.value ?? []).map((entry, index) => ({ entry, index }));
+    const growing = all.filter(({ entry }) => entry.state === "growing");
+    const rest = all.filter(({ entry }) => entry.state !== "growing");
+    return (
+        <main class="trace-list">
+            {growing.length > 0 && <Recordings list={growing} />}
+            {state.waits.value && (
+                <p role="status">
+                    {all.length === 0 && "No trace here yet. "}
+                    {growing.length === 0 && <>Waiting for a program: <code>opscope run -- python3 train.py</code> makes a trace. </>}
+                    {growing.length === 0 ? "This page follows it when it starts." : "This page follows the next program when it starts."}
+                </p>
+            )}
+            {rest.length > 0 && <Traces list={rest} />}
         </main>
     );
 }

@@ -84,7 +84,7 @@ export class Stage {
         this.worker.onerror = (event) => (state.notice.value = `The timeline cannot be drawn: ${event.message}`);
         this.readTheme();
         this.stops.push(effect(() => {
-            const info = state.trace.value;
+            const info = state.drawn.value;
             if (!info) return;
             this.store.grow(Math.max(1, info.duration_ns));
             this.layout.value = layOut(info, {

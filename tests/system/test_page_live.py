@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a recording that runs, in a real browser: followed, paused, ended, without a connection, replaced and deleted.
+The program goes on when the page has shown what came before; nothing here depends on time."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+import urllib.parse
+
+import harness
+from serving import LiveCase
+from test_page import PICTURES, PUPPETEER_VERSION
+
+STATE = ".context > span.wide"
+
+
+class Followed(LiveCase):
+    def setUp(self):
+        super().setUp()
+        chromium = shutil.which("chromium")
+        if not chromium:
+            self.skipTest("chromium is not installed")
+        puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
+        driver = os.path.join(harness.SOURCE, "tests", "page", "follow.mjs")
+        self.browser = self.start(["node", driver, puppeteer, chromium, PICTURES], stdin=subprocess.PIPE, stderr=None)
+
+    def page(self, *command):
+        self.browser.stdin.write(json.dumps(command).encode() + b"\n")
+        self.browser.stdin.flush()
+        answer = json.loads(self.browser.stdout.readline() or b'{"error": "the browser is gone"}')
+        self.assertNotIn("error", answer, answer)
+        return answer["value"]
+
+    def open(self, link):
+        parts = urllib.parse.urlsplit(link)
+        self.address = (parts.hostname, parts.port)
+        if b"app.js" not in self.ask("/")[2]:
+            self.skipTest("this build has no page (npm)")
+        self.page("open", link)
+
+    def record(self, *steps, options=("-q",), output="live.opscope"):
+        return self.start([harness.OPSCOPE, "run", *options, "-o", self.path(output), "--", harness.program("script"), *steps],
+                          stdin=subprocess.PIPE)
+
+    def go_on(self, program):
+        program.stdin.write(b"on\n")
+        program.stdin.flush()
+
+    def test_a_run_from_its_start_to_its_end(self):
+        program = self.record("zones=3", "read", "zones=4", "read", "zones=5", "read", "exit=3", options=("-q", "--view"))
+        self.open(program.stderr.readline().decode().split("live page: ")[1].strip())
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
+        self.page("wait", ".follow", "^Pause$")
+        self.page("picture", "live-recording")
+        self.go_on(program)
+        self.page("wait", STATE, r"^recording, .*, 7 zones$")
+        self.page("wait", "[role=treeitem]", "main|script")
+        self.page("click", ".follow", "Pause")
+        paused = self.page("wait", ".paused", r"^Paused at .*\. Recording goes on: .* behind\.$")
+        self.go_on(program)
+        self.page("wait", STATE, r"^recording, .*, 12 zones$")
+        behind = self.page("wait", ".paused", r"^Paused at .*\. Recording goes on: .* behind\.$")
+        self.assertEqual(behind.split(". ")[0], paused.split(". ")[0], "nothing moves while it is paused")
+        self.page("picture", "live-paused")
+        self.page("click", ".follow", "Follow")
+        self.page("wait", ".follow", "^Pause$")
+        self.go_on(program)
+        self.page("wait", ".notice", r"^The program ended at .*, exit 3\. Trace complete\.")
+        self.page("wait", STATE, "^complete, exit 3$")
+        self.assertFalse(self.page("ask", "!!document.querySelector('.follow')"))
+        self.assertIn("live.opscope:", self.page("ask", "document.title"))
+        self.page("picture", "live-ended")
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.wait(harness.TIMEOUT_S), 3)
+        self.page("wait", ".context", r"Connection lost \d+ s ago; trying again\. What you see is up to ")
+        self.assertTrue(self.page("ask", "!!document.querySelector('#sentence')"), "nothing is cleared")
+        self.page("picture", "live-disconnected")
+
+    def test_a_connection_that_comes_back(self):
+        program = self.record("zones=3", "say=ready", "read", "zones=4", "read")
+        self.assertIn(b"ready", program.stdout.readline())
+        self.open(self.serve(self.path("live.opscope.partial")))
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
+        port = self.address[1]
+        self.stop()
+        self.page("wait", ".context", "Connection lost")
+        self.go_on(program)
+        self.page("ask", "window.back = new Promise((done) => new MutationObserver(() => "
+                         "document.querySelector('.context').textContent.includes('Connected again.') && done(true))"
+                         ".observe(document.body, { subtree: true, childList: true, characterData: true })); 0")
+        self.serve(self.path("live.opscope.partial"), "--port", port)
+        self.assertTrue(self.page("ask", "window.back"))
+        self.page("wait", STATE, r"^recording, .*, 7 zones$")
+
+    def test_waits_for_a_program_and_follows_it(self):
+        self.small_trace("old.opscope")
+        self.open(self.serve(cwd=self.folder))
+        self.page("wait", ".trace-list", r"Waiting for a program: .* This page follows it when it starts\.")
+        self.page("wait", "table", "old.opscope")
+        self.page("picture", "live-waiting")
+        program = self.record("zones=3", "read")
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
+        self.page("wait", ".follow", "^Pause$")
+        self.go_on(program)
+        self.page("wait", ".notice", r"^The program ended at .*, exit 0\. Trace complete\.")
+
+    def test_recordings_are_listed_first(self):
+        self.small_trace("old.opscope")
+        program = self.record("zones=3", "say=ready", "read")
+        self.assertIn(b"ready", program.stdout.readline())
+        self.open(self.serve(cwd=self.folder))
+        self.page("wait", "table", "live.opscope")
+        tables = self.page("ask", "[...document.querySelectorAll('table')].map((one) => one.ariaLabel ?? one.getAttribute('aria-label'))")
+        self.assertEqual(tables, ["Recording now", "Traces"])
+        self.page("click", "td button", "live.opscope")
+        self.page("wait", STATE, r"^recording, .*, 3 zones$")
+
+    def test_a_file_that_is_replaced_and_deleted(self):
+        path = self.small_trace("a.opscope")
+        other = self.trace(("track", "t", 1), ("zone", 0, 0, 9, "z"), name="b.opscope")
+        self.open(self.serve(cwd=self.folder))
+        self.page("click", "td button", "a.opscope")
+        self.page("wait", STATE, "^complete")
+        os.rename(other, path)
+        self.page("wait", ".notice", r"^This trace was replaced on disk at \d\d:\d\d\.")
+        self.page("picture", "live-replaced")
+        self.page("click", ".notice button", "Reload")
+        self.page("until", "!document.querySelector('.notice')")
+        os.unlink(path)
+        self.page("wait", ".notice", r"^This trace was deleted on disk\. What you see stays")
+        self.page("click", ".notice button", "Keep this one")
+        self.page("until", "!document.querySelector('.notice')")
+        self.page("wait", STATE, "^deleted on disk$")
+
+
+if __name__ == "__main__":
+    unittest.main()
