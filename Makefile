@@ -21,7 +21,7 @@ all: ## build into build/
 	@[ -f $(BUILD)/CMakeCache.txt ] || cmake -S . -B $(BUILD) $(GENERATOR) $(CMAKE_FLAGS)
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: setup-build ## profile an example and show its zones
+demo: setup-build ## profile an example, show its zones and its live page
 	@$(MAKE) --no-print-directory all
 	@scripts/demo.sh $(BUILD)
 

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server of `opscope view` on 50 million zones: how soon it answers, how long a step of a pan or a zoom takes, what it
-holds in memory."""
+holds in memory. And how soon a page can draw what a running program has just recorded."""
 
 import http.client
 import json
 import os
+import random
+import socket
+import struct
 import subprocess
 import time
 import urllib.parse
 
-from run import Row
+from run import Row, median_and_least
 
 TRACKS = 30  # that a screen shows
 PIXELS = 1500
 MEMORY_MIB = 512
+LIVE_MS = 200  # from the end of a zone in the program until its row is with the page
 
 
 class Server:
@@ -76,7 +80,78 @@ def steps(length, depths):
         step += 1
 
 
+class Follower:
+    """`opscope run --view` of a program that records a zone when it is told to, and a page that follows it."""
+
+    def __init__(self, bench, path):
+        self.process = subprocess.Popen([bench.opscope, "run", "-q", "--view", "-o", path, "--", bench.program("bench_live")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        link = self.process.stderr.readline().decode().split("live page: ")[1].strip()
+        address = urllib.parse.urlsplit(link)
+        self.client = http.client.HTTPConnection(address.hostname, address.port)
+        self.socket = socket.create_connection((address.hostname, address.port))
+        self.socket.sendall(f"GET /api/live HTTP/1.1\r\nHost: {address.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
+        self.input = self.socket.makefile("rb")
+        while self.input.readline().strip():
+            pass
+
+    def get(self, path):
+        self.client.request("GET", path)
+        return self.client.getresponse().read()
+
+    def news(self):
+        while True:
+            first, size = self.input.read(2)
+            if size == 126:
+                size = struct.unpack(">H", self.input.read(2))[0]
+            data = self.input.read(size)
+            if first & 15 == 1:
+                return json.loads(data)
+
+    def zone(self, number):
+        """Records the zone of this number; ms until the page was told, and until it had the row to draw."""
+        self.process.stdin.write(b"on\n")
+        self.process.stdin.flush()
+        recorded = int(self.process.stdout.readline())
+        while (state := self.news())["zones"] < number:
+            pass
+        told = time.monotonic_ns()
+        answer = self.get(f"/api/t/0/rows?from={max(0, state['end_ns'] - 1000000)}&to={state['end_ns'] + 1}&px=1000&tracks=0:0")
+        sections, = struct.unpack_from("<I", answer, 4)
+        if not sections or not struct.unpack_from("<I", answer, 36)[0]:
+            raise RuntimeError("the zone is not in the answer")
+        return (told - recorded) / 1e6, (time.monotonic_ns() - recorded) / 1e6
+
+    def stop(self):
+        self.process.stdin.close()
+        while b"Ctrl+C" not in self.process.stderr.readline():
+            pass
+        self.process.terminate()
+        self.process.wait()
+
+
+def live_rows(bench):
+    follower = Follower(bench, bench.path("live.opscope"))
+    count = 20 if bench.quick else 100
+    try:
+        follower.zone(1)
+        measured = []
+        for number in range(2, count + 2):
+            time.sleep(random.uniform(0.1, 0.3))  # at no fixed place between two looks of collector, writer and server
+            measured.append(follower.zone(number))
+    finally:
+        follower.stop()
+    told, least = median_and_least([pair[0] for pair in measured])
+    yield Row(f"live: from the end of a zone until the page is told, median of {count}", told, "ms", best=least)
+    drawn, least = median_and_least([pair[1] for pair in measured])
+    yield Row("live: until its row is there to draw", drawn, "ms", limit=LIVE_MS, limit_text=f"<= {LIVE_MS} ms", best=least)
+    worst = sorted(pair[1] for pair in measured)[count * 95 // 100]
+    yield Row("live: the same, 95th percentile", worst, "ms")
+
+
 def rows(bench):
+    yield from live_rows(bench)
     millions = 5 if bench.quick else 50
     for name, depths in (("random", "0"), ("nested", "0-3")):
         path = bench.path(f"{name}.opscope")

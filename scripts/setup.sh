@@ -23,6 +23,7 @@ build|cmake|cmake|required|configuring the build
 build|libzstd-dev|/usr/include/zstd.h /usr/local/include/zstd.h|required|storing traces
 build|ninja-build|ninja|optional|a faster build than with make
 build|python3-dev|/usr/include/python3*/Python.h|optional|recording the calls of Python programs
+build|npm|npm|optional|the page of opscope view
 test|gcc|gcc|optional|the gcc and sanitizer builds
 test|python3|/usr/bin/python3 python3|required|running the tests
 test|python3-coverage|/usr/lib/python3/dist-packages/coverage|optional|coverage beside the profiler

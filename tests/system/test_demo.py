@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make demo`, and the examples: they are the first thing that a person sees."""
 
+import json
 import os
+import pty
+import re
+import signal
+import socket
 import unittest
+import urllib.parse
+import urllib.request
 
 import harness
 
@@ -13,6 +20,11 @@ class Demo(harness.TestCase):
         done = self.run_command([script, harness.BUILD])
         self.assert_status(done)
         self.assertIn("What next:", done.stdout)
+        last = done.stdout.splitlines()[-1]
+        self.assertRegex(last, r"^The live page: http://127\.0\.0\.1:\d+/ ")
+        address = urllib.parse.urlsplit(last.split()[3])
+        with self.assertRaises(OSError, msg="the server has ended with the demo"):
+            socket.create_connection((address.hostname, address.port)).close()
         trace = os.path.join(harness.BUILD, "demo.opscope")
         rows = self.opscope_json("zones", "--by", "thread", trace)["rows"]
         tracks = {(row["pid"], row["tid"]) for row in rows}
@@ -20,6 +32,22 @@ class Demo(harness.TestCase):
         self.assertGreaterEqual(len(tracks), 4, rows)
         for row in rows:
             self.assertIn(row["name"], done.stdout)
+
+    def test_the_page_stays_on_a_terminal_until_ctrl_c(self):
+        if harness.pty_problem():
+            self.skipTest(harness.pty_problem())
+        script = os.path.join(harness.SOURCE, "scripts", "demo.sh")
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        demo = self.start([script, harness.BUILD], stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while b"(Ctrl+C ends it)" not in said:
+            said += os.read(ours, 4096)
+        with urllib.request.urlopen(re.search(rb"The live page: (\S+)", said).group(1).decode() + "api/t/0/trace") as answer:
+            self.assertEqual(json.load(answer)["exit_status"], 0)
+        os.killpg(demo.pid, signal.SIGINT)
+        self.assertEqual(demo.wait(harness.TIMEOUT_S), 0)
 
     def test_examples_run_without_a_session(self):
         examples = sorted(os.listdir(harness.EXAMPLES))
