@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A producer for the delay of the live page, to be run under `opscope run --view`: for each line on standard input it records
- * one zone and prints when that was over, CLOCK_MONOTONIC in ns. */
+/* A producer for the delay of the live page, to be run under `opscope run --view`: for each line on standard input it
+ * records one zone and prints when that was over, CLOCK_MONOTONIC in ns. */
 #include <inttypes.h>
 #include <stdio.h>
 

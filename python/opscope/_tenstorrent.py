@@ -26,7 +26,7 @@ FLAGS_WITHOUT_MEANING = {"--no-capture-tool": "no capture tool is started"}
 VALUE_FLAGS = {
     "-t": "no port is needed to record",
     "--port": "no port is needed to record",
-    "--web-app-port": "there is no page to serve",
+    "--web-app-port": "opscope run --port serves the live page",
     "--tracy-tools-folder": "no tool of Tracy's is used",
     "--child-functions": "every zone below an op is in the trace",
     "-a": "every analysis is made",

@@ -56,8 +56,8 @@ static const struct command_option options_table[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, view.is_wanted),
      .help =
-         "Serve the page of the recording while COMMAND runs, and after it until Ctrl+C. The link is printed on standard "
-         "error before COMMAND is started."},
+         "Serve the page of the recording while COMMAND runs, and after it until Ctrl+C. The link is printed on "
+         "standard error before COMMAND is started."},
     {.name = "port",
      .letter = 'p',
      .type = OPTION_NUMBER,
@@ -476,9 +476,9 @@ const struct command command_run = {
         "can be made, COMMAND runs all the same, and a line says that it was not recorded.\n\n"
         "At the end a line says what was recorded; on a terminal, the screen of opscope summary follows.\n\n"
         "With --view, the page is served by a process of its own that reads the growing file: however slow its viewers "
-        "are, or if it dies, the recording goes on as without them. The first Ctrl+C is COMMAND's, as always; when COMMAND has "
-        "ended, the page stays until the next one (or SIGTERM, SIGHUP), and the exit status is still COMMAND's. If the page "
-        "cannot be served, COMMAND is not started.\n\n"
+        "are, or if it dies, the recording goes on as without them. The first Ctrl+C is COMMAND's, as always; when "
+        "COMMAND has ended, the page stays until the next one (or SIGTERM, SIGHUP), and the exit status is still "
+        "COMMAND's. If the page cannot be served, COMMAND is not started.\n\n"
         "With --device-profile, a profile that is missing, older than the run, empty or damaged is named; the trace is "
         "written without it, and the status is still COMMAND's. Times of a profile are placed by the host's monotonic "
         "clock; where they are of another clock, the profile begins with COMMAND and a line says so.",

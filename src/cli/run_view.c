@@ -14,8 +14,8 @@
 
 extern char **environ;
 
-/* The server's standard input is the pipe that ends with us, its standard output the link. In a process group of its own:
- * Ctrl+C is for the command. */
+/* The server's standard input is the pipe that ends with us, its standard output the link. Its process group is not
+ * ours: Ctrl+C is for the command. */
 static int spawn_server(struct run_view *view, int control, int link)
 {
     char file[4200], port[24];

@@ -95,8 +95,8 @@ static const struct command_argument arguments[] = {
      .is_repeated = true,
      .help =
          "A trace, finished or still being written, or what can be imported as one. Without FILE: the recordings "
-         "that run now, in any folder, the traces of the working folder, newest first, and those that are made while the "
-         "server runs."},
+         "that run now, in any folder, the traces of the working folder, newest first, and those that are made while "
+         "the server runs."},
     {0},
 };
 
@@ -124,9 +124,9 @@ const struct command command_view = {
     .description =
         "Serves the page on this machine and prints its link. Nothing is loaded from elsewhere, nothing is sent "
         "elsewhere, and by default only this machine can connect.\n\n"
-        "A trace that is still being written is followed; opscope run --view records and shows in one command. Without FILE "
-        "the page waits for a program that opscope run records, and follows it when it starts. One that was replaced or deleted meanwhile stays open as "
-        "it was, and the page says so.\n\n"
+        "A trace that is still being written is followed; opscope run --view records and shows in one command. A trace "
+        "that was replaced or deleted meanwhile stays open as it was, and the page says so. Without FILE the page "
+        "waits for a program that opscope run records, and follows it when it starts.\n\n"
         "The same figures are there for scripts: docs/http-api.md.",
     .options = {{&view_table, 0}},
     .arguments = arguments,

@@ -33,8 +33,8 @@ struct launch_options {
      * trace; may be NULL. */
     void (*before_finish)(void *context, struct trace_writer *writer);
     void *finish_context;
-    /* The trace is there (OUTPUT.partial) and nothing runs yet: the place to start whatever follows it. An error ends the
-     * run before the command is started; may be NULL. */
+    /* The trace is there (OUTPUT.partial) and nothing runs yet: the place to start whatever follows it. An error ends
+     * the run before the command is started; may be NULL. */
     int (*opened)(void *context, struct error *err);
     void *opened_context;
     void *context;

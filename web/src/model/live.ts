@@ -18,7 +18,7 @@ interface News {
 
 const EVERY_MS = 1000;
 const DRAW_MS = 50;
-/** A trace of which an answer takes long is asked for less often: for at most a third of the time. */
+/** A trace of which an answer takes long is asked for less often: at most a quarter of the time. */
 const SHARE = 3;
 const RECONNECTED_MS = 3000;
 let lastCount = 0;
