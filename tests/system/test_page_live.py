@@ -26,6 +26,12 @@ class Followed(LiveCase):
         puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
         driver = os.path.join(harness.SOURCE, "tests", "page", "follow.mjs")
         self.browser = self.start(["node", driver, puppeteer, chromium, PICTURES], stdin=subprocess.PIPE, stderr=None)
+        self.addCleanup(self.close_browser)
+
+    def close_browser(self):
+        """The browser is in a process group of its own: the driver has to end it."""
+        self.browser.stdin.close()
+        self.browser.wait(harness.TIMEOUT_S)
 
     def page(self, *command):
         self.browser.stdin.write(json.dumps(command).encode() + b"\n")
