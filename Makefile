@@ -19,6 +19,7 @@ GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 all: ## build into build/
 	@[ -f $(BUILD)/CMakeCache.txt ] || scripts/setup.sh --check build
 	@[ -f $(BUILD)/CMakeCache.txt ] || cmake -S . -B $(BUILD) $(GENERATOR) $(CMAKE_FLAGS)
+	@! grep -qs OPSCOPE_NPM-NOTFOUND $(BUILD)/CMakeCache.txt || ! command -v npm >/dev/null || cmake -S . -B $(BUILD)
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: setup-build ## profile an example, show its zones and its live page

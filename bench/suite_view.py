@@ -110,18 +110,18 @@ class Follower:
                 return json.loads(data)
 
     def zone(self, number):
-        """Records the zone of this number; ms until the page was told, and until it had the row to draw."""
+        """Records the zone of this number; ms until the page heard of it, and until it had the row to draw."""
         self.process.stdin.write(b"on\n")
         self.process.stdin.flush()
         recorded = int(self.process.stdout.readline())
         while (state := self.news())["zones"] < number:
             pass
-        told = time.monotonic_ns()
+        heard = time.monotonic_ns()
         answer = self.get(f"/api/t/0/rows?from={max(0, state['end_ns'] - 1000000)}&to={state['end_ns'] + 1}&px=1000&tracks=0:0")
         sections, = struct.unpack_from("<I", answer, 4)
         if not sections or not struct.unpack_from("<I", answer, 36)[0]:
             raise RuntimeError("the zone is not in the answer")
-        return (told - recorded) / 1e6, (time.monotonic_ns() - recorded) / 1e6
+        return (heard - recorded) / 1e6, (time.monotonic_ns() - recorded) / 1e6
 
     def stop(self):
         self.process.stdin.close()
@@ -142,8 +142,8 @@ def live_rows(bench):
             measured.append(follower.zone(number))
     finally:
         follower.stop()
-    told, least = median_and_least([pair[0] for pair in measured])
-    yield Row(f"live: from the end of a zone until the page is told, median of {count}", told, "ms", best=least)
+    heard, least = median_and_least([pair[0] for pair in measured])
+    yield Row(f"live: from the end of a zone until the page hears of it, median of {count}", heard, "ms", best=least)
     drawn, least = median_and_least([pair[1] for pair in measured])
     yield Row("live: until its row is there to draw", drawn, "ms", limit=LIVE_MS, limit_text=f"<= {LIVE_MS} ms", best=least)
     worst = sorted(pair[1] for pair in measured)[count * 95 // 100]

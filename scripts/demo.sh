@@ -61,7 +61,7 @@ if [ -z "$url" ]; then
     exit 0
 fi
 if ! has_page; then
-    echo "This build has no page, but its data: install npm, and build again."
+    echo "This build has no page (npm was missing or failed), only its data: install npm, then make clean demo."
 fi
 if [ -t 0 ] && [ -t 1 ]; then
     echo "The live page: $url (Ctrl+C ends it)"

@@ -147,9 +147,10 @@ static bool answer_asset(const char *path, struct answer *answer)
     }
     if (strcmp(path, "/") != 0)
         return false;
-    answer_page(answer, 200, "opscope was built without its page",
-                "The API is there (docs/http-api.md). For the page, install npm and build again, or give "
-                "-DOPSCOPE_WEB_DIST=FOLDER with a page that was built elsewhere to cmake.");
+    answer_page(
+        answer, 200, "opscope was built without its page",
+        "The API is there (docs/http-api.md). For the page, install npm and build in a new folder (make clean all), or "
+        "give -DOPSCOPE_WEB_DIST=FOLDER with a page that was built elsewhere to cmake.");
     answer->metric = "page";
     return true;
 }

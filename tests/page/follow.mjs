@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A headless Chromium on the page of `opscope view`, told what to do line by line, so that a test can let the recorded
+// A headless Chromium on the page of `opscope view`, which gets its commands line by line, so that a test can let the recorded
 // program go on in between. Each line is a JSON array; each answer one line of JSON.
 //   node follow.mjs PUPPETEER_FOLDER CHROMIUM SCREENSHOT_FOLDER
 //   ["open", URL]  ["wait", SELECTOR, PATTERN]: the text, once it matches  ["click", SELECTOR, TEXT]  ["press", KEY]

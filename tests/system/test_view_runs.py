@@ -67,7 +67,7 @@ class Runs(ServerCase):
     def test_a_gap_that_is_too_small_is_none(self):
         self.assertIsNone(self.one(13 * MS)["gap_before"])
 
-    def test_runs_at_the_same_time_are_told_apart_by_lane(self):
+    def test_runs_at_the_same_time_have_lanes_of_their_own(self):
         self.assertEqual(self.one(15 * MS)["text"], "matmul_kernel", "the lowest lane")
         self.assertEqual(self.one(15 * MS, 0)["text"], "matmul_kernel")
         copy = self.one(15 * MS, 1)
