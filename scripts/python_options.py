@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the options of `opscope run` for Python programs from the table in python/opscope/_start.py.
 
-    scripts/python_options.py            checks that src/cli/run_python_options.def is what the table says
+    scripts/python_options.py            checks that src/cli/run/python_options.def is what the table says
     scripts/python_options.py --write    writes it
 """
 
@@ -12,7 +12,7 @@ import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(SOURCE, "python", "opscope", "_start.py")
-OUTPUT = os.path.join(SOURCE, "src", "cli", "run_python_options.def")
+OUTPUT = os.path.join(SOURCE, "src", "cli", "run", "python_options.def")
 LEFT_OUT = ("lines", "profile")  # --python-trace lines; only for tests
 HEAD = """\
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -49,7 +49,7 @@ def main():
     with open(OUTPUT, encoding="utf-8") as file:
         if file.read() == text():
             return 0
-    sys.stderr.write("src/cli/run_python_options.def is not what python/opscope/_start.py says: "
+    sys.stderr.write("src/cli/run/python_options.def is not what python/opscope/_start.py says: "
                      "scripts/python_options.py --write\n")  # fmt: skip
     return 1
 

@@ -77,7 +77,7 @@ def ending_of(path):
 
 
 def check_name(path, option="-o "):
-    """Raises ValueError for a name with another ending than a trace's; src/cli/run_output.c has the same rule."""
+    """Raises ValueError for a name with another ending than a trace's; src/cli/run/output.c has the same rule."""
     ending = ending_of(path)
     if ending in (None, ".opscope"):
         return

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
-#include "cli/run_output.h"
+#include "cli/run/output.h"
 #include "collect/launch.h"
 #include "present/format.h"
 #include "present/loss_text.h"

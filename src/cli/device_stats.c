@@ -7,7 +7,7 @@
 #include "cli/command/command.h"
 #include "text/file_map.h"
 #include "import/tenstorrent/tenstorrent.h"
-#include "import/tenstorrent/stats.h"
+#include "import/tenstorrent/device/stats.h"
 #include "present/document.h"
 
 struct device_stats_options {

@@ -9,7 +9,7 @@
 #include "cli/ops_rows.h"
 #include "text/file_map.h"
 #include "import/tenstorrent/tenstorrent.h"
-#include "import/tenstorrent/per_core.h"
+#include "import/tenstorrent/device/per_core.h"
 #include "present/document.h"
 
 static void append_label(struct bytes *out, const struct tt_core *core, const char *between)

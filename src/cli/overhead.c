@@ -16,7 +16,7 @@
 #include "cli/command/command.h"
 #include "cli/overhead_check.h"
 #include "present/overhead/view.h"
-#include "cli/run_python.h"
+#include "cli/run/python.h"
 #include "measure/measure.h"
 #include "present/format.h"
 #include "present/overhead/csv.h"

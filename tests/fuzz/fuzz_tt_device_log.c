@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 #include "import/tenstorrent/join.h"
-#include "import/tenstorrent/per_core.h"
-#include "import/tenstorrent/stats.h"
+#include "import/tenstorrent/device/per_core.h"
+#include "import/tenstorrent/device/stats.h"
 #include "import/tenstorrent/trace.h"
 
 static void read_rows(struct tt_model *model)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "import/tenstorrent/counters.h"
+#include "import/tenstorrent/device/counters.h"
 
 static uint64_t rank(const char *name)
 {

@@ -7,7 +7,7 @@
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_JOIN_H
 #define OPSCOPE_IMPORT_TENSTORRENT_JOIN_H
 
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 #include "import/tenstorrent/model.h"
 
 /* Makes runs of the model out of a log's ops: in time order for each device, or, where there are no host ops,

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "import/open.h"
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 #include "import/tenstorrent/model.h"
 
 /* Where the files are; empty texts for those that are not there. */

@@ -11,8 +11,8 @@
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_DEVICE_OPS_H
 #define OPSCOPE_IMPORT_TENSTORRENT_DEVICE_OPS_H
 
-#include "import/tenstorrent/counters.h"
-#include "import/tenstorrent/device_log.h"
+#include "import/tenstorrent/device/counters.h"
+#include "import/tenstorrent/device/log.h"
 #include "import/tenstorrent/model.h"
 
 /* First marker to last marker of an op, by which markers count. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/marks.h"
+#include "import/tenstorrent/device/marks.h"
 
 /* --- counters --- */
 

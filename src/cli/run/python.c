@@ -7,7 +7,7 @@
  *
  * The package is looked for from the program: build/python in a build folder, ../lib/opscope/python in an installation,
  * and the folder above in a wheel, where the program lies in opscope/bin. */
-#include "cli/run_python.h"
+#include "cli/run/python.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -120,7 +120,7 @@ static bool make_words(const struct run_python_options *o, struct bytes *words)
     if (o->trace == RUN_PYTHON_LINES)
         add_word(words, "lines");
 #define OPTION(field, word, kind, argument, help) add_##kind(words, word, &o->field);
-#include "cli/run_python_options.def"
+#include "cli/run/python_options.def"
 #undef OPTION
     bool is_any = words->length > 0;
     if (!is_any)
@@ -164,7 +164,7 @@ static const struct command_option options_table[] = {
      .min = 1, /* of numbers */                                                                              \
      .max = UINT32_MAX - 1,                                                                                  \
      .help = (text)},
-#include "cli/run_python_options.def"
+#include "cli/run/python_options.def"
 #undef OPTION
     {.name = NULL},
 };

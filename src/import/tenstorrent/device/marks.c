@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/marks.h"
+#include "import/tenstorrent/device/marks.h"
 
 #include <stdlib.h>
 #include <string.h>

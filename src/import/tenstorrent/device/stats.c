@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/stats.h"
+#include "import/tenstorrent/device/stats.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/marks.h"
+#include "import/tenstorrent/device/marks.h"
 
 enum analysis_kind { OF_SPAN, OF_SUM, OF_CORES, OF_GAPS, OF_TRACE_GAPS, OF_DISPATCH };
 

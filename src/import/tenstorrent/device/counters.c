@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/counters.h"
+#include "import/tenstorrent/device/counters.h"
 
 #include <math.h>
 #include <stdlib.h>

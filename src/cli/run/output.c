@@ -2,7 +2,7 @@
 /* A trace is called NAME.opscope, or has no ending at all. Any other ending is that of a file which somebody expects to
  * be in another format: it is refused before anything runs, with the command that writes that format. python -m opscope
  * has the same rule (python/opscope/__main__.py); there a name without an ending is a folder. */
-#include "cli/run_output.h"
+#include "cli/run/output.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures are those of the finished file, not of what was meant to be written to it: on a full disk they differ.
  * They are the collector's own only where there is no file (-o /dev/null). */
-#include "cli/run_summary.h"
+#include "cli/run/summary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "cli/command/command.h"
 #include "base/output_path.h"
-#include "cli/run_python.h"
+#include "cli/run/python.h"
 #include "load/overview.h"
 #include "present/format.h"
 #include "present/loss_text.h"

@@ -3,10 +3,10 @@
  *
  * An analysis gives durations for each op (or for each core of an op, or for each core over all ops). Medians are
  * medians of those inner series' medians, as the vendor's tool makes them. */
-#ifndef OPSCOPE_IMPORT_TENSTORRENT_STATS_H
-#define OPSCOPE_IMPORT_TENSTORRENT_STATS_H
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_DEVICE_STATS_H
+#define OPSCOPE_IMPORT_TENSTORRENT_DEVICE_STATS_H
 
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 
 struct tt_stat {
     uint32_t device;

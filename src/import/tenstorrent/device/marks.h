@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What markers count for, and their order. Shared by the readers of a device log's markers. */
-#ifndef OPSCOPE_IMPORT_TENSTORRENT_MARKS_H
-#define OPSCOPE_IMPORT_TENSTORRENT_MARKS_H
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_DEVICE_MARKS_H
+#define OPSCOPE_IMPORT_TENSTORRENT_DEVICE_MARKS_H
 
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 
 enum tt_class {
     TT_CLASS_START = 1u << 0,

@@ -3,10 +3,10 @@
  *
  * A row is a pair of ops that followed each other, "1024 -> 2048"; a pair that comes again (replays) has a row
  * each time. Values are cycles less the 1,500 that the recorder itself takes, as the vendor's file has them. */
-#ifndef OPSCOPE_IMPORT_TENSTORRENT_PER_CORE_H
-#define OPSCOPE_IMPORT_TENSTORRENT_PER_CORE_H
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_DEVICE_PER_CORE_H
+#define OPSCOPE_IMPORT_TENSTORRENT_DEVICE_PER_CORE_H
 
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 
 struct tt_per_core_row {
     uint32_t device;

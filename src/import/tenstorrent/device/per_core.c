@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/per_core.h"
+#include "import/tenstorrent/device/per_core.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run_view.h"
+#include "cli/run/view.h"
 
 #include <errno.h>
 #include <fcntl.h>

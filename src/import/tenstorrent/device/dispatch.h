@@ -9,10 +9,10 @@
  *
  * The master's zones from an id up to the notification are an op. The subordinate is given no ids: its n-th go
  * signal is that of the core's n-th op. Of an id that was dispatched many times (replays) the first one counts. */
-#ifndef OPSCOPE_IMPORT_TENSTORRENT_DISPATCH_H
-#define OPSCOPE_IMPORT_TENSTORRENT_DISPATCH_H
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_DEVICE_DISPATCH_H
+#define OPSCOPE_IMPORT_TENSTORRENT_DEVICE_DISPATCH_H
 
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 
 /* A marker that tt_dispatch_add wants: a zone of a dispatch core, or meta data of one. */
 bool tt_dispatch_is_marker(const struct tt_marker *marker);

@@ -3,7 +3,7 @@
  * CLOCK_MONOTONIC_RAW: both are read before and after the command, and the line through the two pairs places the
  * profile. A profile whose times do not lie between them is of another clock (another machine, an earlier run, times
  * since a device was opened): it then begins with the command, and that is said. */
-#include "cli/run_profile.h"
+#include "cli/run/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -18,7 +18,7 @@ struct run_python_options {
 #define FIELD_NUMBER uint64_t /* 0: not given */
 #define FIELD_LIST struct text_list
 #define OPTION(field, word, kind, argument, help) FIELD_##kind field;
-#include "cli/run_python_options.def"
+#include "cli/run/python_options.def"
 #undef OPTION
 };
 extern const struct option_table run_python_table;

@@ -4,8 +4,8 @@
  * A metric is computed for each core that counted everything it needs and whose denominator is not 0; a cell is
  * the least, the middle, the largest or the average of those. The average is a compensated sum in the order in
  * which the cores' first counters came, as the reference makes it. */
-#ifndef OPSCOPE_IMPORT_TENSTORRENT_COUNTERS_H
-#define OPSCOPE_IMPORT_TENSTORRENT_COUNTERS_H
+#ifndef OPSCOPE_IMPORT_TENSTORRENT_DEVICE_COUNTERS_H
+#define OPSCOPE_IMPORT_TENSTORRENT_DEVICE_COUNTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

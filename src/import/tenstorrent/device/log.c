@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/device_log.h"
+#include "import/tenstorrent/device/log.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/dispatch.h"
+#include "import/tenstorrent/device/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/device_ops.h"
+#include "import/tenstorrent/device/ops.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/tenstorrent/dispatch.h"
-#include "import/tenstorrent/marks.h"
+#include "import/tenstorrent/device/dispatch.h"
+#include "import/tenstorrent/device/marks.h"
 #include "base/keyed_text.h"
 #include "base/slice.h"
 
