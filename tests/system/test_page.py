@@ -116,6 +116,10 @@ class Page(views.ViewCase):
         self.assertEqual(done.status, 0, done)
         seen = done.json()
         seen["api"] = self.overview
+        screenshots = os.path.join(harness.SOURCE, "tests", "page", "screenshots.mjs")
+        done = self.run_command(["node", screenshots, puppeteer, chromium, link, PICTURES])
+        self.assertEqual(done.status, 0, done)
+        seen["pictures"] = done.json()
         with urllib.request.urlopen(f"{link}licenses.txt") as answer:
             seen["licenses"] = answer.read().decode()
         return seen
@@ -195,6 +199,16 @@ class Page(views.ViewCase):
     def test_asks_only_its_own_server(self):
         self.assertEqual(len(self.seen["origins"]), 1, self.seen["origins"])
         self.assertEqual(self.seen["console"], [])
+
+    def test_pictures_show_no_fault(self):
+        """No text is cut, overlapped, smaller than 11 px or weaker than 4.5 to 1, at every size and in every look."""
+        pictures = self.seen["pictures"]
+        for name in ("overview-light-1440x900", "overview-dark-1280x720", "overview-light-420x900", "overview-light-640x360at2"):
+            self.assertIn(f"training-{name}", pictures)
+        self.assertEqual({name: faults for name, faults in pictures.items() if faults}, {})
+        for name in pictures:
+            path = os.path.join(PICTURES, f"{name}.{'pdf' if '-print-' in name else 'png'}")
+            self.assertGreater(os.path.getsize(path), 5000, name)
 
     def test_fits_every_width(self):
         self.assertEqual([size["overflow"] for size in self.seen["sizes"]], [False, False, False], self.seen["sizes"])

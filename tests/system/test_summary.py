@@ -485,6 +485,8 @@ class Served(SummaryCase):
         self.assertEqual(len(self.ask("ops", group="none")["groups"]), 3)
         kinds = {group["name"]: group["colour"] for group in self.ask("ops", group="kind")["groups"]}
         self.assertEqual(kinds, {"other": 7, "collective": 6})
+        colours = {row[1]: row[4] for row in self.ask("names")["names"]}
+        self.assertEqual((colours["gelu"], colours["AllGather"]), (7, 6), "an op has one colour in tables and on tracks")
         self.assertIn("error", self.ask("ops", status=400, group="colour"))
         # The timeline paints them by kind, too.
         groups = {group["name"]: group["colour"] for group in answer["groups"]}

@@ -160,6 +160,22 @@ class Answers(ServerCase):
         self.assertEqual([row["text"] for row in found["tracks"]], ["main"])
         self.assertEqual([row["text"] for row in self.get("/api/t/0/search?q=ell")["messages"]], ["hello <b>"])
         self.get("/api/t/0/search", 400)
+        self.get("/api/t/0/search?longest=0", 400)
+
+    def test_search_with_wildcards_files_and_lengths(self):
+        self.serve(self.trace(("track", "main", 1), ("zone", 0, 0, 900, "load_batch", "train.py:1"),
+                              ("zone", 1, 0, 300, "load_file", "io.py:1"), ("zone", 1, 400, 410, "unload", "io.py:9"),
+                              ("message", 5, "loaded")))
+        def ask(query):
+            return [row["text"] for row in self.get(f"/api/t/0/search?{query}")["names"]]
+
+        self.assertEqual(ask("q=LOAD*at"), ["load_batch"])
+        self.assertEqual(ask("q=load*"), ["load_batch", "load_file", "unload"])
+        self.assertEqual(ask("q=*load*zz"), [])
+        self.assertEqual(ask("file=io.py"), ["load_file", "unload"])
+        self.assertEqual(ask("file=io&longest=300"), ["load_file"])
+        self.assertEqual(ask("q=load&longest=301"), ["load_batch"])
+        self.assertEqual(self.get("/api/t/0/search?q=load&file=io")["messages"], [])
 
     def test_several_traces(self):
         first, second = self.small_trace("a.opscope"), self.trace(("track", "t", 1), ("zone", 0, 0, 9, "z"),

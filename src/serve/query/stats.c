@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/labels.h"
 #include "analyze/names.h"
@@ -52,15 +53,46 @@ static int compare_rows(const void *left, const void *right, void *context)
     return x > y ? -1 : x < y ? 1 : a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* The rows whose name or file contains the text (NULL: all), sorted; the caller frees the list. */
-static const struct zone_stats_row **sorted_rows(const struct serve_trace *st, const char *text,
+/* What is searched for; NULL and 0: anything. */
+struct wanted {
+    const char *text;    /* in the name or the file */
+    const char *file;    /* in the file */
+    uint64_t longest_ns; /* one call takes at least so long */
+};
+
+/* Whether the text contains the pattern in any case; '*' in it stands for anything. */
+static bool contains(const char *text, const char *pattern)
+{
+    while (*pattern) {
+        size_t length = strcspn(pattern, "*");
+        while (*text && strncasecmp(text, pattern, length) != 0)
+            text++;
+        if (length && !*text)
+            return false;
+        text += length;
+        pattern += length;
+        pattern += strspn(pattern, "*");
+    }
+    return true;
+}
+
+static bool is_wanted(const struct serve_trace *st, const struct zone_stats_row *row,
+                      const struct wanted *wanted)
+{
+    const struct trace_name *name = trace_get_name(st->trace, row->name);
+    if (wanted->text && !contains(name->name, wanted->text) && !contains(name->file, wanted->text))
+        return false;
+    return (!wanted->file || contains(name->file, wanted->file)) && row->max_ns >= wanted->longest_ns;
+}
+
+/* The rows that are wanted, sorted; the caller frees the list. */
+static const struct zone_stats_row **sorted_rows(const struct serve_trace *st, const struct wanted *wanted,
                                                  unsigned sort, size_t *count)
 {
     const struct zone_stats_row **rows = malloc((st->stats.row_count + 1) * sizeof *rows);
     *count = 0;
     for (size_t i = 0; rows && i < st->stats.row_count; i++) {
-        const struct trace_name *name = trace_get_name(st->trace, st->stats.rows[i].name);
-        if (!text || strcasestr(name->name, text) || strcasestr(name->file, text))
+        if (is_wanted(st, &st->stats.rows[i], wanted))
             rows[(*count)++] = &st->stats.rows[i];
     }
     if (rows && *count)
@@ -116,7 +148,8 @@ int query_zones(struct serve_trace *st, const struct query *q, struct bytes *out
         status = serve_trace_stats(st, &window, err);
     if (status)
         return status;
-    const struct zone_stats_row **rows = sorted_rows(st, query_text(q, "q"), sort, &count);
+    const struct zone_stats_row **rows =
+        sorted_rows(st, &(struct wanted){.text = query_text(q, "q")}, sort, &count);
     if (!rows)
         return error_no_memory(err, "the zones");
     struct json j = query_json(out);
@@ -257,7 +290,7 @@ int query_range(struct serve_trace *st, const struct query *q, struct bytes *out
         status = count_crossing(st, &window, &crossing, err);
     if (status)
         return status;
-    const struct zone_stats_row **rows = sorted_rows(st, NULL, SORT_SELF, &count);
+    const struct zone_stats_row **rows = sorted_rows(st, &(struct wanted){0}, SORT_SELF, &count);
     if (!rows)
         return error_no_memory(err, "the range");
     struct json j = query_json(out);
@@ -282,10 +315,11 @@ int query_range(struct serve_trace *st, const struct query *q, struct bytes *out
 
 /* --- search --- */
 
-static void put_names(struct json *j, const struct serve_trace *st, const char *text, uint64_t limit)
+static void put_names(struct json *j, const struct serve_trace *st, const struct wanted *wanted,
+                      uint64_t limit)
 {
     size_t count;
-    const struct zone_stats_row **rows = sorted_rows(st, text, SORT_TOTAL, &count);
+    const struct zone_stats_row **rows = sorted_rows(st, wanted, SORT_TOTAL, &count);
     json_member_unsigned(j, "name_count", rows ? count : 0);
     json_key(j, "names");
     json_array(j, JSON_LINES);
@@ -312,7 +346,7 @@ static void put_tracks(struct json *j, const struct serve_trace *st, const char 
     json_array(j, JSON_LINES);
     for (uint32_t i = 0; i < trace_track_count(st->trace) && shown < limit; i++) {
         const char *name = label_track(st->trace, i, label, sizeof label);
-        if (!strcasestr(name, text))
+        if (!contains(name, text))
             continue;
         json_object(j, JSON_INLINE);
         json_member_unsigned(j, "track", i);
@@ -339,7 +373,7 @@ static int put_messages(struct json *j, struct serve_trace *st, const char *text
         const struct point_entry *point = &list.entries[i];
         const char *header = point_list_text(&list, point->header),
                    *message = point_list_text(&list, point->text);
-        if ((!strcasestr(header, text) && !strcasestr(message, text)) || count++ >= limit)
+        if ((!contains(header, text) && !contains(message, text)) || count++ >= limit)
             continue;
         json_object(j, JSON_INLINE);
         json_member_text(j, "kind", trace_point_kind_text(point->kind));
@@ -359,10 +393,14 @@ static int put_messages(struct json *j, struct serve_trace *st, const char *text
 int query_search(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     const struct query_window window = {st->start_ns, st->end_ns, true};
-    const char *text = query_text(q, "q");
+    struct wanted wanted = {.text = query_text(q, "q"), .file = query_text(q, "file")};
     uint64_t limit = SEARCH_LIMIT;
     int status = query_unsigned(q, "limit", 1000, &limit, err);
-    if (!status && (!text || !*text))
+    if (!status)
+        status = query_unsigned(q, "longest", UINT64_MAX, &wanted.longest_ns, err);
+    bool is_restricted = wanted.file || wanted.longest_ns;
+    const char *text = wanted.text ? wanted.text : "";
+    if (!status && !*text && !is_restricted)
         status = error_set(err, QUERY_REFUSED, "q: a text to search for is needed");
     if (!status)
         status = serve_trace_stats(st, &window, err);
@@ -370,9 +408,9 @@ int query_search(struct serve_trace *st, const struct query *q, struct bytes *ou
         return status;
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
-    put_names(&j, st, text, limit);
-    put_tracks(&j, st, text, limit);
-    status = put_messages(&j, st, text, limit, err);
+    put_names(&j, st, &wanted, limit);
+    put_tracks(&j, st, text, is_restricted ? 0 : limit); /* they have neither a file nor a length */
+    status = put_messages(&j, st, text, is_restricted ? 0 : limit, err);
     json_end(&j);
     int ended = query_json_end(&j, out, err);
     return status ? status : ended;

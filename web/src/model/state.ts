@@ -49,7 +49,7 @@ export const helpShown = signal(false);
 export const following = signal(false);
 export const marks = signal<readonly { time: number; name: string }[]>([]);
 /** A place that the timeline is asked to show; counts up so that the same place can be asked for twice. */
-export const reveal = signal<{ from: number; to: number; track: number | null; fit: boolean; count: number } | null>(null);
+export const reveal = signal<{ from: number; to: number; track: number | null; depth: number | null; fit: boolean; count: number } | null>(null);
 /** Spoken by screen readers. */
 export const spoken = signal("");
 /** Name under the pointer, or of the selection: others of that name are outlined. */
@@ -82,14 +82,14 @@ export function select(chosen: Selection | null, options: { reveal?: boolean; fi
     selection.value = chosen;
     if (!chosen || !options.reveal) return;
     if (chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") {
-        showPlace(chosen.start, chosen.end ?? chosen.start + 1, chosen.track, options.fit ?? false);
+        showPlace(chosen.start, chosen.end ?? chosen.start + 1, chosen.track, options.fit ?? false, chosen.kind === "zone" ? chosen.depth : null);
     } else if (chosen.kind === "range") {
         showPlace(chosen.from, chosen.to, null, true);
     }
 }
 
-export function showPlace(from: number, to: number, track: number | null, fit: boolean): void {
-    reveal.value = { from, to, track, fit, count: (reveal.value?.count ?? 0) + 1 };
+export function showPlace(from: number, to: number, track: number | null, fit: boolean, depth: number | null = null): void {
+    reveal.value = { from, to, track, depth, fit, count: (reveal.value?.count ?? 0) + 1 };
 }
 
 export function pushWindow(span: Span, label: string): void {
@@ -141,7 +141,7 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         kept.value = false;
         for (const resource of [overview, ops, roofline, gaps, zoneRows, points]) resource.reset();
         defaultWindow = null;
-        drawerTab.value = hasOps(info) ? "ops" : "zones";
+        drawerTab.value = info.runs > 0 || info.zones === 0 ? "ops" : "zones";
         following.value = traces.peek()?.[index]?.state === "growing";
         if (first !== "late") takeDefault(first, info);
         applyUrl(from);
@@ -162,11 +162,13 @@ function takeDefault(first: Overview | null, info: TraceInfo): void {
     }
 }
 
-/** A place worth looking at: around the longest gap where there is one, else the window. */
+const RUNS_SEEN_AT_ONCE = 2000;
+
+/** A place worth looking at: the window where its runs can be told apart, else around its longest gap. */
 function firstView(first: Overview, info: TraceInfo): Span {
     const span = { from: Math.max(0, first.window.from), to: Math.min(info.duration_ns, first.window.to) };
     const gap = first.gaps?.longest;
-    if (!gap || gap.duration > (span.to - span.from) / 20) return span;
+    if (!gap || info.runs <= RUNS_SEEN_AT_ONCE || gap.duration > (span.to - span.from) / 20) return span;
     const around = Math.max(gap.duration * 4, (span.to - span.from) / 200);
     const middle = gap.start + gap.duration / 2;
     const from = Math.max(0, middle - around * 0.55);

@@ -84,6 +84,16 @@ export function matcher(pattern: string): (text: string) => boolean {
     };
 }
 
+/** A sentence about ops as a label shows it: names as in labels, times with three digits, "2 × matmul". */
+export function labelText(text: string): string {
+    const times = text.replace(/(\d+\.\d+) (ns|us|µs|ms|s)\b/g, (_, value: string, unit: string) => `${threeDigits(Number(value))} ${unit}`);
+    return keepUnits(safeText(times.replace(/DeviceOperation\b/g, "").replace(/^(\d+) x (?=\D)/, "$1\u00a0× ").replace(/(\d) x (?=\d)/g, "$1×")));
+}
+
+function threeDigits(value: number): string {
+    return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
 /** Keeps a number and its unit on one line. */
 export function keepUnits(text: string): string {
     return text.replace(/(\d) us\b/g, "$1\u00a0µs").replace(/(\d) %/g, "$1%").replace(/(\d) (ns|µs|us|ms|s|min|h|d|B|KiB|MiB|GiB|GB\/s|TB\/s|TFLOP\/s|×)(?![\w])/g, "$1\u00a0$2");

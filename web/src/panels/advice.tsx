@@ -2,7 +2,7 @@
 // A line of advice: its evidence and what it would save.
 import { duration, percent } from "../model/format";
 import * as state from "../model/state";
-import { safeText } from "../model/text";
+import { labelText, safeText } from "../model/text";
 import { Facts } from "./facts";
 import { Part } from "./inspector";
 
@@ -15,7 +15,7 @@ export function AdviceDetails({ index }: { index: number }) {
         <>
             <div class="between"><span class="tag gap-tag">What to change</span><span class="t3">at most {duration(advice.gain_ns)}</span></div>
             <h2>{safeText(advice.text)}</h2>
-            <div class="t2">{safeText(advice.evidence)}</div>
+            <div class="t2">{labelText(advice.evidence)}</div>
             <Part title="What it would save" last>
                 <Facts rows={[
                     ["at most", `${duration(advice.gain_ns)}, ${percent(advice.gain_ns / Math.max(1, overview.partition.total_ns))} of the window`],

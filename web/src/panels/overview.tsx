@@ -2,7 +2,7 @@
 // The band: an answer, a bar that adds up, what to change first, ops against the machine.
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
-import { capital, fileName, keepUnits, safeText, shortName } from "../model/text";
+import { capital, fileName, keepUnits, labelText, safeText, shortName } from "../model/text";
 import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
 import { machineName, RooflineChart } from "./roofline";
@@ -78,6 +78,8 @@ export function followAdvice(advice: Advice, index: number): void {
 }
 
 const ADVICE_SHOWN = 4;
+const TOP_SHOWN = 7;
+const WAITS_SHOWN = 2;
 
 function AdviceList({ data }: { data: Overview }) {
     const largest = Math.max(1, ...data.advice.map((one) => one.gain_ns));
@@ -93,8 +95,8 @@ function AdviceList({ data }: { data: Overview }) {
                         <i class="gain-bar" style={{ width: `${Math.max(4, (one.gain_ns / largest) * 100)}%` }} />
                     </span>
                     <span class="el">
-                        <span class="el" title={safeText(one.text)}>{safeText(one.text)}</span>
-                        <span class="el evidence" title={safeText(one.evidence)}>{keepUnits(safeText(one.evidence))}</span>
+                        <span class="el" title={safeText(one.text)}>{keepUnits(safeText(one.text))}</span>
+                        <span class="el evidence" title={safeText(one.evidence)}>{labelText(one.evidence)}</span>
                     </span>
                     <span class="go" aria-hidden="true">›</span>
                 </button>
@@ -103,24 +105,24 @@ function AdviceList({ data }: { data: Overview }) {
     );
 }
 
-function TopRow({ row, total }: { row: TopZone; total: number }) {
+function TopRow({ row }: { row: TopZone }) {
     const names = state.names.value;
     void names.version.value;
     const place = row.file ? fileName(row.file, row.line) : "";
     return (
         <button onClick={() => state.select({ kind: "name", name: row.text })}>
             <i class={`swatch ${row.wait ? "waiting" : `c${names.colour(row.name)}`}`} />
-            <span class="el">{shortName(row.text)} <span class="t3 locations">{place}</span></span>
+            <span class="el" title={place}>{shortName(row.text)} <span class="t3 locations">{place}</span></span>
             <span>{duration(row.self)}</span>
-            <span class="r t2">{percent(total > 0 ? row.self / total : 0)}</span>
+            <span class="r t2">{plural(row.count, "call")}</span>
         </button>
     );
 }
 
 function Next({ data }: { data: Overview }) {
-    const rows = [...data.top, ...data.top_waits].sort((a, b) => b.self - a.self).slice(0, 8);
-    const total = data.partition.total_ns;
-    if (rows.length) return <div class="list-rows">{rows.map((row) => <TopRow key={row.name} row={row} total={total} />)}</div>;
+    const waits = data.top_waits.slice(0, WAITS_SHOWN);
+    const rows = [...data.top.slice(0, TOP_SHOWN - waits.length), ...waits];
+    if (rows.length) return <div class="list-rows with-calls">{rows.map((row) => <TopRow key={row.name} row={row} />)}</div>;
     return (
         <>{data.next.map((one, index) => <p key={index} class="t2 next">{capital(safeText(one.text))}<br /><code>{safeText(one.command)}</code></p>)}</>
     );
@@ -132,7 +134,7 @@ function adviceTitle(data: Overview): [string, string] {
         const more = rest.length ? `; ${rest.length} smaller: ${duration(rest.reduce((sum, one) => sum + one.gain_ns, 0))}` : "";
         return ["What to change first", `saved in the window, at most${more}`];
     }
-    return [data.top.length ? "Where to look first" : "What to do next", data.top.length ? "own time" : ""];
+    return [data.top.length ? "Where to look first" : "What to do next", data.top.length ? "own time, in all threads" : ""];
 }
 
 function RightPanel({ data }: { data: Overview }) {
@@ -141,7 +143,7 @@ function RightPanel({ data }: { data: Overview }) {
     if (roofline && roofline.roofs.length && roofline.points.length) {
         return (
             <section aria-label="Roofline">
-                <div class="between"><h3>Ops against the {safeText(machine)}</h3><span class="t3">area = device time</span></div>
+                <div class="between"><h3 class="el" title={safeText(machine)}>Ops against the {safeText(machine)}</h3><span class="t3">area = device time</span></div>
                 <RooflineChart data={roofline} />
             </section>
         );
@@ -181,6 +183,32 @@ function TopOps({ data }: { data: Overview }) {
     );
 }
 
+const THREADS_SHOWN = 8;
+
+/** For programs without a device: which thread did something, and how much of the trace. */
+function Threads() {
+    const info = state.trace.value;
+    const rows = (info?.tracks ?? []).filter((track) => track.kind === "thread" && track.busy_ns > 0)
+        .sort((a, b) => b.busy_ns - a.busy_ns);
+    if (!info || rows.length < 2) return null;
+    const shown = rows.slice(0, THREADS_SHOWN);
+    return (
+        <section class="per-step" aria-label="Threads">
+            <div class="between"><h3>Which thread</h3><span class="t3">{rows.length > shown.length ? `${shown.length} of ${rows.length}, ` : ""}inside zones, whole trace</span></div>
+            <div class="list-rows">
+                {shown.map((track) => (
+                    <button key={track.id} onClick={() => state.showPlace(state.view.peek().from, state.view.peek().to, track.id, false)}>
+                        <i class="swatch imports" />
+                        <span class="el">{safeText(track.name || `thread ${track.number}`)}</span>
+                        <span>{duration(track.busy_ns)}</span>
+                        <span class="r t2">{percent(track.busy_ns / Math.max(1, info.duration_ns))}</span>
+                    </button>
+                ))}
+            </div>
+        </section>
+    );
+}
+
 function PerStep() {
     const groups = state.ops.data.value?.groups ?? [];
     const kinds = new Map<string, { ns: number; colour: number }>();
@@ -190,7 +218,7 @@ function PerStep() {
     }
     const rows = [...kinds].sort((a, b) => b[1].ns - a[1].ns).slice(0, 8);
     const total = [...kinds.values()].reduce((sum, one) => sum + one.ns, 0);
-    if (!rows.length) return null;
+    if (total <= 0) return <Threads />;
     return (
         <section class="per-step" aria-label="Kinds of work">
             <div class="between"><h3>Which kind of work</h3><span class="t3">device time</span></div>

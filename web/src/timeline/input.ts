@@ -3,7 +3,9 @@
 import { FLAG_GAP, FLAG_SUMMARY } from "../model/rows";
 import * as state from "../model/state";
 import type { Selection, Span } from "../model/url";
+import { ZONE_HEIGHT } from "./layout";
 import type { Hit, Stage } from "./stage";
+import { setFirstDepth } from "./tracks";
 
 const DRAG_FROM = 4;
 const TOOLTIP_AFTER_MS = 60;
@@ -104,7 +106,20 @@ export class StageInput {
         }
         const across = event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX;
         if (across) panBy((across * unit) / this.stage.scale);
-        if (!event.shiftKey && event.deltaY) this.stage.scrollTo(this.stage.scrollY.peek() + event.deltaY * unit);
+        if (!event.shiftKey && event.deltaY) this.scroll(this.at(event).y, event.deltaY * unit);
+    }
+
+    /** A track that scrolls by itself first, then the tracks that stay at the top, then the others. */
+    private scroll(y: number, by: number): void {
+        const { stage } = this;
+        const own = stage.nodeAt(y);
+        if (own?.scroll && own.track !== null) {
+            const { first, shown, all } = own.scroll;
+            const to = Math.min(Math.max(0, first + Math.sign(by) * Math.max(1, Math.round(Math.abs(by) / ZONE_HEIGHT))), all - shown);
+            if (to !== first) return setFirstDepth(own.track, to);
+        }
+        if (y < stage.pinnedArea && stage.layout.peek().pinnedHeight > stage.pinnedArea) stage.scrollPinned(stage.pinnedScroll.peek() + by);
+        else stage.scrollTo(stage.scrollY.peek() + by);
     }
 
     private down(event: PointerEvent): void {

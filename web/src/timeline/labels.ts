@@ -64,6 +64,8 @@ export interface LabelView {
     theme: Theme;
     names: Names;
     fitter: TextFitter;
+    /** All zones are hollow. */
+    estimate: boolean;
 }
 
 function drawGapLabel(context: CanvasRenderingContext2D, view: LabelView, row: LabelRow, x: number, width: number,
@@ -104,7 +106,7 @@ function drawLabel(context: CanvasRenderingContext2D, view: LabelView, row: Labe
         context.fillStyle = view.theme.css.idle;
         context.fillRect(x + INSET - 2, row.y + 1, size + 4, row.height - 2);
     }
-    const plain = wait || (flags & (FLAG_ESTIMATED | FLAG_OPEN)) !== 0;
+    const plain = wait || view.estimate || (flags & (FLAG_ESTIMATED | FLAG_OPEN)) !== 0;
     context.fillStyle = plain ? view.theme.css.tx2 : labelColour(view.theme, name.colour, pale);
     if (flags & FLAG_OPEN && !view.theme.dark && !wait) context.fillStyle = labelColour(view.theme, name.colour, true);
     if (room >= DURATION_ROOM && !wait) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of tracks as a list of what is shown, each with its place. Devices come first, as groups of their own;
 // the rest are groups by process, in the order in which the server sends the tracks.
-import { duration, group as grouped, percent, plural, quantity, bytes } from "../model/format";
+import { duration, group as grouped, plural, quantity, bytes } from "../model/format";
 import { rowKey } from "../model/rows";
 import { fileName, safeText } from "../model/text";
 import type { CounterInfo, PoolInfo, ProcessInfo, TraceInfo, TrackInfo } from "../model/types";
@@ -11,6 +11,9 @@ export const ZONE_HEIGHT = 16;
 export const RUN_HEIGHT = 20;
 export const COUNTER_HEIGHT = 36;
 export const DEFAULT_DEPTHS = 4;
+/** A track of which everything is shown takes at most so much of the stage, and scrolls by itself. */
+const DEEP_SHARE = 0.6;
+const DEEP_ROWS_MIN = 8;
 const PADDING = 2;
 const FOLDED_CORES = 8;
 const STRIP_TRACKS_MAX = 48;
@@ -44,9 +47,13 @@ export interface Node {
     strip: Row[];
     counter?: CounterInfo;
     pool?: PoolInfo;
+    /** Rows that are not shown; for one that scrolls by itself, which of its depths is the first one shown. */
     deeper: number;
+    scroll: { first: number; shown: number; all: number } | null;
+    /** Tracks among which this one can be moved, in their order. */
+    among: readonly number[];
+    pinned: boolean;
     position: number;
-    siblings: number;
     note: string;
 }
 
@@ -55,7 +62,17 @@ export interface LayoutOptions {
     deep: ReadonlySet<number>;
     hidden: ReadonlySet<number>;
     pins: readonly number[];
+    /** Tracks that were moved, with those around them. */
+    order: readonly number[];
     filter: (text: string) => boolean;
+    /** Height of the stage: what is left free goes to the deeper rows. */
+    room: number;
+    /** First depth shown of tracks that scroll by themselves. */
+    firstDepth: ReadonlyMap<number, number>;
+    /** Words for how busy a device is, in the window. */
+    busy: ReadonlyMap<number, string>;
+    /** Of an estimate, zones only repeat the runs. */
+    estimate: boolean;
 }
 
 interface Building {
@@ -63,6 +80,9 @@ interface Building {
     options: LayoutOptions;
     children: Map<number | null, TrackInfo[]>;
     counters: Map<number, CounterInfo[]>;
+    /** Depths that a track shows beyond the default ones. */
+    extra: ReadonlyMap<number, number>;
+    pinned: ReadonlySet<number>;
     nodes: Node[];
 }
 
@@ -70,14 +90,14 @@ function isGroupTrack(track: TrackInfo): boolean {
     return track.kind === "device";
 }
 
-function rowsOf(track: TrackInfo, depths: number): Row[] {
+function rowsOf(track: TrackInfo, depths: number, first = 0): Row[] {
     const rows: Row[] = [];
     let y = PADDING;
     const add = (runs: boolean, depth: number, height: number) => {
         rows.push({ track: track.id, runs, depth, key: rowKey(track.id, runs, depth), y, height: height - 2 });
         y += height;
     };
-    for (let depth = 0; depth < depths; depth++) add(false, depth, ZONE_HEIGHT);
+    for (let depth = first; depth < first + depths; depth++) add(false, depth, ZONE_HEIGHT);
     const lanes = track.runs > 0 ? Math.max(1, track.run_lanes) : 0;
     for (let lane = 0; lane < lanes; lane++) add(true, lane, RUN_HEIGHT);
     return rows;
@@ -86,7 +106,7 @@ function rowsOf(track: TrackInfo, depths: number): Row[] {
 function blank(id: string, kind: Node["kind"], level: number, label: string): Node {
     return {
         id, kind, level, label: safeText(label), title: safeText(label), figure: "", tone: "host", track: null, y: 0,
-        height: GROUP_HEIGHT, rows: [], folded: false, strip: [], deeper: 0, position: 0, siblings: 0, note: "",
+        height: GROUP_HEIGHT, rows: [], folded: false, strip: [], deeper: 0, scroll: null, among: [], pinned: false, position: 0, note: "",
     };
 }
 
@@ -104,15 +124,47 @@ function kindNote(track: TrackInfo): string {
     return "";
 }
 
-function addTrack(building: Building, track: TrackInfo, level: number, tone: Node["tone"], label?: string): void {
+/** Which depths of a track are shown: the first few, or, when all were asked for, as many as its part of the stage holds. */
+function depthsOf(building: Building, track: TrackInfo): { first: number; shown: number; all: number } {
     const { options } = building;
-    const all = options.deep.has(track.id);
-    const depths = all ? track.depths : Math.min(track.depths, DEFAULT_DEPTHS);
-    const node = blank(`t${track.id}`, "track", level, label ?? trackName(track));
+    const all = options.estimate && track.runs > 0 ? 0 : track.depths;
+    if (!options.deep.has(track.id)) return { first: 0, shown: Math.min(all, DEFAULT_DEPTHS + (building.extra.get(track.id) ?? 0)), all };
+    const shown = Math.min(all, Math.max(DEEP_ROWS_MIN, Math.floor((options.room * DEEP_SHARE) / ZONE_HEIGHT)));
+    return { first: Math.max(0, Math.min(options.firstDepth.get(track.id) ?? 0, all - shown)), shown, all };
+}
+
+function ordered(building: Building, tracks: readonly TrackInfo[]): readonly TrackInfo[] {
+    const { order } = building.options;
+    if (!order.length) return tracks;
+    const place = (track: TrackInfo) => (order.includes(track.id) ? order.indexOf(track.id) : order.length);
+    return [...tracks].sort((a, b) => place(a) - place(b));
+}
+
+function addTracks(building: Building, tracks: readonly TrackInfo[], level: number, tone: Node["tone"]): void {
+    const sorted = ordered(building, tracks);
+    const among = sorted.map((track) => track.id);
+    for (const track of sorted) addTrack(building, track, level, tone, { among });
+}
+
+interface TrackExtras {
+    label?: string;
+    among?: readonly number[];
+    /** Only the track itself, at the top of the stage. */
+    alone?: boolean;
+}
+
+function addTrack(building: Building, track: TrackInfo, level: number, tone: Node["tone"], extras: TrackExtras = {}): void {
+    const below = () => addTracks(building, building.children.get(track.id) ?? [], level + 1, tone);
+    if (building.pinned.has(track.id) && !extras.alone) return below();
+    const depths = depthsOf(building, track);
+    const node = blank(`t${track.id}`, "track", level, extras.label ?? trackName(track));
     node.tone = tone;
     node.track = track.id;
-    node.rows = rowsOf(track, depths);
-    node.deeper = track.depths - depths;
+    node.among = extras.among ?? [];
+    node.pinned = !!extras.alone;
+    node.rows = rowsOf(track, depths.shown, depths.first);
+    node.deeper = depths.all - depths.shown;
+    if (building.options.deep.has(track.id) && node.deeper > 0) node.scroll = depths;
     node.figure = kindNote(track);
     const last = node.rows[node.rows.length - 1];
     node.height = Math.max(22, last ? last.y + last.height + 2 + PADDING : 0);
@@ -120,7 +172,7 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
         duration(track.busy_ns);
     building.nodes.push(node);
     for (const counter of building.counters.get(track.id) ?? []) addCounter(building, counter, level, tone);
-    for (const child of building.children.get(track.id) ?? []) addTrack(building, child, level + 1, tone);
+    if (!extras.alone) below();
 }
 
 function addCounter(building: Building, counter: CounterInfo, level: number, tone: Node["tone"]): void {
@@ -162,7 +214,7 @@ function descendants(building: Building, track: TrackInfo): TrackInfo[] {
 }
 
 function addDevice(building: Building, device: TrackInfo, first: boolean): void {
-    const { options, info } = building;
+    const { options } = building;
     const inside = descendants(building, device);
     const named = trackName(device);
     const known = !device.architecture || named.toLowerCase().includes(device.architecture.toLowerCase());
@@ -172,17 +224,17 @@ function addDevice(building: Building, device: TrackInfo, first: boolean): void 
     node.track = device.id;
     node.folded = options.folds.has(node.id);
     node.strip = stripOf(inside);
-    const busiest = Math.max(device.busy_ns, ...inside.map((track) => track.busy_ns));
-    if (info.duration_ns > 0) node.figure = `${percent(busiest / info.duration_ns)} busy`;
+    node.figure = options.busy.get(device.id) ?? "";
+    if (node.figure) node.title = `${node.label}: ${node.figure} in the window`;
     building.nodes.push(node);
     if (node.folded) return;
-    if (device.runs > 0 || device.depths > 0) addTrack({ ...building, children: new Map() }, device, 2, "device", "ops");
+    if (device.runs > 0 || device.depths > 0) addTrack({ ...building, children: new Map() }, device, 2, "device", { label: "ops" });
     const below = (building.children.get(device.id) ?? []).filter((track) => !options.hidden.has(track.id));
     const cores = below.filter((track) => track.kind === "core" || track.kind === "processor");
     const rest = below.filter((track) => !cores.includes(track));
-    for (const track of rest) addTrack(building, track, 2, "device");
+    addTracks(building, rest, 2, "device");
     if (cores.length > FOLDED_CORES) addCores(building, device, cores);
-    else for (const track of cores) addTrack(building, track, 2, "device");
+    else addTracks(building, cores, 2, "device");
     if (first) addPools(building, 2, "device");
 }
 
@@ -193,7 +245,7 @@ function addCores(building: Building, device: TrackInfo, cores: readonly TrackIn
     node.folded = !building.options.folds.has(node.id);
     node.strip = stripOf(cores.flatMap((core) => descendants(building, core)));
     building.nodes.push(node);
-    if (!node.folded) for (const core of cores) addTrack(building, core, 3, "device");
+    if (!node.folded) addTracks(building, cores, 3, "device");
 }
 
 function processLabel(process: ProcessInfo): string {
@@ -212,15 +264,13 @@ function addProcess(building: Building, process: ProcessInfo, tracks: readonly T
     const node = blank(`p${process.id}`, "group", 1, processLabel(process) || `process ${process.pid}`);
     node.title = safeText(process.command);
     node.folded = options.folds.has(node.id);
-    node.figure = String(process.pid);
+    node.figure = process.pid ? String(process.pid) : "";
     node.note = processNote(process);
     node.strip = stripOf(tracks);
     building.nodes.push(node);
     if (node.folded) return;
     const ids = new Set(tracks.map((track) => track.id));
-    for (const track of tracks) {
-        if (track.parent === null || !ids.has(track.parent)) addTrack(building, track, 2, "host");
-    }
+    addTracks(building, tracks.filter((track) => track.parent === null || !ids.has(track.parent)), 2, "host");
     if (pools) addPools(building, 2, "host");
 }
 
@@ -246,9 +296,47 @@ function addTo<K, V>(map: Map<K, V[]>, key: K, value: V): void {
 export interface Layout {
     nodes: Node[];
     height: number;
+    /** What stays at the top of the stage, with places of its own. */
+    pinned: Node[];
+    pinnedHeight: number;
+}
+
+export const PINNED_SHARE = 0.4;
+
+/** What is free below the tracks goes to deeper rows, one each in turn. */
+function extraDepths(layout: Layout, room: number): Map<number, number> {
+    const extra = new Map<number, number>();
+    const open = layout.nodes.filter((node) => node.kind === "track" && node.deeper > 0 && !node.scroll);
+    let rows = Math.floor((room - layout.height - Math.min(layout.pinnedHeight, room * PINNED_SHARE)) / ZONE_HEIGHT);
+    for (let deeper = 1; rows > 0; deeper++) {
+        const takers = open.filter((node) => node.deeper >= deeper);
+        if (!takers.length) break;
+        for (const node of takers) if (rows-- > 0) extra.set(node.track as number, deeper);
+    }
+    return extra;
 }
 
 export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
+    const plain = build(info, options, new Map());
+    const extra = extraDepths(plain, options.room);
+    return extra.size ? build(info, options, extra) : plain;
+}
+
+function pinnedNodes(building: Building): Node[] {
+    const { info, options } = building;
+    const own: Building = { ...building, children: new Map(), nodes: [] };
+    for (const id of options.pins) {
+        const track = info.tracks.find((one) => one.id === id);
+        if (!track) continue;
+        const process = info.processes.find((one) => one.id === track.process);
+        const path = process && process.command ? `${processLabel(process)} › ` : "";
+        const device = isGroupTrack(track);
+        addTrack(own, track, 1, device ? "device" : "host", { label: device ? trackName(track) : path + trackName(track), among: options.pins, alone: true });
+    }
+    return own.nodes;
+}
+
+function build(info: TraceInfo, options: LayoutOptions, extra: ReadonlyMap<number, number>): Layout {
     const children = new Map<number | null, TrackInfo[]>();
     const byId = new Map(info.tracks.map((track) => [track.id, track]));
     const parents = new Set(info.tracks.map((track) => track.parent));
@@ -261,13 +349,7 @@ export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
     }
     const counters = new Map<number, CounterInfo[]>();
     for (const counter of info.counters) addTo(counters, counter.track, counter);
-    const building: Building = { info, options, children, counters, nodes: [] };
-    for (const id of options.pins) {
-        const track = byId.get(id);
-        const process = info.processes.find((one) => one.id === track?.process);
-        const path = process ? `${processLabel(process)} › ` : "";
-        if (track) addTrack({ ...building, children: new Map() }, track, 1, "host", path + trackName(track));
-    }
+    const building: Building = { info, options, children, counters, extra, pinned: new Set(options.pins), nodes: [] };
     const devices = shown.filter(isGroupTrack);
     devices.forEach((device, index) => addDevice(building, device, index === 0));
     const ofDevice = new Set(devices.flatMap((device) => descendants(building, device)).map((track) => track.id));
@@ -279,7 +361,8 @@ export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
         addProcess(building, processes.get(id) ?? anonymous(id), tracks, pools);
         pools = false;
     }
-    return { nodes: building.nodes, height: place(building.nodes) };
+    const pinned = pinnedNodes(building);
+    return { nodes: building.nodes, height: place(building.nodes), pinned, pinnedHeight: place(pinned) };
 }
 
 function anonymous(id: number): ProcessInfo {
@@ -287,18 +370,18 @@ function anonymous(id: number): ProcessInfo {
 }
 
 /** The nodes that reach into [top, bottom). */
-export function nodesBetween(layout: Layout, top: number, bottom: number): Node[] {
+export function nodesBetween(nodes: readonly Node[], top: number, bottom: number): Node[] {
     let low = 0;
-    let high = layout.nodes.length;
+    let high = nodes.length;
     while (low < high) {
         const middle = (low + high) >> 1;
-        const node = layout.nodes[middle] as Node;
+        const node = nodes[middle] as Node;
         if (node.y + node.height > top) high = middle;
         else low = middle + 1;
     }
     const found: Node[] = [];
-    for (let at = low; at < layout.nodes.length; at++) {
-        const node = layout.nodes[at] as Node;
+    for (let at = low; at < nodes.length; at++) {
+        const node = nodes[at] as Node;
         if (node.y >= bottom) break;
         found.push(node);
     }

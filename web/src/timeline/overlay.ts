@@ -26,6 +26,17 @@ export function drawRowBacks(frame: Frame, times: readonly number[]): void {
     }
     context.fillStyle = theme.css.line;
     for (const node of frame.nodes) context.fillRect(0, node.y + node.height - 1 - scrollY, width, 1);
+    for (const node of frame.nodes) if (node.scroll) drawOwnScroll(frame, node, node.scroll);
+}
+
+/** How far a track that scrolls by itself is scrolled. */
+function drawOwnScroll(frame: Frame, node: Node, { first, shown, all }: { first: number; shown: number; all: number }): void {
+    const { context, theme, width } = frame;
+    const room = node.height - 4;
+    const size = Math.max(12, (shown / all) * room);
+    const y = node.y - frame.scrollY + 2 + (first / Math.max(1, all - shown)) * (room - size);
+    context.fillStyle = theme.css.line2;
+    context.fillRect(width - 5, y, 3, size);
 }
 
 function isWarm(): boolean {
@@ -159,9 +170,10 @@ function drawArrow(frame: Frame, stage: Stage, to: { node: Node; row: Row }, tim
     const { context, theme } = frame;
     const x1 = (from.time - frame.view.from) * frame.scale;
     const x2 = (time - frame.view.from) * frame.scale;
-    const y1 = source.node.y + source.row.y + source.row.height / 2 - frame.scrollY;
-    const up = y1 > to.node.y + to.row.y - frame.scrollY;
-    const y2 = to.node.y + to.row.y - frame.scrollY + (up ? to.row.height + 1 : -1);
+    const y1 = stage.screenY(source.node) + source.row.y + source.row.height / 2;
+    const target = stage.screenY(to.node) + to.row.y;
+    const up = y1 > target;
+    const y2 = target + (up ? to.row.height + 1 : -1);
     const bend = Math.min(46, Math.abs(y1 - y2) / 2) * (up ? -1 : 1);
     context.strokeStyle = theme.css.acc;
     context.fillStyle = theme.css.acc;
@@ -186,11 +198,11 @@ function drawSelection(frame: Frame, stage: Stage): void {
     if (!chosen || !span) return;
     if (chosen.kind === "zone") {
         const place = stage.rowOf(chosen.track, false, chosen.depth);
-        if (place) ring(frame, place.node, place.row, span, 2);
+        if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
     } else if (chosen.kind === "run" || chosen.kind === "gap") {
         const place = stage.rowOf(chosen.track, true, chosen.kind === "run" ? chosen.lane : 0);
         if (!place) return;
-        ring(frame, place.node, place.row, span, 2);
+        if (place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
         drawArrow(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
     }
 }
@@ -216,7 +228,7 @@ function drawHairline(frame: Frame, stage: Stage): void {
     context.font = `11px ${theme.font}`;
     const size = stage.fitter.width(context, text);
     const x = hover.x + size + 12 > frame.width ? hover.x - size - 8 : hover.x + 6;
-    if (hover.hit) return;
+    if (hover.hit || frame.pinned) return;
     context.fillStyle = theme.css.panel;
     context.fillRect(x - 2, frame.height - 17, size + 4, 15);
     context.fillStyle = theme.css.tx2;
@@ -231,7 +243,7 @@ function drawHighlights(frame: Frame, stage: Stage): void {
     for (const gap of gapsOf(chosen.key)) {
         if (gap.start > frame.view.to || gap.start + gap.duration < frame.view.from) continue;
         const place = stage.rowOf(gap.track, true, 0);
-        if (place) ring(frame, place.node, place.row, { from: gap.start, to: gap.start + gap.duration }, 1);
+        if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, { from: gap.start, to: gap.start + gap.duration }, 1);
     }
 }
 

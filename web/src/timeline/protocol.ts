@@ -12,7 +12,8 @@ export interface DrawPart {
 export interface DrawRow {
     y: number;
     height: number;
-    kind: "rows" | "device" | "host";
+    /** Zones or runs, the same of an estimate, or a strip that says how busy a group is. */
+    kind: "rows" | "estimate" | "device" | "host";
     keys: string[];
     parts: DrawPart[];
 }

@@ -15,7 +15,7 @@ export interface Palette {
     fills: Uint32Array;
     edges: Uint32Array;
     open: Uint32Array;
-    /** Four strengths for each fill, then the waits, the strips of devices, of hosts, and of names not known yet. */
+    /** Four strengths for each fill, then the waits, the strips of devices, of hosts, names not known yet, estimates. */
     steps: Uint32Array;
     gap: number;
     gapBack: number;
@@ -35,7 +35,8 @@ export const STEPS_WAIT = 20 * 4;
 export const STEPS_DEVICE = 21 * 4;
 export const STEPS_HOST = 22 * 4;
 export const STEPS_UNKNOWN = 23 * 4;
-export const STEP_COLOURS = 24 * 4;
+export const STEPS_ESTIMATE = 24 * 4;
+export const STEP_COLOURS = 25 * 4;
 
 export interface RasterPart {
     sections: readonly Section[];
@@ -47,7 +48,7 @@ export interface RasterPart {
 export interface RasterRow {
     y: number;
     height: number;
-    kind: "rows" | "device" | "host";
+    kind: "rows" | "estimate" | "device" | "host";
     parts: readonly RasterPart[];
 }
 
@@ -100,7 +101,8 @@ function paintColumns(raster: Raster, row: RasterRow, columns: Columns): void {
         if (covered <= 0) continue;
         const style = columns.style[x] as number;
         let base = fillIndex(style) * 4;
-        if (row.kind !== "rows") base = row.kind === "device" ? STEPS_DEVICE : STEPS_HOST;
+        if (row.kind === "estimate") base = STEPS_ESTIMATE;
+        else if (row.kind !== "rows") base = row.kind === "device" ? STEPS_DEVICE : STEPS_HOST;
         else if (style === STYLE_UNKNOWN) base = STEPS_UNKNOWN;
         else if (style & STYLE_WAIT) base = STEPS_WAIT;
         const colour = palette.steps[base + densityStep(covered)] as number;
@@ -221,9 +223,9 @@ function paintSection(raster: Raster, row: RasterRow, part: RasterPart, section:
         const start = section.start[at] as number;
         if (start >= end) break;
         const stop = section.end[at] as number;
-        const flags = section.flags[at] as number;
+        const flags = (section.flags[at] as number) | (row.kind === "estimate" ? FLAG_ESTIMATED : 0);
         const single = section.zones[at] === 1 && !(flags & FLAG_SUMMARY);
-        if (row.kind === "rows" && (single || flags & FLAG_GAP) && (stop - start) * scale >= wide) {
+        if ((row.kind === "rows" || row.kind === "estimate") && (single || flags & FLAG_GAP) && (stop - start) * scale >= wide) {
             const left = Math.round(start * scale) - origin;
             let right = Math.round(stop * scale) - origin;
             const apart = right - left >= 4 * ratio && !(flags & FLAG_GAP) ? ratio : 0;

@@ -9,13 +9,14 @@ import { matcher } from "../model/text";
 import { levelFor } from "../model/tiles";
 import type { Span } from "../model/url";
 import { TextFitter, drawLabels, type LabelRow } from "./labels";
-import { layOut, nodesBetween, type Layout, type Node, type Row } from "./layout";
+import { layOut, nodesBetween, PINNED_SHARE, type Layout, type Node, type Row } from "./layout";
 import { drawLosses, drawOverlay, drawRowBacks, drawTint } from "./overlay";
 import { Plots } from "./plots";
 import type { DrawRow, FromWorker, ToWorker } from "./protocol";
 import { drawFlags, drawMinimap, drawRuler, FLAGS_HEIGHT, RULER_HEIGHT, ticks } from "./ruler";
 import { specification, TileStore } from "./store";
 import { buildPalette, readTheme, type Theme } from "./theme";
+import { busyWords, firstDepth, order, trackFilter } from "./tracks";
 
 const OVERSCAN_X = 0.25;
 const OVERSCAN_Y = 160;
@@ -26,6 +27,8 @@ interface Picture {
     origin: number;
     top: number;
     ratio: number;
+    /** Height of the tracks that stay at the top, which are the upper part of the picture. */
+    pinned: number;
 }
 
 /** What is under the pointer, or selected. */
@@ -50,12 +53,15 @@ export interface Frame {
     height: number;
     scrollY: number;
     nodes: readonly Node[];
+    /** Of the tracks that stay at the top, or of those that scroll. */
+    pinned: boolean;
 }
 
 export class Stage {
     readonly fitter = new TextFitter();
     readonly scrollY = signal(0);
-    readonly layout = signal<Layout>({ nodes: [], height: 0 });
+    readonly pinnedScroll = signal(0);
+    readonly layout = signal<Layout>({ nodes: [], height: 0, pinned: [], pinnedHeight: 0 });
     readonly hover = signal<{ hit: Hit | null; x: number; y: number } | null>(null);
     /** A range that is being dragged. */
     readonly draft = signal<Span | null>(null);
@@ -89,12 +95,13 @@ export class Stage {
             this.store.grow(Math.max(1, info.duration_ns));
             this.layout.value = layOut(info, {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
-                filter: matcher(trackFilter.value),
+                order: order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
+                busy: busyWords(info), estimate: this.isEstimate,
             });
             this.refresh();
         }));
         this.stops.push(effect(() => {
-            void [state.view.value, this.scrollY.value, state.selection.value];
+            void [state.view.value, this.scrollY.value, this.pinnedScroll.value, state.selection.value];
             this.refresh();
         }));
         this.stops.push(effect(() => {
@@ -141,6 +148,21 @@ export class Stage {
         return this.width / (to - from);
     }
 
+    /** Everything in the trace is computed, not measured. */
+    get isEstimate(): boolean {
+        return state.overview.data.value?.kind === "estimate";
+    }
+
+    /** Height of the tracks that stay at the top. */
+    get pinnedArea(): number {
+        return Math.min(this.layout.peek().pinnedHeight, Math.floor(this.height * PINNED_SHARE));
+    }
+
+    /** Where a node begins on the canvas. */
+    screenY(node: Node): number {
+        return node.pinned ? node.y - this.pinnedScroll.peek() : node.y - this.scrollY.peek() + this.pinnedArea;
+    }
+
     timeAt(x: number): number {
         return state.view.peek().from + x / this.scale;
     }
@@ -166,8 +188,12 @@ export class Stage {
     }
 
     scrollTo(y: number): void {
-        const most = Math.max(0, this.layout.peek().height - this.height + 8);
+        const most = Math.max(0, this.layout.peek().height - (this.height - this.pinnedArea) + 8);
         this.scrollY.value = Math.round(Math.min(Math.max(0, y), most));
+    }
+
+    scrollPinned(y: number): void {
+        this.pinnedScroll.value = Math.round(Math.min(Math.max(0, y), this.layout.peek().pinnedHeight - this.pinnedArea));
     }
 
     /** New data or another view: the worker has to paint again. */
@@ -231,32 +257,50 @@ export class Stage {
 
     // ---- a frame
 
-    private frame(): Frame {
-        const scrollY = this.scrollY.peek();
+    private frame(pinned: boolean): Frame {
         const context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+        const area = this.pinnedArea;
+        const layout = this.layout.peek();
+        const scrollY = pinned ? this.pinnedScroll.peek() : this.scrollY.peek() - area;
+        const height = pinned ? area : this.height;
         return {
-            context, theme: this.theme, view: state.view.peek(), scale: this.scale, width: this.width, height: this.height,
-            scrollY, nodes: nodesBetween(this.layout.peek(), scrollY, scrollY + this.height),
+            context, theme: this.theme, view: state.view.peek(), scale: this.scale, width: this.width, height, scrollY, pinned,
+            nodes: nodesBetween(pinned ? layout.pinned : layout.nodes, scrollY + (pinned ? 0 : area), scrollY + height),
         };
     }
 
     private draw(): void {
         if (this.width < 2 || !state.trace.peek()) return;
         if (this.stale) this.order();
-        const frame = this.frame();
+        const frame = this.frame(false);
+        this.drawPart(frame, this.pinnedArea, this.height);
+        if (this.pinnedArea > 0) this.drawPart(this.frame(true), 0, this.pinnedArea);
+        this.drawHead(frame);
+    }
+
+    /** The tracks that scroll, or those that stay, each between its two heights. */
+    private drawPart(frame: Frame, top: number, bottom: number): void {
         const { context } = frame;
         context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        context.save();
+        context.beginPath();
+        context.rect(0, top, this.width, bottom - top);
+        context.clip();
         context.fillStyle = this.theme.css.panel;
-        context.fillRect(0, 0, this.width, this.height);
+        context.fillRect(0, top, this.width, bottom - top);
         drawRowBacks(frame, ticks(frame.view, this.width).times);
         drawTint(frame, this.draft.peek());
-        this.drawPicture(context);
+        this.drawPicture(frame);
         this.plots.draw(frame, this.fitter);
         drawLosses(frame, this.fitter);
-        drawLabels(context, { ...frame.view, scale: frame.scale, theme: this.theme, names: state.names.peek(), fitter: this.fitter },
+        drawLabels(context, { ...frame.view, scale: frame.scale, theme: this.theme, names: state.names.peek(), fitter: this.fitter, estimate: this.isEstimate },
             this.labelRows(frame));
         drawOverlay(frame, this);
-        this.drawHead(frame);
+        if (frame.pinned) {
+            context.fillStyle = this.theme.css.line2;
+            context.fillRect(0, bottom - 1, this.width, 1);
+        }
+        context.restore();
     }
 
     private drawHead(frame: Frame): void {
@@ -265,7 +309,7 @@ export class Stage {
         context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
         context.fillStyle = css.panel;
         context.fillRect(0, 0, this.width, RULER_HEIGHT + FLAGS_HEIGHT);
-        const head = { ...frame, context, height: RULER_HEIGHT + FLAGS_HEIGHT, scrollY: 0, nodes: [] };
+        const head = { ...frame, context, height: RULER_HEIGHT + FLAGS_HEIGHT, scrollY: 0, nodes: [], pinned: false };
         drawTint({ ...head, height: head.height }, this.draft.peek(), RULER_HEIGHT);
         context.fillStyle = css.line;
         context.fillRect(0, RULER_HEIGHT - 1, this.width, 1);
@@ -287,7 +331,7 @@ export class Stage {
         });
     }
 
-    private drawPicture(context: CanvasRenderingContext2D): void {
+    private drawPicture({ context, pinned }: Frame): void {
         const picture = this.picture;
         if (!picture) return;
         const scale = this.scale * this.ratio;
@@ -295,11 +339,13 @@ export class Stage {
         const stretch = scale / picture.scale;
         const same = Math.abs(stretch - 1) < 1e-9;
         const x = same ? picture.origin - origin : picture.origin * stretch - origin;
-        const y = Math.round((picture.top - this.scrollY.peek()) * this.ratio);
+        const y = pinned ? 0 : Math.round((this.pinnedArea + picture.top - this.scrollY.peek()) * this.ratio);
         context.setTransform(1, 0, 0, 1, 0, 0);
         context.imageSmoothingEnabled = false;
-        const tall = picture.bitmap.height * (this.ratio / picture.ratio);
-        context.drawImage(picture.bitmap, x, y, same ? picture.bitmap.width : picture.bitmap.width * stretch, tall);
+        const cut = Math.min(picture.bitmap.height, Math.round(picture.pinned * picture.ratio));
+        const [first, rows] = pinned ? [0, cut] : [cut, picture.bitmap.height - cut];
+        const wide = same ? picture.bitmap.width : picture.bitmap.width * stretch;
+        if (rows > 0) context.drawImage(picture.bitmap, 0, first, picture.bitmap.width, rows, x, y, wide, rows * (this.ratio / picture.ratio));
         context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     }
 
@@ -313,9 +359,11 @@ export class Stage {
         const scrollY = this.scrollY.peek();
         const top = Math.max(0, scrollY - OVERSCAN_Y);
         const bottom = scrollY + this.height + OVERSCAN_Y;
-        const nodes = nodesBetween(this.layout.peek(), top, bottom);
+        const pinned = this.pinnedArea;
+        const layout = this.layout.peek();
+        const nodes = [...layout.pinned, ...nodesBetween(layout.nodes, top, bottom)];
         const rows = nodes.flatMap((node) => (node.kind === "group" ? node.strip : node.rows.filter((row) =>
-            node.y + row.y + row.height > top && node.y + row.y < bottom)));
+            node.pinned || (node.y + row.y + row.height > top && node.y + row.y < bottom))));
         this.store.want(this.level, from, to, rows);
         const scale = this.scale * this.ratio;
         const margin = Math.round(this.width * this.ratio * OVERSCAN_X);
@@ -323,29 +371,33 @@ export class Stage {
         const width = Math.round(this.width * this.ratio) + Math.round(from * scale) - origin + margin;
         const span = { from: origin / scale, to: (origin + width) / scale };
         const sequence = ++this.sequence;
-        this.sent.set(sequence, { scale, origin, top, ratio: this.ratio });
+        this.sent.set(sequence, { scale, origin, top, ratio: this.ratio, pinned });
         this.tell({
             type: "draw", sequence, scale, origin, width, ratio: Math.max(1, Math.round(this.ratio)),
-            height: Math.round((bottom - top) * this.ratio),
-            rows: nodes.flatMap((node) => this.drawRows(node, span, top, bottom)),
+            height: Math.round((pinned + bottom - top) * this.ratio),
+            rows: nodes.flatMap((node) => (node.pinned ? this.drawRows(node, span, this.pinnedScroll.peek(), 0, pinned)
+                : this.drawRows(node, span, top, pinned, pinned + bottom - top))),
         });
     }
 
-    private drawRows(node: Node, span: Span, top: number, bottom: number): DrawRow[] {
+    /** The rows of a node between two heights of the picture; `top` is what lies at the first of them. */
+    private drawRows(node: Node, span: Span, top: number, first: number, last: number): DrawRow[] {
         const { ratio, level } = this;
-        const at = (y: number) => Math.round((y - top) * ratio);
-        const limit = Math.round((bottom - top) * ratio);
+        const at = (y: number) => Math.round((first + y - top) * ratio);
+        const least = Math.round(first * ratio);
+        const limit = Math.round(last * ratio);
         if (node.kind === "group") {
             const y = at(node.y + 7);
-            if (y < 0 || y + 6 * ratio > limit || !node.strip.length) return [];
+            if (y < least || y + 6 * ratio > limit || !node.strip.length) return [];
             const parts = this.store.parts(level, span.from, span.to, node.strip[0]?.key ?? "");
             return [{ y, height: Math.round(6 * ratio), kind: node.tone, keys: node.strip.map((row) => row.key), parts }];
         }
         return node.rows.flatMap((row) => {
             const y = at(node.y + row.y);
             const height = at(node.y + row.y + row.height) - y;
-            if (y < 0 || y + height > limit) return [];
-            return [{ y, height, kind: "rows" as const, keys: [row.key], parts: this.store.parts(level, span.from, span.to, row.key) }];
+            if (y < least || y + height > limit) return [];
+            const parts = this.store.parts(level, span.from, span.to, row.key);
+            return [{ y, height, kind: this.isEstimate ? "estimate" as const : "rows" as const, keys: [row.key], parts }];
         });
     }
 
@@ -375,9 +427,9 @@ export class Stage {
 
     /** The zone, cell, run or gap at a place of the canvas; a narrow one is six pixels wide to the pointer. */
     hitAt(x: number, y: number): Hit | null {
-        const below = y + this.scrollY.peek();
-        const node = nodesBetween(this.layout.peek(), below, below + 1)[0];
-        const row = node?.rows.find((one) => below >= node.y + one.y && below < node.y + one.y + one.height + 2);
+        const node = this.nodeAt(y);
+        const below = node ? y - this.screenY(node) : 0;
+        const row = node?.rows.find((one) => below >= one.y && below < one.y + one.height + 2);
         if (!node || !row) return null;
         const time = this.timeAt(x);
         const reach = 3 / this.scale;
@@ -397,8 +449,17 @@ export class Stage {
         return best;
     }
 
+    nodeAt(y: number): Node | undefined {
+        const layout = this.layout.peek();
+        const pinned = y < this.pinnedArea;
+        const below = pinned ? y + this.pinnedScroll.peek() : y - this.pinnedArea + this.scrollY.peek();
+        return nodesBetween(pinned ? layout.pinned : layout.nodes, below, below + 1)[0];
+    }
+
     nodeOf(track: number): Node | undefined {
-        return this.layout.peek().nodes.find((node) => node.kind === "track" && node.track === track);
+        const layout = this.layout.peek();
+        const is = (node: Node) => node.kind === "track" && node.track === track;
+        return layout.pinned.find(is) ?? layout.nodes.find(is);
     }
 
     rowOf(track: number, runs: boolean, depth: number): { node: Node; row: Row } | null {
@@ -450,7 +511,6 @@ export class Stage {
     }
 }
 
-export const trackFilter = signal("");
 /** Launch of the selected run, once the inspector knows it. */
 export const detail = signal<{ track: number; time: number } | null>(null);
 export const currentStage = signal<Stage | null>(null);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tokens of app.css as numbers, for what is drawn on canvases.
 import { css, DENSITY_STRENGTHS, INK, labelOn, mix, PAPER, parseColour, pixel, type Rgb } from "../model/colour";
-import { STEP_COLOURS, STEPS_DEVICE, STEPS_HOST, STEPS_UNKNOWN, STEPS_WAIT, type Palette } from "./raster";
+import { STEP_COLOURS, STEPS_DEVICE, STEPS_ESTIMATE, STEPS_HOST, STEPS_UNKNOWN, STEPS_WAIT, type Palette } from "./raster";
 
 const TOKENS = [
     "bg", "panel", "hover", "line", "line2", "grid", "tx", "tx2", "tx3", "acc", "accbg", "work", "gap", "gapbg", "gaptx",
@@ -69,6 +69,7 @@ export function buildPalette(theme: Theme): Palette {
     addSteps(STEPS_DEVICE, mix(rgb.work, rgb.bg, 0.62));
     addSteps(STEPS_HOST, mix(rgb.host, rgb.bg, 0.62));
     addSteps(STEPS_UNKNOWN, rgb.none);
+    addSteps(STEPS_ESTIMATE, mix(rgb.est, rgb.panel, 0.5));
     return {
         fills, edges, open, steps,
         gap: pixel(mix(rgb.gap, rgb.gapbg, 0.6)),

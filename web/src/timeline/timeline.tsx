@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline as a part of the page: map, ruler, tree of tracks, stage.
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { duration, exactNs, plural } from "../model/format";
 import { FLAG_GAP, FLAG_OPEN, FLAG_WAIT } from "../model/rows";
 import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
 import { fit, mapInput, StageInput } from "./input";
-import { nodesBetween, type Node } from "./layout";
 import { pointAt, RULER_HEIGHT } from "./ruler";
 import { currentStage, Stage, type Hit } from "./stage";
+import { setFirstDepth } from "./tracks";
+import { HiddenNote, Trees } from "./tree";
 
 const HEAD_WIDTH = { least: 120, most: 420, standard: 208, narrow: 112 };
 
@@ -35,11 +36,23 @@ function useReveal(): void {
             if (wanted.fit) fit(wanted);
             else state.setView({ from: middle - room / 2, to: middle + room / 2 });
         }
-        const node = wanted.track === null ? undefined : stage.nodeOf(wanted.track);
-        if (!node) return;
+        if (wanted.track === null) return;
+        if (wanted.depth !== null) showDepth(stage, wanted.track, wanted.depth);
+        const node = stage.nodeOf(wanted.track);
+        if (!node || node.pinned) return;
         const top = stage.scrollY.peek();
-        if (node.y < top || node.y + Math.min(node.height, 60) > top + stage.height) stage.scrollTo(node.y - 40);
+        const room = stage.height - stage.pinnedArea;
+        if (node.y < top || node.y + Math.min(node.height, 60) > top + room) stage.scrollTo(node.y - 40);
     });
+}
+
+/** Opens a track that does not show this depth, and scrolls it to there. */
+function showDepth(stage: Stage, track: number, depth: number): void {
+    const node = stage.nodeOf(track);
+    if (!node || node.rows.some((row) => !row.runs && row.depth === depth)) return;
+    const shown = node.scroll?.shown ?? node.rows.length;
+    if (!state.deep.peek().has(track)) state.deep.value = new Set([...state.deep.peek(), track]);
+    setFirstDepth(track, depth - Math.floor(shown / 2));
 }
 
 /** One timeline per trace; a trace that grows keeps its own. */
@@ -86,12 +99,12 @@ function TimelineOf() {
             <div class="ruler-row">
                 <div class="head" style={width}>
                     <span class="since">{headWidth.value < 160 ? "since start" : "time since start"}</span>
-                    <span class="flags-name">{flagsName()}</span>
+                    <span class="flags-name"><span class="fill">{flagsName()}</span><HiddenNote /></span>
                 </div>
                 <canvas ref={ruler} aria-hidden="true" />
             </div>
             <div class="tracks">
-                <div class="tree-column" style={width}>{stage.value && <Tree stage={stage.value} />}</div>
+                <div class="tree-column" style={width}>{stage.value && <Trees stage={stage.value} />}</div>
                 <HeadSeparator width={headWidth} />
                 <div ref={plot} class="plot" tabIndex={0} role="group" aria-roledescription="timeline"
                     aria-label="Timeline stage. Arrow keys move between zones, W and S zoom, A and D pan." data-stage>
@@ -159,93 +172,15 @@ function HeadSeparator({ width }: { width: { value: number } }) {
     );
 }
 
-// ---- the tree
-
-function actOnNode(node: Node, key: string): boolean {
-    if (key === "Enter" || key === " " || key === "caret") {
-        if (node.kind === "group") state.folds.value = state.toggle(state.folds.value, node.id);
-        else if (node.track !== null) state.deep.value = state.toggle(state.deep.value, node.track);
-        return true;
-    }
-    if (node.track === null || node.kind !== "track") return false;
-    const { track } = node;
-    if (key === "p") {
-        const pinned = state.pins.value.includes(track);
-        state.pins.value = pinned ? state.pins.value.filter((id) => id !== track) : [...state.pins.value, track];
-    } else if (key === "h") {
-        state.hidden.value = state.toggle(state.hidden.value, track);
-    } else if (key === "o") {
-        const all = (state.trace.value?.tracks ?? []).map((one) => one.id);
-        state.hidden.value = state.hidden.value.size ? new Set() : new Set(all.filter((id) => id !== track));
-    } else {
-        return false;
-    }
-    return true;
-}
-
-function TreeItem({ node, stage, first }: { node: Node; stage: Stage; first: boolean }) {
-    const chosen = state.selection.value;
-    const selected = chosen !== null && "track" in chosen && chosen.track === node.track && node.kind === "track";
-    const act = (key: string) => actOnNode(node, key);
-    const onKeyDown = (event: KeyboardEvent) => {
-        const nodes = stage.layout.value.nodes;
-        const at = nodes.indexOf(node);
-        let to = -1;
-        if (event.key === "ArrowDown") to = at + 1;
-        else if (event.key === "ArrowUp") to = at - 1;
-        else if (event.key === "ArrowLeft" && node.kind === "group" && !node.folded) act("caret");
-        else if (event.key === "ArrowRight" && node.kind === "group" && node.folded) act("caret");
-        else if (!act(event.key)) return;
-        event.preventDefault();
-        event.stopPropagation();
-        const target = nodes[to];
-        if (target) focusNode(stage, target);
-    };
-    const lines = node.kind === "track" && node.rows.length > 1;
-    return (
-        <div class={`item ${node.kind} ${node.tone} ${selected ? "selected" : ""} ${lines ? "top" : ""}`} role="treeitem" data-node={node.id}
-            style={{ transform: `translateY(${node.y}px)`, height: `${node.height}px`, paddingLeft: `${8 + node.level * 8}px` }}
-            aria-level={node.level} aria-posinset={node.position} aria-selected={selected} tabIndex={first ? 0 : -1}
-            aria-expanded={node.kind === "group" ? !node.folded : undefined} title={node.title} onKeyDown={onKeyDown}
-            onClick={() => node.kind === "group" && act("caret")}>
-            {node.kind === "group" && <span class={`caret ${node.folded ? "" : "open"}`} aria-hidden="true" />}
-            <span class="el name">{node.label}</span>
-            {node.note && <span class="note">{node.note}</span>}
-            {node.deeper > 0 && (
-                <button class="deeper" tabIndex={-1} onClick={() => act("caret")}>+{node.deeper} deeper</button>
-            )}
-            {node.figure && !node.note && <span class="figure">{node.figure}</span>}
-        </div>
-    );
-}
-
-function focusNode(stage: Stage, node: Node): void {
-    const top = stage.scrollY.peek();
-    if (node.y < top) stage.scrollTo(node.y);
-    else if (node.y + node.height > top + stage.height) stage.scrollTo(node.y + node.height - stage.height);
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-node="${CSS.escape(node.id)}"]`)?.focus());
-}
-
-function Tree({ stage }: { stage: Stage }) {
-    const scrollY = stage.scrollY.value;
-    const layout = stage.layout.value;
-    const nodes = useComputed(() => nodesBetween(stage.layout.value, stage.scrollY.value - 100, stage.scrollY.value + stage.size.value.height + 100));
-    return (
-        <div class="tree" role="tree" aria-label={`Tracks, ${layout.nodes.length}`} style={{ transform: `translateY(${-scrollY}px)` }}>
-            {nodes.value.map((node, index) => <TreeItem key={node.id} node={node} stage={stage} first={index === 0} />)}
-        </div>
-    );
-}
-
 function ScrollBar({ stage }: { stage: Stage }) {
     const all = stage.layout.value.height + 8;
     const y = stage.scrollY.value;
-    const { height } = stage.size.value;
+    const height = stage.size.value.height - stage.pinnedArea;
     if (all - 8 <= height) return null;
     const size = Math.max(24, (height / all) * height);
     const place = (y / (all - height)) * (height - size);
     return (
-        <div class="scroll-bar" aria-hidden="true">
+        <div class="scroll-bar" style={{ top: `${stage.pinnedArea}px` }} aria-hidden="true">
             <div style={{ height: `${size}px`, transform: `translateY(${place}px)` }}
                 onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
                 onPointerMove={(event) => {
@@ -283,7 +218,7 @@ function Tooltip({ stage }: { stage: Stage }) {
     const place = {
         left: right ? undefined : `${plot.left + hover.x + 14}px`,
         right: right ? `${innerWidth - plot.left - hover.x + 14}px` : undefined,
-        top: `${Math.min(plot.top + hit.node.y + hit.row.y + hit.row.height - stage.scrollY.value + 6, innerHeight - 110)}px`,
+        top: `${Math.min(plot.top + stage.screenY(hit.node) + hit.row.y + hit.row.height + 6, innerHeight - 110)}px`,
     };
     const single = hit.zones === 1;
     if (hit.flags & FLAG_GAP) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProcessInfo, TraceInfo, TrackInfo } from "../src/model/types";
+import { layOut, type LayoutOptions, type Node } from "../src/timeline/layout";
+
+function track(id: number, more: Partial<TrackInfo> = {}): TrackInfo {
+    return {
+        id, process: 0, parent: null, kind: "thread", name: `thread ${id}`, number: id, architecture: null, depths: 2, zones: 10, runs: 0,
+        run_lanes: 0, busy_ns: 5, has_counters: false, has_memory: false, ...more,
+    };
+}
+
+const PROCESS: ProcessInfo = { id: 0, parent: null, pid: 7, command: "/usr/bin/prog -x", start: 0, end: null, exit_status: null, signal: null, flags: [] };
+
+function trace(tracks: TrackInfo[]): TraceInfo {
+    return { duration_ns: 100, tracks, processes: [PROCESS], counters: [], pools: [], losses: [] } as unknown as TraceInfo;
+}
+
+function options(more: Partial<LayoutOptions> = {}): LayoutOptions {
+    return {
+        folds: new Set(), deep: new Set(), hidden: new Set(), pins: [], order: [], filter: () => true, room: 0, firstDepth: new Map(),
+        busy: new Map(), estimate: false, ...more,
+    };
+}
+
+const ids = (nodes: readonly Node[]) => nodes.map((node) => node.id);
+
+test("what is free below the tracks goes to their deeper rows", () => {
+    const info = trace([track(1, { depths: 40 }), track(2, { depths: 5 })]);
+    const few = layOut(info, options());
+    assert.deepEqual(few.nodes.map((node) => node.rows.length), [0, 4, 4]);
+    assert.deepEqual(few.nodes.map((node) => node.deeper), [0, 36, 1]);
+    const many = layOut(info, options({ room: few.height + 10 * 16 }));
+    assert.deepEqual(many.nodes.map((node) => node.rows.length), [0, 13, 5]);
+    assert.ok(many.height <= few.height + 10 * 16);
+});
+
+test("a track with all its rows takes a part of the stage and scrolls by itself", () => {
+    const info = trace([track(1, { depths: 200 })]);
+    const [, node] = layOut(info, options({ room: 500, deep: new Set([1]), firstDepth: new Map([[1, 30]]) })).nodes;
+    assert.equal(node?.rows.length, 18);
+    assert.deepEqual(node?.scroll, { first: 30, shown: 18, all: 200 });
+    assert.equal(node?.rows[0]?.depth, 30);
+    assert.equal(node?.rows[0]?.y, 2);
+    const [, end] = layOut(info, options({ room: 500, deep: new Set([1]), firstDepth: new Map([[1, 900]]) })).nodes;
+    assert.equal(end?.rows.at(-1)?.depth, 199);
+});
+
+test("a pinned track leaves its place, keeps its path, and leaves its children there", () => {
+    const info = trace([track(1), track(2, { kind: "task", parent: 1 }), track(3)]);
+    const { nodes, pinned, pinnedHeight } = layOut(info, options({ pins: [1] }));
+    assert.deepEqual(ids(pinned), ["t1"]);
+    assert.equal(pinned[0]?.label, "prog -x › thread 1");
+    assert.equal(pinnedHeight, pinned[0]?.height);
+    assert.deepEqual(ids(nodes), ["p0", "t2", "t3"]);
+});
+
+test("tracks are shown in the order that was chosen", () => {
+    const info = trace([track(1), track(2), track(3)]);
+    assert.deepEqual(ids(layOut(info, options({ order: [3, 1, 2] })).nodes), ["p0", "t3", "t1", "t2"]);
+    assert.deepEqual(layOut(info, options({ order: [3, 1, 2] })).nodes[1]?.among, [3, 1, 2]);
+    assert.deepEqual(ids(layOut(info, options({ hidden: new Set([2]) })).nodes), ["p0", "t1", "t3"]);
+});
+
+test("a device says how busy it is in the window, in the words that were given", () => {
+    const info = trace([track(1, { kind: "device", name: "GPU 0", runs: 3, run_lanes: 1, depths: 0 })]);
+    assert.equal(layOut(info, options({ busy: new Map([[1, "97.9% busy"]]) })).nodes[0]?.figure, "97.9% busy");
+});
+
+test("zones of an estimate are not shown beside the runs that they repeat", () => {
+    const info = trace([track(1, { kind: "device", runs: 3, run_lanes: 1, depths: 1 })]);
+    assert.deepEqual(layOut(info, options({ estimate: true })).nodes[1]?.rows.map((row) => row.runs), [true]);
+    assert.deepEqual(layOut(info, options()).nodes[1]?.rows.map((row) => row.runs), [false, true]);
+});
