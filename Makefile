@@ -49,8 +49,8 @@ docs: all ## rewrite docs/commands/ from the program's own help
 
 setup: setup-build ## install the Debian packages that the build needs
 
-install: all ## install below PREFIX (/usr/local); DESTDIR is honoured
-	@DESTDIR="$(DESTDIR)" scripts/install.sh $(BUILD) "$(PREFIX)"
+install: all ## install below PREFIX (/usr/local); DESTDIR is honoured; COMPAT=1 adds the names of other tools
+	@COMPAT="$(COMPAT)" DESTDIR="$(DESTDIR)" scripts/install.sh $(BUILD) "$(PREFIX)"
 
 uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR put there
 	@DESTDIR="$(DESTDIR)" scripts/install.sh --remove $(BUILD) "$(PREFIX)"

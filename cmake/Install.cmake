@@ -7,6 +7,21 @@ set(generated ${CMAKE_BINARY_DIR}/generated)
 
 if(TARGET opscope)
   install(TARGETS opscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # make install COMPAT=1: the same program under the names of the tools whose arguments it takes.
+  file(STRINGS ${CMAKE_SOURCE_DIR}/src/cli/command/names.def tools REGEX "^TOOL")
+  list(TRANSFORM tools REPLACE "^TOOL.\"([^\"]*)\".*" "\\1")
+  set(folder \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR})
+  foreach(tool ${tools})
+    install(CODE "
+      if(\"\$ENV{COMPAT}\" STREQUAL \"1\")
+        if(EXISTS \"${folder}/${tool}\" AND NOT IS_SYMLINK \"${folder}/${tool}\")
+          message(\"-- Left alone, another program: ${folder}/${tool}\")
+        else()
+          file(CREATE_LINK opscope \"${folder}/${tool}\" SYMBOLIC)
+          message(STATUS \"Installing: ${folder}/${tool}\")
+        endif()
+      endif()")
+  endforeach()
   if(NOT CMAKE_CROSSCOMPILING)
     add_custom_command(OUTPUT ${generated}/pages.stamp
       COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:opscope> -DOUT=${generated}

@@ -45,8 +45,12 @@ fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-DESTDIR=$scratch cmake --install "$build" --prefix "$prefix" >/dev/null
+COMPAT=1 DESTDIR=$scratch cmake --install "$build" --prefix "$prefix" >/dev/null
 (cd "$scratch" && find . ! -type d | sed 's/^\.//') | while IFS= read -r file; do
+    # A link of ours under another tool's name may be that tool itself here.
+    if [ "$(readlink "$scratch$file")" = opscope ] && [ "$(readlink "$destdir$file")" != opscope ]; then
+        continue
+    fi
     if [ -e "$destdir$file" ] || [ -L "$destdir$file" ]; then
         rm -f "$destdir$file"
         echo "-- Removed: $destdir$file"

@@ -31,6 +31,12 @@ def version():
         return re.search(r"project\(opscope VERSION ([0-9.]+)", file.read()).group(1)
 
 
+def other_tools():
+    """Names of other tools under which the program takes their arguments."""
+    with open(os.path.join(SOURCE, "src", "cli", "command", "names.def"), encoding="utf-8") as file:
+        return re.findall(r'^TOOL\("([^"]*)"', file.read(), re.M)
+
+
 def tag():
     name = "cp%d%d" % sys.version_info[:2]
     abi = sysconfig.get_config_var("SOABI").split("-")[1]
@@ -85,7 +91,7 @@ def metadata():
 
 def info_files():
     wheel = "Wheel-Version: 1.0\nGenerator: opscope\nRoot-Is-Purelib: false\nTag: %s\n" % tag()
-    entries = "[console_scripts]\nopscope = opscope._program:main\n"
+    entries = "[console_scripts]\n" + "".join("%s = opscope._program:main\n" % name for name in ["opscope"] + other_tools())
     # Under the name by which a run loads it, so that pytest does not load it twice.
     entries += "\n[pytest11]\nopscope.pytest_plugin = opscope.pytest_plugin\n"
     return [("METADATA", metadata()), ("WHEEL", wheel), ("entry_points.txt", entries)]

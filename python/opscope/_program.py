@@ -30,7 +30,8 @@ def main() -> int:
     path = path_of_program()
     try:
         if path is not None:
-            os.execv(path, ["opscope"] + sys.argv[1:])
+            # Under the name of another tool it takes that tool's arguments.
+            os.execv(path, [os.path.basename(sys.argv[0])] + sys.argv[1:])
         sys.stderr.write("opscope: the program is not in the package: it has to be installed again\n")
     except OSError as error:
         sys.stderr.write("opscope: cannot run %s: %s\n" % (path, error.strerror))

@@ -17,6 +17,7 @@ struct annotate_options {
     const char *target, *clock, *location, *sources, *trace, *html, *perfetto;
     struct text_list target_options, dims;
     uint64_t top;
+    bool debug;
 };
 
 static int write_bytes(const struct bytes *text, const char *path, struct error *err)
@@ -257,6 +258,11 @@ static const struct command_option options_of[] = {
      .help =
          "The clock that the estimate beside the run is in, as 100MHz for an FPGA; the target's unless given."},
     OPTION_TOP(FIELD(top), "Only the N actions that took longest."),
+    {.name = "debug",
+     .type = OPTION_FLAG,
+     .offset = FIELD(debug),
+     .is_hidden = true,
+     .help = "Accepted and ignored: Torq's own tool says more with it."},
     {0},
 };
 

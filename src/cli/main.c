@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "cli/command/command.h"
+#include "cli/command/names.h"
 #include "opscope/opscope.h"
 #include "text/suggest.h"
 #include "trace/format.h"
@@ -52,8 +53,19 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    int status = command->run(command, argc, argv);
+    if (fflush(stdout) != 0)
+        clearerr(stdout);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
+    char **words = command_words_of_tool(&argc, argv);
+    if (words)
+        return run_command(command_find(words[0]), argc, words);
     if (argc < 2)
         return print_help(stderr);
     const char *name = argv[1];
@@ -66,9 +78,6 @@ int main(int argc, char **argv)
     if (!command && !is_file)
         return unknown_command(name);
     if (is_file) /* opscope FILE: its summary */
-        command = command_find("summary");
-    int status = is_file ? command->run(command, argc, argv) : command->run(command, argc - 1, argv + 1);
-    if (fflush(stdout) != 0)
-        clearerr(stdout);
-    return status;
+        return run_command(command_find("summary"), argc, argv);
+    return run_command(command, argc - 1, argv + 1);
 }

@@ -118,10 +118,10 @@ class Installation(harness.TestCase):
         super().setUp()
         self.prefix = self.path("prefix")
 
-    def install(self, *options, destdir=""):
+    def install(self, *options, destdir="", compat=""):
         script = os.path.join(harness.SOURCE, "scripts", "install.sh")
         command = [script, *options, harness.BUILD, self.prefix]
-        done = self.run_command(command, cwd=harness.SOURCE, env={"DESTDIR": destdir})
+        done = self.run_command(command, cwd=harness.SOURCE, env={"DESTDIR": destdir, "COMPAT": compat})
         self.assert_status(done)
         return done
 
@@ -196,6 +196,20 @@ class Installation(harness.TestCase):
         self.assertEqual(self.installed(stage), [os.path.relpath(foreign, stage)])
         left = [folder for folder in glob.glob(stage + self.prefix + "/**/opscope", recursive=True)]
         self.assertEqual(left, [])
+
+    def test_names_of_other_tools(self):
+        self.install()
+        tools = ("tt-perf-report", "annotate_profiling.py")
+        links = [os.path.join(self.prefix, "bin", name) for name in tools]
+        self.assertFalse(any(map(os.path.lexists, links)))
+        with open(links[1], "w", encoding="ascii") as file:
+            file.write("the tool itself\n")
+        done = self.install(compat="1")
+        self.assertIn("Left alone, another program: " + links[1], done.stdout + done.stderr)
+        self.assertEqual(os.readlink(links[0]), "opscope")
+        self.assertIn("Usage: opscope report", self.run_command([links[0], "--help"]).stdout)
+        self.install("--remove")
+        self.assertEqual([os.path.lexists(link) for link in links], [False, True])
 
     @harness.needs_command("pkg-config")
     @harness.needs_command("cc")

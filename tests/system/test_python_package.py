@@ -42,6 +42,8 @@ class PythonPackage(harness.TestCase):
     def check_installed(self, folder):
         program, python = os.path.join(folder, "opscope"), os.path.join(folder, "python")
         self.assertIn("opscope", self.run_command([program, "--version"]).stdout)
+        tool = self.run_command([os.path.join(folder, "tt-perf-report"), "--help"])
+        self.assertIn("Usage: opscope report", tool.stdout)
         checks = self.run_command([program, "doctor", "--json"]).json()
         self.assertEqual([row["status"] for row in checks["rows"] if row["check"] == "recorder library"], ["ok"])
         for name, command in (
