@@ -5,19 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "cli/command/command.h"
+#include "collect/tracy/recorded.h"
 #include "import/open.h"
 #include "import/timeline_csv.h"
 #include "load/estimate.h"
 #include "load/profile.h"
 #include "ops/timeline_trace.h"
 #include "present/format.h"
+#include "text/json/writer.h"
 #include "trace/writer.h"
 
 struct command_options {
-    const char *output, *target;
+    const char *output, *target, *protocol;
     unsigned device_source;
-    bool device_only;
+    bool device_only, is_json;
 };
 
 static int write_profile(const struct device_profile *profile, const char *path, const char *output,
@@ -114,6 +117,86 @@ static int import_timeline(const struct command *command, const char *path,
     return status ? command_fail(command, &err) : EXIT_OK;
 }
 
+static void print_tracy_json(const struct tracy_recorded *r, const char *output)
+{
+    struct json j = {.stream = stdout};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } members[] = {
+        {"frames", r->counts.frames},
+        {"decoded_bytes", r->counts.decoded_bytes},
+        {"items", r->counts.items},
+        {"zones", r->stats.zones},
+        {"gpu_zones", r->stats.gpu_zones},
+        {"lock_zones", r->stats.lock_zones},
+        {"other_zones", r->stats.other_zones},
+        {"open_zones", r->stats.open_zones},
+        {"other_records", r->stats.records},
+        {"threads", r->stats.threads},
+        {"lost_zones", r->stats.lost_zones},
+        {"lost_records", r->stats.lost_records},
+        {"not_shown", r->stats.unused},
+        {"own_messages", r->stats.own_messages},
+        {"unnamed", r->stats.unnamed},
+    };
+    json_object(&j, JSON_INLINE);
+    json_member_text(&j, "trace", output);
+    json_member_text(&j, "program", r->program);
+    json_member_unsigned(&j, "protocol", r->dialect.version);
+    json_member_bool(&j, "wide_contexts", r->dialect.has_wide_contexts);
+    json_member_bool(&j, "whole", !r->is_cut && !r->damage.code);
+    json_member_text(&j, "error", r->damage.code ? r->damage.message : NULL);
+    for (size_t i = 0; i < COUNT_OF(members); i++)
+        json_member_unsigned(&j, members[i].name, members[i].value);
+    json_key(&j, "records");
+    json_object(&j, JSON_INLINE);
+    for (unsigned i = 0; i < TRACY_RECORDS; i++) {
+        if (r->counts.records[i])
+            json_member_unsigned(&j, tracy_record_name(i), r->counts.records[i]);
+    }
+    json_end(&j);
+    json_end(&j);
+    json_finish(&j);
+}
+
+/* The recorded stream of a program built with Tracy. */
+static int import_tracy(const struct command *command, const char *path,
+                        const struct command_options *options)
+{
+    struct tracy_dialect dialect;
+    struct tracy_recorded r;
+    struct error err = {0};
+    struct number_text zones, others, records, lost, unused;
+    if (options->protocol && !tracy_dialect_parse(options->protocol, &dialect))
+        return command_usage_error(
+            command, "--protocol: '%s' is not known: %u to %u are, tt66 is 66 with 16-bit contexts",
+            options->protocol, TRACY_OLDEST, TRACY_NEWEST);
+    if (tracy_recorded_import(path, options->output, options->protocol ? &dialect : NULL, &r, &err) != 0)
+        return command_fail(command, &err);
+    if (options->is_json) {
+        print_tracy_json(&r, options->output);
+        return EXIT_OK;
+    }
+    command_say("opscope import: %s: %s, protocol %s%u: %s, %s of devices, locks, frames and sections, %s",
+                options->output, r.program, r.dialect.has_wide_contexts ? "tt" : "", r.dialect.version,
+                format_things(&zones, r.stats.zones, "zone"),
+                format_count(&others, r.stats.gpu_zones + r.stats.lock_zones + r.stats.other_zones),
+                format_things(&records, r.stats.records, "other record"));
+    if (r.stats.unused)
+        command_say("opscope import: %s of kinds that a trace does not show: left out",
+                    format_things(&unused, r.stats.unused, "record"));
+    if (r.stats.lost_zones || r.stats.lost_records)
+        command_say("opscope import: %s without a beginning or an end, or without room; see opscope info %s",
+                    format_things(&lost, r.stats.lost_zones + r.stats.lost_records, "record"),
+                    options->output);
+    if (r.damage.code)
+        command_say("opscope import: %s; what came before is in the trace", r.damage.message);
+    else if (r.is_cut)
+        command_say("opscope import: the stream ends before its program did");
+    return EXIT_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct command_options options = {0};
@@ -125,19 +208,26 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     bool is_iree = strcmp(line.values[0], "iree") == 0, is_torq = strcmp(line.values[0], "torq") == 0;
-    bool is_timeline = strcmp(line.values[0], "timeline") == 0;
-    if (!is_iree && !is_torq && !is_timeline && strcmp(line.values[0], "tenstorrent") != 0)
-        return command_usage_error(command, "'%s' is not a kind of source: tenstorrent, iree, torq, timeline",
+    bool is_timeline = strcmp(line.values[0], "timeline") == 0,
+         is_tracy = strcmp(line.values[0], "tracy") == 0;
+    if (!is_iree && !is_torq && !is_timeline && !is_tracy && strcmp(line.values[0], "tenstorrent") != 0)
+        return command_usage_error(command,
+                                   "'%s' is not a kind of source: tenstorrent, iree, torq, tracy, timeline",
                                    line.values[0]);
     if (line.count != 2)
         return command_usage_error(command,
                                    is_iree || is_torq ? "no source given: a profile follows '%s'"
+                                   : is_tracy         ? "no source given: a recorded stream follows '%s'"
                                    : is_timeline
                                        ? "no source given: a CSV follows '%s'"
                                        : "no source given: a folder, a device log or an ops CSV follows '%s'",
                                    line.values[0]);
     if (!options.output)
         return command_usage_error(command, "no output given: -o FILE");
+    if (is_tracy)
+        return import_tracy(command, line.values[1], &options);
+    if (options.protocol || options.is_json)
+        return command_usage_error(command, "--protocol and --json are for tracy");
     if (is_iree || is_torq)
         return import_profile(command, line.values[1], options.output, is_iree);
     if (is_timeline)
@@ -158,7 +248,7 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const char *const device_sources[] = {"auto", "report", "log", NULL};
-static const char *const kinds[] = {"tenstorrent", "iree", "torq", "timeline", NULL};
+static const char *const kinds[] = {"tenstorrent", "iree", "torq", "tracy", "timeline", NULL};
 
 static const struct command_option import_options[] = {
     {.name = "output",
@@ -186,6 +276,17 @@ static const struct command_option import_options[] = {
      .argument = "NAME|FILE",
      .offset = OPTION_FIELD(struct command_options, target),
      .help = "The machine whose cycles a timeline is in: sl2610 unless given."},
+    {.name = "protocol",
+     .type = OPTION_TEXT,
+     .argument = "N",
+     .offset = OPTION_FIELD(struct command_options, protocol),
+     .help =
+         "The protocol of a stream of Tracy, 63 to 82, where it is not found by itself; tt66: 66 with the 16-bit GPU "
+         "contexts of Tenstorrent's fork."},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct command_options, is_json),
+     .help = "Of a stream of Tracy: print what was read to standard output, as one line of JSON."},
     {0},
 };
 
@@ -195,13 +296,13 @@ static const struct command_argument import_arguments[] = {
     {.name = "KIND",
      .kind = ARGUMENT_CHOICE,
      .choices = kinds,
-     .help = "Whose files: tenstorrent, iree, torq; or timeline."},
+     .help = "Whose files: tenstorrent, iree, torq, tracy; or timeline."},
     {.name = "PATH",
      .kind = ARGUMENT_FILE,
      .help =
          "tenstorrent: a folder of logs or the one above its .logs, a profile_log_device.csv, or an ops CSV of any "
          "version. iree: a device profile, .ireeprof or its export as JSON lines. torq: a runtime profile in any "
-         "of its forms. timeline: a CSV of "
+         "of its forms. tracy: all bytes that a program built with Tracy sent over one connection. timeline: a CSV of "
          "an estimate, as opscope estimate --csv or Torq's compiler writes it."},
     {0},
 };
@@ -211,6 +312,8 @@ static const struct command_example examples[] = {
     {"opscope ops run.opscope --csv=ops.csv", "Its op table, as the vendor's tool writes it."},
     {"opscope import timeline timeline.csv -o model.opscope", "The timeline of an estimate, read back."},
     {"opscope import torq runtime.csv -o run.opscope", "The programs of a run of Torq."},
+    {"opscope import tracy stream.bin -o run.opscope",
+     "What a program built with Tracy sent, recorded by a relay."},
     {"opscope import iree mlp.ireeprof -o mlp.opscope", "The dispatches of a run of IREE."},
     {0},
 };

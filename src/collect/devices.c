@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the device feed sends. Zones of a device come whole, in any order, in ticks of the device's clock; they wait
- * here for up to 256 ms, are sorted by start, and get their depth from how they contain one another. Later ones
- * still go into the trace, as carried rows that cost more bytes. */
+ * (device_rows.c) for up to 256 ms. Later ones still go into the trace, as carried rows that cost more bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "collect/internal.h"
 
 #define SORT_WINDOW_NS UINT64_C(256000000)
-#define SORT_ROWS 65536u
 #define PARENT_LEVELS 16u
 
 /* Puts the definition's text into the scratch buffer, with two NULs after it: a second text that is not there reads as
@@ -99,65 +97,16 @@ static size_t find_track(struct source *s, uint32_t definition, uint32_t process
     return s->device_track_count++;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct device_row *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->duration > y->duration ? -1 : x->duration < y->duration;
-}
-
-struct lane {
-    uint64_t start, end, child, call;
-    uint32_t name;
-};
-
-static void pop_lane(struct device_track *t, struct lane *lanes, uint32_t *depth)
-{
-    struct lane *lane = &lanes[--*depth];
-    zone_sink_add(t->sink, *depth, lane->start, lane->end, lane->child, lane->name);
-    if (lane->call) {
-        struct trace_extra extra = {.kind = TRACE_EXTRA_CALL, .value = lane->call};
-        zone_sink_extra(t->sink, &extra);
-    }
-    if (*depth)
-        lanes[*depth - 1].child += lane->end - lane->start;
-}
-
-static void flush_track(struct device_track *t)
-{
-    struct lane lanes[64];
-    uint32_t depth = 0;
-    qsort(t->rows, t->count, sizeof *t->rows, by_start);
-    for (size_t i = 0; i < t->count; i++) {
-        const struct device_row *row = &t->rows[i];
-        while (depth && lanes[depth - 1].end <= row->start)
-            pop_lane(t, lanes, &depth);
-        if (depth == sizeof lanes / sizeof lanes[0])
-            pop_lane(t, lanes, &depth);
-        uint64_t end = row->start + row->duration;
-        lanes[depth++] =
-            (struct lane){row->start, end >= row->start ? end : row->start, 0, row->call, row->name};
-    }
-    while (depth)
-        pop_lane(t, lanes, &depth);
-    t->count = 0;
-}
-
 void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row)
 {
     size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
     if (index == SIZE_MAX)
         return;
     struct device_track *t = &s->device_tracks[index];
-    if (t->count >= SORT_ROWS)
-        flush_track(t);
-    if (!array_reserve(&t->rows, &t->capacity, t->count + 1, sizeof *t->rows))
-        return;
-    if (t->count == 0)
+    if (t->rows.count == 0)
         t->oldest_ns = clock_raw_ns();
-    t->rows[t->count++] = *row;
-    s->collector->taken.zones++;
+    if (device_rows_add(&t->rows, t->sink, row))
+        s->collector->taken.zones++;
 }
 
 void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run)
@@ -187,8 +136,8 @@ void device_flush(struct source *s, uint64_t now_ns, bool is_final)
 {
     for (size_t i = 0; i < s->device_track_count; i++) {
         struct device_track *t = &s->device_tracks[i];
-        if (t->count && (is_final || now_ns - t->oldest_ns > SORT_WINDOW_NS))
-            flush_track(t);
+        if (t->rows.count && (is_final || now_ns - t->oldest_ns > SORT_WINDOW_NS))
+            device_rows_flush(&t->rows, t->sink);
         if (is_final && t->sink) {
             trace_writer_close_sink(s->collector->writer, t->sink);
             t->sink = NULL;

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "collect/clock_map.h"
 #include "collect/collector.h"
+#include "collect/device_rows.h"
 #include "session/segment.h"
 
 #define MAX_PENDING_TEXTS 16u /* texts in pieces, nested by signal handlers */
@@ -154,18 +155,12 @@ struct source_process {
     uint64_t lost_zones, lost_records; /* last figures */
 };
 
-struct device_row {
-    uint64_t start, duration, call;
-    uint32_t name;
-};
-
 struct device_track {
     uint32_t definition; /* name id in the segment */
     uint32_t trace_id;
     uint32_t process_id;
     struct zone_sink *sink;
-    struct device_row *rows; /* waiting to be sorted */
-    size_t count, capacity;
+    struct device_rows rows;
     uint64_t oldest_ns; /* when the first of them came */
 };
 

@@ -42,7 +42,7 @@ void source_close(struct source *s)
         }
     }
     for (size_t i = 0; i < s->device_track_count; i++)
-        free(s->device_tracks[i].rows);
+        free(s->device_tracks[i].rows.rows);
     free(s->names);
     free(s->processes);
     free(s->tracks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the reader of Tracy's protocol. The first byte is the version, the second says how the rest is meant: as the
- * bytes of the wire, or as the records of frames, each after its length of 16 bits, behind a good handshake.
+/* Fuzzes the reader of Tracy's protocol, and what makes a trace of it. The first byte is the version, the second says
+ * how the rest is meant: as the bytes of the wire, or as the records of frames, each after its length of 16 bits,
+ * behind a good handshake; and whether a trace is made of it.
  *
  * The client follows the addresses that it is asked about, so each of them must be one that it sent. */
 #include <assert.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "../unit/tracy_client.h"
-#include "collect/tracy/stream.h"
+#include "collect/tracy/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,6 +59,30 @@ static void wrap(struct client *client, const uint8_t *data, size_t size)
     }
 }
 
+static void list_open(void *context, struct trace_writer *w)
+{
+    tracy_trace_list_open(context, w);
+}
+
+/* The same bytes as a trace that is thrown away. */
+static void make_trace(const struct client *client, uint32_t version, enum tracy_wide wide)
+{
+    struct tracy_trace_options options = {
+        .version = version, .wide = wide, .process = TRACE_NONE, .parent = TRACE_NONE};
+    if (trace_writer_open(&options.writer, "/dev/null", &(struct trace_writer_options){0}, NULL) != 0)
+        return;
+    struct tracy_trace *t = tracy_trace_new(&options);
+    if (t) {
+        trace_writer_set_open_zones(options.writer, list_open, t);
+        tracy_trace_feed(t, client->sent.data, client->sent.length, NULL);
+        tracy_trace_close(t);
+        assert(tracy_stream_is_trusted(tracy_trace_stream(t)) ||
+               tracy_stream_queries(tracy_trace_stream(t))->length == 0);
+    }
+    trace_writer_finish(options.writer, NULL);
+    tracy_trace_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct reading reading = {0};
@@ -67,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     uint32_t version = TRACY_OLDEST + data[0] % (TRACY_NEWEST - TRACY_OLDEST + 1);
     enum tracy_wide wide = (enum tracy_wide)(data[1] % 3);
-    bool is_wire = data[1] & 0x80;
+    bool is_wire = data[1] & 0x80, is_trace = data[1] & 0x40;
     reading.stream = tracy_stream_new(version, wide, look, &reading);
     data += 2;
     size -= 2;
@@ -86,6 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += piece;
     }
     tracy_stream_free(reading.stream);
+    if (is_trace)
+        make_trace(&client, version, wide);
     client_free(&client);
     return 0;
 }

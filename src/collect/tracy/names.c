@@ -3,12 +3,10 @@
 
 #include <stdlib.h>
 
-#define KIND_SHIFT 56u
-
 void tracy_names_free(struct tracy_names *names)
 {
     intern_free(&names->texts);
-    free(names->text_of);
+    free(names->names);
     map_free(&names->name_of);
     free(names->sources);
     map_free(&names->source_of);
@@ -55,38 +53,33 @@ static void ask(struct tracy_names *names, enum tracy_query kind, uint64_t addre
     names->asked++;
 }
 
-static uint32_t add_name(struct tracy_names *names)
+static uint32_t add_name(struct tracy_names *names, uint64_t address)
 {
     if (names->count >= TRACY_MAX_NAMES ||
-        !array_reserve(&names->text_of, &names->capacity, names->count + 1, sizeof *names->text_of)) {
+        !array_reserve(&names->names, &names->capacity, names->count + 1, sizeof *names->names)) {
         names->refused++;
         return TRACY_NONE;
     }
-    names->text_of[names->count] = TRACY_NONE;
+    names->names[names->count] = (struct tracy_name){address, TRACY_NONE};
     return (uint32_t)names->count++;
-}
-
-static uint64_t name_key(enum tracy_query kind, uint64_t address)
-{
-    return (uint64_t)kind << KIND_SHIFT ^ address;
 }
 
 uint32_t tracy_names_find(struct tracy_names *names, enum tracy_query kind, uint64_t address)
 {
     if (!address)
         return TRACY_NONE;
-    uint64_t key = name_key(kind, address);
+    uint64_t key = tracy_names_key(kind, address);
     uint32_t name = map_get(&names->name_of, key);
     if (name != MAP_NONE)
         return name;
-    name = add_name(names);
+    name = add_name(names, address);
     if (name == TRACY_NONE || !map_put(&names->name_of, key, name))
         return TRACY_NONE;
     ask(names, kind, address);
     return name;
 }
 
-static uint32_t add_source(struct tracy_names *names)
+static uint32_t add_source(struct tracy_names *names, uint64_t address)
 {
     if (names->source_count >= TRACY_MAX_NAMES ||
         !array_reserve(&names->sources, &names->source_capacity, names->source_count + 1,
@@ -94,8 +87,8 @@ static uint32_t add_source(struct tracy_names *names)
         names->refused++;
         return TRACY_NONE;
     }
-    names->sources[names->source_count] =
-        (struct tracy_source){.name = TRACY_NONE, .function = TRACY_NONE, .file = TRACY_NONE};
+    names->sources[names->source_count] = (struct tracy_source){
+        .address = address, .name = TRACY_NONE, .function = TRACY_NONE, .file = TRACY_NONE};
     return (uint32_t)names->source_count++;
 }
 
@@ -107,7 +100,7 @@ uint32_t tracy_names_source(struct tracy_names *names, uint64_t address)
     if (!array_reserve(&names->asked_sources, &names->asked_capacity, names->asked_count + 1,
                        sizeof *names->asked_sources))
         return TRACY_NONE;
-    source = add_source(names);
+    source = add_source(names, address);
     if (source == TRACY_NONE || !map_put(&names->source_of, address, source))
         return TRACY_NONE;
     names->asked_sources[names->asked_count++] = source;
@@ -118,9 +111,9 @@ uint32_t tracy_names_source(struct tracy_names *names, uint64_t address)
 /* A name whose text is there already. */
 static uint32_t own_name(struct tracy_names *names, const uint8_t *text, size_t length)
 {
-    uint32_t name = length ? add_name(names) : TRACY_NONE;
+    uint32_t name = length ? add_name(names, 0) : TRACY_NONE;
     if (name != TRACY_NONE)
-        names->text_of[name] = keep(names, text, length);
+        names->names[name].text = keep(names, text, length);
     return name;
 }
 
@@ -133,7 +126,7 @@ uint32_t tracy_names_payload(struct tracy_names *names, const uint8_t *body, siz
     uint32_t source = map_get(&names->payload_of, text);
     if (source != MAP_NONE)
         return source;
-    source = add_source(names);
+    source = add_source(names, 0);
     if (source == TRACY_NONE || !map_put(&names->payload_of, text, source))
         return TRACY_NONE;
     struct tracy_source *made = &names->sources[source];
@@ -154,10 +147,10 @@ uint32_t tracy_names_payload(struct tracy_names *names, const uint8_t *body, siz
 void tracy_names_answer(struct tracy_names *names, enum tracy_query kind, uint64_t address, const void *text,
                         size_t length)
 {
-    uint32_t name = map_get(&names->name_of, name_key(kind, address));
+    uint32_t name = map_get(&names->name_of, tracy_names_key(kind, address));
     if (name == MAP_NONE)
         return; /* another server asked, in a recorded stream */
-    names->text_of[name] = keep(names, text, length);
+    names->names[name].text = keep(names, text, length);
     names->answered++;
 }
 
@@ -166,7 +159,8 @@ bool tracy_names_answer_source(struct tracy_names *names, const uint8_t *item)
     if (names->answered_sources == names->asked_count)
         return false;
     uint32_t index = names->asked_sources[names->answered_sources++];
-    struct tracy_source source = {.line = tracy_u32(item + 25),
+    struct tracy_source source = {.address = names->sources[index].address,
+                                  .line = tracy_u32(item + 25),
                                   .colour = (uint32_t)item[31] << 16 | (uint32_t)item[30] << 8 | item[29],
                                   .is_known = true};
     source.name = tracy_names_find(names, TRACY_ASK_STRING, tracy_u64(item + 1));
@@ -179,14 +173,14 @@ bool tracy_names_answer_source(struct tracy_names *names, const uint8_t *item)
 
 const char *tracy_names_text(const struct tracy_names *names, uint32_t name)
 {
-    if (name >= names->count || names->text_of[name] == TRACY_NONE)
+    if (name >= names->count || names->names[name].text == TRACY_NONE)
         return NULL;
-    return intern_text(&names->texts, names->text_of[name]);
+    return intern_text(&names->texts, names->names[name].text);
 }
 
 static bool is_answered(const struct tracy_names *names, uint32_t name)
 {
-    return name == TRACY_NONE || names->text_of[name] != TRACY_NONE;
+    return name == TRACY_NONE || names->names[name].text != TRACY_NONE;
 }
 
 bool tracy_names_source_is_whole(const struct tracy_names *names, uint32_t source)

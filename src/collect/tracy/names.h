@@ -16,7 +16,13 @@
 #define TRACY_MAX_NAMES (1u << 20) /* and as many source locations: more are not asked for */
 #define TRACY_MAX_TEXT_BYTES ((size_t)256 << 20)
 
+struct tracy_name {
+    uint64_t address;
+    uint32_t text; /* id in texts; TRACY_NONE: not answered */
+};
+
 struct tracy_source {
+    uint64_t address;              /* 0: it came with its texts */
     uint32_t name, function, file; /* indices of names; TRACY_NONE: not there */
     uint32_t line, colour;         /* 0xRRGGBB */
     bool is_known;                 /* it was answered; its names may not be yet */
@@ -25,7 +31,7 @@ struct tracy_source {
 struct tracy_names {
     struct intern texts;
     size_t text_bytes;
-    uint32_t *text_of; /* by name: id in texts; TRACY_NONE: not answered */
+    struct tracy_name *names;
     size_t count, capacity;
     struct map name_of; /* kind and address -> name */
     struct tracy_source *sources;
@@ -55,6 +61,12 @@ void tracy_names_answer(struct tracy_names *names, enum tracy_query kind, uint64
                         size_t length);
 /* The answer to the oldest question about a source location; false: nobody asked. */
 bool tracy_names_answer_source(struct tracy_names *names, const uint8_t *item);
+
+/* Key of a name in name_of. */
+static inline uint64_t tracy_names_key(enum tracy_query kind, uint64_t address)
+{
+    return (uint64_t)kind << 56 ^ address;
+}
 
 /* Text of a name; NULL while it is not known. */
 const char *tracy_names_text(const struct tracy_names *names, uint32_t name);

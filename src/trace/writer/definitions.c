@@ -173,6 +173,45 @@ uint32_t trace_writer_name(struct trace_writer *w, const char *name, const char 
     return id;
 }
 
+/* A name of its own id whatever its texts are: its key is one that no name has. */
+static uint32_t reserve_name(struct writer_definitions *d)
+{
+    uint32_t id = (uint32_t)d->name_keys.count;
+    if (!array_reserve(&d->names, &d->name_capacity, (size_t)id + 1, sizeof *d->names) ||
+        intern_name(d, "?", "", "", id, UINT32_MAX) != id)
+        return TRACE_NONE;
+    fill_name(d, id, 0, 0);
+    return id;
+}
+
+static void replace_name(struct writer_definitions *d, uint32_t id, const struct trace_name *name)
+{
+    d->names[id] = (struct writer_name){.name = keep_text(d, name->name, MAX_NAME_BYTES),
+                                        .function = keep_text(d, name->function, MAX_NAME_BYTES),
+                                        .file = keep_text(d, name->file, MAX_NAME_BYTES),
+                                        .line = name->line,
+                                        .colour = name->colour};
+}
+
+uint32_t trace_writer_name_later(struct trace_writer *w)
+{
+    uint32_t id = reserve_name(&w->definitions);
+    if (id == TRACE_NONE)
+        writer_fail(w, -ENOMEM, NULL);
+    return id;
+}
+
+void trace_writer_set_name(struct trace_writer *w, const struct trace_name *name)
+{
+    struct writer_definitions *d = &w->definitions;
+    if (name->id >= d->name_keys.count)
+        return;
+    bool is_in_file = d->names[name->id].segment == w->segment_number + 1;
+    replace_name(d, name->id, name);
+    if (is_in_file) /* else it follows with the first row that uses it */
+        definitions_need_name(w, name->id);
+}
+
 /* Gives a name of a resumed file its old id; ids that the file does not define become names nobody uses. */
 bool definitions_restore_name(struct trace_writer *w, uint32_t id, const struct trace_name *name)
 {
@@ -180,14 +219,17 @@ bool definitions_restore_name(struct trace_writer *w, uint32_t id, const struct 
     if (!array_reserve(&d->names, &d->name_capacity, (size_t)id + 1, sizeof *d->names))
         return false;
     while (d->name_keys.count < id) {
-        uint32_t hole = (uint32_t)d->name_keys.count;
-        if (intern_name(d, "?", "", "", hole, UINT32_MAX) != hole)
+        if (reserve_name(d) == TRACE_NONE)
             return false;
-        fill_name(d, hole, 0, 0);
     }
-    if (intern_name(d, name->name, name->function, name->file, name->line, name->colour) != id)
+    uint32_t known = intern_name(d, name->name, name->function, name->file, name->line, name->colour);
+    if (known == id) {
+        fill_name(d, id, name->line, name->colour);
+        return true;
+    }
+    if (known == INTERN_NONE || reserve_name(d) != id)
         return false;
-    fill_name(d, id, name->line, name->colour);
+    replace_name(d, id, name); /* another id has the same texts: one of them was named late */
     return true;
 }
 

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of a Tracy client as rows of a trace: names that come after the zones, fibers, locks, devices, losses. */
+#include "test_trace_support.h"
+
+#include "collect/tracy/trace.h"
+#include "tracy_client.h"
+
+struct making {
+    struct client client;
+    struct tracy_trace *trace;
+    struct tracy_trace_options options;
+    const char *path;
+};
+
+static void list_open(void *context, struct trace_writer *w)
+{
+    tracy_trace_list_open(context, w);
+}
+
+static void start(struct making *m, uint32_t version, uint8_t flags)
+{
+    *m = (struct making){.options = {.version = version, .process = TRACE_NONE, .parent = TRACE_NONE}};
+    m->path = test_path("tracy.opscope");
+    client_begin(&m->client, version, false, flags);
+    assert_int_equal(trace_writer_open(&m->options.writer, m->path, &(struct trace_writer_options){0}, NULL),
+                     0);
+    m->trace = tracy_trace_new(&m->options);
+    assert_non_null(m->trace);
+    trace_writer_set_open_zones(m->options.writer, list_open, m->trace);
+}
+
+static void flush(struct making *m)
+{
+    client_flush(&m->client);
+    assert_int_equal(tracy_trace_feed(m->trace, m->client.sent.data, m->client.sent.length, NULL), 0);
+    bytes_clear(&m->client.sent);
+}
+
+static struct trace *finish(struct making *m, struct tracy_trace_stats *stats)
+{
+    struct trace *trace;
+    struct error err = {0};
+    tracy_trace_close(m->trace);
+    tracy_trace_get_stats(m->trace, stats);
+    assert_int_equal(trace_writer_finish(m->options.writer, &err), 0);
+    tracy_trace_free(m->trace);
+    client_free(&m->client);
+    assert_int_equal(trace_open(&trace, m->path, 0, &err), 0);
+    return trace;
+}
+
+/* All zones as lines "track/depth name start+duration", in the order of the file. */
+static const char *zones_text(struct trace *trace)
+{
+    static char text[4000];
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    struct zone_rows rows = {0};
+    const struct trace_block *block;
+    size_t position = 0, length = 0;
+    text[0] = '\0';
+    while ((block = trace_next_block(trace, &filter, &position))) {
+        assert_int_equal(trace_decode_zones(trace, block, TRACE_COLUMN_ALL, &rows, NULL), 0);
+        for (size_t g = 0; g < rows.group_count; g++) {
+            const struct zone_rows_group *group = &rows.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++)
+                length += (size_t)snprintf(text + length, sizeof text - length, "%s/%u %s %d+%d\n",
+                                           trace_get_track(trace, group->track)->name, group->depth,
+                                           trace_get_name(trace, rows.name[i])->name, (int)rows.start[i],
+                                           (int)rows.duration[i]);
+        }
+    }
+    zone_rows_free(&rows);
+    return text;
+}
+
+static void assert_has(struct trace *trace, const char *line)
+{
+    const char *text = zones_text(trace);
+    if (!strstr(text, line))
+        print_error("no '%s' in\n%s", line, text);
+    assert_non_null(strstr(text, line));
+}
+
+/* The first zone is in the file before its name is known; the second is named by itself. */
+static void test_late_names(void **state)
+{
+    (void)state;
+    struct making m;
+    struct tracy_trace_stats stats;
+    struct error err = {0};
+    start(&m, 72, 0);
+    client_thread(&m.client, 7);
+    client_begin_zone(&m.client, 2000, 0x401000);
+    client_end_zone(&m.client, 10);
+    client_begin_zone(&m.client, 5, 0x401000);
+    client_text(&m.client, "mine");
+    record(&m.client, TRACY_ZONE_NAME);
+    client_end_zone(&m.client, 10);
+    client_begin_zone(&m.client, 5, 0x402000); /* is never answered */
+    client_end_zone(&m.client, 1);
+    flush(&m);
+    for (uint64_t ns = 1; ns < 5; ns++) /* so old that the blocks are written */
+        trace_writer_tick(m.options.writer, ns * UINT64_C(3000000000), &err);
+    client_location(&m.client, 0, 0x502000, 0x503000, 33, 0xaabbcc);
+    client_string(&m.client, 0x502000, "function");
+    client_string(&m.client, 0x503000, "a.c");
+    client_answer(&m.client, TRACY_THREAD_NAME, 7, "main", 4);
+    client_begin_zone(&m.client, 100, 0x401000);
+    client_end_zone(&m.client, 1);
+    flush(&m);
+    struct trace *trace = finish(&m, &stats);
+    assert_has(trace, "main/0 function 1000+10\n");
+    assert_has(trace, "main/0 mine 1015+10\n");
+    assert_has(trace, "main/0 0x402000 1030+1\n");
+    assert_has(trace, "main/0 function 1131+1\n");
+    assert_int_equal(stats.zones, 4);
+    assert_int_equal(stats.unnamed, 1);
+    unsigned found = 0;
+    for (uint32_t i = 0; i < trace_name_count(trace); i++) {
+        const struct trace_name *name = trace_get_name(trace, i);
+        if (strcmp(name->name, "mine") == 0 || strcmp(name->name, "function") == 0) {
+            assert_string_equal(name->file, "a.c");
+            assert_string_equal(name->function, "function");
+            assert_int_equal(name->line, 33);
+            assert_int_equal(name->colour, 0xaabbcc);
+            found++;
+        }
+    }
+    assert_true(found >= 2);
+    trace_close(trace);
+}
+
+/* A writer that goes on with the file of another that died keeps names with equal texts apart. */
+static void test_resumed_names(void **state)
+{
+    (void)state;
+    struct trace_writer *w;
+    struct error err = {0};
+    const char *path = test_path("resumed.opscope");
+    assert_int_equal(trace_writer_open(&w, path, &(struct trace_writer_options){0}, &err), 0);
+    uint32_t process =
+        trace_writer_process(w, &(struct trace_process){.id = TRACE_NONE, .parent = TRACE_NONE});
+    uint32_t track =
+        trace_writer_track(w, &(struct trace_track){.id = TRACE_NONE, .process = process, .name = "t"});
+    uint32_t later = trace_writer_name_later(w), plain = trace_writer_name(w, "same", "f", "a.c", 1, 0);
+    struct zone_sink *sink = trace_writer_sink(w, track);
+    zone_sink_add(sink, 0, 10, 20, 0, later);
+    zone_sink_add(sink, 0, 20, 30, 0, plain);
+    trace_writer_close_sink(w, sink);
+    struct trace_name name = {.id = later, .name = "same", .function = "f", .file = "a.c", .line = 1};
+    trace_writer_set_name(w, &name);
+    for (uint64_t ns = 1; ns < 8; ns++)
+        trace_writer_tick(w, ns * UINT64_C(12000000000), &err);
+    trace_writer_abandon(w);
+    assert_int_equal(trace_writer_resume(&w, path, &err), 0);
+    assert_int_equal(trace_writer_name(w, "same", "f", "a.c", 1, 0), plain < later ? plain : later);
+    assert_int_equal(trace_writer_finish(w, &err), 0);
+    struct trace *trace;
+    assert_int_equal(trace_open(&trace, path, 0, &err), 0);
+    assert_string_equal(zones_text(trace), "t/0 same 10+10\nt/0 same 20+10\n");
+    trace_close(trace);
+}
+
+static void put_lock(struct client *c, unsigned number, uint32_t thread, int64_t delta)
+{
+    bytes_append_u32(record(c, number), thread);
+    bytes_append_u32(&c->frame, 4);
+    bytes_append_u64(&c->frame, (uint64_t)delta);
+}
+
+static void test_locks(void **state)
+{
+    (void)state;
+    struct making m;
+    struct tracy_trace_stats stats;
+    start(&m, 72, 0);
+    bytes_append_u32(record(&m.client, TRACY_LOCK_ANNOUNCE), 4);
+    bytes_append_u64(&m.client.frame, 2000);
+    bytes_append_u64(&m.client.frame, 0x401000);
+    bytes_append_u8(&m.client.frame, 0);
+    put_lock(&m.client, TRACY_LOCK_WAIT, 7, 2000);
+    put_lock(&m.client, TRACY_LOCK_OBTAIN, 7, 10);
+    put_lock(&m.client, TRACY_LOCK_WAIT, 8, 5);
+    bytes_append_u32(record(&m.client, TRACY_LOCK_RELEASE), 4);
+    bytes_append_u64(&m.client.frame, 85);
+    put_lock(&m.client, TRACY_LOCK_OBTAIN, 8, 1); /* is not released */
+    client_location(&m.client, 0x501000, 0x502000, 0, 3, 0);
+    client_string(&m.client, 0x501000, "");
+    client_string(&m.client, 0x502000, "mutex m");
+    client_answer(&m.client, TRACY_THREAD_NAME, 7, "seven", 5);
+    flush(&m);
+    struct trace *trace = finish(&m, &stats);
+    assert_has(trace, "mutex m/0 mutex m 1010+90\n");
+    assert_has(trace, "lock waits/0 wait: mutex m 1000+10\n");
+    assert_has(trace, "lock waits/0 wait: mutex m 1015+86\n");
+    assert_int_equal(stats.lock_zones, 3);
+    assert_int_equal(stats.open_zones, 1);
+    size_t open;
+    const struct trace_open_zone *zones = trace_get_open_zones(trace, &open);
+    assert_int_equal(open, 1);
+    assert_int_equal(zones[0].start, 1101);
+    trace_close(trace);
+}
+
+static void put_gpu(struct client *c, unsigned number, uint32_t thread, uint16_t query, uint64_t location)
+{
+    bytes_append_u64(record(c, number), 10);
+    bytes_append_u32(&c->frame, thread);
+    put_u16(&c->frame, query);
+    bytes_append_u8(&c->frame, 5);
+    if (location)
+        bytes_append_u64(&c->frame, location);
+}
+
+static void put_gpu_time(struct client *c, uint16_t query, int64_t delta)
+{
+    bytes_append_u64(record(c, TRACY_GPU_TIME), (uint64_t)delta);
+    put_u16(&c->frame, query);
+    bytes_append_u8(&c->frame, 5);
+}
+
+/* Times come after the zones, in another order; numbers of queries are used again; one time never comes. */
+static void test_devices(void **state)
+{
+    (void)state;
+    struct making m;
+    struct tracy_trace_stats stats;
+    float period = 2;
+    start(&m, 72, 0);
+    bytes_append_u64(record(&m.client, TRACY_GPU_NEW_CONTEXT), 3000);
+    bytes_append_u64(&m.client.frame, 100);
+    bytes_append_u32(&m.client.frame, 0);
+    put(&m.client.frame, &period, 4);
+    put(&m.client.frame, "\5\0\3", 3);
+    client_text(&m.client, "the gpu");
+    bytes_append_u8(record(&m.client, TRACY_GPU_CONTEXT_NAME), 5);
+    put_gpu(&m.client, TRACY_GPU_ZONE_BEGIN_SERIAL, 9, 0, 0x401000);
+    put_gpu(&m.client, TRACY_GPU_ZONE_BEGIN_SERIAL, 9, 1, 0x402000);
+    put_gpu(&m.client, TRACY_GPU_ZONE_END_SERIAL, 9, 2, 0);
+    put_gpu(&m.client, TRACY_GPU_ZONE_END_SERIAL, 9, 3, 0);
+    put_gpu_time(&m.client, 3, 400); /* of the outer one: until 400 */
+    put_gpu_time(&m.client, 0, -200);
+    put_gpu_time(&m.client, 1, 50);
+    put_gpu_time(&m.client, 2, 10);
+    put_gpu(&m.client, TRACY_GPU_ZONE_BEGIN_SERIAL, 9, 0, 0x402000);
+    put_gpu(&m.client, TRACY_GPU_ZONE_END_SERIAL, 9, 1, 0);
+    put_gpu_time(&m.client, 0, 300);
+    put_gpu_time(&m.client, 9, 300); /* nobody asked */
+    client_location(&m.client, 0x501000, 0, 0, 3, 0);
+    client_location(&m.client, 0x502000, 0, 0, 4, 0);
+    client_string(&m.client, 0x501000, "outer");
+    client_string(&m.client, 0x502000, "inner");
+    flush(&m);
+    struct trace *trace = finish(&m, &stats);
+    /* 100 ticks of 2 ns are 2000 ns after the start */
+    assert_has(trace, "queue/0 outer 2200+400\n");
+    assert_has(trace, "queue/1 inner 2300+20\n");
+    assert_int_equal(stats.gpu_zones, 2);
+    assert_int_equal(stats.lost_zones, 1);
+    assert_int_equal(stats.lost_records, 1);
+    bool is_named = false;
+    for (uint32_t i = 0; i < trace_track_count(trace); i++) {
+        const struct trace_track *track = trace_get_track(trace, i);
+        is_named |= track->kind == TRACE_TRACK_DEVICE && strcmp(track->name, "the gpu") == 0;
+    }
+    assert_true(is_named);
+    trace_close(trace);
+}
+
+static void put_fiber(struct client *c, unsigned number, int64_t delta, uint64_t fiber, uint32_t thread)
+{
+    bytes_append_u64(record(c, number), (uint64_t)delta);
+    if (fiber)
+        bytes_append_u64(&c->frame, fiber);
+    bytes_append_u32(&c->frame, thread);
+    if (fiber && c->table.dialect.version >= 68)
+        bytes_append_u32(&c->frame, 0);
+}
+
+/* A fiber's zone begins on one thread and ends on another. */
+static void test_fibers(void **state)
+{
+    (void)state;
+    struct making m;
+    struct tracy_trace_stats stats;
+    start(&m, 66, 0);
+    client_thread(&m.client, 7);
+    client_begin_zone(&m.client, 2000, 0x401000);
+    put_fiber(&m.client, TRACY_FIBER_ENTER, 10, 0x601000, 7);
+    client_begin_zone(&m.client, 10, 0x402000);
+    put_fiber(&m.client, TRACY_FIBER_LEAVE, 30, 0, 7);
+    client_end_zone(&m.client, 10);
+    client_thread(&m.client, 8);
+    put_fiber(&m.client, TRACY_FIBER_ENTER, 2100, 0x601000, 8);
+    client_end_zone(&m.client, 5);
+    put_fiber(&m.client, TRACY_FIBER_LEAVE, 5, 0, 8);
+    client_location(&m.client, 0x501000, 0, 0, 3, 0);
+    client_location(&m.client, 0x502000, 0, 0, 4, 0);
+    client_string(&m.client, 0x501000, "thread's");
+    client_string(&m.client, 0x502000, "fiber's");
+    client_answer(&m.client, TRACY_FIBER_NAME, 0x601000, "fiber 1", 7);
+    client_answer(&m.client, TRACY_THREAD_NAME, 7, "seven", 5);
+    client_answer(&m.client, TRACY_THREAD_NAME, 8, "eight", 5);
+    flush(&m);
+    struct trace *trace = finish(&m, &stats);
+    assert_has(trace, "seven/0 thread's 1000+60\n");
+    assert_has(trace, "seven/1 fiber 1 1010+40\n");
+    assert_has(trace, "fiber 1/0 fiber's 1020+85\n");
+    assert_has(trace, "eight/0 fiber 1 1100+10\n");
+    assert_int_equal(stats.zones, 2);
+    assert_int_equal(stats.other_zones, 2);
+    trace_close(trace);
+}
+
+/* An end without a begin is counted, and nothing is asked any more; of an on-demand client it is nothing special. */
+static void test_unmatched_end(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags <= TRACY_ON_DEMAND; flags++) {
+        struct making m;
+        struct tracy_trace_stats stats;
+        start(&m, 72, (uint8_t)flags);
+        client_thread(&m.client, 7);
+        client_end_zone(&m.client, 2000);
+        client_begin_zone(&m.client, 5, 0x401000);
+        client_begin_zone(&m.client, 5, 0x401000);
+        flush(&m);
+        assert_int_equal(tracy_stream_is_trusted(tracy_trace_stream(m.trace)), flags != 0);
+        struct trace *trace = finish(&m, &stats);
+        size_t count;
+        const struct trace_loss *losses = trace_get_losses(trace, &count);
+        assert_int_equal(count, 1);
+        assert_int_equal(losses[0].reason, TRACE_LOSS_UNMATCHED);
+        assert_int_equal(losses[0].zones, 1);
+        assert_int_equal(stats.open_zones, 2);
+        trace_get_open_zones(trace, &count);
+        assert_int_equal(count, 2);
+        trace_close(trace);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_names), cmocka_unit_test(test_resumed_names),
+        cmocka_unit_test(test_locks),      cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_fibers),     cmocka_unit_test(test_unmatched_end),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
