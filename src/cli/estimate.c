@@ -9,11 +9,13 @@
 #include "base/output_path.h"
 #include "cli/command/command.h"
 #include "load/estimate.h"
+#include "load/trace.h"
 #include "ops/timeline_trace.h"
 #include "present/document.h"
 #include "present/estimate/estimate.h"
 #include "present/estimate/timeline_csv.h"
 #include "present/format.h"
+#include "serve/snapshot.h"
 
 struct estimate_command {
     struct output_options output; /* of the table; its `output` is --json's file */
@@ -127,23 +129,32 @@ static int write_annotated(const struct estimate *estimate, const struct estimat
     return status;
 }
 
+struct traced { /* an estimate as a trace, for its page */
+    const struct estimate *estimate;
+    const char *source;
+};
+
+static int fill_trace(const void *context, const char *file, struct error *err)
+{
+    const struct traced *traced = context;
+    return write_trace(traced->estimate, traced->source, file, err);
+}
+
 static int write_page(const struct estimate *estimate, const char *source, const char *path,
                       struct error *err)
 {
-    struct output output;
+    const struct traced traced = {estimate, source};
     const char *slash = strrchr(source, '/');
-    struct estimate_page page = {.title = slash ? slash + 1 : source,
-                                 .target = estimate->machine->title,
-                                 .caveat = caveat_of(estimate)};
-    int status = output_open(&output, &(struct output_options){.output = path}, err);
+    struct trace *trace;
+    struct serve_trace st;
+    int status = load_filled_trace(&trace, source, fill_trace, &traced, err);
+    if (!status)
+        status = serve_trace_take(&st, trace, slash && slash[1] ? slash + 1 : source, err);
     if (status)
         return status;
-    status = estimate_write_html(&estimate->timeline, &page, output.stream, err);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
+    status = snapshot_write(&st, "overview", path, err);
+    serve_trace_close(&st);
+    return status;
 }
 
 struct phase {
@@ -319,6 +330,8 @@ static int run(const struct command *command, int argc, char **argv)
     double clock = options.clock ? estimate_clock_of(options.clock) : 0;
     if (clock < 0)
         return command_usage_error(command, "'%s' is not a clock: 800, 800MHz, 1.2GHz", options.clock);
+    if (options.html && snapshot_check(&err) != 0)
+        return command_fail(command, &err);
     struct estimate_request request = {.path = line.values[0],
                                        .target = options.target,
                                        .options = &options.target_options,
@@ -386,7 +399,8 @@ static const struct command_option file_options[] = {
      .offset = FIELD(dispatch),
      .help = "In --csv only this dispatch, its times from its own start."},
     OPTION_FILE("annotate", FIELD(annotated), "Write the IR with cycles and memory added as attributes."),
-    OPTION_FILE("html", FIELD(html), "Write a page with the timeline and the tables."),
+    OPTION_FILE("html", FIELD(html),
+                "Write the page of opscope view with the estimate: one file that needs no server."),
     {.name = "dump-compilation-phases-to",
      .type = OPTION_TEXT,
      .argument = "FOLDER",

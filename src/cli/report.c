@@ -7,10 +7,12 @@
 
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
+#include "base/output_path.h"
 #include "present/report/view.h"
 #include "analyze/report/host.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
 #include "import/open.h"
+#include "serve/snapshot.h"
 #include "trace/reader.h"
 
 static int check_options(const struct command *command, const struct report_options *options)
@@ -95,6 +97,29 @@ static int load_files(struct perf *perf, const struct report_options *options, s
     return 0;
 }
 
+/* The page of one file. That of several, or of what came from standard input, is another until they can be opened as
+ * one trace (present/report/html.h). */
+static bool has_page_of_view(const struct report_options *options)
+{
+    return options->html && options->path_count == 1 && strcmp(options->paths[0], "-") != 0;
+}
+
+static int write_page(const struct report_options *options, const struct perf_options *wanted,
+                      struct error *err)
+{
+    struct serve_trace st;
+    int status = output_path_check(options->html, options->paths, options->path_count, NULL, err);
+    if (!status)
+        status = serve_trace_open(&st, options->paths[0], err);
+    if (status)
+        return status;
+    st.machine = options->machine ? options->machine : options->arch;
+    st.report = wanted;
+    status = snapshot_write(&st, "overview", options->html, err);
+    serve_trace_close(&st);
+    return status;
+}
+
 static int show_report(const struct report_options *options, const struct machine_set *machines,
                        struct error *err)
 {
@@ -110,8 +135,13 @@ static int show_report(const struct report_options *options, const struct machin
     if (!status && trace && options->path_count == 1)
         status = perf_find_host_zones(&perf, trace, err);
     print_notes(&perf.notes);
+    struct report_options rest = *options;
+    if (!status && has_page_of_view(options)) {
+        status = write_page(options, &wanted, err);
+        rest.html = NULL;
+    }
     if (!status)
-        status = report_show(&perf, options, err);
+        status = report_show(&perf, &rest, err);
     if (!status && perf.count == 0 && perf.row_count &&
         !options->output.json) /* no rows: a note has said it */
         command_say("opscope report: no ops are left to show");
@@ -181,7 +211,9 @@ static int run(const struct command *command, int argc, char **argv)
     options.path_count = (size_t)line.count;
     if (options.compat)
         return show_compat(&options, &err) ? (command_fail(command, &err), EXIT_NEGATIVE) : EXIT_OK;
-    status = machine_files_read(&machines, options.machine, &err);
+    status = has_page_of_view(&options) ? snapshot_check(&err) : 0;
+    if (!status)
+        status = machine_files_read(&machines, options.machine, &err);
     if (!status)
         status = show_report(&options, &machines, &err);
     machine_set_free(&machines);
@@ -313,8 +345,10 @@ static const struct command_option show_options[] = {
 static const char *const group_endings[] = {".csv", ".svg", NULL};
 
 static const struct command_option file_options[] = {
-    OPTION_FILE("html", FIELD(html),
-                "Also write one self-contained page: table, groups, roofline plot, advice."),
+    OPTION_FILE(
+        "html", FIELD(html),
+        "Also write the page of opscope view with these ops: one file that needs no server. It has all of them, "
+        "and advice, whatever --top and --no-advice say."),
     {.name = "summary-file",
      .type = OPTION_TEXT,
      .argument = "BASE",

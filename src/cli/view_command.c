@@ -7,12 +7,13 @@
 
 #include "cli/command/command.h"
 #include "serve/server.h"
+#include "serve/snapshot.h"
 
 extern char **environ;
 
 struct view_options {
     uint64_t port, timeout_ns;
-    const char *listen;
+    const char *listen, *html;
     bool open, until_eof;
 };
 
@@ -24,6 +25,32 @@ static void open_browser(const char *url)
         command_say("opscope view: xdg-open is not here: open the link in a browser yourself");
 }
 
+/* One file instead of a server. */
+static int write_snapshot(const char *path, const char *trace_path, struct error *err)
+{
+    struct serve_trace st;
+    int status = snapshot_check(err);
+    if (status)
+        return status;
+    status = serve_trace_open(&st, trace_path, err);
+    if (status)
+        return status;
+    status = snapshot_write(&st, "overview", path, err);
+    serve_trace_close(&st);
+    return status;
+}
+
+static int run_html(const struct command *command, const struct view_options *options,
+                    const struct command_line *line)
+{
+    struct error err = {0};
+    if (options->port || options->listen || options->timeout_ns || options->open)
+        return command_usage_error(command, "--html writes a file: no --port, --listen, --timeout, --open");
+    if (line->count != 1)
+        return command_usage_error(command, "--html takes one trace");
+    return write_snapshot(options->html, line->values[0], &err) ? command_fail(command, &err) : EXIT_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct view_options options = {0};
@@ -33,6 +60,8 @@ static int run(const struct command *command, int argc, char **argv)
     int status = command_parse(command, argc, argv, &options, &line);
     if (status != COMMAND_CONTINUE)
         return status;
+    if (options.html)
+        return run_html(command, &options, &line);
     const struct server_options served = {.paths = (const char *const *)line.values,
                                           .path_count = (size_t)line.count,
                                           .listen = options.listen,
@@ -83,6 +112,10 @@ static const struct command_option view_options[] = {
      .offset = OPTION_FIELD(struct view_options, until_eof),
      .is_hidden = true,
      .help = "End when standard input, a pipe, is closed: how opscope run --view keeps its server."},
+    OPTION_FILE(
+        "html", OPTION_FIELD(struct view_options, html),
+        "Write the page with the trace into this file instead (- is standard output) and end: it needs no "
+        "server and no network. Of more than 200,000 zones and runs the shortest are drawn summed up."),
     {0},
 };
 
@@ -101,7 +134,7 @@ static const struct command_argument arguments[] = {
 };
 
 static const struct command_exit exits[] = {
-    {EXIT_OK, "the server was ended (Ctrl+C, SIGTERM)"},
+    {EXIT_OK, "the server was ended (Ctrl+C, SIGTERM), or the file was written"},
     {EXIT_USAGE, "a trace cannot be read, the port is in use, or bad usage"},
     {0, NULL},
 };
@@ -113,6 +146,7 @@ static const struct command_example examples[] = {
     {"opscope view before.opscope after.opscope --port 8000", "Two traces, on a port of your choice."},
     {"opscope view t.opscope --listen 0.0.0.0",
      "Look at it from another machine, with the link that is printed."},
+    {"opscope view t.opscope --html t.html", "One file to send to somebody, or to keep with a build."},
     {0},
 };
 

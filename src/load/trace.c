@@ -22,11 +22,11 @@ static void note_files(const char *file, int notes[2])
     bytes_free(&partial);
 }
 
-static int open_import(struct trace **trace, const char *path, struct error *err)
+int load_filled_trace(struct trace **trace, const char *path, trace_filler *fill, const void *context,
+                      struct error *err)
 {
     const char *temporary = getenv("TMPDIR");
     struct bytes folder = {0}, file = {0};
-    struct import_counts counts;
     bytes_append_format(&folder, "%s/opscope-import-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (folder.failed)
         return error_set_errno(err, ENOMEM, "%s", path);
@@ -39,9 +39,8 @@ static int open_import(struct trace **trace, const char *path, struct error *err
     int notes[] = {leftover_note(bytes_text(&folder)), -1, -1};
     if (!file.failed)
         note_files(bytes_text(&file), notes + 1);
-    int result = file.failed
-                     ? error_set_errno(err, ENOMEM, "%s", path)
-                     : import_to_trace(path, bytes_text(&file), &(struct import_options){0}, &counts, err);
+    int result =
+        file.failed ? error_set_errno(err, ENOMEM, "%s", path) : fill(context, bytes_text(&file), err);
     if (result == 0)
         result = trace_open(trace, bytes_text(&file), 0, err);
     if (!file.failed)
@@ -52,6 +51,12 @@ static int open_import(struct trace **trace, const char *path, struct error *err
     bytes_free(&file);
     bytes_free(&folder);
     return result;
+}
+
+static int fill_import(const void *context, const char *file, struct error *err)
+{
+    struct import_counts counts;
+    return import_to_trace(context, file, &(struct import_options){0}, &counts, err);
 }
 
 static int read_all(int descriptor, struct bytes *data, struct error *err)
@@ -77,7 +82,7 @@ int load_trace(struct trace **trace, struct bytes *stdin_data, const char *path,
     if (strcmp(path, "-") != 0) {
         enum import_kind kind = import_guess(path);
         return kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)
-               : import_has_ops(kind)      ? open_import(trace, path, err)
+               : import_has_ops(kind)      ? load_filled_trace(trace, path, fill_import, path, err)
                                            : trace_open(trace, path, flags, err);
     }
     int result = read_all(STDIN_FILENO, stdin_data, err);

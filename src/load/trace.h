@@ -11,4 +11,10 @@
 int load_trace(struct trace **trace, struct bytes *stdin_data, const char *path, bool salvage,
                struct error *err);
 
+/* Writes a trace that nobody asked to keep. */
+typedef int trace_filler(const void *context, const char *file, struct error *err);
+/* A trace of what `fill` writes, in a file that has no name any more; `path` is for messages. */
+int load_filled_trace(struct trace **trace, const char *path, trace_filler *fill, const void *context,
+                      struct error *err);
+
 #endif

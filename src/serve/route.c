@@ -125,10 +125,10 @@ static bool may_ask(struct server *server, const struct http_request *request, s
 
 /* --- files of the page --- */
 
-static const struct web_asset *find_asset(const char *path)
+const struct web_asset *web_asset_find(const char *path)
 {
     for (const struct web_asset *asset = web_assets; asset->path; asset++) {
-        if (strcmp(asset->path, strcmp(path, "/") == 0 ? "/index.html" : path) == 0)
+        if (strcmp(asset->path, path) == 0)
             return asset;
     }
     return NULL;
@@ -136,7 +136,7 @@ static const struct web_asset *find_asset(const char *path)
 
 static bool answer_asset(const char *path, struct answer *answer)
 {
-    const struct web_asset *asset = find_asset(path);
+    const struct web_asset *asset = web_asset_find(strcmp(path, "/") == 0 ? "/index.html" : path);
     if (asset) {
         answer->status = 200;
         answer->type = asset->type;
@@ -147,10 +147,8 @@ static bool answer_asset(const char *path, struct answer *answer)
     }
     if (strcmp(path, "/") != 0)
         return false;
-    answer_page(
-        answer, 200, "opscope was built without its page",
-        "The API is there (docs/http-api.md). For the page, install npm and build in a new folder (make clean all), or "
-        "give -DOPSCOPE_WEB_DIST=FOLDER with a page that was built elsewhere to cmake.");
+    answer_page(answer, 200, "opscope was built without its page",
+                "The API is there (docs/http-api.md). For the page, " WEB_ASSETS_HOW ".");
     answer->metric = "page";
     return true;
 }

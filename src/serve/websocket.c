@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-/* --- SHA-1 and base64, which the handshake asks for; nothing is kept secret with them --- */
+#include "text/base64.h"
+
+/* --- SHA-1, which the handshake asks for; nothing is kept secret with it --- */
 
 static uint32_t rotate(uint32_t value, unsigned by)
 {
@@ -54,19 +56,6 @@ static void sha1(const char *data, size_t length, uint8_t digest[20])
         digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-static void append_base64(struct bytes *out, const uint8_t *data, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < length; i += 3) {
-        uint32_t bits = (uint32_t)data[i] << 16 | (i + 1 < length ? (uint32_t)data[i + 1] << 8 : 0) |
-                        (i + 2 < length ? data[i + 2] : 0);
-        char text[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
-                        i + 1 < length ? digits[bits >> 6 & 63] : '=',
-                        i + 2 < length ? digits[bits & 63] : '='};
-        bytes_append(out, text, sizeof text);
-    }
-}
-
 /* --- the handshake --- */
 
 #define KEY_LENGTH 24u
@@ -96,7 +85,7 @@ void websocket_append_handshake(struct bytes *out, const struct http_request *re
     sha1(text, KEY_LENGTH + sizeof key_constant - 1, digest);
     bytes_append_text(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                            "Sec-WebSocket-Accept: ");
-    append_base64(out, digest, sizeof digest);
+    base64_append(out, digest, sizeof digest);
     bytes_append_text(out, "\r\n\r\n");
 }
 

@@ -2,12 +2,14 @@
 // Uses the page of `opscope view` as a person would, in a headless Chromium, and prints what it saw as JSON. What that
 // should be is in tests/system/test_page.py.
 //   node drive.mjs PUPPETEER_FOLDER CHROMIUM URL SCREENSHOT_FOLDER
+// The URL is that of a server, or a file that `opscope view --html` wrote.
 import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 const [packageFolder, chromium, url, pictures] = process.argv.slice(2);
 const puppeteer = createRequire(join(packageFolder, "package.json"))(packageFolder);
+const isFile = url.startsWith("file:");
 mkdirSync(pictures, { recursive: true });
 const seen = { console: [], origins: [] };
 
@@ -123,6 +125,12 @@ async function selectRange(page) {
     await picture(page, "range");
     await page.focus("[data-stage]");
     await page.keyboard.press("Enter");
+    if (isFile) {
+        await page.waitForFunction(() => /for this window alone/.test(document.body.textContent));
+        range.window = await text(page, ".context .pill");
+        await page.keyboard.press("Escape");
+        return range;
+    }
     await page.waitForFunction(() => /range/.test(document.querySelector(".context .pill").textContent));
     await drawn(page);
     range.window = await text(page, ".context .pill");
@@ -180,7 +188,8 @@ async function share(page) {
 const result = {};
 const page = await open(`${url}#overview&v=0ns..50ms`);
 result.overview = await overview(page);
-const tracks = await page.evaluate(async () => (await (await fetch("/api/t/0/trace")).json()).tracks);
+const tracks = await page.evaluate(async (saved) => (saved ? JSON.parse(document.querySelector("script[data-ask=trace]").textContent)
+    : await (await fetch("/api/t/0/trace")).json()).tracks, isFile);
 const [device, thread] = ["device", "thread"].map((kind) => `t${tracks.find((track) => track.kind === kind).id}`);
 result.pixels = {
     busy: await colours(page, device, 0.3, 0.34), gap: await colours(page, device, 0.92, 0.98), host: await colours(page, thread, 0.3, 0.6),

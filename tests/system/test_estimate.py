@@ -9,6 +9,7 @@ import shutil
 import unittest
 
 import harness
+import pages
 
 LRAM = "#torq_hl<enc mem_space = lram>"
 
@@ -234,15 +235,25 @@ class Scheduled(Case):
         self.assertIn("it is an input of this command", done.stderr)
         self.assertEqual(self.read(phase), self.read("m.mlir"))
 
-    def test_as_a_trace_and_a_page(self):
-        self.estimate("m.mlir", "-o", "m.opscope", "--html", "m.html")
+    def test_as_a_trace(self):
+        self.estimate("m.mlir", "-o", "m.opscope")
         zones = {row["name"]: row["count"] for row in self.opscope_json("zones", "m.opscope")["rows"]}
         self.assertEqual(zones, {"d0_main": 1, "d1_main": 1, "DMA In": 2, "conv2d": 2})
         self.assertEqual(len(self.opscope_json("ops", "m.opscope")["rows"]), 2)
         self.assertEqual(self.opscope_json("report", "m.opscope")["machine"], "sl2610")
-        page = self.read("m.html")
-        self.assertEqual(page.count("<rect"), 4)
-        self.assertIn("Estimate: m.mlir", page)
+
+    def test_as_a_page(self):
+        if not pages.are_built():
+            self.skipTest(pages.NOT_BUILT)
+        self.estimate("m.mlir", "-o", "m.opscope", "--html", "m.html")
+        page = pages.read(self.path("m.html"))
+        self.assertEqual(page.json("traces")["traces"][0]["name"], "m.mlir")
+        said = page.chosen("overview")
+        self.assertEqual(said["kind"], "estimate")
+        self.assertTrue(said["sentence"][0]["text"].startswith("Estimated "), said["sentence"])
+        self.assertEqual(said["partition"], self.opscope_json("summary", "m.opscope")["partition"])
+        self.assertEqual(sum(group["count"] for group in page.chosen("ops?group=op&limit=5000")["groups"]), 2)
+        self.assertEqual(page.json("trace")["zones"], 6)
 
     def test_columns_of_vela(self):
         self.estimate("m.mlir", "--csv-ops", "layers.csv")
@@ -529,7 +540,7 @@ TOSA = """module {
 class Unscheduled(Case):
     def test_shapes_give_the_work(self):
         self.write("t.mlir", TOSA)
-        found = self.estimate("t.mlir", "--dim", "16", "--html", "t.html", "-o", "t.opscope")
+        found = self.estimate("t.mlir", "--dim", "16", "-o", "t.opscope")
         self.assertEqual(found["kind"], "analytic")
         self.assertEqual(sum(row["macs"] or 0 for row in found["rows"]), 16 * 64 * 32)
         self.assertIn("strange.op", " ".join(found["notes"]))

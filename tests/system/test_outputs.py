@@ -33,6 +33,7 @@ FORMS = (
     "overhead --show TIMES {}",
     "overhead --ops ./ops.py --check TIMES {}",
     "run {} ./PROGRAM",
+    "view TRACE {}",
 )
 # The options that name an output, and the commands that have them.
 OUTPUTS = {
@@ -41,7 +42,7 @@ OUTPUTS = {
     "--csv=FILE": "zones tree messages ops report diff check overhead",
     "--json=FILE": "zones tree info messages ops report diff check overhead",
     "--csv -o FILE": "zones tree messages ops report diff check",
-    "--html FILE": "report diff overhead",
+    "--html FILE": "report diff overhead view",
     "--pairs FILE": "diff",
     "--junit FILE": "check overhead",
     "--summary-file BASE": "report",

@@ -13,6 +13,7 @@ import unittest
 import urllib.request
 
 import harness
+import pages
 import views
 
 PUPPETEER_VERSION = "24.43.1"
@@ -72,7 +73,9 @@ class Scripts(harness.TestCase):
         self.assertEqual(done.status, 0, done)
 
 
-class Page(views.ViewCase):
+class Driven:
+    """Uses the page once for all cases; whose it is says open_page()."""
+
     seen = None
     failed = False
 
@@ -83,15 +86,16 @@ class Page(views.ViewCase):
 
     def setUp(self):
         super().setUp()
-        if Page.failed:
+        kind = type(self)
+        if kind.failed:
             self.fail("the page was not used to the end: see the first of these cases that failed")
-        if Page.seen is None:
-            Page.failed = True
-            Page.seen = self.drive()
-        Page.failed = False
+        if kind.seen is None:
+            kind.failed = True
+            kind.seen = self.drive()
+        kind.failed = False
 
     def skip(self, reason):
-        Page.failed = False
+        type(self).failed = False
         self.skipTest(reason)
 
     def drive(self):
@@ -102,27 +106,16 @@ class Page(views.ViewCase):
             puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
         except unittest.SkipTest as missing:
             self.skip(str(missing))
-        trace = self.trace(*training(), name="training.opscope")
-        server = self.start([harness.OPSCOPE, "view", trace])
-        link = server.stdout.readline().decode().strip()
-        self.assertTrue(link.startswith("http://127.0.0.1:"), link)
-        with urllib.request.urlopen(link) as answer:
-            if b"app.js" not in answer.read():
-                self.skip("this build has no page (npm)")
-        with urllib.request.urlopen(f"{link}api/t/0/overview") as answer:
-            self.overview = json.load(answer)
+        link, facts = self.open_page(self.trace(*training(), name="training.opscope"))
         driver = os.path.join(harness.SOURCE, "tests", "page", "drive.mjs")
-        done = self.run_command(["node", driver, puppeteer, chromium, link, PICTURES])
+        done = self.run_command(["node", driver, puppeteer, chromium, link, self.pictures])
         self.assertEqual(done.status, 0, done)
-        seen = done.json()
-        seen["api"] = self.overview
-        screenshots = os.path.join(harness.SOURCE, "tests", "page", "screenshots.mjs")
-        done = self.run_command(["node", screenshots, puppeteer, chromium, link, PICTURES])
-        self.assertEqual(done.status, 0, done)
-        seen["pictures"] = done.json()
-        with urllib.request.urlopen(f"{link}licenses.txt") as answer:
-            seen["licenses"] = answer.read().decode()
-        return seen
+        seen = {**done.json(), **facts}
+        return {**seen, **self.look(puppeteer, chromium, link)}
+
+    def look(self, puppeteer, chromium, link):
+        """What else there is to see."""
+        return {}
 
     def test_opens_with_an_answer(self):
         shown, api = self.seen["overview"], self.seen["api"]
@@ -151,11 +144,6 @@ class Page(views.ViewCase):
         self.assertNotIn("#ffffff", pixels["host"])
         self.assertIn("#e9edf2", pixels["wait"], "the ground of a wait")
 
-    def test_passes_on_the_licenses_of_what_it_contains(self):
-        for package in ("preact ", "@preact/signals ", "@preact/signals-core "):
-            self.assertIn(f"\n{package}", self.seen["licenses"])
-        self.assertIn("Permission is hereby granted", self.seen["licenses"])
-
     def test_finds_a_zone(self):
         found = self.seen["find"]
         self.assertEqual(found["heading"], "load_batch")
@@ -168,14 +156,12 @@ class Page(views.ViewCase):
         self.assertIn("train_step", found["zone"], "what it is inside of")
         self.assertRegex(found["spoken"], r"^load_batch, 11\.0 ms, MainThread, starts ")
 
-    def test_selects_a_range_and_makes_it_the_window(self):
+    def test_selects_a_range(self):
         chosen = self.seen["range"]
         self.assertIn("Range", chosen["inspector"])
         self.assertIn("train_step", chosen["names"])
         self.assertIn("load_batch", chosen["names"])
         self.assertRegex(chosen["heading"], r"^2[345]\d ms$", "half of 500 ms, where no edge is near")
-        self.assertIn("range", chosen["window"])
-        self.assertNotIn("range", chosen["back"], "Back gives the window before")
 
     def test_sorts_and_filters_ops(self):
         ops = self.seen["ops"]
@@ -196,6 +182,45 @@ class Page(views.ViewCase):
     def test_names_are_text(self):
         self.assertEqual(self.seen["hostile"], {"images": 0, "ran": False, "text": False})
 
+    def test_fits_every_width(self):
+        self.assertEqual([size["overflow"] for size in self.seen["sizes"]], [False, False, False], self.seen["sizes"])
+        for name in ("overview-light-1440x900", "overview-dark-1280x720", "overview-light-1920x1080", "overview-light-420x900"):
+            self.assertGreater(os.path.getsize(os.path.join(self.pictures, f"{name}.png")), 10000)
+
+
+class Page(Driven, views.ViewCase):
+    """Served by `opscope view`."""
+
+    pictures = PICTURES
+
+    def open_page(self, trace):
+        server = self.start([harness.OPSCOPE, "view", trace])
+        link = server.stdout.readline().decode().strip()
+        self.assertTrue(link.startswith("http://127.0.0.1:"), link)
+        with urllib.request.urlopen(link) as answer:
+            if b"app.js" not in answer.read():
+                self.skip("this build has no page (npm)")
+        with urllib.request.urlopen(f"{link}api/t/0/overview") as answer:
+            overview = json.load(answer)
+        with urllib.request.urlopen(f"{link}licenses.txt") as answer:
+            return link, {"api": overview, "licenses": answer.read().decode()}
+
+    def look(self, puppeteer, chromium, link):
+        screenshots = os.path.join(harness.SOURCE, "tests", "page", "screenshots.mjs")
+        done = self.run_command(["node", screenshots, puppeteer, chromium, link, PICTURES])
+        self.assertEqual(done.status, 0, done)
+        return {"pictures": done.json()}
+
+    def test_passes_on_the_licenses_of_what_it_contains(self):
+        for package in ("preact ", "@preact/signals ", "@preact/signals-core "):
+            self.assertIn(f"\n{package}", self.seen["licenses"])
+        self.assertIn("Permission is hereby granted", self.seen["licenses"])
+
+    def test_makes_a_range_the_window(self):
+        chosen = self.seen["range"]
+        self.assertIn("range", chosen["window"])
+        self.assertNotIn("range", chosen["back"], "Back gives the window before")
+
     def test_asks_only_its_own_server(self):
         self.assertEqual(len(self.seen["origins"]), 1, self.seen["origins"])
         self.assertEqual(self.seen["console"], [])
@@ -210,10 +235,27 @@ class Page(views.ViewCase):
             path = os.path.join(PICTURES, f"{name}.{'pdf' if '-print-' in name else 'png'}")
             self.assertGreater(os.path.getsize(path), 5000, name)
 
-    def test_fits_every_width(self):
-        self.assertEqual([size["overflow"] for size in self.seen["sizes"]], [False, False, False], self.seen["sizes"])
-        for name in ("overview-light-1440x900", "overview-dark-1280x720", "overview-light-1920x1080", "overview-light-420x900"):
-            self.assertGreater(os.path.getsize(os.path.join(PICTURES, f"{name}.png")), 10000)
+
+class File(Driven, views.ViewCase):
+    """One file, without a server: `opscope view --html`."""
+
+    pictures = os.path.join(PICTURES, "file")
+
+    def open_page(self, trace):
+        if not pages.are_built():
+            self.skip(pages.NOT_BUILT)
+        done = self.opscope("view", trace, "--html", self.path("page.html"))
+        self.assertEqual((done.status, done.stdout, done.stderr), (0, "", ""))
+        os.remove(trace)
+        overview = pages.read(self.path("page.html")).chosen("overview")
+        return f"file://{self.path('page.html')}", {"api": overview}
+
+    def test_says_that_it_has_one_window(self):
+        self.assertNotIn("range", self.seen["range"]["window"])
+
+    def test_asks_nobody(self):
+        self.assertEqual(self.seen["origins"], [])
+        self.assertEqual(self.seen["console"], [], "nothing was refused by the policy either")
 
 
 if __name__ == "__main__":

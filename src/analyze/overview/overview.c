@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/overview/internal.h"
+#include "base/checked.h"
 
 /* --- what the trace holds --- */
 
@@ -110,31 +111,46 @@ static void cut_lines(const struct overview *o, struct ops *ops)
     ops->line_count = kept;
 }
 
-/* The window of a report that began at a signpost. */
+/* When what the line says was over. */
+static uint64_t line_end(const struct overview *o, const struct ops *ops, const struct op_line *line)
+{
+    uint64_t time = line_time(o, ops, line);
+    uint64_t duration = line->run == OPS_NONE ? 0 : ops->runs[line->run].duration_ns;
+    return duration == OPS_NO_DURATION ? time : saturating_add_u64(time, duration);
+}
+
+/* The window of a report that began at a signpost, or has a part of the ops. */
 static void take_window_of_ops(struct overview *o)
 {
     const struct perf *perf = &o->perf;
-    uint64_t from = UINT64_MAX;
-    if (perf->window == OPS_NONE || !perf->count)
+    uint64_t from = UINT64_MAX, to = 0;
+    if ((perf->window == OPS_NONE && !perf->options.id_range) || !perf->count)
         return;
-    o->source = OVERVIEW_SIGNPOST;
+    o->source = perf->window == OPS_NONE ? OVERVIEW_ASKED : OVERVIEW_SIGNPOST;
     for (size_t i = 0; i < perf->count; i++) {
-        uint64_t time = line_time(o, perf->ops, perf_line(perf, perf_at(perf, i)));
+        const struct op_line *line = perf_line(perf, perf_at(perf, i));
+        uint64_t time = line_time(o, perf->ops, line), end = line_end(o, perf->ops, line);
         from = time < from ? time : from;
+        to = end > to ? end : to;
     }
     if (from > o->from_ns && from < o->to_ns)
         o->from_ns = from;
+    if ((perf->options.end_signpost || perf->options.id_range) && to > o->from_ns && to < o->to_ns)
+        o->to_ns = to;
 }
 
 static int make_report(struct overview *o, struct ops *ops, const struct overview_options *options,
                        struct error *err)
 {
-    struct perf_options wanted = {.machine = options->machine,
-                                  .machines = options->machines,
-                                  .has_host_start = options->has_host_start,
-                                  .group_by = PERF_BY_OP,
-                                  .ignore_signposts =
-                                      o->source != OVERVIEW_WHOLE || options->include_warm_up};
+    struct perf_options wanted = {0};
+    if (options->report)
+        wanted = *options->report;
+    else
+        wanted.ignore_signposts = o->source != OVERVIEW_WHOLE || options->include_warm_up;
+    wanted.machine = options->machine;
+    wanted.machines = options->machines;
+    wanted.has_host_start = options->has_host_start;
+    wanted.group_by = PERF_BY_OP;
     int status = overview_place_runs(o, ops, err);
     if (status)
         return status;
@@ -144,7 +160,7 @@ static int make_report(struct overview *o, struct ops *ops, const struct overvie
     status = perf_add_path(&o->perf, options->path, err);
     if (!status)
         status = perf_finish(&o->perf, err);
-    if (!status && o->kind == OVERVIEW_OPS && o->source == OVERVIEW_WHOLE)
+    if (!status && (o->kind == OVERVIEW_OPS || options->report) && o->source == OVERVIEW_WHOLE)
         take_window_of_ops(o);
     if (!status)
         status = overview_find_alone(o, ops, err);

@@ -109,8 +109,9 @@ struct overview_options {
     bool include_warm_up;              /* the whole trace, unless a window was asked for */
     const char *machine;               /* by name; NULL: what the devices say that they are */
     const struct machine_set *machines;
-    bool has_host_start; /* ops say when they were called */
-    const char *path;    /* of the trace; must stay */
+    bool has_host_start;               /* ops say when they were called */
+    const char *path;                  /* of the trace; must stay */
+    const struct perf_options *report; /* which ops, where a report chose them: instead of steps; NULL */
 };
 
 struct overview {

@@ -126,7 +126,8 @@ int overview_find_window(struct overview *o, const struct ops *ops, const struct
         o->source = OVERVIEW_ASKED;
         return 0;
     }
-    if (options->include_warm_up || o->kind == OVERVIEW_ESTIMATE || o->kind == OVERVIEW_EMPTY)
+    if (options->include_warm_up || options->report || o->kind == OVERVIEW_ESTIMATE ||
+        o->kind == OVERVIEW_EMPTY)
         return 0;
     int status = find_steps(o, options->filter, has_ops, err);
     if (status || o->source == OVERVIEW_STEPS || o->kind != OVERVIEW_GPU)

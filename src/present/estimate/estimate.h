@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An estimate for people and programs: the table of its ops, where the time goes, Vela's columns, a page. */
+/* An estimate for people and programs: the table of its ops, where the time goes, Vela's columns. */
 #ifndef OPSCOPE_PRESENT_ESTIMATE_ESTIMATE_H
 #define OPSCOPE_PRESENT_ESTIMATE_ESTIMATE_H
 
@@ -23,14 +23,6 @@ int estimate_make_dispatches(const struct timeline *timeline, struct table *tabl
 int estimate_make_metrics(const struct timeline *timeline, struct table *table, struct error *err);
 /* The columns of Vela's per-layer file, with its names. */
 int estimate_append_layers(const struct timeline *timeline, struct bytes *out, struct error *err);
-
-struct estimate_page {
-    const char *title;  /* the model's file */
-    const char *target; /* for people */
-    const char *caveat; /* what kind of estimate it is */
-};
-int estimate_write_html(const struct timeline *timeline, const struct estimate_page *page, FILE *out,
-                        struct error *err);
 
 /* Lanes with their units as drawn rows, `width` of cycles across: for pages that show timelines. */
 void estimate_append_lanes(const struct timeline *timeline, uint64_t cycles, struct bytes *out);

@@ -75,13 +75,18 @@ static void write_group(const struct overview *o, const struct overview_op *op, 
 }
 
 void overview_write_groups(const struct overview *o, const struct overview_ops *groups,
-                           enum overview_group by, struct json *json)
+                           enum overview_group by, size_t limit, struct json *json)
 {
     static const char *const columns[] = {
         "name", "kind", "count",         "device_ns",    "alone_ns",      "share", "mean",
         "p50",  "p99",  "gap_before_ns", "dram_percent", "flops_percent", "bound"};
     static const char *const names[] = {"op+shape", "op", "kind", "none"};
+    double device_ns = 0;
+    for (size_t i = 0; i < groups->count; i++)
+        device_ns += groups->items[i].device_ns;
     json_member_text(json, "group", names[by]);
+    json_member_unsigned(json, "count", groups->count);
+    json_member_real(json, "device_ns", round(device_ns));
     json_key(json, "columns");
     json_array(json, JSON_INLINE);
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
@@ -89,7 +94,7 @@ void overview_write_groups(const struct overview *o, const struct overview_ops *
     json_end(json);
     json_key(json, "groups");
     json_array(json, JSON_LINES);
-    for (size_t i = 0; i < groups->count; i++)
+    for (size_t i = 0; i < groups->count && i < limit; i++)
         write_group(o, &groups->items[i], json);
     json_end(json);
     write_machine(o, json);

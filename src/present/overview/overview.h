@@ -79,7 +79,7 @@ void overview_write_row_place(const struct overview *overview, uint32_t row, str
 /* Members of the answers about gaps, ops and the roofline (docs/http-api.md). */
 void overview_write_gaps(const struct overview *overview, size_t limit, struct json *json);
 void overview_write_groups(const struct overview *overview, const struct overview_ops *groups,
-                           enum overview_group by, struct json *json);
+                           enum overview_group by, size_t limit, struct json *json);
 void overview_write_roofline(const struct overview *overview, struct json *json);
 /* For CSV: the parts as a table. */
 void overview_add_parts(const struct overview *overview, struct report *report);

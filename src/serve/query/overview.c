@@ -49,7 +49,10 @@ static int make(struct serve_trace *st, const struct query_window *window, bool 
         free(kept);
         return status;
     }
-    const struct overview_options options = {.filter = &kept->filter, .include_warm_up = include_warm_up};
+    const struct overview_options options = {.filter = &kept->filter,
+                                             .include_warm_up = include_warm_up,
+                                             .machine = st->machine,
+                                             .report = include_warm_up ? NULL : st->report};
     status = load_overview(&kept->loaded, st->trace, st->path, &options, err);
     if (status) {
         serve_overview_free(kept);
@@ -90,6 +93,20 @@ static int find(struct serve_trace *st, const struct query *q, const struct over
     if (!status)
         *overview = &find_kept(st, &window, warm_up == 1)->loaded.overview;
     return status;
+}
+
+int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err)
+{
+    const struct query nothing = {0};
+    const struct overview *overview;
+    int status = find(st, &nothing, &overview, err);
+    if (status)
+        return status;
+    *window = (struct query_window){.since_ns = overview->from_ns, .until_ns = overview->to_ns};
+    window->since_ns = window->since_ns > st->start_ns ? window->since_ns : st->start_ns;
+    window->until_ns = window->until_ns < st->end_ns ? window->until_ns : st->end_ns;
+    window->is_whole = overview->source == OVERVIEW_WHOLE;
+    return 0;
 }
 
 /* An answer that `write` makes of the overview alone. */
@@ -154,8 +171,11 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
     static const char *const groups[] = {"op+shape", "op", "kind", "none", NULL};
     const struct overview *overview;
     struct overview_ops made = {0};
+    uint64_t limit = UINT32_MAX;
     unsigned by = 0;
     int status = query_choice(q, "group", groups, &by, err);
+    if (!status)
+        status = query_unsigned(q, "limit", UINT32_MAX, &limit, err);
     if (!status)
         status = find(st, q, &overview, err);
     if (!status)
@@ -164,7 +184,7 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
         return status;
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
-    overview_write_groups(overview, &made, (enum overview_group)by, &j);
+    overview_write_groups(overview, &made, (enum overview_group)by, (size_t)limit, &j);
     json_end(&j);
     overview_ops_free(&made);
     return query_json_end(&j, out, err);

@@ -86,6 +86,16 @@ query_function query_trace, query_names, query_rows, query_zone, query_run, quer
     query_memory, query_zones, query_find_zones, query_range, query_flame, query_search, query_overview,
     query_gaps, query_ops, query_roofline;
 
+/* What query_rows answers of the whole trace, in at most `most` rows: every zone and run by itself where there are no
+ * more (but for zones of a few ns in a trace of many seconds, which the reader sums up), else those shorter than 2^tile
+ * ns summed up. Where there are too many tracks even for that, there are no rows and the tile is QUERY_NO_ROWS. */
+#define QUERY_NO_ROWS 64u
+int query_all_rows(struct serve_trace *st, uint64_t most, unsigned *tile, struct bytes *out,
+                   struct error *err);
+
+/* The window that the overview chooses where none is asked for. It is whole where nothing is left out. */
+int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err);
+
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);
 

@@ -29,10 +29,10 @@ struct rows_answer {
     struct serve_trace *st;
     struct bytes *out;
     struct query_window window;
-    uint32_t pixels;
     unsigned tile;
     uint64_t since_ns, until_ns; /* the window with what is added on both sides */
     uint32_t sections;
+    uint64_t put; /* rows of all sections */
     struct drawn *drawn;
     size_t count, capacity;
     bool failed;
@@ -86,6 +86,7 @@ static int put_section(struct rows_answer *a, uint32_t track, uint32_t kind, uin
     }
     a->out->length += size - 16;
     a->sections++;
+    a->put += n;
     a->count = 0;
     return 0;
 }
@@ -293,31 +294,112 @@ static void widen_window(struct rows_answer *a)
     a->until_ns = until < UINT64_MAX - step ? until + step : UINT64_MAX;
 }
 
-int query_rows(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+static int answer_rows(struct rows_answer *a, const char *specs, struct error *err)
 {
-    struct rows_answer a = {.st = st, .out = out};
+    struct bytes *out = a->out;
     size_t head = out->length;
-    const char *specs = query_text(q, "tracks");
-    int status = query_window(q, st, &a.window, err);
-    if (!status)
-        status = query_pixels(q, &a.pixels, err);
-    if (!status)
-        status = serve_trace_waits(st, err);
+    uint8_t times[16];
+    int status = serve_trace_waits(a->st, err);
     if (status)
         return status;
-    a.tile = trace_lod_tile(a.window.since_ns, a.window.until_ns, a.pixels);
-    widen_window(&a);
-    uint8_t times[16];
-    put_f64(times, (double)(a.window.since_ns - st->start_ns));
-    put_f64(times + 8, (double)(a.window.until_ns - st->start_ns));
+    widen_window(a);
+    put_f64(times, (double)(a->window.since_ns - a->st->start_ns));
+    put_f64(times + 8, (double)(a->window.until_ns - a->st->start_ns));
     bytes_append_u32(out, ROWS_MAGIC);
     bytes_append_u32(out, 0);
     bytes_append(out, times, sizeof times);
-    status = draw_all(&a, specs ? specs : "", err);
-    free(a.drawn);
+    status = draw_all(a, specs, err);
+    free(a->drawn);
     if (!status && out->failed)
         status = error_no_memory(err, "the rows");
     if (!status)
-        memcpy(out->data + head + 4, &a.sections, 4);
+        memcpy(out->data + head + 4, &a->sections, 4);
+    return status;
+}
+
+int query_rows(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    struct rows_answer a = {.st = st, .out = out};
+    const char *specs = query_text(q, "tracks");
+    uint32_t pixels;
+    int status = query_window(q, st, &a.window, err);
+    if (!status)
+        status = query_pixels(q, &pixels, err);
+    if (status)
+        return status;
+    a.tile = trace_lod_tile(a.window.since_ns, a.window.until_ns, pixels);
+    return answer_rows(&a, specs ? specs : "", err);
+}
+
+/* --- all of a trace --- */
+
+static void append_all_tracks(struct serve_trace *st, struct bytes *specs, uint64_t *sections)
+{
+    size_t tracks = trace_track_count(st->trace);
+    for (uint32_t track = 0; track < tracks; track++) {
+        uint32_t depths = serve_trace_depths(st, track);
+        const struct run_track *runs = run_index_find(&st->runs, track);
+        if (depths)
+            bytes_append_format(specs, "%" PRIu32 ":0-%" PRIu32 ",", track, depths - 1);
+        if (runs)
+            bytes_append_format(specs, "%" PRIu32 ":r,", track);
+        *sections += depths + (runs ? runs->lane_count : 0);
+    }
+}
+
+static int draw_whole(struct serve_trace *st, const char *specs, unsigned tile, uint64_t *rows,
+                      struct bytes *out, struct error *err)
+{
+    struct rows_answer a = {.st = st, .out = out, .window = {st->start_ns, st->end_ns, true}, .tile = tile};
+    bytes_clear(out);
+    int status = answer_rows(&a, specs, err);
+    *rows = a.put;
+    return status;
+}
+
+/* The finest tile with which no more than `most` are drawn, beginning with one that is coarse enough unless runs
+ * overlap: a tile has at most a summary and a zone that goes on. */
+static int draw_at_most(struct serve_trace *st, const char *specs, uint32_t pixels, uint64_t most,
+                        unsigned *tile, struct bytes *out, struct error *err)
+{
+    struct bytes finer = {0};
+    uint64_t rows;
+    *tile = trace_lod_tile(st->start_ns, st->end_ns, pixels);
+    int status = draw_whole(st, specs, *tile, &rows, out, err);
+    while (!status && rows > most && *tile < QUERY_NO_ROWS - 1)
+        status = draw_whole(st, specs, ++*tile, &rows, out, err);
+    while (!status && *tile > 0) {
+        status = draw_whole(st, specs, *tile - 1, &rows, &finer, err);
+        if (status || rows > most)
+            break;
+        struct bytes coarser = *out;
+        *out = finer;
+        finer = coarser;
+        *tile -= 1;
+    }
+    bytes_free(&finer);
+    return status;
+}
+
+int query_all_rows(struct serve_trace *st, uint64_t most, unsigned *tile, struct bytes *out,
+                   struct error *err)
+{
+    const struct trace_info *info = trace_get_info(st->trace);
+    struct bytes specs = {0};
+    uint64_t sections = 0, rows;
+    int status;
+    *tile = 0;
+    append_all_tracks(st, &specs, &sections);
+    uint64_t pixels = sections ? most / 2 / sections : most;
+    if (specs.failed)
+        status = error_no_memory(err, "the rows");
+    else if (sections > ROWS_SECTIONS_MAX || pixels == 0) {
+        *tile = QUERY_NO_ROWS;
+        status = draw_whole(st, "", 0, &rows, out, err);
+    } else if (info->zones + info->runs <= most)
+        status = draw_whole(st, bytes_text(&specs), 0, &rows, out, err);
+    else
+        status = draw_at_most(st, bytes_text(&specs), (uint32_t)pixels, most, tile, out, err);
+    bytes_free(&specs);
     return status;
 }

@@ -39,6 +39,15 @@ int serve_trace_open(struct serve_trace *st, const char *path, struct error *err
     return finish_opening(st, status);
 }
 
+int serve_trace_take(struct serve_trace *st, struct trace *trace, const char *name, struct error *err)
+{
+    *st = (struct serve_trace){.path = strdup(name), .name = strdup(name), .trace = trace};
+    int status = st->path && st->name ? 0 : error_no_memory(err, name);
+    if (!status)
+        status = serve_trace_prepare(st, err);
+    return finish_opening(st, status);
+}
+
 int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, struct error *err)
 {
     *st = (struct serve_trace){

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/machine.h"
+#include "analyze/report/report.h"
 #include "analyze/zones/stats.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -96,6 +97,9 @@ struct serve_trace {
     uint32_t id, generation;
     bool is_prepared;
     struct machine_set machines;
+    /* For the overview, where a report is looked at: they must stay. */
+    const char *machine; /* name or file; NULL: what the devices say that they are */
+    const struct perf_options *report;
     struct run_index runs;
     struct serve_facts *facts;      /* made when first asked for: serve_trace_facts */
     struct name_ratio *name_ratios; /* likewise: serve_trace_name_ratios */
@@ -111,6 +115,8 @@ struct serve_trace {
 
 /* Opens whatever load/trace.h can. */
 int serve_trace_open(struct serve_trace *st, const char *path, struct error *err);
+/* Takes a trace that is open already, and closes it, whatever is returned. `name` is what it is called. */
+int serve_trace_take(struct serve_trace *st, struct trace *trace, const char *name, struct error *err);
 /* The same trace for another thread; serve_trace_prepare has to come before the first question. */
 int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, struct error *err);
 int serve_trace_prepare(struct serve_trace *st, struct error *err);

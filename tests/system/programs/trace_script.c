@@ -23,7 +23,7 @@
 
 #include "trace/writer.h"
 
-#define MOST_ZONES 65536u
+#define MOST_ZONES 262144u
 #define MOST_WORDS 8u
 #define LINE_BYTES 200000u
 

@@ -4,6 +4,7 @@ import { Fragment } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { lostSince, slowQueries } from "../model/api";
+import { embedded } from "../model/embedded";
 import { duration, plural } from "../model/format";
 import { lostText, pausedText, recordingText } from "../model/livetext";
 import * as state from "../model/state";
@@ -41,8 +42,8 @@ function LeftOut() {
     if (state.warmup.value) {
         return (
             <>
-                <span class="wide">warm-up is included</span>
-                <button class="link wide" onClick={() => (state.warmup.value = false)}>leave out</button>
+                <span class="wide">nothing is left out</span>
+                <button class="link wide" onClick={() => state.includeAll(false)}>leave out</button>
             </>
         );
     }
@@ -51,7 +52,7 @@ function LeftOut() {
     return (
         <>
             <span class="wide">{safeText(`left out: ${first.what}, ${first.reason}`)}</span>
-            <button class="link wide" onClick={() => { state.warmup.value = true; state.keepCrumbs(0); }}>include</button>
+            <button class="link wide" onClick={() => state.includeAll(true)}>include</button>
         </>
     );
 }
@@ -96,6 +97,11 @@ export function ContextBar() {
             <span class="wide">Numbers from</span>
             <Crumbs />
             <LeftOut />
+            {embedded && embedded.missing().length > 0 && (
+                <button class="pill" title={embedded.missing().join("; ")} onClick={() => { state.select(null); state.inspectorShown.value = true; }}>
+                    not all is in this file
+                </button>
+            )}
             <span class="fill" />
             <Connection />
             {lost > 0 && (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the server. Every number on the page comes through here; a query that takes long is announced, one
-// that fails keeps what is shown and says so.
+// Requests to the server, or to the file itself where there is none. Every number on the page comes through here; a
+// query that takes long is announced, one that fails keeps what is shown and says so.
 import { signal } from "@preact/signals";
+import { embedded, NotHere } from "./embedded";
 
 export class RequestFailed extends Error {
     constructor(readonly status: number, message: string) {
@@ -56,10 +57,29 @@ async function request(path: string, parameters: Parameters, signalled?: AbortSi
     }
 }
 
+/** What the file says, as the server would. */
+async function fromFile<T>(answer: () => T, signalled?: AbortSignal): Promise<T> {
+    await Promise.resolve();
+    signalled?.throwIfAborted();
+    try {
+        return answer();
+    } catch (error) {
+        if (error instanceof NotHere) throw new RequestFailed(404, error.message);
+        throw error;
+    }
+}
+
 export async function getJson<T>(path: string, parameters: Parameters = {}, signalled?: AbortSignal): Promise<T> {
+    if (embedded) return fromFile(() => embedded?.answer(path, parameters) as T, signalled);
     return (await (await request(path, parameters, signalled)).json()) as T;
 }
 
 export async function getBinary(path: string, parameters: Parameters, signalled?: AbortSignal): Promise<ArrayBuffer> {
+    if (embedded) return fromFile(() => embedded?.rows(parameters) as ArrayBuffer, signalled);
     return (await request(path, parameters, signalled)).arrayBuffer();
+}
+
+/** Where the worker's script is. */
+export function workerAddress(): string {
+    return embedded ? URL.createObjectURL(embedded.worker()) : "/worker.js";
 }

@@ -3,6 +3,7 @@
 // What is drawn follows at once, numbers at most once a second.
 import { effect } from "@preact/signals";
 import { getJson, lostSince } from "./api";
+import { embedded } from "./embedded";
 import { endText } from "./livetext";
 import * as state from "./state";
 import type { TraceEntry, TraceListing } from "./types";
@@ -138,6 +139,7 @@ function watchConnection(): void {
 }
 
 export function keepLive(): void {
+    if (embedded) return;
     const address = new URL("/api/live", location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     address.search = location.search;

@@ -74,3 +74,110 @@ export function decodeRows(buffer: ArrayBuffer): Section[] {
     }
     return sections;
 }
+
+/** Room for at most `count` rows; take() makes a section of those that were added. */
+class Columns {
+    private readonly start: Float64Array;
+    private readonly end: Float64Array;
+    private readonly busy: Float32Array;
+    private readonly name: Uint32Array;
+    private readonly zones: Uint32Array;
+    private readonly flags: Uint8Array;
+    count = 0;
+
+    constructor(count: number) {
+        this.start = new Float64Array(count);
+        this.end = new Float64Array(count);
+        this.busy = new Float32Array(count);
+        this.name = new Uint32Array(count);
+        this.zones = new Uint32Array(count);
+        this.flags = new Uint8Array(count);
+    }
+
+    add(start: number, end: number, busy: number, name: number, zones: number, flags: number): void {
+        const at = this.count++;
+        this.start[at] = start;
+        this.end[at] = end;
+        this.busy[at] = busy;
+        this.name[at] = name;
+        this.zones[at] = zones;
+        this.flags[at] = flags;
+    }
+
+    take(of: Section): Section {
+        const { count } = this;
+        return {
+            ...of, count, start: this.start.subarray(0, count), end: this.end.subarray(0, count), busy: this.busy.subarray(0, count),
+            name: this.name.subarray(0, count), zones: this.zones.subarray(0, count), flags: this.flags.subarray(0, count),
+        };
+    }
+}
+
+/**
+ * The rows in [from, to] at a level, as the server sums them up: those shorter than 2^level ns that begin in the same
+ * multiple of it become one, with the name of the longest; shorter gaps are left out.
+ */
+export function summarise(section: Section, from: number, to: number, level: number): Section {
+    const cell = Math.pow(2, level);
+    const first = Math.max(0, firstEndingAfter(section, from) - 1);
+    let last = first;
+    while (last < section.count && (section.start[last] as number) <= to) last++;
+    const columns = new Columns(last - first);
+    let start = 0, end = 0, busy = 0, longest = -1, name = 0, zones = 0, flags = 0;
+    const put = () => {
+        if (zones) columns.add(start, end, end > start ? Math.min(1, busy / (end - start)) : 1, name, zones, flags | (zones > 1 ? FLAG_SUMMARY : 0));
+        zones = 0;
+    };
+    for (let at = first; at < last; at++) {
+        const a = section.start[at] as number;
+        const b = section.end[at] as number;
+        const long = b - a >= cell;
+        const flag = section.flags[at] as number;
+        if (b < from || (flag & FLAG_GAP && !long)) continue;
+        const covered = (b - a) * (section.busy[at] as number);
+        if (long || !zones || Math.floor(a / cell) !== Math.floor(start / cell)) {
+            put();
+            if (long) {
+                columns.add(a, b, section.busy[at] as number, section.name[at] as number, section.zones[at] as number, flag);
+                continue;
+            }
+            start = a;
+            end = b;
+            busy = zones = 0;
+            longest = -1;
+            flags = flag & ~FLAG_SUMMARY;
+        }
+        end = Math.max(end, b);
+        busy += covered;
+        zones += section.zones[at] as number;
+        if (b - a > longest) {
+            longest = b - a;
+            name = section.name[at] as number;
+            flags = (flags & ~FLAG_WAIT) | (flag & FLAG_WAIT);
+        }
+    }
+    put();
+    return columns.take(section);
+}
+
+/** The opposite of decodeRows. */
+export function encodeRows(sections: readonly Section[], from: number, to: number): ArrayBuffer {
+    const size = sections.reduce((sum, { count }) => sum + SECTION_HEAD_BYTES + count * 28 + padded(count), HEAD_BYTES);
+    const bytes = new Uint8Array(size);
+    const view = new DataView(bytes.buffer);
+    view.setUint32(0, MAGIC, true);
+    view.setUint32(4, sections.length, true);
+    view.setFloat64(8, from, true);
+    view.setFloat64(16, to, true);
+    let at = HEAD_BYTES;
+    for (const section of sections) {
+        [section.track, section.runs ? 1 : 0, section.depth, section.count].forEach((value, index) => view.setUint32(at + 4 * index, value, true));
+        at += SECTION_HEAD_BYTES;
+        for (const column of [section.start, section.end, section.busy, section.name, section.zones, section.flags]) {
+            bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength), at);
+            at += column.byteLength;
+        }
+        at += padded(section.count) - section.count;
+    }
+    return bytes.buffer;
+}

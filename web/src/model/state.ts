@@ -2,6 +2,7 @@
 // What the page knows and shows. The window (what all numbers are about) is not the view (what the timeline shows).
 import { batch, computed, effect, signal } from "@preact/signals";
 import { getJson, RequestFailed } from "./api";
+import { embedded } from "./embedded";
 import { Names } from "./names";
 import { Resource } from "./resource";
 import type { Gaps, Ops, Overview, Point, Roofline, TraceEntry, TraceInfo, TraceListing, ZoneRow } from "./types";
@@ -96,12 +97,25 @@ export function pushWindow(span: Span, label: string): void {
     const from = Math.max(0, Math.round(span.from));
     const to = Math.min(whole.value.to, Math.round(span.to));
     if (to <= from) return;
+    if (embedded && !embedded.hasWindow(from, to)) {
+        notice.value = "This file has its numbers for this window alone: opscope view with the trace has them for any. A selected range has its own.";
+        return;
+    }
     crumbs.value = [...crumbs.value, { from, to, label }];
+}
+
+/** Numbers of the whole trace, or of what was chosen without being asked. */
+export function includeAll(all: boolean): void {
+    batch(() => {
+        warmup.value = all;
+        crumbs.value = all || !defaultWindow ? [] : [defaultWindow];
+    });
 }
 
 /** Pops crumbs until `count` are left; 0 is the whole trace. */
 export function keepCrumbs(count: number): void {
-    if (count < crumbs.value.length) crumbs.value = crumbs.value.slice(0, Math.max(0, count));
+    if (count <= 0 && defaultWindow) includeAll(true);
+    else if (count < crumbs.value.length) crumbs.value = crumbs.value.slice(0, Math.max(0, count));
 }
 
 export function setView(span: Span): void {
@@ -208,6 +222,7 @@ export async function openTrace(index: number, from: UrlState = { ...emptyState(
 
 export async function start(): Promise<void> {
     const { state, ignored } = parseUrl(location.hash);
+    if (embedded && location.hash.length < 2) state.panel = embedded.panel;
     if (ignored.length) notice.value = `Left out of the link: ${ignored.join(", ")}`;
     theme.value = state.theme ?? readTheme();
     try {
@@ -257,11 +272,13 @@ function applyUrl(state: UrlState): void {
     applying = true;
     batch(() => {
         panel.value = state.panel;
-        warmup.value = state.warmup;
         const { to } = whole.value;
-        const asked = state.window && state.window.from < to ? state.window : null;
-        if (!asked) crumbs.value = defaultWindow ? [defaultWindow] : [];
-        else if (asked.from <= 0 && asked.to >= to) crumbs.value = [];
+        const there = state.window && (!embedded || embedded.hasWindow(state.window.from, Math.min(state.window.to, to)));
+        const asked = there && state.window && state.window.from < to ? state.window : null;
+        const isWhole = !!asked && asked.from <= 0 && asked.to >= to;
+        warmup.value = state.warmup || (isWhole && defaultWindow !== null);
+        if (isWhole || warmup.value) crumbs.value = [];
+        else if (!asked) crumbs.value = defaultWindow ? [defaultWindow] : [];
         else crumbs.value = [{ from: asked.from, to: Math.min(asked.to, to), label: "link" }];
         if (state.view) setView(state.view);
         selection.value = state.selection;
@@ -327,12 +344,13 @@ export function keepNumbers(): void {
         const stamp = info.generation;
         const last = crumbs.value[crumbs.value.length - 1];
         const asked = last?.chosen || (!last && !defaultWindow) ? {} : span;
-        overview.load(tracePath("overview"), { ...asked, warmup: warmup.value ? "include" : "leave-out" }, stamp);
+        const choice = { ...asked, warmup: warmup.value ? "include" : "leave-out" };
+        overview.load(tracePath("overview"), choice, stamp);
         points.load(tracePath("points"), { limit: 1000 }, stamp);
         if (!hasOps(info)) return;
-        ops.load(tracePath("ops"), { ...span, group: opGroup.value }, stamp);
-        roofline.load(tracePath("roofline"), span, stamp);
-        gaps.load(tracePath("gaps"), { ...span, sort: "duration", limit: 2000 }, stamp);
+        ops.load(tracePath("ops"), { ...choice, group: opGroup.value }, stamp);
+        roofline.load(tracePath("roofline"), choice, stamp);
+        gaps.load(tracePath("gaps"), { ...choice, sort: "duration", limit: 2000 }, stamp);
     });
     effect(() => {
         const wanted = panel.value === "zones" || drawerTab.value === "zones";

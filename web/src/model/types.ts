@@ -195,6 +195,9 @@ export interface OpGroup {
 }
 
 export interface Ops {
+    /** Of all groups, also where only the costliest are here. */
+    count: number;
+    device_ns: number;
     columns: string[];
     groups: OpGroup[];
     machine: { name: string; known: boolean } | null;
@@ -222,14 +225,15 @@ export interface ZoneDetail {
     name: number;
     start: number;
     duration: number;
-    self: number;
+    /** null: short zones inside of it are summed up in this file. */
+    self: number | null;
     open: boolean;
     depth: number;
     track: number;
     texts: string[];
     value: number | null;
     parents: { name: number; depth: number; start: number; duration: number }[];
-    children: number;
+    children: number | null;
     source: { file: string; first_line: number; lines: string[]; line: number } | null;
 }
 

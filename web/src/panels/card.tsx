@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trace's own card, shown while nothing is selected, and the list of what was lost.
+import { embedded } from "../model/embedded";
 import { bytes, duration, group, manyOf, plural } from "../model/format";
 import * as state from "../model/state";
 import { capital, safeText } from "../model/text";
@@ -23,7 +24,7 @@ export function TraceCard() {
         ["zones", manyOf(info.zones, "zone")],
         info.ops > 0 && ["ops", `${group(info.ops)}, ${plural(info.runs, "run")}`],
         info.lost_zones + info.lost_records > 0 && ["lost", <button class="link" onClick={() => state.select({ kind: "lost" })}>{group(info.lost_zones || info.lost_records)}</button>],
-        !!entry && ["file", <span title={safeText(entry.path)}>{bytes(entry.size_bytes)}</span>],
+        !!entry && entry.size_bytes > 0 && ["file", <span title={safeText(entry.path)}>{bytes(entry.size_bytes)}</span>],
     ];
     return (
         <>
@@ -33,6 +34,11 @@ export function TraceCard() {
             <Part title="The window" side="what the numbers are about">
                 <Facts rows={[["from", crumb ? safeText(crumb.label) : "whole trace"], ["length", duration(state.window_.value.to - state.window_.value.from)]]} />
             </Part>
+            {embedded && embedded.missing().length > 0 && (
+                <Part title="Not in this file" side="opscope view shows it">
+                    {embedded.missing().map((text) => <p key={text} class="t2 next">{capital(text)}</p>)}
+                </Part>
+            )}
             {overview && overview.next.length > 0 && (
                 <Part title="What to look at next" last>
                     {overview.next.map((one, index) => <p key={index} class="t2 next">{capital(safeText(one.text))}{one.command && <><br /><code>{safeText(one.command)}</code></>}</p>)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of ops: the columns of `opscope ops`, grouped, filtered, sorted.
-import { duration, group, percent } from "../model/format";
+import { duration, group, percent, plural } from "../model/format";
 import * as state from "../model/state";
 import { matcher, safeText, shortName } from "../model/text";
 import type { OpGroup } from "../model/types";
@@ -102,12 +102,12 @@ export function OpFilter() {
 }
 
 export function OpsPanel() {
-    const groups = state.ops.data.value?.groups ?? [];
-    const total = groups.reduce((sum, row) => sum + row.device_ns, 0);
+    const { groups, count, device_ns: total } = state.ops.data.value ?? { groups: [], count: 0, device_ns: 0 };
+    const shown = groups.length < count ? `${group(groups.length)} of ` : "";
     return (
         <>
             <div class="panel-head">
-                <b>{group(groups.length)} groups</b><span class="t3">{duration(total)} of device time</span>
+                <b>{shown}{plural(count, "group")}</b><span class="t3">{duration(total)} of device time</span>
                 <span class="fill" /><OpFilter />
             </div>
             <OpTable />

@@ -13,7 +13,7 @@ type Zone = Extract<Selection, { kind: "zone" }>;
 function speak(answer: ZoneDetail): void {
     const text = state.names.value.text(answer.name);
     state.spoken.value = `${text}, ${duration(answer.duration)}, ${trackLabel(answer.track)}, starts ${duration(answer.start, 5)}; ` +
-        plural(answer.children, "child", "children");
+        (answer.children === null ? "" : plural(answer.children, "child", "children"));
 }
 
 /** A link names only the start: with the answer the selection knows its end and name, too. */
@@ -41,8 +41,8 @@ export function ZoneDetails({ chosen }: { chosen: Zone }) {
             <div class="t2"><b title={exactNs(length)}>{duration(length)}</b> on {trackLabel(chosen.track)}{data?.open ? ", not ended" : ""}</div>
             <Part title="How long">
                 <Facts rows={[
-                    ["own time", data ? `${duration(data.self)}, ${percent(length > 0 ? data.self / length : 0)}` : "…"],
-                    ["children", data ? plural(data.children, "zone") : "…"],
+                    data?.self !== null && ["own time", data ? `${duration(data.self)}, ${percent(length > 0 ? data.self / length : 0)}` : "…"],
+                    data?.children !== null && ["children", data ? plural(data.children, "zone") : "…"],
                     ["exact", exactNs(length)],
                     data?.value !== null && data?.value !== undefined && ["value", quantity(data.value)],
                     ...(data?.texts ?? []).map((text, index): [string, string] => [index ? "" : "text", safeText(text)]),

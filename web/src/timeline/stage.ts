@@ -2,7 +2,7 @@
 // The stage of the timeline: owns the canvases, the tiles and the worker, and draws a frame when something changed.
 // While the worker paints, its last picture is moved and stretched to where it belongs: the stage is never blank.
 import { effect, signal } from "@preact/signals";
-import { getBinary } from "../model/api";
+import { getBinary, workerAddress } from "../model/api";
 import { decodeRows, FLAG_GAP, firstEndingAfter, type Section } from "../model/rows";
 import * as state from "../model/state";
 import { matcher } from "../model/text";
@@ -68,7 +68,7 @@ export class Stage {
     readonly size = signal({ width: 1, height: 1 });
     theme: Theme = readTheme();
     private ratio = 1;
-    private readonly worker = new Worker("/worker.js");
+    private readonly worker = new Worker(workerAddress());
     private store: TileStore;
     private readonly plots: Plots;
     private picture: Picture | null = null;

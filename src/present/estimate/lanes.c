@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An estimate as one self-contained page: what it comes to, the lanes as a drawing, the ops, where the time goes. */
+/* A timeline's lanes as a drawing. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -68,69 +68,4 @@ void estimate_append_lanes(const struct timeline *timeline, uint64_t cycles, str
     if (timeline->unit_count > UNITS_MAX)
         bytes_append_format(out, "<p class=\"dim\">The first %u of %zu units are drawn.</p>\n", UNITS_MAX,
                             timeline->unit_count);
-}
-
-static void append_facts(const struct timeline *timeline, const struct estimate_page *about,
-                         struct bytes *page)
-{
-    struct number_text text;
-    char cycles[32];
-    uint64_t end = timeline_end(timeline), macs = 0, peak = 0;
-    for (size_t i = 0; i < timeline->op_count; i++)
-        macs += timeline->ops[i].macs;
-    for (size_t i = 0; i < timeline->dispatch_count; i++)
-        peak = timeline->dispatches[i].peak_bytes > peak ? timeline->dispatches[i].peak_bytes : peak;
-    snprintf(cycles, sizeof cycles, "%" PRIu64, end);
-    bytes_append_text(page, "<div class=\"facts\">\n");
-    html_append_fact(page, "target", about->target);
-    html_append_fact(page, "cycles", cycles);
-    if (timeline->clock_mhz > 0)
-        html_append_fact(page, "time", format_time_real(&text, (double)end * 1000 / timeline->clock_mhz));
-    if (macs)
-        html_append_fact(page, "MACs", format_count(&text, macs));
-    if (peak)
-        html_append_fact(page, "peak on chip", format_bytes(&text, peak));
-    bytes_append_text(page, "</div>\n<p class=\"dim\">");
-    html_append_text(page, about->caveat);
-    bytes_append_text(page, "</p>\n");
-}
-
-int estimate_write_html(const struct timeline *timeline, const struct estimate_page *about, FILE *out,
-                        struct error *err)
-{
-    struct bytes page = {0}, title = {0};
-    struct table ops, metrics;
-    bytes_append_format(&title, "Estimate: %s", about->title);
-    html_page_begin(&page, bytes_text(&title));
-    append_facts(timeline, about, &page);
-    bytes_append_text(&page, "<h2>Timeline</h2>\n");
-    estimate_append_lanes(timeline, timeline_end(timeline), &page);
-    int status = estimate_make_ops(timeline, 0, &ops, err);
-    bytes_append_text(&page, "<h2>Ops</h2>\n");
-    html_append_find(&page, "ops");
-    html_append_table(&ops, "ops", &page);
-    if (status == 0)
-        status = estimate_make_metrics(timeline, &metrics, err);
-    else
-        table_init(&metrics, "metrics", NULL, 0);
-    bytes_append_text(&page, "<h2>Where the time goes</h2>\n");
-    html_append_table(&metrics, "metrics", &page);
-    if (timeline->notice_count)
-        bytes_append_text(&page, "<h2>Notes</h2>\n<ul>\n");
-    for (size_t i = 0; i < timeline->notice_count; i++) {
-        bytes_append_text(&page, "<li>");
-        html_append_text(&page, timeline_get_text(timeline, timeline->notices[i].text));
-        bytes_append_text(&page, "</li>\n");
-    }
-    if (timeline->notice_count)
-        bytes_append_text(&page, "</ul>\n");
-    page.failed |= ops.failed || metrics.failed || title.failed;
-    table_free(&ops);
-    table_free(&metrics);
-    bytes_free(&title);
-    if (status) {
-        bytes_free(&page);
-        return status;
-    }
-    return html_page_finish(&page, out, err);
 }

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers stand in elements <script type="application/json" data-ask="QUESTION">, which no browser runs: web/src/model/
+ * embedded.ts reads them. A '<' in them is written \u003c, so that no text in a trace can end its element. */
+#include "serve/snapshot.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/count_of.h"
+#include "present/output.h"
+#include "serve/assets.h"
+#include "text/base64.h"
+
+#define RUNS_DETAILED 4000u      /* runs with all that is known of them */
+#define RUNS_SEARCHED 200000000u /* of many runs the details of fewer: each has to be looked for among them */
+#define GROUPS_MAX 5000u
+#define SERIES_PIXELS 4096u
+#define SERIES_POINTS_MAX ((size_t)256 << 10) /* of all counters and pools */
+#define NAMES_PER_PAGE 1024u
+
+/* What a file can be without. */
+enum part {
+    PART_TIMELINE,
+    PART_NAMES,
+    PART_OPS,
+    PART_ZONES,
+    PART_FLAME,
+    PART_MESSAGES,
+    PART_SERIES,
+    PART_RUNS,
+    PART_COUNT,
+    PART_NEEDED = PART_COUNT,
+};
+
+static const char *const part_texts[PART_COUNT] = {
+    [PART_TIMELINE] = "the timeline: there are too many tracks",
+    [PART_NAMES] = "names of some zones",
+    [PART_OPS] = "a table of ops",
+    [PART_ZONES] = "statistics of zones",
+    [PART_FLAME] = "a flame graph",
+    [PART_MESSAGES] = "messages",
+    [PART_SERIES] = "counters or memory over time",
+    [PART_RUNS] = "details of the shorter runs",
+};
+
+struct snapshot {
+    struct serve_trace *st;
+    struct bytes *out;
+    struct bytes answer; /* scratch */
+    struct query query;
+    const char *path; /* of the trace: for messages, not for those who read the file */
+    size_t limit;     /* of out->length */
+    unsigned tile;    /* zones and runs shorter than 2^tile ns are summed up */
+    bool is_left_out[PART_COUNT];
+};
+
+/* --- the files of the page --- */
+
+int snapshot_check(struct error *err)
+{
+    static const char *const needed[] = {"/index.html", "/app.js", "/app.css", "/worker.js"};
+    for (size_t i = 0; i < COUNT_OF(needed); i++) {
+        if (!web_asset_find(needed[i]))
+            return error_set(err, ENOTSUP, "this opscope was built without its page: %s", WEB_ASSETS_HOW);
+    }
+    return 0;
+}
+
+static void append_asset(struct bytes *out, const char *path)
+{
+    const struct web_asset *asset = web_asset_find(path);
+    bytes_append(out, asset->data, asset->length);
+}
+
+static void append_hash(struct bytes *out, const char *path)
+{
+    const char *hex = web_asset_find(path)->sha256;
+    uint8_t sum[32] = {0};
+    for (unsigned i = 0; i < sizeof sum * 2 && hex[i]; i++)
+        sum[i / 2] = (uint8_t)(sum[i / 2] << 4 | (hex[i] <= '9' ? hex[i] - '0' : (hex[i] | 32) - 'a' + 10));
+    bytes_append_text(out, "'sha256-");
+    base64_append(out, sum, sizeof sum);
+    bytes_append_text(out, "'");
+}
+
+static void append_styles(struct bytes *out)
+{
+    bytes_append_text(
+        out, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
+    append_hash(out, "/app.js");
+    bytes_append_text(out, "; style-src ");
+    append_hash(out, "/app.css");
+    bytes_append_text(
+        out, "; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'\">\n<style>");
+    append_asset(out, "/app.css");
+    bytes_append_text(out, "</style>");
+}
+
+/* JSON, in which '<' stands inside texts alone. */
+static void append_escaped(struct bytes *out, const uint8_t *data, size_t length)
+{
+    while (length) {
+        const uint8_t *found = memchr(data, '<', length);
+        size_t plain = found ? (size_t)(found - data) : length;
+        bytes_append(out, data, plain);
+        if (found)
+            bytes_append_text(out, "\\u003c");
+        plain += found != NULL;
+        data += plain;
+        length -= plain;
+    }
+}
+
+/* --- answers --- */
+
+static void begin_answer(struct snapshot *s, const char *type, const char *question)
+{
+    bytes_append_format(s->out, "<script type=\"%s\" data-ask=\"%s\">", type, question);
+}
+
+static int end_answer(struct snapshot *s, struct error *err)
+{
+    bytes_append_text(s->out, "</script>\n");
+    return s->out->failed || s->answer.failed ? error_no_memory(err, "the page") : 0;
+}
+
+static int ask(struct snapshot *s, const char *question, struct error *err)
+{
+    char name[16], target[300];
+    int length = snprintf(target, sizeof target, "/%s", question);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(question, "?"), question);
+    bytes_clear(&s->answer);
+    int status = query_parse(&s->query, target, (size_t)length, err);
+    return status ? status : query_find(name)->answer(s->st, &s->query, &s->answer, err);
+}
+
+/* A question as the API has it (docs/http-api.md) and its answer, unless the file would become too large. */
+__attribute__((format(printf, 4, 5))) static int add_answer(struct snapshot *s, enum part part,
+                                                            struct error *err, const char *question, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, question);
+    vsnprintf(text, sizeof text, question, arguments);
+    va_end(arguments);
+    int status = ask(s, text, err);
+    bool is_too_long = status == -QUERY_REFUSED || s->out->length + s->answer.length > s->limit;
+    if (part != PART_NEEDED && is_too_long) {
+        s->is_left_out[part] = true;
+        return 0;
+    }
+    if (status)
+        return status;
+    begin_answer(s, "application/json", text);
+    append_escaped(s->out, s->answer.data, s->answer.length);
+    return end_answer(s, err);
+}
+
+static int add_worker(struct snapshot *s, struct error *err)
+{
+    const struct web_asset *asset = web_asset_find("/worker.js");
+    begin_answer(s, "text/plain", "worker");
+    base64_append(s->out, asset->data, asset->length);
+    return end_answer(s, err);
+}
+
+/* Points of each counter or pool, so that all of them have room. */
+static unsigned series_pixels(const struct snapshot *s)
+{
+    size_t pixels = SERIES_POINTS_MAX / (s->st->facts->counter_count + s->st->facts->pool_count + 1);
+    return pixels < 16 ? 16 : pixels < SERIES_PIXELS ? (unsigned)pixels : SERIES_PIXELS;
+}
+
+static void write_left_out(const struct snapshot *s, struct json *j)
+{
+    bool is_summed = s->tile > 0 && s->tile < QUERY_NO_ROWS;
+    json_member_unsigned(j, "series_px", series_pixels(s));
+    json_member_unsigned(j, "summed_ns", is_summed ? UINT64_C(1) << s->tile : 0);
+    json_key(j, "left_out");
+    json_array(j, JSON_LINES);
+    for (unsigned i = 0; i < PART_COUNT; i++) {
+        if (s->is_left_out[i])
+            json_text(j, part_texts[i]);
+    }
+    json_end(j);
+}
+
+/* What /api/traces says, without where the file was; how the page begins; what is not in it. */
+static int add_start(struct snapshot *s, const char *panel, struct error *err)
+{
+    const struct trace_info *info = trace_get_info(s->st->trace);
+    struct stat file = {0};
+    bytes_clear(&s->answer);
+    if (strcmp(s->path, "-") == 0 || stat(s->path, &file) != 0)
+        file.st_size = 0;
+    struct json j = query_json(&s->answer);
+    json_object(&j, JSON_LINES);
+    json_member_text(&j, "version", OPSCOPE_VERSION);
+    json_member_text(&j, "panel", panel);
+    write_left_out(s, &j);
+    json_key(&j, "traces");
+    json_array(&j, JSON_LINES);
+    json_object(&j, JSON_INLINE);
+    json_member_unsigned(&j, "id", 0);
+    json_member_text(&j, "name", s->st->name);
+    json_member_text(&j, "path", s->st->name);
+    json_member_unsigned(&j, "size_bytes", (uint64_t)file.st_size);
+    json_member_text(&j, "state", "complete");
+    json_member_unsigned(&j, "zones", info->zones);
+    json_member_unsigned(&j, "duration_ns", s->st->end_ns - s->st->start_ns);
+    json_member_unsigned(&j, "generation", 0);
+    json_member_text(&j, "error", NULL);
+    json_end(&j);
+    json_end(&j);
+    json_end(&j);
+    int status = query_json_end(&j, &s->answer, err);
+    begin_answer(s, "application/json", "traces");
+    append_escaped(s->out, s->answer.data, s->answer.length);
+    return status ? status : end_answer(s, err);
+}
+
+/* Statistics of a window. */
+static int add_zones(struct snapshot *s, const struct query_window *window, struct error *err)
+{
+    char span[80];
+    snprintf(span, sizeof span, "from=%" PRIu64 "&to=%" PRIu64, window->since_ns - s->st->start_ns,
+             window->until_ns - s->st->start_ns);
+    int status = add_answer(s, PART_ZONES, err, "zones?%s&sort=self&top=5000", span);
+    if (!status)
+        status = add_answer(s, PART_FLAME, err, "flame?%s&direction=down", span);
+    return status ? status : add_answer(s, PART_FLAME, err, "flame?%s&direction=up", span);
+}
+
+static int add_ops(struct snapshot *s, const char *warm_up, struct error *err)
+{
+    static const char *const groups[] = {"op%2Bshape", "op", "kind", "none"};
+    int status = add_answer(s, PART_NEEDED, err, "overview?warmup=%s", warm_up);
+    for (size_t i = 0; i < COUNT_OF(groups) && !status; i++)
+        status =
+            add_answer(s, PART_OPS, err, "ops?group=%s&limit=%u&warmup=%s", groups[i], GROUPS_MAX, warm_up);
+    if (!status)
+        status = add_answer(s, PART_OPS, err, "roofline?warmup=%s", warm_up);
+    return status ? status : add_answer(s, PART_OPS, err, "gaps?sort=duration&limit=2000&warmup=%s", warm_up);
+}
+
+/* Of the window that the overview chose, and of the whole trace. */
+static int add_windows(struct snapshot *s, struct error *err)
+{
+    const struct query_window whole = {s->st->start_ns, s->st->end_ns, true};
+    struct query_window own;
+    int status = serve_trace_own_window(s->st, &own, err);
+    if (!status)
+        status = add_ops(s, "leave-out", err);
+    if (!status)
+        status = add_zones(s, &own, err);
+    if (status || own.is_whole)
+        return status;
+    bool has_all = own.since_ns == whole.since_ns && own.until_ns == whole.until_ns;
+    status = add_ops(s, "include", err);
+    return status || has_all ? status : add_zones(s, &whole, err);
+}
+
+static int add_series(struct snapshot *s, struct error *err)
+{
+    int status = serve_trace_facts(s->st, err);
+    unsigned pixels = status ? 0 : series_pixels(s);
+    for (size_t i = 0; !status && i < s->st->facts->counter_count; i++)
+        status = add_answer(s, PART_SERIES, err, "counter?track=%" PRIu32 "&name=%" PRIu32 "&px=%u",
+                            s->st->facts->counters[i].track, s->st->facts->counters[i].name, pixels);
+    for (size_t i = 0; !status && i < s->st->facts->pool_count; i++) {
+        uint32_t pool = s->st->facts->pools[i].name;
+        status = pool == TRACE_NONE
+                     ? add_answer(s, PART_SERIES, err, "memory?px=%u", pixels)
+                     : add_answer(s, PART_SERIES, err, "memory?pool=%" PRIu32 "&px=%u", pool, pixels);
+    }
+    return status;
+}
+
+struct place {
+    uint64_t start, length;
+    uint32_t track;
+    unsigned lane;
+};
+
+static int compare_lengths(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->length != b->length)
+        return a->length > b->length ? -1 : 1;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+/* Where the runs are, longest first; NULL: no memory. */
+static struct place *find_runs(const struct run_index *runs, size_t *count)
+{
+    size_t total = 0;
+    for (size_t t = 0; t < runs->count; t++) {
+        for (unsigned lane = 0; lane < runs->tracks[t].lane_count; lane++)
+            total += runs->tracks[t].lanes[lane].count;
+    }
+    struct place *places = malloc((total + 1) * sizeof *places);
+    *count = 0;
+    for (size_t t = 0; places && t < runs->count; t++) {
+        for (unsigned lane = 0; lane < runs->tracks[t].lane_count; lane++) {
+            const struct run_lane *l = &runs->tracks[t].lanes[lane];
+            for (size_t i = 0; i < l->count; i++)
+                places[(*count)++] = (struct place){l->runs[i].start, l->runs[i].end - l->runs[i].start,
+                                                    runs->tracks[t].track, lane};
+        }
+    }
+    if (*count)
+        qsort(places, *count, sizeof *places, compare_lengths);
+    return places;
+}
+
+/* All that is known of the longest runs: those that tables and advice lead to. */
+static int add_runs(struct snapshot *s, struct error *err)
+{
+    size_t count, added = 0;
+    struct place *places = find_runs(&s->st->runs, &count);
+    int status = places ? 0 : error_no_memory(err, "the page");
+    size_t most = RUNS_SEARCHED / (count + 1) < RUNS_DETAILED ? RUNS_SEARCHED / (count + 1) : RUNS_DETAILED;
+    begin_answer(s, "application/json", "runs");
+    bytes_append_text(s->out, "[");
+    for (; added < count && added < most && s->out->length < s->limit && !status; added++) {
+        char text[120];
+        snprintf(text, sizeof text, "run?track=%" PRIu32 "&lane=%u&at=%" PRIu64, places[added].track,
+                 places[added].lane, serve_since(s->st, places[added].start));
+        status = ask(s, text, err);
+        bytes_append_text(s->out, added ? "," : "");
+        append_escaped(s->out, s->answer.data, s->answer.length);
+    }
+    s->is_left_out[PART_RUNS] = added < count;
+    free(places);
+    bytes_append_text(s->out, "]");
+    return status ? status : end_answer(s, err);
+}
+
+static int add_rows(struct snapshot *s, struct error *err)
+{
+    bytes_clear(&s->answer);
+    int status = query_all_rows(s->st, SNAPSHOT_ROWS_MAX, &s->tile, &s->answer, err);
+    s->is_left_out[PART_TIMELINE] = s->tile == QUERY_NO_ROWS;
+    if (status)
+        return status;
+    begin_answer(s, "text/plain", "rows");
+    base64_append(s->out, s->answer.data, s->answer.length);
+    return end_answer(s, err);
+}
+
+static int add_answers(struct snapshot *s, const char *panel, struct error *err)
+{
+    size_t names = trace_name_count(s->st->trace);
+    int status = add_answer(s, PART_NEEDED, err, "trace");
+    if (!status)
+        status = add_rows(s, err);
+    if (!status)
+        status = add_windows(s, err);
+    if (!status)
+        status = add_answer(s, PART_MESSAGES, err, "points?limit=1000");
+    if (!status)
+        status = add_series(s, err);
+    if (!status)
+        status = add_runs(s, err);
+    for (size_t page = 0; page * NAMES_PER_PAGE < names && !status && !s->is_left_out[PART_NAMES]; page++)
+        status = add_answer(s, PART_NAMES, err, "names?page=%zu", page);
+    return status ? status : add_start(s, panel, err);
+}
+
+/* --- the file --- */
+
+static int add_page(struct snapshot *s, const char *panel, struct error *err)
+{
+    /* Commands that the page names are for those who read it, wherever they have the trace. */
+    char *path = s->st->path;
+    s->path = path;
+    s->st->path = s->st->name;
+    int status = add_answers(s, panel, err);
+    s->st->path = path;
+    if (!status)
+        status = add_worker(s, err);
+    bytes_free(&s->answer);
+    bytes_append_text(s->out, "<script>");
+    append_asset(s->out, "/app.js");
+    bytes_append_text(s->out, "</script>");
+    return status;
+}
+
+static bool has_text(const char *asset, const char *text)
+{
+    return strstr((const char *)web_asset_find(asset)->data, text) != NULL; /* a NUL follows each */
+}
+
+/* index.html with its two references replaced by what they refer to. */
+int snapshot_append(struct serve_trace *st, const char *panel, struct bytes *out, struct error *err)
+{
+    static const char styles[] = "<link rel=\"stylesheet\" href=\"/app.css\">";
+    static const char script[] = "<script src=\"/app.js\" defer></script>";
+    int status = snapshot_check(err);
+    if (status)
+        return status;
+    const struct web_asset *index = web_asset_find("/index.html");
+    const char *text = (const char *)index->data, *end = text + index->length;
+    const char *head = strstr(text, styles), *body = strstr(text, script);
+    if (!head || !body || body < head || has_text("/app.js", "</script") || has_text("/app.js", "<!--") ||
+        has_text("/app.css", "</style"))
+        return error_set(err, ENOTSUP,
+                         "the page that this opscope was built with cannot be put into one file: %s",
+                         WEB_ASSETS_HOW);
+    struct snapshot s = {.st = st, .out = out, .limit = out->length + SNAPSHOT_BYTES_MAX};
+    bytes_append(out, text, (size_t)(head - text));
+    append_styles(out);
+    head += sizeof styles - 1;
+    bytes_append(out, head, (size_t)(body - head));
+    status = add_page(&s, panel, err);
+    body += sizeof script - 1;
+    bytes_append(out, body, (size_t)(end - body));
+    return status || !out->failed ? status : error_no_memory(err, "the page");
+}
+
+int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err)
+{
+    struct bytes page = {0};
+    int status = snapshot_append(st, panel, &page, err);
+    if (!status)
+        status = output_write_text(path, &page, err);
+    bytes_free(&page);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page and a trace as one HTML file that needs no server: the files of the page inline, allowed by their hashes
+ * alone, and the answers that it would ask for as data. */
+#ifndef OPSCOPE_SERVE_SNAPSHOT_H
+#define OPSCOPE_SERVE_SNAPSHOT_H
+
+#include "serve/query/query.h"
+
+#define SNAPSHOT_ROWS_MAX 200000u /* zones and runs; of more, the shortest are summed up */
+#define SNAPSHOT_BYTES_MAX                                                                                   \
+    ((size_t)48 << 20) /* what would go beyond this is left out, and the page says so */
+
+/* -ENOTSUP: this program was built without the page. Say so before work is done. */
+int snapshot_check(struct error *err);
+
+/* Appends the file. `panel` is the tab that it opens with, one of web/src/frame/header.tsx. */
+int snapshot_append(struct serve_trace *st, const char *panel, struct bytes *out, struct error *err);
+/* The same into a file; "-" is standard output. */
+int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err);
+
+#endif
