@@ -212,6 +212,22 @@ void report_free(struct report *report)
     bytes_free(&report->notes);
 }
 
+void report_begin_members(struct report *report, struct output *output, struct json *json)
+{
+    *report = (struct report){.output = output, .json = *json};
+}
+
+int report_end_members(struct report *report, int status, struct json *json, struct error *err)
+{
+    write_json_notes(report);
+    *json = report->json;
+    report->json.buffer = (struct bytes){0};
+    if (!status && (report->failed || report->notes.failed))
+        status = error_no_memory(err, "the output");
+    report_free(report);
+    return status;
+}
+
 int report_close(struct report *report, int status, FILE *notes, struct error *err)
 {
     struct output *output = report->output;

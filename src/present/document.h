@@ -25,6 +25,11 @@ struct report {
 void report_begin(struct report *report, struct output *output, const char *name);
 bool report_is_json(const struct report *report);
 
+/* JSON inside of other JSON: its members go to the object that is open in `json`, which is the caller's again when it
+ * has ended; the output names the format alone. */
+void report_begin_members(struct report *report, struct output *output, struct json *json);
+int report_end_members(struct report *report, int status, struct json *json, struct error *err);
+
 /* Facts. `title` NULL: JSON only. */
 void report_text(struct report *report, const char *key, const char *title, const char *text);
 void report_number(struct report *report, const char *key, const char *title, enum table_type type,

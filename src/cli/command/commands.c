@@ -13,6 +13,7 @@ extern const struct command command_export;
 extern const struct command command_summary;
 extern const struct command command_info;
 extern const struct command command_view;
+extern const struct command command_mcp;
 extern const struct command command_zones;
 extern const struct command command_tree;
 extern const struct command command_messages;
@@ -35,13 +36,35 @@ extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,      &command_collect,   &command_recover,      &command_import,
-    &command_summary,  &command_view,      &command_info,         &command_zones,
-    &command_tree,     &command_messages,  &command_frames,       &command_counters,
-    &command_memory,   &command_ops,       &command_device_stats, &command_report,
-    &command_diff,     &command_check,     &command_overhead,     &command_estimate,
-    &command_annotate, &command_calibrate, &command_machine,      &command_export,
-    &command_doctor,   &command_help,      &command_completion,   &command_overhead_worker,
+    &command_run,
+    &command_collect,
+    &command_recover,
+    &command_import,
+    &command_summary,
+    &command_view,
+    &command_info,
+    &command_zones,
+    &command_tree,
+    &command_messages,
+    &command_frames,
+    &command_counters,
+    &command_memory,
+    &command_ops,
+    &command_device_stats,
+    &command_report,
+    &command_diff,
+    &command_check,
+    &command_overhead,
+    &command_estimate,
+    &command_annotate,
+    &command_calibrate,
+    &command_machine,
+    &command_export,
+    &command_mcp,
+    &command_doctor,
+    &command_help,
+    &command_completion,
+    &command_overhead_worker,
 };
 
 const struct command *command_at(size_t i)

@@ -284,6 +284,16 @@ static int fill_report(const struct perf *perf, const struct report_options *opt
     return 0;
 }
 
+int report_write_json(const struct perf *perf, const struct report_options *options, struct json *json,
+                      struct error *err)
+{
+    struct output output = {.format = OUTPUT_JSON};
+    struct report report;
+    report_begin_members(&report, &output, json);
+    int status = fill_report(perf, options, &report, err);
+    return report_end_members(&report, status, json, err);
+}
+
 static int show_text(const struct perf *perf, const struct report_options *options, struct error *err)
 {
     struct output output;

@@ -9,6 +9,7 @@
 #include "analyze/report/report.h"
 #include "base/error.h"
 #include "present/output.h"
+#include "text/json/writer.h"
 
 struct report_options {
     const char *start_signpost, *end_signpost, *signpost, *id_range;
@@ -28,6 +29,9 @@ struct report_options {
     size_t path_count;
 };
 
+/* Members of an object: what `opscope report --json` says. */
+int report_write_json(const struct perf *perf, const struct report_options *options, struct json *json,
+                      struct error *err);
 int report_show(const struct perf *perf, const struct report_options *options, struct error *err);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time went: the overview of a window, its gaps, its ops, their roofline. The figures are those of `opscope
- * summary`. Overviews are kept, since the page asks for all four of one window. */
+/* Where the time went: the overview of a window, its gaps, its ops, their roofline, their report. The figures are those
+ * of `opscope summary`. Overviews are kept, since the page asks for all of them of one window. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "load/overview.h"
 #include "present/overview/overview.h"
+#include "present/report/view.h"
 #include "serve/query/query.h"
 
 #define GAPS_SHOWN 256u
@@ -193,4 +195,27 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
 int query_roofline(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     return answer_with(st, q, overview_write_roofline, out, err);
+}
+
+#define REPORT_ROWS 1000u
+
+int query_report(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    const struct overview *overview;
+    struct report_options options = {.top = REPORT_ROWS};
+    int status = query_unsigned(q, "top", UINT32_MAX, &options.top, err);
+    if (!status)
+        status = find(st, q, &overview, err);
+    if (!status && overview->perf.count == 0)
+        status = error_set(err, ENOENT, "there are no ops in the window: a report is about ops on a device");
+    if (status)
+        return status;
+    options.group_by = overview->perf.options.group_by;
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    json_member_unsigned(&j, "count", overview->perf.count);
+    status = report_write_json(&overview->perf, &options, &j, err);
+    json_end(&j);
+    int ended = query_json_end(&j, out, err);
+    return status ? status : ended;
 }

@@ -31,6 +31,8 @@ const struct query_entry query_entries[] = {
     {"gaps", query_gaps, false, true},
     {"ops", query_ops, false, true},
     {"roofline", query_roofline, false, true},
+    {"report", query_report, false, true},
+    {"source", query_source, false, true},
 };
 /* clang-format on */
 const size_t query_entry_count = COUNT_OF(query_entries);

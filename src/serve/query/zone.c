@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/clockquality.h"
 #include "serve/query/query.h"
-#include "text/source_text.h"
 
 #define CHILD_BLOCKS 64u /* children are counted exactly in so many blocks, else from the levels of detail */
-#define SOURCE_BEFORE 8u
-#define SOURCE_LINES 24u
 
 struct found_zone {
     uint64_t start, duration, child;
@@ -162,31 +158,6 @@ static int count_children(struct serve_trace *st, uint32_t track, uint32_t depth
     return status;
 }
 
-static void put_source(struct json *j, const struct serve_trace *st, const struct trace_name *name)
-{
-    struct source_text source = {0};
-    json_key(j, "source");
-    uint64_t not_after = clock_quality_realtime(st->trace, st->end_ns);
-    if (!name->file[0] || !name->line || source_text_load(&source, name->file, not_after, NULL) != 0 ||
-        source.state != SOURCE_READ) {
-        json_null(j);
-        source_text_free(&source);
-        return;
-    }
-    uint32_t first = name->line > SOURCE_BEFORE ? name->line - SOURCE_BEFORE : 1;
-    json_object(j, JSON_INLINE);
-    json_member_text(j, "file", name->file);
-    json_member_unsigned(j, "first_line", first);
-    json_member_unsigned(j, "line", name->line);
-    json_key(j, "lines");
-    json_array(j, JSON_INLINE);
-    for (uint32_t line = first; line < first + SOURCE_LINES && source_text_line(&source, line); line++)
-        json_text(j, source_text_line(&source, line));
-    json_end(j);
-    json_end(j);
-    source_text_free(&source);
-}
-
 static void put_parents(struct json *j, const struct serve_trace *st, const struct found_zone *parents,
                         uint32_t depth)
 {
@@ -232,7 +203,7 @@ static int put_zone(struct serve_trace *st, struct json *j, uint32_t track, uint
         json_member_bool(j, "open", zone.is_open);
         json_member_unsigned(j, "children", children);
         put_parents(j, st, parents, depth);
-        put_source(j, st, trace_get_name(st->trace, zone.name));
+        query_put_source(j, st, trace_get_name(st->trace, zone.name));
     }
     free(parents);
     return status;
