@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope annotate: a runtime profile with what the compiler's IR knows about it. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/estimate/metrics.h"
+#include "base/count_of.h"
 #include "cli/annotate_ops.h"
 #include "cli/command/command.h"
 #include "import/open.h"
@@ -11,6 +14,8 @@
 #include "present/document.h"
 #include "present/estimate/annotated.h"
 #include "present/export/torq_tracks.h"
+#include "present/format.h"
+#include "serve/snapshot.h"
 
 struct annotate_options {
     struct output_options output; /* of the metrics; its `output` is --json's file */
@@ -56,36 +61,66 @@ static int write_perfetto(const struct measured *measured, const struct estimate
     return status;
 }
 
-static int write_page(const struct measured *measured, const struct annotated_page *page, const char *path,
-                      struct error *err)
-{
-    struct output output;
-    int status = output_open(&output, &(struct output_options){.output = path}, err);
-    if (status)
-        return status;
-    status = measured_write_html(measured, page, output.stream, err);
-    if (status) {
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
-}
-
-static int write_trace(const struct measured *measured, const char *profile, const char *path,
+static int write_trace(const struct measured *measured, const struct timeline_trace *about, const char *path,
                        struct error *err)
 {
     struct trace_writer *writer;
     int status = trace_writer_open(&writer, path, &(struct trace_writer_options){0}, err);
     if (status)
         return status;
-    status = timeline_to_trace(
-        &measured->timeline,
-        &(struct timeline_trace){.source = profile, .device = "NPU", .is_measured = true}, writer, err);
+    status = timeline_to_trace(&measured->timeline, about, writer, err);
     if (status) {
         trace_writer_discard(writer);
         return status;
     }
     return trace_writer_finish(writer, err);
+}
+
+static struct timeline_trace trace_of(const char *profile)
+{
+    return (struct timeline_trace){.source = profile, .device = "NPU", .is_measured = true};
+}
+
+/* --- the page --- */
+
+static const struct {
+    enum timeline_metric metric;
+    const char *title;
+} facts[] = {{TIMELINE_METRIC_OVERALL, "in all"},
+             {TIMELINE_METRIC_NPU, "NPU"},
+             {TIMELINE_METRIC_DMA_ONLY, "only data movement"},
+             {TIMELINE_METRIC_COMPUTE_ONLY, "only computation"},
+             {TIMELINE_METRIC_OVERLAP, "both at once"},
+             {TIMELINE_METRIC_HOST_COPY, "copies by the host"},
+             {TIMELINE_METRIC_IDLE, "idle"}};
+
+struct page {
+    const struct measured *measured;
+    const char *profile;
+};
+
+/* The trace of -o, and as messages where the time went and what there is to say. */
+static int fill_page(const void *context, const char *file, struct error *err)
+{
+    const struct page *page = context;
+    const struct timeline *timeline = &page->measured->timeline;
+    struct timeline_metrics metrics;
+    struct number_text times[COUNT_OF(facts)];
+    struct timeline_trace about = trace_of(page->profile);
+    struct timeline_message *messages = malloc((COUNT_OF(facts) + timeline->notice_count) * sizeof *messages);
+    int status = messages ? timeline_measure(timeline, TIMELINE_NONE, &metrics, err)
+                          : error_no_memory(err, "the page");
+    for (size_t i = 0; i < COUNT_OF(facts) && !status; i++)
+        messages[about.message_count++] = (struct timeline_message){
+            facts[i].title, format_time_real(&times[i], (double)metrics.cycles[facts[i].metric])};
+    for (size_t i = 0; i < timeline->notice_count && !status; i++)
+        messages[about.message_count++] =
+            (struct timeline_message){"note", timeline_get_text(timeline, timeline->notices[i].text)};
+    about.messages = messages;
+    if (!status)
+        status = write_trace(page->measured, &about, file, err);
+    free(messages);
+    return status;
 }
 
 static int show(const struct measured *measured, const struct annotate_options *options, const char *out,
@@ -144,10 +179,11 @@ static int write_files(const struct measured *measured, const struct estimate *e
     if (status == 0 && options->perfetto)
         status = write_perfetto(measured, estimate, options->perfetto, err);
     if (status == 0 && options->html)
-        status = write_page(measured, &(struct annotated_page){request->phase, request->profile},
-                            options->html, err);
+        status = snapshot_write_made(fill_page, &(struct page){measured, request->profile}, request->profile,
+                                     options->html, err);
+    const struct timeline_trace about = trace_of(request->profile);
     if (status == 0 && options->trace)
-        status = write_trace(measured, request->profile, options->trace, err);
+        status = write_trace(measured, &about, options->trace, err);
     return status;
 }
 
@@ -155,11 +191,12 @@ static int write_files(const struct measured *measured, const struct estimate *e
 static int annotate_by_op(const struct annotate_options *options, const struct measured_request *request,
                           const char *out, struct error *err)
 {
-    if (options->html || options->perfetto || (out && (ends_with(out, ".pb") || ends_with(out, ".pftrace"))))
-        return error_set(err, EINVAL,
-                         "%s is not scheduled: its run is written as a table or as a trace (-o FILE), which "
-                         "opscope export writes for Perfetto; opscope diff --html has a page",
-                         request->phase);
+    if (options->perfetto || (out && (ends_with(out, ".pb") || ends_with(out, ".pftrace"))))
+        return error_set(
+            err, EINVAL,
+            "%s is not scheduled: its run is written as a table, as a page (--html) or as a trace "
+            "(-o FILE), which opscope export writes for Perfetto",
+            request->phase);
     return annotate_ops(
         &(struct annotate_ops_options){.request = {.model = request->phase,
                                                    .profile = request->profile,
@@ -171,6 +208,7 @@ static int annotate_by_op(const struct annotate_options *options, const struct m
                                        .output = &options->output,
                                        .out = out,
                                        .trace = options->trace,
+                                       .html = options->html,
                                        .top = options->top},
         err);
 }
@@ -191,6 +229,8 @@ static int run(const struct command *command, int argc, char **argv)
     double clock = options.clock ? estimate_clock_of(options.clock) : 0;
     if (clock < 0)
         return command_usage_error(command, "'%s' is not a clock: 800, 800MHz, 1.2GHz", options.clock);
+    if (options.html && snapshot_check(&err) != 0)
+        return command_fail(command, &err);
     if (out && ends_with(out, ".xlsx"))
         return command_usage_error(command, "spreadsheets are written as CSV: %s cannot be one", out);
     struct measured_request request = {.phase = line.values[0],
@@ -230,7 +270,8 @@ static const struct command_option options_of[] = {
         "perfetto", FIELD(perfetto),
         "Write the run for ui.perfetto.dev, with the tracks of Torq's own tools and the estimate of each "
         "program beside it."),
-    OPTION_FILE("html", FIELD(html), "Write a page with the timeline, the metrics and every action."),
+    OPTION_FILE("html", FIELD(html),
+                "Write the page of opscope view with the run: one file that needs no server."),
     {.name = "sources",
      .type = OPTION_TEXT,
      .argument = "FOLDER",

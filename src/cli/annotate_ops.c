@@ -3,6 +3,7 @@
 
 #include "present/document.h"
 #include "present/estimate/annotated_ops.h"
+#include "serve/snapshot.h"
 
 static int write_trace(const struct annotated *run, const char *profile, const char *path, struct error *err)
 {
@@ -16,6 +17,17 @@ static int write_trace(const struct annotated *run, const char *profile, const c
         return status;
     }
     return trace_writer_finish(writer, err);
+}
+
+struct traced {
+    const struct annotated *run;
+    const char *profile;
+};
+
+static int fill_trace(const void *context, const char *file, struct error *err)
+{
+    const struct traced *traced = context;
+    return write_trace(traced->run, traced->profile, file, err);
 }
 
 static int write_csv(const struct table *ops, const char *path, struct error *err)
@@ -70,6 +82,9 @@ int annotate_ops(const struct annotate_ops_options *options, struct error *err)
         status = write_csv(&ops, options->out, err);
     if (status == 0 && options->trace)
         status = write_trace(&run, options->request.profile, options->trace, err);
+    if (status == 0 && options->html)
+        status = snapshot_write_made(fill_trace, &(struct traced){&run, options->request.profile},
+                                     options->request.profile, options->html, err);
     if (status == 0)
         status = show(&run, &ops, options, err);
     table_free(&ops);

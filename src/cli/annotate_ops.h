@@ -9,7 +9,7 @@
 struct annotate_ops_options {
     struct annotated_request request;
     const struct output_options *output;
-    const char *out, *trace; /* files to write: CSV, trace; NULL */
+    const char *out, *trace, *html; /* files to write: CSV, trace, page; NULL */
     uint64_t top;
 };
 

@@ -140,23 +140,6 @@ static int fill_trace(const void *context, const char *file, struct error *err)
     return write_trace(traced->estimate, traced->source, file, err);
 }
 
-static int write_page(const struct estimate *estimate, const char *source, const char *path,
-                      struct error *err)
-{
-    const struct traced traced = {estimate, source};
-    const char *slash = strrchr(source, '/');
-    struct trace *trace;
-    struct serve_trace st;
-    int status = load_filled_trace(&trace, source, fill_trace, &traced, err);
-    if (!status)
-        status = serve_trace_take(&st, trace, slash && slash[1] ? slash + 1 : source, err);
-    if (status)
-        return status;
-    status = snapshot_write(&st, "overview", path, err);
-    serve_trace_close(&st);
-    return status;
-}
-
 struct phase {
     const char *name;
     enum estimate_step step;
@@ -220,7 +203,8 @@ static int write_files(const struct estimate *estimate, const struct estimate_co
     if (!status && options->phases)
         status = write_phases(estimate, options, source, err);
     if (!status && options->html)
-        status = write_page(estimate, source, options->html, err);
+        status =
+            snapshot_write_made(fill_trace, &(struct traced){estimate, source}, source, options->html, err);
     if (!status && options->trace)
         status = write_trace(estimate, source, options->trace, err);
     return status;

@@ -277,6 +277,15 @@ static void write_clock(struct writing *w)
     }
 }
 
+static void write_message(const struct writing *w, const struct timeline_message *message)
+{
+    trace_writer_point(w->writer, &(struct trace_point){.track = w->device,
+                                                        .kind = TRACE_POINT_MESSAGE,
+                                                        .header = message->header,
+                                                        .text = message->text,
+                                                        .text_length = (uint32_t)strlen(message->text)});
+}
+
 int timeline_to_trace(const struct timeline *timeline, const struct timeline_trace *about,
                       struct trace_writer *writer, struct error *err)
 {
@@ -295,11 +304,9 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
     w.queue = add_track(&w, "dispatches", w.device, TRACE_TRACK_QUEUE, 0, "");
     write_dispatches(&w);
     if (about->caveat)
-        trace_writer_point(writer, &(struct trace_point){.track = w.device,
-                                                         .kind = TRACE_POINT_MESSAGE,
-                                                         .header = TIMELINE_CAVEAT,
-                                                         .text = about->caveat,
-                                                         .text_length = (uint32_t)strlen(about->caveat)});
+        write_message(&w, &(struct timeline_message){TIMELINE_CAVEAT, about->caveat});
+    for (size_t i = 0; i < about->message_count; i++)
+        write_message(&w, &about->messages[i]);
     const struct timeline_unit **units = malloc((timeline->unit_count + 1) * sizeof units[0]);
     bool failed = !units || !find_runs(&w);
     if (!failed)

@@ -18,12 +18,18 @@
 #define TIMELINE_FIGURE_DISPATCH "dispatch"
 #define TIMELINE_FIGURE_NUMBER "dispatch number" /* names are not unique */
 
+struct timeline_message {
+    const char *header, *text;
+};
+
 struct timeline_trace {
-    const char *source;       /* what was estimated: a path */
-    const char *device;       /* its name: "SL2610 (estimated)" */
-    const char *architecture; /* names the machine file; NULL: not known */
-    bool is_measured;         /* not an estimate */
-    const char *caveat;       /* how far an estimate can be trusted, in a sentence; NULL */
+    const char *source;                      /* what was estimated: a path */
+    const char *device;                      /* its name: "SL2610 (estimated)" */
+    const char *architecture;                /* names the machine file; NULL: not known */
+    bool is_measured;                        /* not an estimate */
+    const char *caveat;                      /* how far an estimate can be trusted, in a sentence; NULL */
+    const struct timeline_message *messages; /* what else people should see */
+    size_t message_count;
     /* NULL: the trace holds nothing else. */
     const struct profile_place *place;
 };

@@ -431,3 +431,19 @@ int snapshot_write(struct serve_trace *st, const char *panel, const char *path, 
     bytes_free(&page);
     return status;
 }
+
+int snapshot_write_made(trace_filler *fill, const void *context, const char *source, const char *path,
+                        struct error *err)
+{
+    const char *slash = strrchr(source, '/');
+    struct trace *trace;
+    struct serve_trace st;
+    int status = load_filled_trace(&trace, source, fill, context, err);
+    if (!status)
+        status = serve_trace_take(&st, trace, slash && slash[1] ? slash + 1 : source, err);
+    if (status)
+        return status;
+    status = snapshot_write(&st, "overview", path, err);
+    serve_trace_close(&st);
+    return status;
+}

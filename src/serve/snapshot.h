@@ -4,6 +4,7 @@
 #ifndef OPSCOPE_SERVE_SNAPSHOT_H
 #define OPSCOPE_SERVE_SNAPSHOT_H
 
+#include "load/trace.h"
 #include "serve/query/query.h"
 
 #define SNAPSHOT_ROWS_MAX 200000u /* zones and runs; of more, the shortest are summed up */
@@ -17,5 +18,8 @@ int snapshot_check(struct error *err);
 int snapshot_append(struct serve_trace *st, const char *panel, struct bytes *out, struct error *err);
 /* The same into a file; "-" is standard output. */
 int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err);
+/* The overview of a trace that `fill` writes and nobody keeps; `source` is the file that it was made from. */
+int snapshot_write_made(trace_filler *fill, const void *context, const char *source, const char *path,
+                        struct error *err);
 
 #endif

@@ -12,6 +12,7 @@ import sys
 import unittest
 
 import harness
+import pages
 
 # A runtime of ours: writes what is on its standard input, with each @N replaced by N us after now on the clock of
 # such profiles.
@@ -286,6 +287,10 @@ class MlirRun(harness.TestCase):
         self.assertEqual([(row["op"], row["runs"], row["macs"]) for row in found["rows"]],
                          [("tosa.conv2d", 3, 294912), ("tosa.max_pool2d", 3, 0), ("tosa.matmul", 3, 10240)])
         self.assertEqual(found["rows"][0]["location"], 'loc(fused["model.mlir":8:10, "model.mlir":9:10])')
+        if pages.are_built():
+            self.opscope_json("annotate", "model.mlir", "run.csv", "--html", "annotated.html")
+            groups = pages.read(self.path("annotated.html")).chosen("ops?group=op&limit=5000")["groups"]
+            self.assertIn("tosa.matmul (simulated)", [group["name"] for group in groups])
         report = self.opscope_json("report", "annotated.opscope", "--min-percentage", "0")
         flops = [round((row["tflops"] or 0) * row["time_us"] * 1e6) for row in report["rows"]
                  if row["op"].startswith(("tosa.conv2d", "tosa.clamp"))]

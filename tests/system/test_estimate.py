@@ -440,11 +440,24 @@ class Annotated(Case):
         self.assert_status(self.opscope("annotate", "info", "d0.csv", "out.csv"))
         self.assertIn("1;0.0;torq_hl.wait_program;;;9.0;False;False;True;False;False;False;2001.0;2010.0;", self.read("out.csv"))
 
-    def test_a_page_and_all_columns(self):
-        found = self.annotate("run.csv", "--html", "a.html")
-        page = self.read("a.html")
-        for says in ("Annotated run", "total_npu_operations", "NSS Programs", "Slice 1 Used", "torq_hl.wait_program"):
-            self.assertIn(says, page)
+    def test_a_page_of_the_run(self):
+        if not pages.are_built():
+            self.skipTest(pages.NOT_BUILT)
+        self.annotate("run.csv", "--html", "a.html")
+        page = pages.read(self.path("a.html"))
+        self.assertEqual(page.json("trace")["name"], "run.csv")
+        tracks = [track["name"] for track in page.json("trace")["tracks"]]
+        self.assertIn("NPU", tracks)
+        self.assertIn("Slice 1 Used", tracks)
+        said = {point["header"]: point["text"] for point in page.json("points?limit=1000")["points"]}
+        metrics = self.annotate("run.csv")["metrics"]
+        self.assertEqual(len(metrics), 19)
+        self.assertEqual(list(said)[:7], ["in all", "NPU", "only data movement", "only computation", "both at once", "copies by the host",
+                                          "idle"])
+        self.assertNotEqual(page.chosen("overview")["kind"], "estimate")
+
+    def test_all_columns(self):
+        found = self.annotate("run.csv")
         row = found["rows"][1]
         self.assertEqual((row["dispatch"], row["slice_used_0_in_program"], row["slice_used_1_in_program"], row["end_ns"]),
                          ("d0_main", "False", "True", 11000))

@@ -48,7 +48,7 @@ class WithoutThePage(harness.TestCase):
     def test_says_what_to_do_and_writes_nothing(self):
         if pages.are_built():
             self.skipTest("this build has the page")
-        for command in (["view", "t.opscope"], ["estimate", "m.mlir"], ["report", "t.csv"]):
+        for command in (["view", "t.opscope"], ["estimate", "m.mlir"], ["annotate", "m.mlir", "r.csv"], ["report", "t.csv"]):
             done = self.opscope(*command, "--html", "none.html")
             self.assertEqual((done.status, done.stdout), (2, ""), done)
             self.assertIn("install npm and build in a new folder", done.stderr)

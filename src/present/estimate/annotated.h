@@ -3,8 +3,6 @@
 #ifndef OPSCOPE_PRESENT_ESTIMATE_ANNOTATED_H
 #define OPSCOPE_PRESENT_ESTIMATE_ANNOTATED_H
 
-#include <stdio.h>
-
 #include "ops/measured.h"
 #include "present/table.h"
 
@@ -14,12 +12,5 @@ void measured_append_csv(const struct measured *measured, struct bytes *out);
 void measured_make_rows(const struct measured *measured, struct table *table);
 /* Where the time went; the keys are those of dashboards. */
 int measured_make_metrics(const struct measured *measured, struct table *table, struct error *err);
-
-/* A page: the lanes of the run, where the time went, every action. */
-struct annotated_page {
-    const char *phase, *profile; /* their paths */
-};
-int measured_write_html(const struct measured *measured, const struct annotated_page *page, FILE *out,
-                        struct error *err);
 
 #endif

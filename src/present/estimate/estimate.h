@@ -24,7 +24,4 @@ int estimate_make_metrics(const struct timeline *timeline, struct table *table, 
 /* The columns of Vela's per-layer file, with its names. */
 int estimate_append_layers(const struct timeline *timeline, struct bytes *out, struct error *err);
 
-/* Lanes with their units as drawn rows, `width` of cycles across: for pages that show timelines. */
-void estimate_append_lanes(const struct timeline *timeline, uint64_t cycles, struct bytes *out);
-
 #endif
