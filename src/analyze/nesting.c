@@ -39,7 +39,11 @@ static struct cell *find_cell(struct finding *f, uint32_t track, uint32_t candid
 
 static bool visit(void *context, const struct walked_zone *zone)
 {
-    struct cell *cell = find_cell(context, zone->track, zone->key);
+    struct finding *f = context;
+    if (f->request->inside_until_ns &&
+        (zone->start_ns < f->request->inside_since_ns || zone->end_ns > f->request->inside_until_ns))
+        return true;
+    struct cell *cell = find_cell(f, zone->track, zone->key);
     if (!cell)
         return false;
     if (cell->is_set && cell->start <= zone->start_ns && zone->end_ns <= cell->end) {

@@ -32,6 +32,7 @@ static inline bool nesting_is_possible(const struct nesting_depths *depths)
 struct nesting_request {
     struct trace *trace;
     const struct trace_filter *filter; /* tracks and window, to which zones are clipped; NULL = everything */
+    uint64_t inside_since_ns, inside_until_ns; /* zones that reach out of this are left out; until 0: all */
     const uint32_t *group_of; /* by name id; the last entry is for names that the file does not define */
     size_t map_count;
     const bool *is_candidate; /* by group; entries of group_of past group_count are left out */

@@ -60,6 +60,7 @@ static int load_table(struct diff *diff, int side, const char *path, struct trac
     perf_begin(&perf, &options, &ops);
     int status = ops_load(&ops, path, &loading, err);
     perf.options.has_host_start = loading.has_host_start;
+    diff_cut_lines(diff, side, &ops);
     if (!status)
         status = perf_add_path(&perf, path, err);
     if (!status)
@@ -105,9 +106,27 @@ static int take_ops(struct diff *diff, int side, struct trace *trace, struct err
         ops_from_trace(&ops, trace, &(struct ops_wanted){.signposts = true, .without_ticks = true}, err);
     if (!status)
         status = ops_finish(&ops, err);
+    diff_cut_lines(diff, side, &ops);
     if (!status)
         status = diff_take_ops(diff, side, &ops, err);
     ops_free(&ops);
+    return status;
+}
+
+static int take_trace(struct diff *diff, int side, const char *path, struct trace *trace, bool is_kept,
+                      struct diff_sources *sources, struct error *err)
+{
+    diff->runs[side].kind = "trace";
+    bool is_table = import_trace_has_table(trace);
+    int status = is_table ? 0 : take_ops(diff, side, trace, err);
+    if (status > 0 || (is_table && !status))
+        status = load_table(diff, side, path, trace, sources, err);
+    if (!is_kept)
+        trace_forget_descriptions(trace);
+    if (!status)
+        status = diff_take_zones(diff, side, trace, err);
+    if (!status)
+        note_state(sources, path, trace_get_info(trace));
     return status;
 }
 
@@ -118,16 +137,7 @@ static int load_trace(struct diff *diff, int side, const char *path, struct diff
     int status = trace_open(&trace, path, sources->salvage ? TRACE_OPEN_SALVAGE : 0, err);
     if (status)
         return status;
-    diff->runs[side].kind = "trace";
-    bool is_table = import_trace_has_table(trace);
-    status = is_table ? 0 : take_ops(diff, side, trace, err);
-    if (status > 0 || (is_table && !status))
-        status = load_table(diff, side, path, trace, sources, err);
-    trace_forget_descriptions(trace);
-    if (!status)
-        status = diff_take_zones(diff, side, trace, err);
-    if (!status)
-        note_state(sources, path, trace_get_info(trace));
+    status = take_trace(diff, side, path, trace, false, sources, err);
     trace_close(trace);
     return status;
 }
@@ -167,6 +177,18 @@ static int load_overhead(struct diff *diff, int side, const char *path, struct e
     if (!status)
         status = take_overhead(diff, side, &run, err);
     overhead_run_free(&run);
+    return status;
+}
+
+int diff_load_opened(struct diff *diff, int side, const char *path, struct trace *trace,
+                     struct diff_sources *sources, struct error *err)
+{
+    diff->runs[side].path = strdup(path);
+    if (!diff->runs[side].path)
+        return error_no_memory(err, "a path");
+    int status = take_trace(diff, side, path, trace, true, sources, err);
+    if (!status)
+        diff_sum_run(diff, side);
     return status;
 }
 

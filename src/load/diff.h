@@ -18,6 +18,10 @@ void diff_sources_free(struct diff_sources *sources);
 /* All runs of a side: the first is compared op by op, the others tell how runs vary. */
 int diff_load_side(struct diff *diff, int side, char *const *paths, size_t count,
                    struct diff_sources *sources, struct error *err);
+/* The one run of a side, from a trace that stays open; `path` is for messages. */
+struct trace;
+int diff_load_opened(struct diff *diff, int side, const char *path, struct trace *trace,
+                     struct diff_sources *sources, struct error *err);
 /* Ops that the report has put in order and whose devices it has merged: perf_begin, ops, perf_add_path came before. */
 struct perf;
 int diff_take_perf(struct diff *diff, int side, struct perf *perf, struct error *err);

@@ -57,8 +57,13 @@ static void answer(struct answerer *answerer, struct job *job)
     job->status = query_parse(&answerer->query, job->target, job->target_length, &job->err);
     if (!job->status)
         job->status = serve_trace_prepare(job->trace, &job->err);
-    if (!job->status)
-        job->status = job->entry->answer(job->trace, &answerer->query, &job->out, &job->err);
+    if (!job->status && job->other)
+        job->status = serve_trace_prepare(job->other, &job->err);
+    if (job->status)
+        return;
+    job->status = job->other
+                      ? job->entry->answer_two(job->trace, job->other, &answerer->query, &job->out, &job->err)
+                      : job->entry->answer(job->trace, &answerer->query, &job->out, &job->err);
 }
 
 static void *work(void *context)

@@ -12,8 +12,9 @@ struct job {
     struct job *next;
     const struct query_entry *entry; /* NULL: only closes the trace */
     struct serve_trace *trace;
-    bool closes_trace; /* nobody asks for it any more */
-    char *target;      /* of the request */
+    struct serve_trace *other; /* of a question about two; NULL */
+    bool closes_trace;         /* nobody asks for it any more */
+    char *target;              /* of the request */
     size_t target_length;
     uint64_t connection; /* whose answer it is */
     uint64_t began_ns;

@@ -180,22 +180,26 @@ void route_finish(struct answer *answer, struct job *job)
 }
 
 /* Gives the question to the answerer. */
-static void answer_later(struct server *server, uint64_t id, const struct query_entry *entry,
+static void answer_later(struct server *server, const uint64_t *ids, const struct query_entry *entry,
                          struct slice target, struct answer *answer)
 {
     struct error err = {0};
     struct job *job = calloc(1, sizeof *job);
     char *copy = text_copy(target.data, target.length);
     struct serve_trace *trace =
-        job && copy ? traces_for_answerer(&server->traces, id, server->answerer, &err) : NULL;
-    if (!trace) {
+        job && copy ? traces_for_answerer(&server->traces, ids[0], server->answerer, &err) : NULL;
+    struct serve_trace *other = trace && entry->answer_two
+                                    ? traces_for_answerer(&server->traces, ids[1], server->answerer, &err)
+                                    : NULL;
+    if (!trace || (entry->answer_two && !other)) {
         free(job);
         free(copy);
         answer_error(answer, err.code && err.code != ENOMEM ? 500 : 503,
                      err.code ? err.message : "no memory");
         return;
     }
-    *job = (struct job){.entry = entry, .trace = trace, .target = copy, .target_length = target.length};
+    *job = (struct job){
+        .entry = entry, .trace = trace, .other = other, .target = copy, .target_length = target.length};
     answer->job = job;
 }
 
@@ -216,11 +220,32 @@ static void answer_query(struct server *server, struct slice number, const char 
         return;
     }
     if (entry->is_long) {
-        answer_later(server, id, entry, target, answer);
+        answer_later(server, &id, entry, target, answer);
         return;
     }
     int result = entry->answer(st, &server->query, &answer->made, &err);
     answer_result(answer, entry, result, &err);
+}
+
+/* /api/compare?a=N&b=M */
+static void answer_compare(struct server *server, struct slice target, struct answer *answer)
+{
+    static const char *const names[] = {"a", "b"};
+    struct error err = {0};
+    uint64_t ids[2];
+    answer->metric = query_compare_entry.name;
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = query_text(&server->query, names[i]);
+        if (!text || !slice_unsigned(slice_of(text), &ids[i])) {
+            answer_error(answer, 400, "a and b: the numbers of two traces are needed (/api/traces)");
+            return;
+        }
+        if (!traces_get(&server->traces, ids[i], &err)) {
+            answer_error(answer, err.code == ENOENT ? 404 : 500, err.message);
+            return;
+        }
+    }
+    answer_later(server, ids, &query_compare_entry, target, answer);
 }
 
 static void append_metric(struct bytes *out, const char *name, const char *what, const char *type)
@@ -289,6 +314,8 @@ static void answer_path(struct server *server, const char *path, const struct ht
             answer_error(answer, 500, err.message);
     } else if (strcmp(path, "/api/live") == 0) {
         answer_live(request, answer);
+    } else if (strcmp(path, "/api/compare") == 0) {
+        answer_compare(server, target, answer);
     } else if (strcmp(path, "/metrics") == 0) {
         answer_metrics(server, answer);
     } else if (slice_begins(rest, "/api/t/")) {

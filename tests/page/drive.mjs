@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the page of `opscope view` as a person would, in a headless Chromium, and prints what it saw as JSON. What that
 // should be is in tests/system/test_page.py.
-//   node drive.mjs PUPPETEER_FOLDER CHROMIUM URL SCREENSHOT_FOLDER
+//   node drive.mjs PUPPETEER_FOLDER CHROMIUM URL SCREENSHOT_FOLDER [URL_OF_SEVERAL_TRACES]
 // The URL is that of a server, or a file that `opscope view --html` wrote.
 import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-const [packageFolder, chromium, url, pictures] = process.argv.slice(2);
+const [packageFolder, chromium, url, pictures, several] = process.argv.slice(2);
 const puppeteer = createRequire(join(packageFolder, "package.json"))(packageFolder);
 const isFile = url.startsWith("file:");
 mkdirSync(pictures, { recursive: true });
@@ -18,7 +18,7 @@ const browser = await puppeteer.launch({
     args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--hide-scrollbars"],
 });
 
-async function open(address, width = 1440, height = 900, theme = "light") {
+async function open(address, width = 1440, height = 900, theme = "light", ready = "[role=treeitem]") {
     const page = await browser.newPage();
     page.setDefaultTimeout(60000);
     page.on("console", (message) => message.type() === "error" && seen.console.push(message.text()));
@@ -35,7 +35,7 @@ async function open(address, width = 1440, height = 900, theme = "light") {
     await page.evaluateOnNewDocument(() => location.protocol.startsWith("http") && localStorage.setItem("opscope.seen", "1"));
     await page.goto(address);
     await page.waitForSelector("#sentence");
-    await page.waitForSelector("[role=treeitem]");
+    await page.waitForSelector(ready);
     await drawn(page);
     return page;
 }
@@ -185,6 +185,99 @@ async function share(page) {
     return same;
 }
 
+/** Where something is drawn on the first row of each timeline of a comparison: the first pixel from the left, as a share. */
+function firstPixels(page) {
+    return page.$$eval(".side-plot canvas", (all) => all.map((canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 10, canvas.width, 1);
+        for (let x = 0; x < canvas.width; x++) if (data[4 * x + 3] === 255) return x / canvas.width;
+        return null;
+    }));
+}
+
+async function compareRows(page) {
+    return page.$$eval(".differences tbody tr", (all) => all.map((row) => [...row.children].map((cell) => cell.textContent.replace(/\u00a0/g, " "))));
+}
+
+async function compareTraces() {
+    const page = await open(`${several}#compare&b=1`, 1440, 900, "light", ".differences tbody tr");
+    const found = {
+        tabs: await texts(page, ".tabs > [role=tab]"), title: await page.title(), sentence: await text(page, "#sentence"),
+        api: await page.evaluate(async () => (await (await fetch("/api/compare?a=0&b=1")).json())),
+        chart: await page.$eval(".compare-band svg", (svg) => svg.getAttribute("aria-label").replace(/\u00a0/g, " ")),
+        bars: await page.$$eval(".side-bar .bar", (all) => all.map((bar) => bar.getBoundingClientRect().width)),
+        rows: await compareRows(page), totals: await text(page, ".inspector"), byStart: await firstPixels(page),
+    };
+    await picture(page, "compare-light-1440x900");
+    await page.select("select[aria-label='Aligned by']", "op:softmax");
+    await drawn(page);
+    found.byOp = await firstPixels(page);
+    await page.click(".differences tbody tr");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent === "Zone");
+    found.details = await text(page, ".inspector");
+    for (const head of await page.$$(".differences th button")) {
+        if ((await head.evaluate((one) => one.textContent)) === "B") await head.click();
+    }
+    found.byB = (await compareRows(page))[0][0];
+    const box = await (await page.$(".side-plot[data-side=a]")).boundingBox();
+    await page.mouse.move(box.x + box.width * 0.02, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.2, box.y + 60, { steps: 3 });
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 3 });
+    await page.mouse.up();
+    await page.waitForFunction(() => location.hash.includes("aw="));
+    await drawn(page);
+    found.window = { hash: await page.evaluate(() => location.hash), pills: await texts(page, ".context .pill"), rows: await compareRows(page) };
+    await picture(page, "compare-window");
+    await page.goBack();
+    await drawn(page);
+    found.back = await texts(page, ".context .pill");
+    await page.focus(".sides");
+    await page.keyboard.press("w");
+    await drawn(page);
+    found.zoomed = await page.$eval(".panel-head .link", (button) => !button.disabled);
+    await page.keyboard.press("0");
+    await page.click("[aria-label='Swap A and B']");
+    await page.waitForFunction(() => /faster/.test(document.querySelector("#sentence").textContent));
+    await drawn(page);
+    found.swapped = await text(page, "#sentence");
+    found.hostile = await page.evaluate(() => ({ images: document.images.length, ran: window.ran === true, text: document.body.textContent.includes("\u202e") }));
+    await page.close();
+    return found;
+}
+
+async function compareEstimate() {
+    const page = await open(`${several}#compare&t=2&b=3`, 1440, 900, "light", ".measured-end");
+    const found = {
+        sentence: await text(page, "#sentence"), dumbbells: await page.$$eval(".measured-end", (all) => all.length),
+        hollow: await page.$$eval(".estimate-end", (all) => all.length), bars: await page.$$eval(".side-bar .bar", (all) => all.map((bar) => bar.classList.contains("estimated"))),
+        rows: await compareRows(page),
+    };
+    await picture(page, "compare-estimate");
+    await page.select("select[aria-label='Trace B']", "2");
+    await page.waitForFunction(() => document.querySelector("#sentence").textContent.includes("same time"));
+    const before = seen.console.length;
+    await page.goto("about:blank");
+    page.pending.clear();
+    await page.goto(`${several}#compare&t=3&b=2`);
+    await page.waitForSelector(".compare [role=alert]");
+    await drawn(page);
+    found.refused = await text(page, ".compare [role=alert]");
+    found.console = seen.console.splice(before); // Chromium's own line about the status
+    await page.close();
+    return found;
+}
+
+async function compareSizes() {
+    const sizes = [];
+    for (const [width, height, theme] of [[1280, 720, "dark"], [1920, 1080, "light"], [420, 900, "light"]]) {
+        const page = await open(`${several}#compare&b=1`, width, height, theme, ".differences tbody tr");
+        sizes.push({ width, overflow: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth) });
+        await picture(page, `compare-${theme}-${width}x${height}`);
+        await page.close();
+    }
+    return sizes;
+}
+
 const result = {};
 const page = await open(`${url}#overview&v=0ns..50ms`);
 result.overview = await overview(page);
@@ -215,6 +308,11 @@ for (const [width, height, theme] of [[1280, 720, "dark"], [1920, 1080, "light"]
     (result.sizes ??= []).push({ width, overflow: await sized.evaluate(() => document.documentElement.scrollWidth > innerWidth) });
     await picture(sized, `overview-${theme}-${width}x${height}`);
     await sized.close();
+}
+if (several) {
+    result.compare = await compareTraces();
+    result.estimate = await compareEstimate();
+    result.compareSizes = await compareSizes();
 }
 await browser.close();
 console.log(JSON.stringify({ ...result, ...seen }));

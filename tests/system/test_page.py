@@ -14,6 +14,7 @@ import urllib.request
 
 import harness
 import pages
+import test_estimate_models
 import views
 
 PUPPETEER_VERSION = "24.43.1"
@@ -26,15 +27,18 @@ MS = 1000000
 HOSTILE = "<img src=x onerror=window.ran=true>\u202eelif"
 
 
-def training():
-    """Ten steps of 50 ms: a batch is fetched while the device stands still, then 35 ms of runs."""
+def training(slower=0):
+    """Ten steps of 50 ms: a batch is fetched while the device stands still, then 35 ms of runs. `slower` is how many ms more
+    the fetching takes."""
+    length = 50 + slower
     yield ("track", "MainThread", 100)
     for step in range(STEPS):
-        at = step * 50 * MS
+        at = step * length * MS
         yield ("frame", at, f"step {step}")
-        yield ("zone", 0, at, at + 49 * MS, "train_step", "train.py:10")
-        yield ("zone", 1, at, at + (9 + step % 3) * MS, "load_batch", "train.py:86")
+        yield ("zone", 0, at, at + (length - 1) * MS, "train_step", "train.py:10")
+        yield ("zone", 1, at, at + (9 + step % 3 + slower) * MS, "load_batch", "train.py:86")
         yield ("zone", 2, at + MS, at + 8 * MS, "Queue.get", "queue.py:154")
+        at += slower * MS
         yield ("zone", 1, at + 12 * MS, at + 40 * MS, "forward", "model.py:20")
         yield ("zone", 2, at + 13 * MS, at + 20 * MS, HOSTILE, "model.py:30")
     yield ("message", 20 * MS, "loss 2.5")
@@ -42,7 +46,7 @@ def training():
     call = 0
     for step in range(STEPS):
         for run in range(7):
-            start = (step * 50 + 12 + run * 5) * MS - 2 * MS
+            start = (step * length + slower + 12 + run * 5) * MS - 2 * MS
             call += 1
             yield ("op", call, start - MS, start - MS // 2, "matmul" if run % 2 else "softmax")
             yield ("run", call, start, start + 5 * MS, "matmul" if run % 2 else "softmax")
@@ -108,10 +112,14 @@ class Driven:
             self.skip(str(missing))
         link, facts = self.open_page(self.trace(*training(), name="training.opscope"))
         driver = os.path.join(harness.SOURCE, "tests", "page", "drive.mjs")
-        done = self.run_command(["node", driver, puppeteer, chromium, link, self.pictures])
+        done = self.run_command(["node", driver, puppeteer, chromium, link, self.pictures, *self.others()])
         self.assertEqual(done.status, 0, done)
         seen = {**done.json(), **facts}
         return {**seen, **self.look(puppeteer, chromium, link)}
+
+    def others(self):
+        """Links of other servers that are used, too."""
+        return []
 
     def look(self, puppeteer, chromium, link):
         """What else there is to see."""
@@ -205,11 +213,28 @@ class Page(Driven, views.ViewCase):
         with urllib.request.urlopen(f"{link}licenses.txt") as answer:
             return link, {"api": overview, "licenses": answer.read().decode()}
 
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def others(self):
+        """A server of a run, a slower one, an estimate, and what was measured of it."""
+        self.write("m.mlir", test_estimate_models.FLOW.format(n=1 << 20))
+        self.write("run.jsonl", test_estimate_models.profile(9000000, 1 << 20, 2 << 20))
+        paths = [self.trace(*training(), name="before.opscope"), self.trace(*training(10), name="after.opscope"),
+                 self.path("model.opscope"), self.path("run.opscope")]
+        options = ("--target", "cpu", *test_estimate_models.ONE_CORE)
+        self.assert_status(self.opscope("estimate", self.path("m.mlir"), *options, "-o", paths[2]))
+        self.assert_status(self.opscope("import", "iree", self.path("run.jsonl"), "-o", paths[3]))
+        Page.several = self.start([harness.OPSCOPE, "view", *paths]).stdout.readline().decode().strip()
+        return [Page.several]
+
     def look(self, puppeteer, chromium, link):
         screenshots = os.path.join(harness.SOURCE, "tests", "page", "screenshots.mjs")
         done = self.run_command(["node", screenshots, puppeteer, chromium, link, PICTURES])
         self.assertEqual(done.status, 0, done)
-        return {"pictures": done.json()}
+        return {"pictures": done.json(), "servers": [link.rstrip("/"), Page.several.rstrip("/")]}
 
     def test_passes_on_the_licenses_of_what_it_contains(self):
         for package in ("preact ", "@preact/signals ", "@preact/signals-core "):
@@ -222,7 +247,7 @@ class Page(Driven, views.ViewCase):
         self.assertNotIn("range", chosen["back"], "Back gives the window before")
 
     def test_asks_only_its_own_server(self):
-        self.assertEqual(len(self.seen["origins"]), 1, self.seen["origins"])
+        self.assertEqual(sorted(self.seen["origins"]), sorted(self.seen["servers"]))
         self.assertEqual(self.seen["console"], [])
 
     def test_pictures_show_no_fault(self):
@@ -235,6 +260,57 @@ class Page(Driven, views.ViewCase):
             path = os.path.join(PICTURES, f"{name}.{'pdf' if '-print-' in name else 'png'}")
             self.assertGreater(os.path.getsize(path), 5000, name)
 
+    def test_compares_two_traces(self):
+        seen = self.seen["compare"]
+        api = seen["api"]
+        self.assertIn("Compare", seen["tabs"])
+        self.assertNotIn("Compare", self.seen["overview"]["tabs"], "one trace alone")
+        said = "".join(part["text"] for part in api["sentence"])
+        self.assertEqual(seen["sentence"].replace(" ", ""), said.replace(" ", ""))
+        self.assertRegex(seen["sentence"], r"^B is 90\.0 ms slower \(\+19% ± [^)]+\): gaps \+90\.0 ms\.$")
+        self.assertEqual(seen["chart"], "From A, 485 ms, to B, 575 ms: gaps +90.0 ms")
+        parts = [api[side]["overview"]["partition"]["total_ns"] for side in "ab"]
+        self.assertAlmostEqual(seen["bars"][0] / seen["bars"][1], parts[0] / parts[1], delta=0.01, msg="bars share a scale")
+        self.assertEqual(len(seen["rows"]), len(api["diff"]["rows"]))
+        first = seen["rows"][0]
+        self.assertTrue(first[0].startswith("load_batch"), first)
+        self.assertEqual(first[1:7], ["▲ slower", "10", "99.0ms", "199ms", "+100 ms", "+100 ms"])
+        self.assertIn("gaps135 ms225 ms+90.0 ms", seen["totals"])
+        self.assertTrue(seen["byB"].startswith("train_step"), "sorted by the time in B")
+        self.assertIn("load_batch", seen["details"])
+        self.assertEqual(seen["hostile"], {"images": 0, "ran": False, "text": False})
+        self.assertRegex(seen["swapped"], r"^B is 90\.0 ms faster \(−16% ± ")
+
+    def test_compared_timelines_share_a_scale(self):
+        seen = self.seen["compare"]
+        a, b = seen["byStart"]
+        self.assertAlmostEqual(a, 10 / 599, delta=0.003, msg="the device begins after 10 ms of 599")
+        self.assertAlmostEqual(b, 20 / 599, delta=0.003)
+        a, b = seen["byOp"]
+        self.assertAlmostEqual(a, b, delta=0.002, msg="aligned by the first run of an op")
+        self.assertTrue(seen["zoomed"])
+
+    def test_each_side_has_a_window(self):
+        seen = self.seen["compare"]
+        self.assertRegex(seen["window"]["hash"], r"aw=[^&]+\.\.[^&]+")
+        self.assertNotIn("bw=", seen["window"]["hash"])
+        self.assertRegex(seen["window"]["pills"][0], r"^A: .* to .*")
+        self.assertTrue(seen["window"]["pills"][1].startswith("B: whole trace"))
+        counts = {row[0].split()[0]: row[2] for row in seen["window"]["rows"]}
+        self.assertRegex(counts["load_batch"], r"^[45] → 10$")
+        self.assertEqual([pill.strip() for pill in seen["back"]], ["A: whole trace", "B: whole trace"])
+
+    def test_an_estimate_beside_what_was_measured(self):
+        seen = self.seen["estimate"]
+        self.assertRegex(seen["sentence"], r"^Measured [\d.]+ × the estimate; f is off by [\d.]+ ×\.$")
+        self.assertEqual((seen["dumbbells"], seen["hollow"], len(seen["rows"])), (1, 1, 1))
+        self.assertEqual(seen["bars"], [True, False], "the estimate is hollow")
+        self.assertEqual(seen["rows"][0][3], "1.05ms", "the shortest of its runs")
+        self.assertIn("model.opscope is an estimate: it comes first", seen["refused"])
+        self.assertTrue(all("400" in line for line in seen["console"]), seen["console"])
+
+    def test_comparing_fits_every_width(self):
+        self.assertEqual([size["overflow"] for size in self.seen["compareSizes"]], [False, False, False], self.seen["compareSizes"])
 
 class File(Driven, views.ViewCase):
     """One file, without a server: `opscope view --html`."""

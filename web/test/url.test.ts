@@ -8,11 +8,13 @@ test("a link reads back as what it was written from", () => {
         { kind: "zone", track: 7, depth: 3, start: 303_778_123 }, { kind: "run", track: 9, lane: 1, start: 5 }, { kind: "gap", track: 2, start: 0 },
         { kind: "range", from: 1_000, to: 2_500_000 }, { kind: "name", name: "a&b=c #<x>\u202e:1" }, { kind: "op", name: "mm 8192×1280" },
         { kind: "part", key: "idle_host_working" }, { kind: "advice", index: 2 }, { kind: "lost" },
+        { kind: "diff", key: "op a&b=c x:1 [1 x 2]" },
     ];
     for (const selection of selections) {
         const state = {
             ...emptyState(), panel: "flame", trace: 2, window: { from: 51_200_000, to: 438_900_001 }, view: { from: 0, to: 1 }, selection,
             group: "kind", query: "kind:conv >10ms", pins: [7, 9], folds: ["p3"], theme: "dark" as const, warmup: true,
+            other: 1, windowA: { from: 0, to: 5_000 }, windowB: { from: 7, to: 9_000_000 }, align: "signpost:a&b:c",
         };
         const read = parseUrl(writeUrl(state));
         assert.deepEqual(read.state, state);

@@ -41,12 +41,19 @@ enum { DIFF_A = 0, DIFF_B = 1, DIFF_SIDES = 2 };
 
 enum diff_group_by { DIFF_BY_OP, DIFF_BY_CATEGORY, DIFF_BY_LOCATION, DIFF_BY_LAYER };
 
+/* A part of a run: the ops that begin in it and the zones that lie in it, in host times. */
+struct diff_window {
+    bool is_set;
+    uint64_t since_ns, until_ns;
+};
+
 struct diff_options {
     double threshold_percent; /* smaller changes are none */
     double alpha_percent;     /* a test must be surer than this */
     enum diff_group_by group_by;
     bool ignore_location, ignore_shape;
     const char *start_signpost, *end_signpost; /* take the ops between the first of these */
+    struct diff_window windows[DIFF_SIDES];
 };
 
 /* --- one run --- */
@@ -219,6 +226,8 @@ void diff_free(struct diff *diff);
  * DIFF_SEVERAL_DEVICES when they have to be merged first (load/diff.h). */
 #define DIFF_SEVERAL_DEVICES 1
 int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *err);
+/* Leaves the lines out that do not begin in the side's window. */
+void diff_cut_lines(const struct diff *diff, int side, struct ops *ops);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);
 /* Dispatch times, in any order. */
 void diff_sort_calls(struct diff_run *run);

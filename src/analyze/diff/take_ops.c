@@ -141,6 +141,30 @@ static uint32_t line_key(struct taking *t, const struct op_line *line)
     return key_of(t, line->call == OPS_NONE ? &unknown : &ops->calls[line->call]);
 }
 
+/* When its run began, where the host's clock knows that, else its call. */
+static uint64_t line_time(const struct ops *ops, const struct op_line *line)
+{
+    if (line->signpost != OPS_NONE)
+        return ops->signposts[line->signpost].time_ns;
+    if (line->run != OPS_NONE && (line->call == OPS_NONE || ops->runs[line->run].track != OPS_NONE))
+        return ops->runs[line->run].start_ns;
+    return line->call == OPS_NONE ? 0 : ops->calls[line->call].start_ns;
+}
+
+void diff_cut_lines(const struct diff *diff, int side, struct ops *ops)
+{
+    const struct diff_window *window = &diff->options.windows[side];
+    size_t kept = 0;
+    if (!window->is_set)
+        return;
+    for (size_t i = 0; i < ops->line_count; i++) {
+        uint64_t time = line_time(ops, &ops->lines[i]);
+        if (time >= window->since_ns && time <= window->until_ns)
+            ops->lines[kept++] = ops->lines[i];
+    }
+    ops->line_count = kept;
+}
+
 /* A line becomes an op of the run; the first op of a window has no gap before it. */
 static bool take_line(struct taking *t, const struct op_line *line, struct diff_op *op, bool is_first)
 {

@@ -56,6 +56,13 @@ static struct diff_zone *zone_of(struct diff *diff, struct diff_run *run, const 
     return zone;
 }
 
+/* A zone that reaches out of the window has no time there that could be compared: it is left out. */
+static bool is_inside(const struct diff *diff, int side, uint64_t start, uint64_t duration)
+{
+    const struct diff_window *window = &diff->options.windows[side];
+    return !window->is_set || (start >= window->since_ns && start + duration <= window->until_ns);
+}
+
 struct zone_times {
     uint32_t name, depth;
     uint64_t duration, child;
@@ -87,6 +94,8 @@ static int count_rows(struct diff *diff, int side, const struct trace *trace, co
 {
     int status = 0;
     for (size_t i = group->first; i < (size_t)group->first + group->count && !status; i++) {
+        if (rows->start && !is_inside(diff, side, rows->start[i], rows->duration[i]))
+            continue;
         const struct zone_times times = {rows->name[i], group->depth, rows->duration[i], rows->child[i]};
         status = count_zone(diff, side, trace, &times, zone_of_name, last_name);
     }
@@ -101,6 +110,8 @@ static int count_open_zones(struct diff *diff, int side, const struct trace *tra
     const struct trace_open_zone *open = trace_get_open_zones(trace, &count);
     int status = 0;
     for (size_t i = 0; i < count && !status; i++) {
+        if (!is_inside(diff, side, open[i].start, open[i].seen - open[i].start))
+            continue;
         const struct zone_times times = {open[i].name, open[i].depth, open[i].seen - open[i].start,
                                          open[i].child};
         status = count_zone(diff, side, trace, &times, zone_of_name, last_name);
@@ -116,9 +127,11 @@ static void subtract_nested(void *context, uint32_t track, uint32_t zone, uint64
 }
 
 /* Time inside an outer zone of the same name and place counts once. */
-static int count_nested_once(struct diff_run *run, struct trace *trace, uint32_t *zone_of_name,
+static int count_nested_once(struct diff *diff, int side, struct trace *trace, uint32_t *zone_of_name,
                              size_t name_count, struct error *err)
 {
+    struct diff_run *run = &diff->runs[side];
+    const struct diff_window *window = &diff->options.windows[side];
     bool *is_candidate = calloc(run->zone_count + 1, sizeof *is_candidate);
     if (!is_candidate)
         return error_set(err, ENOMEM, "no memory for %zu zones", run->zone_count);
@@ -132,6 +145,8 @@ static int count_nested_once(struct diff_run *run, struct trace *trace, uint32_t
                                       .is_candidate = is_candidate,
                                       .group_count = run->zone_count,
                                       .has_open_zones = true,
+                                      .inside_since_ns = window->is_set ? window->since_ns : 0,
+                                      .inside_until_ns = window->is_set ? window->until_ns : 0,
                                       .add = subtract_nested,
                                       .context = run};
     int status = nesting_find(&request, err);
@@ -159,16 +174,22 @@ static bool is_called_alike(const struct diff_zone *a, const struct diff_zone *b
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err)
 {
     struct diff_run *run = &diff->runs[side];
+    const struct diff_window *window = &diff->options.windows[side];
     struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    unsigned columns = TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME;
     const struct trace_info *info = trace_get_info(trace);
     struct zone_rows rows = {0};
     const struct trace_block *block;
     size_t position = 0, names = trace_name_count(trace);
     uint32_t *zone_of_name = calloc(names + 1, sizeof *zone_of_name);
     int status = zone_of_name ? 0 : error_set(err, ENOMEM, "no memory for %zu names", names);
+    if (window->is_set) {
+        filter.since_ns = window->since_ns;
+        filter.until_ns = window->until_ns;
+        columns |= TRACE_COLUMN_START;
+    }
     while (!status && (block = trace_next_block(trace, &filter, &position))) {
-        status = trace_decode_zones(
-            trace, block, TRACE_COLUMN_DURATION | TRACE_COLUMN_CHILD | TRACE_COLUMN_NAME, &rows, err);
+        status = trace_decode_zones(trace, block, columns, &rows, err);
         for (size_t g = 0; g < rows.group_count && !status; g++) {
             if (count_rows(diff, side, trace, &rows, &rows.groups[g], zone_of_name, names) != 0)
                 status = error_set(err, ENOMEM, "no memory for the zones of %s", run->path);
@@ -177,7 +198,7 @@ int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct err
     if (!status && count_open_zones(diff, side, trace, zone_of_name, names) != 0)
         status = error_set(err, ENOMEM, "no memory for the zones of %s", run->path);
     if (!status)
-        status = count_nested_once(run, trace, zone_of_name, names + 1, err);
+        status = count_nested_once(diff, side, trace, zone_of_name, names + 1, err);
     zone_rows_free(&rows);
     free(zone_of_name);
     if (status)
@@ -188,7 +209,7 @@ int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct err
         if (is_called_alike(&run->zones[i - 1], &run->zones[i]))
             run->zones[i].nth = run->zones[i - 1].nth + 1;
     }
-    run->wall_ns = info->end_ns - info->start_ns;
+    run->wall_ns = window->is_set ? window->until_ns - window->since_ns : info->end_ns - info->start_ns;
     run->lost_zones = info->lost_zones;
     run->lost_records = info->lost_records;
     return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "present/diff/html.h"
+#include "present/diff/json.h"
 #include "present/diff/table.h"
 #include "present/format.h"
 #include "present/document.h"
@@ -184,49 +185,15 @@ static void fill_terminal(struct report *report, const struct diff *diff,
 
 /* --- data --- */
 
-static void add_json_run(struct json *json, const struct diff_run *run, const char *key)
-{
-    json_key(json, key);
-    json_object(json, JSON_INLINE);
-    json_member_text(json, "path", run->path);
-    json_member_text(json, "kind", run->kind);
-    json_member_unsigned(json, "device_ops", run->device_op_count);
-    json_member_unsigned(json, "host_ops", run->host_op_count);
-    json_member_unsigned(json, "zones", run->zones_total);
-    json_member_unsigned(json, "dispatched_ops", run->call_count);
-    json_end(json);
-}
-
 static void fill_data(struct report *report, const struct diff *diff,
                       const struct diff_command_options *options)
 {
-    struct json *json = &report->json;
     struct diff_rows_table rows;
-    struct table table;
     struct diff_selection selection = {
         .kinds = kinds_of(options), .is_all = options->all, .top = options->top};
     if (report_is_json(report)) {
-        add_json_run(json, &diff->runs[DIFF_A], "a");
-        add_json_run(json, &diff->runs[DIFF_B], "b");
-        json_member_unsigned(json, "a_runs", diff_run_count(diff, DIFF_A));
-        json_member_unsigned(json, "b_runs", diff_run_count(diff, DIFF_B));
-        json_member_real(json, "threshold_percent", diff->options.threshold_percent);
-        json_member_real(json, "significance_percent", diff->options.alpha_percent);
-        json_member_unsigned(json, "matched_ops", diff->matched);
-        json_member_unsigned(json, "reshaped_ops", diff->reshaped);
-        json_member_unsigned(json, "new_ops", diff->added);
-        json_member_unsigned(json, "gone_ops", diff->removed);
-        json_member_unsigned(json, "matches_missed_at_most", diff->align.missed_most);
-        json_member_bool(json, "is_location_ignored",
-                         diff->is_location_moved || diff->options.ignore_location);
-        json_member_bool(json, "is_host_time", diff->is_host_time && diff->has_ops);
-        diff_make_totals_table(diff, DIFF_LOOK_DATA, &table);
-        report_table(report, "totals", &table);
-        table_free(&table);
-        json_member_text(json, "group_by", diff_group_by_text(options->group_by));
-        diff_make_groups_table(diff, 0, DIFF_LOOK_DATA, &table);
-        report_table(report, "groups", &table);
-        table_free(&table);
+        report->failed |= !diff_write_json(diff, &selection, &report->json);
+        return;
     }
     diff_make_rows_table(diff, &selection, DIFF_LOOK_DATA, &rows);
     report_table(report, "rows", &rows.table);

@@ -39,22 +39,28 @@ static void member_time(struct json *json, const char *key, const struct overvie
         json_member_unsigned(json, key, ns > start ? ns - start : 0);
 }
 
-static void write_sentence(struct json *json, const struct overview *o)
+void sentence_write_json(const struct sentence *sentence, struct json *json)
 {
-    struct sentence sentence;
-    overview_sentence(o, &sentence);
-    json_key(json, "sentence");
+    const char *text = (const char *)sentence->text.data;
     json_array(json, JSON_LINES);
-    for (size_t i = 0; i < sentence.count; i++) {
-        const struct phrase *phrase = &sentence.phrases[i];
+    for (size_t i = 0; i < sentence->count && !sentence->text.failed; i++) {
+        const struct phrase *phrase = &sentence->phrases[i];
         json_object(json, JSON_INLINE);
         json_key(json, "text");
-        json_text_length(json, bytes_text(&sentence.text) + phrase->begin, phrase->end - phrase->begin);
+        json_text_length(json, text + phrase->begin, phrase->end - phrase->begin);
         json_member_bool(json, "strong", phrase->is_strong);
         json_member_text(json, "meaning", phrase->meaning);
         json_end(json);
     }
     json_end(json);
+}
+
+static void write_sentence(struct json *json, const struct overview *o)
+{
+    struct sentence sentence;
+    overview_sentence(o, &sentence);
+    json_key(json, "sentence");
+    sentence_write_json(&sentence, json);
     sentence_free(&sentence);
 }
 

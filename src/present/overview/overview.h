@@ -25,6 +25,10 @@ struct sentence {
 };
 
 void overview_sentence(const struct overview *overview, struct sentence *sentence);
+/* One more phrase. */
+void sentence_say(struct sentence *s, bool is_strong, const char *meaning, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void sentence_write_json(const struct sentence *sentence, struct json *json); /* an array */
 void sentence_free(struct sentence *sentence);
 
 const char *overview_kind_text(const struct overview *overview);

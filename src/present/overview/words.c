@@ -177,10 +177,7 @@ void overview_tenths(const struct overview *o, unsigned tenths[OVERVIEW_PARTS])
 
 /* --- the sentence --- */
 
-static void say(struct sentence *s, bool is_strong, const char *meaning, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static void say(struct sentence *s, bool is_strong, const char *meaning, const char *format, ...)
+void sentence_say(struct sentence *s, bool is_strong, const char *meaning, const char *format, ...)
 {
     char *text = NULL;
     va_list arguments;
@@ -197,8 +194,8 @@ static void say(struct sentence *s, bool is_strong, const char *meaning, const c
     free(length < 0 ? NULL : text);
 }
 
-#define WORDS(...) say(s, false, NULL, __VA_ARGS__)
-#define STRONG(meaning, text) say(s, true, meaning, "%s", text)
+#define WORDS(...) sentence_say(s, false, NULL, __VA_ARGS__)
+#define STRONG(meaning, text) sentence_say(s, true, meaning, "%s", text)
 
 static double share_of(const struct overview *o, uint64_t ns)
 {

@@ -80,6 +80,15 @@ static const struct serve_overview *find_kept(const struct serve_trace *st, cons
                : NULL;
 }
 
+int serve_trace_overview(struct serve_trace *st, const struct query_window *window, bool include_warm_up,
+                         const struct overview **overview, struct error *err)
+{
+    int status = find_kept(st, window, include_warm_up) ? 0 : make(st, window, include_warm_up, err);
+    if (!status)
+        *overview = &find_kept(st, window, include_warm_up)->loaded.overview;
+    return status;
+}
+
 /* The overview of `from`, `to` and `warmup`. */
 static int find(struct serve_trace *st, const struct query *q, const struct overview **overview,
                 struct error *err)
@@ -90,11 +99,7 @@ static int find(struct serve_trace *st, const struct query *q, const struct over
     int status = query_window(q, st, &window, err);
     if (!status)
         status = query_choice(q, "warmup", words, &warm_up, err);
-    if (!status && !find_kept(st, &window, warm_up == 1))
-        status = make(st, &window, warm_up == 1, err);
-    if (!status)
-        *overview = &find_kept(st, &window, warm_up == 1)->loaded.overview;
-    return status;
+    return status ? status : serve_trace_overview(st, &window, warm_up == 1, overview, err);
 }
 
 int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err)

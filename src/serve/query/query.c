@@ -14,28 +14,31 @@ static const struct trace_filter_options everything = {0};
 
 /* clang-format off */
 const struct query_entry query_entries[] = {
-    {"trace", query_trace, false, true},
-    {"names", query_names, false, true},
-    {"rows", query_rows, true, false},
-    {"zone", query_zone, false, false},
-    {"run", query_run, false, true},
-    {"points", query_points, false, true},
-    {"counter", query_counter, false, true},
-    {"memory", query_memory, false, true},
-    {"zones", query_zones, false, true},
-    {"find", query_find_zones, false, true},
-    {"range", query_range, false, true},
-    {"flame", query_flame, false, true},
-    {"search", query_search, false, true},
-    {"overview", query_overview, false, true},
-    {"gaps", query_gaps, false, true},
-    {"ops", query_ops, false, true},
-    {"roofline", query_roofline, false, true},
-    {"report", query_report, false, true},
-    {"source", query_source, false, true},
+    {"trace", query_trace, false, true, NULL},
+    {"names", query_names, false, true, NULL},
+    {"rows", query_rows, true, false, NULL},
+    {"zone", query_zone, false, false, NULL},
+    {"run", query_run, false, true, NULL},
+    {"points", query_points, false, true, NULL},
+    {"counter", query_counter, false, true, NULL},
+    {"memory", query_memory, false, true, NULL},
+    {"zones", query_zones, false, true, NULL},
+    {"find", query_find_zones, false, true, NULL},
+    {"range", query_range, false, true, NULL},
+    {"flame", query_flame, false, true, NULL},
+    {"search", query_search, false, true, NULL},
+    {"overview", query_overview, false, true, NULL},
+    {"gaps", query_gaps, false, true, NULL},
+    {"ops", query_ops, false, true, NULL},
+    {"roofline", query_roofline, false, true, NULL},
+    {"report", query_report, false, true, NULL},
+    {"source", query_source, false, true, NULL},
 };
 /* clang-format on */
 const size_t query_entry_count = COUNT_OF(query_entries);
+
+const struct query_entry query_compare_entry = {
+    .name = "compare", .is_long = true, .answer_two = query_compare};
 
 const struct query_entry *query_find(const char *name)
 {
@@ -184,19 +187,25 @@ int query_choice(const struct query *q, const char *name, const char *const *wor
     return status;
 }
 
-int query_window(const struct query *q, const struct serve_trace *st, struct query_window *window,
-                 struct error *err)
+int query_window_of(const struct query *q, const struct serve_trace *st, const char *from_name,
+                    const char *to_name, struct query_window *window, struct error *err)
 {
     uint64_t length = st->end_ns - st->start_ns, from = 0, to = length;
-    int status = query_unsigned(q, "from", length, &from, err);
+    int status = query_unsigned(q, from_name, length, &from, err);
     if (!status)
-        status = query_unsigned(q, "to", length, &to, err);
+        status = query_unsigned(q, to_name, length, &to, err);
     if (!status && from > to)
-        status = error_set(err, QUERY_REFUSED, "from is after to");
+        status = error_set(err, QUERY_REFUSED, "%s is after %s", from_name, to_name);
     window->since_ns = st->start_ns + from;
     window->until_ns = st->start_ns + to;
     window->is_whole = from == 0 && to == length;
     return status;
+}
+
+int query_window(const struct query *q, const struct serve_trace *st, struct query_window *window,
+                 struct error *err)
+{
+    return query_window_of(q, st, "from", "to", window, err);
 }
 
 int query_filter(const struct serve_trace *st, const struct query_window *window, struct trace_filter *filter,

@@ -54,6 +54,9 @@ struct query_window {
 };
 int query_window(const struct query *q, const struct serve_trace *st, struct query_window *window,
                  struct error *err);
+/* The same of other parameters. */
+int query_window_of(const struct query *q, const struct serve_trace *st, const char *from_name,
+                    const char *to_name, struct query_window *window, struct error *err);
 /* For the analyses; to be freed in any case. */
 int query_filter(const struct serve_trace *st, const struct query_window *window, struct trace_filter *filter,
                  struct error *err);
@@ -71,14 +74,20 @@ int query_json_end(struct json *j, struct bytes *out, struct error *err);
 typedef int query_function(struct serve_trace *st, const struct query *q, struct bytes *out,
                            struct error *err);
 
+/* Likewise, of two traces, which may be one. */
+typedef int query_two_function(struct serve_trace *a, struct serve_trace *b, const struct query *q,
+                               struct bytes *out, struct error *err);
+
 struct query_entry {
     const char *name; /* /api/t/N/NAME */
     query_function *answer;
     bool is_binary;
-    bool is_long; /* reads a large part of the trace: answered beside the drawing */
+    bool is_long;                   /* reads a large part of the trace: answered beside the drawing */
+    query_two_function *answer_two; /* of /api/NAME?a&b; then there is no `answer` */
 };
 extern const struct query_entry query_entries[];
 extern const size_t query_entry_count;
+extern const struct query_entry query_compare_entry;    /* not one of those */
 const struct query_entry *query_find(const char *name); /* NULL */
 
 /* One file each, or one for a few that belong together. */
@@ -98,6 +107,13 @@ int query_all_rows(struct serve_trace *st, uint64_t most, unsigned *tile, struct
 
 /* The window that the overview chooses where none is asked for. It is whole where nothing is left out. */
 int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err);
+
+query_two_function query_compare;
+
+struct overview;
+/* The overview of a window; it is kept until that of another window takes its place. */
+int serve_trace_overview(struct serve_trace *st, const struct query_window *window, bool include_warm_up,
+                         const struct overview **overview, struct error *err);
 
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);

@@ -4,6 +4,7 @@ import { useSignalEffect } from "@preact/signals";
 import { fileText } from "../model/livetext";
 import * as state from "../model/state";
 import { fileName } from "../model/text";
+import { Compare, CompareStrip } from "../panels/compare";
 import { Drawer } from "../panels/drawer";
 import { Flame } from "../panels/flame";
 import { Help } from "../panels/help";
@@ -26,6 +27,7 @@ function StageContent() {
         case "zones": return <ZoneTable full />;
         case "flame": return <Flame />;
         case "memory": return <Memory />;
+        case "compare": return <Compare />;
         case "messages": return <MessageTable full />;
         default: return <Timeline />;
     }
@@ -42,7 +44,7 @@ function Frame() {
     ];
     return (
         <main class={classes.join(" ")} id="frame">
-            {overview ? <Band /> : <Strip />}
+            {overview ? <Band /> : panel === "compare" ? <CompareStrip /> : <Strip />}
             <div class="stage"><StageContent /></div>
             {withDrawer && <Drawer />}
             {state.inspectorShown.value && (

@@ -4,6 +4,7 @@ import { Fragment } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { lostSince, slowQueries } from "../model/api";
+import { current } from "../model/compare";
 import { embedded } from "../model/embedded";
 import { duration, plural } from "../model/format";
 import { lostText, pausedText, recordingText } from "../model/livetext";
@@ -33,6 +34,22 @@ function Crumbs() {
                     )}
                 </Fragment>
             ))}
+        </>
+    );
+}
+
+function ComparedWindows() {
+    const data = current();
+    const side = (name: string, window: typeof state.windowA) => (
+        <span class="pill">
+            {name}: {window.value ? `${duration(window.value.from)} to ${duration(window.value.to)}` : "whole trace"}
+            {window.value && <button aria-label={`Whole trace of ${name}`} onClick={() => (window.value = null)}>✕</button>}
+        </span>
+    );
+    return (
+        <>
+            {side("A", state.windowA)}{side("B", state.windowB)}
+            {data?.kind === "estimate" && <span class="wide">an estimate is compared with the shortest run of each op, whatever the windows are</span>}
         </>
     );
 }
@@ -95,8 +112,7 @@ export function ContextBar() {
     return (
         <div class="context" aria-label="What the numbers are about" role="region" data-region>
             <span class="wide">Numbers from</span>
-            <Crumbs />
-            <LeftOut />
+            {state.panel.value === "compare" ? <ComparedWindows /> : <><Crumbs /><LeftOut /></>}
             {embedded && embedded.missing().length > 0 && (
                 <button class="pill" title={embedded.missing().join("; ")} onClick={() => { state.select(null); state.inspectorShown.value = true; }}>
                     not all is in this file

@@ -23,6 +23,7 @@ export function tabsOf(info: TraceInfo | null): Tab[] {
         { id: "flame", label: "Flame", there: (info?.zones ?? 0) > 0 },
         { id: "memory", label: "Memory", there: (info?.pools ?? []).some((pool) => pool.events > 0) },
         { id: "messages", label: "Messages", there: points > 0 },
+        { id: "compare", label: "Compare", there: (state.traces.value?.length ?? 0) > 1 },
     ];
     return tabs.filter((tab) => tab.there);
 }

@@ -39,6 +39,11 @@ export const folds = signal<ReadonlySet<string>>(new Set());
 export const pins = signal<readonly number[]>([]);
 export const hidden = signal<ReadonlySet<number>>(new Set());
 export const deep = signal<ReadonlySet<number>>(new Set());
+/** Compare: the other trace (null: the first that is not open), a window of each, and by what they are aligned. */
+export const other = signal<number | null>(null);
+export const windowA = signal<Span | null>(null);
+export const windowB = signal<Span | null>(null);
+export const align = signal("start");
 export const theme = signal<"light" | "dark" | null>(null);
 export const filter = signal("");
 export const opGroup = signal("op+shape");
@@ -258,6 +263,10 @@ function currentUrl(): UrlState {
         folds: [...folds.value],
         theme: theme.value,
         warmup: warmup.value,
+        other: other.value,
+        windowA: windowA.value,
+        windowB: windowB.value,
+        align: align.value,
     };
 }
 
@@ -287,6 +296,10 @@ function applyUrl(state: UrlState): void {
         pins.value = state.pins;
         folds.value = new Set(state.folds);
         if (state.theme) theme.value = state.theme;
+        other.value = state.other;
+        windowA.value = state.windowA;
+        windowB.value = state.windowB;
+        align.value = state.align;
     });
     const chosen = state.selection;
     if (chosen && !state.view) select(chosen, { reveal: true });

@@ -16,6 +16,7 @@ export type Selection =
     | { kind: "op"; name: string }
     | { kind: "part"; key: string }
     | { kind: "advice"; index: number }
+    | { kind: "diff"; key: string }
     | { kind: "lost" };
 
 export interface UrlState {
@@ -30,14 +31,19 @@ export interface UrlState {
     folds: string[];
     theme: "light" | "dark" | null;
     warmup: boolean;
+    /** Compare: the other trace, a window of each, and by what they are aligned ("start", "signpost:NAME", "op:NAME"). */
+    other: number | null;
+    windowA: Span | null;
+    windowB: Span | null;
+    align: string;
 }
 
-export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory", "messages"] as const;
+export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory", "messages", "compare"] as const;
 
 export function emptyState(): UrlState {
     return {
         panel: "overview", trace: 0, window: null, view: null, selection: null, group: null, query: null, pins: [],
-        folds: [], theme: null, warmup: false,
+        folds: [], theme: null, warmup: false, other: null, windowA: null, windowB: null, align: "start",
     };
 }
 
@@ -69,6 +75,7 @@ export function writeSelection(selection: Selection): string {
         case "op": return `op:${selection.name}`;
         case "part": return `part:${selection.key}`;
         case "advice": return `advice:${selection.index}`;
+        case "diff": return `diff:${selection.key}`;
         case "lost": return "lost";
     }
 }
@@ -90,6 +97,7 @@ export function parseSelection(text: string): Selection | null {
         return span ? { kind, ...span } : null;
     }
     if ((kind === "name" || kind === "op") && all) return { kind, name: all };
+    if (kind === "diff" && all) return { kind, key: all };
     if (kind === "part" && all) return { kind, key: all };
     if (kind === "advice" && whole(0) >= 0) return { kind, index: whole(0) };
     if (kind === "lost") return { kind };
@@ -118,6 +126,10 @@ function take(state: UrlState, key: string, value: string): boolean {
             state.theme = value === "dark" || value === "light" ? value : null;
             return state.theme !== null;
         case "warmup": state.warmup = value === "include"; return state.warmup;
+        case "b": state.other = /^\d+$/.test(value) ? Number(value) : null; return state.other !== null;
+        case "aw": return (state.windowA = parseSpan(value)) !== null;
+        case "bw": return (state.windowB = parseSpan(value)) !== null;
+        case "align": state.align = /^(start$|signpost:|op:)/.test(value) ? value : "start"; return state.align === value;
         default: return false;
     }
 }
@@ -155,5 +167,9 @@ export function writeUrl(state: UrlState): string {
     if (state.folds.length) put("fold", state.folds.join(","));
     if (state.theme) put("theme", state.theme);
     if (state.warmup) put("warmup", "include");
+    if (state.other !== null) put("b", String(state.other));
+    if (state.windowA) put("aw", writeSpan(state.windowA));
+    if (state.windowB) put("bw", writeSpan(state.windowB));
+    if (state.align !== "start") put("align", state.align);
     return `#${parts.join("&")}`;
 }

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { fitSelection, stepSame } from "../frame/keys";
 import * as state from "../model/state";
 import type { Selection } from "../model/url";
+import { CompareDetails } from "./comparedetails";
 import { FindZone } from "./find";
 import { GapDetails, PartDetails } from "./gap";
 import { LostList, TraceCard } from "./card";
@@ -46,7 +47,7 @@ export function Inspector() {
     const word = chosen?.kind === "gap" ? "gap" : chosen?.kind === "run" ? "run" : "call";
     return (
         <>
-            <Details chosen={chosen} />
+            {state.panel.value === "compare" ? <CompareDetails /> : <Details chosen={chosen} />}
             {chosen && (
                 <div class="foot">
                     {(steps || chosen.kind === "range") && <button onClick={fitSelection}>Zoom <kbd>f</kbd></button>}

@@ -7,14 +7,14 @@ import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
 import { machineName, RooflineChart } from "./roofline";
 
-const PART_CLASS: Record<string, string> = {
+export const PART_CLASS: Record<string, string> = {
     busy: "work", working: "work", idle_host_working: "gap", idle_host_waiting: "waiting", waiting: "waiting",
     idle_host_unknown: "gap", imports: "imports", nothing: "nothing", dma: "imports", compute: "work", idle: "gap",
 };
 
 const LONG_SENTENCE = 86;
 
-export function Sentence({ data }: { data: Overview }) {
+export function Sentence({ data }: { data: Pick<Overview, "sentence"> }) {
     const length = data.sentence.reduce((sum, part) => sum + part.text.length, 0);
     return (
         <div class={`say ${length > LONG_SENTENCE ? "long" : ""}`} id="sentence" tabIndex={-1}>

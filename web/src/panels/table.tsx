@@ -20,6 +20,8 @@ export interface Column<T> {
     narrowOut?: boolean;
     title?: string;
     value: (row: T) => number | string | null;
+    /** By what it is sorted, where that is not its value. */
+    order?: (row: T) => number | string | null;
     cell?: (row: T) => ComponentChildren;
 }
 
@@ -84,7 +86,7 @@ export function Table<T>(properties: Properties<T>) {
     const columns = shownColumns(properties.columns, size.value.width);
     const by = properties.columns.find((column) => column.id === order.value.id) ?? properties.columns[0];
     const sign = order.value.down ? -1 : 1;
-    const sorted = by ? [...rows].sort((a, b) => sign * compare(by.value(a), by.value(b))) : [...rows];
+    const sorted = by ? [...rows].sort((a, b) => sign * compare((by.order ?? by.value)(a), (by.order ?? by.value)(b))) : [...rows];
     useEffect(() => {
         currentTable.write = () => [properties.columns.map((column) => csvCell(column.id)),
             ...sorted.map((row) => properties.columns.map((column) => csvCell(column.value(row))))]
