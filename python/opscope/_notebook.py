@@ -2,8 +2,8 @@
 """`%load_ext opscope`, then `%%opscope` above a cell or `%opscope statement`: records it, and shows in the notebook where
 the time went, as a table and a flame graph. Also what a Recording looks like as the value of a cell.
 
-Everything is made here of what `opscope zones` and `opscope tree` say as JSON; the picture is SVG in the page, without
-scripts or anything from outside. Where only text can be shown there is the table alone."""
+The table is made of what `opscope zones` says as JSON, the picture is that of `opscope export --format flamegraph`, without
+its script; nothing comes from outside. Where only text can be shown there is the table alone."""
 
 import html
 import json
@@ -15,9 +15,6 @@ import tempfile
 
 from . import _record, _start
 
-WIDTH, ROW, LETTER = 960, 18, 6.4  # of the flame graph, in px
-DEEPEST = 48
-NARROWEST = 0.4  # px: narrower ones are not drawn
 FRAMES_OF_IPYTHON = ("IPython", "ipykernel", "traitlets", "tornado", "zmq", "decorator")
 USAGE = """usage: %%opscope [options], or %opscope [options] statement
 
@@ -51,68 +48,18 @@ def time_text(ns):
 # --- the flame graph ---
 
 
-class Node:
-    def __init__(self, name, place):
-        self.name, self.place = name, place
-        self.total = self.count = 0
-        self.children = {}
-
-
-def tree_of(rows):
-    """The forest of `opscope tree`, with equal stacks of all threads merged."""
-    root, nodes = Node("all", ""), {}
-    for row in rows:
-        parent = nodes.get((row["pid"], row["thread"], row["parent"]), root)
-        place = "%s:%s" % (row["file"], row["line"]) if row["file"] else ""
-        node = parent.children.setdefault((row["name"], place), Node(row["name"], place))
-        node.total += row["total_ns"]
-        node.count += row["count"]
-        nodes[row["pid"], row["thread"], row["node"]] = node
-    root.total = sum(child.total for child in root.children.values())
-    return root
-
-
-def colour_of(name):
-    """Warm, and the same for the same name."""
-    number = sum((i + 1) * byte for i, byte in enumerate(name.encode("utf-8", "replace"))) % 997
-    return "hsl(%d, %d%%, %d%%)" % (10 + number % 45, 70 + number % 20, 62 + number % 12)
-
-
-def boxes(node, x, width, depth, out):
-    """(x, width, depth, node) of all that is wide enough; the largest first."""
-    for child in sorted(node.children.values(), key=lambda one: -one.total):
-        share = width * child.total / node.total if node.total else 0
-        if share >= NARROWEST and depth < DEEPEST:
-            out.append((x, share, depth, child))
-            boxes(child, x, share, depth + 1, out)
-        x += share
-    return out
-
-
-def svg_of(rows):
-    root = tree_of(rows)
-    found = boxes(root, 0, WIDTH, 0, [])
-    if not found:
+def svg_of(path):
+    """What `opscope export --format flamegraph` draws, as a part of a page: without its script, which a notebook would not run."""
+    words = [_record.find_program(), "export", "--format", "flamegraph", path]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode != 0:
         return "<p>no zones</p>"
-    height = ROW * (1 + max(depth for _, _, depth, _ in found))
-    lines = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="100%%" role="img" '
-        'aria-label="flame graph" style="font: 11px monospace; max-width: %dpx">' % (WIDTH, height, WIDTH)
-    ]
-    for x, width, depth, node in found:
-        percent = 100 * node.total / root.total
-        title = "%s\n%s, %.1f %%, %d call%s" % (node.name, time_text(node.total), percent, node.count, "s"[: node.count != 1])
-        title += "\n" + node.place if node.place else ""
-        letters = int((width - 6) / LETTER)
-        text = node.name if len(node.name) <= letters else node.name[: max(letters - 1, 0)] + "\u2026"
-        lines.append(
-            '<g><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2" fill="%s"/>'
-            % (html.escape(title), x, depth * ROW, max(width - 0.5, NARROWEST), ROW - 1, colour_of(node.name))
-        )
-        if letters >= 3:
-            lines.append('<text x="%.2f" y="%d" fill="#222">%s</text>' % (x + 3, depth * ROW + 13, html.escape(text)))
-        lines.append("</g>")
-    return "\n".join(lines + ["</svg>"])
+    svg = done.stdout.decode("utf-8")
+    svg = svg[svg.index("<svg") :]
+    for tag in ("script", "foreignObject"):
+        begin, end = svg.index("<" + tag), svg.index("</%s>" % tag) + len(tag) + 3
+        svg = svg[:begin] + svg[end:]
+    return svg
 
 
 # --- the table ---
@@ -125,7 +72,7 @@ class Shown:
         self.recording, self.by = recording, by
         rows = sorted(ask(path, "zones"), key=lambda row: -row[by + "_ns"])
         self.rows, self.left_out = rows[:top], len(rows) - top
-        self.svg = svg_of(ask(path, "tree"))
+        self.svg = svg_of(path)
 
     def cells(self):
         wall = max([row["total_ns"] for row in self.rows] or [1]) or 1

@@ -13,6 +13,7 @@
 #include "present/export/export.h"
 #include "present/format.h"
 
+#define HTML_ENDING ".html" /* of a flame graph in a page */
 #define TRACE_ENDING ".opscope"
 #define PROGRESS_AFTER_NS UINT64_C(500000000)
 #define PROGRESS_EVERY_NS UINT64_C(100000000)
@@ -20,14 +21,15 @@
 struct export_command_options {
     struct trace_filter_options filter;
     struct output_options output;
-    unsigned format, what, unit;
+    unsigned format, what, unit, flame_by;
 };
 
-static const char *const format_choices[] = {"chrome",    "perfetto",     "csv", "speedscope",
-                                             "collapsed", "torq-runtime", NULL};
+static const char *const format_choices[] = {"chrome",    "perfetto",     "csv",        "speedscope",
+                                             "collapsed", "torq-runtime", "flamegraph", NULL};
 static const char *const what_choices[] = {"zones", "messages", "counters", "memory",
                                            "ops",   "runs",     "losses",   NULL};
 static const char *const unit_choices[] = {"ns", "us", NULL};
+static const char *const flame_choices[] = {"wall", "self", "device", "count", NULL};
 
 #define FORMAT_UNSET UINT32_MAX
 #define FORMATS (COUNT_OF(format_choices) - 1)
@@ -63,7 +65,7 @@ static bool ends_with(const char *text, const char *ending)
 /* The format that the name of the output asks for; the longest ending that fits (".speedscope.json"). */
 static unsigned format_of(const char *path)
 {
-    unsigned best = FORMAT_UNSET;
+    unsigned best = path && ends_with(path, HTML_ENDING) ? EXPORT_FLAMEGRAPH : FORMAT_UNSET;
     for (unsigned i = 0; path && i < FORMATS; i++) {
         if (ends_with(path, export_file_ending(i)) &&
             (best == FORMAT_UNSET || strlen(export_file_ending(i)) > strlen(export_file_ending(best))))
@@ -96,11 +98,14 @@ static int settle(const struct command *command, struct export_command_options *
         options->format = format_of(output);
     if (options->format == FORMAT_UNSET)
         return command_usage_error(
-            command, "no --format given: chrome, perfetto, csv, speedscope, collapsed or torq-runtime");
+            command,
+            "no --format given: chrome, perfetto, csv, speedscope, collapsed, torq-runtime or flamegraph");
     if (options->what != EXPORT_ROWS_ZONES && options->format != EXPORT_CSV)
         return command_usage_error(command, "--what goes with --format csv only");
     if (options->unit != 0 && options->format != EXPORT_COLLAPSED)
         return command_usage_error(command, "--unit goes with --format collapsed only");
+    if (options->flame_by != EXPORT_FLAME_WALL && options->format != EXPORT_FLAMEGRAPH)
+        return command_usage_error(command, "--flame-by goes with --format flamegraph only");
     if (is_to_stdout && isatty(STDOUT_FILENO)) {
         if (output && export_is_binary(options->format))
             return command_usage_error(command,
@@ -143,9 +148,10 @@ static void say_what_is_left_out(const struct command *command, const struct exp
 {
     struct bytes text = {0};
     bool has_zones_only = options->format == EXPORT_SPEEDSCOPE || options->format == EXPORT_COLLAPSED ||
-                          options->format == EXPORT_TORQ_RUNTIME;
+                          options->format == EXPORT_TORQ_RUNTIME || options->format == EXPORT_FLAMEGRAPH;
     if (has_zones_only) {
-        bool has_runs = options->format == EXPORT_TORQ_RUNTIME;
+        bool has_runs = options->format == EXPORT_TORQ_RUNTIME ||
+                        (options->format == EXPORT_FLAMEGRAPH && options->flame_by == EXPORT_FLAME_DEVICE);
         add_count(&text, info->points, "message");
         add_count(&text, info->counters, "counter value");
         add_count(&text, info->memory_events, "memory event");
@@ -191,6 +197,8 @@ static int write_export(const struct command *command, const struct export_comma
         .format = options->format,
         .rows = options->what,
         .in_microseconds = options->unit == 1,
+        .flame_by = options->flame_by,
+        .is_html = options->output.output && ends_with(options->output.output, HTML_ENDING),
         .title = base_name(path),
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .progress_context = &progress,
@@ -254,7 +262,7 @@ static const struct command_option export_options_table[] = {
      .help =
          "What to write: chrome (trace events as JSON, for chrome://tracing, Perfetto, speedscope), "
          "perfetto (protobuf, for ui.perfetto.dev), csv, speedscope, collapsed (stacks for flame graphs), torq-runtime "
-         "(a runtime profile as Torq writes it). "
+         "(a runtime profile as Torq writes it), flamegraph (SVG to look at; HTML where -o ends in .html). "
          "Taken from the ending of -o FILE when it is not given."},
     {.name = "what",
      .type = OPTION_CHOICE,
@@ -268,6 +276,14 @@ static const struct command_option export_options_table[] = {
      .offset = OPTION_FIELD(struct export_command_options, unit),
      .choices = unit_choices,
      .help = "collapsed: weights in ns (the default) or in us, rounded down."},
+    {.name = "flame-by",
+     .type = OPTION_CHOICE,
+     .argument = "WHAT",
+     .offset = OPTION_FIELD(struct export_command_options, flame_by),
+     .choices = flame_choices,
+     .help =
+         "flamegraph: what a frame is as wide as: wall (the default: time in zones), self (each zone's own time, "
+         "with its callers below it), device (time of runs, below the code that launched them), count (zones)."},
     {0},
 };
 
@@ -282,7 +298,8 @@ static const struct command_exit exits[] = {
 static const struct command_example examples[] = {
     {"opscope export t.opscope -o t.pftrace", "Open t.pftrace at ui.perfetto.dev."},
     {"opscope export t.opscope --format chrome --since 1s --until 2s -o part.json", "One second of it."},
-    {"opscope export t.opscope --format collapsed | flamegraph.pl --countname ns > t.svg", "A flame graph."},
+    {"opscope export t.opscope -o t.svg", "A flame graph: open it in a browser, click to zoom."},
+    {"opscope export t.opscope --flame-by device -o t.html", "Which code the time on the device comes from."},
     {"opscope export t.opscope --format csv --what counters | head", "Counter values, without a file."},
     {0},
 };
@@ -293,30 +310,27 @@ const struct command command_export = {
     .summary = "Write a trace for other tools: Chrome, Perfetto, CSV, speedscope, flame graphs",
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
-        "chrome and perfetto hold everything: zones with text, value and source location, messages, "
-        "signposts and "
-        "frames, counters, memory in use by pool, ops with tensors and attributes (in a row of their own "
-        "below "
-        "their thread), device tracks with zones and runs, and what the recording lost as events named "
-        "\"lost N "
-        "zones\". speedscope and collapsed hold zones.\n\n"
-        "Times in chrome, csv and speedscope count from the start of the trace; perfetto has the host's "
-        "monotonic "
-        "nanoseconds. Zones that had not ended last until their thread was last seen, and are marked open.\n\n"
-        "csv, --what zones: name, file, line, function, process, pid, thread, tid, start_ns, duration_ns, "
-        "self_ns "
-        "(without the zones inside), depth, text, value, open (1 for a zone that had not ended). "
-        "Rows are not sorted by time. The other rows have their "
-        "columns in the header.\n\n"
-        "torq-runtime: actionIndex, elapsed_time(us), timestamp(us), event, location: one row for each device run, or "
-        "zone of a track without runs, that has a location of MLIR (loc(\"m.mlir\":3:10), or a line of a .mlir file); "
-        "transfers are left out, commas in names become +. A trace without such locations is an error.\n\n"
-        "collapsed: one line for each stack, program (pid);thread;outer;inner and its self time.\n\n"
-        "With --since and --until, zones that reach out of the window are cut at its borders, as opscope zones "
-        "counts them; ops and their runs on a device are whole. Zones that --name leaves out are left out of "
-        "stacks, too, and their time counts for the zone around them.\n\n"
-        "Without -o the export goes to standard output; when that is a terminal, to FILE with another ending "
-        "(.json, .pftrace, .csv, .speedscope.json, .collapsed, .runtime.csv), and a line says where.",
+        "chrome and perfetto hold everything: zones with text, value and source location, messages, signposts and "
+        "frames, counters, memory in use by pool, ops with tensors and attributes (in a row of their own below "
+        "their thread), device tracks with zones and runs, and what the recording lost as events named \"lost N "
+        "zones\". speedscope and collapsed hold zones.\n\nTimes in chrome, csv and speedscope count from the start "
+        "of the trace; perfetto has the host's monotonic nanoseconds. Zones that had not ended last until their "
+        "thread was last seen, and are marked open.\n\ncsv, --what zones: name, file, line, function, process, "
+        "pid, thread, tid, start_ns, duration_ns, self_ns (without the zones inside), depth, text, value, open (1 "
+        "for a zone that had not ended). Rows are not sorted by time. The other rows have their columns in the "
+        "header.\n\ntorq-runtime: actionIndex, elapsed_time(us), timestamp(us), event, location: one row for each "
+        "device run, or zone of a track without runs, that has a location of MLIR (loc(\"m.mlir\":3:10), or a line "
+        "of a .mlir file); transfers are left out, commas in names become +. A trace without such locations is an "
+        "error.\n\ncollapsed: one line for each stack, program (pid);thread;outer;inner and its self "
+        "time.\n\nflamegraph: the zones of all threads, equal stacks together; programs and threads are frames "
+        "where there are several. The file needs no other one. In a browser a click zooms (a second one, or "
+        "Escape, back), / searches, arrow keys and Enter do the same without a mouse. Frames below a "
+        "ten-thousandth are left out, and the picture says so.\n\nWith --since and --until, zones that reach out "
+        "of the window are cut at its borders, as opscope zones counts them; ops and their runs on a device are "
+        "whole. Zones that --name leaves out are left out of stacks, too, and their time counts for the zone "
+        "around them.\n\nWithout -o the export goes to standard output; when that is a terminal, to FILE with "
+        "another ending (.json, .pftrace, .csv, .speedscope.json, .collapsed, .runtime.csv, .svg), and a line says "
+        "where.",
     .options = {{&export_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct export_command_options, filter)},
                 {&export_output_option_table, OPTION_FIELD(struct export_command_options, output)}},

@@ -3,6 +3,8 @@
 #ifndef OPSCOPE_PRESENT_ASSETS_H
 #define OPSCOPE_PRESENT_ASSETS_H
 
+extern const char asset_flame_css[];
+extern const char asset_flame_js[];
 extern const char asset_page_css[];
 extern const char asset_page_js[];
 

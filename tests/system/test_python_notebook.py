@@ -55,8 +55,8 @@ print(shell.user_ns["x"], text)
         space = "{http://www.w3.org/2000/svg}"
         titles = [title.text for title in svg.iter(space + "title")]
         self.assertTrue(any(title.startswith("fib\n") and "1 call" in title for title in titles), titles)
-        for rect in svg.iter(space + "rect"):
-            self.assertLessEqual(float(rect.get("x")) + float(rect.get("width")), 960.5)
+        for rect in svg.iterfind(f".//{space}g/{space}rect"):
+            self.assertLessEqual(float(rect.get("x")) + float(rect.get("width")), 1200.5)
         self.assertRegex(page, r"<td[^>]*>fib</td><td[^>]*>[^<]*:1</td><td[^>]*>177</td>")
         self.assertNotRegex(page, "<script|http://(?!www.w3.org)|https://|IPython")
         self.assertRegex(plain, r"function +where +calls +self +total\n(.*\n)*fib +\S*:1 +177 ")

@@ -14,6 +14,7 @@ static const struct {
     [EXPORT_SPEEDSCOPE] = {".speedscope.json", false, export_write_speedscope},
     [EXPORT_COLLAPSED] = {".collapsed", false, export_write_collapsed},
     [EXPORT_TORQ_RUNTIME] = {".runtime.csv", false, export_write_torq_runtime},
+    [EXPORT_FLAMEGRAPH] = {".svg", false, export_write_flamegraph},
 };
 
 const char *export_file_ending(enum export_format format)

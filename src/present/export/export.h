@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace written for other people's tools: Chrome trace events, Perfetto, CSV, speedscope, collapsed stacks,
- * a runtime profile of Torq.
+ * a runtime profile of Torq, and pictures: flame graphs.
  *
  * The trace is streamed block by block, so that memory does not grow with its length (docs/internals/export.md
  * says what does grow). Nothing is dropped in silence: losses of the recording are events in the formats that
@@ -23,6 +23,7 @@ enum export_format {
     EXPORT_SPEEDSCOPE = 3,
     EXPORT_COLLAPSED = 4,
     EXPORT_TORQ_RUNTIME = 5,
+    EXPORT_FLAMEGRAPH = 6,
 };
 
 /* CSV: which rows. */
@@ -36,11 +37,21 @@ enum export_rows {
     EXPORT_ROWS_LOSSES = 6,
 };
 
+/* Flame graphs: what a frame is as wide as. */
+enum export_flame_by {
+    EXPORT_FLAME_WALL = 0,
+    EXPORT_FLAME_SELF = 1,
+    EXPORT_FLAME_DEVICE = 2,
+    EXPORT_FLAME_COUNT = 3,
+};
+
 struct export_options {
     enum export_format format;
     enum export_rows rows; /* CSV only */
     bool in_microseconds;  /* collapsed only: weights in us, rounded down, instead of ns */
-    const char *title;     /* speedscope: the name of the profile */
+    enum export_flame_by flame_by;
+    bool is_html;      /* a flame graph in a page, not as SVG alone */
+    const char *title; /* speedscope, flame graphs: the name of the profile */
     /* Called now and then with the share that is done, 0 to 1; may be NULL. */
     void (*progress)(void *context, double share);
     void *progress_context;

@@ -77,5 +77,6 @@ int export_write_csv(struct export_job *job);
 int export_write_speedscope(struct export_job *job);
 int export_write_collapsed(struct export_job *job);
 int export_write_torq_runtime(struct export_job *job);
+int export_write_flamegraph(struct export_job *job);
 
 #endif

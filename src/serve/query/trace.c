@@ -10,6 +10,7 @@
 #include "analyze/report/class.h"
 #include "analyze/zones/waiting.h"
 #include "load/trace.h"
+#include "present/name_colour.h"
 #include "present/overview/overview.h"
 
 #define RATIO_BLOCKS 256u /* of zones that are read for the ratio of self to total */
@@ -419,18 +420,5 @@ int serve_trace_waits(struct serve_trace *st, struct error *err)
 unsigned serve_name_colour(const struct serve_trace *st, uint32_t id)
 {
     const char *name = trace_get_name(st->trace, id)->name;
-    uint32_t hash = 2166136261u;
-    if (st->name_ratios[id].is_op)
-        return overview_colour(perf_name_of(name).class_);
-    for (const char *c = name; *c; c++) {
-        if (*c >= '0' && *c <= '9')
-            continue;
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    }
-    hash ^= hash >> 16;
-    hash *= 0x85ebca6bu;
-    hash ^= hash >> 13;
-    hash *= 0xc2b2ae35u;
-    hash ^= hash >> 16;
-    return hash % 10;
+    return st->name_ratios[id].is_op ? overview_colour(perf_name_of(name).class_) : name_colour(name);
 }
