@@ -53,7 +53,7 @@ const struct command command_mcp = {
     .description =
         "Answers the Model Context Protocol on standard input and output, until the input ends. An assistant "
         "starts it by itself once it is in its configuration.\n\nThe tools are traces, summary, zones, ops, "
-        "report, gaps and source; they have the figures of the commands of these names. An answer has at most 32 "
+        "report, gaps, diff and source; they have the figures of the commands of these names. An answer has at most 32 "
         "KiB; it says its units, what the recording lost, and what was left out. source shows files that the trace "
         "names, and no others. Nothing is written, and nothing is sent elsewhere.\n\ndocs/mcp.md has the tools, "
         "their arguments, and the configuration of assistants.",

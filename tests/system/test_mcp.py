@@ -13,7 +13,7 @@ LINE_MAX = 1 << 20
 HANDSHAKES = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 MODERN = "2026-07-28"
 VERSION, CAPABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
-TOOLS = ["traces", "summary", "zones", "ops", "report", "gaps", "source"]
+TOOLS = ["traces", "summary", "zones", "ops", "report", "gaps", "diff", "source"]
 
 
 def message(method, params=None, number=1):
@@ -170,14 +170,14 @@ class Tools(McpCase):
         answer = self.ask(handshake(), message("tools/list"), files=[trace])[1]
         calls = []
         for tool in answer["result"]["tools"]:
-            needed = {"file": "step.py", "line": 3} if tool["name"] == "source" else {}
+            needed = {"source": {"file": "step.py", "line": 3}, "diff": {"b": 0}}.get(tool["name"], {})
             calls.append((tool["name"], needed))
             for name, value in tool["inputSchema"]["properties"].items():
                 calls += [(tool["name"], {**needed, name: word}) for word in value.get("enum", [])]
-                if name in ("from", "trace"):
+                if name in ("from", "trace", "a", "b", "a_from", "b_from"):
                     calls.append((tool["name"], {**needed, name: 0}))
                 elif value["type"] == "integer":
-                    calls.append((tool["name"], {**needed, name: 500000 if name == "to" else 5}))
+                    calls.append((tool["name"], {**needed, name: 500000 if name.endswith("to") else 5}))
         for call, found in zip(calls, self.calls(calls, trace)):
             self.assertIsInstance(found, dict, (call, found))
 
@@ -254,6 +254,24 @@ class Tools(McpCase):
         both, one = self.calls([("source", {"file": "same.c", "line": 3}), ("source", {"file": "two/same.c", "line": 4})], trace)
         self.assertIn("/x/one/same.c and /x/two/same.c", both)
         self.assertEqual(one["answer"]["state"], "not readable")
+
+    def test_diff(self):
+        def made(name, factor, *more):
+            return self.trace(("track", "t"), *[("zone", 0, 1000 * i, 1000 * i + factor * (100 + i % 7), "work") for i in range(300)], *more,
+                              name=name)
+        first, second = made("a.opscope", 1), made("b.opscope", 2, ("zone", 0, 400000, 400050, "more"))
+        both, one, only, far = self.calls([("diff", {}), ("diff", {"top": 1}), ("diff", {"only": "zones", "a_to": 50000, "b_to": 50000}),
+                                           ("diff", {"b": 5})], first, second)
+        known = self.opscope_json("diff", "--all", first, second)
+        rows = {row["name"]: row for row in both["answer"]["diff"]["rows"]}
+        self.assertEqual({name: (row["state"], row["change_ns"]) for name, row in rows.items()},
+                         {row["name"]: (row["state"], row["change_ns"]) for row in known["rows"]})
+        self.assertEqual(rows["work"]["state"], "slower")
+        self.assertEqual((both["a"]["name"], both["b"]["name"]), ("a.opscope", "b.opscope"))
+        self.assertRegex(both["answer"]["sentence"], "^B is .* slower")
+        self.assertEqual((both["left_out"], one["left_out"]), ([], [{"what": "diff.rows", "shown": 1, "of": 2}]))
+        self.assertEqual([row["a_count"] for row in only["answer"]["diff"]["rows"]], [50])
+        self.assertIn("there is no trace 5", far)
 
     def test_report_without_ops(self):
         trace = self.trace(("track", "t"), ("zone", 0, 0, 70, "a"))

@@ -50,7 +50,8 @@ bool diff_write_json(const struct diff *diff, const struct diff_selection *selec
     json_member_text(json, "group_by", diff_group_by_text(diff->options.group_by));
     diff_make_groups_table(diff, 0, DIFF_LOOK_DATA, &table);
     is_whole &= add_table(json, "groups", &table);
-    diff_make_rows_table(diff, selection, DIFF_LOOK_DATA, &rows);
+    size_t left_out = diff_make_rows_table(diff, selection, DIFF_LOOK_DATA, &rows);
+    json_member_unsigned(json, "row_count", rows.table.row_count + left_out);
     return add_table(json, "rows", &rows.table) && is_whole;
 }
 

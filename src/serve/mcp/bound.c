@@ -52,12 +52,25 @@ static void note_cut(struct writing *w, const char *path, uint64_t shown, uint64
     w->cuts[i].all += all;
 }
 
+/* "diff.rows" */
+static const struct json_node *find_path(const struct json_document *document, const char *path)
+{
+    const struct json_node *node = json_root(document);
+    char key[KEY_LENGTH];
+    while (node && *path) {
+        size_t length = strcspn(path, ".");
+        snprintf(key, sizeof key, "%.*s", (int)length, path);
+        node = json_find(document, node, key);
+        path += length + (path[length] == '.');
+    }
+    return node;
+}
+
 /* Rows that the question itself left out. */
 static void note_rows(struct writing *w)
 {
-    const struct json_node *root = json_root(w->document);
-    const struct json_node *rows = w->bound->rows ? json_find(w->document, root, w->bound->rows) : NULL;
-    const struct json_node *count = rows ? json_find(w->document, root, w->bound->count) : NULL;
+    const struct json_node *rows = w->bound->rows ? find_path(w->document, w->bound->rows) : NULL;
+    const struct json_node *count = rows ? find_path(w->document, w->bound->count) : NULL;
     uint64_t all, there = 0;
     if (!count || !json_unsigned_value(count, &all))
         return;

@@ -27,7 +27,7 @@ bool tool_call(struct mcp *mcp, const struct tool *tool, const struct json_node 
 
 struct bound {
     const char *const *skip;  /* keys that are left out, NULL-terminated */
-    const char *rows, *count; /* members: rows of which there are `count` in all; NULL */
+    const char *rows, *count; /* paths ("diff.rows"): rows of which there are `count` in all; NULL */
 };
 /* A document as JSON of at most `limit` bytes: arrays lose their last elements, texts their ends, until it fits. What
  * was left out goes to `left_out` as an array ("[]": nothing). False: it cannot be made so small, or there is no

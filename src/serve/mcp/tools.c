@@ -23,7 +23,7 @@ struct argument { /* ended by name == NULL */
 
 struct tool {
     const char *name, *title, *help;
-    const char *query; /* /api/t/N/QUERY; NULL: the list of traces */
+    const char *query; /* name of the question; NULL: the list of traces */
     const struct argument *arguments;
     const char *units;
     struct bound bound;
@@ -34,6 +34,8 @@ struct tool {
 static const char *const warm_up_choices[] = {"leave-out", "include", NULL};
 static const char *const zone_sorts[] = {"self", "total", "count", NULL};
 static const char *const gap_sorts[] = {"duration", "start", NULL};
+static const char *const diff_groups[] = {"op", "category", "location", "layer", NULL};
+static const char *const diff_kinds[] = {"all", "ops", "zones", NULL};
 static const char *const op_groups[] = {"op+shape", "op", "kind", "none", NULL};
 
 #define TRACE_ARGUMENT                                                                                       \
@@ -98,6 +100,30 @@ static const struct argument gaps_arguments[] = {
      .choices = gap_sorts,
      .help = "Longest first, or the longest ones in the order of time. duration unless given."},
     TOP_ARGUMENT("limit", "20"),
+    {0},
+};
+static const struct argument diff_arguments[] = {
+    {.name = "a",
+     .type = ARGUMENT_WHOLE,
+     .fallback = "0",
+     .help = "Number of the first trace: the one before a change, or an estimate. 0 unless given."},
+    {.name = "b",
+     .type = ARGUMENT_WHOLE,
+     .fallback = "1",
+     .help = "Number of the second trace, which is compared with the first. 1 unless given."},
+    {.name = "a_from", .type = ARGUMENT_WHOLE, .help = "Begin of the window of a, in ns since its start."},
+    {.name = "a_to", .type = ARGUMENT_WHOLE, .help = "End of the window of a, in ns since its start."},
+    {.name = "b_from", .type = ARGUMENT_WHOLE, .help = "Begin of the window of b, in ns since its start."},
+    {.name = "b_to", .type = ARGUMENT_WHOLE, .help = "End of the window of b, in ns since its start."},
+    {.name = "group",
+     .type = ARGUMENT_CHOICE,
+     .choices = diff_groups,
+     .help = "What the times are summed up by. op unless given."},
+    {.name = "only",
+     .type = ARGUMENT_CHOICE,
+     .choices = diff_kinds,
+     .help = "Rows of ops or of zones alone."},
+    TOP_ARGUMENT("top", "30"),
     {0},
 };
 static const struct argument source_arguments[] = {
@@ -173,6 +199,19 @@ static const struct tool tools[] = {
      .arguments = gaps_arguments,
      .units = "sum, duration, ns: ns; start: ns since the start of the trace",
      .bound = {.rows = "gaps", .count = "count"}},
+    {.name = "diff",
+     .title = "What changed between two traces",
+     .help =
+         "What got slower, faster, new or gone from one trace to another, and whether it is more than noise: a "
+         "sentence, totals, the steps that lead from one time to the other, rows per op or zone. Of an estimate "
+         "and a run of it: how far they are apart.",
+     .query = "compare",
+     .arguments = diff_arguments,
+     .units =
+         "a, b, change of the totals: ns, but for those that count; at the end of each other name: _ns, _percent",
+     .bound = {.skip = (const char *const[]){"overview", "anchors", NULL},
+               .rows = "diff.rows",
+               .count = "diff.row_count"}},
     {.name = "source",
      .title = "Source of a zone",
      .help =
@@ -307,14 +346,14 @@ static int append_parameter(struct bytes *target, const struct argument *argumen
     return 0;
 }
 
-/* The number of the trace that is asked about. */
-static int find_trace(const struct mcp *mcp, const struct json_node *given, uint64_t *id, struct error *err)
+/* The number of a trace that is asked about; *id is what it is when it is not given. */
+static int find_trace(const struct mcp *mcp, const struct json_node *given, const char *name, uint64_t *id,
+                      struct error *err)
 {
-    const struct json_node *trace = json_find(&mcp->message, given, "trace");
-    *id = 0;
+    const struct json_node *trace = json_find(&mcp->message, given, name);
     if (trace && trace->kind != JSON_NULL && !json_unsigned_value(trace, id))
         return error_set(err, QUERY_REFUSED,
-                         "trace: the number of a trace is needed (the tool traces lists them)");
+                         "%s: the number of a trace is needed (the tool traces lists them)", name);
     if (*id >= mcp->traces.count)
         return error_set(err, ENOENT,
                          "there is no trace %" PRIu64 ": there are %zu (the tool traces lists them)", *id,
@@ -376,34 +415,48 @@ static int put_answer(struct mcp *mcp, const struct tool *tool, const struct byt
     return status ? status : text->failed ? error_no_memory(err, "the answer") : 0;
 }
 
+/* The answer to a question about one trace, or about two, and what is said of these before it. */
+static int ask_query(struct mcp *mcp, const struct tool *tool, const struct json_node *given,
+                     struct bytes *answer, struct bytes *text, struct error *err)
+{
+    static const char *const names_of_one[] = {"trace"}, *const names_of_two[] = {"a", "b"};
+    bool is_pair = strcmp(tool->query, query_compare_entry.name) == 0;
+    const char *const *names = is_pair ? names_of_two : names_of_one;
+    struct serve_trace *st[2] = {0};
+    uint64_t ids[2] = {0, 1};
+    int status = 0;
+    for (size_t i = 0; i < 1u + is_pair && !status; i++)
+        status = find_trace(mcp, given, names[i], &ids[i], err);
+    if (!status)
+        status = parse_question(mcp, tool, ids[0], given, err);
+    for (size_t i = 0; i < 1u + is_pair && !status; i++) {
+        st[i] = traces_get(&mcp->traces, ids[i], err);
+        if (!st[i])
+            status = -(err->code ? err->code : EIO);
+    }
+    if (!status)
+        status = is_pair ? query_compare(st[0], st[1], &mcp->query, answer, err)
+                         : query_find(tool->query)->answer(st[0], &mcp->query, answer, err);
+    for (size_t i = 0; i < 1u + is_pair && !status; i++) {
+        bytes_append_format(text, "\"%s\":", names[i]);
+        put_trace(text, mcp->traces.entries[ids[i]], ids[i]);
+        bytes_append_text(text, ",\n");
+    }
+    return status;
+}
+
 static int ask(struct mcp *mcp, const struct tool *tool, const struct json_node *given, struct bytes *text,
                struct error *err)
 {
     struct bytes answer = {0};
-    uint64_t id;
     int status = check_names(mcp, tool, given, err);
     bytes_append_text(text, "{");
-    if (!status && !tool->query) {
-        status = traces_answer(&mcp->traces, &answer, err);
-    } else {
-        if (!status)
-            status = find_trace(mcp, given, &id, err);
-        if (!status)
-            status = parse_question(mcp, tool, id, given, err);
-        struct serve_trace *st = status ? NULL : traces_get(&mcp->traces, id, err);
-        if (!status && !st)
-            status = -(err->code ? err->code : EIO);
-        if (!status)
-            status = query_find(tool->query)->answer(st, &mcp->query, &answer, err);
-        if (!status && answer.length > QUERY_ANSWER_MAX)
-            status = error_set(err, QUERY_REFUSED,
-                               "the answer is too long: ask for fewer rows or a smaller window");
-        if (!status) {
-            bytes_append_text(text, "\"trace\":");
-            put_trace(text, mcp->traces.entries[id], id);
-            bytes_append_text(text, ",\n");
-        }
-    }
+    if (!status)
+        status = tool->query ? ask_query(mcp, tool, given, &answer, text, err)
+                             : traces_answer(&mcp->traces, &answer, err);
+    if (!status && answer.length > QUERY_ANSWER_MAX)
+        status =
+            error_set(err, QUERY_REFUSED, "the answer is too long: ask for fewer rows or a smaller window");
     if (!status)
         status = put_answer(mcp, tool, &answer, text, err);
     bytes_free(&answer);
