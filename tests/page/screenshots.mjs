@@ -3,15 +3,14 @@
 //   node screenshots.mjs PUPPETEER_FOLDER CHROMIUM URL FOLDER [--all] [--match PATTERN]
 // Writes FOLDER/TRACE-PANEL-LOOK-SIZE.png (print: .pdf) and prints {"NAME": ["fault", …]} as JSON. Without --all: a few sizes
 // and looks of the first trace, what `make test` keeps; with it every panel, size and look of every trace.
-import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { launch, newPage, settled } from "./browser.mjs";
 import { findFaults } from "./faults.mjs";
 
 const [packageFolder, chromium, url, folder, ...options] = process.argv.slice(2);
 const all = options.includes("--all");
 const pattern = new RegExp(options[options.indexOf("--match") + 1 || options.length] ?? "");
-const puppeteer = createRequire(join(packageFolder, "package.json"))(packageFolder);
 mkdirSync(folder, { recursive: true });
 
 const SIZES = {
@@ -21,7 +20,7 @@ const SIZES = {
 const LOOKS = {
     light: {}, dark: { theme: "dark" }, grey: { vision: "achromatopsia" }, protan: { vision: "protanopia" },
     deutan: { vision: "deuteranopia" }, tritan: { vision: "tritanopia" }, forced: { features: { "forced-colors": "active" } },
-    contrast: { features: { "prefers-contrast": "more" } }, calm: { features: { "prefers-reduced-motion": "reduce" } }, print: { print: true },
+    contrast: { features: { "prefers-contrast": "more" } }, calm: { features: { "prefers-reduced-motion": "reduce" } }, print: { media: "print" },
 };
 const FEW = [
     ["overview", "light", "1440x900"], ["overview", "dark", "1280x720"], ["overview", "light", "1920x1080"], ["overview", "light", "420x900"],
@@ -40,34 +39,11 @@ function wanted(panels) {
     return list;
 }
 
-const browser = await puppeteer.launch({
-    executablePath: chromium,
-    args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--hide-scrollbars"],
-});
+const browser = await launch(packageFolder, chromium);
 
-async function settled(page) {
-    const end = Date.now() + 60000;
-    for (let quiet = 0; quiet < 3;) {
-        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
-        quiet = page.pending.size === 0 ? quiet + 1 : 0;
-        if (Date.now() > end) throw new Error(`no answer: ${[...page.pending].map((request) => request.url()).join(" ")}`);
-    }
-}
-
-async function open(address, size, { theme = "light", vision, features = {}, print }) {
-    const page = await browser.newPage();
-    page.pending = new Set();
-    page.problems = [];
-    page.on("request", (request) => page.pending.add(request));
-    for (const ended of ["requestfinished", "requestfailed"]) page.on(ended, (request) => page.pending.delete(request));
-    page.on("pageerror", (error) => page.problems.push(`script: ${error}`));
-    page.on("console", (message) => message.type() === "error" && page.problems.push(`console: ${message.text()}`));
-    const [width, height, deviceScaleFactor] = SIZES[size];
-    await page.setViewport({ width, height, deviceScaleFactor });
-    const asked = Object.entries({ "prefers-color-scheme": theme, ...features }).map(([name, value]) => ({ name, value }));
-    await (await page.createCDPSession()).send("Emulation.setEmulatedMedia", { media: print ? "print" : "", features: asked });
-    if (vision) await page.emulateVisionDeficiency(vision);
-    await page.evaluateOnNewDocument(() => location.protocol.startsWith("http") && localStorage.setItem("opscope.seen", "1"));
+async function open(address, size, look) {
+    const [width, height, scale] = SIZES[size];
+    const page = await newPage(browser, { width, height, scale, ...look });
     await page.goto(address);
     await page.waitForSelector("#frame");
     await settled(page);
@@ -78,7 +54,7 @@ async function take(trace, panel, look, size) {
     const name = `${trace.name.replace(/\.opscope$/, "").replace(/[^\w.-]/g, "_")}-${panel}-${look}-${size}`;
     if (!pattern.test(name)) return null;
     const page = await open(`${url}#${panel}&t=${trace.id}`, size, LOOKS[look]);
-    const { print } = LOOKS[look];
+    const print = look === "print";
     if (print) await page.pdf({ path: join(folder, `${name}.pdf`), preferCSSPageSize: true, printBackground: true });
     else await page.screenshot({ path: join(folder, `${name}.png`), fullPage: SIZES[size][0] <= 760 });
     const faults = [...page.problems, ...(print || look === "forced" ? [] : await page.evaluate(findFaults))];

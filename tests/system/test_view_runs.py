@@ -64,6 +64,23 @@ class Runs(ServerCase):
         main = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "thread")
         self.assertEqual(op["track"], main["id"])
 
+    def test_a_stretch_of_the_host_knows_what_it_launched(self):
+        main = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "thread")
+        names = self.names()
+
+        def ask(span, status=200):
+            return self.get(f"/api/t/0/launched?{span}", status)
+        found = ask(f"track={main['id']}&from={6 * MS}&to={10 * MS}")
+        self.assertEqual((found["calls"], found["count"]), (2, 2))
+        self.assertEqual(found["runs"], [
+            {"name": names["softmax_kernel"], "track": self.device["id"], "lane": 0, "start": 10 * MS, "duration": 2 * MS},
+            {"name": names["matmul_kernel"], "track": self.device["id"], "lane": 0, "start": 12 * MS + 100, "duration": 8 * MS - 100}])
+        self.assertEqual([row["start"] for row in ask(f"track={main['id']}&limit=1")["runs"]], [2 * MS])
+        self.assertEqual(ask(f"track={main['id']}&limit=1")["count"], 4, "the copy has no call")
+        self.assertEqual(ask(f"track={self.device['id']}")["runs"], [], "a device calls nothing")
+        ask("from=1", 400)
+        ask("track=77", 404)
+
     def test_a_gap_that_is_too_small_is_none(self):
         self.assertIsNone(self.one(13 * MS)["gap_before"])
 

@@ -162,6 +162,17 @@ class Answers(ServerCase):
         self.get("/api/t/0/search", 400)
         self.get("/api/t/0/search?longest=0", 400)
 
+    def test_the_innermost_zone(self):
+        self.serve(self.small_trace())
+
+        def ask(at):
+            zone = self.get(f"/api/t/0/zone?track=0&depth=innermost&at={at}")
+            return zone["depth"], zone["start"]
+
+        self.assertEqual([ask(at) for at in (50, 150, 550, 2100)], [(0, 0), (1, 100), (1, 500), (0, 2000)])
+        self.get("/api/t/0/zone?track=0&depth=innermost&at=1500", 404)
+        self.get("/api/t/0/zone?track=0&depth=outermost&at=50", 400)
+
     def test_search_with_wildcards_files_and_lengths(self):
         self.serve(self.trace(("track", "main", 1), ("zone", 0, 0, 900, "load_batch", "train.py:1"),
                               ("zone", 1, 0, 300, "load_file", "io.py:1"), ("zone", 1, 400, 410, "unload", "io.py:9"),

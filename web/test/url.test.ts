@@ -6,7 +6,7 @@ import { emptyState, parseUrl, writeTime, writeUrl, type Selection } from "../sr
 test("a link reads back as what it was written from", () => {
     const selections: Selection[] = [
         { kind: "zone", track: 7, depth: 3, start: 303_778_123 }, { kind: "run", track: 9, lane: 1, start: 5 }, { kind: "gap", track: 2, start: 0 },
-        { kind: "range", from: 1_000, to: 2_500_000 }, { kind: "name", name: "a&b=c #<x>\u202e:1" }, { kind: "op", name: "mm 8192×1280" },
+        { kind: "range", from: 1_000, to: 2_500_000 }, { kind: "range", from: 1, to: 2, other: { from: 5_000, to: 9_000 } }, { kind: "name", name: "a&b=c #<x>\u202e:1" }, { kind: "op", name: "mm 8192×1280" },
         { kind: "part", key: "idle_host_working" }, { kind: "advice", index: 2 }, { kind: "lost" },
         { kind: "diff", key: "op a&b=c x:1 [1 x 2]" },
     ];

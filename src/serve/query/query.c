@@ -19,6 +19,7 @@ const struct query_entry query_entries[] = {
     {"rows", query_rows, true, false, NULL},
     {"zone", query_zone, false, false, NULL},
     {"run", query_run, false, true, NULL},
+    {"launched", query_launched, false, true, NULL},
     {"points", query_points, false, true, NULL},
     {"counter", query_counter, false, true, NULL},
     {"memory", query_memory, false, true, NULL},

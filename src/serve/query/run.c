@@ -9,26 +9,6 @@
 
 /* --- finding --- */
 
-/* The run that contains the moment, in the lowest lane; NULL. */
-static const struct node *find_run(const struct run_track *rt, uint64_t at, uint64_t wanted_lane,
-                                   unsigned *lane)
-{
-    for (*lane = 0; *lane < rt->lane_count; (*lane)++) {
-        const struct run_lane *l = &rt->lanes[*lane];
-        size_t low = 0, high = l->count;
-        while (low < high) { /* the first that begins after the moment */
-            size_t middle = low + (high - low) / 2;
-            if (l->runs[middle].start <= at)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low && l->runs[low - 1].end >= at && (wanted_lane == UINT64_MAX || wanted_lane == *lane))
-            return &l->runs[low - 1];
-    }
-    return NULL;
-}
-
 static bool is_run(const struct serve_trace *st, const struct trace_run *run, uint32_t track,
                    const struct node *node)
 {
@@ -197,7 +177,7 @@ int query_run(struct serve_trace *st, const struct query *q, struct bytes *out, 
     if (status)
         return status;
     const struct run_track *rt = run_index_find(&st->runs, track);
-    const struct node *node = rt ? find_run(rt, st->start_ns + at, wanted_lane, &lane) : NULL;
+    const struct node *node = rt ? run_track_find(rt, st->start_ns + at, wanted_lane, &lane) : NULL;
     if (!node)
         return error_set(err, ENOENT, "nothing ran on this track then");
     struct json j = query_json(out);

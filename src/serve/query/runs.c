@@ -277,3 +277,22 @@ const struct run_track *run_index_find(const struct run_index *index, uint32_t t
     uint32_t place = map_get(&index->by_track, track);
     return place == MAP_NONE ? NULL : &index->tracks[place];
 }
+
+const struct node *run_track_find(const struct run_track *rt, uint64_t at, uint64_t wanted_lane,
+                                  unsigned *lane)
+{
+    for (*lane = 0; *lane < rt->lane_count; (*lane)++) {
+        const struct run_lane *l = &rt->lanes[*lane];
+        size_t low = 0, high = l->count;
+        while (low < high) { /* the first that begins after the moment */
+            size_t middle = low + (high - low) / 2;
+            if (l->runs[middle].start <= at)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low && l->runs[low - 1].end >= at && (wanted_lane == UINT64_MAX || wanted_lane == *lane))
+            return &l->runs[low - 1];
+    }
+    return NULL;
+}

@@ -59,6 +59,9 @@ int run_index_make(struct run_index *index, struct trace *trace, const struct ma
                    struct error *err);
 void run_index_free(struct run_index *index);
 const struct run_track *run_index_find(const struct run_index *index, uint32_t track); /* NULL */
+/* The run that contains the moment, in the lowest lane or in the one that is wanted (UINT64_MAX: any); NULL. */
+const struct node *run_track_find(const struct run_track *rt, uint64_t at, uint64_t wanted_lane,
+                                  unsigned *lane);
 
 /* --- what /trace says beside the tables of the reader --- */
 

@@ -209,15 +209,35 @@ static int put_zone(struct serve_trace *st, struct json *j, uint32_t track, uint
     return status;
 }
 
+static int find_innermost(struct serve_trace *st, uint32_t track, uint64_t at, uint64_t *depth,
+                          struct error *err)
+{
+    uint32_t depths = serve_trace_depths(st, track);
+    struct found_zone *found = calloc(depths + 1u, sizeof *found);
+    if (!found)
+        return error_no_memory(err, "the zone");
+    int status = depths ? find_zones(st, track, 0, depths - 1, at, found, err) : 0;
+    for (uint32_t i = 0; i < depths; i++) {
+        if (found[i].is_found)
+            *depth = i;
+    }
+    free(found);
+    return status;
+}
+
 int query_zone(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     uint32_t track;
     uint64_t depth = 0, at = 0;
     int status = query_track(q, st, &track, err);
-    if (!status)
+    const char *wanted = query_text(q, "depth");
+    bool is_innermost = wanted && strcmp(wanted, "innermost") == 0;
+    if (!status && !is_innermost)
         status = query_unsigned(q, "depth", TRACE_MAX_DEPTH, &depth, err);
     if (!status)
         status = query_unsigned(q, "at", st->end_ns - st->start_ns, &at, err);
+    if (!status && is_innermost)
+        status = find_innermost(st, track, st->start_ns + at, &depth, err);
     if (status)
         return status;
     struct json j = query_json(out);

@@ -5,6 +5,7 @@ import { group } from "../model/format";
 import * as state from "../model/state";
 import type { FindResult } from "../model/types";
 import type { Selection } from "../model/url";
+import { followFlow } from "../timeline/flows";
 import { fit, panBy, redoView, selectionOf, undoView, zoomAt } from "../timeline/input";
 import { currentStage, selectedSpan } from "../timeline/stage";
 import { tabsOf } from "./header";
@@ -101,9 +102,12 @@ function growRange(ns: number): void {
 function cycleRegions(back: boolean): void {
     const regions = [...document.querySelectorAll<HTMLElement>("[data-region]")];
     const at = regions.findIndex((region) => region.contains(document.activeElement));
-    const next = regions[(at + (back ? regions.length - 1 : 1)) % regions.length];
-    const target = next?.querySelector<HTMLElement>("button, input, [tabindex='0'], a") ?? next;
-    target?.focus();
+    const seen = (one: HTMLElement) => one.checkVisibility();
+    for (let step = 1; step <= regions.length; step++) {
+        const next = regions[(at + regions.length + (back ? (at < 0 ? 1 : 0) - step : step)) % regions.length];
+        const target = [...(next?.querySelectorAll<HTMLElement>("button:not([tabindex='-1']), input, [tabindex='0'], a") ?? [])].find(seen);
+        if (target) return target.focus();
+    }
 }
 
 function mark(keep: boolean): void {
@@ -131,6 +135,8 @@ const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
     G: () => stepGap(false),
     ".": () => stepSame(true),
     ",": () => stepSame(false),
+    "]": () => void followFlow(true),
+    "[": () => void followFlow(false),
     n: () => void stepHit(true),
     N: () => void stepHit(false),
     r: () => {
@@ -180,8 +186,11 @@ async function stepHit(forward: boolean): Promise<void> {
     const at = forward ? sorted.findIndex((call) => call.start > now) : sorted.findLastIndex((call) => call.start < now);
     const call = sorted[at < 0 ? (forward ? 0 : sorted.length - 1) : at];
     if (!call) return;
-    state.spoken.value = `${group(sorted.indexOf(call) + 1)} of ${group(count)}`;
+    const place = `${group(sorted.indexOf(call) + 1)} of ${group(count)}`;
+    state.spoken.value = place;
     state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.start + call.duration, name: id }, { reveal: true });
+    state.hitPlace.value = place;
+    state.hits.value = sorted.map((one) => one.start);
 }
 
 function byPosition(event: KeyboardEvent): boolean {

@@ -56,6 +56,9 @@ export const following = signal(false);
 export const marks = signal<readonly { time: number; name: string }[]>([]);
 /** A place that the timeline is asked to show; counts up so that the same place can be asked for twice. */
 export const reveal = signal<{ from: number; to: number; track: number | null; depth: number | null; fit: boolean; count: number } | null>(null);
+/** Where the calls of the name that was searched are, and which of them was stepped to: "3 of 1,204". */
+export const hits = signal<readonly number[]>([]);
+export const hitPlace = signal("");
 /** Spoken by screen readers. */
 export const spoken = signal("");
 /** Name under the pointer, or of the selection: others of that name are outlined. */
@@ -86,6 +89,8 @@ export function hasOps(info: TraceInfo | null): boolean {
 
 export function select(chosen: Selection | null, options: { reveal?: boolean; fit?: boolean } = {}): void {
     selection.value = chosen;
+    hitPlace.value = "";
+    if (!chosen || (chosen.kind !== "name" && chosen.kind !== "zone")) hits.value = [];
     if (!chosen || !options.reveal) return;
     if (chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") {
         showPlace(chosen.start, chosen.end ?? chosen.start + 1, chosen.track, options.fit ?? false, chosen.kind === "zone" ? chosen.depth : null);

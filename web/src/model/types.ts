@@ -315,6 +315,12 @@ export interface FlameNode {
     children?: FlameNode[];
 }
 
+export interface Launched {
+    runs: { name: number; track: number; lane: number; start: number; duration: number }[];
+    count: number;
+    calls: number;
+}
+
 export interface SearchResult {
     names: { name: number; text: string; file: string | null; count: number; total: number }[];
     tracks: { track: number; text: string }[];

@@ -11,7 +11,7 @@ export type Selection =
     | { kind: "zone"; track: number; depth: number; start: number; end?: number; name?: number }
     | { kind: "run"; track: number; lane: number; start: number; end?: number; name?: number }
     | { kind: "gap"; track: number; start: number; end?: number }
-    | { kind: "range"; from: number; to: number }
+    | { kind: "range"; from: number; to: number; other?: Span }
     | { kind: "name"; name: string }
     | { kind: "op"; name: string }
     | { kind: "part"; key: string }
@@ -70,7 +70,7 @@ export function writeSelection(selection: Selection): string {
         case "zone": return `zone:t${selection.track}:${selection.depth}:${selection.start}`;
         case "run": return `run:t${selection.track}:${selection.lane}:${selection.start}`;
         case "gap": return `gap:t${selection.track}:${selection.start}`;
-        case "range": return `range:${writeSpan(selection)}`;
+        case "range": return `range:${writeSpan(selection)}${selection.other ? `,${writeSpan(selection.other)}` : ""}`;
         case "name": return `name:${selection.name}`;
         case "op": return `op:${selection.name}`;
         case "part": return `part:${selection.key}`;
@@ -93,8 +93,8 @@ export function parseSelection(text: string): Selection | null {
     }
     if (kind === "gap" && track >= 0 && whole(1) >= 0) return { kind, track, start: whole(1) };
     if (kind === "range") {
-        const span = parseSpan(all);
-        return span ? { kind, ...span } : null;
+        const [span = null, other = null] = all.split(",").map(parseSpan);
+        return span ? { kind, ...span, ...(other ? { other } : {}) } : null;
     }
     if ((kind === "name" || kind === "op") && all) return { kind, name: all };
     if (kind === "diff" && all) return { kind, key: all };

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drawer under the stage: ops, zones, gaps, messages.
+import { signal } from "@preact/signals";
 import { Separator } from "../frame/separator";
 import { group } from "../model/format";
 import * as state from "../model/state";
 import { GapTable, MessageTable } from "./messages";
 import { OpFilter, OpTable } from "./ops";
 import { ZoneTable } from "./zones";
+
+/** From 2,800 px on there is room for the gaps beside another table. */
+const wide = signal(false);
+const query = matchMedia("(min-width: 2800px)");
+wide.value = query.matches;
+query.addEventListener("change", () => (wide.value = query.matches));
 
 export function Drawer() {
     const info = state.trace.value;
@@ -35,10 +42,15 @@ export function Drawer() {
                 <span class="fill" />
                 {shown === "ops" && <OpFilter />}
             </div>
-            {!folded && shown === "ops" && <OpTable />}
-            {!folded && shown === "zones" && <ZoneTable />}
-            {!folded && shown === "gaps" && <GapTable />}
-            {!folded && shown === "messages" && <MessageTable />}
+            {!folded && (
+                <div class="side-by-side">
+                    {shown === "ops" && <OpTable />}
+                    {shown === "zones" && <ZoneTable />}
+                    {shown === "gaps" && <GapTable />}
+                    {shown === "messages" && <MessageTable />}
+                    {ops && shown !== "gaps" && wide.value && <GapTable />}
+                </div>
+            )}
         </section>
     );
 }

@@ -37,7 +37,8 @@ function goTo(call: FindResult["calls"][number], id: number): void {
 export function FindZone({ name }: { name: string }) {
     const id = useNameId(name);
     const { from, to } = state.window_.value;
-    const { data, error } = useAnswer<FindResult>(typeof id === "number" ? "find" : "", { name: id ?? 0, from, to, limit: 200 });
+    const { data, error } = useAnswer<FindResult>(typeof id === "number" ? "find" : "", { name: id ?? 0, from, to, limit: 200 },
+        (answer) => (state.hits.value = answer.calls.map((call) => call.start)));
     const known = typeof id === "number" ? state.names.value.get(id) : undefined;
     if (id === null) return <p class="t2">No name contains '{safeText(name)}'.</p>;
     const where = place(known?.file, known?.line);

@@ -40,7 +40,7 @@ function hostText(gap: Gap): string {
     return `${shortName(first.text)}${first.file ? ` ${fileName(first.file, first.line)}` : ""}`;
 }
 
-const CLASS_SWATCH: Record<string, string> = { "host working": "gap", "host waiting": "waiting", "host not recorded": "nothing" };
+const CLASS_SWATCH: Record<string, string> = { "host working": "gap", "host waiting": "waiting", "host not recorded": "gap" };
 
 function gapColumns(largest: number, sum: number): Column<Gap>[] {
     return [

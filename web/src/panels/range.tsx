@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range: what is inside of it, clipped to it.
-import { duration, exactNs, group, percent, plural } from "../model/format";
+// A range: what is inside of it, clipped to it. And two of them, side by side.
+import { difference, duration, exactNs, group, percent, plural } from "../model/format";
 import * as state from "../model/state";
 import { shortName } from "../model/text";
 import type { RangeStats } from "../model/types";
-import type { Selection } from "../model/url";
-import { trackLabel, useAnswer } from "./facts";
+import type { Selection, Span } from "../model/url";
+import { Facts, trackLabel, useAnswer } from "./facts";
 import { Part } from "./inspector";
 
-export function RangeDetails({ chosen }: { chosen: Extract<Selection, { kind: "range" }> }) {
+type Range = Extract<Selection, { kind: "range" }>;
+
+function useRange({ from, to }: Span) {
+    return useAnswer<RangeStats>("range", { from, to }, (answer) => void state.names.value.need(answer.names.map((row) => row.name)));
+}
+
+/** Gaps and messages inside, as far as they are known. */
+function Around({ from, to }: Span) {
+    const gaps = (state.gaps.data.value?.gaps ?? []).map((gap) => Math.min(to, gap.start + gap.duration) - Math.max(from, gap.start)).filter((ns) => ns > 0);
+    const points = (state.points.data.value?.points ?? []).filter((point) => point.time >= from && point.time < to);
+    if (!gaps.length && !points.length) return null;
+    return (
+        <Part title="Gaps and messages">
+            <Facts rows={[
+                gaps.length > 0 && ["gaps", `${group(gaps.length)}, ${duration(gaps.reduce((sum, ns) => sum + ns, 0))}, longest ${duration(Math.max(...gaps))}`],
+                points.length > 0 && ["messages", group(points.length)],
+            ]} />
+        </Part>
+    );
+}
+
+function OneRange({ chosen }: { chosen: Range }) {
     const { from, to } = chosen;
-    const { data, error } = useAnswer<RangeStats>("range", { from, to }, (answer) => void state.names.value.need(answer.names.map((row) => row.name)));
+    const { data, error } = useRange(chosen);
     const names = state.names.value;
     void names.version.value;
     const length = to - from;
@@ -33,6 +54,7 @@ export function RangeDetails({ chosen }: { chosen: Extract<Selection, { kind: "r
                     </div>
                 </Part>
             )}
+            <Around from={from} to={to} />
             {data && (
                 <Part title="What is inside" last side={data.reach_out ? `${plural(data.reach_out, "zone")} reach out, clipped` : "own time first"}>
                     <table class="small-table" aria-label="Names in the range">
@@ -47,8 +69,73 @@ export function RangeDetails({ chosen }: { chosen: Extract<Selection, { kind: "r
                             ))}
                         </tbody>
                     </table>
+                    <p class="t3">Shift + drag selects a second range to compare with.</p>
                 </Part>
             )}
         </>
     );
+}
+
+interface Pair {
+    key: number;
+    first: number;
+    second: number;
+}
+
+/** Rows of both, those that differ most first. */
+function pairs(first: readonly [number, number][], second: readonly [number, number][]): Pair[] {
+    const rows = new Map<number, Pair>();
+    for (const [key, ns] of first) rows.set(key, { key, first: ns, second: 0 });
+    for (const [key, ns] of second) rows.set(key, { key, first: rows.get(key)?.first ?? 0, second: ns });
+    return [...rows.values()].sort((a, b) => Math.abs(b.second - b.first) - Math.abs(a.second - a.first));
+}
+
+function PairTable({ title, rows, label }: { title: string; rows: readonly Pair[]; label: (key: number) => string }) {
+    return (
+        <Part title={title} side="second minus first">
+            <table class="small-table" aria-label={title}>
+                <thead><tr><th>name</th><th>first</th><th>second</th><th>difference</th></tr></thead>
+                <tbody>
+                    {rows.map((row) => {
+                        const more = row.second - row.first;
+                        return (
+                            <tr key={row.key}>
+                                <td>{label(row.key)}</td><td>{duration(row.first)}</td><td>{duration(row.second)}</td>
+                                <td class={more > 0 ? "slower" : more < 0 ? "faster" : ""}>{more > 0 ? "▲ " : more < 0 ? "▼ " : ""}{more ? difference(more, 0) : "0"}</td>
+                            </tr>
+                        );
+                    })}
+                </tbody>
+            </table>
+        </Part>
+    );
+}
+
+function TwoRanges({ chosen, other }: { chosen: Range; other: Span }) {
+    const first = useRange(chosen);
+    const second = useRange(other);
+    const names = state.names.value;
+    void names.version.value;
+    const [a, b] = [chosen.to - chosen.from, other.to - other.from];
+    const error = first.error ?? second.error;
+    const nameRows = pairs((first.data?.names ?? []).map((row) => [row.name, row.self]), (second.data?.names ?? []).map((row) => [row.name, row.self]));
+    const trackRows = pairs((first.data?.tracks ?? []).map((row) => [row.track, row.busy]), (second.data?.tracks ?? []).map((row) => [row.track, row.busy]));
+    return (
+        <>
+            <div class="between"><span class="tag">Two ranges</span><span class="t3">{duration(chosen.from, 5)} and {duration(other.from, 5)}</span></div>
+            <h2>{duration(a)} against {duration(b)}</h2>
+            <div class="t2">The second is {b === a ? "as long" : difference(b - a, a)}. <button class="link" onClick={() => state.select({ kind: "range", from: chosen.from, to: chosen.to })}>Only the first</button></div>
+            {error && <p class="t2">{error}</p>}
+            {first.data && second.data && (
+                <>
+                    <PairTable title="How busy" rows={trackRows.slice(0, 8)} label={trackLabel} />
+                    <PairTable title="Own time inside" rows={nameRows.slice(0, 16)} label={(id) => shortName(names.text(id))} />
+                </>
+            )}
+        </>
+    );
+}
+
+export function RangeDetails({ chosen }: { chosen: Range }) {
+    return chosen.other ? <TwoRanges chosen={chosen} other={chosen.other} /> : <OneRange chosen={chosen} />;
 }

@@ -3,7 +3,7 @@
 import { duration, exactNs, percent, plural, quantity } from "../model/format";
 import * as state from "../model/state";
 import { safeText, shortName } from "../model/text";
-import type { ZoneDetail } from "../model/types";
+import type { Launched, ZoneDetail } from "../model/types";
 import type { Selection } from "../model/url";
 import { Facts, place, Source, trackLabel, useAnswer } from "./facts";
 import { Part } from "./inspector";
@@ -21,6 +21,32 @@ function complete(chosen: Zone, answer: ZoneDetail): void {
     void state.names.value.need([answer.name, ...answer.parents.map((parent) => parent.name)]).then(() => speak(answer));
     if (chosen.end !== undefined) return;
     state.selection.value = { ...chosen, start: answer.start, end: answer.start + answer.duration, name: answer.name };
+}
+
+const LAUNCHED_SHOWN = 4;
+
+/** Runs on devices that this zone launched. */
+function WhatItLaunched({ chosen }: { chosen: Zone }) {
+    const there = (state.trace.value?.runs ?? 0) > 0 && chosen.end !== undefined;
+    const { data } = useAnswer<Launched>(there ? "launched" : "", { track: chosen.track, from: chosen.start, to: chosen.end ?? chosen.start + 1, limit: 64 },
+        (answer) => void state.names.value.need(answer.runs.map((run) => run.name)));
+    if (!there || !data?.runs.length) return null;
+    const names = state.names.value;
+    return (
+        <Part title="What it launched" side={`${plural(data.count, "run")}, ] goes there`}>
+            <div class="list-rows">
+                {data.runs.slice(0, LAUNCHED_SHOWN).map((run) => (
+                    <button key={`${run.track}:${run.start}`} onClick={() => {
+                        state.select({ kind: "run", track: run.track, lane: run.lane, start: run.start, end: run.start + run.duration, name: run.name }, { reveal: true });
+                    }}>
+                        <i class={`swatch c${names.colour(run.name)}`} />
+                        <span class="el">{shortName(names.text(run.name))} <span class="t3">{trackLabel(run.track)}</span></span>
+                        <span>{duration(run.duration)}</span><span />
+                    </button>
+                ))}
+            </div>
+        </Part>
+    );
 }
 
 export function ZoneDetails({ chosen }: { chosen: Zone }) {
@@ -64,6 +90,7 @@ export function ZoneDetails({ chosen }: { chosen: Zone }) {
                     </div>
                 </Part>
             )}
+            <WhatItLaunched chosen={chosen} />
             {data?.source && <Part title="Source" side={where}><Source source={data.source} /></Part>}
             {!data?.source && where && <Part title="Source"><span class="t2" title={safeText(known?.file ?? "")}>{where}</span></Part>}
             <Part title="All calls" last>

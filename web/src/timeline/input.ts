@@ -67,7 +67,7 @@ export function selectionOf(hit: Hit): Selection | null {
 }
 
 type Drag =
-    | { kind: "range" | "zoom"; from: number; moved: boolean; x: number; y: number }
+    | { kind: "range" | "second" | "zoom"; from: number; moved: boolean; x: number; y: number }
     | { kind: "pan"; x: number; y: number; moved: boolean }
     | { kind: "edge"; other: number; moved: boolean };
 
@@ -129,7 +129,9 @@ export class StageInput {
         if (event.pointerType === "touch") return this.touchDown(event, at);
         const edge = this.rangeEdge(at.x);
         if (event.button === 0 && edge !== null) this.drag = { kind: "edge", other: edge, moved: false };
-        else if (event.button === 2 || (event.button === 0 && event.shiftKey)) this.drag = { kind: "pan", ...at, moved: false };
+        else if (event.button === 0 && event.shiftKey && state.selection.peek()?.kind === "range") {
+            this.drag = { kind: "second", from: event.altKey ? this.stage.timeAt(at.x) : this.stage.snap(at.x, at.y), moved: false, ...at };
+        } else if (event.button === 2 || (event.button === 0 && event.shiftKey)) this.drag = { kind: "pan", ...at, moved: false };
         else if (event.button === 1) this.drag = { kind: "zoom", from: this.stage.timeAt(at.x), moved: false, ...at };
         else if (event.button === 0) {
             const from = event.altKey ? this.stage.timeAt(at.x) : this.stage.snap(at.x, at.y);
@@ -204,7 +206,9 @@ export class StageInput {
         this.stage.draft.value = null;
         if (!drag) return;
         if (draft && drag.moved && draft.to > draft.from) {
+            const chosen = state.selection.peek();
             if (drag.kind === "zoom") state.setView(draft);
+            else if (drag.kind === "second" && chosen?.kind === "range") state.select({ ...chosen, other: draft });
             else state.select({ kind: "range", ...draft });
         } else if (!drag.moved && event.button === 0 && drag.kind !== "edge") {
             this.click(this.at(event));

@@ -49,6 +49,8 @@ export function drawTint(frame: Frame, draft: Span | null, top = 0): void {
     const spans: Span[] = draft ? [draft] : [];
     const selected = selectedSpan();
     if (!draft && selected && (chosen?.kind === "gap" || chosen?.kind === "range")) spans.push(selected);
+    if (chosen?.kind === "range" && draft) spans.push(chosen);
+    if (chosen?.kind === "range" && chosen.other && !draft) spans.push(chosen.other);
     for (const span of spans) {
         const from = (span.from - frame.view.from) * frame.scale;
         context.globalAlpha = isWarm() && !draft ? 0.07 : 0.09;

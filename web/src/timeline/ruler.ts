@@ -188,6 +188,8 @@ export interface MinimapView {
     frames: readonly Point[];
     losses: readonly LossInfo[];
     highlight: readonly Span[];
+    /** Times of what was searched for. */
+    hits: readonly number[];
 }
 
 export function drawMinimap(context: CanvasRenderingContext2D, map: MinimapView): void {
@@ -212,6 +214,8 @@ export function drawMinimap(context: CanvasRenderingContext2D, map: MinimapView)
     }
     context.fillStyle = theme.css.gap;
     for (const span of map.highlight) context.fillRect(span.from * scale, bottom - 6, Math.max(1, (span.to - span.from) * scale), 6);
+    context.fillStyle = theme.css.acc;
+    for (const time of map.hits) context.fillRect(Math.round(time * scale), bottom - 4, 1, 7);
     context.fillStyle = theme.css.tx3;
     const frames = map.frames.length <= width / 6 ? map.frames : [];
     for (const frame of frames) context.fillRect(Math.round(frame.time * scale), bottom, 1, 3);

@@ -106,7 +106,7 @@ export class Stage {
         }));
         this.stops.push(effect(() => {
             void [state.window_.value, state.marks.value, this.draft.value, this.hover.value, state.points.data.value,
-                state.gaps.data.value, state.hoverName.value, detail.value];
+                state.gaps.data.value, state.hoverName.value, detail.value, state.hits.value];
             this.redraw();
         }));
         this.stops.push(effect(() => {
@@ -328,6 +328,7 @@ export class Stage {
             theme: this.theme, busy: this.busy, device: (info?.runs ?? 0) > 0,
             frames: points.filter((point) => point.kind === "frame"), losses: info?.losses ?? [],
             highlight: gaps.map((gap) => ({ from: gap.start, to: gap.start + gap.duration })),
+            hits: state.hits.peek(),
         });
     }
 
