@@ -87,6 +87,9 @@ test("search looks into names, tracks and messages in any case", () => {
     const found = file().answer("/t/0/search", { q: "INNER", limit: 5 }) as SearchResult;
     assert.deepEqual([found.names.map((row) => row.text), found.tracks, found.messages.length], [["Inner"], [], 1]);
     assert.deepEqual((file().answer("/t/0/search", { q: "gpu" }) as SearchResult).tracks, [{ track: 1, text: "GPU" }]);
+    const restricted = file().answer("/t/0/search", { q: "in*r", file: "no such file" }) as SearchResult;
+    assert.deepEqual([restricted.names, restricted.tracks, restricted.messages], [[], [], []]);
+    assert.deepEqual((file().answer("/t/0/search", { q: "in*r" }) as SearchResult).names.map((row) => row.text), ["Inner"]);
 });
 
 test("what the file does not have is said", () => {

@@ -135,8 +135,8 @@ const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
     G: () => stepGap(false),
     ".": () => stepSame(true),
     ",": () => stepSame(false),
-    "]": () => void followFlow(true),
-    "[": () => void followFlow(false),
+    "]": () => followFlow(true),
+    "[": () => followFlow(false),
     n: () => void stepHit(true),
     N: () => void stepHit(false),
     r: () => {

@@ -4,6 +4,7 @@
 // windows, the one that the overview chose and the whole trace.
 import { duration } from "./format";
 import { decodeRows, encodeRows, firstEndingAfter, FLAG_GAP, FLAG_OPEN, FLAG_SUMMARY, summarise, type Section } from "./rows";
+import { matcher } from "./text";
 import type { FindResult, Gaps, Overview, Point, RangeStats, RunDetail, SearchResult, TraceInfo, ZoneDetail, ZoneRow } from "./types";
 
 export type Given = Record<string, string | number | null | undefined>;
@@ -106,7 +107,7 @@ export class Embedded {
             case "gaps":
                 return this.gaps(from, to, given);
             case "zone":
-                return this.zone(numberOf(given, "track", 0), numberOf(given, "depth", 0), numberOf(given, "at", 0));
+                return this.zone(numberOf(given, "track", 0), this.depthOf(given), numberOf(given, "at", 0));
             case "run":
                 return this.run(given);
             case "find":
@@ -114,7 +115,7 @@ export class Embedded {
             case "range":
                 return this.range(from, to);
             case "search":
-                return this.search(String(given["q"] ?? ""), numberOf(given, "limit", 50));
+                return this.search(given);
         }
         throw new NotHere(`This file does not have it: ${ELSEWHERE}`);
     }
@@ -199,6 +200,14 @@ export class Embedded {
             if (one < section.count && (section.start[one] as number) <= time && (section.end[one] as number) > time) return { section, index: one };
         }
         return index < section.count && section.start[index] === time ? { section, index } : null;
+    }
+
+    /** A number, or that of the deepest zone there. */
+    private depthOf(given: Given): number {
+        if (given["depth"] !== "innermost") return numberOf(given, "depth", 0);
+        let depth = 0;
+        while (this.at(numberOf(given, "track", 0), depth + 1, numberOf(given, "at", 0))) depth++;
+        return depth;
     }
 
     private zone(track: number, depth: number, time: number): ZoneDetail {
@@ -335,17 +344,21 @@ export class Embedded {
         return sum;
     }
 
-    private search(text: string, limit: number): SearchResult {
-        const wanted = text.toLowerCase();
-        const has = (other: string) => other.toLowerCase().includes(wanted);
+    private search(given: Given): SearchResult {
+        const limit = numberOf(given, "limit", 50);
+        const has = matcher(String(given["q"] ?? ""));
+        const inFile = matcher(String(given["file"] ?? ""));
+        const longest = numberOf(given, "longest", 0);
+        const others = given["file"] || longest ? 0 : limit;
         const { rows } = this.json<{ rows: ZoneRow[] }>(`zones?from=0&to=${this.duration}&sort=self&top=5000`);
         const { points } = this.json<{ points: Point[] }>("points?limit=1000");
-        const names = rows.filter((row) => has(row.text) || has(row.file ?? "")).sort((a, b) => b.total - a.total);
+        const wanted = (row: ZoneRow) => (has(row.text) || has(row.file ?? "")) && inFile(row.file ?? "") && (!longest || row.max >= longest);
+        const names = rows.filter(wanted).sort((a, b) => b.total - a.total);
         const tracks = this.json<TraceInfo>("trace").tracks.filter((track) => has(track.name));
         return {
             names: names.slice(0, limit).map(({ name, text: said, file, count, total }) => ({ name, text: said, file, count, total })),
-            tracks: tracks.slice(0, limit).map((track) => ({ track: track.id, text: track.name })),
-            messages: points.filter((point) => has(point.text) || has(point.header)).slice(0, limit)
+            tracks: tracks.slice(0, others).map((track) => ({ track: track.id, text: track.name })),
+            messages: points.filter((point) => has(point.text) || has(point.header)).slice(0, others)
                 .map((point) => ({ time: point.time, track: point.track, text: point.text || point.header })),
         };
     }

@@ -43,7 +43,11 @@ async function toLaunch(run: Extract<Selection, { kind: "run" }>): Promise<void>
     state.select({ kind: "zone", track: zone.track, depth: zone.depth, start: zone.start, end: zone.start + zone.duration, name: zone.name }, { reveal: true });
 }
 
-export async function followFlow(forward: boolean): Promise<void> {
+export function followFlow(forward: boolean): void {
+    step(forward).catch((error: unknown) => (state.notice.value = error instanceof RequestFailed ? error.message : "The server does not answer."));
+}
+
+async function step(forward: boolean): Promise<void> {
     const chosen = state.selection.peek();
     if (chosen?.kind === "zone" && forward) return toRuns(chosen);
     if (chosen?.kind !== "run") return;
