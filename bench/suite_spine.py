@@ -105,6 +105,15 @@ def windows(bench):
     yield Row("window of 2,000 px x 64 tracks, any zoom", worst, "ms", limit=16, limit_text="<= 16 ms")
 
 
+def tracy_zones(bench):
+    """Zones of Tracy's macros, compiled with opscope's headers, beside opscope's own in the same run."""
+    f = bench.figures([bench.opscope, "run", "-q", "-o", bench.path("y.opscope"), bench.program("bench_tracy")])
+    native = f["native_median"]
+    for name, kind in (("ZoneScopedN", "cxx"), ("TracyCZoneN", "c")):
+        yield Row(f"zone pair, {name} of the Tracy headers", f[f"{kind}_median"], "ns", native, "OPSCOPE_ZONE", 1.05 * native,
+                  "<= 1.05 x", best=f[f"{kind}_min"])
+
+
 def rows(bench):
-    for part in (zone_cost, start_up, end_to_end, collector, reading, windows):
+    for part in (zone_cost, start_up, end_to_end, collector, reading, windows, tracy_zones):
         yield from part(bench)

@@ -45,7 +45,7 @@ if(recorder_type STREQUAL "SHARED_LIBRARY")
   install(TARGETS opscope_record_shared opscope_record_static EXPORT opscope
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/opscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.hmm")
   install(FILES ${CMAKE_SOURCE_DIR}/src/record/opscope.map DESTINATION ${CMAKE_INSTALL_DATADIR}/opscope)
 
   # The prefix is known only at installation (cmake --install --prefix), so the .pc file is made there.
@@ -53,8 +53,10 @@ if(recorder_type STREQUAL "SHARED_LIBRARY")
     set(PROJECT_VERSION ${PROJECT_VERSION})
     set(LIBDIR ${CMAKE_INSTALL_LIBDIR})
     set(INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
-    configure_file(${CMAKE_SOURCE_DIR}/cmake/opscope.pc.in ${generated}/opscope.pc @ONLY)")
-  install(FILES ${generated}/opscope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    foreach(name opscope opscope-tracy)
+      configure_file(${CMAKE_SOURCE_DIR}/cmake/\${name}.pc.in ${generated}/\${name}.pc @ONLY)
+    endforeach()")
+  install(FILES ${generated}/opscope.pc ${generated}/opscope-tracy.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
   include(CMakePackageConfigHelpers)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/opscope)
@@ -62,6 +64,14 @@ if(recorder_type STREQUAL "SHARED_LIBRARY")
   install(EXPORT opscope NAMESPACE opscope:: FILE opscopeTargets.cmake DESTINATION ${package_folder})
   install(FILES ${CMAKE_SOURCE_DIR}/cmake/opscopeConfig.cmake ${generated}/opscopeConfigVersion.cmake
           DESTINATION ${package_folder})
+
+  # Tracy's name is not on the search path: only a build that asks for this folder gets it.
+  file(RELATIVE_PATH TRACY_TO_INCLUDE /${package_folder}/tracy /${CMAKE_INSTALL_INCLUDEDIR})
+  file(RELATIVE_PATH TRACY_TO_LIBRARY /${package_folder}/tracy
+       /${CMAKE_INSTALL_LIBDIR}/${CMAKE_SHARED_LIBRARY_PREFIX}opscope${CMAKE_SHARED_LIBRARY_SUFFIX})
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/TracyConfig.cmake.in ${generated}/TracyConfig.cmake @ONLY)
+  install(FILES ${generated}/TracyConfig.cmake ${CMAKE_SOURCE_DIR}/cmake/tracy/TracyConfigVersion.cmake
+          ${CMAKE_SOURCE_DIR}/cmake/tracy/CMakeLists.txt DESTINATION ${package_folder}/tracy)
 endif()
 
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

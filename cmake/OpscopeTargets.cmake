@@ -88,9 +88,10 @@ function(opscope_examples)
   endforeach()
 endfunction()
 
-# bench/bench_*.c becomes build/bench/bench_*, with the recorder and everything up to the reports.
+# bench/bench_*.c(pp) becomes build/bench/bench_*, with the recorder and everything up to the reports.
 function(opscope_benchmarks)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/bench_*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/bench_*.c ${CMAKE_SOURCE_DIR}/bench/bench_*.cpp)
+  opscope_buildable_sources(sources ${sources})
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
@@ -137,6 +138,34 @@ function(opscope_test_programs)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs
                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
+  endforeach()
+  opscope_tracy_programs()
+endfunction()
+
+# tests/system/programs/tracy/NAME.c(pp), which are marked up for Tracy, with our headers in place of Tracy's: off, on
+# and on demand, as build/tests/programs/NAME_(c|cpp)_(off|on|demand).
+function(opscope_tracy_programs)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/programs/tracy/*.c
+       ${CMAKE_SOURCE_DIR}/tests/system/programs/tracy/*.cpp)
+  opscope_buildable_sources(sources ${sources})
+  set(off "")
+  set(on TRACY_ENABLE TRACY_FIBERS)
+  set(demand TRACY_ENABLE TRACY_FIBERS TRACY_ON_DEMAND)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME)
+    string(REPLACE "." "_" name ${name})
+    foreach(mode off on demand)
+      set(target program_${name}_${mode})
+      add_executable(${target} ${source})
+      target_compile_definitions(${target} PRIVATE ${${mode}})
+      target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include/opscope/compat)
+      target_link_libraries(${target} PRIVATE Threads::Threads)
+      if(NOT mode STREQUAL "off")
+        target_link_libraries(${target} PRIVATE opscope_record_shared)
+      endif()
+      set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}_${mode}
+                            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
+    endforeach()
   endforeach()
 endfunction()
 

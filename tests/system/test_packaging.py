@@ -69,6 +69,52 @@ add_executable(with_static client.c)
 target_link_libraries(with_static opscope::static)
 """
 
+# A program of two languages that is marked up for Tracy, and three ways in which builds take Tracy in.
+TRACY_CXX = """
+#include <tracy/Tracy.hpp>
+#include <mutex>
+
+extern "C" void half(void);
+static TracyLockable(std::mutex, lock);
+
+int main()
+{
+    ZoneScopedN("work");
+    half();
+    std::lock_guard<LockableBase(std::mutex)> guard(lock);
+    return 0;
+}
+"""
+TRACY_C = """
+#include <TracyC.h>
+
+void half(void);
+void half(void)
+{
+    TracyCLockCtx lock;
+    TracyCZoneN(zone, "work", 1);
+    TracyCLockAnnounce(lock);
+    TracyCLockBeforeLock(lock);
+    TracyCLockAfterLock(lock);
+    TracyCLockAfterUnlock(lock);
+    TracyCLockTerminate(lock);
+    TracyCZoneEnd(zone);
+    (void)sizeof lock;
+}
+"""
+TRACY_CONSUMER = """
+cmake_minimum_required(VERSION 3.20)
+project(consumer C CXX)
+{how}
+add_executable(client client.cpp half.c)
+target_link_libraries(client PUBLIC {target})
+"""
+TRACY_FETCHED = """
+include(FetchContent)
+FetchContent_Declare(tracy URL file:///nowhere/tracy.tar.gz)
+FetchContent_MakeAvailable(tracy)
+"""
+
 
 class Library(harness.TestCase):
     """The shared recorder as others see it."""
@@ -152,6 +198,8 @@ class Installation(harness.TestCase):
         """Profiles a program with the installed opscope; how many zones called "work" does the trace hold?"""
         opscope = os.path.join(self.prefix, "bin", "opscope")
         trace = self.path("t.opscope")
+        if os.path.exists(trace):
+            os.remove(trace)  # one that holds something is kept when the next holds nothing
         self.assert_status(self.run_command([opscope, "run", "-o", trace, "--", program], env=self.environment()))
         info = self.run_command([opscope, "info", "--json", trace])
         self.assert_status(info)
@@ -167,6 +215,9 @@ class Installation(harness.TestCase):
             "bin/opscope",
             "include/opscope/opscope.h",
             "include/opscope/opscope.hpp",
+            "include/opscope/compat/tracy/Tracy.hpp",
+            "include/opscope/compat/tracy/TracyC.h",
+            "include/opscope/compat/tracy/TracyMetal.hmm",
             "lib/libopscope.so",
             "lib/libopscope.so.0",
             "lib/libopscope.a",
@@ -262,6 +313,54 @@ class Installation(harness.TestCase):
         for name in ("with_shared", "with_static"):
             with self.subTest(name):
                 self.assertEqual(self.count_work(os.path.join(build, name), 3), 1200)
+
+    def tracy_client(self, how, target, *variables):
+        os.makedirs(self.path("consumer"), exist_ok=True)
+        self.write("consumer/client.cpp", TRACY_CXX)
+        self.write("consumer/half.c", TRACY_C)
+        self.write("consumer/CMakeLists.txt", TRACY_CONSUMER.format(how=how, target=target))
+        build = self.path(f"tracy-build{len(os.listdir(self.folder))}")
+        for command in (
+            ["cmake", "-S", self.path("consumer"), "-B", build, *variables],
+            ["cmake", "--build", build],
+        ):
+            self.assert_status(self.run_command(command))
+        return os.path.join(build, "client")
+
+    @harness.needs_command("c++")
+    def test_tracy_cmake_package(self):
+        self.install()
+        folder = os.path.join(self.prefix, "lib", "cmake", "opscope", "tracy")
+        for how, target, variable in (
+            ("find_package(Tracy 0.11 CONFIG REQUIRED)", "Tracy::TracyClient", f"-DTracy_DIR={folder}"),
+            (TRACY_FETCHED, "TracyClient", f"-DFETCHCONTENT_SOURCE_DIR_TRACY={folder}"),
+        ):
+            with self.subTest(variable):
+                client = self.tracy_client(how, target, variable)
+                self.assertEqual(self.count_work(client, 1), 2)
+        client = self.tracy_client("find_package(Tracy REQUIRED)", "Tracy::TracyClient", f"-DTracy_DIR={folder}",
+                                   "-DTRACY_ENABLE=OFF")
+        self.assertEqual(self.count_work(client, 1), 0)
+
+    @harness.needs_command("c++")
+    def test_tracy_is_not_found_unasked(self):
+        """A build that looks for Tracy where opscope is installed, too, must not get opscope's."""
+        self.install()
+        os.makedirs(self.path("consumer"))
+        self.write("consumer/CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(c NONE)\n"
+                   "find_package(Tracy CONFIG)\nif(Tracy_FOUND)\nmessage(FATAL_ERROR found)\nendif()\n")
+        done = self.run_command(["cmake", "-S", self.path("consumer"), "-B", self.path("b"),
+                                 f"-DCMAKE_PREFIX_PATH={self.prefix}"])
+        self.assert_status(done)
+
+    @harness.needs_command("pkg-config")
+    @harness.needs_command("c++")
+    def test_tracy_with_pkg_config(self):
+        self.install()
+        source = self.write("client.cpp", TRACY_CXX.replace("half();", ""))
+        line = 'c++ -Wall -Werror "$0" -o "$1" $(pkg-config --cflags --libs opscope-tracy)'
+        self.assert_status(self.run_command(["sh", "-c", line, source, self.path("client")], env=self.environment()))
+        self.assertEqual(self.count_work(self.path("client"), 1), 1)
 
     @harness.needs_command("man")
     def test_man_pages_are_clean(self):
