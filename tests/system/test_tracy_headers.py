@@ -41,7 +41,23 @@ def compilers(language):
     return [name for name in COMPILERS[language] if shutil.which(name)]
 
 
-class Recorded(harness.TestCase):
+class Case(harness.TestCase):
+    def source(self, name, text):
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def build_program(self, name, text):
+        """A C++ program with TRACY_ENABLE."""
+        source, program = self.source(f"{name}.cpp", text), self.path(name)
+        done = self.run_command(["g++", *WARNINGS, "-DTRACY_ENABLE", f"-I{COMPAT}", source, "-o", program,
+                                 f"-L{harness.BUILD}", "-lopscope", f"-Wl,-rpath,{harness.BUILD}"])
+        self.assert_status(done)
+        return program
+
+
+class Recorded(Case):
     """Every macro once; what is to be in the trace was written down by hand."""
 
     def check(self, language, mode):
@@ -109,6 +125,22 @@ class Recorded(harness.TestCase):
                 self.assert_status(done)
                 self.assertEqual(done.stdout, json.loads(read(f"macros.{language}.json"))["prints without a session"])
 
+    @harness.needs_command("g++")
+    def test_fork_and_kill(self):
+        """What Tracy's client loses: the zones of a forked child, and those of a program that is killed."""
+        text = (
+            "#include <tracy/Tracy.hpp>\n#include <csignal>\n#include <sys/wait.h>\n#include <unistd.h>\n"
+            'static void work(const char *name)\n{\n    ZoneScopedN("work");\n    TracyMessageL(name);\n}\n'
+            'int main()\n{\n    work("before");\n    if (fork() == 0) {\n        work("child");\n        return 0;\n    }\n'
+            '    while (wait(nullptr) > 0)\n        ;\n    work("after");\n    return raise(SIGKILL);\n}\n'
+        )
+        program = self.build_program("fork", text)
+        path = self.path("fork.opscope")
+        self.opscope("run", "-q", "-o", path, "--", program)
+        trace = facts.Trace(path)
+        self.assertEqual((trace.counts(), len(trace.processes), trace.lost_zones), ({"work": 3}, 2, 0))
+        self.assertEqual(sorted(row["text"] for row in trace.messages()), ["after", "before", "child"])
+
     @harness.needs_command("nm")
     def test_off_is_nothing(self):
         for language in ("c", "cpp"):
@@ -126,7 +158,7 @@ class Recorded(harness.TestCase):
                 self.assertNotIn("opscope", names)
 
 
-class Headers(harness.TestCase):
+class Headers(Case):
     """The headers as compilers see them."""
 
     def preprocess(self, compiler, header, flags):
@@ -138,12 +170,6 @@ class Headers(harness.TestCase):
 
     def compile(self, compiler, source, *flags):
         return self.run_command([compiler, "-fsyntax-only", f"-I{COMPAT}", *flags, source])
-
-    def source(self, name, text):
-        path = self.path(name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
 
     @harness.needs_command("g++")
     def test_every_documented_macro_is_defined_on_and_off(self):
@@ -218,11 +244,8 @@ class Headers(harness.TestCase):
             "#include <tracy/Tracy.hpp>\nnamespace space\n{\nint f(int a)\n{\n    ZoneScoped;\n    return a;\n}\n}\n"
             "int main()\n{\n    return space::f(0);\n}\n"
         )
-        source, program = self.source("place.cpp", text), self.path("place")
-        done = self.run_command(["g++", *WARNINGS, "-DTRACY_ENABLE", f"-I{COMPAT}", source, "-o", program,
-                                 f"-L{harness.BUILD}", "-lopscope", f"-Wl,-rpath,{harness.BUILD}"])
-        self.assert_status(done)
-        rows = self.opscope_json("zones", self.record([program]), "--by", "location")["rows"]
+        trace = self.record([self.build_program("place", text)])
+        rows = self.opscope_json("zones", trace, "--by", "location")["rows"]
         self.assertEqual([(row["name"], row["file"], row["line"]) for row in rows], [("int space::f(int)", "other.cpp", 77)])
 
 

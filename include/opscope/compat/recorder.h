@@ -133,6 +133,28 @@ static inline void opscope_tracy_app_info_(const char *text, size_t length)
     free(whole);
 }
 
+/* A plot goes by the address of its name, which stays as it is: what the recorder learned of the first one that a place
+ * gave is kept there. */
+static inline void opscope_tracy_plot_(struct opscope_site *site, const char *name, double value)
+{
+    if (!opscope_is_recording())
+        return;
+    const char *known = __atomic_load_n(&site->name, __ATOMIC_RELAXED);
+    if (!known && name)
+        __atomic_compare_exchange_n(&site->name, &known, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (name && name == __atomic_load_n(&site->name, __ATOMIC_RELAXED))
+        opscope_counter_(site, value);
+    else
+        opscope_counter_named_(name, value);
+}
+
+#define OPSCOPE_TRACY_PLOT_(name, value)                                                                     \
+    do {                                                                                                     \
+        static struct opscope_site opscope_site_here_ = {                                                    \
+            sizeof(struct opscope_site), 0, NULL, NULL, NULL, 0, 0};                                         \
+        opscope_tracy_plot_(&opscope_site_here_, name, value);                                               \
+    } while (0)
+
 /* Frames of one name are one set, wherever they are marked; Tracy calls the nameless one so. */
 static inline void opscope_tracy_frame_(const char *name)
 {
@@ -173,9 +195,9 @@ static inline void opscope_tracy_fiber_leave_(void)
     OPSCOPE_IF_RECORDING_(opscope_task_switch_(NULL, 0, 0));
 }
 
-/* --- locks: waiting for one is a zone of the lock's name, holding it a span that is called "NAME (held)" --- */
+/* --- locks: waiting for one is a zone, "wait for NAME", holding it a span of the lock's name --- */
 
-struct opscope_tracy_lock_name { /* followed by both texts */
+struct opscope_tracy_lock_name { /* followed by the text */
     struct opscope_tracy_lock_name *before;
     size_t length;
 };
@@ -186,24 +208,24 @@ struct opscope_tracy_lock {
         *name; /* those before it stay until the end: threads may be reading them */
 };
 
+#define OPSCOPE_TRACY_WAIT_ "wait for "
+
 /* Waits of this thread whose zones are open. */
 __attribute__((weak)) extern __thread uint32_t opscope_tracy_waits_;
 __attribute__((weak)) __thread uint32_t opscope_tracy_waits_ = 0;
 
 static inline void opscope_tracy_lock_name_(struct opscope_tracy_lock *lock, const char *text, size_t length)
 {
-    static const char held[] = " (held)";
+    const size_t head = sizeof OPSCOPE_TRACY_WAIT_ - 1;
     struct opscope_tracy_lock_name *name =
-        (struct opscope_tracy_lock_name *)malloc(sizeof *name + 2 * (length + 1) + sizeof held);
+        (struct opscope_tracy_lock_name *)malloc(sizeof *name + head + length + 1);
     if (!name)
         return;
     char *copy = (char *)(name + 1);
-    for (int i = 0; i < 2; i++) {
-        if (length)
-            memcpy(copy + (size_t)i * (length + 1), text, length);
-        copy[(size_t)i * (length + 1) + length] = '\0';
-    }
-    memcpy(copy + 2 * length + 1, held, sizeof held);
+    memcpy(copy, OPSCOPE_TRACY_WAIT_, head);
+    if (length)
+        memcpy(copy + head, text, length);
+    copy[head + length] = '\0';
     name->before = lock->name;
     name->length = length;
     __atomic_store_n(&lock->name, name, __ATOMIC_RELEASE);
@@ -244,7 +266,7 @@ static inline void opscope_tracy_lock_waited_(struct opscope_tracy_lock *lock, i
     }
     const struct opscope_tracy_lock_name *name = __atomic_load_n(&lock->name, __ATOMIC_ACQUIRE);
     if (is_taken && name && opscope_is_recording())
-        opscope_span_begin_((const char *)(name + 1) + name->length + 1, name->length + sizeof " (held)" - 1,
+        opscope_span_begin_((const char *)(name + 1) + sizeof OPSCOPE_TRACY_WAIT_ - 1, name->length,
                             (uint64_t)(uintptr_t)lock | OPSCOPE_TRACY_SPAN_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracy's lock wrappers, recorded by opscope: waiting for a lock is a zone of the lock's name, holding it a span called
-// "NAME (held)". Included by tracy/Tracy.hpp.
+// Tracy's lock wrappers, recorded by opscope: waiting for a lock is a zone, "wait for NAME", holding it a span of the
+// lock's name. Included by tracy/Tracy.hpp.
 #ifndef OPSCOPE_COMPAT_TRACY_LOCK_HPP
 #define OPSCOPE_COMPAT_TRACY_LOCK_HPP
 

@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "../recorder.h"
 
@@ -49,8 +50,15 @@ class ScopedZone
         : ScopedZone(place, is_active)
     {
     }
+    /// Before zones of this kind had colours, the last argument was another.
+    template <class B, class = typename std::enable_if<std::is_same<B, bool>::value>::type>
     ScopedZone(uint32_t line, const char *file, std::size_t file_size, const char *function,
-               std::size_t function_size, const char *name, std::size_t name_size, uint32_t color,
+               std::size_t function_size, const char *name, std::size_t name_size, B is_active)
+        : ScopedZone(line, file, file_size, function, function_size, name, name_size, 0u, -1, is_active)
+    {
+    }
+    ScopedZone(uint32_t line, const char *file, std::size_t file_size, const char *function,
+               std::size_t function_size, const char *name, std::size_t name_size, uint32_t color = 0,
                int32_t /* depth */ = -1, bool is_active = true)
         : open_(is_active ? opscope_tracy_zone_begin_copy_(line, file, file_size, function, function_size,
                                                            name, name_size, color)

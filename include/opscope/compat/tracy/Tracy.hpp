@@ -230,7 +230,7 @@ enum TracyParamType { TracyParamTypeInt, TracyParamTypeBool, TracyParamTypeTrigg
 #define LockMark(variable) variable.Mark(nullptr)
 #define LockableName(variable, text, size) variable.CustomName(text, size)
 
-#define TracyPlot(name, value) opscope_counter(name, static_cast<double>(value))
+#define TracyPlot(name, value) OPSCOPE_TRACY_PLOT_(name, static_cast<double>(value))
 #define TracyPlotConfig(name, format, step, fill, color) tracy::Drop(name, format, step, fill, color)
 
 #define TracyMessage(text, size) opscope_tracy_message_(text, size)

@@ -279,9 +279,9 @@ static inline void ___tracy_emit_zone_value(TracyCZoneCtx context, uint64_t valu
 #define TracyCFrameMarkEnd(name) opscope_tracy_frame_end_(name)
 #define TracyCFrameImage(image, width, height, offset, flip)                                                 \
     ((void)(image), (void)(width), (void)(height), (void)(offset), (void)(flip))
-#define TracyCPlot(name, value) opscope_counter(name, value)
-#define TracyCPlotF(name, value) opscope_counter(name, (double)(value))
-#define TracyCPlotI(name, value) opscope_counter(name, (double)(value))
+#define TracyCPlot(name, value) OPSCOPE_TRACY_PLOT_(name, value)
+#define TracyCPlotF(name, value) OPSCOPE_TRACY_PLOT_(name, (double)(value))
+#define TracyCPlotI(name, value) OPSCOPE_TRACY_PLOT_(name, (double)(value))
 #define TracyCPlotConfig(name, type, step, fill, color)                                                      \
     ((void)(name), (void)(type), (void)(step), (void)(fill), (void)(color))
 

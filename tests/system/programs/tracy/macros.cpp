@@ -171,6 +171,10 @@ static void plots()
     TracyPlot("queue", -1.5);
     TracyPlot("queue", 2.5f);
     TracyPlot("bytes", static_cast<int64_t>(1) << 40);
+    static const char *const names[] = {"one", "two", "one"};
+    for (int i = 0; i < 3; i++)
+        TracyPlot(names[i], i);
+    (void)names;
 }
 
 static void messages()
@@ -283,6 +287,10 @@ static void names()
     {
         tracy::ScopedZone zone(8, "place.cppXX", 9, "namesXX", 5, "ScopedZone by handXX", 18, 0x654321, 0,
                                true);
+    }
+    {
+        tracy::ScopedZone zone(8, "place.cpp", 9, "names", 5, "never", 5, false);
+        tracy::ScopedZone coloured(8, "place.cpp", 9, "names", 5, "with a colour", 13, 0xff);
     }
     tracy::StartupProfiler();
     if (tracy::ProfilerAvailable() && TracyIsStarted && tracy::Profiler::GetTime() >= 0)
