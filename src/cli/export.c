@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/count_of.h"
 #include "cli/view.h"
 #include "load/trace.h"
 #include "present/export/export.h"
@@ -24,15 +23,11 @@ struct export_command_options {
     unsigned format, what, unit, flame_by;
 };
 
-static const char *const format_choices[] = {"chrome",    "perfetto",     "csv",        "speedscope",
-                                             "collapsed", "torq-runtime", "flamegraph", NULL};
 static const char *const what_choices[] = {"zones", "messages", "counters", "memory",
                                            "ops",   "runs",     "losses",   NULL};
 static const char *const unit_choices[] = {"ns", "us", NULL};
-static const char *const flame_choices[] = {"wall", "self", "device", "count", NULL};
 
 #define FORMAT_UNSET UINT32_MAX
-#define FORMATS (COUNT_OF(format_choices) - 1)
 
 struct progress {
     uint64_t begin_ns, shown_ns;
@@ -66,7 +61,7 @@ static bool ends_with(const char *text, const char *ending)
 static unsigned format_of(const char *path)
 {
     unsigned best = path && ends_with(path, HTML_ENDING) ? EXPORT_FLAMEGRAPH : FORMAT_UNSET;
-    for (unsigned i = 0; path && i < FORMATS; i++) {
+    for (unsigned i = 0; path && export_format_words[i]; i++) {
         if (ends_with(path, export_file_ending(i)) &&
             (best == FORMAT_UNSET || strlen(export_file_ending(i)) > strlen(export_file_ending(best))))
             best = i;
@@ -111,7 +106,7 @@ static int settle(const struct command *command, struct export_command_options *
             return command_usage_error(command,
                                        "%s is a binary format and standard output is a terminal: name a file "
                                        "with -o, or pipe it",
-                                       format_choices[options->format]);
+                                       export_format_words[options->format]);
         if (!output) {
             *made_path = default_path(path, options->format);
             if (!*made_path)
@@ -161,7 +156,7 @@ static void say_what_is_left_out(const struct command *command, const struct exp
     if (options->format != EXPORT_CSV)
         add_count(&text, info->samples, "sample");
     if (text.length)
-        command_say("opscope %s: %s has no room for: %s", command->name, format_choices[options->format],
+        command_say("opscope %s: %s has no room for: %s", command->name, export_format_words[options->format],
                     bytes_text(&text));
     bytes_free(&text);
 }
@@ -258,7 +253,7 @@ static const struct command_option export_options_table[] = {
      .type = OPTION_CHOICE,
      .argument = "FORMAT",
      .offset = OPTION_FIELD(struct export_command_options, format),
-     .choices = format_choices,
+     .choices = export_format_words,
      .help =
          "What to write: chrome (trace events as JSON, for chrome://tracing, Perfetto, speedscope), "
          "perfetto (protobuf, for ui.perfetto.dev), csv, speedscope, collapsed (stacks for flame graphs), torq-runtime "
@@ -280,7 +275,7 @@ static const struct command_option export_options_table[] = {
      .type = OPTION_CHOICE,
      .argument = "WHAT",
      .offset = OPTION_FIELD(struct export_command_options, flame_by),
-     .choices = flame_choices,
+     .choices = export_flame_words,
      .help =
          "flamegraph: what a frame is as wide as: wall (the default: time in zones), self (each zone's own time, "
          "with its callers below it), device (time of runs, below the code that launched them), count (zones)."},

@@ -69,8 +69,9 @@ void route_write_head(const struct server *server, struct answer *answer, bool k
     bytes_append_format(h, "Content-Type: %s\r\nContent-Length: %zu\r\n", answer->type, answer->body_length);
     bytes_append_format(h, "Content-Security-Policy: %s\r\n", security_policy);
     bytes_append_text(
-        h, "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
-           "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n");
+        h,
+        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+        "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin-allow-popups\r\n");
     bytes_append_format(h, "Cache-Control: %s\r\n", answer->is_api ? "no-store" : "no-cache");
     if (answer->status == 405)
         bytes_append_text(h, "Allow: GET, HEAD\r\n");

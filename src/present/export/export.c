@@ -3,6 +3,10 @@
 
 #include "present/export/job.h"
 
+const char *const export_format_words[] = {"chrome",    "perfetto",     "csv",        "speedscope",
+                                           "collapsed", "torq-runtime", "flamegraph", NULL};
+const char *const export_flame_words[] = {"wall", "self", "device", "count", NULL};
+
 static const struct {
     const char *ending;
     bool is_binary;

@@ -26,6 +26,8 @@ enum export_format {
     EXPORT_FLAMEGRAPH = 6,
 };
 
+extern const char *const export_format_words[]; /* by enum export_format, NULL-terminated */
+
 /* CSV: which rows. */
 enum export_rows {
     EXPORT_ROWS_ZONES = 0,
@@ -44,6 +46,7 @@ enum export_flame_by {
     EXPORT_FLAME_DEVICE = 2,
     EXPORT_FLAME_COUNT = 3,
 };
+extern const char *const export_flame_words[]; /* NULL-terminated */
 
 struct export_options {
     enum export_format format;

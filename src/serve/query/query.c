@@ -34,6 +34,7 @@ const struct query_entry query_entries[] = {
     {"roofline", query_roofline, false, true, NULL},
     {"report", query_report, false, true, NULL},
     {"source", query_source, false, true, NULL},
+    {"export", query_export, true, true, NULL},
 };
 /* clang-format on */
 const size_t query_entry_count = COUNT_OF(query_entries);

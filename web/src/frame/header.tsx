@@ -6,7 +6,7 @@ import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
 import type { TraceInfo } from "../model/types";
 import { Search } from "../panels/search";
-import { downloadTable, savePicture } from "../panels/share";
+import { takeAlong } from "../panels/takealong";
 
 export interface Tab {
     id: string;
@@ -93,10 +93,7 @@ function Share() {
             </button>
             {open.value && (
                 <div class="menu" role="menu">
-                    <button role="menuitem" onClick={act(() => void navigator.clipboard?.writeText(state.link()))}>Copy link</button>
-                    <button role="menuitem" onClick={act(savePicture)}>PNG of the timeline</button>
-                    <button role="menuitem" onClick={act(downloadTable)}>CSV of the table</button>
-                    <button role="menuitem" onClick={act(() => print())}>Print</button>
+                    {takeAlong().map((one) => <button key={one.label} role="menuitem" onClick={act(one.act)}>{one.label}</button>)}
                 </div>
             )}
         </div>

@@ -4,7 +4,7 @@ import { tabsOf, toggleTheme } from "../frame/header";
 import * as state from "../model/state";
 import { currentStage } from "../timeline/stage";
 import { showAll } from "../timeline/tracks";
-import { downloadTable, savePicture } from "./share";
+import { takeAlong } from "./takealong";
 
 export interface Command {
     label: string;
@@ -33,10 +33,7 @@ export function commands(): Command[] {
         { label: "Light or dark", keys: "", act: toggleTheme },
         { label: "Drawer", keys: "q", act: () => (state.drawerFolded.value = !state.drawerFolded.peek()) },
         { label: "Inspector", keys: "i", act: () => (state.inspectorShown.value = !state.inspectorShown.peek()) },
-        { label: "Copy link", keys: "", act: () => void navigator.clipboard?.writeText(state.link()) },
-        { label: "PNG of the timeline", keys: "", act: savePicture },
-        { label: "CSV of the table", keys: "", act: downloadTable },
-        { label: "Print", keys: "", act: () => print() },
+        ...takeAlong().map((one): Command => ({ ...one, keys: "" })),
         { label: "Keys and help", keys: "?", act: () => (state.helpShown.value = true) },
     ];
 }

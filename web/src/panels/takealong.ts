@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the share menu and the search field's commands offer to take along.
+import { embedded } from "../model/embedded";
+import * as state from "../model/state";
+import { openInPerfetto, savePerfetto } from "./perfetto";
+import { savePng, saveSvg } from "./picture";
+import { downloadTable } from "./share";
+
+export interface TakeAlong {
+    label: string;
+    act: () => void;
+}
+
+export function takeAlong(): TakeAlong[] {
+    const served: TakeAlong[] = [
+        { label: "Open in Perfetto", act: () => void openInPerfetto() },
+        { label: "Perfetto trace of the window", act: () => void savePerfetto() },
+    ];
+    return [
+        { label: "Copy link", act: () => void navigator.clipboard?.writeText(state.link()) },
+        { label: "PNG of this view", act: () => void savePng() },
+        { label: "SVG of this view", act: () => void saveSvg() },
+        { label: "CSV of the table", act: downloadTable },
+        ...(embedded ? [] : served),
+        { label: "Print", act: () => print() },
+    ];
+}
