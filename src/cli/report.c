@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
@@ -66,7 +68,7 @@ static void print_notes(const struct perf_notes *notes)
 
 /* Several files are the hosts of one run: each counts its devices from 0, and has as many as the others. */
 static int load_files(struct perf *perf, const struct report_options *options, struct trace **trace,
-                      struct error *err)
+                      uint32_t *of_each, struct error *err)
 {
     struct ops_loading loading = {0};
     uint32_t devices = 0;
@@ -94,23 +96,92 @@ static int load_files(struct perf *perf, const struct report_options *options, s
             first = path;
         }
     }
+    *of_each = devices;
     return 0;
 }
 
-/* The page of one file. That of several, or of what came from standard input, is another until they can be opened as
- * one trace (present/report/html.h). */
-static bool has_page_of_view(const struct report_options *options)
+/* --- the page --- */
+
+#define STANDARD_INPUT "/dev/stdin"
+
+/* What is read twice has to stay: for the table, and for the page. */
+static int keep_input(struct error *err)
 {
-    return options->html && options->path_count == 1 && strcmp(options->paths[0], "-") != 0;
+    char buffer[65536];
+    ssize_t length = 0;
+    int kept = memfd_create("standard input", MFD_CLOEXEC);
+    if (kept < 0)
+        return error_set_errno(err, errno, "standard input");
+    while ((length = read(STDIN_FILENO, buffer, sizeof buffer)) != 0) {
+        if (length < 0 && errno == EINTR)
+            continue;
+        for (ssize_t done = 0, put; length > 0 && done < length; done += put) {
+            put = write(kept, buffer + done, (size_t)(length - done));
+            if (put < 0)
+                length = put = -1;
+        }
+        if (length < 0)
+            break;
+    }
+    int status =
+        length == 0 && dup2(kept, STDIN_FILENO) >= 0 ? 0 : error_set_errno(err, errno, "standard input");
+    close(kept);
+    return status;
+}
+
+/* With a page, "-" becomes a name that can be opened again. */
+static int keep_inputs(const struct report_options *options, char **paths, struct error *err)
+{
+    bool is_kept = false;
+    int status = options->html ? snapshot_check(err) : 0;
+    for (size_t i = 0; i < options->path_count && options->html && !status; i++) {
+        if (strcmp(paths[i], "-") != 0)
+            continue;
+        status = is_kept ? 0 : keep_input(err);
+        is_kept = true;
+        paths[i] = (char *)(uintptr_t)STANDARD_INPUT;
+    }
+    return status;
+}
+
+struct hosts {
+    const struct report_options *options;
+    uint32_t devices; /* of each */
+};
+
+static int fill_hosts(const void *context, const char *file, struct error *err)
+{
+    const struct hosts *hosts = context;
+    return import_hosts_to_trace(hosts->options->paths, hosts->options->path_count, hosts->devices, file,
+                                 err);
+}
+
+/* The file itself, or a trace of all of them. */
+static int open_trace(struct serve_trace *st, const struct report_options *options, uint32_t devices,
+                      struct error *err)
+{
+    const char *path = options->paths[0], *slash = strrchr(path, '/');
+    const char *own = slash && slash[1] ? slash + 1 : path;
+    char name[300];
+    struct trace *trace;
+    bool is_input = strcmp(path, STANDARD_INPUT) == 0;
+    if (options->path_count == 1 && !is_input)
+        return serve_trace_open(st, path, err);
+    snprintf(name, sizeof name, "%.200s", is_input ? "standard input" : own);
+    if (options->path_count > 1)
+        snprintf(name, sizeof name, "%.200s and %zu more", is_input ? "standard input" : own,
+                 options->path_count - 1);
+    int status = load_filled_trace(&trace, path, fill_hosts, &(struct hosts){options, devices}, err);
+    return status ? status : serve_trace_take(st, trace, name, err);
 }
 
 static int write_page(const struct report_options *options, const struct perf_options *wanted,
-                      struct error *err)
+                      uint32_t devices, struct error *err)
 {
     struct serve_trace st;
     int status = output_path_check(options->html, options->paths, options->path_count, NULL, err);
     if (!status)
-        status = serve_trace_open(&st, options->paths[0], err);
+        status = open_trace(&st, options, devices, err);
     if (status)
         return status;
     st.machine = options->machine ? options->machine : options->arch;
@@ -127,21 +198,19 @@ static int show_report(const struct report_options *options, const struct machin
     struct trace *trace = NULL;
     struct ops ops;
     struct perf perf;
+    uint32_t devices = 0;
     ops_init(&ops);
     perf_begin(&perf, &wanted, &ops);
-    int status = load_files(&perf, options, &trace, err);
+    int status = load_files(&perf, options, &trace, &devices, err);
     if (!status)
         status = perf_finish(&perf, err);
     if (!status && trace && options->path_count == 1)
         status = perf_find_host_zones(&perf, trace, err);
     print_notes(&perf.notes);
-    struct report_options rest = *options;
-    if (!status && has_page_of_view(options)) {
-        status = write_page(options, &wanted, err);
-        rest.html = NULL;
-    }
+    if (!status && options->html)
+        status = write_page(options, &wanted, devices, err);
     if (!status)
-        status = report_show(&perf, &rest, err);
+        status = report_show(&perf, options, err);
     if (!status && perf.count == 0 && perf.row_count &&
         !options->output.json) /* no rows: a note has said it */
         command_say("opscope report: no ops are left to show");
@@ -211,7 +280,7 @@ static int run(const struct command *command, int argc, char **argv)
     options.path_count = (size_t)line.count;
     if (options.compat)
         return show_compat(&options, &err) ? (command_fail(command, &err), EXIT_NEGATIVE) : EXIT_OK;
-    status = has_page_of_view(&options) ? snapshot_check(&err) : 0;
+    status = keep_inputs(&options, line.values, &err);
     if (!status)
         status = machine_files_read(&machines, options.machine, &err);
     if (!status)

@@ -9,6 +9,7 @@
 #include "import/iree/profile.h"
 #include "import/mlir/bytecode.h"
 #include "import/mlir/folder.h"
+#include "import/op_rows_join.h"
 #include "import/ops_csv.h"
 #include "import/ops_csv_model.h"
 #include "import/overhead_csv.h"
@@ -294,6 +295,15 @@ int import_to_trace(const char *path, const char *output, const struct import_op
                     struct import_counts *counts, struct error *err)
 {
     return tt_import(path, output, options, counts, err);
+}
+
+int import_hosts_to_trace(const char *const *paths, size_t count, uint32_t devices, const char *output,
+                          struct error *err)
+{
+    struct import_counts counts = {0};
+    struct op_rows *rows;
+    int status = op_rows_join(&rows, paths, count, devices, err);
+    return status ? status : tt_import_rows(rows, output, &counts, err);
 }
 
 bool import_trace_has_table(const struct trace *trace)

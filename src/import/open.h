@@ -84,6 +84,9 @@ struct import_counts {
 /* Makes the trace `output` of logs or of a table of ops. */
 int import_to_trace(const char *path, const char *output, const struct import_options *options,
                     struct import_counts *counts, struct error *err);
+/* Of several, which are the hosts of one run: each counts its devices from 0, and has as many as the others. */
+int import_hosts_to_trace(const char *const *paths, size_t count, uint32_t devices, const char *output,
+                          struct error *err);
 /* Such a trace holds a vendor's op table. */
 bool import_trace_has_table(const struct trace *trace);
 bool import_path_has_table(const char *path); /* false for what is not a trace */

@@ -12,7 +12,7 @@
 #include "import/op_rows.h"
 #include "import/ops_csv_model.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
-#include "present/report/html.h"
+#include "present/report/svg.h"
 #include "present/report/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -43,8 +43,7 @@ static void check_cells(struct op_rows *rows)
 
 static void write_all(const struct perf *perf, FILE *out)
 {
-    struct perf_html html = {.title = "t", .has_advice = true, .has_groups = true};
-    perf_html_write(perf, &html, out, NULL);
+    perf_svg_write_groups(&perf->groups, false, out, NULL);
     perf_write_csv(perf, PERF_FOR_PROGRAMS, out, NULL);
     perf_write_groups_csv(perf, out, NULL);
 }

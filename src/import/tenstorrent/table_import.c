@@ -384,20 +384,17 @@ static int write_table(struct table *t, struct error *err)
     return ops_check(&t->ops, err);
 }
 
-int tt_import_table(const char *path, const char *output, struct import_counts *counts, struct error *err)
+int tt_import_rows(struct op_rows *rows, const char *output, struct import_counts *counts, struct error *err)
 {
-    struct table t = {.w = {.counts = counts}};
-    int result = ops_csv_open(&t.rows, path, err);
-    if (result != 0)
-        return result;
+    struct table t = {.w = {.counts = counts}, .rows = rows};
     ops_init(&t.ops);
-    result = find_columns(&t, err);
+    int result = find_columns(&t, err);
     if (result == 0)
-        result = tt_trace_begin(&t.w, path, output, TT_TRACK_TABLE, err);
+        result = tt_trace_begin(&t.w, op_rows_path(rows), output, TT_TRACK_TABLE, err);
     if (result == 0)
         result = write_table(&t, err);
     result = tt_trace_end(&t.w, &t.ops, output, result, err);
-    op_rows_close(t.rows);
+    op_rows_close(rows);
     ops_free(&t.ops);
     intern_free(&t.names);
     intern_free(&t.known);

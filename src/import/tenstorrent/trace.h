@@ -46,7 +46,8 @@ int tt_trace_begin(struct tt_trace_writer *w, const char *path, const char *outp
 /* Finishes the trace, or removes it when `result` or something in between is an error; `ops` has the remarks. */
 int tt_trace_end(struct tt_trace_writer *w, const struct ops *ops, const char *output, int result,
                  struct error *err);
-int tt_import_table(const char *path, const char *output, struct import_counts *counts, struct error *err);
+/* Of the rows of a table, which are closed. */
+int tt_import_rows(struct op_rows *rows, const char *output, struct import_counts *counts, struct error *err);
 uint32_t tt_trace_device_track(struct tt_trace_writer *w, uint32_t device);
 uint32_t tt_trace_thread_track(struct tt_trace_writer *w, uint32_t thread);
 /* Zones of the device log and of the host's functions. */

@@ -11,6 +11,7 @@
 #include "base/keyed_text.h"
 #include "base/slice.h"
 #include "import/tenstorrent/cells.h"
+#include "import/ops_csv.h"
 #include "import/tenstorrent/trace.h"
 
 /* --- tracks and clocks --- */
@@ -206,8 +207,11 @@ int tt_import(const char *path, const char *output, const struct import_options 
     struct ops ops;
     struct tt_trace_writer w = {.model = &model, .counts = counts};
     *counts = (struct import_counts){0};
-    if (!tt_is_source(path))
-        return tt_import_table(path, output, counts, err);
+    if (!tt_is_source(path)) {
+        struct op_rows *rows;
+        int status = ops_csv_open(&rows, path, err);
+        return status ? status : tt_import_rows(rows, output, counts, err);
+    }
     tt_model_init(&model);
     ops_init(&ops);
     int result = tt_files_find(&files, path, err);

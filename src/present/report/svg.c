@@ -126,7 +126,7 @@ static void append_legend(double y, struct bytes *out)
                             perf_category_text(i));
 }
 
-void perf_svg_append_groups(const struct perf_groups *groups, bool is_classic, struct bytes *out)
+static void append_groups(const struct perf_groups *groups, bool is_classic, struct bytes *out)
 {
     int32_t devices[64];
     size_t device_count = 0;
@@ -162,150 +162,10 @@ int perf_svg_write_groups(const struct perf_groups *groups, bool is_classic, FIL
 {
     struct bytes text = {0};
     bytes_append_text(&text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    perf_svg_append_groups(groups, is_classic, &text);
+    append_groups(groups, is_classic, &text);
     if (!text.failed)
         fwrite(text.data, 1, text.length, out);
     bool failed = text.failed;
     bytes_free(&text);
     return failed ? error_set(err, ENOMEM, "no memory for the drawing") : 0;
-}
-
-/* --- roofline --- */
-
-#define PLOT_LEFT 64.0
-#define PLOT_RIGHT 940.0
-#define PLOT_TOP 16.0
-#define PLOT_BOTTOM 400.0
-#define POINTS_MAX 3000u
-
-struct axes {
-    double x_from, x_to, y_from, y_to; /* powers of ten */
-};
-
-static double at_x(const struct axes *axes, double intensity)
-{
-    return PLOT_LEFT +
-           (log10(intensity) - axes->x_from) / (axes->x_to - axes->x_from) * (PLOT_RIGHT - PLOT_LEFT);
-}
-
-static double at_y(const struct axes *axes, double tflops)
-{
-    return PLOT_BOTTOM -
-           (log10(tflops) - axes->y_from) / (axes->y_to - axes->y_from) * (PLOT_BOTTOM - PLOT_TOP);
-}
-
-static bool is_on_plot(const struct perf *perf, const struct perf_row *row)
-{
-    const struct perf_work *work = perf_work_of(perf, row);
-    return work->flops > 0 && work->dram_bytes > 0 && perf_time_us(row) > 0;
-}
-
-static struct axes find_axes(const struct perf *perf, double peak)
-{
-    double x_from = 0, x_to = 2, y_from = 0, y_to = log10(peak);
-    for (size_t i = 0; i < perf->count; i++) {
-        const struct perf_row *row = perf_at(perf, i);
-        const struct perf_work *work = perf_work_of(perf, row);
-        if (!is_on_plot(perf, row))
-            continue;
-        double x = log10(work->flops / work->dram_bytes), y = log10(perf_figures(perf, row).tflops);
-        x_from = fmin(x_from, x);
-        x_to = fmax(x_to, x);
-        y_from = fmin(y_from, y);
-        y_to = fmax(y_to, y);
-    }
-    return (struct axes){floor(fmax(x_from, -6)), ceil(fmin(x_to, 9)), floor(fmax(y_from, -6)),
-                         ceil(fmin(y_to, 9) + 0.05)};
-}
-
-static void append_grid(const struct axes *axes, struct bytes *out)
-{
-    for (double x = axes->x_from; x <= axes->x_to; x++) {
-        double at = at_x(axes, pow(10, x));
-        bytes_append_format(out,
-                            "<line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.0f\" stroke=\"currentColor\" "
-                            "stroke-opacity=\".13\"/><text x=\"%.1f\" y=\"%.0f\" font-size=\"11\" "
-                            "text-anchor=\"middle\" fill=\"currentColor\">%g</text>\n",
-                            at, PLOT_TOP, at, PLOT_BOTTOM, at, PLOT_BOTTOM + 16, pow(10, x));
-    }
-    for (double y = axes->y_from; y <= axes->y_to; y++) {
-        double at = at_y(axes, pow(10, y));
-        bytes_append_format(out,
-                            "<line x1=\"%.0f\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\" stroke=\"currentColor\" "
-                            "stroke-opacity=\".13\"/><text x=\"%.0f\" y=\"%.1f\" font-size=\"11\" "
-                            "text-anchor=\"end\" fill=\"currentColor\">%g</text>\n",
-                            PLOT_LEFT, at, PLOT_RIGHT, at, PLOT_LEFT - 6, at + 4, pow(10, y));
-    }
-    bytes_append_format(out,
-                        "<text x=\"%.0f\" y=\"%.0f\" font-size=\"12\" text-anchor=\"middle\" "
-                        "fill=\"currentColor\">FLOPs for each byte of DRAM traffic</text>\n"
-                        "<text transform=\"translate(14 %.0f) rotate(-90)\" font-size=\"12\" "
-                        "text-anchor=\"middle\" fill=\"currentColor\">TFLOP/s</text>\n",
-                        (PLOT_LEFT + PLOT_RIGHT) / 2, PLOT_BOTTOM + 36, (PLOT_TOP + PLOT_BOTTOM) / 2);
-}
-
-/* A roof: up the DRAM slope to the peak, then level. */
-static void append_roof(const struct perf *perf, const struct axes *axes, double peak, const char *name,
-                        const char *colour, unsigned nth, struct bytes *out)
-{
-    double legend_y = PLOT_TOP + 16 + 16 * nth;
-    bytes_append_format(
-        out,
-        "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke=\"%s\" stroke-width=\"2\"/>"
-        "<text x=\"%.0f\" y=\"%.0f\" font-size=\"11\" fill=\"currentColor\">%s %.1f "
-        "TFLOP/s</text>\n",
-        PLOT_LEFT + 10, legend_y - 4, PLOT_LEFT + 28, legend_y - 4, colour, PLOT_LEFT + 34, legend_y, name,
-        peak);
-    double slope = perf->machine->dram_gb_s / 1e3; /* TFLOP/s for each FLOP per byte */
-    double from = fmax(pow(10, axes->x_from), pow(10, axes->y_from) / slope), ridge = peak / slope;
-    double to = pow(10, axes->x_to);
-    if (!(peak > 0) || log10(peak) < axes->y_from)
-        return;
-    bytes_append_format(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" points=\"", colour);
-    if (ridge > from)
-        bytes_append_format(out, "%.1f,%.1f ", at_x(axes, from), at_y(axes, from * slope));
-    double bend = fmax(from, fmin(ridge, to));
-    bytes_append_format(out, "%.1f,%.1f %.1f,%.1f\"/>\n", at_x(axes, bend),
-                        at_y(axes, fmin(peak, bend * slope)), PLOT_RIGHT, at_y(axes, fmin(peak, to * slope)));
-}
-
-static void append_point(const struct perf *perf, const struct perf_row *row, const struct axes *axes,
-                         struct bytes *out)
-{
-    const struct perf_work *work = perf_work_of(perf, row);
-    struct perf_figures figures = perf_figures(perf, row);
-    double share = fmax(perf_total_percent(perf, row), 0);
-    bytes_append_format(out,
-                        "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\" fill-opacity=\".6\"><title>",
-                        at_x(axes, work->flops / work->dram_bytes), at_y(axes, figures.tflops),
-                        2.5 + 1.6 * sqrt(share), category_colour(work->category));
-    html_append_text(out, perf_text(perf, work->shown));
-    bytes_append_format(out,
-                        " (id %llu): %.1f us, %.2f TFLOP/s, DRAM %.1f %%, FLOPs %.1f %%</title></circle>\n",
-                        (unsigned long long)row->id, perf_time_us(row), figures.tflops, figures.dram_percent,
-                        figures.flops_percent);
-}
-
-void perf_svg_append_roofline(const struct perf *perf, struct bytes *out)
-{
-    static const char *const names[] = {"LoFi", "HiFi2", "HiFi3", "HiFi4"};
-    static const char *const colours[] = {"#b0413e", "#cf7a30", "#8a8d2c", "#3f7f4f"};
-    const double *peaks = perf->machine->tflops_per_core;
-    struct axes axes = find_axes(perf, peaks[PERF_LOFI] * perf->worker_cores);
-    size_t drawn = 0;
-    bytes_append_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 444\" "
-                           "font-family=\"system-ui, sans-serif\" role=\"img\" aria-label=\"Roofline\">\n");
-    append_grid(&axes, out);
-    for (unsigned i = 0; i < 4; i++)
-        append_roof(perf, &axes, peaks[i] * perf->worker_cores, names[i], colours[i], i, out);
-    append_roof(perf, &axes, perf->machine->vector_tflops_per_core * perf->worker_cores, "vector", "#5577aa",
-                4, out);
-    for (size_t i = 0; i < perf->count && drawn < POINTS_MAX; i++) {
-        const struct perf_row *row = perf_at(perf, i);
-        if (is_on_plot(perf, row)) {
-            append_point(perf, row, &axes, out);
-            drawn++;
-        }
-    }
-    bytes_append_text(out, "</svg>\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawings of a performance report, as SVG: the time stacked by group, and the roofline plot. */
+/* The drawing of a performance report, as SVG: the time stacked by group. */
 #ifndef OPSCOPE_PRESENT_REPORT_SVG_H
 #define OPSCOPE_PRESENT_REPORT_SVG_H
 
@@ -11,8 +11,5 @@
 
 /* A file of its own. */
 int perf_svg_write_groups(const struct perf_groups *groups, bool is_classic, FILE *out, struct error *err);
-/* For a page: no XML header; colours by the page's style. */
-void perf_svg_append_groups(const struct perf_groups *groups, bool is_classic, struct bytes *out);
-void perf_svg_append_roofline(const struct perf *perf, struct bytes *out);
 
 #endif

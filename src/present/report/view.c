@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A performance report: what goes to the terminal, as JSON, as CSV and as a page. */
+/* A performance report: what goes to the terminal, as JSON and as CSV. */
 #include "present/report/view.h"
 
 #include <math.h>
@@ -8,13 +8,11 @@
 
 #include "present/output.h"
 #include "present/report/files.h"
-#include "present/report/html.h"
 #include "present/report/table.h"
 #include "present/report/words.h"
 #include "present/document.h"
 
 #define ADVICE_LINES 15u
-#define PAGE_ROWS_MAX 5000u
 
 /* A report and what was asked of it, for the writers of files. */
 struct showing {
@@ -41,33 +39,6 @@ static int write_ops_csv(const void *context, FILE *out, struct error *err)
 static int write_groups_csv(const void *context, FILE *out, struct error *err)
 {
     return perf_write_groups_csv(((const struct showing *)context)->perf, out, err);
-}
-
-static int write_html(const void *context, FILE *out, struct error *err)
-{
-    const struct perf *perf = ((const struct showing *)context)->perf;
-    const struct report_options *options = ((const struct showing *)context)->options;
-    struct perf_selection selection;
-    uint64_t top = options->top ? options->top : PAGE_ROWS_MAX;
-    const char *path = perf->file_count ? perf->files[0].path : "";
-    const char *slash = strrchr(path, '/');
-    char title[300];
-    double least = options->top || perf->count <= PAGE_ROWS_MAX ? 0 : options->min_percentage;
-    int status = perf_select(perf, top < perf->count ? top : 0, least, &selection, err);
-    if (status)
-        return status;
-    snprintf(title, sizeof title, "Performance report: %.200s%s", slash && slash[1] ? slash + 1 : path,
-             perf->file_count > 1 ? " and others" : "");
-    struct perf_html html = {
-        .title = title,
-        .has_advice = !options->no_advice,
-        .has_groups = has_groups(options),
-        .is_classic = options->classic_colors,
-        .selection = &selection,
-    };
-    status = perf_html_write(perf, &html, out, err);
-    perf_selection_free(&selection);
-    return status;
 }
 
 /* --- terminal and JSON --- */
@@ -319,8 +290,6 @@ int report_show(const struct perf *perf, const struct report_options *options, s
     int status = 0;
     if (options->output.csv)
         status = perf_write_file(&files, options->output.output, write_ops_csv, &showing, err);
-    if (!status && options->html)
-        status = perf_write_file(&files, options->html, write_html, &showing, err);
     if (!status && perf->groups.count && has_groups(options))
         status = perf_write_group_files(&files, &group_files, write_groups_csv, &showing, err);
     if (status)
