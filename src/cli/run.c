@@ -20,12 +20,14 @@
 #include "cli/run/summary.h"
 #include "cli/run/view.h"
 #include "collect/launch.h"
+#include "collect/tracy/protocol.h"
 #include "present/format.h"
 #include "session/folder.h"
 
 struct run_options {
     const char *output;
     const char *device_profile;
+    const char *tracy_protocol;
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
     uint64_t duration_ns;
@@ -33,7 +35,9 @@ struct run_options {
     unsigned on_full;
     bool keep_session;
     bool wait_all;
+    bool no_tracy;
     bool is_quiet;
+    struct tracy_dialect tracy_dialect;
     struct run_view view;
     struct run_python_options python;
 };
@@ -111,6 +115,17 @@ static const struct command_option options_table[] = {
          "The profile that COMMAND's runtime writes: a runtime CSV of Torq in any of its forms, or IREE's .ireeprof or "
          "JSON lines. When COMMAND has ended it becomes part of the trace, and the time of each block is shown. FILE "
          "need not exist yet; one that is left from before the run is not taken."},
+    {.name = "no-tracy",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, no_tracy),
+     .help = "Leave programs that were built with Tracy alone; without this they are recorded as they are."},
+    {.name = "tracy-protocol",
+     .type = OPTION_TEXT,
+     .argument = "N",
+     .offset = OPTION_FIELD(struct run_options, tracy_protocol),
+     .help =
+         "The protocol of such programs, 63 to 82, where it is not found by itself; tt66: 66 with the 16-bit GPU "
+         "contexts of a fork."},
     {.name = "wait-all",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, wait_all),
@@ -313,6 +328,8 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .on_full = o->on_full,
         .keep_session = o->keep_session,
         .wait_all = o->wait_all,
+        .records_tracy = !o->no_tracy,
+        .tracy_dialect = o->tracy_protocol ? &o->tracy_dialect : NULL,
         .progress = show_progress,
         .notice = show_notice,
         .context = &screen,
@@ -380,6 +397,9 @@ static int run(const struct command *command, int argc, char **argv)
         return command_usage_error(command,
                                    "--device-profile and --duration exclude each other: the profile is "
                                    "there when the command has ended");
+    if (o.tracy_protocol && !tracy_dialect_parse(o.tracy_protocol, &o.tracy_dialect))
+        return command_usage_error(command, "--tracy-protocol: '%s' is not known: %u to %u are",
+                                   o.tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
     char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
@@ -461,8 +481,13 @@ const struct command command_run = {
         "trace with one clock. "
         "Exit status, signals, standard streams, arguments, working folder and job control pass "
         "through; only "
-        "OPSCOPE_SESSION is added to the environment, and for Python programs OPSCOPE_PYTHON_TRACE, "
-        "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH.\n\n"
+        "OPSCOPE_SESSION is added to the environment, for Python programs OPSCOPE_PYTHON_TRACE, "
+        "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH, and for programs built with Tracy TRACY_NO_EXIT, "
+        "TRACY_ONLY_LOCALHOST and TRACY_NO_SAMPLING where they are not set.\n\n"
+        "Programs that were built with Tracy are recorded into the same trace, all of them, also those that others "
+        "start: they are found by their listening sockets, connected, and let go when they end. Tracy's tools are not "
+        "needed. Each must be reachable: one in a network namespace of its own would wait for a server when it ends "
+        "(--no-tracy).\n\n"
         "While it grows, the trace is called FILE.partial, and can be read. The FILE.partial of a run that was "
         "killed is kept: the next run with the same FILE moves it to NAME.killed.opscope. When the trace holds "
         "ops, the op table is "

@@ -46,6 +46,8 @@ static void list_open_of_fiber(const struct source *s, const struct track *t, ui
 static void list_open_zones(void *context, struct trace_writer *w)
 {
     struct collector *c = context;
+    if (c->list_more_open)
+        c->list_more_open(c->more_open_context, w);
     for (size_t i = 0; i < c->dead_open_count; i++)
         trace_writer_open_zone(w, &c->dead_open[i]);
     for (size_t i = 0; i < c->source_count; i++) {
@@ -194,6 +196,45 @@ uint32_t collector_define_process(struct collector *c, const struct trace_proces
         c->stats.processes++;
     }
     return id;
+}
+
+/* argv of a process, joined by spaces; "" when it cannot be read. */
+static void read_command(int64_t pid, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)pid);
+    FILE *stream = fopen(path, "re");
+    size_t length = stream ? fread(out, 1, size - 1, stream) : 0;
+    if (stream)
+        fclose(stream);
+    while (length && out[length - 1] == '\0')
+        length--;
+    for (size_t i = 0; i < length; i++)
+        out[i] = out[i] ? out[i] : ' ';
+    out[length] = '\0';
+}
+
+uint32_t collector_process(struct collector *c, int64_t pid, uint64_t start_ns)
+{
+    char command[1024];
+    uint32_t known = map_get(&c->newest_of_pid, (uint64_t)pid);
+    if (known != MAP_NONE)
+        return known;
+    read_command(pid, command, sizeof command);
+    struct trace_process process = {.id = TRACE_NONE,
+                                    .parent = c->root_id,
+                                    .pid = pid,
+                                    .start_ns = start_ns,
+                                    .exit_status = TRACE_STATUS_UNKNOWN,
+                                    .command = command,
+                                    .host = c->host};
+    return collector_define_process(c, &process);
+}
+
+void collector_set_more_open_zones(struct collector *c, trace_open_zones_fn list, void *context)
+{
+    c->list_more_open = list;
+    c->more_open_context = context;
 }
 
 void collector_set_root(struct collector *c, int64_t pid, const char *command, uint64_t start_ns)

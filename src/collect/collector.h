@@ -39,6 +39,11 @@ void collector_set_root(struct collector *c, int64_t pid, const char *command, u
 void collector_root_alive(struct collector *c, uint64_t ns);
 void collector_root_exited(struct collector *c, int status);
 
+/* The process with that pid; where it is not known, it is defined, and started then. */
+uint32_t collector_process(struct collector *c, int64_t pid, uint64_t start_ns);
+/* Zones that are open elsewhere: called where those of the collector are listed. */
+void collector_set_more_open_zones(struct collector *c, trace_open_zones_fn list, void *context);
+
 /* A file appeared in, or its last writer left, the session folder. */
 void collector_file_appeared(struct collector *c, const char *name);
 void collector_file_closed(struct collector *c, const char *name);

@@ -222,6 +222,8 @@ struct collector {
     char host[256];
     struct bytes scratch;
     struct collector_stats stats;
+    trace_open_zones_fn list_more_open; /* NULL: none */
+    void *more_open_context;
 };
 
 /* collector.c */

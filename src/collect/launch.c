@@ -23,12 +23,14 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "collect/clock_map.h"
+#include "collect/tracy/live.h"
 #include "session/cgroup.h"
 
 #define BUSY_MS 1
 #define IDLE_MS 20
 #define PROGRESS_NS UINT64_C(500000000)
 #define RESCAN_NS UINT64_C(10000000) /* without inotify */
+#define LET_GO_MS 100                /* between two looks for clients of Tracy when recording is over */
 #define WATCH_AFTER_NS UINT64_C(50000000)
 
 extern char **environ;
@@ -48,6 +50,7 @@ struct run {
     struct session_folder folder;
     struct trace_writer *writer;
     struct collector *collector; /* NULL once recording is over */
+    struct tracy_live *tracy;    /* NULL: programs built with Tracy are left alone */
     sigset_t original_mask;
     bool was_ignored[COUNT_OF(own_signals)];
     int signal_fd, inotify_fd;
@@ -108,28 +111,39 @@ static int open_signals(struct run *r)
     return r->signal_fd < 0 ? errno : 0;
 }
 
-/* The environment with OPSCOPE_SESSION set; the caller frees the array and the first entry. */
+#define SESSION_TEXT_BYTES (sizeof((struct session_folder *)0)->path + sizeof SESSION_VARIABLE + 64)
+
+/* OPSCOPE_SESSION=... */
+static void session_text(const struct run *r, char *out)
+{
+    size_t prefix = strlen(SESSION_VARIABLE "=");
+    memcpy(out, SESSION_VARIABLE "=", prefix);
+    session_folder_variable(&r->folder, out + prefix, SESSION_TEXT_BYTES - prefix);
+}
+
+/* The environment with OPSCOPE_SESSION set, and what clients of Tracy need; the caller frees the array and the first
+ * entry. */
 static char **make_environment(const struct run *r)
 {
     size_t count = 0, n = 1;
     while (environ[count])
         count++;
-    char **list = calloc(count + 2, sizeof *list);
-    size_t size = sizeof r->folder.path + 64;
-    char *variable = malloc(size);
+    char **list = calloc(count + 2 + TRACY_LIVE_VARIABLES, sizeof *list);
+    char *variable = malloc(SESSION_TEXT_BYTES);
     if (!list || !variable) {
         free(list);
         free(variable);
         return NULL;
     }
-    size_t prefix = strlen(SESSION_VARIABLE "=");
-    memcpy(variable, SESSION_VARIABLE "=", prefix);
-    session_folder_variable(&r->folder, variable + prefix, size - prefix);
+    session_text(r, variable);
     list[0] = variable;
+    size_t prefix = strlen(SESSION_VARIABLE "=");
     for (size_t i = 0; i < count; i++) {
         if (strncmp(environ[i], SESSION_VARIABLE "=", prefix) != 0)
             list[n++] = environ[i];
     }
+    if (r->tracy)
+        tracy_live_environment(list, n);
     return list;
 }
 
@@ -250,6 +264,8 @@ static void collect(struct run *r)
     if (!r->has_exited)
         collector_root_alive(r->collector, r->alive_ns);
     uint64_t taken = collector_poll(r->collector, &err);
+    if (r->tracy)
+        taken += tracy_live_poll(r->tracy, now);
     if (err.code && !r->result->trace_error.code) {
         r->result->trace_error = err;
         char text[600];
@@ -273,8 +289,12 @@ static void stop_recording(struct run *r)
     if (!r->collector)
         return;
     read_folder_events(r);
+    if (r->tracy)
+        tracy_live_stop(r->tracy);
     collector_finish(r->collector);
     r->result->stats = *collector_get_stats(r->collector);
+    if (r->tracy)
+        r->result->stats.threads += tracy_live_threads(r->tracy);
     r->result->elapsed_ns = clock_raw_ns() - r->start_ns;
     if (r->options->before_finish)
         r->options->before_finish(r->options->finish_context, r->writer);
@@ -297,7 +317,9 @@ static bool is_over(const struct run *r)
 {
     if (!r->has_exited)
         return false;
-    return !r->collector || !r->options->wait_all || collector_is_idle(r->collector);
+    if (!r->collector || !r->options->wait_all)
+        return true;
+    return collector_is_idle(r->collector) && (!r->tracy || tracy_live_is_idle(r->tracy));
 }
 
 /* Without a command: has somebody asked us to stop, or has the process that we are there for ended? */
@@ -325,14 +347,17 @@ static void loop(struct run *r)
         struct pollfd fds[] = {{.fd = r->signal_fd, .events = POLLIN},
                                {.fd = r->is_stop_closed ? -1 : r->options->stop_fd, .events = POLLIN},
                                {.fd = r->watched_fd, .events = POLLIN},
-                               {.fd = r->collector ? r->inotify_fd : -1, .events = POLLIN}};
-        int timeout = r->collector ? r->idle_ms : -1;
+                               {.fd = r->collector ? r->inotify_fd : -1, .events = POLLIN},
+                               {.fd = r->tracy ? tracy_live_fd(r->tracy) : -1, .events = POLLIN}};
+        int timeout = r->collector ? r->idle_ms : r->tracy ? LET_GO_MS : -1;
         if (poll(fds, sizeof fds / sizeof fds[0], timeout) < 0 && errno != EINTR)
             break;
         read_signals(r);
         r->has_exited |= is_asked_to_stop(r, &fds[1], &fds[2]);
         if (r->collector)
             collect(r);
+        else if (r->tracy) /* their programs would wait for somebody when they end */
+            tracy_live_poll(r->tracy, clock_raw_ns());
         if (r->collector && deadline && clock_raw_ns() >= deadline)
             stop_recording(r);
     }
@@ -354,6 +379,17 @@ static void set_up_collection(struct run *r, struct error *err)
     snprintf(r->result->session_path, sizeof r->result->session_path, "%s", r->folder.path);
     if (r->options->wait_all)
         watch_folder(r);
+    if (r->options->records_tracy) {
+        char session[SESSION_TEXT_BYTES];
+        session_text(r, session);
+        r->tracy = tracy_live_new(&(struct tracy_live_options){.session = session,
+                                                               .collector = r->collector,
+                                                               .writer = r->writer,
+                                                               .dialect = r->options->tracy_dialect,
+                                                               .min_duration_ns = r->options->min_duration_ns,
+                                                               .notice = r->options->notice,
+                                                               .context = r->options->context});
+    }
 }
 
 /* The command, or whoever waits for the session. */
@@ -425,6 +461,7 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         session_folder_remove(r.folder.path, NULL);
         session_folder_close(&r.folder);
     }
+    tracy_live_free(r.tracy);
     if (r.writer) { /* nothing was recorded: leave nothing behind */
         trace_writer_discard(r.writer);
         r.writer = NULL;

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "collect/collector.h"
 
+struct tracy_dialect;
+
 struct launch_progress {
     uint64_t elapsed_ns;
     uint64_t size_bytes;
@@ -27,6 +29,8 @@ struct launch_options {
     uint32_t on_full;         /* enum session_on_full */
     bool keep_session;
     bool wait_all;
+    bool records_tracy;                        /* also programs built with Tracy, as they are */
+    const struct tracy_dialect *tracy_dialect; /* NULL: found by trying */
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
     void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
     /* All that was recorded is in the writer, and nothing is finished yet: the place to add what else belongs into the

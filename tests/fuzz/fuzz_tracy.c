@@ -67,8 +67,7 @@ static void list_open(void *context, struct trace_writer *w)
 /* The same bytes as a trace that is thrown away. */
 static void make_trace(const struct client *client, uint32_t version, enum tracy_wide wide)
 {
-    struct tracy_trace_options options = {
-        .version = version, .wide = wide, .process = TRACE_NONE, .parent = TRACE_NONE};
+    struct tracy_trace_options options = {.version = version, .wide = wide};
     if (trace_writer_open(&options.writer, "/dev/null", &(struct trace_writer_options){0}, NULL) != 0)
         return;
     struct tracy_trace *t = tracy_trace_new(&options);

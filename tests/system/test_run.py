@@ -101,7 +101,7 @@ class Surroundings(harness.TestCase):
 
         python = ("PYTHON_TRACE=", "PYTHON_RUN=")
         added = ("environment: OPSCOPE_SESSION=", *("environment: OPSCOPE_" + name for name in python))
-        added += ("environment: PYTHONPATH=", "group:")
+        added += ("environment: PYTHONPATH=", "environment: TRACY_", "group:")
 
         def comparable(text):
             return sorted(

@@ -19,7 +19,7 @@ static void list_open(void *context, struct trace_writer *w)
 
 static void start(struct making *m, uint32_t version, uint8_t flags)
 {
-    *m = (struct making){.options = {.version = version, .process = TRACE_NONE, .parent = TRACE_NONE}};
+    *m = (struct making){.options = {.version = version}};
     m->path = test_path("tracy.opscope");
     client_begin(&m->client, version, false, flags);
     assert_int_equal(trace_writer_open(&m->options.writer, m->path, &(struct trace_writer_options){0}, NULL),

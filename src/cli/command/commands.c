@@ -6,6 +6,7 @@
 #include "cli/command/command.h"
 
 extern const struct command command_run;
+extern const struct command command_attach;
 extern const struct command command_collect;
 extern const struct command command_recover;
 extern const struct command command_import;
@@ -36,35 +37,16 @@ extern const struct command command_help;
 extern const struct command command_completion;
 
 static const struct command *const all_commands[] = {
-    &command_run,
-    &command_collect,
-    &command_recover,
-    &command_import,
-    &command_summary,
-    &command_view,
-    &command_info,
-    &command_zones,
-    &command_tree,
-    &command_messages,
-    &command_frames,
-    &command_counters,
-    &command_memory,
-    &command_ops,
-    &command_device_stats,
-    &command_report,
-    &command_diff,
-    &command_check,
-    &command_overhead,
-    &command_estimate,
-    &command_annotate,
-    &command_calibrate,
-    &command_machine,
-    &command_export,
-    &command_mcp,
-    &command_doctor,
-    &command_help,
-    &command_completion,
-    &command_overhead_worker,
+    &command_run,          &command_attach,     &command_collect,
+    &command_recover,      &command_import,     &command_summary,
+    &command_view,         &command_info,       &command_zones,
+    &command_tree,         &command_messages,   &command_frames,
+    &command_counters,     &command_memory,     &command_ops,
+    &command_device_stats, &command_report,     &command_diff,
+    &command_check,        &command_overhead,   &command_estimate,
+    &command_annotate,     &command_calibrate,  &command_machine,
+    &command_export,       &command_mcp,        &command_doctor,
+    &command_help,         &command_completion, &command_overhead_worker,
 };
 
 const struct command *command_at(size_t i)

@@ -19,6 +19,7 @@ void tracy_names_free(struct tracy_names *names)
 void tracy_names_stop(struct tracy_names *names)
 {
     names->is_silent = true;
+    names->asked -= names->queries.length / TRACY_QUERY_BYTES; /* they are not sent any more */
     bytes_clear(&names->queries);
 }
 

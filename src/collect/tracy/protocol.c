@@ -6,6 +6,9 @@
 #include "base/count_of.h"
 #include "base/slice.h"
 
+const uint8_t tracy_versions[TRACY_VERSIONS] = {82, 76, 74, 72, 69, 66, 64, 63, 81, 80,
+                                                79, 78, 77, 75, 73, 71, 70, 68, 67, 65};
+
 #define FORK_BIT 0x80u
 #define FORK(since) ((since) | FORK_BIT)
 

@@ -12,6 +12,7 @@
 
 #define TRACY_OLDEST 63u
 #define TRACY_NEWEST 82u
+#define TRACY_VERSIONS (TRACY_NEWEST - TRACY_OLDEST + 1)
 #define TRACY_MAGIC "TracyPrf"
 #define TRACY_HELLO_BYTES 12u /* the magic and the version */
 #define TRACY_QUERY_BYTES 13u
@@ -65,6 +66,9 @@ struct tracy_table {
     uint8_t body[256];     /* enum tracy_body */
     bool has_context[256]; /* of a GPU: wider in a wide dialect */
 };
+
+/* All versions, in the order in which they are tried: released ones first. */
+extern const uint8_t tracy_versions[TRACY_VERSIONS];
 
 /* False: the version is not known. */
 bool tracy_table_make(struct tracy_table *table, struct tracy_dialect dialect);

@@ -9,13 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/count_of.h"
-
 #define PIECE_BYTES 65536
-
-static const uint8_t versions[] = {82, 76, 74, 72, 69, 66, 64, 63, 81, 80,
-                                   79, 78, 77, 75, 73, 71, 70, 68, 67, 65};
-_Static_assert(COUNT_OF(versions) == TRACY_NEWEST - TRACY_OLDEST + 1, "every version is tried");
 
 static void ignore(void *context, const struct tracy_event *event)
 {
@@ -71,12 +65,12 @@ static uint32_t find_version(int fd, const char *path)
 {
     uint64_t most = 0;
     uint32_t best = 0;
-    for (size_t i = 0; i < COUNT_OF(versions) && most != UINT64_MAX; i++) {
-        struct tracy_dialect dialect = {.version = versions[i]};
+    for (size_t i = 0; i < TRACY_VERSIONS && most != UINT64_MAX; i++) {
+        struct tracy_dialect dialect = {.version = tracy_versions[i]};
         uint64_t items = try_version(fd, path, &dialect);
         if (items > most) {
             most = items;
-            best = versions[i];
+            best = tracy_versions[i];
         }
     }
     return best;
@@ -146,9 +140,7 @@ int tracy_recorded_import(const char *path, const char *output, const struct tra
     struct tracy_trace_options options = {.version = dialect ? dialect->version : find_version(fd, path),
                                           .wide = !dialect                     ? TRACY_WIDE_DETECT
                                                   : dialect->has_wide_contexts ? TRACY_WIDE_YES
-                                                                               : TRACY_WIDE_NO,
-                                          .process = TRACE_NONE,
-                                          .parent = TRACE_NONE};
+                                                                               : TRACY_WIDE_NO};
     int status = options.version
                      ? import_open(fd, path, output, &options, result, err)
                      : error_set(err, EINVAL,

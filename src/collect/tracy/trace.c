@@ -9,18 +9,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "collect/tracy/trace_internal.h"
 
 /* --- times, tracks, losses --- */
+
+/* How the client's ticks become times. Its own factor is an estimate over 0.2 s: on this machine ours is better. A
+ * client that does not read the counter reads CLOCK_MONOTONIC_RAW, with a factor of exactly 1. */
+static void choose_time(struct tracy_trace *t, const struct tracy_welcome *welcome)
+{
+    if (t->options.time == TRACY_TIME_REMOTE) {
+        uint64_t since = clock_ns(CLOCK_REALTIME) - welcome->epoch_s * UINT64_C(1000000000),
+                 now = clock_raw_ns();
+        t->origin_ns = since < now ? now - since : 0;
+    }
+    if (t->options.time != TRACY_TIME_LOCAL)
+        return;
+    const struct clock_piece *piece = clock_map_find(t->options.clock, (uint64_t)welcome->first_tick);
+    double ours = piece ? (double)piece->multiplier / 4294967296.0 : 0;
+    if (ours > welcome->ns_per_tick * 0.99 && ours < welcome->ns_per_tick * 1.01)
+        t->clock = t->options.clock;
+    else
+        t->origin_ns = (uint64_t)welcome->first_tick;
+}
 
 uint64_t trace_ns(struct tracy_trace *t, int64_t ticks)
 {
     const struct tracy_welcome *welcome = tracy_stream_welcome(t->stream);
     uint64_t ns;
-    if (t->options.clock) {
+    if (__builtin_expect(!t->has_time, 0)) {
+        choose_time(t, welcome);
+        t->has_time = true;
+    }
+    if (t->clock) {
         const struct clock_piece *piece = &t->piece;
         if (!(piece->multiplier && (uint64_t)ticks - piece->ticks < piece->end_ticks - piece->ticks)) {
-            const struct clock_piece *found = clock_map_find(t->options.clock, (uint64_t)ticks);
+            const struct clock_piece *found = clock_map_find(t->clock, (uint64_t)ticks);
             if (found)
                 t->piece = *found;
         }
@@ -29,7 +53,7 @@ uint64_t trace_ns(struct tracy_trace *t, int64_t ticks)
         /* cut off as Tracy's own tools do, so that sums are equal */
         double since =
             (double)(int64_t)((uint64_t)ticks - (uint64_t)welcome->first_tick) * welcome->ns_per_tick;
-        ns = since > 0 && since < 9e18 ? t->options.origin_ns + (uint64_t)since : t->options.origin_ns;
+        ns = since > 0 && since < 9e18 ? t->origin_ns + (uint64_t)since : t->origin_ns;
     }
     if (ns > t->last_ns && ns < INT64_MAX)
         t->last_ns = ns;
@@ -41,15 +65,18 @@ static void make_process(struct tracy_trace *t)
     const struct tracy_welcome *welcome = tracy_stream_welcome(t->stream);
     if (!welcome || t->process != TRACE_NONE)
         return;
-    t->process = trace_writer_process(
-        t->writer, &(struct trace_process){.id = TRACE_NONE,
-                                           .parent = t->options.parent,
-                                           .pid = (int64_t)welcome->pid,
-                                           .start_ns = t->options.clock ? trace_ns(t, welcome->first_tick)
-                                                                        : t->options.origin_ns,
-                                           .exit_status = TRACE_STATUS_UNKNOWN,
-                                           .command = welcome->program,
-                                           .host = ""});
+    uint64_t start_ns = trace_ns(t, welcome->first_tick);
+    if (t->options.process)
+        t->process = t->options.process(t->options.context, (int64_t)welcome->pid, start_ns);
+    if (t->process == TRACE_NONE)
+        t->process =
+            trace_writer_process(t->writer, &(struct trace_process){.id = TRACE_NONE,
+                                                                    .parent = TRACE_NONE,
+                                                                    .pid = (int64_t)welcome->pid,
+                                                                    .start_ns = start_ns,
+                                                                    .exit_status = TRACE_STATUS_UNKNOWN,
+                                                                    .command = welcome->program,
+                                                                    .host = ""});
 }
 
 uint32_t trace_track(struct tracy_trace *t, uint32_t kind, uint32_t parent, const char *name, uint64_t number,
@@ -390,7 +417,7 @@ struct tracy_trace *tracy_trace_new(const struct tracy_trace_options *options)
         return NULL;
     t->options = *options;
     t->writer = options->writer;
-    t->process = options->process;
+    t->process = TRACE_NONE;
     t->stream = tracy_stream_new(options->version, options->wide, take_event, t);
     if (!t->stream) {
         free(t);
@@ -407,6 +434,7 @@ struct tracy_trace *tracy_trace_new(const struct tracy_trace_options *options)
 int tracy_trace_feed(struct tracy_trace *t, const void *data, size_t length, struct error *err)
 {
     struct error own = {0};
+    t->piece.multiplier = 0; /* the map may have got another piece */
     bool had_failed = tracy_stream_feed(t->stream, "", 0, NULL) != 0;
     int status = tracy_stream_feed(t->stream, data, length, &own);
     late_names_settle(t, false);

@@ -10,14 +10,23 @@
 
 struct tracy_trace;
 
+enum tracy_time {
+    TRACY_TIME_OWN,    /* the client's, from 0 on */
+    TRACY_TIME_LOCAL,  /* this machine's: the client reads the same counter, or the same clock, as we do */
+    TRACY_TIME_REMOTE, /* another machine's: placed by the wall clock, to a second or so */
+};
+
+/* The process of a client in the trace; TRACE_NONE: it gets a row of its own. */
+typedef uint32_t (*tracy_process_fn)(void *context, int64_t pid, uint64_t start_ns);
+
 struct tracy_trace_options {
     uint32_t version;
     enum tracy_wide wide;
     struct trace_writer *writer;
-    /* Ticks of this machine's counter to its time; NULL: times are those of the client, which begin at `origin_ns`. */
-    const struct clock_map *clock;
-    uint64_t origin_ns;
-    uint32_t process, parent; /* in the trace; TRACE_NONE: none yet, none */
+    enum tracy_time time;
+    const struct clock_map *clock; /* of the CPU's counter, for TRACY_TIME_LOCAL */
+    tracy_process_fn process;      /* NULL: always a row of its own */
+    void *context;
     uint64_t min_duration_ns;
 };
 

@@ -146,7 +146,9 @@ struct tracy_trace {
     struct trace_writer *writer;
     struct tracy_stream *stream;
     const struct tracy_names *names;
-    struct clock_piece piece; /* of options.clock, that the last time was in */
+    const struct clock_map *clock; /* NULL: times are those of the client, which begin at origin_ns */
+    struct clock_piece piece;      /* of it, that the last time was in */
+    uint64_t origin_ns;
     uint32_t process;
     uint64_t last_ns;
     struct late_names late;
@@ -177,6 +179,7 @@ struct tracy_trace {
     struct map address_names; /* address in a call stack -> name in the trace */
     struct bytes scratch;
     struct tracy_trace_stats stats;
+    bool has_time; /* choose_time was called */
     bool is_closed;
 };
 

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel lists listening sockets with their inodes (/proc/net/tcp, tcp6); a process has them among its descriptors
+ * (/proc/PID/fd). The lists are short and read often; processes are looked through only when a socket is new. */
+#include "collect/tracy/find.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "collect/tracy/protocol.h"
+
+#define LOOK_NS UINT64_C(20000000) /* at least, between two looks */
+#define LOOK_SHARE 20u             /* and at most one part in so many of a CPU is spent with looking ... */
+#define LONGEST_NS UINT64_C(500000000) /* ... but this long, however many sockets there are */
+#define MAX_SOCKETS 4096u
+#define LISTENING 0x0a
+#define THREAD_NAME "Tracy Profiler"
+#define MAX_ENVIRONMENT (256u * 1024)
+
+struct listener {
+    uint64_t inode;
+    struct tracy_place place;
+};
+
+struct listeners {
+    struct listener *items;
+    size_t count, capacity;
+};
+
+/* The address to reach it under: its own, or loopback where it takes any. Words are as the CPU stores them. */
+static void set_address(struct tracy_place *place, const uint32_t *words, bool is_v6, unsigned port)
+{
+    if (is_v6) {
+        struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+        memcpy(&v6.sin6_addr, words, 16);
+        if (IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr))
+            v6.sin6_addr = in6addr_loopback;
+        place->address.v6 = v6;
+        place->length = sizeof v6;
+    } else {
+        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+        v4.sin_addr.s_addr = words[0] ? words[0] : htonl(INADDR_LOOPBACK);
+        place->address.v4 = v4;
+        place->length = sizeof v4;
+    }
+}
+
+/* "  0: 0100007F:1F96 00000000:0000 0A ... inode ...": the fields up to the inode, numbers in base 16 but for some. */
+static bool read_line(const char *line, bool is_v6, struct listener *out)
+{
+    uint32_t words[4] = {0};
+    unsigned port, state;
+    int skip = 0;
+    const char *at = strchr(line, ':');
+    if (!at)
+        return false;
+    at += 1 + strspn(at + 1, " ");
+    for (unsigned i = 0; i < (is_v6 ? 4u : 1u); i++, at += 8) {
+        if (sscanf(at, "%8" SCNx32, &words[i]) != 1 || strlen(at) < 9)
+            return false;
+    }
+    if (sscanf(at, ":%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64 "%n", &port, &state,
+               &out->inode, &skip) != 3 ||
+        state != LISTENING || !out->inode)
+        return false;
+    set_address(&out->place, words, is_v6, port);
+    return true;
+}
+
+/* Adds the sockets that listen where `folder` (/proc/net, /proc/PID/net) says so. */
+static void list_sockets(const char *folder, struct listeners *list)
+{
+    for (unsigned v6 = 0; v6 < 2; v6++) {
+        char path[64], line[512];
+        snprintf(path, sizeof path, "%s/%s", folder, v6 ? "tcp6" : "tcp");
+        FILE *stream = fopen(path, "re");
+        while (stream && list->count < MAX_SOCKETS && fgets(line, sizeof line, stream)) {
+            struct listener found = {0};
+            if (read_line(line, v6, &found) &&
+                array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+                list->items[list->count++] = found;
+        }
+        if (stream)
+            fclose(stream);
+    }
+}
+
+/* Does the process have a thread of that name? Only that thread of a client listens, so it is there in time. */
+static bool has_client_thread(int64_t pid)
+{
+    char path[64], name[32];
+    bool is_found = false;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/task", pid);
+    DIR *threads = opendir(path);
+    const struct dirent *entry;
+    while (threads && !is_found && (entry = readdir(threads))) {
+        snprintf(path, sizeof path, "/proc/%" PRId64 "/task/%.20s/comm", pid, entry->d_name);
+        FILE *stream = isdigit((unsigned char)entry->d_name[0]) ? fopen(path, "re") : NULL;
+        if (!stream)
+            continue;
+        is_found = fgets(name, sizeof name, stream) && strncmp(name, THREAD_NAME, strlen(THREAD_NAME)) == 0;
+        fclose(stream);
+    }
+    if (threads)
+        closedir(threads);
+    return is_found;
+}
+
+static bool is_default_port(const struct tracy_place *place)
+{
+    unsigned port = ntohs(place->address.v4.sin_port); /* at the same place in both kinds */
+    return port >= TRACY_FIRST_PORT && port < TRACY_FIRST_PORT + TRACY_PORTS;
+}
+
+/* The socket of the list that the process has open; of several one with a port that Tracy would take. */
+static const struct listener *socket_of(int64_t pid, const struct listeners *list)
+{
+    char path[96], link[64];
+    const struct listener *best = NULL;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/fd", pid);
+    DIR *files = opendir(path);
+    const struct dirent *entry;
+    while (files && (entry = readdir(files))) {
+        uint64_t inode;
+        snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%.20s", pid, entry->d_name);
+        ssize_t length = readlink(path, link, sizeof link - 1);
+        if (length <= 0)
+            continue;
+        link[length] = '\0';
+        if (sscanf(link, "socket:[%" SCNu64 "]", &inode) != 1)
+            continue;
+        for (size_t i = 0; i < list->count; i++) {
+            const struct listener *item = &list->items[i];
+            if (item->inode == inode &&
+                (!best || (is_default_port(&item->place) && !is_default_port(&best->place))))
+                best = item;
+        }
+    }
+    if (files)
+        closedir(files);
+    return best;
+}
+
+bool tracy_find_in_process(int64_t pid, struct tracy_place *place)
+{
+    char folder[64];
+    struct listeners list = {0};
+    const struct listener *found = NULL;
+    snprintf(folder, sizeof folder, "/proc/%" PRId64 "/net", pid);
+    if (has_client_thread(pid)) {
+        list_sockets(folder, &list);
+        found = socket_of(pid, &list);
+    }
+    if (found) {
+        *place = found->place;
+        place->pid = pid;
+        place->is_local = true;
+    }
+    free(list.items);
+    return found != NULL;
+}
+
+/* Does the process have the variable, as it was when it was started? */
+static bool is_of_session(int64_t pid, const char *variable, char *room)
+{
+    char path[64];
+    size_t length = strlen(variable);
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/environ", pid);
+    FILE *stream = fopen(path, "re");
+    size_t size = stream ? fread(room, 1, MAX_ENVIRONMENT, stream) : 0;
+    if (stream)
+        fclose(stream);
+    for (const char *at = room; size > length; at++) {
+        at = memmem(at, (size_t)(room + size - at), variable, length);
+        if (!at)
+            return false;
+        if ((at == room || at[-1] == '\0') && (at + length == room + size || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static void look_through(struct tracy_finder *finder, const struct listeners *fresh,
+                         void (*found)(void *context, const struct tracy_place *place), void *context)
+{
+    char *room = malloc(MAX_ENVIRONMENT);
+    DIR *processes = room ? opendir("/proc") : NULL;
+    const struct dirent *entry;
+    while (processes && (entry = readdir(processes))) {
+        int64_t pid = isdigit((unsigned char)entry->d_name[0]) ? strtoll(entry->d_name, NULL, 10) : 0;
+        if (pid <= 0 || !is_of_session(pid, finder->session, room) || !has_client_thread(pid))
+            continue;
+        const struct listener *listener = socket_of(pid, fresh);
+        if (!listener)
+            continue;
+        struct tracy_place place = listener->place;
+        place.pid = pid;
+        place.is_local = true;
+        found(context, &place);
+    }
+    if (processes)
+        closedir(processes);
+    free(room);
+}
+
+/* Leaves those in the list that are new. */
+static void keep_fresh(struct tracy_finder *finder, struct listeners *list)
+{
+    size_t fresh = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (map_get(&finder->seen, list->items[i].inode) != MAP_NONE)
+            continue;
+        map_put(&finder->seen, list->items[i].inode, 0);
+        list->items[fresh++] = list->items[i];
+    }
+    list->count = fresh;
+}
+
+void tracy_finder_start(struct tracy_finder *finder, const char *session)
+{
+    struct listeners list = {0};
+    *finder = (struct tracy_finder){.session = session};
+    list_sockets("/proc/net", &list);
+    keep_fresh(finder, &list);
+    free(list.items);
+}
+
+void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns,
+                       void (*found)(void *context, const struct tracy_place *place), void *context)
+{
+    struct listeners list = {0};
+    if (now_ns < finder->next_ns)
+        return;
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    list_sockets("/proc/net", &list);
+    keep_fresh(finder, &list);
+    if (list.count)
+        look_through(finder, &list, found, context);
+    free(list.items);
+    uint64_t pause_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * LOOK_SHARE;
+    pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns > LONGEST_NS ? LONGEST_NS : pause_ns;
+    finder->next_ns = now_ns + pause_ns;
+}
+
+void tracy_finder_free(struct tracy_finder *finder)
+{
+    map_free(&finder->seen);
+}
