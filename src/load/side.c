@@ -16,30 +16,37 @@
 
 #define BLOCKS_MAX 8u /* of runs that are looked at: what a long trace is, its beginning says */
 
-/* Which runs a trace has; zones with locations count as runs where there are no others. */
-static void look_at_trace(const char *path, struct side_kind *kind)
+struct side_kind side_kind_of_trace(struct trace *trace)
 {
-    struct trace *trace;
+    struct side_kind kind = {.file = IMPORT_TRACE};
     struct error err = {0};
     struct trace_block_filter filter = {.type = TRACE_BLOCK_RUNS};
     struct trace_rows rows = {0};
     const struct trace_block *block;
     size_t position = 0, blocks = 0;
-    kind->is_damaged = trace_open(&trace, path, 0, &err) != 0;
-    if (kind->is_damaged)
-        return;
-    while (!(kind->is_estimate && kind->is_run) && blocks++ < BLOCKS_MAX &&
+    while (!(kind.is_estimate && kind.is_run) && blocks++ < BLOCKS_MAX &&
            (block = trace_next_block(trace, &filter, &position)) &&
            trace_decode_rows(trace, block, &rows, &err) == 0) {
         for (size_t i = 0; i < rows.count; i++) {
             bool is_estimated = (rows.runs[i].flags & TRACE_RUN_ESTIMATED) != 0;
-            kind->is_estimate |= is_estimated;
-            kind->is_run |= !is_estimated;
+            kind.is_estimate |= is_estimated;
+            kind.is_run |= !is_estimated;
         }
     }
-    for (uint32_t i = 0; !kind->is_estimate && !kind->is_run && i < trace_name_count(trace); i++)
-        kind->is_run = strncmp(trace_get_name(trace, i)->file, "loc(", 4) == 0;
+    for (uint32_t i = 0; !kind.is_estimate && !kind.is_run && i < trace_name_count(trace); i++)
+        kind.is_run = strncmp(trace_get_name(trace, i)->file, "loc(", 4) == 0;
     trace_rows_free(&rows);
+    return kind;
+}
+
+static void look_at_trace(const char *path, struct side_kind *kind)
+{
+    struct trace *trace;
+    struct error err = {0};
+    kind->is_damaged = trace_open(&trace, path, 0, &err) != 0;
+    if (kind->is_damaged)
+        return;
+    *kind = side_kind_of_trace(trace);
     trace_close(trace);
 }
 

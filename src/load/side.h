@@ -14,6 +14,8 @@ struct side_kind {
 
 /* What a file is, as far as estimates and runs go: both false for what is neither. */
 struct side_kind side_kind_of(const char *path);
+/* Which runs a trace has; zones with locations count as runs where there are no others. */
+struct side_kind side_kind_of_trace(struct trace *trace);
 /* For messages: "a device profile of IREE". */
 const char *side_kind_text(struct side_kind kind);
 

@@ -128,6 +128,7 @@ struct timeline {
     size_t notice_count, notice_capacity;
     bool is_analytic; /* from op costs, not from scheduled IR */
     bool is_measured; /* a run, in ns */
+    bool is_host_ns;  /* from a trace: times are ns of the host, not cycles of the device */
     double clock_mhz; /* cycles to time; 0: not known */
     bool failed;
 };

@@ -170,6 +170,7 @@ static struct timeline_unit *add_unit(struct reading *r, uint32_t track, uint64_
     if (!unit)
         return NULL;
     unit->lane = lane;
+    unit->source = track;
     unit->start = start;
     unit->end = end > start ? end : start;
     unit->bytes = UINT64_MAX;
@@ -368,6 +369,7 @@ static int read_trace(struct reading *r, struct error *err)
     const struct trace_clock *clock = has_runs ? trace_get_clock(r->trace, r->clock) : NULL;
     if (!clock || !clock->is_device || !(clock->ticks_per_second > 0))
         r->clock = TRACE_HOST_CLOCK;
+    r->timeline->is_host_ns = r->clock == TRACE_HOST_CLOCK;
     r->timeline->clock_mhz = r->clock == TRACE_HOST_CLOCK ? 1000 : clock->ticks_per_second / 1e6;
     if (!status && has_runs)
         status = read_rows(r, TRACE_BLOCK_OPS, read_ops, err);

@@ -228,13 +228,14 @@ static void answer_query(struct server *server, struct slice number, const char 
     answer_result(answer, entry, result, &err);
 }
 
-/* /api/compare?a=N&b=M */
-static void answer_compare(struct server *server, struct slice target, struct answer *answer)
+/* /api/NAME?a=N&b=M */
+static void answer_two(struct server *server, const struct query_entry *entry, struct slice target,
+                       struct answer *answer)
 {
     static const char *const names[] = {"a", "b"};
     struct error err = {0};
     uint64_t ids[2];
-    answer->metric = query_compare_entry.name;
+    answer->metric = entry->name;
     for (size_t i = 0; i < 2; i++) {
         const char *text = query_text(&server->query, names[i]);
         if (!text || !slice_unsigned(slice_of(text), &ids[i])) {
@@ -246,7 +247,7 @@ static void answer_compare(struct server *server, struct slice target, struct an
             return;
         }
     }
-    answer_later(server, ids, &query_compare_entry, target, answer);
+    answer_later(server, ids, entry, target, answer);
 }
 
 static void append_metric(struct bytes *out, const char *name, const char *what, const char *type)
@@ -304,6 +305,7 @@ static void answer_path(struct server *server, const char *path, const struct ht
     struct slice target = request->target;
     struct error err = {0};
     struct slice rest = slice_of(path);
+    const struct query_entry *two = query_find_two(path);
     if (answer_asset(path, answer))
         return;
     answer->is_api = true;
@@ -315,8 +317,8 @@ static void answer_path(struct server *server, const char *path, const struct ht
             answer_error(answer, 500, err.message);
     } else if (strcmp(path, "/api/live") == 0) {
         answer_live(request, answer);
-    } else if (strcmp(path, "/api/compare") == 0) {
-        answer_compare(server, target, answer);
+    } else if (two) {
+        answer_two(server, two, target, answer);
     } else if (strcmp(path, "/metrics") == 0) {
         answer_metrics(server, answer);
     } else if (slice_begins(rest, "/api/t/")) {

@@ -9,6 +9,7 @@
 
 #include "analyze/clockquality.h"
 #include "base/clock.h"
+#include "load/side.h"
 #include "serve/answerer.h"
 #include "serve/sessions.h"
 
@@ -76,8 +77,9 @@ static void take_root(struct traces_entry *entry, const struct trace *trace)
     }
 }
 
-static void take_info(struct traces_entry *entry, const struct trace *trace)
+static void take_info(struct traces_entry *entry, struct trace *trace)
 {
+    struct side_kind kind = side_kind_of_trace(trace);
     const struct trace_info *info = trace_get_info(trace);
     take_root(entry, trace);
     entry->start_unix_ns = info->end_ns ? clock_quality_realtime(trace, info->start_ns) : 0;
@@ -87,6 +89,8 @@ static void take_info(struct traces_entry *entry, const struct trace *trace)
     entry->state = info->damaged_blocks || info->is_salvaged ? TRACE_DAMAGED
                    : info->is_complete                       ? TRACE_COMPLETE
                                                              : TRACE_GROWING;
+    entry->has_estimate = kind.is_estimate;
+    entry->has_run = kind.is_run;
     entry->is_listed = true;
 }
 
@@ -388,6 +392,8 @@ int traces_answer(struct traces *traces, struct bytes *out, struct error *err)
         json_member_unsigned(&j, "zones", entry->zones);
         json_member_unsigned(&j, "duration_ns", entry->duration_ns);
         json_member_unsigned(&j, "generation", entry->generation);
+        json_member_bool(&j, "estimated", entry->has_estimate);
+        json_member_bool(&j, "measured", entry->has_run);
         json_member_unsigned(&j, "start_unix_ns", entry->start_unix_ns);
         json_key(&j, "pid");
         if (entry->pid)

@@ -24,7 +24,8 @@ struct traces_entry {
     uint32_t generation;
     uint64_t checked_ns; /* when the file was last looked at */
     uint64_t opening_ns; /* how long opening it took */
-    bool is_listed;      /* zones and duration_ns are known */
+    bool is_listed;      /* zones, duration_ns and what runs are in it are known */
+    bool has_estimate, has_run;
 };
 
 struct answerer;

@@ -30,10 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         open_served();
     if (query_parse(&query, (const char *)data + 1, size - 1, &err) != 0)
         return 0;
-    size_t which = data[0] % (query_entry_count + 1);
+    size_t which = data[0] % (query_entry_count + query_two_entry_count);
     struct bytes out = {0};
-    int status = which == query_entry_count ? query_compare(&served, &served, &query, &out, &err)
-                                            : query_entries[which].answer(&served, &query, &out, &err);
+    int status =
+        which < query_entry_count
+            ? query_entries[which].answer(&served, &query, &out, &err)
+            : query_two_entries[which - query_entry_count].answer_two(&served, &served, &query, &out, &err);
     if (status == 0 && out.length > 2 * QUERY_ANSWER_MAX)
         abort();
     bytes_free(&out);

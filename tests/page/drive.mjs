@@ -267,6 +267,35 @@ async function compareEstimate() {
     return found;
 }
 
+/** The lane of the estimate above the run: what its box says, and where ] and [ lead. */
+async function overlayEstimate() {
+    const page = await open(`${several}#timeline&t=3`, 1440, 900, "light", "[data-node=estimate]");
+    await drawn(page);
+    const lane = await page.$eval("[data-node=estimate]", (item) => item.getBoundingClientRect().toJSON());
+    const plot = await page.$eval("[data-stage]", (stage) => stage.getBoundingClientRect().toJSON());
+    const place = async (selector) => page.$eval(selector, (item) => item.getBoundingClientRect().top);
+    const found = { above: lane.top < await place(`.item.track[title^="dispatches"]`), tree: await text(page, "[data-node=estimate]") };
+    const [x, y] = [plot.left + plot.width * (1.2 / 9), lane.top + lane.height / 2]; // it is there from 1 ms of 9 on
+    await page.mouse.move(x, y);
+    await page.waitForSelector(".tip");
+    found.tip = await text(page, ".tip");
+    await page.mouse.click(x, y);
+    await page.waitForSelector(".estimate-tag");
+    found.details = await text(page, ".inspector");
+    found.hash = await page.evaluate(() => location.hash);
+    await drawn(page);
+    await picture(page, "overlay-estimate");
+    await page.focus("[data-stage]");
+    await page.keyboard.press("]");
+    await page.waitForFunction(() => /sel=run/.test(location.hash));
+    await page.waitForFunction(() => /× the estimate/.test(document.querySelector(".inspector").textContent.replace(/\u00a0/g, " ")));
+    found.run = await text(page, ".inspector");
+    await page.keyboard.press("[");
+    await page.waitForFunction(() => /sel=estimate/.test(location.hash));
+    await page.close();
+    return found;
+}
+
 async function compareSizes() {
     const sizes = [];
     for (const [width, height, theme] of [[1280, 720, "dark"], [1920, 1080, "light"], [420, 900, "light"]]) {
@@ -312,6 +341,7 @@ for (const [width, height, theme] of [[1280, 720, "dark"], [1920, 1080, "light"]
 if (several) {
     result.compare = await compareTraces();
     result.estimate = await compareEstimate();
+    result.overlay = await overlayEstimate();
     result.compareSizes = await compareSizes();
 }
 await browser.close();

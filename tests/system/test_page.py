@@ -309,6 +309,16 @@ class Page(Driven, views.ViewCase):
         self.assertIn("model.opscope is an estimate: it comes first", seen["refused"])
         self.assertTrue(all("400" in line for line in seen["console"]), seen["console"])
 
+    def test_an_estimate_is_drawn_above_the_run(self):
+        seen = self.seen["overlay"]
+        self.assertTrue(seen["above"])
+        self.assertEqual(seen["tree"].replace("\u00a0", " "), "estimate419 µs")
+        self.assertEqual(seen["tip"].replace("\u00a0", " "), "festimated 419 µsmeasured 1.05 ms, 2.50 × the estimate")
+        self.assertIn("sel=estimate:0", seen["hash"])
+        self.assertIn("3 runs", seen["details"])
+        self.assertIn("the shortest of 3 runs of the model", seen["details"].replace("\u00a0", " "))
+        self.assertIn("Estimate2.50 × the estimate", seen["run"].replace("\u00a0", " "))
+
     def test_comparing_fits_every_width(self):
         self.assertEqual([size["overflow"] for size in self.seen["compareSizes"]], [False, False, False], self.seen["compareSizes"])
 

@@ -151,7 +151,8 @@ class Estimates(ServerCase):
         options = ("--target", "cpu", *test_estimate_models.ONE_CORE)
         self.assert_status(self.opscope("estimate", self.path("m.mlir"), *options, "-o", self.path("m.opscope")))
         self.assert_status(self.opscope("import", "iree", self.path("run.jsonl"), "-o", self.path("run.opscope")))
-        self.serve(self.path("m.opscope"), self.path("run.opscope"))
+        self.other = self.trace(*steps(0), name="other.opscope")
+        self.serve(self.path("m.opscope"), self.path("run.opscope"), self.other)
 
     def test_an_estimate_against_a_run(self):
         answer = self.get("/api/compare?a=0&b=1")
@@ -166,6 +167,34 @@ class Estimates(ServerCase):
         factor = said["measured_ns"] / said["estimate_ns"]
         self.assertIn(f"Measured {factor:.3g} × the estimate; f is off by ", sentence)
         self.assertEqual((answer["a"]["overview"]["kind"], answer["b"]["overview"]["kind"] == "estimate"), ("estimate", False))
+
+    def test_an_estimate_is_laid_over_the_run(self):
+        answer = self.get("/api/overlay?a=0&b=1")
+        said = self.get("/api/compare?a=0&b=1")["estimate"]
+        self.assertEqual((answer["a"], answer["b"], answer["name"], answer["what"]), (0, 1, "m.opscope", said["what"]))
+        [box], [pair] = answer["boxes"], answer["pairs"]
+        self.assertEqual((box["name"], box["lane"], box["pair"], answer["lanes"]), ("f", 0, 0, 1))
+        self.assertAlmostEqual(box["end"] - box["start"], said["rows"][0]["estimate_ns"], delta=1)
+        self.assertEqual((pair["estimate_ns"], pair["measured_ns"], pair["run_count"]),
+                         tuple(said["rows"][0][key] for key in ("estimate_ns", "measured_ns", "runs")))
+        first = pair["runs"][0]
+        self.assertTrue(first["beside"])
+        self.assertEqual((box["start"], first["end"] - first["start"]), (first["start"], 1 << 20), "it begins with the shortest run")
+        self.assertEqual(len(pair["runs"]), 3)
+        for run in pair["runs"]:
+            shown = self.get(f"/api/t/1/run?track={run['track']}&lane={run['lane']}&at={run['start']}")
+            self.assertEqual((shown["start"], shown["duration"]), (run["start"], run["end"] - run["start"]))
+            self.assertEqual(answer["track"], run["track"])
+        listed = {trace["name"]: (trace["estimated"], trace["measured"]) for trace in self.get("/api/traces")["traces"]}
+        self.assertEqual(listed, {"m.opscope": (True, False), "run.opscope": (False, True), "other.opscope": (False, True)})
+
+    def test_refuses_to_lay_what_is_no_estimate(self):
+        self.assertRegex(self.get("/api/overlay?a=1&b=0", 400)["error"], "run.opscope is no estimate: a is the estimate, b the run")
+        for run in (0, 2):  # nobody measured it there
+            other = self.get(f"/api/overlay?a=0&b={run}")
+            self.assertEqual((other["what"], other["boxes"], [pair for pair in other["pairs"] if pair["runs"]]), (None, [], []))
+        for query, status in (("", 400), ("a=0", 400), ("a=0&b=x", 400), ("a=0&b=9", 404)):
+            self.assertTrue(self.get(f"/api/overlay?{query}", status)["error"], query)
 
     def test_the_estimate_comes_first(self):
         self.assertRegex(self.get("/api/compare?a=1&b=0", 400)["error"], "m.opscope is an estimate: it comes first, as A")

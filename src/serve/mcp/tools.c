@@ -420,7 +420,7 @@ static int ask_query(struct mcp *mcp, const struct tool *tool, const struct json
                      struct bytes *answer, struct bytes *text, struct error *err)
 {
     static const char *const names_of_one[] = {"trace"}, *const names_of_two[] = {"a", "b"};
-    bool is_pair = strcmp(tool->query, query_compare_entry.name) == 0;
+    bool is_pair = !query_find(tool->query);
     const char *const *names = is_pair ? names_of_two : names_of_one;
     struct serve_trace *st[2] = {0};
     uint64_t ids[2] = {0, 1};

@@ -39,8 +39,21 @@ const struct query_entry query_entries[] = {
 /* clang-format on */
 const size_t query_entry_count = COUNT_OF(query_entries);
 
-const struct query_entry query_compare_entry = {
-    .name = "compare", .is_long = true, .answer_two = query_compare};
+const struct query_entry query_two_entries[] = {
+    {.name = "compare", .is_long = true, .answer_two = query_compare},
+    {.name = "overlay", .is_long = true, .answer_two = query_overlay},
+};
+const size_t query_two_entry_count = COUNT_OF(query_two_entries);
+
+const struct query_entry *query_find_two(const char *path)
+{
+    size_t prefix = strlen("/api/");
+    for (size_t i = 0; i < query_two_entry_count; i++) {
+        if (strncmp(path, "/api/", prefix) == 0 && strcmp(path + prefix, query_two_entries[i].name) == 0)
+            return &query_two_entries[i];
+    }
+    return NULL;
+}
 
 const struct query_entry *query_find(const char *name)
 {

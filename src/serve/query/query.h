@@ -87,8 +87,11 @@ struct query_entry {
 };
 extern const struct query_entry query_entries[];
 extern const size_t query_entry_count;
-extern const struct query_entry query_compare_entry;    /* not one of those */
-const struct query_entry *query_find(const char *name); /* NULL */
+extern const struct query_entry
+    query_two_entries[]; /* those of two traces, which are no part of the others */
+extern const size_t query_two_entry_count;
+const struct query_entry *query_find(const char *name);     /* NULL */
+const struct query_entry *query_find_two(const char *path); /* "/api/compare"; NULL */
 
 /* One file each, or one for a few that belong together. */
 query_function query_trace, query_names, query_rows, query_zone, query_run, query_points, query_counter,
@@ -108,7 +111,7 @@ int query_all_rows(struct serve_trace *st, uint64_t most, unsigned *tile, struct
 /* The window that the overview chooses where none is asked for. It is whole where nothing is left out. */
 int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err);
 
-query_two_function query_compare;
+query_two_function query_compare, query_overlay;
 
 struct overview;
 /* The overview of a window; it is kept until that of another window takes its place. */

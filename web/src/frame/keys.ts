@@ -2,6 +2,7 @@
 // The keyboard. Letters act by position for W A S D, by character for the rest; nothing acts while a field has the focus.
 import { getJson } from "../model/api";
 import { group } from "../model/format";
+import { boxOfRun, current as currentOverlay, runOfBox } from "../model/overlay";
 import * as state from "../model/state";
 import type { FindResult } from "../model/types";
 import type { Selection } from "../model/url";
@@ -121,6 +122,17 @@ function escape(): void {
     else state.select(null);
 }
 
+/** From an estimate to what was measured, and from a run to its estimate; else along the arrows of launches. */
+function follow(forward: boolean): void {
+    const chosen = state.selection.peek();
+    const data = currentOverlay();
+    const run = data && forward && chosen?.kind === "estimate" ? runOfBox(data, chosen.index) : null;
+    const index = data && !forward && chosen?.kind === "run" ? boxOfRun(data, chosen.track, chosen.start) : -1;
+    if (run && run.lane !== null) state.select({ kind: "run", track: run.track, lane: run.lane, start: run.start, end: run.end }, { reveal: true });
+    else if (index >= 0) state.select({ kind: "estimate", index });
+    else followFlow(forward);
+}
+
 const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
     "+": () => zoomAt(middle(), 0.8),
     "=": () => zoomAt(middle(), 0.8),
@@ -135,8 +147,8 @@ const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
     G: () => stepGap(false),
     ".": () => stepSame(true),
     ",": () => stepSame(false),
-    "]": () => followFlow(true),
-    "[": () => followFlow(false),
+    "[": () => follow(false),
+    "]": () => follow(true),
     n: () => void stepHit(true),
     N: () => void stepHit(false),
     r: () => {

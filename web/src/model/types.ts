@@ -10,6 +10,9 @@ export interface TraceEntry {
     zones: number;
     duration_ns: number;
     generation: number;
+    /** What runs of ops it has. */
+    estimated?: boolean;
+    measured?: boolean;
     modified_unix_ns?: number;
     start_unix_ns?: number;
     pid?: number | null;

@@ -17,6 +17,7 @@ export type Selection =
     | { kind: "part"; key: string }
     | { kind: "advice"; index: number }
     | { kind: "diff"; key: string }
+    | { kind: "estimate"; index: number }
     | { kind: "lost" };
 
 export interface UrlState {
@@ -76,6 +77,7 @@ export function writeSelection(selection: Selection): string {
         case "part": return `part:${selection.key}`;
         case "advice": return `advice:${selection.index}`;
         case "diff": return `diff:${selection.key}`;
+        case "estimate": return `estimate:${selection.index}`;
         case "lost": return "lost";
     }
 }
@@ -99,7 +101,7 @@ export function parseSelection(text: string): Selection | null {
     if ((kind === "name" || kind === "op") && all) return { kind, name: all };
     if (kind === "diff" && all) return { kind, key: all };
     if (kind === "part" && all) return { kind, key: all };
-    if (kind === "advice" && whole(0) >= 0) return { kind, index: whole(0) };
+    if ((kind === "advice" || kind === "estimate") && whole(0) >= 0) return { kind, index: whole(0) };
     if (kind === "lost") return { kind };
     return null;
 }

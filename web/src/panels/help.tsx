@@ -16,7 +16,7 @@ const KEYS: [string, string][] = [
     ["undo a move", "z, Shift + z; Back for window, selection, panel"],
     ["mark", "click in the ruler, m, Shift + m keeps it"],
     ["next gap, longest first", "g, Shift + g"],
-    ["from a zone to what it launched, and back", "] and ["],
+    ["from a zone to what it launched, from an estimate to what was measured, and back", "] and ["],
     ["search, find zone", "/ ; Shift + F; n and Shift + n: next and previous call"],
     ["search for less", "file:model.py, track:stream, kind:matmul, >10ms; * is anything; > lists commands"],
     ["on a track's name", "Enter folds or shows all rows, p pins, h hides, o shows only this, Alt + ↑ ↓ or dragging moves it"],

@@ -5,6 +5,7 @@ import { fitSelection, stepSame } from "../frame/keys";
 import * as state from "../model/state";
 import type { Selection } from "../model/url";
 import { CompareDetails } from "./comparedetails";
+import { EstimateDetails } from "./estimated";
 import { FindZone } from "./find";
 import { GapDetails, PartDetails } from "./gap";
 import { LostList, TraceCard } from "./card";
@@ -32,6 +33,7 @@ function Details({ chosen }: { chosen: Selection | null }) {
         case "op": return <OpDetails name={chosen.name} />;
         case "part": return <PartDetails part={chosen.key} />;
         case "advice": return <AdviceDetails index={chosen.index} />;
+        case "estimate": return <EstimateDetails index={chosen.index} />;
         case "lost": return <LostList />;
         default: return <TraceCard />;
     }
@@ -50,7 +52,7 @@ export function Inspector() {
             {state.panel.value === "compare" ? <CompareDetails /> : <Details chosen={chosen} />}
             {chosen && (
                 <div class="foot">
-                    {(steps || chosen.kind === "range") && <button onClick={fitSelection}>Zoom <kbd>f</kbd></button>}
+                    {(steps || chosen.kind === "range" || chosen.kind === "estimate") && <button onClick={fitSelection}>Zoom <kbd>f</kbd></button>}
                     {steps && <button onClick={() => stepSame(false)}>Previous {word} <kbd>,</kbd></button>}
                     {steps && <button onClick={() => stepSame(true)}>Next <kbd>.</kbd></button>}
                     <span class="fill" />

@@ -6,6 +6,7 @@ import { safeText, shortName } from "../model/text";
 import type { OpGroup, RunDetail } from "../model/types";
 import type { Selection } from "../model/url";
 import { detail } from "../timeline/stage";
+import { EstimateOfRun } from "./estimated";
 import { Facts, trackLabel, useAnswer, type Fact } from "./facts";
 import { Part } from "./inspector";
 
@@ -52,6 +53,7 @@ export function RunDetails({ chosen }: { chosen: Run }) {
             <h2>{shortName(name)}</h2>
             <div class="t2"><b title={exactNs(length)}>{duration(length)}</b> on {trackLabel(chosen.track)}{group ? `, mean ${duration(group.mean)}` : ""}</div>
             {group && <AgainstMachine group={group} />}
+            <EstimateOfRun track={chosen.track} start={chosen.start} />
             {launch.length > 0 && <Part title="How it came to run"><Facts rows={launch} /></Part>}
             {data?.op && data.op.description.length > 0 && (
                 <Part title="Tensors, attributes, kernels">

@@ -181,13 +181,14 @@ export class StageInput {
         this.element.style.cursor = this.rangeEdge(at.x) !== null ? "ew-resize" : "crosshair";
         clearTimeout(this.timer);
         const hit = this.stage.hitAt(at.x, at.y);
-        const before = this.stage.hover.peek()?.hit;
-        const same = before && hit && before.start === hit.start && before.row === hit.row;
-        this.stage.hover.value = { hit: same ? hit : null, ...at };
-        if (same || !hit) return;
+        const box = hit ? -1 : this.stage.boxAt(at.x, at.y);
+        const before = this.stage.hover.peek();
+        const same = hit ? before?.hit && before.hit.start === hit.start && before.hit.row === hit.row : before?.box === box;
+        this.stage.hover.value = { hit: same ? hit : null, box: same ? box : -1, ...at };
+        if (same || (!hit && box < 0)) return;
         this.timer = window.setTimeout(() => {
-            this.stage.hover.value = { hit, ...at };
-            state.hoverName.value = hit.zones === 1 && !(hit.flags & FLAG_GAP) ? hit.name : null;
+            this.stage.hover.value = { hit, box, ...at };
+            state.hoverName.value = hit && hit.zones === 1 && !(hit.flags & FLAG_GAP) ? hit.name : null;
         }, TOOLTIP_AFTER_MS);
     }
 
@@ -224,7 +225,8 @@ export class StageInput {
 
     private click(at: { x: number; y: number }): void {
         const hit = this.stage.hitAt(at.x, at.y);
-        state.select(hit ? selectionOf(hit) : null);
+        const box = hit ? -1 : this.stage.boxAt(at.x, at.y);
+        state.select(hit ? selectionOf(hit) : box >= 0 ? { kind: "estimate", index: box } : null);
     }
 
     private doubleClick(event: MouseEvent): void {

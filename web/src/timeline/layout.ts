@@ -14,7 +14,7 @@ export const DEFAULT_DEPTHS = 4;
 /** A track of which everything is shown takes at most so much of the stage, and scrolls by itself. */
 const DEEP_SHARE = 0.6;
 const DEEP_ROWS_MIN = 8;
-const PADDING = 2;
+export const PADDING = 2;
 const FOLDED_CORES = 8;
 const STRIP_TRACKS_MAX = 48;
 
@@ -31,7 +31,7 @@ export interface Row {
 
 export interface Node {
     id: string;
-    kind: "group" | "track" | "counter" | "memory";
+    kind: "group" | "track" | "counter" | "memory" | "estimate";
     level: number;
     label: string;
     /** The whole name, for the tooltip and for people who cannot see the group. */
@@ -57,6 +57,13 @@ export interface Node {
     note: string;
 }
 
+export interface OverlayLane {
+    track: number;
+    lanes: number;
+    ns: number;
+    name: string;
+}
+
 export interface LayoutOptions {
     folds: ReadonlySet<string>;
     deep: ReadonlySet<number>;
@@ -73,6 +80,8 @@ export interface LayoutOptions {
     busy: ReadonlyMap<number, string>;
     /** Of an estimate, zones only repeat the runs. */
     estimate: boolean;
+    /** An estimate whose boxes are drawn above this track, which ran. */
+    overlay?: OverlayLane | null;
 }
 
 interface Building {
@@ -153,9 +162,20 @@ interface TrackExtras {
     alone?: boolean;
 }
 
+function addOverlay(building: Building, overlay: OverlayLane, level: number): void {
+    const node = blank("estimate", "estimate", level, "estimate");
+    node.tone = "device";
+    node.figure = duration(overlay.ns);
+    node.title = safeText(`estimate of ${overlay.name}, ${duration(overlay.ns)}`);
+    node.height = overlay.lanes * RUN_HEIGHT + 2 * PADDING;
+    building.nodes.push(node);
+}
+
 function addTrack(building: Building, track: TrackInfo, level: number, tone: Node["tone"], extras: TrackExtras = {}): void {
     const below = () => addTracks(building, building.children.get(track.id) ?? [], level + 1, tone);
     if (building.pinned.has(track.id) && !extras.alone) return below();
+    const { overlay } = building.options;
+    if (overlay?.track === track.id && !extras.alone) addOverlay(building, overlay, level);
     const depths = depthsOf(building, track);
     const node = blank(`t${track.id}`, "track", level, extras.label ?? trackName(track));
     node.tone = tone;

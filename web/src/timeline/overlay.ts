@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies under and over the zones: grid, tints, losses, selection, marks, arrows, hairline.
 import { duration, plural } from "../model/format";
+import { boxOfRun, current as currentOverlay, type MeasuredRun } from "../model/overlay";
 import { firstEndingAfter } from "../model/rows";
 import * as state from "../model/state";
 import type { Span } from "../model/url";
+import { boxRectangle } from "./estimate";
 import type { TextFitter } from "./labels";
 import type { Node, Row } from "./layout";
 import { crossed } from "./raster";
@@ -164,15 +166,10 @@ function outlineSameName(frame: Frame, stage: Stage, name: number): void {
     }
 }
 
-function drawArrow(frame: Frame, stage: Stage, to: { node: Node; row: Row }, time: number): void {
-    const from = detail.peek();
-    if (!from) return;
-    const source = stage.deepestAt(from.track, from.time);
-    if (!source) return;
+/** From a point to the nearer edge of a row, at a time. */
+function drawArrow(frame: Frame, stage: Stage, x1: number, y1: number, to: { node: Node; row: Row }, time: number): void {
     const { context, theme } = frame;
-    const x1 = (from.time - frame.view.from) * frame.scale;
     const x2 = (time - frame.view.from) * frame.scale;
-    const y1 = stage.screenY(source.node) + source.row.y + source.row.height / 2;
     const target = stage.screenY(to.node) + to.row.y;
     const up = y1 > target;
     const y2 = target + (up ? to.row.height + 1 : -1);
@@ -194,6 +191,43 @@ function drawArrow(frame: Frame, stage: Stage, to: { node: Node; row: Row }, tim
     context.fill();
 }
 
+/** From the call that launched a run, once the inspector knows it. */
+function drawLaunch(frame: Frame, stage: Stage, to: { node: Node; row: Row }, time: number): void {
+    const from = detail.peek();
+    const source = from && stage.deepestAt(from.track, from.time);
+    if (!source) return;
+    drawArrow(frame, stage, (from.time - frame.view.from) * frame.scale, stage.screenY(source.node) + source.row.y + source.row.height / 2, to, time);
+}
+
+/** From a box of the estimate to runs that it foretells. */
+function drawForetold(frame: Frame, stage: Stage, index: number, runs: readonly MeasuredRun[], isSelected: boolean): void {
+    const box = currentOverlay()?.boxes[index];
+    const node = stage.layout.peek().nodes.find((one) => one.kind === "estimate");
+    if (!box || !node) return;
+    const at = boxRectangle(frame, stage.screenY(node), box);
+    if (isSelected && !frame.pinned) {
+        frame.context.strokeStyle = frame.theme.css.acc;
+        frame.context.lineWidth = 2;
+        frame.context.strokeRect(at.x - 1, at.y - 1, Math.max(SELECTED_WIDTH_MIN, at.width) + 2, at.height + 2);
+    }
+    for (const run of runs) {
+        if (run.start > frame.view.to || run.end < frame.view.from) continue;
+        const place = stage.rowOf(run.track, run.lane !== null, run.lane ?? 0);
+        const middle = (Math.max(run.start, frame.view.from) + Math.min(run.end, frame.view.to)) / 2;
+        const first = place?.node.rows[0]; // zones that repeat the runs stand above them
+        if (place && first) drawArrow(frame, stage, at.x + at.width / 2, at.y + at.height, run.lane ? place : { node: place.node, row: first }, middle);
+    }
+}
+
+/** From the box that foretells a run to that run. */
+function drawEstimated(frame: Frame, stage: Stage, run: { track: number; start: number }): void {
+    const data = currentOverlay();
+    const index = data ? boxOfRun(data, run.track, run.start) : -1;
+    const pair = data?.boxes[index]?.pair;
+    if (!data || typeof pair !== "number") return;
+    drawForetold(frame, stage, index, (data.pairs[pair]?.runs ?? []).filter((one) => one.track === run.track && one.start === run.start), false);
+}
+
 function drawSelection(frame: Frame, stage: Stage): void {
     const chosen = state.selection.peek();
     const span = selectedSpan();
@@ -205,7 +239,12 @@ function drawSelection(frame: Frame, stage: Stage): void {
         const place = stage.rowOf(chosen.track, true, chosen.kind === "run" ? chosen.lane : 0);
         if (!place) return;
         if (place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
-        drawArrow(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
+        drawLaunch(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
+        if (chosen.kind === "run") drawEstimated(frame, stage, chosen);
+    } else if (chosen.kind === "estimate") {
+        const data = currentOverlay();
+        const pair = data?.boxes[chosen.index]?.pair;
+        drawForetold(frame, stage, chosen.index, typeof pair === "number" ? data?.pairs[pair]?.runs ?? [] : [], true);
     }
 }
 

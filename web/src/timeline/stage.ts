@@ -3,13 +3,15 @@
 // While the worker paints, its last picture is moved and stretched to where it belongs: the stage is never blank.
 import { effect, signal } from "@preact/signals";
 import { getBinary, workerAddress } from "../model/api";
+import { current as currentOverlay } from "../model/overlay";
 import { decodeRows, FLAG_GAP, firstEndingAfter, type Section } from "../model/rows";
 import * as state from "../model/state";
 import { matcher } from "../model/text";
 import { levelFor } from "../model/tiles";
 import type { Span } from "../model/url";
+import { boxAt, drawEstimate } from "./estimate";
 import { TextFitter, drawLabels, type LabelRow } from "./labels";
-import { layOut, nodesBetween, PINNED_SHARE, type Layout, type Node, type Row } from "./layout";
+import { layOut, nodesBetween, PADDING, PINNED_SHARE, RUN_HEIGHT, type Layout, type Node, type OverlayLane, type Row } from "./layout";
 import { drawLosses, drawOverlay, drawRowBacks, drawTint } from "./overlay";
 import { Plots } from "./plots";
 import type { DrawRow, FromWorker, ToWorker } from "./protocol";
@@ -62,7 +64,7 @@ export class Stage {
     readonly scrollY = signal(0);
     readonly pinnedScroll = signal(0);
     readonly layout = signal<Layout>({ nodes: [], height: 0, pinned: [], pinnedHeight: 0 });
-    readonly hover = signal<{ hit: Hit | null; x: number; y: number } | null>(null);
+    readonly hover = signal<{ hit: Hit | null; box: number; x: number; y: number } | null>(null);
     /** A range that is being dragged. */
     readonly draft = signal<Span | null>(null);
     readonly size = signal({ width: 1, height: 1 });
@@ -96,7 +98,7 @@ export class Stage {
             this.layout.value = layOut(info, {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
                 order: order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
-                busy: busyWords(info), estimate: this.isEstimate,
+                busy: busyWords(info), estimate: this.isEstimate, overlay: overlayLane(),
             });
             this.refresh();
         }));
@@ -293,6 +295,7 @@ export class Stage {
         this.drawPicture(frame);
         this.plots.draw(frame, this.fitter);
         drawLosses(frame, this.fitter);
+        drawEstimate(frame, this.fitter);
         drawLabels(context, { ...frame.view, scale: frame.scale, theme: this.theme, names: state.names.peek(), fitter: this.fitter, estimate: this.isEstimate },
             this.labelRows(frame));
         drawOverlay(frame, this);
@@ -450,6 +453,14 @@ export class Stage {
         return best;
     }
 
+    /** The box of an estimate there; -1: none. */
+    boxAt(x: number, y: number): number {
+        const node = this.nodeAt(y);
+        const data = currentOverlay();
+        if (node?.kind !== "estimate" || !data) return -1;
+        return boxAt(data, Math.floor((y - this.screenY(node) - PADDING) / RUN_HEIGHT), this.timeAt(x), this.scale);
+    }
+
     nodeAt(y: number): Node | undefined {
         const layout = this.layout.peek();
         const pinned = y < this.pinnedArea;
@@ -512,6 +523,13 @@ export class Stage {
     }
 }
 
+function overlayLane(): OverlayLane | null {
+    const data = currentOverlay();
+    if (!data || !data.boxes.length) return null;
+    const end = Math.max(...data.boxes.map((box) => box.end));
+    return { track: data.track, lanes: data.lanes, ns: end - (data.boxes[0]?.start ?? 0), name: data.name };
+}
+
 /** Launch of the selected run, once the inspector knows it. */
 export const detail = signal<{ track: number; time: number } | null>(null);
 export const currentStage = signal<Stage | null>(null);
@@ -527,6 +545,10 @@ export function selectedSpan(): Span | null {
     const chosen = state.selection.peek();
     if (!chosen) return null;
     if (chosen.kind === "range") return { from: chosen.from, to: chosen.to };
+    if (chosen.kind === "estimate") {
+        const box = currentOverlay()?.boxes[chosen.index];
+        return box ? { from: box.start, to: box.end } : null;
+    }
     if ((chosen.kind === "zone" || chosen.kind === "run" || chosen.kind === "gap") && chosen.end !== undefined) {
         return { from: chosen.start, to: chosen.end };
     }

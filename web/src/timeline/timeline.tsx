@@ -3,9 +3,11 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { duration, exactNs, plural } from "../model/format";
+import { ask, current } from "../model/overlay";
 import { FLAG_GAP, FLAG_OPEN, FLAG_WAIT } from "../model/rows";
 import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
+import { factorText } from "../panels/estimated";
 import { fit, mapInput, StageInput } from "./input";
 import { pointAt, RULER_HEIGHT } from "./ruler";
 import { currentStage, Stage, type Hit } from "./stage";
@@ -85,6 +87,7 @@ function TimelineOf() {
         };
     }, []);
     useReveal();
+    useSignalEffect(ask);
     const info = state.trace.value;
     const width = { width: `${headWidth.value}px` };
     return (
@@ -209,15 +212,33 @@ function densityText(hit: Hit): string {
     return `${what}, ${duration(length * busy)} of ${duration(length)} busy, most of it ${safeText(state.names.value.text(hit.name))}`;
 }
 
+function BoxTooltip({ index, place }: { index: number; place: Record<string, string | undefined> }) {
+    const data = current();
+    const box = data?.boxes[index];
+    if (!data || !box) return null;
+    const pair = box.pair === null ? undefined : data.pairs[box.pair];
+    return (
+        <div class="tip" style={place}>
+            <b>{safeText(box.name)}</b>
+            <div>estimated {duration(box.end - box.start)}</div>
+            {pair && <div class="t3">{pair.measured_ns === null ? "not measured" : `measured ${duration(pair.measured_ns)}, ${factorText(pair)}`}</div>}
+        </div>
+    );
+}
+
 function Tooltip({ stage }: { stage: Stage }) {
     const hover = stage.hover.value;
     const plot = document.querySelector("[data-stage]")?.getBoundingClientRect();
-    if (!hover?.hit || !plot) return null;
+    if (!hover || !plot) return null;
     const { hit } = hover;
     const right = plot.left + hover.x > innerWidth - 330;
-    const place = {
+    const beside = {
         left: right ? undefined : `${plot.left + hover.x + 14}px`,
         right: right ? `${innerWidth - plot.left - hover.x + 14}px` : undefined,
+    };
+    if (!hit) return <BoxTooltip index={hover.box} place={{ ...beside, top: `${Math.min(plot.top + hover.y + 18, innerHeight - 110)}px` }} />;
+    const place = {
+        ...beside,
         top: `${Math.min(plot.top + stage.screenY(hit.node) + hit.row.y + hit.row.height + 6, innerHeight - 110)}px`,
     };
     const single = hit.zones === 1;
