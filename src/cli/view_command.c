@@ -157,7 +157,7 @@ const struct command command_view = {
     .usage = (const char *const[]){"[options] [FILE ...]", NULL},
     .description =
         "Serves the page on this machine and prints its link. Nothing is loaded from elsewhere, nothing is sent "
-        "elsewhere, and by default only this machine can connect.\n\n"
+        "elsewhere, unless you choose Open in Perfetto in its menu, and by default only this machine can connect.\n\n"
         "A trace that is still being written is followed; opscope run --view records and shows in one command. A trace "
         "that was replaced or deleted meanwhile stays open as it was, and the page says so. Without FILE the page "
         "waits for a program that opscope run records, and follows it when it starts.\n\n"

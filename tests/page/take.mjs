@@ -108,6 +108,7 @@ const svg = await take("SVG of this view");
 seen.svg = await look(svg, "image/svg+xml");
 seen.svgText = svg.toString("utf8").replace(/data:image\/png;base64,[^"]*/g, "data:");
 await take("Perfetto trace of the window");
+seen.flame = (await take("Flame graph of the window")).toString("utf8");
 await choose("Open in Perfetto");
 await page.waitForFunction(() => window.handed.some((one) => one.data !== "PING"));
 seen.perfetto = await page.evaluate(() => ({ opened: window.opened, handed: window.handed }));

@@ -62,8 +62,8 @@ class TakeAlong(ServerCase):
         seen = done.json()
         self.assertEqual(seen["console"], [])
         self.assertEqual(seen["menu"], ["Copy link", "PNG of this view", "SVG of this view", "CSV of the table", "Open in Perfetto",
-                                        "Perfetto trace of the window", "Print"])
-        self.assertEqual([file["name"] for file in seen["saved"].values()], ["t.png", "t.svg", "t.pftrace"])
+                                        "Perfetto trace of the window", "Flame graph of the window", "Print"])
+        self.assertEqual([file["name"] for file in seen["saved"].values()], ["t.png", "t.svg", "t.pftrace", "t.flame.svg"])
         self.assertEqual((seen["png"]["width"], seen["png"]["height"]), (2560, 1656))
         self.assertEqual((seen["svg"]["width"], seen["svg"]["height"]), (1280, 828))
         self.assertGreater(min(seen["png"]["colours"], seen["svg"]["colours"]), 30)
@@ -72,6 +72,7 @@ class TakeAlong(ServerCase):
         self.assertIn(">main<", seen["svgText"], "names of tracks")
         self.assertNotIn("<script", seen["svgText"])
         self.assert_status(self.opscope("export", trace, "-o", self.path("whole.pftrace")))
+        self.assertIn("<title>outer\n", seen["flame"])
         size = os.path.getsize(self.path("whole.pftrace"))
         self.assertEqual(seen["saved"]["Perfetto trace of the window"]["size"], size)
         handed = seen["perfetto"]["handed"]

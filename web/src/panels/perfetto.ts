@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window in Perfetto's page: it is opened in a tab of its own, asked until it answers, and handed the trace. The trace
-// goes from this tab to that one, not over the network. Where it does not answer, the file is saved.
+// The window for other tools. Perfetto's page is opened in a tab of its own, asked until it answers, and handed the
+// trace, which goes from this tab to that one, not over the network. Where it does not answer, the file is saved.
 import { getBinary } from "../model/api";
 import * as state from "../model/state";
 import { baseName, save } from "./share";
@@ -25,14 +25,15 @@ function answered(tab: Window): Promise<boolean> {
     });
 }
 
-function window_(): Promise<ArrayBuffer> {
+function exported(format: string): Promise<ArrayBuffer> {
     const { from, to } = state.window_.peek();
-    return getBinary(state.tracePath("export"), { format: "perfetto", from, to });
+    return getBinary(state.tracePath("export"), { format, from, to });
 }
 
-export async function savePerfetto(): Promise<void> {
+/** The window as `opscope export` writes it. */
+export async function saveExport(format: string, ending: string): Promise<void> {
     try {
-        save(`${baseName()}.pftrace`, new Blob([await window_()]));
+        save(`${baseName()}${ending}`, new Blob([await exported(format)]));
     } catch (error) {
         state.notice.value = error instanceof Error ? error.message : String(error);
     }
@@ -41,7 +42,7 @@ export async function savePerfetto(): Promise<void> {
 export async function openInPerfetto(): Promise<void> {
     const tab = open(ORIGIN); // at once: later it would be a window that nobody asked for
     try {
-        const buffer = await window_();
+        const buffer = await exported("perfetto");
         if (tab && (await answered(tab))) {
             tab.postMessage({ perfetto: { buffer, title: baseName(), fileName: `${baseName()}.pftrace` } }, ORIGIN);
             return;

@@ -2,7 +2,7 @@
 // What the share menu and the search field's commands offer to take along.
 import { embedded } from "../model/embedded";
 import * as state from "../model/state";
-import { openInPerfetto, savePerfetto } from "./perfetto";
+import { openInPerfetto, saveExport } from "./perfetto";
 import { savePng, saveSvg } from "./picture";
 import { downloadTable } from "./share";
 
@@ -14,7 +14,8 @@ export interface TakeAlong {
 export function takeAlong(): TakeAlong[] {
     const served: TakeAlong[] = [
         { label: "Open in Perfetto", act: () => void openInPerfetto() },
-        { label: "Perfetto trace of the window", act: () => void savePerfetto() },
+        { label: "Perfetto trace of the window", act: () => void saveExport("perfetto", ".pftrace") },
+        { label: "Flame graph of the window", act: () => void saveExport("flamegraph", ".flame.svg") },
     ];
     return [
         { label: "Copy link", act: () => void navigator.clipboard?.writeText(state.link()) },
