@@ -248,7 +248,7 @@ static int add_tables(const struct estimate *estimate, const struct estimate_com
         limit = options->top;
     if (report_is_json(report))
         limit = 0;
-    int status = estimate_make_ops(&estimate->timeline, limit, &ops, err);
+    int status = estimate_make_ops(&estimate->timeline, limit, report, &ops, err);
     if (!status) {
         report_heading(report, "Ops");
         report_table(report, "rows", &ops);
@@ -350,7 +350,8 @@ static const struct command_option target_options[] = {
      .type = OPTION_TEXT,
      .argument = "TEXT",
      .offset = FIELD(location),
-     .help = "What ops without a location get instead of loc(unknown)."},
+     .help = "What ops without a location get, instead of where they stand in the file or, in a schedule, "
+             "loc(unknown)."},
     {.name = "torq-enable-profiling",
      .type = OPTION_FLAG,
      .offset = FIELD(as_compiler),

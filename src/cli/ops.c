@@ -173,7 +173,7 @@ static void add_rows(struct view *view, struct table *table, const struct ops *o
             add_row(view, table, ops, &ops->calls[line->call], &text);
         else
             continue;
-        report_table_part(&view->report, table);
+        report_table_part(&view->report, "rows", table);
         shown++;
     }
     bytes_free(&text);
@@ -185,12 +185,12 @@ static void show(struct view *view, const struct ops_options *options, const str
     struct number_text number, all;
     size_t count = ops->call_count + ops->signpost_count;
     size_t shown = options->limit && options->limit < count ? (size_t)options->limit : count;
-    table_init(&table, "ops", columns, COLUMNS);
-    add_rows(view, &table, ops, shown);
     report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->call_count);
     report_number(&view->report, "signposts", NULL, TABLE_INTEGER, ops->signpost_count);
     report_number(&view->report, "runs", NULL, TABLE_INTEGER, ops->run_count - ops->unmatched_runs);
     report_number(&view->report, "unmatched_runs", NULL, TABLE_INTEGER, ops->unmatched_runs);
+    table_init(&table, "ops", columns, COLUMNS);
+    add_rows(view, &table, ops, shown);
     view_add_table(view, &table, "ops");
     if (shown < count)
         report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown, format_count(&number, count));

@@ -18,6 +18,8 @@
 #include "import/mlir/model.h"
 #include "import/torq/torq.h"
 
+#define UNKNOWN "loc(unknown)"
+
 double estimate_clock_of(const char *text)
 {
     char *end;
@@ -92,6 +94,37 @@ static int execute_scheduled(struct estimate *estimate, const struct estimate_re
     return torq_execute(&estimate->timeline, estimate->mlir, &units, request->default_location, err);
 }
 
+/* Ops that have no location get the one of the request, or where they stand in the file. */
+static void place_ops(struct estimate *estimate, const struct estimate_request *request)
+{
+    struct timeline *t = &estimate->timeline;
+    struct mlir_lines lines = {0};
+    struct bytes text = {0};
+    uint32_t unknown = intern_find(&t->texts, UNKNOWN, strlen(UNKNOWN));
+    if (unknown == INTERN_NONE)
+        return;
+    for (size_t i = 0; i < t->op_count && !t->failed; i++) {
+        struct timeline_op *op = &t->ops[i];
+        if (op->location != unknown || op->source >= estimate->mlir->op_count)
+            continue;
+        bytes_clear(&text);
+        bytes_append_text(&text, "loc(");
+        if (request->default_location)
+            op->location = timeline_text(t, slice_of(request->default_location));
+        else if (mlir_append_own_place(estimate->mlir, &lines, op->source, &text)) {
+            bytes_append_text(&text, ")");
+            op->location = timeline_text(t, slice_from(bytes_text(&text), text.length));
+        }
+    }
+    for (size_t i = 0; i < t->unit_count; i++) {
+        if (t->units[i].op < t->op_count)
+            t->units[i].location = t->ops[t->units[i].op].location;
+    }
+    t->failed |= text.failed || lines.failed;
+    mlir_lines_free(&lines);
+    bytes_free(&text);
+}
+
 static int estimate_unscheduled(struct estimate *estimate, const struct estimate_request *request,
                                 struct error *err)
 {
@@ -112,6 +145,10 @@ static int estimate_unscheduled(struct estimate *estimate, const struct estimate
             &estimate->timeline, TIMELINE_NONE,
             "no op of this model costs anything: it only passes on, names and reshapes what it gets");
     model_free(&model);
+    if (status == 0) {
+        place_ops(estimate, request);
+        status = timeline_check(&estimate->timeline, err);
+    }
     return status;
 }
 

@@ -124,12 +124,8 @@ static void append_place(const struct mlir *mlir, struct mlir_lines *lines, uint
         bytes_append(text, place.text.data, place.text.length);
         return;
     }
-    if (mlir->ops[op].location.length || mlir->own_text.length)
-        return;
-    const char *slash = strrchr(mlir->path, '/');
-    uint32_t line, column;
-    mlir_lines_find(lines, mlir, (uint32_t)(mlir_head(mlir, op).data - mlir->text), &line, &column);
-    bytes_append_format(text, "\"%s\":%u:%u", slash ? slash + 1 : mlir->path, line, column);
+    if (!mlir->ops[op].location.length)
+        mlir_append_own_place(mlir, lines, op, text);
 }
 
 /* Where the ops that run as one are in the source: a fused location of more than one. Ops of a source that has no

@@ -12,6 +12,7 @@ void model_free(struct model *model)
     free(model->ops);
     free(model->values);
     free(model->uses);
+    free(model->works);
     free(model->results);
     free(model->sizes);
     free(model->groups);
@@ -65,7 +66,8 @@ uint32_t model_add_op(struct model *model, const struct model_op *op)
     struct model_op copy = *op;
     copy.first_use = (uint32_t)model->use_count;
     copy.first_result = (uint32_t)model->result_count;
-    copy.uses = copy.results = 0;
+    copy.first_work = (uint32_t)model->work_count;
+    copy.uses = copy.results = copy.works = 0;
     return add(model, &model->ops, &model->op_count, &model->op_capacity, sizeof copy, &copy);
 }
 
@@ -88,6 +90,15 @@ void model_add_result(struct model *model, uint32_t value)
         add(model, &model->results, &model->result_count, &model->result_capacity, sizeof value, &value) !=
             MODEL_NONE)
         model->ops[model->op_count - 1].results++;
+}
+
+void model_add_work(struct model *model, enum model_work kind, uint64_t amount)
+{
+    struct model_work_amount work = {amount, kind};
+    if (amount && model->op_count &&
+        add(model, &model->works, &model->work_count, &model->work_capacity, sizeof work, &work) !=
+            MODEL_NONE)
+        model->ops[model->op_count - 1].works++;
 }
 
 const char *model_class_text(unsigned class)

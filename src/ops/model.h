@@ -86,9 +86,14 @@ struct model_value {
 };
 
 /* An op reads this much of a value. */
-struct model_use {
+struct __attribute__((packed, aligned(4))) model_use { /* there are many */
     uint32_t value;
     uint64_t bytes;
+};
+
+struct __attribute__((packed, aligned(4))) model_work_amount {
+    uint64_t amount;
+    uint32_t kind; /* enum model_work */
 };
 
 struct model_op {
@@ -102,13 +107,14 @@ struct model_op {
     uint8_t number;                 /* of the data that it computes with */
     bool reduces_outer;             /* the reduction is not over the innermost dimension */
     bool is_scalar;                 /* one element after the other: an argmax */
+    uint8_t works;                  /* kinds of work that it does */
     uint16_t data_bits, weight_bits;
-    uint32_t steps; /* that follow one another: of a recurrent layer; 1 */
+    uint32_t first_work; /* in model.works */
+    uint32_t steps;      /* that follow one another: of a recurrent layer; 1 */
     uint32_t window,
         stride;    /* rows of the input that a row of the output needs, and how far apart they begin */
-    uint64_t rows; /* of the input; 0: not known */
+    uint32_t rows; /* of the input; 0: not known */
     uint64_t macs;
-    uint64_t work[MODEL_WORKS];
     uint64_t m, n, k; /* of a matmul; batches are part of m. Of a reduction: k elements become one */
 };
 
@@ -126,6 +132,8 @@ struct model {
     size_t value_count, value_capacity;
     struct model_use *uses;
     size_t use_count, use_capacity;
+    struct model_work_amount *works;
+    size_t work_count, work_capacity;
     uint32_t *results;
     size_t result_count, result_capacity;
     uint64_t *sizes;
@@ -149,6 +157,18 @@ uint32_t model_add_group(struct model *model, const struct model_group *group);
 /* Of the op that was added last. */
 void model_add_use(struct model *model, uint32_t value, uint64_t bytes);
 void model_add_result(struct model *model, uint32_t value);
+void model_add_work(struct model *model, enum model_work kind, uint64_t amount); /* 0: nothing */
+
+/* How much of one kind an op does. */
+static inline uint64_t model_work_of(const struct model *model, const struct model_op *op,
+                                     enum model_work kind)
+{
+    for (uint32_t i = 0; i < op->works; i++) {
+        if (model->works[op->first_work + i].kind == kind)
+            return model->works[op->first_work + i].amount;
+    }
+    return 0;
+}
 
 const char *model_class_text(unsigned class);   /* "MAC", "ELT" ...: what reports and calibrations call it */
 const char *model_number_text(unsigned number); /* "int", "float", "bf16" */

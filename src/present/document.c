@@ -112,21 +112,36 @@ void report_heading(struct report *report, const char *format, ...)
 
 static void append_csv(struct report *report, const struct table *table)
 {
-    if (!report->is_inside_csv)
+    if (!report->is_inside)
         table_append_csv_header(table, &report->text);
     table_append_csv_rows(table, &report->text);
 }
 
-void report_table_part(struct report *report, struct table *table)
+/* The rows go into the array of `key`, which is left open. */
+static void write_objects(struct report *report, const char *key, const struct table *table)
 {
-    if (report->output->format != OUTPUT_CSV || table->row_count < PART_ROWS)
+    if (!report->is_inside) {
+        json_key(&report->json, key);
+        json_array(&report->json, JSON_LINES);
+    }
+    table_write_json_objects(table, &report->json);
+}
+
+void report_table_part(struct report *report, const char *key, struct table *table)
+{
+    if (is_terminal(report) || table->row_count < PART_ROWS)
         return;
-    append_csv(report, table);
-    report->is_inside_csv = true;
-    report->failed = report->failed || table->failed || report->text.failed;
-    if (!report->failed)
-        fwrite(report->text.data, 1, report->text.length, report->output->stream);
-    bytes_clear(&report->text);
+    report->failed = report->failed || table->failed;
+    if (report_is_json(report)) {
+        write_objects(report, key, table);
+    } else {
+        append_csv(report, table);
+        report->failed = report->failed || report->text.failed;
+        if (!report->failed)
+            fwrite(report->text.data, 1, report->text.length, report->output->stream);
+        bytes_clear(&report->text);
+    }
+    report->is_inside = true;
     table_clear(table);
 }
 
@@ -135,17 +150,17 @@ void report_table(struct report *report, const char *key, const struct table *ta
     report->failed = report->failed || table->failed;
     switch (report->output->format) {
     case OUTPUT_JSON:
-        json_key(&report->json, key);
-        table_write_json_rows(table, &report->json);
+        write_objects(report, key, table);
+        json_end(&report->json);
         break;
     case OUTPUT_CSV:
         append_csv(report, table);
-        report->is_inside_csv = false;
         break;
     case OUTPUT_TERMINAL:
         table_append_terminal(table, &report->look, &report->text);
         break;
     }
+    report->is_inside = false;
 }
 
 void report_note(struct report *report, enum table_style style, const char *format, ...)

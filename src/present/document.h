@@ -18,7 +18,7 @@ struct report {
     struct bytes text;  /* OUTPUT_TERMINAL, OUTPUT_CSV */
     struct bytes notes; /* lines */
     struct table_look look;
-    bool is_inside_csv; /* rows of a table went out, with its header */
+    bool is_inside; /* a table whose first rows went out */
     bool failed;
 };
 
@@ -39,9 +39,9 @@ void report_bool(struct report *report, const char *key, const char *title, bool
 void report_heading(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A table as a JSON member `key`. */
 void report_table(struct report *report, const char *key, const struct table *table);
-/* For tables of any length, after each row: CSV goes out a thousand rows at a time, and the table is empty again. Its
- * last rows are report_table's, as the whole of it is in the other formats. */
-void report_table_part(struct report *report, struct table *table);
+/* For tables of any length, after each row: CSV and JSON go out a thousand rows at a time, and the table is empty
+ * again. Its last rows are report_table's, as the whole of it is for a terminal. */
+void report_table_part(struct report *report, const char *key, struct table *table);
 /* A line of text for people, and an element of "notes" in JSON. */
 void report_note(struct report *report, enum table_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

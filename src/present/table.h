@@ -117,7 +117,8 @@ void table_append_csv(const struct table *table, struct bytes *out);
 /* The same in two parts, for tables that are written piece by piece. */
 void table_append_csv_header(const struct table *table, struct bytes *out);
 void table_append_csv_rows(const struct table *table, struct bytes *out);
-void table_write_json_rows(const struct table *table, struct json *json); /* an array of objects */
+void table_write_json_rows(const struct table *table, struct json *json);    /* an array of objects */
+void table_write_json_objects(const struct table *table, struct json *json); /* these alone */
 
 /* --- for writers of further formats --- */
 const char *table_style_begin(unsigned style); /* the terminal's escape sequence; "" for normal */

@@ -95,10 +95,9 @@ static void write_json_cell(const struct table *table, const struct table_cell *
     }
 }
 
-void table_write_json_rows(const struct table *table, struct json *json)
+void table_write_json_objects(const struct table *table, struct json *json)
 {
     char key[KEY_SIZE];
-    json_array(json, JSON_LINES);
     for (size_t r = 0; r < table->row_count; r++) {
         json_object(json, JSON_INLINE);
         for (size_t c = 0; c < table->column_count; c++) {
@@ -110,5 +109,11 @@ void table_write_json_rows(const struct table *table, struct json *json)
         }
         json_end(json);
     }
+}
+
+void table_write_json_rows(const struct table *table, struct json *json)
+{
+    json_array(json, JSON_LINES);
+    table_write_json_objects(table, json);
     json_end(json);
 }

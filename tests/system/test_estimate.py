@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -582,8 +583,27 @@ class Unscheduled(Case):
                 for name in names]
         self.assertEqual(keys, [0, 1, 2, 3])
         for name in names:
-            self.assertEqual(self.estimate(f"steps/{name}", "--dim", "16")["rows"], before["rows"], name)
+            rows = self.estimate(f"steps/{name}", "--dim", "16")["rows"]
+            self.assertEqual([{**row, "location": row["location"].replace(name, "t.mlir")} for row in rows], before["rows"], name)
         self.assertEqual(self.read("a.mlir"), self.read("steps/t.4.scheduled.mlir"))
+
+
+    def test_ops_without_locations_are_where_they_stand(self):
+        text = ("module {\n  func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {\n"
+                "    %0 = tosa.reduce_sum %x {axis = 0 : i32} : (tensor<64xf32>) -> tensor<1xf32>\n"
+                "    %1 =   tosa.tile %0, %0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<64xf32> loc(\"a.py\":7:1)\n"
+                "    %2 = my.thing %1 : tensor<64xf32> loc(unknown)\n"
+                "    return %2 : tensor<64xf32>\n  }\n}\n")
+        self.write("t.mlir", text)
+        found = self.estimate("t.mlir", "--target", "cpu", "--csv", "t.csv", "--csv-form", "all")
+        self.assertEqual([row["location"] for row in found["rows"]],
+                         ['loc("t.mlir":3:10)', 'loc("a.py":7:1)', 'loc("t.mlir":5:10)'])
+        self.assertEqual(set(re.findall(r'loc\(""[^)]*\)', self.read("t.csv"))),
+                         {row["location"].replace('"', '""') for row in found["rows"]})
+        self.write("u.mlir", text.replace(" loc(unknown)", ""))
+        self.assertIn('my.thing at loc("u.mlir":5:10)', " ".join(self.estimate("u.mlir", "--target", "cpu")["notes"]))
+        found = self.estimate("t.mlir", "--target", "cpu", "--default-location", "loc(nowhere)")
+        self.assertEqual([row["location"] for row in found["rows"]], ["loc(nowhere)", 'loc("a.py":7:1)', "loc(nowhere)"])
 
 
 class BadText(Case):
@@ -678,9 +698,9 @@ class Reference(Case):
         for kind in sorted(os.listdir(folder)):
             for name in sorted(os.listdir(os.path.join(folder, kind))):
                 with self.subTest(name=name):
-                    found = self.estimate(os.path.join(folder, kind, name), "--annotate", "a.mlir")
+                    found = self.estimate(os.path.join(folder, kind, name), "--annotate", name)
                     self.assertTrue(found["rows"] or len(found["notes"]) > 1)
-                    again = self.estimate("a.mlir")
+                    again = self.estimate(name)  # ops without locations are where they stand: on the same lines
                     self.assertEqual(again["rows"], found["rows"])
                     counts["files"] += 1
                     counts["with costs"] += bool(found["rows"])

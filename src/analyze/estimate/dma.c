@@ -12,7 +12,6 @@
 #include "analyze/estimate/draw.h"
 
 #define TILES_MAX 512u /* that are drawn; more are drawn as so many larger ones */
-#define RING 128u      /* more than ESTIMATE_ENGINES_MAX + 2 tiles are never under way */
 
 struct tiling {
     uint32_t tiles;
@@ -116,8 +115,8 @@ struct pipeline {
     uint32_t ins_done, computes_done, outs_done; /* in order */
     double in_left, out_left, in_start, out_start;
     bool in_is_active, out_is_active;
-    double engine_end[ESTIMATE_ENGINES_MAX]; /* when it is free */
-    double compute_end[RING];                /* by tile */
+    double *engine_end;  /* when it is free */
+    double *compute_end; /* by tile, in a ring */
 };
 
 static void start_what_can(struct pipeline *p)
@@ -139,7 +138,7 @@ static void start_what_can(struct pipeline *p)
         double start = d->now + d->target->start_cycles, end = start + p->compute;
         if (p->compute > 0)
             estimate_add_unit(d, p->id, d->engine_lanes[best], d->now, end, UINT64_MAX);
-        p->engine_end[best] = p->compute_end[p->computes % RING] = p->compute > 0 ? end : d->now;
+        p->engine_end[best] = p->compute_end[p->computes % ESTIMATE_RING] = p->compute > 0 ? end : d->now;
         p->computes++;
     }
     if (!p->out_is_active && p->outs < p->computes_done) {
@@ -160,7 +159,8 @@ static void finish_what_is_done(struct pipeline *p)
         if (bytes > 0)
             estimate_add_unit(d, p->id, d->in_lane, p->in_start, d->now, (uint64_t)bytes);
     }
-    while (p->computes_done < p->computes && p->compute_end[p->computes_done % RING] <= d->now + 1e-6)
+    while (p->computes_done < p->computes &&
+           p->compute_end[p->computes_done % ESTIMATE_RING] <= d->now + 1e-6)
         p->computes_done++;
     if (p->out_is_active && p->out_left <= 1e-6) {
         p->out_is_active = false;
@@ -181,7 +181,7 @@ static bool advance(struct pipeline *p)
     if (p->out_is_active)
         step = fmin(step, p->out_left / each);
     for (uint32_t i = p->computes_done; i < p->computes; i++)
-        step = fmin(step, fmax(p->compute_end[i % RING] - d->now, 0));
+        step = fmin(step, fmax(p->compute_end[i % ESTIMATE_RING] - d->now, 0));
     if (!isfinite(step))
         return false;
     d->now += step;
@@ -284,7 +284,9 @@ void estimate_draw_dma(struct estimate_drawing *d, uint32_t id)
                          .id = id,
                          .tiling = tile(d, id),
                          .rate = transfer_rate(target),
-                         .duplex = fmax(target->dma_duplex, 1)};
+                         .duplex = fmax(target->dma_duplex, 1),
+                         .engine_end = d->engine_end,
+                         .compute_end = d->compute_end};
     p.engines = (unsigned)fmin(fmax(target->engines, 1), ESTIMATE_ENGINES_MAX);
     /* Engines beyond those that are drawn work with them on the same tile. */
     double scale = estimate_scale(target, group->class, group->number);

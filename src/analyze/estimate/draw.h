@@ -7,6 +7,7 @@
 #include "ops/timeline.h"
 
 #define ESTIMATE_ENGINES_MAX 64u /* that are drawn; more work with them on the same tile */
+#define ESTIMATE_RING 128u       /* more than ESTIMATE_ENGINES_MAX + 2 tiles are never under way */
 
 struct estimate_drawing {
     struct timeline *timeline;
@@ -24,7 +25,8 @@ struct estimate_drawing {
     bool is_warm; /* all arguments and weights stay in the cache from one run to the next */
     /* dma.c: values that stay on the chip */
     bool *is_resident;
-    double *resident_bytes; /* by group */
+    double *resident_bytes;                                              /* by group */
+    double engine_end[ESTIMATE_ENGINES_MAX], compute_end[ESTIMATE_RING]; /* of the group that is drawn */
 };
 
 /* A group's place in timeline.ops is the same as its place among the groups. Each draws the group from `now` on,

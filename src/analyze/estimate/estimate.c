@@ -84,7 +84,11 @@ static void add_op(struct estimate_drawing *d, const struct estimate_group *grou
     op->operations = group->operations;
     op->read_bytes = group->read_bytes;
     op->write_bytes = group->write_bytes;
-    op->weight_bytes = group->weight_bytes;
+    for (uint32_t i = 0; i < group->inputs; i++) {
+        const struct model_use *input = &d->groups->inputs[group->first_input + i];
+        if (d->model->values[input->value].origin == MODEL_WEIGHT)
+            op->weight_bytes = model_sum(op->weight_bytes, input->bytes);
+    }
     op->note = group->fault != MODEL_FINE
                    ? timeline_text(d->timeline, slice_of(model_fault_text(group->fault)))
                    : fused;
@@ -110,10 +114,11 @@ static void add_notices(struct estimate_drawing *d)
 static void begin_dispatch(struct estimate_drawing *d, const struct estimate_group *group)
 {
     bool is_first = d->timeline->dispatch_count == 0;
-    if (!is_first && group->dispatch == MODEL_NONE)
+    uint32_t id = d->model->ops[group->root].group;
+    if (!is_first && id == MODEL_NONE)
         return;
-    uint32_t name = group->dispatch == MODEL_NONE ? timeline_text(d->timeline, slice_of("model"))
-                                                  : d->model->groups[group->dispatch].name;
+    uint32_t name =
+        id == MODEL_NONE ? timeline_text(d->timeline, slice_of("model")) : d->model->groups[id].name;
     struct timeline_dispatch *dispatch = timeline_add_dispatch(d->timeline);
     if (dispatch)
         *dispatch = (struct timeline_dispatch){.name = name, .start = cycle(d->now), .end = cycle(d->now)};
@@ -186,7 +191,7 @@ static void draw_all(struct estimate_drawing *d)
         struct timeline_op *op = &d->timeline->ops[id];
         if (op->start == UINT64_MAX)
             op->start = op->end = cycle(d->now);
-        if (group->dispatch != MODEL_NONE) /* a gap before it is not part of it */
+        if (d->model->ops[group->root].group != MODEL_NONE) /* a gap before it is not part of it */
             dispatch->start = op->start;
         dispatch->end = cycle(d->now);
         if (op->peak_bytes > dispatch->peak_bytes)

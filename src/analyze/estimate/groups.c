@@ -170,13 +170,13 @@ static unsigned rank_of(unsigned class)
 static void sum_up(struct estimate_group *group, const struct model *model, const uint32_t *members)
 {
     group->root = members[0];
-    group->dispatch = model->ops[members[0]].group;
     for (uint32_t i = 0; i < group->members; i++) {
         const struct model_op *op = &model->ops[members[i]], *root = &model->ops[group->root];
         group->macs = model_sum(group->macs, op->macs);
-        for (unsigned kind = 0; kind < MODEL_WORKS; kind++) {
-            if (kind != MODEL_SHUFFLE)
-                group->operations = model_sum(group->operations, op->work[kind]);
+        for (uint32_t k = 0; k < op->works; k++) {
+            const struct model_work_amount *work = &model->works[op->first_work + k];
+            if (work->kind != MODEL_SHUFFLE)
+                group->operations = model_sum(group->operations, work->amount);
         }
         bool is_heavier = rank_of(op->class) > rank_of(root->class) ||
                           (rank_of(op->class) == rank_of(root->class) && op->macs > root->macs);
@@ -259,10 +259,7 @@ static int find_borders(struct joining *j, struct error *err)
                 status = add_output(j, group, model->results[op->first_result + i]);
         }
         for (uint32_t i = 0; i < group->inputs; i++) {
-            const struct model_use *input = &out->inputs[group->first_input + i];
-            group->read_bytes = model_sum(group->read_bytes, input->bytes);
-            if (model->values[input->value].origin == MODEL_WEIGHT)
-                group->weight_bytes = model_sum(group->weight_bytes, input->bytes);
+            group->read_bytes = model_sum(group->read_bytes, out->inputs[group->first_input + i].bytes);
         }
     }
     return status ? error_no_memory(err, "the estimate") : 0;

@@ -9,14 +9,13 @@
 struct estimate_group {
     uint32_t first_member, members; /* in groups.members: ops, in order */
     uint32_t root;                  /* the op that decides what the group is */
-    uint32_t dispatch;              /* model.groups; MODEL_NONE */
     uint32_t first_input, inputs;   /* in groups.inputs: what is read from outside, each value once */
     uint32_t first_output, outputs; /* in groups.outputs: values that leave it */
     uint8_t class;                  /* enum model_class, of the root */
     uint8_t number;                 /* enum model_number */
     uint8_t fault;                  /* the worst of its ops */
     uint64_t macs, operations;
-    uint64_t read_bytes, write_bytes, weight_bytes;
+    uint64_t read_bytes, write_bytes;
 };
 
 struct estimate_groups {

@@ -94,34 +94,57 @@ static double per(uint64_t amount, double rate)
     return rate > 0 ? (double)amount / rate : 0;
 }
 
-/* Loops of a core, one after the other. */
-static double of_loops(const struct model_op *op, const struct estimate_target *target, uint64_t read_bytes)
+static double vector_rate(const struct model_op *op, const struct estimate_target *target)
 {
-    bool is_bf16 = op->number == MODEL_BFLOAT;
     double width = op->data_bits > 8 ? op->data_bits / 8.0 : 1;
     double lanes = target->vector_bytes * target->vector_factor / width;
-    if (target->vector_results > 0)
-        lanes = fmin(lanes, target->vector_results * target->vector_factor);
-    double pointwise = is_bf16 ? target->bf16_elementwise_slowdown : 1,
-           gathering = is_bf16 ? target->bf16_reduce_slowdown : 1;
-    return per(op->work[MODEL_ARITHMETIC], lanes) * pointwise +
-           per(op->work[MODEL_EXP], target->exp_per_cycle) + per(op->work[MODEL_LOG], target->log_per_cycle) +
-           per(op->work[MODEL_RSQRT], target->rsqrt_per_cycle) +
-           per(op->work[MODEL_REDUCED], reduction_rate(op, target, read_bytes)) * gathering +
-           per(op->work[MODEL_WINDOW],
-               is_bf16 ? target->pool_per_cycle : widened(target->pool_per_cycle, op, 2)) *
-               gathering +
-           (double)op->work[MODEL_SOFT] * target->softmax_cycles +
-           per(op->work[MODEL_SHUFFLE], widened(target->transpose_per_cycle, op, 1.5));
+    return target->vector_results > 0 ? fmin(lanes, target->vector_results * target->vector_factor) : lanes;
+}
+
+/* Loops of a core, one after the other. */
+static double of_loop(const struct model_op *op, const struct model_work_amount *work,
+                      const struct estimate_target *target, uint64_t read_bytes)
+{
+    bool is_bf16 = op->number == MODEL_BFLOAT;
+    double gathering = is_bf16 ? target->bf16_reduce_slowdown : 1;
+    switch ((enum model_work)work->kind) {
+    case MODEL_ARITHMETIC:
+        return per(work->amount, vector_rate(op, target)) * (is_bf16 ? target->bf16_elementwise_slowdown : 1);
+    case MODEL_EXP:
+        return per(work->amount, target->exp_per_cycle);
+    case MODEL_LOG:
+        return per(work->amount, target->log_per_cycle);
+    case MODEL_RSQRT:
+        return per(work->amount, target->rsqrt_per_cycle);
+    case MODEL_REDUCED:
+        return per(work->amount, reduction_rate(op, target, read_bytes)) * gathering;
+    case MODEL_WINDOW:
+        return per(work->amount, is_bf16 ? target->pool_per_cycle : widened(target->pool_per_cycle, op, 2)) *
+               gathering;
+    case MODEL_SOFT:
+        return (double)work->amount * target->softmax_cycles;
+    case MODEL_SHUFFLE:
+        return per(work->amount, widened(target->transpose_per_cycle, op, 1.5));
+    default:
+        return 0;
+    }
 }
 
 /* Element-wise steps of a streaming engine. */
-static double steps_of(const struct model_op *op, const struct estimate_target *target)
+static double steps_of(const struct model_work_amount *work, const struct estimate_target *target)
 {
-    const uint64_t *work = op->work;
-    double special = (double)work[MODEL_EXP] + (double)work[MODEL_LOG] + (double)work[MODEL_RSQRT];
-    return (double)work[MODEL_ARITHMETIC] + (double)work[MODEL_REDUCED] + (double)work[MODEL_WINDOW] +
-           special * target->transcendental_ops + (double)work[MODEL_SOFT] * (target->transcendental_ops + 1);
+    switch ((enum model_work)work->kind) {
+    case MODEL_EXP:
+    case MODEL_LOG:
+    case MODEL_RSQRT:
+        return (double)work->amount * target->transcendental_ops;
+    case MODEL_SOFT:
+        return (double)work->amount * (target->transcendental_ops + 1);
+    case MODEL_SHUFFLE:
+        return 0;
+    default:
+        return (double)work->amount;
+    }
 }
 
 static bool has_engine(const struct model_op *op, const struct estimate_target *target)
@@ -140,8 +163,11 @@ double estimate_engine_cycles(const struct estimate_groups *groups, const struct
         if (cycles < 0 || (target->kind == ESTIMATE_DMA && !has_engine(op, target)))
             return -1;
         macs += cycles;
-        loops += of_loops(op, target, group->read_bytes);
-        steps += steps_of(op, target);
+        for (uint32_t k = 0; k < op->works; k++) {
+            const struct model_work_amount *work = &model->works[op->first_work + k];
+            loops += of_loop(op, work, target, group->read_bytes);
+            steps += steps_of(work, target);
+        }
     }
     if (target->kind == ESTIMATE_CACHE)
         return macs + loops;

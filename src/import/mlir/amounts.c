@@ -165,7 +165,8 @@ static void set_window(struct mlir_costing *c, uint64_t rows, int rows_at)
     uint64_t dilation = dilations[0] ? dilations[0] : 1;
     uint64_t window = rows ? model_sum(model_multiply(rows - 1, dilation), 1) : 1;
     c->to->window = (uint32_t)(window < UINT32_MAX ? window : UINT32_MAX);
-    c->to->rows = size_at(c, input(c, 0), rows_at);
+    uint64_t input_rows = size_at(c, input(c, 0), rows_at);
+    c->to->rows = (uint32_t)(input_rows < UINT32_MAX ? input_rows : UINT32_MAX);
     c->to->stride = (uint32_t)(strides[0] && strides[0] < UINT32_MAX ? strides[0] : 1);
 }
 
@@ -280,7 +281,7 @@ static bool rule_recurrent(struct mlir_costing *c)
     c->to->n = rows;
     c->to->k = k;
     c->to->steps = (uint32_t)(steps && steps < UINT32_MAX ? steps : 1);
-    c->to->work[MODEL_EXP] = model_multiply(model_multiply(steps, batch), rows);
+    c->work[MODEL_EXP] = model_multiply(model_multiply(steps, batch), rows);
     return true;
 }
 
@@ -291,7 +292,7 @@ static bool rule_elements(struct mlir_costing *c, const struct mlir_cost *cost)
     const struct model_value *out = value_of(c, c->out);
     for (uint32_t i = 0; !out && i < c->ins; i++)
         out = input(c, i);
-    c->to->work[cost->work] = elements(out);
+    c->work[cost->work] = elements(out);
     return true;
 }
 
@@ -299,7 +300,7 @@ static bool rule_inputs(struct mlir_costing *c, const struct mlir_cost *cost, ui
 {
     uint64_t axis[LIST_MAX];
     const struct model_value *in = input(c, 0);
-    c->to->work[cost->work] = model_multiply(elements(in), times);
+    c->work[cost->work] = model_multiply(elements(in), times);
     bool has_axis = attribute_list(c, "axis", axis) > 0;
     c->to->reduces_outer = in && has_axis && axis[0] + 1 < in->rank;
     c->to->is_scalar = slice_has(c->name, "arg") || slice_has(c->name, "Arg");
@@ -320,7 +321,7 @@ static bool rule_pool(struct mlir_costing *c)
     if (!count && value_of(c, c->out)) /* without a kernel: each element once */
         window = elements(input(c, 0)) / at_least_1(elements(value_of(c, c->out)));
     set_window(c, count ? kernel[0] : 1, slice_begins(c->name, "tosa.") ? 1 : 2);
-    c->to->work[MODEL_WINDOW] = model_multiply(elements(value_of(c, c->out)), at_least_1(window));
+    c->work[MODEL_WINDOW] = model_multiply(elements(value_of(c, c->out)), at_least_1(window));
     return input(c, 0) != NULL;
 }
 
@@ -333,7 +334,7 @@ static bool rule_transpose(struct mlir_costing *c)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !count; i++)
         count = attribute_list(c, keys[i], order);
     bool keeps_innermost = count > 0 && order[count - 1] == count - 1;
-    c->to->work[MODEL_SHUFFLE] = keeps_innermost ? 0 : elements(out);
+    c->work[MODEL_SHUFFLE] = keeps_innermost ? 0 : elements(out);
     return true;
 }
 
@@ -350,7 +351,7 @@ bool mlir_cost_amounts(struct mlir_costing *c, const struct mlir_cost *cost)
     case RULE_POOL:
         return rule_pool(c);
     case RULE_WINDOW:
-        c->to->work[MODEL_WINDOW] =
+        c->work[MODEL_WINDOW] =
             model_multiply(elements(value_of(c, c->out)), at_least_1(elements(input(c, 1))));
         set_window(c, size_at(c, input(c, 1), 0), slice_has(c->name, "_nc") ? 2 : 1);
         return input(c, 0) != NULL;

@@ -67,10 +67,11 @@ struct mlir_costing {
     uint32_t ins;
     uint32_t out; /* the first result; MODEL_NONE */
     struct model_op *to;
+    uint64_t work[MODEL_WORKS];
     uint32_t captured; /* a tensor of the IR that a body reads one element of per point; MLIR_NONE */
 };
 
-/* Fills in class, MACs and work of to; false: its attributes or shapes are not those of such an op. */
+/* Fills in class and MACs of to, and work; false: its attributes or shapes are not those of such an op. */
 bool mlir_cost_amounts(struct mlir_costing *costing, const struct mlir_cost *cost);
 /* The same for what has loops and a body: linalg.generic, linalg.reduce, linalg.map (loops.c). */
 bool mlir_cost_loops(struct mlir_costing *costing, const struct mlir_cost *cost);

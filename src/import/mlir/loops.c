@@ -170,7 +170,7 @@ static void add_work(struct mlir_costing *c, const struct body *body, uint64_t p
 {
     static const uint8_t kinds[] = {MODEL_ARITHMETIC, MODEL_EXP, MODEL_LOG, MODEL_RSQRT};
     for (size_t i = 0; i < sizeof kinds; i++)
-        c->to->work[kinds[i]] = model_multiply(points, body->work[kinds[i]]);
+        c->work[kinds[i]] = model_multiply(points, body->work[kinds[i]]);
 }
 
 /* A reduction: its points, and what its body does beyond one op before it and the one that reduces. */
@@ -185,7 +185,7 @@ static void set_reduction(struct mlir_costing *c, const struct loops *loops, str
     c->to->k = results ? points / results : points;
     body->work[MODEL_ARITHMETIC] -= body->work[MODEL_ARITHMETIC] < 2 ? body->work[MODEL_ARITHMETIC] : 2;
     add_work(c, body, points);
-    c->to->work[is_pool ? MODEL_WINDOW : MODEL_REDUCED] = points;
+    c->work[is_pool ? MODEL_WINDOW : MODEL_REDUCED] = points;
     if (is_transcendental(body))
         c->to->class = MODEL_TRANSCENDENTAL;
 }
@@ -233,7 +233,7 @@ static bool cost_generic(struct mlir_costing *c)
         c->to->class = MODEL_MOVE;
         bool is_permuted =
             c->ins > 1 && loops.loops_in == loops.count && loops.innermost_in != loops.innermost_out;
-        c->to->work[MODEL_SHUFFLE] = is_permuted ? points : 0;
+        c->work[MODEL_SHUFFLE] = is_permuted ? points : 0;
     } else {
         body.ops += body.ops == 0; /* linalg.elementwise: an op without a body */
         body.work[MODEL_ARITHMETIC] +=

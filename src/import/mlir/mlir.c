@@ -11,6 +11,7 @@
 #include "import/mlir/bytecode.h"
 #include "import/mlir/scan.h"
 #include "text/file_map.h"
+#include "text/real_write.h"
 
 #define ALIAS_STEPS 64u /* an alias of an alias ...: more is a circle */
 
@@ -70,8 +71,13 @@ void mlir_close(struct mlir *mlir)
     free(mlir);
 }
 
-void mlir_rest(const struct mlir *mlir)
+void mlir_rest(struct mlir *mlir)
 {
+    free(mlir->values);
+    free(mlir->operands);
+    mlir->values = NULL;
+    mlir->operands = NULL;
+    mlir->value_count = mlir->value_capacity = mlir->operand_count = mlir->operand_capacity = 0;
     if (mlir->file)
         file_map_rest(mlir->file);
 }
@@ -289,7 +295,11 @@ void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t
 {
     if (!lines->count)
         find_lines(lines, mlir);
-    size_t low = 0, high = lines->count;
+    size_t low = 0, high = lines->count, near = lines->last + 8;
+    if (near < high && lines->starts[lines->last] <= offset && offset < lines->starts[near]) {
+        low = lines->last;
+        high = near;
+    }
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (lines->starts[middle] <= offset)
@@ -297,8 +307,27 @@ void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t
         else
             high = middle;
     }
+    lines->last = low;
     *line = (uint32_t)low + 1;
     *column = offset - (lines->count ? lines->starts[low] : 0) + 1;
+}
+
+bool mlir_append_own_place(const struct mlir *mlir, struct mlir_lines *lines, uint32_t op, struct bytes *out)
+{
+    const char *slash = strrchr(mlir->path, '/'), *file = slash ? slash + 1 : mlir->path;
+    char numbers[2 * 20 + 3] = "\":";
+    uint32_t line, column;
+    if (mlir->own_text.length)
+        return false;
+    mlir_lines_find(lines, mlir, (uint32_t)(mlir_head(mlir, op).data - mlir->text), &line, &column);
+    size_t length = 2;
+    length += real_put_whole(numbers + length, line);
+    numbers[length++] = ':';
+    length += real_put_whole(numbers + length, column);
+    bytes_append(out, "\"", 1);
+    bytes_append_text(out, file);
+    bytes_append(out, numbers, length);
+    return true;
 }
 
 void mlir_lines_free(struct mlir_lines *lines)

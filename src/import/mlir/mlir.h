@@ -105,8 +105,9 @@ int mlir_open(struct mlir **out, const char *path, struct error *err);
 /* The text must stay. */
 int mlir_read_text(struct mlir **out, const char *path, const char *text, size_t length, struct error *err);
 void mlir_close(struct mlir *mlir); /* NULL is allowed */
-/* The text is not needed for a while: its memory is given back. It can be read as before. */
-void mlir_rest(const struct mlir *mlir);
+/* Values and operands are not needed any more, and the text not for a while: their memory is given back. The text can
+ * be read as before. */
+void mlir_rest(struct mlir *mlir);
 
 static inline struct slice mlir_slice(const struct mlir *mlir, struct mlir_span span)
 {
@@ -143,11 +144,15 @@ void mlir_line(const struct mlir *mlir, uint32_t offset, uint32_t *line, uint32_
 struct mlir_lines {
     uint32_t *starts;
     size_t count, capacity;
+    size_t last; /* that was found: the next one is near, mostly */
     bool failed;
 };
 void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t offset, uint32_t *line,
                      uint32_t *column);
 void mlir_lines_free(struct mlir_lines *lines);
+/* "add.mlir":3:10, where an op stands in the file: so compilers name ops that have no location. Nothing, and false, of
+ * bytecode and folders, whose text nobody else has. */
+bool mlir_append_own_place(const struct mlir *mlir, struct mlir_lines *lines, uint32_t op, struct bytes *out);
 /* Fills the error with "path:line:column: ..."; -EINVAL. */
 int mlir_error(const struct mlir *mlir, uint32_t offset, struct error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -34,12 +34,15 @@ struct walk {
     bool has_functions;
     const struct mlir_cost **costs; /* by name of the IR */
     bool *is_looked_up;
-    struct slice type; /* that was read last, and what it says */
+    uint32_t *name_texts;  /* by name of the IR; MODEL_NONE: not asked for yet */
+    uint32_t unknown_text; /* "loc(unknown)"; MODEL_NONE: not asked for yet */
+    struct slice type;     /* that was read last, and what it says */
     struct mlir_shape shape;
     enum mlir_shape_status shape_status;
     uint32_t *in;
     size_t in_capacity;
     struct bytes text; /* of a location */
+    struct mlir_lines lines;
     uint32_t group;
     unsigned loops; /* around the op */
     bool failed;
@@ -210,9 +213,37 @@ static struct slice location_text(const struct walk *w, uint32_t op, struct byte
 
 static uint32_t add_location(struct walk *w, uint32_t op)
 {
+    bool is_unknown = !w->m->ops[op].location.length;
+    if (is_unknown && w->unknown_text != MODEL_NONE)
+        return w->unknown_text;
     uint32_t id = model_text(w->model, location_text(w, op, &w->text));
     w->failed |= w->text.failed;
+    w->unknown_text = is_unknown ? id : w->unknown_text;
     return id;
+}
+
+static uint32_t add_name(struct walk *w, uint32_t op, struct slice name)
+{
+    uint32_t *known = &w->name_texts[w->m->ops[op].name];
+    if (name.data != mlir_name(w->m, op)) /* torch.operator "onnx.Add" */
+        return model_text(w->model, name);
+    if (*known == MODEL_NONE)
+        *known = model_text(w->model, name);
+    return *known;
+}
+
+/* Of an op that is reported: where it stands, at least. */
+static uint32_t add_place(struct walk *w, uint32_t op)
+{
+    if (w->m->ops[op].location.length)
+        return add_location(w, op);
+    bytes_clear(&w->text);
+    bytes_append_text(&w->text, "loc(");
+    if (!mlir_append_own_place(w->m, &w->lines, op, &w->text))
+        return add_location(w, op);
+    bytes_append_text(&w->text, ")");
+    w->failed |= w->text.failed || w->lines.failed;
+    return model_text(w->model, slice_from(bytes_text(&w->text), w->text.length));
 }
 
 static void take_number(struct model_op *op, const struct model_value *value)
@@ -290,7 +321,7 @@ static void add_op(struct walk *w, uint32_t op, const struct mlir_cost *cost, st
         w->in[i] = value_of(w, operand_at(w, op, i));
         has_shape |= w->in[i] != MODEL_NONE;
     }
-    struct model_op made = {.name = model_text(w->model, name),
+    struct model_op made = {.name = add_name(w, op, name),
                             .location = MODEL_NONE,
                             .source = op,
                             .group = w->group,
@@ -333,9 +364,12 @@ static void add_op(struct walk *w, uint32_t op, const struct mlir_cost *cost, st
     }
     if (w->loops && made.fault == MODEL_FINE)
         made.fault = MODEL_COUNTED_ONCE;
-    made.location = add_location(w, op);
-    if (model_add_op(w->model, &made) != MODEL_NONE)
-        add_data(w, op, cost, &c);
+    made.location = made.fault == MODEL_FINE ? add_location(w, op) : add_place(w, op);
+    if (model_add_op(w->model, &made) == MODEL_NONE)
+        return;
+    for (unsigned kind = 0; kind < MODEL_WORKS; kind++)
+        model_add_work(w->model, (enum model_work)kind, c.work[kind]);
+    add_data(w, op, cost, &c);
 }
 
 static void add_constant(struct walk *w, uint32_t op)
@@ -619,13 +653,18 @@ static int walk_all(struct walk *w, struct error *err)
 int mlir_read_model(struct model *model, const struct mlir *mlir, const struct mlir_dims *dims,
                     struct error *err)
 {
-    struct walk w = {.m = mlir, .model = model, .dims = dims, .group = MODEL_NONE};
+    struct walk w = {
+        .m = mlir, .model = model, .dims = dims, .group = MODEL_NONE, .unknown_text = MODEL_NONE};
+    size_t names = mlir->names.count + 1;
     *model = (struct model){0};
     w.values = malloc((mlir->value_count + 1) * sizeof w.values[0]);
-    w.costs = calloc(mlir->names.count + 1, sizeof w.costs[0]);
-    w.is_looked_up = calloc(mlir->names.count + 1, sizeof w.is_looked_up[0]);
-    int status = w.values && w.costs && w.is_looked_up ? 0 : error_no_memory(err, mlir->path);
+    w.costs = calloc(names, sizeof w.costs[0]);
+    w.is_looked_up = calloc(names, sizeof w.is_looked_up[0]);
+    w.name_texts = malloc(names * sizeof w.name_texts[0]);
+    bool has_all = w.values && w.costs && w.is_looked_up && w.name_texts;
+    int status = has_all ? 0 : error_no_memory(err, mlir->path);
     if (status == 0) {
+        memset(w.name_texts, 0xff, names * sizeof w.name_texts[0]);     /* MODEL_NONE */
         memset(w.values, 0xff, mlir->value_count * sizeof w.values[0]); /* MODEL_NONE */
         status = walk_all(&w, err);
     }
@@ -634,9 +673,11 @@ int mlir_read_model(struct model *model, const struct mlir *mlir, const struct m
     free(w.values);
     free(w.costs);
     free(w.is_looked_up);
+    free(w.name_texts);
     free(w.frames);
     free(w.in);
     bytes_free(&w.text);
+    mlir_lines_free(&w.lines);
     if (status)
         model_free(model);
     return status;

@@ -179,7 +179,8 @@ static void find_longest(const struct timeline *timeline, uint32_t *heap, size_t
     }
 }
 
-int estimate_make_ops(const struct timeline *timeline, size_t limit, struct table *table, struct error *err)
+int estimate_make_ops(const struct timeline *timeline, size_t limit, struct report *report,
+                      struct table *table, struct error *err)
 {
     bool is_all = limit == 0;
     size_t count = is_all || limit > timeline->op_count ? timeline->op_count : limit;
@@ -197,6 +198,7 @@ int estimate_make_ops(const struct timeline *timeline, size_t limit, struct tabl
     for (size_t i = 0; i < count; i++) {
         size_t op = longest ? longest[i] : i;
         add_op(timeline, &timeline->ops[op], &sums[op], end, table);
+        report_table_part(report, "rows", table);
     }
     free(longest);
     free(sums);
