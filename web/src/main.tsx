@@ -2,12 +2,14 @@
 import { render } from "preact";
 import { App } from "./frame/app";
 import { listenToKeys } from "./frame/keys";
+import { listenToPrinting } from "./frame/print";
 import { keepLive } from "./model/live";
 import { keepNumbers, keepUrl, start } from "./model/state";
 
 keepUrl();
 keepNumbers();
 listenToKeys();
+listenToPrinting();
 keepLive();
 const page = document.getElementById("page");
 if (page) {

@@ -68,6 +68,9 @@ test("ticks are 1, 2 or 5 times a power of ten", () => {
     assert.equal(plain(tickLabel(288e6, 2e6, 306e6)), "288 ms");
     assert.equal(plain(tickLabel(1.5e9, 5e8, 3.5e9)), "1.5 s");
     assert.equal(plain(tickLabel(303_778_000, 1000, 303_790_000)), "303.778 ms");
+    assert.deepEqual([40e9, 70e9, 4000e9, 50_000e9].map((least) => tickStep(least) / 60e9), [1, 2, 120, 1440]);
+    assert.deepEqual([0, 5, 60, 75, 1440, 1445, 3240].map((minutes) => plain(tickLabel(minutes * 60e9, 300e9, 9e15))),
+        ["0", "5 min", "1 h", "1 h 15 min", "1 d", "1 d 0 h 5 min", "2 d 6 h"]);
     assert.equal(plain(clockBase(2 * 86400e9 + 3 * 3600e9 + 14 * 60e9 + 5.12e9)), "2 d 3:14:05.120");
 });
 

@@ -15,7 +15,7 @@ import type { TraceInfo } from "../model/types";
 function Crumbs() {
     const crumbs = state.crumbs.value;
     const last = crumbs.length - 1;
-    const whole = `whole trace ${duration(state.whole.value.to)}`;
+    const whole = `whole trace ${duration(state.trace.value?.duration_ns ?? 0)}`;
     return (
         <>
             {crumbs.length === 0 ? <span class="pill">{whole}</span> : (

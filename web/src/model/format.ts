@@ -137,15 +137,31 @@ export function manyOf(count: number, one: string): string {
 
 const STEPS = [1, 2, 5];
 
-/** The distance between ticks: 1, 2 or 5 times a power of ten, at least `least` ns. */
+const MINUTE = 60e9;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const LONG_STEPS = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 5 * DAY, 10 * DAY];
+
+/** The distance between ticks, at least `least` ns: 1, 2 or 5 times a power of ten; from half a minute on what clocks have. */
 export function tickStep(least: number): number {
+    if (least > MINUTE / 2) return LONG_STEPS.find((step) => step >= least) ?? Math.ceil(least / (10 * DAY)) * 10 * DAY;
     const power = Math.pow(10, Math.floor(Math.log10(Math.max(least, 1))));
     for (const step of STEPS) if (step * power >= least) return Math.max(1, step * power);
     return Math.max(1, 10 * power);
 }
 
+/** "2 d 06 h", "3 h 15 min", "5 min": whole minutes, without what is 0 at their end. */
+function longTick(time: number): string {
+    if (time < 0) return `-${longTick(-time)}`;
+    const minutes = Math.round(time / MINUTE);
+    const [days, hours, rest] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60), minutes % 60];
+    const parts = [days ? `${days}${NBSP}d` : "", hours || (days && rest) ? `${hours}${NBSP}h` : "", rest ? `${rest}${NBSP}min` : ""].filter(Boolean);
+    return parts.join(NBSP) || "0";
+}
+
 /** A tick's label: as many decimals as the distance of the ticks needs, in the unit of `largest`. */
 export function tickLabel(time: number, step: number, largest: number): string {
+    if (step >= MINUTE) return longTick(time);
     const units: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
     const [size, unit] = units.find(([u]) => largest >= u) ?? [1, "ns"];
     const decimals = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / size) - 1e-9)));

@@ -25,7 +25,7 @@ export function MessageTable({ full }: { full?: boolean }) {
     const data = state.points.data.value;
     const rows = data?.points ?? [];
     const table = (
-        <Table label="Messages" columns={POINT_COLUMNS} rows={rows} sort="time" keyOf={(row) => `${row.time}:${row.track}:${row.text}`}
+        <Table label="Messages" freeText columns={POINT_COLUMNS} rows={rows} sort="time" keyOf={(row) => `${row.time}:${row.track}:${row.text}`}
             onSelect={(row) => { state.showPlace(row.time, row.time + 1, row.track, false); state.marks.value = [{ time: row.time, name: "" }]; }}
             empty={data ? "The program left no messages, signposts or frames." : "Counting …"} />
     );

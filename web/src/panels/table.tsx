@@ -35,6 +35,8 @@ interface Properties<T> {
     onSelect?: (row: T) => void;
     empty: ComponentChildren;
     dim?: boolean;
+    /** The first column holds sentences: it may be as wide as there is room. */
+    freeText?: boolean;
 }
 
 export function FigureCell({ figure }: { figure: Figure }) {
@@ -102,7 +104,7 @@ export function Table<T>(properties: Properties<T>) {
     const act = (row: T) => onSelect?.(row);
     return (
         <div class={`table-wrap ${properties.dim ? "dim" : ""}`} ref={wrap} onScroll={(event) => (top.value = event.currentTarget.scrollTop)}>
-            <table aria-label={properties.label} aria-rowcount={sorted.length + 1}>
+            <table style={properties.freeText ? {} : { maxWidth: `${columns.slice(1).reduce((sum, column) => sum + column.width, FIRST_COLUMN_MAX)}px` }} aria-label={properties.label} aria-rowcount={sorted.length + 1}>
                 <colgroup>
                     {columns.map((column, index) => (
                         <col key={column.id} class={column.narrowOut ? "narrow-out" : ""} style={index ? { width: `${column.width}px` } : {}} />

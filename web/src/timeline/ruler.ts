@@ -29,7 +29,7 @@ export function ticks(view: Span, width: number): { step: number; times: number[
 
 /** The base that is pinned at the left when the labels would need more than six digits; 0 when they do not. */
 export function pinnedBase(view: Span, step: number): number {
-    if (view.from < PINNED_FROM_NS || view.to / step < 1e6) return 0;
+    if (step >= 60e9 || view.from < PINNED_FROM_NS || view.to / step < 1e6) return 0;
     return Math.floor(view.from / 1e6) * 1e6;
 }
 

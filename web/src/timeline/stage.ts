@@ -373,6 +373,7 @@ export class Stage {
         const margin = Math.round(this.width * this.ratio * OVERSCAN_X);
         const origin = Math.max(0, Math.round(from * scale) - margin);
         const width = Math.round(this.width * this.ratio) + Math.round(from * scale) - origin + margin;
+        if (!Number.isFinite(scale)) return; // an empty trace
         const span = { from: origin / scale, to: (origin + width) / scale };
         const sequence = ++this.sequence;
         this.sent.set(sequence, { scale, origin, top, ratio: this.ratio, pinned });

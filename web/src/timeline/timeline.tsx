@@ -11,7 +11,7 @@ import { factorText } from "../panels/estimated";
 import { fit, mapInput, StageInput } from "./input";
 import { pointAt, RULER_HEIGHT } from "./ruler";
 import { currentStage, Stage, type Hit } from "./stage";
-import { setFirstDepth } from "./tracks";
+import { setFirstDepth, showAll, trackFilter } from "./tracks";
 import { HiddenNote, Trees } from "./tree";
 
 const HEAD_WIDTH = { least: 120, most: 420, standard: 208, narrow: 112 };
@@ -114,6 +114,7 @@ function TimelineOf() {
                     <canvas ref={canvas} aria-hidden="true" />
                 </div>
                 {stage.value && <ScrollBar stage={stage.value} />}
+                {stage.value && <NoTracks stage={stage.value} />}
                 <Hint />
             </div>
             {stage.value && <Tooltip stage={stage.value} />}
@@ -173,6 +174,16 @@ function HeadSeparator({ width }: { width: { value: number } }) {
                 event.stopPropagation();
             }} />
     );
+}
+
+/** Why there is nothing to see, and how that changes. */
+function NoTracks({ stage }: { stage: Stage }) {
+    const { nodes, pinned } = stage.layout.value;
+    if (nodes.some((node) => node.kind !== "group" || node.folded) || pinned.length) return null;
+    const hidden = trackFilter.value || state.hidden.value.size;
+    if (hidden) return <p class="no-tracks">All tracks are hidden. <button class="link" onClick={showAll}>Show them</button></p>;
+    const growing = state.traces.value?.[state.traceIndex.value]?.state === "growing";
+    return <p class="no-tracks">{growing ? "Nothing was recorded yet; it is shown here as it comes." : "Nothing was recorded here: no zones, no runs on a device, no counters."}</p>;
 }
 
 function ScrollBar({ stage }: { stage: Stage }) {

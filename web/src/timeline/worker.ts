@@ -35,6 +35,7 @@ async function draw(): Promise<void> {
     while (pending && palette) {
         const order: DrawOrder = pending;
         pending = null;
+        if (!(order.width > 0 && order.height > 0)) continue;
         const pixels = new Uint32Array(order.width * order.height);
         paintRows({ ...order, pixels, palette, styles }, rowsOf(order));
         const image = new ImageData(new Uint8ClampedArray(pixels.buffer), order.width, order.height);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// On paper: the drawer is open, so that its table is printed, and the timeline is as tall as its tracks.
+import * as state from "../model/state";
+import { currentStage } from "../timeline/stage";
+
+const TIMELINE_MOST = 460;
+const AROUND_TRACKS = 84;
+
+export function listenToPrinting(): void {
+    let folded = false;
+    addEventListener("beforeprint", () => {
+        folded = state.drawerFolded.peek();
+        state.drawerFolded.value = false;
+        const layout = currentStage.peek()?.layout.peek();
+        const height = (layout?.height ?? 0) + (layout?.pinnedHeight ?? 0) + AROUND_TRACKS;
+        document.documentElement.style.setProperty("--print-timeline", `${Math.min(TIMELINE_MOST, height)}px`);
+    });
+    addEventListener("afterprint", () => (state.drawerFolded.value = folded));
+}
