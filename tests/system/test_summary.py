@@ -493,6 +493,18 @@ class Served(SummaryCase):
         names = {row[1]: row[4] for row in self.ask("names")["names"]}
         self.assertEqual({name: names[name] for name in groups}, groups)
 
+    def test_advice_saves_no_more_than_the_device_idles(self):
+        """The training loop's copies stand still most of the time, on a queue of their own."""
+        trace = self.path("training.opscope")
+        self.assert_status(self.opscope("run", "-o", trace, "--", harness.example("training_loop"), "3"))
+        self.serve(trace)
+        overview = self.ask("overview", warmup="include")
+        gain = next(one["gain_ns"] for one in overview["advice"] if one["rule"] == "gap")
+        self.assertLessEqual(gain, overview["gaps"]["sum"])
+        self.assertIn("wait for the loader", [part["text"] for part in overview["gaps"]["host"]])
+        kinds = {group["name"] for group in self.ask("ops", group="kind", warmup="include")["groups"]}
+        self.assertLessEqual({"matmul", "attention", "norm", "elementwise", "collective", "move"}, kinds)
+
     def test_the_roofline_of_a_known_machine(self):
         table = Tables.table(self, *ops_csv.good_rows())
         self.serve(table, self.trace(*device_trace()), self.trace(*program(), name="program.opscope"))

@@ -20,7 +20,7 @@ function trace(tracks: TrackInfo[]): TraceInfo {
 function options(more: Partial<LayoutOptions> = {}): LayoutOptions {
     return {
         folds: new Set(), deep: new Set(), hidden: new Set(), pins: [], order: [], filter: () => true, room: 0, firstDepth: new Map(),
-        busy: new Map(), estimate: false, ...more,
+        busy: new Map(), ...more,
     };
 }
 
@@ -68,8 +68,14 @@ test("a device says how busy it is in the window, in the words that were given",
     assert.equal(layOut(info, options({ busy: new Map([[1, "97.9% busy"]]) })).nodes[0]?.figure, "97.9% busy");
 });
 
-test("zones of an estimate are not shown beside the runs that they repeat", () => {
-    const info = trace([track(1, { kind: "device", runs: 3, run_lanes: 1, depths: 1 })]);
-    assert.deepEqual(layOut(info, options({ estimate: true })).nodes[1]?.rows.map((row) => row.runs), [true]);
-    assert.deepEqual(layOut(info, options()).nodes[1]?.rows.map((row) => row.runs), [false, true]);
+test("zones are not shown beside the runs that they repeat", () => {
+    const device = { kind: "device" as const, runs: 3, run_lanes: 1, depths: 1 };
+    assert.deepEqual(layOut(trace([track(1, { ...device, zones: 3 })]), options()).nodes[1]?.rows.map((row) => row.runs), [true]);
+    assert.deepEqual(layOut(trace([track(1, { ...device, zones: 4 })]), options()).nodes[1]?.rows.map((row) => row.runs), [false, true]);
+});
+
+test("the busiest queue of a device shows its gaps", () => {
+    const queue = { kind: "queue" as const, parent: 1, runs: 3, run_lanes: 1, depths: 0 };
+    const info = trace([track(1, { kind: "device", depths: 0 }), track(2, { ...queue, busy_ns: 1 }), track(3, { ...queue, busy_ns: 9 })]);
+    assert.deepEqual(layOut(info, options()).nodes.flatMap((node) => node.rows.map((row) => [row.track, row.gaps])), [[2, false], [3, true]]);
 });

@@ -34,7 +34,7 @@ function paint(entries: Entry[], options: Partial<Raster> = {}): Raster {
         width: 100, height: 10, scale: 0.1, origin: 0, ratio: 1, pixels: new Uint32Array(1000), palette,
         styles: Uint8Array.from([0, 1, 2 | 16, 3 | 32]), ...options,
     };
-    paintRows(raster, [{ y: 2, height: 6, kind: "rows", parts: [{ sections: [section(entries)], from: 0, to: 1e9 }] }]);
+    paintRows(raster, [{ y: 2, height: 6, kind: "rows", gaps: true, parts: [{ sections: [section(entries)], from: 0, to: 1e9 }] }]);
     return raster;
 }
 
@@ -75,7 +75,7 @@ test("parts meet without a seam", () => {
     const whole = paint([{ start: 100, end: 900, name: 1 }]);
     const raster: Raster = { ...whole, pixels: new Uint32Array(1000) };
     const parts = [{ sections: [one], from: 0, to: 512 }, { sections: [one], from: 512, to: 1024 }];
-    paintRows(raster, [{ y: 2, height: 6, kind: "rows", parts }]);
+    paintRows(raster, [{ y: 2, height: 6, kind: "rows", gaps: true, parts }]);
     assert.deepEqual([...raster.pixels], [...whole.pixels]);
 });
 

@@ -223,7 +223,7 @@ static void write_advice(struct json *json, const struct overview *o)
         json_object(json, JSON_INLINE);
         member_bytes(json, "text", &text);
         member_bytes(json, "evidence", &evidence);
-        json_member_real(json, "gain_ns", round(advice->gain_us * 1000));
+        json_member_real(json, "gain_ns", round(overview_gain_us(o, i) * 1000));
         overview_write_row_place(o, advice->row, json);
         json_member_text(json, "rule", perf_rules[advice->rule].name);
         json_end(json);

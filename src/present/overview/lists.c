@@ -109,6 +109,23 @@ size_t overview_advice_count(const struct overview *o)
     return count;
 }
 
+/* Gaps are counted before each op of each queue; a device can save no more than the time in which nothing ran on it. */
+double overview_gain_us(const struct overview *o, size_t i)
+{
+    const struct perf_advice *advice = &o->perf.advice[i];
+    double idle_us = (double)o->gap_sum_ns / 1000;
+    return advice->rule == PERF_RULE_GAP && idle_us < advice->gain_us ? idle_us : advice->gain_us;
+}
+
+double overview_gain_share(const struct overview *o, size_t i)
+{
+    const struct perf_advice *advice = &o->perf.advice[i];
+    double gain_us = overview_gain_us(o, i);
+    if (gain_us >= advice->gain_us || !o->total_ns)
+        return advice->gain_percent / 100;
+    return gain_us * 1000 / (double)o->total_ns;
+}
+
 void overview_append_advice(const struct overview *o, size_t i, struct bytes *text, struct bytes *evidence)
 {
     const struct perf_advice *advice = &o->perf.advice[i];

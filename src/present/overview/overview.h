@@ -70,6 +70,9 @@ void overview_lists_free(struct overview_lists *lists);
 /* Advice that saves too little to be any is not: how many of the ranked lines are, at most OVERVIEW_ADVICE. */
 #define OVERVIEW_ADVICE 5u
 size_t overview_advice_count(const struct overview *overview);
+/* What a line of advice would save at most, and its share of the run. */
+double overview_gain_us(const struct overview *o, size_t i);
+double overview_gain_share(const struct overview *o, size_t i);
 /* What to do, verb first; and the figures that it rests on. */
 void overview_append_advice(const struct overview *overview, size_t i, struct bytes *text,
                             struct bytes *evidence);

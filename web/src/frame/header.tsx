@@ -31,7 +31,7 @@ export function tabsOf(info: TraceInfo | null): Tab[] {
 function summary(info: TraceInfo): string {
     // What was imported has no host: its command is only the path of what was read.
     const words = info.host ? info.command.split(" ") : [];
-    const command = words.map((word) => (word.startsWith("/") ? fileName(word) : word)).join(" ");
+    const command = words.map((word, index) => (index === 0 || word.startsWith("/") ? fileName(word) : word)).join(" ");
     const devices = info.tracks.filter((track) => track.kind === "device").length;
     const parts = [safeText(command || (info.host ? info.program : "")), duration(info.duration_ns)];
     if (devices) parts.push(plural(devices, "device"));

@@ -49,6 +49,14 @@ export function trackLabel(id: number | null): string {
     return track ? safeText(track.name || `${track.kind} ${track.number}`) : "–";
 }
 
+/** The device to which a track belongs: a gap is the whole device's, not a queue's. */
+export function deviceLabel(id: number): string {
+    const tracks = state.trace.value?.tracks ?? [];
+    let track = tracks.find((one) => one.id === id);
+    while (track && track.kind !== "device" && track.parent !== null) track = tracks.find((one) => one.id === track?.parent);
+    return trackLabel(track?.kind === "device" ? track.id : id);
+}
+
 const LINES_BEFORE = 2;
 const LINES_SHOWN = 8;
 

@@ -5,7 +5,7 @@ import * as state from "../model/state";
 import { safeText, shortName } from "../model/text";
 import type { Gap, Gaps, HostPart } from "../model/types";
 import type { Selection } from "../model/url";
-import { Facts, place, trackLabel, useAnswer } from "./facts";
+import { deviceLabel, Facts, place, useAnswer } from "./facts";
 import { Part } from "./inspector";
 
 type Chosen = Extract<Selection, { kind: "gap" }>;
@@ -63,19 +63,28 @@ function Others({ gap, all }: { gap: Gap; all: readonly Gap[] }) {
     );
 }
 
+/** The gap of the list that was chosen: on a queue it may begin before, or end after, that of the whole device. */
+function gapAt(list: readonly Gap[], chosen: Chosen): Gap | undefined {
+    const exact = list.find((gap) => gap.track === chosen.track && gap.start === chosen.start);
+    if (exact || chosen.end === undefined) return exact;
+    const { start, end } = chosen;
+    const shared = (gap: Gap) => Math.min(end, gap.start + gap.duration) - Math.max(start, gap.start);
+    return list.filter((gap) => shared(gap) > gap.duration / 2).sort((a, b) => shared(b) - shared(a))[0];
+}
+
 export function GapDetails({ chosen }: { chosen: Chosen }) {
     const list = state.gaps.data.value?.gaps ?? [];
-    const known = list.find((gap) => gap.track === chosen.track && gap.start === chosen.start);
+    const known = gapAt(list, chosen);
     const span = { from: Math.max(0, chosen.start - 1), to: (chosen.end ?? chosen.start) + 1 };
     const { data } = useAnswer<Gaps>(known ? "" : "gaps", { ...span, limit: 8 });
-    const gap = known ?? data?.gaps.find((one) => one.track === chosen.track && Math.abs(one.start - chosen.start) < 2);
+    const gap = known ?? gapAt(data?.gaps ?? [], chosen);
     if (gap && chosen.end === undefined) state.selection.value = { ...chosen, end: gap.start + gap.duration };
     const length = gap?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
     const place = gap ?? null;
     return (
         <>
             <div class="between"><span class="tag gap-tag">Gap</span><span class="t3">ends at {duration(chosen.start + length, 5)}</span></div>
-            <h2 title={exactNs(length)}>{trackLabel(chosen.track)} stood still for {duration(length)}</h2>
+            <h2 title={exactNs(length)}>{deviceLabel(chosen.track)} stood still for {duration(length)}</h2>
             {place && <div class="t2">before <button class="link" onClick={() => state.select({ kind: "op", name: place.before })}>{shortName(place.before)}</button></div>}
             {place && (
                 <Part title="What the host did meanwhile" side={place.class}>

@@ -101,6 +101,35 @@ function AdviceList({ data }: { data: Overview }) {
                     <span class="go" aria-hidden="true">›</span>
                 </button>
             ))}
+            {shown.length < 3 && <InGaps data={data} most={shown.length === 1 ? 4 : 2} />}
+        </div>
+    );
+}
+
+/** Where there is little advice: the host's code in the gaps says more. */
+function InGaps({ data, most }: { data: Overview; most: number }) {
+    const names = state.names.value;
+    const { host, sum } = data.gaps;
+    void names.version.value;
+    if (!host.length) return null;
+    void names.need(host.flatMap((part) => (part.name === null ? [] : [part.name])));
+    return (
+        <div class="in-gaps">
+            <div class="between"><h3>What the host did in the gaps</h3><span class="t3">of {duration(sum)}</span></div>
+            <div class="list-rows">
+                {host.slice(0, most).map((part, index) => {
+                    const known = part.name === null ? undefined : names.get(part.name);
+                    const place = part.file ? fileName(part.file, part.line) : "";
+                    return (
+                        <button key={index} class="list-row" onClick={() => state.select({ kind: "name", name: part.text })}>
+                            <i class={`swatch ${known?.wait ? "waiting" : part.name === null ? "nothing" : `c${names.colour(part.name)}`}`} />
+                            <span class="el" title={place}>{shortName(part.text)} <span class="t3 locations">{place}</span></span>
+                            <span>{duration(part.ns)}</span>
+                            <span class="r t2">{percent(sum > 0 ? part.ns / sum : 0)}</span>
+                        </button>
+                    );
+                })}
+            </div>
         </div>
     );
 }
@@ -169,11 +198,12 @@ function RightPanel({ data }: { data: Overview }) {
 }
 
 function TopOps({ data }: { data: Overview }) {
+    const colours = new Map((state.ops.data.value?.groups ?? []).map((group) => [group.name, group.colour]));
     return (
         <div class="list-rows">
             {data.top_ops.slice(0, 5).map((op) => (
                 <button key={op.name} onClick={() => state.select({ kind: "op", name: op.name })}>
-                    <i class="swatch work" />
+                    <i class={`swatch c${colours.get(op.name) ?? 7}`} />
                     <span class="el">{shortName(op.name)}</span>
                     <span>{duration(op.device_ns)}</span>
                     <span class="r t2">{percent(op.share)}</span>

@@ -30,9 +30,9 @@ interface Lane {
 }
 
 /** The first tracks that hold something, as many as there is room for. */
-function lanesOf(info: TraceInfo, estimate: boolean): { lanes: Lane[]; left: number; height: number } {
+function lanesOf(info: TraceInfo): { lanes: Lane[]; left: number; height: number } {
     const { nodes } = layOut(info, {
-        folds: new Set(), deep: new Set(), hidden: new Set(), pins: [], order: [], filter: () => true, room: 0, firstDepth: new Map(), busy: new Map(), estimate,
+        folds: new Set(), deep: new Set(), hidden: new Set(), pins: [], order: [], filter: () => true, room: 0, firstDepth: new Map(), busy: new Map(),
     });
     const full = nodes.filter((node) => node.rows.length > 0);
     const lanes: Lane[] = [];
@@ -82,10 +82,10 @@ class Painter {
             const level = levelFor(1 / scale);
             this.store.want(level, inside.from, inside.to, rows);
             const drawn = rows.map((row): RasterRow => ({
-                y: row.y * ratio, height: row.height * ratio, kind: estimate ? "estimate" : "rows",
+                y: row.y * ratio, height: row.height * ratio, kind: estimate ? "estimate" : "rows", gaps: row.gaps,
                 parts: this.store.parts(level, inside.from, inside.to, row.key).map((part) => {
                     const section = this.store.section(part.tile, row.key);
-                    if (section) labels.push({ section, from: part.from, to: part.to, y: row.y, height: row.height });
+                    if (section) labels.push({ section, from: part.from, to: part.to, y: row.y, height: row.height, gaps: row.gaps });
                     return { sections: section ? [section] : [], from: part.from, to: part.to };
                 }),
             }));
@@ -143,7 +143,7 @@ function SideTimeline({ side, data, info, names, view }: { side: model.Side; dat
     const version = useSignal(0);
     const draft = useSignal<Span | null>(null);
     const estimate = data[side].overview.kind === "estimate";
-    const { lanes, left, height } = useMemo(() => lanesOf(info, estimate), [info, estimate]);
+    const { lanes, left, height } = useMemo(() => lanesOf(info), [info]);
     const painter = useMemo(() => new Painter(data[side].id, Math.max(1, info.duration_ns), names, () => version.value++), [names, info.duration_ns, data[side].id]);
     const window = side === "a" ? state.windowA : state.windowB;
     const origin = model.origins(data, state.align.value)[side];

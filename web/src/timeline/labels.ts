@@ -54,6 +54,7 @@ export interface LabelRow {
     to: number;
     y: number;
     height: number;
+    gaps: boolean;
 }
 
 export interface LabelView {
@@ -133,7 +134,7 @@ export function drawLabels(context: CanvasRenderingContext2D, view: LabelView, r
             const end = section.end[at] as number;
             if (end - start < least || Math.max(start, view.from) < row.from) continue;
             const flags = section.flags[at] as number;
-            if ((section.zones[at] !== 1 || flags & FLAG_SUMMARY) && !(flags & FLAG_GAP)) continue;
+            if (flags & FLAG_GAP ? !row.gaps : section.zones[at] !== 1 || flags & FLAG_SUMMARY) continue;
             if (drawLabel(context, view, row, at)) drawn++;
         }
     }

@@ -27,6 +27,8 @@ export interface Row {
     /** From the top of the node. */
     y: number;
     height: number;
+    /** Gaps between runs are shown: of a device with several queues, on the busiest one. */
+    gaps: boolean;
 }
 
 export interface Node {
@@ -78,8 +80,6 @@ export interface LayoutOptions {
     firstDepth: ReadonlyMap<number, number>;
     /** Words for how busy a device is, in the window. */
     busy: ReadonlyMap<number, string>;
-    /** Of an estimate, zones only repeat the runs. */
-    estimate: boolean;
     /** An estimate whose boxes are drawn above this track, which ran. */
     overlay?: OverlayLane | null;
 }
@@ -92,6 +92,8 @@ interface Building {
     /** Depths that a track shows beyond the default ones. */
     extra: ReadonlyMap<number, number>;
     pinned: ReadonlySet<number>;
+    /** Tracks that show the gaps of their device. */
+    withGaps: ReadonlySet<number>;
     nodes: Node[];
 }
 
@@ -99,11 +101,11 @@ function isGroupTrack(track: TrackInfo): boolean {
     return track.kind === "device";
 }
 
-function rowsOf(track: TrackInfo, depths: number, first = 0): Row[] {
+function rowsOf(track: TrackInfo, depths: number, first = 0, gaps = true): Row[] {
     const rows: Row[] = [];
     let y = PADDING;
     const add = (runs: boolean, depth: number, height: number) => {
-        rows.push({ track: track.id, runs, depth, key: rowKey(track.id, runs, depth), y, height: height - 2 });
+        rows.push({ track: track.id, runs, depth, key: rowKey(track.id, runs, depth), y, height: height - 2, gaps });
         y += height;
     };
     for (let depth = first; depth < first + depths; depth++) add(false, depth, ZONE_HEIGHT);
@@ -133,10 +135,15 @@ function kindNote(track: TrackInfo): string {
     return "";
 }
 
+/** What is recorded as a run is a zone of its track, too: it is shown once. */
+function repeatsRuns(track: TrackInfo): boolean {
+    return track.runs > 0 && track.depths === 1 && track.zones === track.runs;
+}
+
 /** Which depths of a track are shown: the first few, or, when all were asked for, as many as its part of the stage holds. */
 function depthsOf(building: Building, track: TrackInfo): { first: number; shown: number; all: number } {
     const { options } = building;
-    const all = options.estimate && track.runs > 0 ? 0 : track.depths;
+    const all = repeatsRuns(track) ? 0 : track.depths;
     if (!options.deep.has(track.id)) return { first: 0, shown: Math.min(all, DEFAULT_DEPTHS + (building.extra.get(track.id) ?? 0)), all };
     const shown = Math.min(all, Math.max(DEEP_ROWS_MIN, Math.floor((options.room * DEEP_SHARE) / ZONE_HEIGHT)));
     return { first: Math.max(0, Math.min(options.firstDepth.get(track.id) ?? 0, all - shown)), shown, all };
@@ -182,7 +189,7 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
     node.track = track.id;
     node.among = extras.among ?? [];
     node.pinned = !!extras.alone;
-    node.rows = rowsOf(track, depths.shown, depths.first);
+    node.rows = rowsOf(track, depths.shown, depths.first, building.withGaps.has(track.id));
     node.deeper = depths.all - depths.shown;
     if (building.options.deep.has(track.id) && node.deeper > 0) node.scroll = depths;
     node.figure = kindNote(track);
@@ -342,6 +349,20 @@ export function layOut(info: TraceInfo, options: LayoutOptions): Layout {
     return extra.size ? build(info, options, extra) : plain;
 }
 
+/** The busiest track of each device: other queues of it, for copies, stand still most of the time and nothing is lost by it. */
+function gapTracks(info: TraceInfo): ReadonlySet<number> {
+    const parents = new Map(info.tracks.map((track) => [track.id, track.parent]));
+    const busiest = new Map<number, TrackInfo>();
+    for (const track of info.tracks) {
+        if (track.runs === 0) continue;
+        let device = track.id;
+        for (let up = parents.get(device); up !== null && up !== undefined; up = parents.get(up)) device = up;
+        const other = busiest.get(device);
+        if (!other || track.busy_ns > other.busy_ns) busiest.set(device, track);
+    }
+    return new Set([...busiest.values()].map((track) => track.id));
+}
+
 function pinnedNodes(building: Building): Node[] {
     const { info, options } = building;
     const own: Building = { ...building, children: new Map(), nodes: [] };
@@ -369,7 +390,7 @@ function build(info: TraceInfo, options: LayoutOptions, extra: ReadonlyMap<numbe
     }
     const counters = new Map<number, CounterInfo[]>();
     for (const counter of info.counters) addTo(counters, counter.track, counter);
-    const building: Building = { info, options, children, counters, extra, pinned: new Set(options.pins), nodes: [] };
+    const building: Building = { info, options, children, counters, extra, pinned: new Set(options.pins), withGaps: gapTracks(info), nodes: [] };
     const devices = shown.filter(isGroupTrack);
     devices.forEach((device, index) => addDevice(building, device, index === 0));
     const ofDevice = new Set(devices.flatMap((device) => descendants(building, device)).map((track) => track.id));

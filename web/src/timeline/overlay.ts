@@ -236,7 +236,7 @@ function drawSelection(frame: Frame, stage: Stage): void {
         const place = stage.rowOf(chosen.track, false, chosen.depth);
         if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
     } else if (chosen.kind === "run" || chosen.kind === "gap") {
-        const place = stage.rowOf(chosen.track, true, chosen.kind === "run" ? chosen.lane : 0);
+        const place = chosen.kind === "run" ? stage.rowOf(chosen.track, true, chosen.lane) : stage.gapRow(chosen.track);
         if (!place) return;
         if (place.node.pinned === frame.pinned) ring(frame, place.node, place.row, span, 2);
         drawLaunch(frame, stage, place, chosen.kind === "gap" ? span.to : span.from);
@@ -283,7 +283,7 @@ function drawHighlights(frame: Frame, stage: Stage): void {
     if (chosen?.kind !== "part") return;
     for (const gap of gapsOf(chosen.key)) {
         if (gap.start > frame.view.to || gap.start + gap.duration < frame.view.from) continue;
-        const place = stage.rowOf(gap.track, true, 0);
+        const place = stage.gapRow(gap.track);
         if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, { from: gap.start, to: gap.start + gap.duration }, 1);
     }
 }

@@ -14,6 +14,7 @@ export interface DrawRow {
     height: number;
     /** Zones or runs, the same of an estimate, or a strip that says how busy a group is. */
     kind: "rows" | "estimate" | "device" | "host";
+    gaps: boolean;
     keys: string[];
     parts: DrawPart[];
 }

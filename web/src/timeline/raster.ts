@@ -49,6 +49,8 @@ export interface RasterRow {
     y: number;
     height: number;
     kind: "rows" | "estimate" | "device" | "host";
+    /** Gaps are painted, too. */
+    gaps: boolean;
     parts: readonly RasterPart[];
 }
 
@@ -224,6 +226,7 @@ function paintSection(raster: Raster, row: RasterRow, part: RasterPart, section:
         if (start >= end) break;
         const stop = section.end[at] as number;
         const flags = (section.flags[at] as number) | (row.kind === "estimate" ? FLAG_ESTIMATED : 0);
+        if (flags & FLAG_GAP && !row.gaps) continue;
         const single = section.zones[at] === 1 && !(flags & FLAG_SUMMARY);
         if ((row.kind === "rows" || row.kind === "estimate") && (single || flags & FLAG_GAP) && (stop - start) * scale >= wide) {
             const left = Math.round(start * scale) - origin;

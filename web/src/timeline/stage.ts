@@ -98,7 +98,7 @@ export class Stage {
             this.layout.value = layOut(info, {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
                 order: order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
-                busy: busyWords(info), estimate: this.isEstimate, overlay: overlayLane(),
+                busy: busyWords(info), overlay: overlayLane(),
             });
             this.refresh();
         }));
@@ -243,7 +243,7 @@ export class Stage {
         const chosen = (devices.length ? devices : threads).slice(0, 32);
         if (!chosen.length) return;
         const rows: Row[] = chosen.map((track) => ({
-            track: track.id, runs: track.runs > 0, depth: 0, key: "", y: 0, height: 0,
+            track: track.id, runs: track.runs > 0, depth: 0, key: "", y: 0, height: 0, gaps: false,
         }));
         const end = state.whole.peek().to;
         try {
@@ -395,14 +395,14 @@ export class Stage {
             const y = at(node.y + 7);
             if (y < least || y + 6 * ratio > limit || !node.strip.length) return [];
             const parts = this.store.parts(level, span.from, span.to, node.strip[0]?.key ?? "");
-            return [{ y, height: Math.round(6 * ratio), kind: node.tone, keys: node.strip.map((row) => row.key), parts }];
+            return [{ y, height: Math.round(6 * ratio), kind: node.tone, gaps: false, keys: node.strip.map((row) => row.key), parts }];
         }
         return node.rows.flatMap((row) => {
             const y = at(node.y + row.y);
             const height = at(node.y + row.y + row.height) - y;
             if (y < least || y + height > limit) return [];
             const parts = this.store.parts(level, span.from, span.to, row.key);
-            return [{ y, height, kind: this.isEstimate ? "estimate" as const : "rows" as const, keys: [row.key], parts }];
+            return [{ y, height, kind: this.isEstimate ? "estimate" as const : "rows" as const, gaps: row.gaps, keys: [row.key], parts }];
         });
     }
 
@@ -413,7 +413,7 @@ export class Stage {
                 const y = node.y + row.y - frame.scrollY;
                 if (y + row.height < 0 || y > frame.height) continue;
                 for (const { section, from, to } of this.sections(row, frame.view)) {
-                    found.push({ section, from, to, y, height: row.height });
+                    found.push({ section, from, to, y, height: row.height, gaps: row.gaps });
                 }
             }
         }
@@ -445,6 +445,7 @@ export class Stage {
                 const start = section.start[at] as number;
                 const end = section.end[at] as number;
                 if (start > time + reach) break;
+                if (!row.gaps && (section.flags[at] as number) & FLAG_GAP) continue;
                 const away = Math.max(0, start - time, time - end);
                 if (away > distance || (best && away === distance)) continue;
                 distance = away;
@@ -479,6 +480,21 @@ export class Stage {
         const node = this.nodeOf(track);
         const row = node?.rows.find((one) => one.runs === runs && one.depth === depth);
         return node && row ? { node, row } : null;
+    }
+
+    /** Where a gap that ends on a track is shown: there, or on the queue of the same device that shows gaps. */
+    gapRow(track: number): { node: Node; row: Row } | null {
+        const own = this.rowOf(track, true, 0);
+        if (!own || own.row.gaps) return own;
+        const tracks = state.trace.peek()?.tracks ?? [];
+        const parent = tracks.find((one) => one.id === track)?.parent ?? track;
+        const layout = this.layout.peek();
+        for (const node of [...layout.pinned, ...layout.nodes]) {
+            const row = node.rows.find((one) => one.runs && one.gaps);
+            const other = row && tracks.find((one) => one.id === row.track);
+            if (row && other && (other.parent === parent || other.id === parent)) return { node, row };
+        }
+        return own;
     }
 
     /** The neighbour of a place on its row: the first single zone or run after it, or the last one before it. */

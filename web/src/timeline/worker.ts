@@ -21,6 +21,7 @@ function rowsOf(order: DrawOrder): RasterRow[] {
         y: row.y,
         height: row.height,
         kind: row.kind,
+        gaps: row.gaps,
         parts: row.parts.map((part) => {
             const tile = tiles.get(part.tile);
             const sections = row.keys.map((key) => tile?.get(key)).filter((found): found is Section => !!found);
