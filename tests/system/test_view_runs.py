@@ -108,6 +108,24 @@ class Runs(ServerCase):
         self.assertEqual([(row["text"], row["file"], row["line"]) for row in found["gaps"][1]["host"]],
                          [("load", "train.py", 9), ("train", "train.py", 5)], "most of it first")
 
+    def test_gaps_and_idle_parts_add_up(self):
+        for query in ("", f"?from={4 * MS}&to={35 * MS}", f"?from={10 * MS}&to={20 * MS}", f"?from={31 * MS}&to={39 * MS}", "?warmup=include"):
+            found = self.get(f"/api/t/0/gaps{query}")
+            parts = {part["key"]: part["ns"] for part in self.get(f"/api/t/0/overview{query}")["partition"]["parts"]}
+            del parts["busy"]
+            self.assertEqual({part["key"]: part["ns"] for part in found["idle"]}, parts, query)
+            for part in found["idle"]:
+                self.assertEqual(part["gaps_ns"] + part["short_ns"] + part["end_ns"], part["ns"], (query, part))
+            self.assertEqual(sum(part["gaps_ns"] for part in found["idle"]), found["sum"], query)
+            self.assertEqual(sum(gap["duration"] for gap in found["gaps"]), found["sum"], query)
+            bins = found["histogram"]
+            self.assertEqual(sum(one["count"] for one in bins), found["count"] + found["short_count"], query)
+            self.assertEqual(sum(one["sum"] for one in bins), found["sum"] + sum(part["short_ns"] for part in found["idle"]), query)
+            self.assertTrue(all(one["count"] * one["from"] <= one["sum"] <= one["count"] * one["to"] for one in bins), bins)
+        found = self.get("/api/t/0/gaps")
+        self.assertEqual((found["short_count"], found["mark_ns"]), (1, 6500))
+        self.assertEqual([sum(part[key] for part in found["idle"]) for key in ("gaps_ns", "short_ns", "end_ns")], [15 * MS, 100, 10 * MS])
+
     def test_gaps_in_another_order_or_window(self):
         self.assertEqual([gap["start"] for gap in self.get("/api/t/0/gaps?sort=start")["gaps"]], [0, 5 * MS, 20 * MS])
         only, = self.get("/api/t/0/gaps?limit=1")["gaps"]
@@ -118,6 +136,24 @@ class Runs(ServerCase):
     def test_a_range_counts_the_device(self):
         busy = {row["track"]: row["busy"] for row in self.get(f"/api/t/0/range?from={4 * MS}&to={11 * MS}")["tracks"]}
         self.assertEqual(busy[self.device["id"]], 2 * MS, "1 ms of the first run, 1 ms of the second")
+
+
+class Table(ServerCase):
+    def test_gaps_of_a_table_add_up(self):
+        table = self.path("ops.csv")
+        with open(table, "w", encoding="utf-8") as file:
+            file.write("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,CORE COUNT,HOST START TS,HOST END TS,DEVICE FW DURATION [ns],"
+                       "OP TO OP LATENCY [ns]\n")
+            for number, gap in enumerate((0, 900, 20333, 5000, 7777)):
+                file.write(f"Matmul,tt_dnn_device,{number + 1},0,64,{number * 100000},{number * 100000 + 10},30000,{gap}\n")
+        done = self.opscope("import", "tenstorrent", table, "-o", self.path("table.opscope"))
+        self.assert_status(done)
+        self.serve(self.path("table.opscope"))
+        found = self.get("/api/t/0/gaps")
+        parts = {part["key"]: part["ns"] for part in self.get("/api/t/0/overview")["partition"]["parts"]}
+        part, = found["idle"]
+        self.assertEqual((part["key"], part["ns"]), ("idle_host_unknown", parts["idle_host_unknown"]))
+        self.assertEqual((found["count"], part["gaps_ns"], part["short_ns"], found["short_count"]), (2, 28110, 5900, 2))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "analyze/overview/spans.h"
+#include "analyze/overview/internal.h"
 #include "present/format.h"
 #include "present/overview/overview.h"
 #include "test_trace_support.h"
@@ -69,6 +70,38 @@ static void alone_is_when_nothing_else_is_there(void **state)
             }
             assert_int_equal(alone[i], expected);
         }
+    }
+}
+
+static void gaps_are_in_the_bin_of_their_length(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 300; round++) {
+        struct overview overview = {0};
+        uint64_t durations[200], sum = 0, count = 0;
+        size_t length = random_below(200);
+        for (size_t i = 0; i < length; i++) {
+            durations[i] = round % 3 == 0 ? random_below(40) : random_below(1000) * random_below(1u << 30);
+            sum += durations[i];
+            count += durations[i] > 0;
+        }
+        overview_make_bins(&overview, durations, length);
+        assert_true(overview.bin_count <= OVERVIEW_BINS && (count == 0) == (overview.bin_count == 0));
+        for (size_t b = 0; b < overview.bin_count; b++) {
+            const struct overview_bin *bin = &overview.bins[b];
+            uint64_t inside = 0, inside_ns = 0;
+            assert_true(bin->from_ns < bin->to_ns && (b == 0 || overview.bins[b - 1].to_ns == bin->from_ns));
+            for (size_t i = 0; i < length; i++) {
+                bool is_in = durations[i] >= bin->from_ns && durations[i] < bin->to_ns;
+                inside += is_in;
+                inside_ns += is_in ? durations[i] : 0;
+            }
+            assert_int_equal(bin->count, inside);
+            assert_int_equal(bin->sum_ns, inside_ns);
+            count -= inside;
+            sum -= inside_ns;
+        }
+        assert_true(count == 0 && sum == 0);
     }
 }
 
@@ -163,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_are_what_a_count_by_hand_says),
         cmocka_unit_test(alone_is_when_nothing_else_is_there),
+        cmocka_unit_test(gaps_are_in_the_bin_of_their_length),
         cmocka_unit_test(shares_add_up),
         cmocka_unit_test(durations_have_three_digits),
         cmocka_unit_test(names_without_noise),

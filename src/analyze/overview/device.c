@@ -165,18 +165,26 @@ static void sort_gaps(struct overview *o)
         qsort(o->gaps, o->gap_count, sizeof o->gaps[0], compare_gaps);
 }
 
+static bool is_short(const struct overview *o, uint64_t ns)
+{
+    return (double)ns <= o->perf.machine->gap_mark_us * 1000;
+}
+
 /* Idle spans that end with a run and are longer than the mark. */
 static bool find_gaps(struct sweep *s)
 {
     struct overview *o = s->o;
-    double mark_ns = o->perf.machine->gap_mark_us * 1000;
+    uint64_t *durations = malloc((s->idle.count + 1) * sizeof durations[0]);
+    size_t count = 0;
     o->gaps = malloc((s->idle.count + 1) * sizeof o->gaps[0]);
-    if (!o->gaps)
-        return false;
-    for (size_t i = 0; i < s->idle.count; i++) {
+    for (size_t i = 0; durations && o->gaps && i < s->idle.count; i++) {
         const struct time_span *span = &s->idle.items[i];
         uint32_t run = run_at(s, span->end);
-        if (run == OPS_NONE || (double)(span->end - span->start) <= mark_ns)
+        if (run == OPS_NONE)
+            continue;
+        durations[count++] = span->end - span->start;
+        o->short_gap_count += is_short(o, span->end - span->start);
+        if (is_short(o, span->end - span->start))
             continue;
         o->gaps[o->gap_count++] = (struct overview_gap){.start_ns = span->start,
                                                         .duration_ns = span->end - span->start,
@@ -184,8 +192,12 @@ static bool find_gaps(struct sweep *s)
                                                         .before = name_of_run(s, run)};
         o->gap_sum_ns += span->end - span->start;
     }
+    bool is_done = durations && o->gaps;
+    if (is_done)
+        overview_make_bins(o, durations, count);
+    free(durations);
     sort_gaps(o);
-    return true;
+    return is_done;
 }
 
 static int compare_moments(const void *left, const void *right)
@@ -363,15 +375,34 @@ static enum overview_class class_of(const struct host_parts *parts)
     return parts->working >= parts->waiting ? OVERVIEW_HOST_WORKING : OVERVIEW_HOST_WAITING;
 }
 
+/* Where an idle span is: in a gap, in one that is too short to be one, or at the end. */
+static void add_idle_parts(const struct sweep *s, size_t i, const struct host_parts *parts)
+{
+    struct overview *o = s->o;
+    const struct time_span *span = &s->idle.items[i];
+    const uint64_t times[OVERVIEW_IDLE_PARTS] = {parts->working, parts->waiting, parts->nothing};
+    for (size_t k = 0; k < OVERVIEW_IDLE_PARTS; k++) {
+        struct overview_idle *idle = &o->idle[k];
+        *(run_at(s, span->end) == OPS_NONE       ? &idle->end_ns
+          : is_short(o, span->end - span->start) ? &idle->short_ns
+                                                 : &idle->gaps_ns) += times[k];
+    }
+}
+
 static void add_parts(struct sweep *s)
 {
     struct overview *o = s->o;
     struct host_parts all = {0};
+    o->idle[0].key = OVERVIEW_IDLE_HOST_WORKING;
+    o->idle[1].key = OVERVIEW_IDLE_HOST_WAITING;
+    o->idle[2].key = OVERVIEW_NOTHING;
+    o->idle_count = OVERVIEW_IDLE_PARTS;
     for (size_t i = 0; i < s->idle.count; i++) {
         struct host_parts parts = host_parts(s, i);
         all.working += parts.working;
         all.waiting += parts.waiting;
         all.nothing += parts.nothing;
+        add_idle_parts(s, i, &parts);
     }
     o->is_device = true;
     overview_add_part(o, OVERVIEW_BUSY, time_spans_total(&s->busy));
@@ -512,13 +543,22 @@ static uint64_t whole_ns(double us)
 int overview_device_sums(struct overview *o, struct error *err)
 {
     const struct perf *perf = &o->perf;
+    uint64_t *durations = malloc((perf->count + 1) * sizeof durations[0]), idle_ns = 0;
+    size_t count = 0;
     o->gaps = malloc((perf->count + 1) * sizeof o->gaps[0]);
-    if (!o->gaps)
+    if (!o->gaps || !durations) {
+        free(durations);
         return error_no_memory(err, "the gaps between ops");
+    }
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
         uint64_t duration = whole_ns(row->shown_gap_us);
-        if (!(row->shown_gap_us > perf->machine->gap_mark_us))
+        bool is_long = row->shown_gap_us > perf->machine->gap_mark_us;
+        if (duration)
+            durations[count++] = duration;
+        idle_ns += duration;
+        o->short_gap_count += duration && !is_long;
+        if (!is_long)
             continue;
         struct overview_place place = overview_place_of(o, row);
         bool has_place = place.track != TRACE_NONE && place.start_ns >= duration;
@@ -529,9 +569,13 @@ int overview_device_sums(struct overview *o, struct error *err)
                                   .before = perf_work_of(perf, row)->shown};
         o->gap_sum_ns += duration;
     }
+    overview_make_bins(o, durations, count);
+    free(durations);
     sort_gaps(o);
     o->is_device = true;
     overview_add_part(o, OVERVIEW_BUSY, whole_ns(perf->busy_us));
-    overview_add_part(o, OVERVIEW_IDLE_HOST_UNKNOWN, whole_ns(perf->total_gap_us));
+    overview_add_part(o, OVERVIEW_IDLE_HOST_UNKNOWN, idle_ns);
+    o->idle[o->idle_count++] = (struct overview_idle){
+        .key = OVERVIEW_IDLE_HOST_UNKNOWN, .gaps_ns = o->gap_sum_ns, .short_ns = idle_ns - o->gap_sum_ns};
     return 0;
 }

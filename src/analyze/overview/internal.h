@@ -43,6 +43,8 @@ int overview_device_times(struct overview *overview, const struct ops *ops, cons
                           struct error *err);
 /* The same from the report's figures alone. */
 int overview_device_sums(struct overview *overview, struct error *err);
+/* gaps.c: all gaps by their lengths. */
+void overview_make_bins(struct overview *overview, const uint64_t *durations, size_t count);
 /* estimate.c: lanes of a modelled device. */
 int overview_estimate(struct overview *overview, const struct trace_filter *filter, struct error *err);
 

@@ -76,6 +76,22 @@ struct overview_gap {
     size_t host_count;
 };
 
+/* Where the time of an idle part is; the three add up to it. */
+#define OVERVIEW_IDLE_PARTS 3u
+struct overview_idle {
+    enum overview_key key;
+    uint64_t gaps_ns;  /* in gaps that are longer than the machine's mark */
+    uint64_t short_ns; /* in shorter ones */
+    uint64_t end_ns;   /* after the last op of the window */
+};
+
+/* Gaps of similar lengths, those below the mark as well. */
+#define OVERVIEW_BINS 24u
+struct overview_bin {
+    uint64_t from_ns, to_ns; /* from <= length < to */
+    uint64_t count, sum_ns;
+};
+
 /* Ops that are one row of a table; see overview_group_ops. */
 struct overview_op {
     uint32_t name; /* text of the ops */
@@ -144,6 +160,11 @@ struct overview {
     struct overview_gap *gaps; /* longest first */
     size_t gap_count;
     uint64_t gap_sum_ns;
+    uint64_t short_gap_count; /* below the mark */
+    struct overview_idle idle[OVERVIEW_IDLE_PARTS];
+    size_t idle_count;
+    struct overview_bin bins[OVERVIEW_BINS];
+    size_t bin_count;
     struct overview_host gap_host[OVERVIEW_HOST_NAMES]; /* of all gaps that were looked at */
     size_t gap_host_count;
     uint64_t open_zones; /* in the window */

@@ -16,10 +16,48 @@ unsigned overview_colour(unsigned class_)
     return class_ < PERF_CLASSES ? colours[class_] : colours[PERF_CLASS_OTHER];
 }
 
+/* What of the idle parts is in gaps, and what is not. */
+static void write_idle(const struct overview *o, struct json *json)
+{
+    json_key(json, "idle");
+    json_array(json, JSON_LINES);
+    for (size_t i = 0; i < o->idle_count; i++) {
+        const struct overview_idle *idle = &o->idle[i];
+        json_object(json, JSON_INLINE);
+        json_member_text(json, "key", overview_key_text(idle->key));
+        json_member_unsigned(json, "ns", idle->gaps_ns + idle->short_ns + idle->end_ns);
+        json_member_unsigned(json, "gaps_ns", idle->gaps_ns);
+        json_member_unsigned(json, "short_ns", idle->short_ns);
+        json_member_unsigned(json, "end_ns", idle->end_ns);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void write_bins(const struct overview *o, struct json *json)
+{
+    json_key(json, "histogram");
+    json_array(json, JSON_LINES);
+    for (size_t i = 0; i < o->bin_count; i++) {
+        json_object(json, JSON_INLINE);
+        json_member_unsigned(json, "from", o->bins[i].from_ns);
+        json_member_unsigned(json, "to", o->bins[i].to_ns);
+        json_member_unsigned(json, "count", o->bins[i].count);
+        json_member_unsigned(json, "sum", o->bins[i].sum_ns);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 void overview_write_gaps(const struct overview *o, size_t limit, struct json *json)
 {
     json_member_unsigned(json, "count", o->gap_count);
     json_member_unsigned(json, "sum", o->gap_sum_ns);
+    if (o->idle_count)
+        json_member_real(json, "mark_ns", o->perf.machine->gap_mark_us * 1000);
+    json_member_unsigned(json, "short_count", o->short_gap_count);
+    write_idle(o, json);
+    write_bins(o, json);
     json_key(json, "gaps");
     json_array(json, JSON_LINES);
     for (size_t i = 0; i < o->gap_count && i < limit; i++)

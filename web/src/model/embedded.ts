@@ -189,7 +189,10 @@ export class Embedded {
         const { window } = this.chosen<Overview>("overview?", given);
         if ((from <= 0 && to >= this.duration) || (from === window.from && to === window.to)) return all;
         const gaps = all.gaps.filter((gap) => gap.start < to && gap.start + gap.duration > from);
-        return { count: gaps.length, sum: gaps.reduce((sum, gap) => sum + gap.duration, 0), gaps: gaps.slice(0, numberOf(given, "limit", 256)) };
+        return {
+            count: gaps.length, sum: gaps.reduce((sum, gap) => sum + gap.duration, 0), gaps: gaps.slice(0, numberOf(given, "limit", 256)),
+            short_count: 0, idle: [], histogram: [], // which are known of the whole window alone
+        };
     }
 
     private at(track: number, depth: number, time: number): { section: Section; index: number } | null {

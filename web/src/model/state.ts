@@ -48,6 +48,8 @@ export const theme = signal<"light" | "dark" | null>(null);
 export const filter = signal("");
 export const opGroup = signal("op+shape");
 export const drawerTab = signal<"ops" | "zones" | "gaps" | "messages">("ops");
+/** Only gaps of these lengths are in the table. */
+export const gapLengths = signal<Span | null>(null);
 export const drawerFolded = signal(false);
 export const inspectorShown = signal(true);
 export const helpShown = signal(false);

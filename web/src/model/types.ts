@@ -176,6 +176,12 @@ export interface Gap {
 export interface Gaps {
     count: number;
     sum: number;
+    /** From which length on they count. */
+    mark_ns?: number;
+    short_count: number;
+    /** What of the idle parts is in gaps, in shorter ones, and after the last op. */
+    idle: { key: string; ns: number; gaps_ns: number; short_ns: number; end_ns: number }[];
+    histogram: { from: number; to: number; count: number; sum: number }[];
     gaps: Gap[];
 }
 

@@ -2,8 +2,9 @@
 // The drawer under the stage: ops, zones, gaps, messages.
 import { signal } from "@preact/signals";
 import { Separator } from "../frame/separator";
-import { group } from "../model/format";
+import { duration, group } from "../model/format";
 import * as state from "../model/state";
+import { idleText } from "./gapchart";
 import { GapTable, MessageTable } from "./messages";
 import { OpFilter, OpTable } from "./ops";
 import { ZoneTable } from "./zones";
@@ -13,6 +14,18 @@ const wide = signal(false);
 const query = matchMedia("(min-width: 2800px)");
 wide.value = query.matches;
 query.addEventListener("change", () => (wide.value = query.matches));
+
+/** What the gaps are of the idle time, and which of them are shown. */
+function GapFacts() {
+    const data = state.gaps.data.value;
+    const lengths = state.gapLengths.value;
+    return (
+        <>
+            {lengths && <button class="chip" aria-pressed="true" onClick={() => (state.gapLengths.value = null)}>{duration(lengths.from)} to {duration(lengths.to)} ✕</button>}
+            {data && <span class="t3 el gap-facts">{idleText(data)}</span>}
+        </>
+    );
+}
 
 export function Drawer() {
     const info = state.trace.value;
@@ -41,6 +54,7 @@ export function Drawer() {
                 ))}
                 <span class="fill" />
                 {shown === "ops" && <OpFilter />}
+                {shown === "gaps" && <GapFacts />}
             </div>
             {!folded && (
                 <div class="side-by-side">

@@ -6,6 +6,7 @@ import { safeText, shortName } from "../model/text";
 import type { Gap, Gaps, HostPart } from "../model/types";
 import type { Selection } from "../model/url";
 import { deviceLabel, Facts, place, useAnswer } from "./facts";
+import { GapHistogram, idleText } from "./gapchart";
 import { Part } from "./inspector";
 
 type Chosen = Extract<Selection, { kind: "gap" }>;
@@ -104,12 +105,16 @@ export function PartDetails({ part }: { part: string }) {
     const overview = state.overview.data.value;
     const entry = overview?.partition.parts.find((one) => one.key === part);
     const gaps = overview?.gaps;
+    const list = state.gaps.data.value;
     const idle = part.startsWith("idle");
     return (
         <>
             <div class="between"><span class={`tag ${idle ? "gap-tag" : ""}`}>Part of the time</span><span class="t3">{entry ? percent(entry.share) : ""}</span></div>
             <h2>{safeText(entry?.label ?? PART_TITLE[part] ?? part)}</h2>
             <div class="t2"><b>{entry ? duration(entry.ns) : "–"}</b> of {duration(overview?.partition.total_ns ?? 0)} ({safeText(overview?.partition.basis ?? "")})</div>
+            {part !== "busy" && list && list.histogram.length > 0 && list.idle.some((one) => one.key === part) && (
+                <Part title="Many small or few large" side="sum of time by length"><GapHistogram data={list} /><p class="t2">{idleText(list)}.</p></Part>
+            )}
             {idle && gaps && (
                 <Part title="Gaps" side={`${plural(gaps.count, "gap")}, ${duration(gaps.sum)}`}>
                     <div class="list-rows">

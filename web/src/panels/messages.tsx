@@ -63,12 +63,13 @@ export function GapTable() {
     const data = state.gaps.data.value;
     const chosen = state.selection.value;
     const wanted = chosen?.kind === "part" ? { idle_host_working: "host working", idle_host_waiting: "host waiting", idle_host_unknown: "host not recorded" }[chosen.key] : undefined;
-    const rows = (data?.gaps ?? []).filter((gap) => !wanted || gap.class === wanted);
+    const lengths = state.gapLengths.value;
+    const rows = (data?.gaps ?? []).filter((gap) => (!wanted || gap.class === wanted) && (!lengths || (gap.duration >= lengths.from && gap.duration < lengths.to)));
     return (
         <Table label="Gaps" columns={gapColumns(Math.max(0, ...rows.map((row) => row.duration)), data?.sum ?? 0)} rows={rows} sort="duration"
             keyOf={(row) => `${row.track}:${row.start}`} dim={state.gaps.dim.value}
             isSelected={(row) => chosen?.kind === "gap" && chosen.start === row.start && chosen.track === row.track}
             onSelect={(row) => state.select({ kind: "gap", track: row.track, start: row.start, end: row.start + row.duration }, { reveal: true })}
-            empty={state.gaps.error.value ?? (data ? "No gaps in this window." : "Counting …")} />
+            empty={state.gaps.error.value ?? (data ? (lengths ? "No gap in this window is that long." : "No gaps in this window.") : "Counting …")} />
     );
 }

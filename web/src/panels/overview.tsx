@@ -5,6 +5,7 @@ import * as state from "../model/state";
 import { capital, fileName, keepUnits, labelText, safeText, shortName } from "../model/text";
 import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
+import { GapHistogram, idleText } from "./gapchart";
 import { machineName, RooflineChart } from "./roofline";
 
 export const PART_CLASS: Record<string, string> = {
@@ -166,8 +167,20 @@ function adviceTitle(data: Overview): [string, string] {
     return [data.top.length ? "Where to look first" : "What to do next", data.top.length ? "own time, in all threads" : ""];
 }
 
+const MOSTLY_GAPS = 0.9;
+
 function RightPanel({ data }: { data: Overview }) {
     const roofline = state.roofline.data.value;
+    const gaps = state.gaps.data.value;
+    if (gaps && gaps.histogram.length && gaps.sum > MOSTLY_GAPS * data.partition.total_ns) {
+        return (
+            <section aria-label="Gaps by length">
+                <div class="between"><h3>Many small gaps or few large ones</h3><span class="t3">sum of time</span></div>
+                <GapHistogram data={gaps} />
+                <p class="t2">{idleText(gaps)}.</p>
+            </section>
+        );
+    }
     const machine = machineName(roofline);
     if (roofline && roofline.roofs.length && roofline.points.length) {
         return (
