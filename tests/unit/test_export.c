@@ -237,6 +237,44 @@ static void test_collapsed_merges(void **state)
     end(&f);
 }
 
+/* What is in the picture is looked at by tests/system/test_flamegraph.py. */
+static void test_flamegraph(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    uint32_t here = trace_writer_name(f.writer, "f", "", "a.c", 1, 0);
+    uint32_t there = trace_writer_name(f.writer, "f", "", "b.c", 2, 0);
+    struct zone_sink *sink = trace_writer_sink(f.writer, f.thread);
+    zone_sink_add(sink, 1, 1000, 1010, 0, there);
+    zone_sink_add(sink, 0, 1000, 1030, 10, here);
+    zone_sink_add(sink, 0, 1030, 1070, 0, there);
+    reopen(&f);
+    static const char *const titles[] = {
+        [EXPORT_FLAME_WALL] = "<title>f\n30 ns, 42.9%; own 20 ns; 1 call\na.c:1</title>",
+        [EXPORT_FLAME_SELF] = "<title>f\n50 ns, 71.4%; 2 calls\nb.c:2</title>",
+        [EXPORT_FLAME_COUNT] = "<title>f\n2 zones, 66.7%; own 1 zone\na.c:1</title>",
+    };
+    for (unsigned by = EXPORT_FLAME_WALL; by <= EXPORT_FLAME_COUNT; by++) {
+        if (!titles[by])
+            continue;
+        for (unsigned is_html = 0; is_html < 2; is_html++) {
+            struct export_counts counts;
+            char *text = export_text(&f,
+                                     (struct export_options){.format = EXPORT_FLAMEGRAPH,
+                                                             .flame_by = (enum export_flame_by)by,
+                                                             .is_html = is_html},
+                                     &counts);
+            if (!strstr(text, titles[by]))
+                print_error("no %s in\n%s", titles[by], text);
+            assert_non_null(strstr(text, titles[by]));
+            assert_int_equal(strncmp(text, is_html ? "<!DOCTYPE html>" : "<?xml", 5), 0);
+            free(text);
+        }
+    }
+    end(&f);
+}
+
 static void test_speedscope(void **state)
 {
     (void)state;
@@ -714,6 +752,7 @@ int main(void)
         cmocka_unit_test(test_csv_zones),
         cmocka_unit_test(test_collapsed),
         cmocka_unit_test(test_collapsed_merges),
+        cmocka_unit_test(test_flamegraph),
         cmocka_unit_test(test_speedscope),
         cmocka_unit_test(test_chrome_zones),
         cmocka_unit_test(test_zones_with_several_texts),
