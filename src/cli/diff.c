@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
+#include "cli/diff_page.h"
 #include "load/compare.h"
 #include "load/diff.h"
 #include "load/side.h"
 #include "present/diff/view.h"
 #include "present/estimate/compare_view.h"
+#include "serve/snapshot.h"
 
 static int compare(struct diff *diff, const struct command_line *line, size_t a_count,
                    struct diff_sources *sources, struct error *err)
@@ -116,6 +118,9 @@ static int compare_estimate(const struct command *command, const struct diff_com
     struct error err = {0};
     const char *model = line->values[0], *run = line->values[1];
     int status = load_pair(&diff, options, model, run, &err);
+    if (!status && options->html)
+        status = diff_page_of_estimate(&(struct diff_page){model, run, options->html}, &diff.estimate,
+                                       &diff.measured.timeline, &diff.pairs, &err);
     if (!status)
         status = compare_show(
             &(struct compare_view){.compare = &diff.pairs,
@@ -124,7 +129,6 @@ static int compare_estimate(const struct command *command, const struct diff_com
                                    .model = model,
                                    .profile = run,
                                    .target = diff.estimate.machine ? diff.estimate.machine->name : NULL,
-                                   .html = options->html,
                                    .output = options->output,
                                    .top = options->top},
             &err);
@@ -172,6 +176,8 @@ static int run(const struct command *command, int argc, char **argv)
                                                 : "no run to compare with given: A B");
     if (options.output.json && options.output.csv)
         return command_usage_error(command, "--json and --csv exclude each other");
+    if (options.html && snapshot_check(&err) != 0)
+        return command_fail(command, &err);
     enum pair_kind kind = line.count == 2 ? look_at_pair(line.values[0], line.values[1], &err) : PAIR_RUNS;
     if (kind == PAIR_REFUSED)
         return command_fail(command, &err);
@@ -192,6 +198,9 @@ static int run(const struct command *command, int argc, char **argv)
         status = compare(&diff, &line, a_count, &sources, &err);
     const char *notes = bytes_text(&sources.notes);
     command_say_lines(command, notes);
+    if (!status && options.html)
+        status = diff_page_of_runs(&(struct diff_page){line.values[0], line.values[a_count], options.html},
+                                   &diff, options.only, notes, &err);
     if (!status)
         status = diff_show(&diff, &options, notes, &err);
     diff_free(&diff);
@@ -248,8 +257,9 @@ static const struct command_option show_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(all),
      .help = "Show also what did not change, or only within the noise."},
-    OPTION_FILE("html", FIELD(html),
-                "Also write one self-contained page: both runs' bars side by side, and the tables."),
+    OPTION_FILE(
+        "html", FIELD(html),
+        "Also write the page of opscope view with both, opened where they are compared: one file that needs no server."),
     OPTION_FILE("pairs", FIELD(pairs),
                 "Also write every op of both runs in order as CSV, those that were matched in one line."),
     {0},

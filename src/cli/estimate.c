@@ -30,15 +30,6 @@ struct estimate_command {
 
 static const char *const form_choices[] = {"tasks", "units", "all", NULL};
 
-static const char *caveat_of(const struct estimate *estimate)
-{
-    if (!estimate->timeline.is_analytic)
-        return "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
-    return estimate_target_is_calibrated(&estimate->target)
-               ? "From shapes and the target's figures, which were fitted to measured runs."
-               : "From shapes and the target's figures: uncalibrated, an order of magnitude.";
-}
-
 static int write_text(const char *path, const struct bytes *text, struct error *err)
 {
     struct output output;
@@ -96,28 +87,6 @@ static int write_layers(const struct estimate *estimate, const char *path, struc
     return status;
 }
 
-static int write_trace(const struct estimate *estimate, const char *source, const char *path,
-                       struct error *err)
-{
-    struct trace_writer *writer;
-    char device[100];
-    snprintf(device, sizeof device, "%s (estimated)", estimate->machine->name);
-    int status = trace_writer_open(&writer, path, &(struct trace_writer_options){0}, err);
-    if (status)
-        return status;
-    status = timeline_to_trace(&estimate->timeline,
-                               &(struct timeline_trace){.source = source,
-                                                        .device = device,
-                                                        .architecture = estimate->machine->name,
-                                                        .caveat = caveat_of(estimate)},
-                               writer, err);
-    if (status) {
-        trace_writer_discard(writer);
-        return status;
-    }
-    return trace_writer_finish(writer, err);
-}
-
 static int write_annotated(const struct estimate *estimate, const struct estimate_command *options,
                            enum estimate_step step, const char *path, struct error *err)
 {
@@ -137,7 +106,7 @@ struct traced { /* an estimate as a trace, for its page */
 static int fill_trace(const void *context, const char *file, struct error *err)
 {
     const struct traced *traced = context;
-    return write_trace(traced->estimate, traced->source, file, err);
+    return estimate_write_trace(traced->estimate, traced->source, file, err);
 }
 
 struct phase {
@@ -206,7 +175,7 @@ static int write_files(const struct estimate *estimate, const struct estimate_co
         status =
             snapshot_write_made(fill_trace, &(struct traced){estimate, source}, source, options->html, err);
     if (!status && options->trace)
-        status = write_trace(estimate, source, options->trace, err);
+        status = estimate_write_trace(estimate, source, options->trace, err);
     return status;
 }
 
@@ -286,7 +255,7 @@ static int show(const struct estimate *estimate, const struct estimate_command *
     report_begin(&report, &output, "estimate");
     add_facts(estimate, source, &report);
     status = add_tables(estimate, options, &report, err);
-    report_note(&report, TABLE_DIM, "%s", caveat_of(estimate));
+    report_note(&report, TABLE_DIM, "%s", estimate_caveat(estimate));
     for (size_t i = 0; i < estimate->timeline.notice_count; i++)
         report_note(&report, TABLE_WARN, "%s",
                     timeline_get_text(&estimate->timeline, estimate->timeline.notices[i].text));

@@ -17,6 +17,7 @@
 #include "import/mlir/folder.h"
 #include "import/mlir/model.h"
 #include "import/torq/torq.h"
+#include "ops/timeline_trace.h"
 
 #define UNKNOWN "loc(unknown)"
 
@@ -220,6 +221,37 @@ int estimate_annotate(const struct estimate *estimate, enum estimate_step step, 
     mlir_edits_free(&edits);
     map_free(&done);
     return status;
+}
+
+const char *estimate_caveat(const struct estimate *estimate)
+{
+    if (!estimate->timeline.is_analytic)
+        return "From the schedule in the file: starts and waits as the compiler ordered them, without contention.";
+    return estimate_target_is_calibrated(&estimate->target)
+               ? "From shapes and the target's figures, which were fitted to measured runs."
+               : "From shapes and the target's figures: uncalibrated, an order of magnitude.";
+}
+
+int estimate_write_trace(const struct estimate *estimate, const char *source, const char *path,
+                         struct error *err)
+{
+    struct trace_writer *writer;
+    char device[100];
+    const char *machine = estimate->machine ? estimate->machine->name : NULL;
+    snprintf(device, sizeof device, "%s (estimated)", machine ? machine : "device");
+    int status = trace_writer_open(&writer, path, &(struct trace_writer_options){0}, err);
+    if (status)
+        return status;
+    status = timeline_to_trace(
+        &estimate->timeline,
+        &(struct timeline_trace){
+            .source = source, .device = device, .architecture = machine, .caveat = estimate_caveat(estimate)},
+        writer, err);
+    if (status) {
+        trace_writer_discard(writer);
+        return status;
+    }
+    return trace_writer_finish(writer, err);
 }
 
 void estimate_free(struct estimate *estimate)

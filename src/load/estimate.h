@@ -39,6 +39,11 @@ int load_estimate(struct estimate *estimate, const struct estimate_request *requ
 enum estimate_step { ESTIMATE_COSTED, ESTIMATE_TILED, ESTIMATE_SCHEDULED };
 int estimate_annotate(const struct estimate *estimate, enum estimate_step step, bool is_exact,
                       struct bytes *out, struct error *err);
+/* How far it can be trusted, in a sentence. */
+const char *estimate_caveat(const struct estimate *estimate);
+/* As a trace; `source` is the model's path. */
+int estimate_write_trace(const struct estimate *estimate, const char *source, const char *path,
+                         struct error *err);
 void estimate_free(struct estimate *estimate);
 
 #endif

@@ -52,6 +52,7 @@ struct snapshot {
     struct bytes *out;
     struct bytes answer; /* scratch */
     struct query query;
+    unsigned index;   /* of the trace in the file */
     const char *path; /* of the trace: for messages, not for those who read the file */
     size_t limit;     /* of out->length */
     unsigned tile;    /* zones and runs shorter than 2^tile ns are summed up */
@@ -119,7 +120,10 @@ static void append_escaped(struct bytes *out, const uint8_t *data, size_t length
 
 static void begin_answer(struct snapshot *s, const char *type, const char *question)
 {
-    bytes_append_format(s->out, "<script type=\"%s\" data-ask=\"%s\">", type, question);
+    char prefix[12] = "";
+    if (s->index)
+        snprintf(prefix, sizeof prefix, "%u/", s->index);
+    bytes_append_format(s->out, "<script type=\"%s\" data-ask=\"%s%s\">", type, prefix, question);
 }
 
 static int end_answer(struct snapshot *s, struct error *err)
@@ -189,36 +193,54 @@ static void write_left_out(const struct snapshot *s, struct json *j)
     json_end(j);
 }
 
-/* What /api/traces says, without where the file was; how the page begins; what is not in it. */
-static int add_start(struct snapshot *s, const char *panel, struct error *err)
+/* What /api/traces says of it, without where the file was; and what is not in it. */
+static void write_trace_entry(const struct snapshot *s, struct json *j)
 {
     const struct trace_info *info = trace_get_info(s->st->trace);
     struct stat file = {0};
-    bytes_clear(&s->answer);
     if (strcmp(s->path, "-") == 0 || stat(s->path, &file) != 0)
         file.st_size = 0;
+    json_object(j, JSON_INLINE);
+    json_member_unsigned(j, "id", s->index);
+    json_member_text(j, "name", s->st->name);
+    json_member_text(j, "path", s->st->name);
+    json_member_unsigned(j, "size_bytes", (uint64_t)file.st_size);
+    json_member_text(j, "state", "complete");
+    json_member_unsigned(j, "zones", info->zones);
+    json_member_unsigned(j, "duration_ns", s->st->end_ns - s->st->start_ns);
+    json_member_unsigned(j, "generation", 0);
+    json_member_text(j, "error", NULL);
+    write_left_out(s, j);
+    json_end(j);
+}
+
+/* All of them, and how the page begins. */
+static int add_start(struct snapshot *sides, size_t count, const char *panel, struct error *err)
+{
+    struct snapshot *s = &sides[0];
+    bytes_clear(&s->answer);
     struct json j = query_json(&s->answer);
     json_object(&j, JSON_LINES);
     json_member_text(&j, "version", OPSCOPE_VERSION);
     json_member_text(&j, "panel", panel);
-    write_left_out(s, &j);
     json_key(&j, "traces");
     json_array(&j, JSON_LINES);
-    json_object(&j, JSON_INLINE);
-    json_member_unsigned(&j, "id", 0);
-    json_member_text(&j, "name", s->st->name);
-    json_member_text(&j, "path", s->st->name);
-    json_member_unsigned(&j, "size_bytes", (uint64_t)file.st_size);
-    json_member_text(&j, "state", "complete");
-    json_member_unsigned(&j, "zones", info->zones);
-    json_member_unsigned(&j, "duration_ns", s->st->end_ns - s->st->start_ns);
-    json_member_unsigned(&j, "generation", 0);
-    json_member_text(&j, "error", NULL);
-    json_end(&j);
+    for (size_t i = 0; i < count; i++)
+        write_trace_entry(&sides[i], &j);
     json_end(&j);
     json_end(&j);
     int status = query_json_end(&j, &s->answer, err);
     begin_answer(s, "application/json", "traces");
+    append_escaped(s->out, s->answer.data, s->answer.length);
+    return status ? status : end_answer(s, err);
+}
+
+static int add_comparison(struct snapshot *sides, const struct compare_made *made, struct error *err)
+{
+    struct snapshot *s = &sides[0];
+    bytes_clear(&s->answer);
+    int status = query_compare_made(sides[0].st, sides[1].st, made, &s->answer, err);
+    begin_answer(s, "application/json", "compare");
     append_escaped(s->out, s->answer.data, s->answer.length);
     return status ? status : end_answer(s, err);
 }
@@ -352,7 +374,7 @@ static int add_rows(struct snapshot *s, struct error *err)
     return end_answer(s, err);
 }
 
-static int add_answers(struct snapshot *s, const char *panel, struct error *err)
+static int add_answers(struct snapshot *s, struct error *err)
 {
     size_t names = trace_name_count(s->st->trace);
     int status = add_answer(s, PART_NEEDED, err, "trace");
@@ -368,25 +390,27 @@ static int add_answers(struct snapshot *s, const char *panel, struct error *err)
         status = add_runs(s, err);
     for (size_t page = 0; page * NAMES_PER_PAGE < names && !status && !s->is_left_out[PART_NAMES]; page++)
         status = add_answer(s, PART_NAMES, err, "names?page=%zu", page);
-    return status ? status : add_start(s, panel, err);
+    return status;
 }
 
 /* --- the file --- */
 
-static int add_page(struct snapshot *s, const char *panel, struct error *err)
+static int add_data(struct snapshot *sides, size_t count, const char *panel, const struct compare_made *made,
+                    struct error *err)
 {
-    /* Commands that the page names are for those who read it, wherever they have the trace. */
-    char *path = s->st->path;
-    s->path = path;
-    s->st->path = s->st->name;
-    int status = add_answers(s, panel, err);
-    s->st->path = path;
+    int status = 0;
+    for (size_t i = 0; i < count; i++) { /* commands that the page names are for those who read it ... */
+        sides[i].path = sides[i].st->path;
+        sides[i].st->path = sides[i].st->name; /* ... wherever they have the trace */
+    }
+    for (size_t i = 0; i < count && !status; i++)
+        status = add_answers(&sides[i], err);
+    if (!status && made)
+        status = add_comparison(sides, made, err);
     if (!status)
-        status = add_worker(s, err);
-    bytes_free(&s->answer);
-    bytes_append_text(s->out, "<script>");
-    append_asset(s->out, "/app.js");
-    bytes_append_text(s->out, "</script>");
+        status = add_start(sides, count, panel, err);
+    for (size_t i = 0; i < count; i++)
+        sides[i].st->path = (char *)(uintptr_t)sides[i].path;
     return status;
 }
 
@@ -396,10 +420,12 @@ static bool has_text(const char *asset, const char *text)
 }
 
 /* index.html with its two references replaced by what they refer to. */
-int snapshot_append(struct serve_trace *st, const char *panel, struct bytes *out, struct error *err)
+static int append_page(struct snapshot *sides, size_t count, const char *panel,
+                       const struct compare_made *made, struct error *err)
 {
     static const char styles[] = "<link rel=\"stylesheet\" href=\"/app.css\">";
     static const char script[] = "<script src=\"/app.js\" defer></script>";
+    struct bytes *out = sides[0].out;
     int status = snapshot_check(err);
     if (status)
         return status;
@@ -411,25 +437,50 @@ int snapshot_append(struct serve_trace *st, const char *panel, struct bytes *out
         return error_set(err, ENOTSUP,
                          "the page that this opscope was built with cannot be put into one file: %s",
                          WEB_ASSETS_HOW);
-    struct snapshot s = {.st = st, .out = out, .limit = out->length + SNAPSHOT_BYTES_MAX};
     bytes_append(out, text, (size_t)(head - text));
     append_styles(out);
     head += sizeof styles - 1;
     bytes_append(out, head, (size_t)(body - head));
-    status = add_page(&s, panel, err);
+    status = add_data(sides, count, panel, made, err);
+    if (!status)
+        status = add_worker(&sides[0], err);
+    bytes_append_text(out, "<script>");
+    append_asset(out, "/app.js");
+    bytes_append_text(out, "</script>");
     body += sizeof script - 1;
     bytes_append(out, body, (size_t)(end - body));
     return status || !out->failed ? status : error_no_memory(err, "the page");
 }
 
-int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err)
+static int write_page(struct serve_trace *const *traces, size_t count, const char *panel,
+                      const struct compare_made *made, const char *path, struct error *err)
 {
     struct bytes page = {0};
-    int status = snapshot_append(st, panel, &page, err);
+    struct snapshot sides[2] = {0};
+    for (size_t i = 0; i < count; i++)
+        sides[i] = (struct snapshot){.st = traces[i],
+                                     .out = &page,
+                                     .index = (unsigned)i,
+                                     .limit = SNAPSHOT_BYTES_MAX / count * (i + 1)};
+    int status = append_page(sides, count, panel, made, err);
+    for (size_t i = 0; i < count; i++)
+        bytes_free(&sides[i].answer);
     if (!status)
         status = output_write_text(path, &page, err);
     bytes_free(&page);
     return status;
+}
+
+int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err)
+{
+    return write_page(&st, 1, panel, NULL, path, err);
+}
+
+int snapshot_write_pair(struct serve_trace *a, struct serve_trace *b, const struct compare_made *made,
+                        const char *path, struct error *err)
+{
+    b->id = 1;
+    return write_page((struct serve_trace *const[]){a, b}, 2, "compare", made, path, err);
 }
 
 int snapshot_write_made(trace_filler *fill, const void *context, const char *source, const char *path,

@@ -14,10 +14,11 @@
 /* -ENOTSUP: this program was built without the page. Say so before work is done. */
 int snapshot_check(struct error *err);
 
-/* Appends the file. `panel` is the tab that it opens with, one of web/src/frame/header.tsx. */
-int snapshot_append(struct serve_trace *st, const char *panel, struct bytes *out, struct error *err);
-/* The same into a file; "-" is standard output. */
+/* Writes the file; "-" is standard output. `panel` is the tab that it opens with, one of web/src/frame/header.tsx. */
 int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err);
+/* Two traces and what changed from A to B. */
+int snapshot_write_pair(struct serve_trace *a, struct serve_trace *b, const struct compare_made *made,
+                        const char *path, struct error *err);
 /* The overview of a trace that `fill` writes and nobody keeps; `source` is the file that it was made from. */
 int snapshot_write_made(trace_filler *fill, const void *context, const char *source, const char *path,
                         struct error *err);

@@ -10,7 +10,6 @@
 #include "analyze/report/report.h"
 #include "import/op_rows.h"
 #include "import/ops_csv_model.h"
-#include "present/diff/html.h"
 #include "present/diff/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -69,7 +68,6 @@ static void write_all(const struct diff *diff, FILE *out)
     table_append_terminal(&table, &(struct table_look){0}, &text);
     table_free(&table);
     diff_write_pairs(diff, out, NULL);
-    diff_html_write(diff, &selection, "", out, NULL);
     bytes_free(&text);
 }
 

@@ -17,6 +17,15 @@ def are_built():
     return "built without its page" not in done.stderr
 
 
+def of(case, *arguments):
+    """The page that a command writes with --html, taken apart; the case is skipped where there is none."""
+    if not are_built():
+        case.skipTest(NOT_BUILT)
+    path = case.path("page.html")
+    case.assert_status(case.opscope(*arguments, "--html", path))
+    return read(path)
+
+
 def read(path):
     with open(path, encoding="utf-8") as file:
         return Parts(file.read())
@@ -58,3 +67,7 @@ class Parts(html.parser.HTMLParser):
     def chosen(self, question):
         """The answer of the window that the page opens with."""
         return self.json(f"{question}{'&' if '?' in question else '?'}warmup=leave-out")
+
+    def trace(self, index=0):
+        """What the file says of a trace that it has."""
+        return self.json("traces")["traces"][index]

@@ -8,6 +8,7 @@ import unittest
 
 import harness
 import ops_csv
+import pages
 
 TENSORS = {**ops_csv.tensor_cells("INPUT_0", (1, 1, 32, 64)), **ops_csv.tensor_cells("OUTPUT_0", (1, 1, 32, 64))}
 COLUMNS = ops_csv.COLUMNS + ["LOC"]
@@ -129,14 +130,30 @@ class Example(DiffCase):
 
     def test_page_has_both_runs(self):
         before, after = self.record_both()
-        page = self.path("diff.html")
-        self.assert_status(self.opscope("diff", before, after, "--html", page))
-        with open(page, encoding="utf-8") as file:
-            text = file.read()
-        for part in ("<svg", "before.opscope", "after.opscope", "gelu", "relu", "slower", "</html>"):
-            self.assertIn(part, text)
-        self.assertRegex(text, r'<td class="n[^>]*>\+[0-9.]+%</td>')  # a number that sorts, with its sign
-        self.assertNotIn("http://", text.replace("http://www.w3.org/2000/svg", ""))
+        page = pages.of(self, "diff", before, after)
+        self.assertEqual(page.fetched, [])
+        self.assertEqual((page.json("traces")["panel"], page.trace(0)["name"], page.trace(1)["name"]),
+                         ("compare", "before.opscope", "after.opscope"))
+        found = self.opscope("diff", before, after, "--all", "--json").json()
+        compared = page.json("compare")
+        self.assertEqual(compared["diff"]["rows"], found["rows"])
+        self.assertEqual(compared["diff"]["totals"], found["totals"])
+        self.assertIn("slower", "".join(part["text"] for part in compared["sentence"]))
+        for prefix, name in (("", "relu"), ("1/", "gelu")):  # what is in one of them alone is in its own names
+            self.assertTrue(any(name in row[1] for row in page.json(f"{prefix}names?page=0")["names"]))
+
+    def test_page_takes_the_options(self):
+        before, after = self.record_both()
+        options = ("--only", "ops", "--threshold", "30")
+        found = self.opscope("diff", before, after, *options, "--all", "--json").json()
+        compared = pages.of(self, "diff", before, after, *options).json("compare")["diff"]
+        self.assertEqual((compared["rows"], compared["threshold_percent"]), (found["rows"], 30))
+
+    def test_page_of_several_runs(self):
+        before, after = self.record_both()
+        page = pages.of(self, "diff", before, before, "--against", after, after)
+        self.assertEqual((page.trace(0)["name"], page.trace(1)["name"]), ("before.opscope", "after.opscope"))
+        self.assertEqual(page.json("compare")["diff"]["a_runs"], 2)
 
     def test_a_trace_and_its_own_table_are_the_same(self):
         before, _ = self.record_both()
@@ -457,18 +474,22 @@ class BadInput(DiffCase):
         name = 'x\x1b[31m<b>&"\u202e,evil\n'
         a = Run().op("A", 1000)
         b = Run().op("A", 1000).op(name, 500)
-        page, pairs = self.path("d.html"), self.path("p.csv")
-        found = self.diff(a, b, "--html", page, "--pairs", pairs)
+        pairs = self.path("p.csv")
+        found = self.diff(a, b, "--pairs", pairs)
         self.assertEqual(self.states(found), {(name, "new")})
         text = self.opscope("diff", "a.csv", "b.csv", "--color", "never").stdout
         self.assertNotIn("\x1b", text)
-        with open(page, encoding="utf-8") as file:
-            html = file.read()
-        self.assertNotIn("<b>&", html)
-        self.assertNotIn("\x1b", html)
         with open(pairs, encoding="utf-8", newline="") as file:
             ops = [row["op"] for row in csv.DictReader(file)]
         self.assertIn(name.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e"), ops)  # a terminal may show the file
+
+    def test_page_of_tables(self):
+        """Of names that nobody should write, and of ops without device times."""
+        name = 'x\x1b[31m<b>&"\u202e,evil\n'
+        self.diff(Run().op("A", 1000), Run().op("A", 1000).op(name, 500))
+        page = pages.of(self, "diff", "a.csv", "b.csv")
+        self.assertEqual([answer for answer in page.answers.values() if "<" in answer or "\x1b" in answer], [])
+        self.assertIn(name, [row["name"] for row in page.json("compare")["diff"]["rows"]])
 
     def test_useless_cells_are_missing(self):
         a = Run().op("A", 1000).op("B", 1, **{"DEVICE KERNEL DURATION [ns]": "abc"})

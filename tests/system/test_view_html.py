@@ -114,7 +114,7 @@ class Html(HtmlCase):
         lines = [("track", "long", 100), ("zone", 0, 0, 4 * MS, "all", "a.c:2"), ("track", "short", 100)]
         lines += [("zone", 0, at * 10, at * 10 + 5, "z", "a.c:1") for at in range(ROWS_MAX + 1)]
         parts = self.page(self.trace(*lines, name="large.opscope"))
-        start = parts.json("traces")
+        start = parts.trace()
         self.assertEqual((start["summed_ns"], start["left_out"]), (16, []))
         (_, long), (_, short) = sections(base64.b64decode(parts.answers["rows"]))
         self.assertEqual(long, [(0.0, 4.0 * MS, 1.0, 1)])
@@ -127,19 +127,19 @@ class Html(HtmlCase):
         lines += [("run", at, at * 100, at * 100 + 50 + at % 20, f"op{at % 5}") for at in range(ROWS_MAX + 1)]
         self.assert_status(self.opscope("report", self.trace(*lines, name="many.opscope"), "--html", "many.html", "--top", 1))
         parts = pages.read(self.path("many.html"))
-        self.assertEqual(parts.json("traces")["summed_ns"], 128)
-        self.assertIn("details of the shorter runs", parts.json("traces")["left_out"])
+        self.assertEqual(parts.trace()["summed_ns"], 128)
+        self.assertIn("details of the shorter runs", parts.trace()["left_out"])
         groups = parts.chosen("ops?group=op&limit=5000")["groups"]
         self.assertEqual(sum(group["count"] for group in groups), ROWS_MAX + 1)
         one_by_one = parts.chosen("ops?group=none&limit=5000")
         self.assertEqual((one_by_one["count"], len(one_by_one["groups"])), (ROWS_MAX + 1, 5000))
 
     def test_a_file_without_all_says_so(self):
-        start = self.page(self.small).json("traces")
+        start = self.page(self.small).trace()
         self.assertEqual((start["summed_ns"], start["left_out"]), (0, []))
         lines = [("device", "GPU", "made up")] + [("run", at, at * 1000, at * 1000 + 100 + at % 3, f"op{at % 7}") for at in range(4001)]
         parts = self.page(self.trace(*lines, name="runs.opscope"))
-        self.assertEqual(parts.json("traces")["left_out"], ["details of the shorter runs"])
+        self.assertEqual(parts.trace()["left_out"], ["details of the shorter runs"])
         lengths = [run["duration"] for run in parts.json("runs")]
         self.assertEqual((len(lengths), lengths), (4000, sorted(lengths, reverse=True)))
         ops = parts.chosen("ops?group=none&limit=5000")

@@ -47,7 +47,7 @@ function file(more: Record<string, string> = {}, changed?: Section[]): Embedded 
         section(1, true, 0, [[0, 50, 2], [50, 80, 0xffffffff, FLAG_GAP], [80, 90, 2]]), section(1, true, 1, [[40, 60, 2]])];
     const zoneRow = { name: 1, text: "Inner", file: "a.py", count: 3, total: 140 };
     const answers: Record<string, string> = {
-        traces: JSON.stringify({ version: "1", panel: "ops", series_px: 16, summed_ns: 0, left_out: [], traces: [] }),
+        traces: JSON.stringify({ version: "1", panel: "ops", traces: [{ series_px: 16, summed_ns: 0, left_out: [] }] }),
         trace: JSON.stringify({ duration_ns: 300, tracks: [{ id: 0, name: "main", runs: 0 }, { id: 1, name: "GPU", runs: 3 }] }),
         "names?page=0": JSON.stringify({ count: 3, names: [[0, "Outer", "", 0, 1, 0, 0], [1, "Inner", "a.py", 1, 1, 1, 0], [2, "k", "", 0, 1, 1, 0]] }),
         "zones?from=0&to=300&sort=self&top=5000": JSON.stringify({ rows: [zoneRow] }),
@@ -111,7 +111,7 @@ test("what was chosen, or all where that leaves something out", () => {
 test("a file with sums of short zones counts nothing from them, and says so", () => {
     const short = section(0, false, 1, [[90, 110, 1, FLAG_SUMMARY], [120, 128, 1, FLAG_SUMMARY], [150, 250, 1]]);
     short.zones.set([7, 4]);
-    const traces = JSON.stringify({ panel: "ops", series_px: 16, summed_ns: 16, left_out: ["messages"], traces: [] });
+    const traces = JSON.stringify({ panel: "ops", traces: [{ series_px: 16, summed_ns: 16, left_out: ["messages"] }] });
     const summed = file({ traces }, [section(0, false, 0, [[0, 100, 0], [112, 140, 0]]), short]);
     const zone = (at: number, depth: number) => summed.answer("/t/0/zone", { track: 0, depth, at }) as ZoneDetail;
     assert.deepEqual([zone(0, 0).self, zone(0, 0).children], [null, null], "a sum reaches out of it");
@@ -126,4 +126,19 @@ test("a file with sums of short zones counts nothing from them, and says so", ()
 
 test("names that were too many are not asked for again", () => {
     assert.deepEqual(file().answer("/t/0/names", { page: 7 }), { count: 0, names: [] });
+});
+
+test("a file of two traces answers for each, and compares them as they are", () => {
+    const entry = { series_px: 16, summed_ns: 0, left_out: [] };
+    const two = file({
+        traces: JSON.stringify({ panel: "compare", traces: [entry, { ...entry, left_out: ["messages"] }] }), compare: '{"kind":"runs"}',
+        "1/trace": JSON.stringify({ duration_ns: 7, tracks: [] }), "1/rows": base64(encodeRows([section(0, false, 0, [[1, 2, 0]])], 0, 7)),
+    });
+    assert.equal((two.answer("/t/1/trace", {}) as { duration_ns: number }).duration_ns, 7);
+    assert.equal((two.answer("/t/0/trace", {}) as { duration_ns: number }).duration_ns, 300);
+    assert.deepEqual(decodeRows(two.rows("/t/1/rows", { from: 0, to: 7, px: 7, tracks: "0:0-0" })).map(listed), [[[1, 2, 0, 1, 0]]]);
+    assert.deepEqual(two.answer("/compare", { a: 0, b: 1, a_from: undefined }), { kind: "runs" });
+    assert.throws(() => two.answer("/compare", { a: 1, b: 0 }), NotHere);
+    assert.throws(() => two.answer("/compare", { a: 0, b: 1, b_from: 3 }), NotHere);
+    assert.deepEqual([two.panel, two.missing()], ["compare", ["messages"]]);
 });

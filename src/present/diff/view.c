@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison: what goes to the terminal, as JSON, as CSV and as a page. */
+/* A comparison: what goes to the terminal, as JSON and as CSV. */
 #include "present/diff/view.h"
 
 #include <inttypes.h>
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "present/diff/html.h"
 #include "present/diff/json.h"
 #include "present/diff/table.h"
 #include "present/format.h"
@@ -202,18 +201,6 @@ static void fill_data(struct report *report, const struct diff *diff,
 
 /* --- files --- */
 
-struct page {
-    const struct diff *diff;
-    struct diff_selection selection;
-    const char *notes;
-};
-
-static int write_html(const void *context, FILE *out, struct error *err)
-{
-    const struct page *page = context;
-    return diff_html_write(page->diff, &page->selection, page->notes, out, err);
-}
-
 static int write_pairs(const void *context, FILE *out, struct error *err)
 {
     return diff_write_pairs(context, out, err);
@@ -224,12 +211,8 @@ int diff_show(const struct diff *diff, const struct diff_command_options *option
 {
     struct output output;
     struct report report;
-    const struct page page = {
-        diff, {.kinds = kinds_of(options), .is_all = options->all, .top = options->top}, notes};
     int status = 0;
-    if (options->html)
-        status = output_write_file(options->html, write_html, &page, err);
-    if (!status && options->pairs)
+    if (options->pairs)
         status = output_write_file(options->pairs, write_pairs, diff, err);
     if (!status)
         status = output_open(&output, &options->output, err);

@@ -93,9 +93,7 @@ int compare_show(const struct compare_view *view, struct error *err)
 {
     struct output output;
     struct report report;
-    int status = view->html ? compare_write_page(view, err) : 0;
-    if (status == 0)
-        status = output_open(&output, &view->output, err);
+    int status = output_open(&output, &view->output, err);
     if (status)
         return status;
     report_begin(&report, &output, "estimate_diff");

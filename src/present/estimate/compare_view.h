@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An estimate against a run: tables, CSV, JSON, and a page with both timelines one above the other. */
+/* An estimate against a run: tables, CSV and JSON. */
 #ifndef OPSCOPE_PRESENT_ESTIMATE_COMPARE_VIEW_H
 #define OPSCOPE_PRESENT_ESTIMATE_COMPARE_VIEW_H
 
@@ -12,13 +12,10 @@ struct compare_view {
     const struct timeline *estimate, *measured; /* their notices are shown */
     const char *model, *profile;
     const char *target; /* NULL: not known */
-    const char *html;   /* a page to write as well; NULL */
     struct output_options output;
     uint64_t top; /* rows of each table on a terminal; 0: all */
 };
 
 int compare_show(const struct compare_view *view, struct error *err);
-/* The page alone, to view->html. */
-int compare_write_page(const struct compare_view *view, struct error *err);
 
 #endif

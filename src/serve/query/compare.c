@@ -348,20 +348,24 @@ static int add_sides(struct asked *asked, struct json *j, struct error *err)
     return 0;
 }
 
-int query_compare(struct serve_trace *a, struct serve_trace *b, const struct query *q, struct bytes *out,
-                  struct error *err)
+static int add_figures(const struct asked *asked, const struct compare_made *made, struct json *j,
+                       struct error *err)
 {
-    struct asked asked = {.sides = {{.st = a}, {.st = b}}, .top = ROWS_SHOWN};
-    int status = read_question(q, &asked, err);
-    if (status)
-        return status;
+    if (made)
+        return made->diff ? write_diff(made->diff, asked, made->notes, j, err)
+                          : write_estimate(made->pairs, j, err);
+    return asked->is_estimate ? compare_estimate(asked, j, err) : compare_runs(asked, j, err);
+}
+
+static int answer(struct asked *asked, const struct compare_made *made, struct bytes *out, struct error *err)
+{
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
-    status = add_sides(&asked, &j, err);
+    int status = add_sides(asked, &j, err);
     if (!status)
-        status = asked.is_estimate ? compare_estimate(&asked, &j, err) : compare_runs(&asked, &j, err);
+        status = add_figures(asked, made, &j, err);
     if (!status)
-        status = add_anchors(&asked, &j, err);
+        status = add_anchors(asked, &j, err);
     if (status) {
         bytes_free(&j.buffer);
         if (status == -EINVAL) /* they have nothing that could be compared */
@@ -370,4 +374,22 @@ int query_compare(struct serve_trace *a, struct serve_trace *b, const struct que
     }
     json_end(&j);
     return query_json_end(&j, out, err);
+}
+
+int query_compare(struct serve_trace *a, struct serve_trace *b, const struct query *q, struct bytes *out,
+                  struct error *err)
+{
+    struct asked asked = {.sides = {{.st = a}, {.st = b}}, .top = ROWS_SHOWN};
+    int status = read_question(q, &asked, err);
+    return status ? status : answer(&asked, NULL, out, err);
+}
+
+int query_compare_made(struct serve_trace *a, struct serve_trace *b, const struct compare_made *made,
+                       struct bytes *out, struct error *err)
+{
+    struct asked asked = {.sides = {{.st = a, .window = {a->start_ns, a->end_ns, true}},
+                                    {.st = b, .window = {b->start_ns, b->end_ns, true}}},
+                          .only = made->only,
+                          .top = ROWS_SHOWN};
+    return answer(&asked, made, out, err);
 }

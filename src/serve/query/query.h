@@ -112,6 +112,17 @@ int query_all_rows(struct serve_trace *st, uint64_t most, unsigned *tile, struct
 int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err);
 
 query_two_function query_compare, query_overlay;
+/* What query_compare answers, from figures that are there: of two runs, or of an estimate and a run. */
+struct diff;
+struct compare;
+struct compare_made {
+    const struct diff *diff; /* or */
+    const struct compare *pairs;
+    unsigned only;     /* of the diff: 0 all, 1 ops, 2 zones */
+    const char *notes; /* lines */
+};
+int query_compare_made(struct serve_trace *a, struct serve_trace *b, const struct compare_made *made,
+                       struct bytes *out, struct error *err);
 
 struct overview;
 /* The overview of a window; it is kept until that of another window takes its place. */

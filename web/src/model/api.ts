@@ -75,7 +75,7 @@ export async function getJson<T>(path: string, parameters: Parameters = {}, sign
 }
 
 export async function getBinary(path: string, parameters: Parameters, signalled?: AbortSignal): Promise<ArrayBuffer> {
-    if (embedded) return fromFile(() => embedded?.rows(parameters) as ArrayBuffer, signalled);
+    if (embedded) return fromFile(() => embedded?.rows(path, parameters) as ArrayBuffer, signalled);
     return (await request(path, parameters, signalled)).arrayBuffer();
 }
 

@@ -31,13 +31,18 @@ const numberOf = (given: Given, name: string, otherwise: number) => {
     return value === null || value === undefined ? otherwise : Math.round(Number(value));
 };
 
-/** How the page begins, and what is not in it. */
-interface Start {
-    panel: string;
+/** What is in the file of a trace, and what is not. */
+interface Entry {
     series_px: number;
     /** Zones and runs shorter than this are summed up; 0: none. */
     summed_ns: number;
     left_out: string[];
+}
+
+/** How the page begins. */
+interface Start {
+    panel: string;
+    traces: Entry[];
 }
 
 interface Tally {
@@ -53,21 +58,48 @@ export class Embedded {
     private readonly parsed = new Map<string, unknown>();
     private sections: Map<string, Section> | null = null;
     private nameRows: NameRow[] | null = null;
+    private entry: Entry | null = null;
+    private left: string[] | null = null;
+    private readonly others = new Map<number, Embedded>();
 
-    constructor(private readonly source: Source) {}
+    /** The answers of the trace `index`; those of the first also say what is in the file. */
+    constructor(private readonly file: Source, private readonly index = 0) {}
+
+    private source(question: string): string | null {
+        return this.file(this.index ? `${this.index}/${question}` : question);
+    }
+
+    /** The trace that a path is about. */
+    of(index: number): Embedded {
+        if (index === this.index) return this;
+        const found = this.others.get(index) ?? new Embedded(this.file, index);
+        this.others.set(index, found);
+        return found;
+    }
+
+    private named(path: string): Embedded {
+        return this.of(Number(/^\/t\/(\d+)\//.exec(path)?.[1] ?? 0));
+    }
+
+    private get begin(): Start {
+        const text = this.file("traces");
+        return text === null ? { panel: "overview", traces: [] } : (JSON.parse(text) as Start);
+    }
 
     get panel(): string {
-        return this.start.panel;
+        return this.begin.panel;
     }
 
     /** What the trace has and this file does not, for people. */
     missing(): string[] {
-        const { summed_ns: summed, left_out: texts } = this.start;
-        return summed ? [`zones and runs shorter than ${duration(summed)} one by one: they are drawn summed up`, ...texts] : texts;
+        this.left ??= [...new Set(this.begin.traces.flatMap(({ summed_ns: summed, left_out: texts }) =>
+            (summed ? [`zones and runs shorter than ${duration(summed)} one by one: they are drawn summed up`, ...texts] : texts)))];
+        return this.left;
     }
 
-    private get start(): Start {
-        return this.json<Start>("traces");
+    private get start(): Entry {
+        this.entry ??= this.begin.traces[this.index] ?? { series_px: 0, summed_ns: 0, left_out: [] };
+        return this.entry;
     }
 
     worker(): Blob {
@@ -80,11 +112,25 @@ export class Embedded {
     }
 
     answer(path: string, given: Given): unknown {
+        const owner = this.named(path);
+        if (path === "/traces") return JSON.parse(this.file("traces") ?? "null");
+        if (path === "/compare") return this.compare(given);
+        return owner.answerOf(path, given);
+    }
+
+    /** Both traces as the command compared them. */
+    private compare(given: Given): unknown {
+        const text = this.file("compare");
+        const isOther = Number(given["a"]) !== 0 || Number(given["b"]) !== 1 || ["a_from", "a_to", "b_from", "b_to"].some((name) => given[name] !== undefined);
+        if (text === null || isOther) throw new NotHere("This file compares the second trace with the first, all of it: opscope view with both compares any part of them.");
+        return JSON.parse(text);
+    }
+
+    private answerOf(path: string, given: Given): unknown {
         const question = path.replace(/^\/(t\/\d+\/)?/, "");
         const from = numberOf(given, "from", 0);
         const to = numberOf(given, "to", this.duration);
         switch (question) {
-            case "traces":
             case "trace":
                 return this.json(question);
             case "names":
@@ -121,7 +167,11 @@ export class Embedded {
     }
 
     /** The binary answer of /rows. */
-    rows(given: Given): ArrayBuffer {
+    rows(path: string, given: Given): ArrayBuffer {
+        return this.named(path).rowsAnswer(given);
+    }
+
+    private rowsAnswer(given: Given): ArrayBuffer {
         const from = numberOf(given, "from", 0);
         const to = numberOf(given, "to", this.duration);
         const level = Math.max(0, Math.ceil(Math.log2((to - from) / numberOf(given, "px", 1000)) - 1e-9));

@@ -109,7 +109,7 @@ export function pushWindow(span: Span, label: string): void {
     const from = Math.max(0, Math.round(span.from));
     const to = Math.min(whole.value.to, Math.round(span.to));
     if (to <= from) return;
-    if (embedded && !embedded.hasWindow(from, to)) {
+    if (embedded && !embedded.of(traceIndex.value).hasWindow(from, to)) {
         notice.value = "This file has its numbers for this window alone: opscope view with the trace has them for any. A selected range has its own.";
         return;
     }
@@ -247,7 +247,7 @@ export async function start(): Promise<void> {
         return;
     }
     const count = traces.value?.length ?? 0;
-    if ((count === 1 && !waits.value) || (count > 0 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
+    if (embedded || (count === 1 && !waits.value) || (count > 0 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
 }
 
 // ---- the fragment
@@ -289,7 +289,7 @@ function applyUrl(state: UrlState): void {
     batch(() => {
         panel.value = state.panel;
         const { to } = whole.value;
-        const there = state.window && (!embedded || embedded.hasWindow(state.window.from, Math.min(state.window.to, to)));
+        const there = state.window && (!embedded || embedded.of(traceIndex.value).hasWindow(state.window.from, Math.min(state.window.to, to)));
         const asked = there && state.window && state.window.from < to ? state.window : null;
         const isWhole = !!asked && asked.from <= 0 && asked.to >= to;
         warmup.value = state.warmup || (isWhole && defaultWindow !== null);

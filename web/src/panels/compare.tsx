@@ -229,6 +229,7 @@ export function Compare() {
     const other = model.otherIndex();
     const data = model.current();
     const error = model.comparison.error.value;
+    const hasTimes = data?.a.overview.kind !== "empty" || data.b.overview.kind !== "empty"; // not so of tables of dispatch times
     if (other === null) return <p class="plain">Only one trace is open. <code>opscope view A B</code> opens two, which are compared here.</p>;
     return (
         <div class="compare">
@@ -237,11 +238,11 @@ export function Compare() {
             {data && !error && (
                 <>
                     <div class={`compare-band ${model.comparison.dim.value ? "dim" : ""}`} data-region>
-                        {data.estimate ? <EstimateBars data={data.estimate} /> : <TwoBars data={data} />}
+                        {data.estimate ? <EstimateBars data={data.estimate} /> : hasTimes && <TwoBars data={data} />}
                         {data.waterfall && <WaterfallChart data={data.waterfall} />}
                         {data.estimate && <Dumbbells data={data.estimate} />}
                     </div>
-                    <SideTimelines data={data} />
+                    {hasTimes && <SideTimelines data={data} />}
                     {data.diff && <Differences rows={data.diff.rows} />}
                     {data.estimate && <EstimateTable rows={data.estimate.rows} what={data.estimate.what} />}
                 </>
