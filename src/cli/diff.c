@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/command/command.h"
-#include "cli/diff_page.h"
+#include "serve/diff_page.h"
 #include "load/compare.h"
 #include "load/diff.h"
 #include "load/side.h"
@@ -259,7 +259,7 @@ static const struct command_option show_options[] = {
      .help = "Show also what did not change, or only within the noise."},
     OPTION_FILE(
         "html", FIELD(html),
-        "Also write the page of opscope view with both, opened where they are compared: one file that needs no server."),
+        "Also write the page of opscope view with both, opened at Compare: one file that needs no server."),
     OPTION_FILE("pairs", FIELD(pairs),
                 "Also write every op of both runs in order as CSV, those that were matched in one line."),
     {0},

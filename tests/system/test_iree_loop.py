@@ -81,7 +81,7 @@ class Loop(harness.TestCase):
                 self.assertEqual(min(row["least_ns"] for row in found["rows"]), min(ran))
                 self.assertTrue(all(re.match(r'loc\("' + model, row["location"]) for row in found["rows"]))
                 self.assert_reported(model, "a.opscope")
-                done = self.opscope("diff", flow, "p.jsonl", "--target-option", "engines=1", "--html", "d.html", "--json")
+                done = self.opscope("diff", flow, "p.jsonl", "--target-option", "engines=1", "--json")
                 self.assert_status(done)
                 self.assertEqual(len(done.json()["rows"]), len(found["rows"]))
                 print(f"{model}: {len(found['rows'])} dispatches, {len(ran)} runs, factor {done.json()['median_factor']:.2f}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope diff --html: the page of opscope view with both traces, opened where they are compared. */
-#ifndef OPSCOPE_CLI_DIFF_PAGE_H
-#define OPSCOPE_CLI_DIFF_PAGE_H
+#ifndef OPSCOPE_SERVE_DIFF_PAGE_H
+#define OPSCOPE_SERVE_DIFF_PAGE_H
 
 #include "analyze/diff/diff.h"
 #include "analyze/estimate/compare.h"

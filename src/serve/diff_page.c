@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/diff_page.h"
+#include "serve/diff_page.h"
 
 #include <string.h>
 
