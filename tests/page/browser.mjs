@@ -16,8 +16,9 @@ export async function settled(page) {
     const end = Date.now() + 60000;
     for (let quiet = 0; quiet < 3;) {
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
-        quiet = page.pending.size === 0 ? quiet + 1 : 0;
-        if (Date.now() > end) throw new Error(`no answer: ${[...page.pending].map((request) => request.url()).join(" ")}`);
+        const drawing = await page.$("canvas[data-drawing]");
+        quiet = page.pending.size === 0 && !drawing ? quiet + 1 : 0;
+        if (Date.now() > end) throw new Error(`no answer${drawing ? ", not drawn" : ""}: ${[...page.pending].map((request) => request.url()).join(" ")}`);
     }
 }
 

@@ -65,7 +65,7 @@ function Tabs() {
             ))}
             {late.length > 0 && (
                 <div class="more-tabs">
-                    <button aria-haspopup="menu" aria-expanded={more.value} onClick={() => (more.value = !more.value)}>More ▾</button>
+                    <button class={late.some((tab) => tab.id === state.panel.value) ? "chosen" : ""} aria-haspopup="menu" aria-expanded={more.value} onClick={() => (more.value = !more.value)}>More ▾</button>
                     {more.value && (
                         <div class="menu" role="menu">
                             {late.map((tab) => <button key={tab.id} role="menuitem" onClick={() => show(tab.id)}>{tab.label}</button>)}

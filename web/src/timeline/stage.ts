@@ -229,6 +229,7 @@ export class Stage {
     private accept({ sequence, bitmap }: FromWorker): void {
         const order = this.sent.get(sequence);
         for (const key of [...this.sent.keys()]) if (key <= sequence) this.sent.delete(key);
+        if (!this.sent.size) delete this.canvas.dataset["drawing"];
         if (!order) return bitmap.close();
         this.picture?.bitmap.close();
         this.picture = { ...order, bitmap };
@@ -376,6 +377,7 @@ export class Stage {
         if (!Number.isFinite(scale)) return; // an empty trace
         const span = { from: origin / scale, to: (origin + width) / scale };
         const sequence = ++this.sequence;
+        this.canvas.dataset["drawing"] = ""; // until the worker's picture of this order is here
         this.sent.set(sequence, { scale, origin, top, ratio: this.ratio, pinned });
         this.tell({
             type: "draw", sequence, scale, origin, width, ratio: Math.max(1, Math.round(this.ratio)),
