@@ -17,7 +17,7 @@ function Totals({ totals }: { totals: model.Total[] }) {
             <tbody>
                 {totals.map((row) => {
                     const show = COUNTS.has(row.total) ? group : duration;
-                    const change = COUNTS.has(row.total) ? `${row.change > 0 ? "+" : ""}${row.change}` : signed(row.change);
+                    const change = COUNTS.has(row.total) ? `${row.change > 0 ? "+" : row.change < 0 ? "\u2212" : ""}${group(Math.abs(row.change))}` : signed(row.change);
                     return (
                         <tr key={row.total} title={row.noise === null ? "" : `noise ± ${duration(row.noise)}, 99% sure`}>
                             <td class="text">{safeText(row.total)}</td><td>{show(row.a)}</td><td>{show(row.b)}</td><td>{change}</td>
