@@ -41,10 +41,11 @@ int trace_partial_move(const char *path, const char *to, struct error *err);
 /* Definitions. A process or track is defined again to update it (exit status, name). */
 uint32_t trace_writer_name(struct trace_writer *w, const char *name, const char *function, const char *file,
                            uint32_t line, uint32_t colour);
-/* A name whose texts are not known yet: rows may use its id at once. Where the file needs it before
- * trace_writer_set_name it is a "?" there, and defined once more afterwards. */
+/* A name whose texts are not known yet: rows may use its id at once. Blocks that are written before
+ * trace_writer_set_name have a "?", which is defined once more then; later ones use the id that it returns, that of a
+ * name with these texts. */
 uint32_t trace_writer_name_later(struct trace_writer *w);
-void trace_writer_set_name(struct trace_writer *w, const struct trace_name *name);
+uint32_t trace_writer_set_name(struct trace_writer *w, const struct trace_name *name);
 uint32_t trace_writer_process(struct trace_writer *w,
                               const struct trace_process *process); /* id TRACE_NONE = new */
 uint32_t trace_writer_track(struct trace_writer *w, const struct trace_track *track); /* likewise */

@@ -287,8 +287,10 @@ static void lose_contact(struct client *c)
 {
     const char *why = !c->is_welcome ? "the connection was refused: is another server connected?"
                                      : "it ended without a word: what it had not sent is lost";
-    if (c->is_welcome)
+    if (c->is_welcome) {
         c->hub->stats.cut++;
+        tracy_trace_lose_contact(c->trace);
+    }
     fail(c, why);
     c->hub->stats.failed -= c->is_welcome;
 }

@@ -91,28 +91,38 @@ static inline uint32_t find_source(struct tracy_stream *s, uint64_t address)
 
 /* --- zones --- */
 
+static inline void emit_begin(struct tracy_stream *s, uint32_t source)
+{
+    if (s->begin)
+        s->begin(s->context, s->thread, s->thread_time, source);
+    else
+        emit(s, &(struct tracy_event){.kind = TRACY_EVENT_ZONE_BEGIN,
+                                      .thread = s->thread,
+                                      .time = s->thread_time,
+                                      .source = source});
+}
+
 TAKES(zone_begin)
 {
     unsigned bytes = size - 9;
     s->thread_time = add(s->thread_time, delta_of(s, at + 1, bytes, 79));
-    emit(s, &(struct tracy_event){.kind = TRACY_EVENT_ZONE_BEGIN,
-                                  .thread = s->thread,
-                                  .time = s->thread_time,
-                                  .source = find_source(s, tracy_u64(at + 1 + bytes))});
+    emit_begin(s, find_source(s, tracy_u64(at + 1 + bytes)));
 }
 
 TAKES(zone_begin_payload)
 {
-    emit(s, &(struct tracy_event){.kind = TRACY_EVENT_ZONE_BEGIN,
-                                  .thread = s->thread,
-                                  .time = thread_time(s, at + 1),
-                                  .source = take_location(s)});
+    thread_time(s, at + 1);
+    emit_begin(s, take_location(s));
 }
 
 TAKES(zone_end)
 {
     s->thread_time = add(s->thread_time, delta_of(s, at + 1, size - 1, 78));
-    emit(s, &(struct tracy_event){.kind = TRACY_EVENT_ZONE_END, .thread = s->thread, .time = s->thread_time});
+    if (s->end)
+        s->end(s->context, s->thread, s->thread_time);
+    else
+        emit(s, &(struct tracy_event){
+                    .kind = TRACY_EVENT_ZONE_END, .thread = s->thread, .time = s->thread_time});
 }
 
 TAKES(zone_detail)

@@ -133,6 +133,19 @@ uint32_t late_name_prefixed(struct tracy_trace *t, const char *prefix, uint32_t 
     return add(t, (struct late_name){.prefix = prefix, .source = source, .name = TRACY_NONE, .own = own});
 }
 
+/* Rows to come use the name that has the texts, and not the one that got them late. */
+static void replace(struct late_names *names, const struct late_name *late, uint32_t id)
+{
+    if (late->prefix[0])
+        return;
+    if (late->own != TRACY_NONE)
+        map_put(&names->of_own, (uint64_t)late->source << 32 | late->own, id);
+    else if (late->source < names->source_capacity)
+        names->of_source[late->source] = id + 1;
+    else if (late->source == TRACY_NONE && late->name < names->name_capacity)
+        names->of_name[late->name] = id + 1;
+}
+
 void late_names_settle(struct tracy_trace *t, bool is_final)
 {
     struct late_names *names = &t->late;
@@ -149,7 +162,7 @@ void late_names_settle(struct tracy_trace *t, bool is_final)
         }
         names->unnamed += !is_known(t, &late);
         struct trace_name name = texts_of(t, &late);
-        trace_writer_set_name(t->writer, &name);
+        replace(names, &late, trace_writer_set_name(t->writer, &name));
     }
     names->count = kept;
 }

@@ -28,6 +28,12 @@ struct tracy_stream *tracy_stream_new(uint32_t version, enum tracy_wide wide, tr
     return s;
 }
 
+void tracy_stream_set_zones(struct tracy_stream *s, tracy_begin_fn begin, tracy_end_fn end)
+{
+    s->begin = begin;
+    s->end = end;
+}
+
 void tracy_stream_free(struct tracy_stream *s)
 {
     if (!s)

@@ -66,6 +66,9 @@ struct tracy_event {
 };
 
 typedef void (*tracy_event_fn)(void *context, const struct tracy_event *event);
+/* Zones, which are most of what comes, without the struct. */
+typedef void (*tracy_begin_fn)(void *context, uint32_t thread, int64_t time, uint32_t source);
+typedef void (*tracy_end_fn)(void *context, uint32_t thread, int64_t time);
 
 enum tracy_wide { TRACY_WIDE_DETECT, TRACY_WIDE_NO, TRACY_WIDE_YES };
 
@@ -74,6 +77,8 @@ struct tracy_stream;
 /* NULL: no memory, or a version that is not known. Events are given to `event`. */
 struct tracy_stream *tracy_stream_new(uint32_t version, enum tracy_wide wide, tracy_event_fn event,
                                       void *context);
+/* Begins and ends of zones go there, and not to `event`. */
+void tracy_stream_set_zones(struct tracy_stream *s, tracy_begin_fn begin, tracy_end_fn end);
 void tracy_stream_free(struct tracy_stream *s);
 
 /* Takes bytes that the client sent, in pieces of any size. 0; or the error that ended the stream, again and again. */

@@ -33,11 +33,13 @@ static void choose_time(struct tracy_trace *t, const struct tracy_welcome *welco
         t->origin_ns = (uint64_t)welcome->first_tick;
 }
 
-uint64_t trace_ns(struct tracy_trace *t, int64_t ticks)
+__attribute__((always_inline)) static inline uint64_t to_ns(struct tracy_trace *t, int64_t ticks)
 {
-    const struct tracy_welcome *welcome = tracy_stream_welcome(t->stream);
     uint64_t ns;
     if (__builtin_expect(!t->has_time, 0)) {
+        const struct tracy_welcome *welcome = tracy_stream_welcome(t->stream);
+        t->first_tick = (uint64_t)welcome->first_tick;
+        t->ns_per_tick = welcome->ns_per_tick;
         choose_time(t, welcome);
         t->has_time = true;
     }
@@ -51,13 +53,17 @@ uint64_t trace_ns(struct tracy_trace *t, int64_t ticks)
         ns = clock_piece_ns(piece, (uint64_t)ticks);
     } else {
         /* cut off as Tracy's own tools do, so that sums are equal */
-        double since =
-            (double)(int64_t)((uint64_t)ticks - (uint64_t)welcome->first_tick) * welcome->ns_per_tick;
+        double since = (double)(int64_t)((uint64_t)ticks - t->first_tick) * t->ns_per_tick;
         ns = since > 0 && since < 9e18 ? t->origin_ns + (uint64_t)since : t->origin_ns;
     }
     if (ns > t->last_ns && ns < INT64_MAX)
         t->last_ns = ns;
     return ns < INT64_MAX ? ns : INT64_MAX;
+}
+
+uint64_t trace_ns(struct tracy_trace *t, int64_t ticks)
+{
+    return to_ns(t, ticks);
 }
 
 static void make_process(struct tracy_trace *t)
@@ -219,27 +225,33 @@ static bool end_zone(struct tracy_trace *t, struct stack *stack, uint64_t ns)
 /* Time never runs backwards within a thread. */
 static inline uint64_t step_time(struct tracy_trace *t, struct stack *stack, int64_t ticks)
 {
-    uint64_t ns = trace_ns(t, ticks);
+    uint64_t ns = to_ns(t, ticks);
     stack->last_ns = ns > stack->last_ns ? ns : stack->last_ns;
     return stack->last_ns;
 }
 
-static void zone_event(struct tracy_trace *t, const struct tracy_event *event)
+static void take_begin(void *context, uint32_t thread_id, int64_t ticks, uint32_t source)
 {
-    struct thread *thread = trace_thread(t, event->thread);
-    if (!thread) {
+    struct tracy_trace *t = context;
+    struct thread *thread = trace_thread(t, thread_id);
+    if (thread)
+        begin_zone(thread->now, step_time(t, thread->now, ticks), source, late_name_of_source(t, source));
+    else
         t->stats.lost_zones++;
+}
+
+static void take_end(void *context, uint32_t thread_id, int64_t ticks)
+{
+    struct tracy_trace *t = context;
+    struct thread *thread = trace_thread(t, thread_id);
+    if (!thread)
         return;
-    }
-    struct stack *stack = thread->now;
-    uint64_t ns = step_time(t, stack, event->time);
-    if (event->kind == TRACY_EVENT_ZONE_BEGIN) {
-        begin_zone(stack, ns, event->source, late_name_of_source(t, event->source));
-    } else if (!end_zone(t, stack, ns)) {
-        trace_count_loss(&stack->unmatched, TRACE_LOSS_UNMATCHED, ns);
-        if (!(tracy_stream_welcome(t->stream)->flags & TRACY_ON_DEMAND))
-            tracy_stream_distrust(t->stream);
-    }
+    uint64_t ns = step_time(t, thread->now, ticks);
+    if (__builtin_expect(end_zone(t, thread->now, ns), 1))
+        return;
+    trace_count_loss(&thread->now->unmatched, TRACE_LOSS_UNMATCHED, ns);
+    if (!(tracy_stream_welcome(t->stream)->flags & TRACY_ON_DEMAND))
+        tracy_stream_distrust(t->stream);
 }
 
 /* Several texts of a zone are lines of one. */
@@ -371,10 +383,6 @@ static void take_event(void *context, const struct tracy_event *event)
 {
     struct tracy_trace *t = context;
     switch (event->kind) {
-    case TRACY_EVENT_ZONE_BEGIN:
-    case TRACY_EVENT_ZONE_END:
-        zone_event(t, event);
-        break;
     case TRACY_EVENT_ZONE_TEXT:
     case TRACY_EVENT_ZONE_NAME:
     case TRACY_EVENT_ZONE_COLOUR:
@@ -423,6 +431,7 @@ struct tracy_trace *tracy_trace_new(const struct tracy_trace_options *options)
         free(t);
         return NULL;
     }
+    tracy_stream_set_zones(t->stream, take_begin, take_end);
     t->names = tracy_stream_names(t->stream);
     t->free_gpu_zone = t->frame_track = t->plot_track = t->load_name = TRACE_NONE;
     t->frames = (struct lanes){.name = "frames", .kind = TRACE_TRACK_OTHER, .parent = TRACE_NONE};
@@ -457,6 +466,15 @@ int tracy_trace_feed(struct tracy_trace *t, const void *data, size_t length, str
 struct tracy_stream *tracy_trace_stream(struct tracy_trace *t)
 {
     return t->stream;
+}
+
+void tracy_trace_lose_contact(struct tracy_trace *t)
+{
+    trace_writer_loss(t->writer, &(struct trace_loss){.process = t->process,
+                                                      .track = TRACE_NONE,
+                                                      .reason = TRACE_LOSS_UNRECORDED,
+                                                      .from_ns = t->last_ns,
+                                                      .to_ns = t->last_ns});
 }
 
 static void close_stack(struct tracy_trace *t, struct stack *stack)

@@ -148,7 +148,8 @@ struct tracy_trace {
     const struct tracy_names *names;
     const struct clock_map *clock; /* NULL: times are those of the client, which begin at origin_ns */
     struct clock_piece piece;      /* of it, that the last time was in */
-    uint64_t origin_ns;
+    uint64_t origin_ns, first_tick;
+    double ns_per_tick;
     uint32_t process;
     uint64_t last_ns;
     struct late_names late;

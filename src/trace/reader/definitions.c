@@ -33,6 +33,7 @@ const struct trace_part *reader_parts(const struct trace *t, const struct descri
 void source_free(struct source *source)
 {
     free(source->names.ids);
+    free(source->names.same);
     free(source->processes.ids);
     free(source->tracks.ids);
     free(source->clocks.ids);
@@ -46,7 +47,7 @@ void source_free(struct source *source)
 uint32_t map_id(const struct id_map *map, uint32_t id)
 {
     if (map->is_identity)
-        return id < map->count ? id : TRACE_NONE;
+        return id >= map->count ? TRACE_NONE : map->same ? map->same[id] : id;
     size_t low = 0, high = map->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -55,7 +56,9 @@ uint32_t map_id(const struct id_map *map, uint32_t id)
         else
             high = middle;
     }
-    return low < map->count && map->ids[low] == id ? map->base + (uint32_t)low : TRACE_NONE;
+    if (low == map->count || map->ids[low] != id)
+        return TRACE_NONE;
+    return map->same ? map->same[low] : map->base + (uint32_t)low;
 }
 
 /* --- reading a block --- */
@@ -390,6 +393,36 @@ out:
     return status;
 }
 
+/* A name whose texts came late was defined twice, and another has the same texts: to who reads they are one. Texts are
+ * interned, so that equal ones are at one address. */
+static int unify_names(const struct trace *t, struct id_map *map, size_t definitions)
+{
+    struct intern keys = {0};
+    uint32_t *first = NULL; /* by key */
+    int status = 0;
+    if (definitions <= map->count)
+        return 0;
+    map->same = malloc((map->count + 1) * sizeof *map->same);
+    first = malloc((map->count + 1) * sizeof *first);
+    if (!map->same || !first)
+        status = -ENOMEM;
+    for (size_t i = 0; i < map->count && !status; i++) {
+        const struct trace_name *name = &t->names[map->base + i];
+        const uint64_t key[] = {(uintptr_t)name->name, (uintptr_t)name->function, (uintptr_t)name->file,
+                                (uint64_t)name->line << 32 | name->colour};
+        size_t known = keys.count;
+        uint32_t id = intern_add(&keys, key, sizeof key);
+        if (id == INTERN_NONE)
+            status = -ENOMEM;
+        else if (id == known)
+            first[id] = map->base + (uint32_t)i;
+        map->same[i] = status ? 0 : first[id];
+    }
+    intern_free(&keys);
+    free(first);
+    return status;
+}
+
 static const struct trace_track blank_track = {
     .process = TRACE_NONE, .parent = TRACE_NONE, .kind = TRACE_TRACK_OTHER, .name = "?", .architecture = ""};
 
@@ -427,6 +460,8 @@ static int number_source(struct trace *t, struct source *source, bool is_first)
     if (!status)
         status = number(&source->names, &source->new_names, sizeof blank_name, is_first, &blank_name,
                         &t->names, &t->name_count);
+    if (!status)
+        status = unify_names(t, &source->names, source->new_names.count);
     if (!status)
         status = number(&source->processes, &source->new_processes, sizeof blank_process, is_first,
                         &blank_process, &t->processes, &t->process_count);

@@ -35,6 +35,8 @@ struct id_map {
     uint32_t base;    /* else: base + place in `ids`, which is sorted */
     uint32_t *ids;
     size_t count;
+    uint32_t *
+        same; /* of names: the first one with the same texts, by place; NULL: none was defined more than once */
 };
 
 struct track_total {

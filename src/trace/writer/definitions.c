@@ -201,15 +201,24 @@ uint32_t trace_writer_name_later(struct trace_writer *w)
     return id;
 }
 
-void trace_writer_set_name(struct trace_writer *w, const struct trace_name *name)
+uint32_t trace_writer_set_name(struct trace_writer *w, const struct trace_name *name)
 {
     struct writer_definitions *d = &w->definitions;
-    if (name->id >= d->name_keys.count)
-        return;
+    uint32_t same = trace_writer_name(w, name->name, name->function, name->file, name->line, name->colour);
+    if (name->id >= d->name_keys.count || same == TRACE_NONE || same == name->id)
+        return name->id;
     bool is_in_file = d->names[name->id].segment == w->segment_number + 1;
     replace_name(d, name->id, name);
-    if (is_in_file) /* else it follows with the first row that uses it */
+    d->names[name->id].same = same + 1;
+    if (is_in_file)
         definitions_need_name(w, name->id);
+    return same;
+}
+
+uint32_t definitions_same_name(const struct trace_writer *w, uint32_t id)
+{
+    const struct writer_definitions *d = &w->definitions;
+    return id < d->name_keys.count && d->names[id].same ? d->names[id].same - 1 : id;
 }
 
 /* Gives a name of a resumed file its old id; ids that the file does not define become names nobody uses. */
@@ -611,6 +620,12 @@ uint32_t name_list_add(struct trace_writer *w, struct name_list *list, uint32_t 
         for (size_t i = 0; i < list->count; i++)
             if (list->names[i] == name)
                 return (uint32_t)i;
+    uint32_t same = definitions_same_name(w, name);
+    if (same != name && name < list->mark_capacity) {
+        uint32_t place = name_list_index(w, list, same);
+        list->marks[name] = (uint64_t)list->number << 32 | place;
+        return place;
+    }
     if (!array_reserve(&list->names, &list->capacity, list->count + 1, sizeof *list->names)) {
         list->failed = true;
         return 0;

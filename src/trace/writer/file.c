@@ -277,6 +277,7 @@ static void list_open_zones(struct trace_writer *w)
     }
     for (size_t i = 0; i < w->open_zone_count; i++) {
         definitions_need_track(w, w->open_zones[i].track);
+        w->open_zones[i].name = definitions_same_name(w, w->open_zones[i].name);
         definitions_need_name(w, w->open_zones[i].name);
     }
 }

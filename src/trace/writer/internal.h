@@ -45,6 +45,7 @@ struct writer_name {
     const char *name, *function, *file; /* in the intern table */
     uint32_t line, colour;
     uint32_t segment; /* 1 + the segment that has it; 0 = none */
+    uint32_t same;    /* 1 + the name that has the same texts, of one that was named late; 0 = none */
 };
 
 struct writer_process {
@@ -294,6 +295,8 @@ char *flight_segment_path(const struct trace_writer *w, uint32_t number);
 void definitions_free(struct writer_definitions *d);
 int definitions_init(struct trace_writer *w);
 void definitions_need_name(struct trace_writer *w, uint32_t id);
+/* The name to write instead of one that was named late; else the name itself. */
+uint32_t definitions_same_name(const struct trace_writer *w, uint32_t id);
 void definitions_need_track(struct trace_writer *w, uint32_t id);
 void definitions_need_process(struct trace_writer *w, uint32_t id);
 void definitions_need_description(struct trace_writer *w, uint32_t id);

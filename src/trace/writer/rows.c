@@ -269,6 +269,15 @@ void trace_writer_loss(struct trace_writer *w, const struct trace_loss *loss)
 
 /* --- writing --- */
 
+/* One that was named late is written as the name that has its texts. */
+static void need_name(struct trace_writer *w, uint64_t *value)
+{
+    uint32_t name = (uint32_t)*value, same = definitions_same_name(w, name);
+    if (same != name)
+        *value = same;
+    definitions_need_name(w, same);
+}
+
 static void need_definitions(struct trace_writer *w, const struct row_buffer *b)
 {
     uint32_t columns = columns_of_type[b->type];
@@ -276,14 +285,14 @@ static void need_definitions(struct trace_writer *w, const struct row_buffer *b)
         if (columns & BIT(ROW_TRACK))
             definitions_need_track(w, (uint32_t)b->columns[ROW_TRACK].values[i]);
         if (columns & BIT(ROW_NAME))
-            definitions_need_name(w, (uint32_t)b->columns[ROW_NAME].values[i]);
+            need_name(w, &b->columns[ROW_NAME].values[i]);
         if (columns & BIT(ROW_PROCESS))
             definitions_need_process(w, (uint32_t)b->columns[ROW_PROCESS].values[i]);
         if (columns & BIT(ROW_DESCRIPTION))
             definitions_need_description(w, (uint32_t)b->columns[ROW_DESCRIPTION].values[i]);
     }
     for (size_t i = 0; i < b->part_count; i++)
-        definitions_need_name(w, (uint32_t)b->columns[ROW_PART_NAME].values[i]);
+        need_name(w, &b->columns[ROW_PART_NAME].values[i]);
     for (size_t i = 0; i < b->figure_count; i++) {
         definitions_need_name(w, (uint32_t)b->columns[ROW_FIGURE_NAME].values[i]);
         if (b->columns[ROW_FIGURE_KIND].values[i] == TRACE_FIGURE_TEXT)
