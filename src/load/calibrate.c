@@ -38,9 +38,8 @@ static int add_sites(struct calibration_sites *sites, const struct timeline *tim
         site.class = (uint8_t)(op->bound == TIMELINE_BOUND_LAUNCH
                                    ? CALIBRATE_FLOOR
                                    : calibration_class_of(timeline_get_text(timeline, op->class)));
-        site.number = strcmp(number, "bf16") == 0    ? MODEL_BFLOAT
-                      : strcmp(number, "float") == 0 ? MODEL_FLOAT
-                                                     : MODEL_INTEGER;
+        while (site.format < MODEL_FORMATS - 1 && strcmp(number, model_format_text(site.format)) != 0)
+            site.format++;
         site.estimate_ns = pair->estimate_ns;
         site.measured_ns = pair->least_ns;
         if (!(site.estimate_ns > 0) || !(site.measured_ns > 0) || site.class == CALIBRATE_CLASSES ||

@@ -120,9 +120,11 @@ const char *model_class_text(unsigned class)
     return class < MODEL_CLASSES ? texts[class] : "";
 }
 
-const char *model_number_text(unsigned number)
+const char *model_format_text(unsigned format)
 {
-    return number == MODEL_BFLOAT ? "bf16" : number == MODEL_FLOAT ? "float" : "int";
+    static const char *const texts[MODEL_FORMATS] = {
+        [MODEL_INT8] = "int8", [MODEL_INT] = "int", [MODEL_REAL] = "float", [MODEL_BF16] = "bf16"};
+    return format < MODEL_FORMATS ? texts[format] : "";
 }
 
 const char *model_fault_text(unsigned fault)

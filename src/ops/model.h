@@ -58,6 +58,17 @@ enum model_work {
 
 enum model_number { MODEL_INTEGER, MODEL_FLOAT, MODEL_BFLOAT };
 
+/* Numbers for which compilers have code of their own: narrow integers are widened, or not, unlike others. */
+enum model_format { MODEL_INT8, MODEL_INT, MODEL_REAL, MODEL_BF16, MODEL_FORMATS };
+
+static inline unsigned model_format_of(unsigned number, unsigned bits)
+{
+    return number == MODEL_BFLOAT  ? MODEL_BF16
+           : number == MODEL_FLOAT ? MODEL_REAL
+           : bits <= 8             ? MODEL_INT8
+                                   : MODEL_INT;
+}
+
 enum model_origin {
     MODEL_COMPUTED,
     MODEL_ARGUMENT,
@@ -171,7 +182,7 @@ static inline uint64_t model_work_of(const struct model *model, const struct mod
 }
 
 const char *model_class_text(unsigned class);   /* "MAC", "ELT" ...: what reports and calibrations call it */
-const char *model_number_text(unsigned number); /* "int", "float", "bf16" */
+const char *model_format_text(unsigned format); /* "int8", "int", "float", "bf16" */
 const char *model_fault_text(unsigned fault);
 
 static inline uint64_t model_multiply(uint64_t a, uint64_t b) /* saturating */

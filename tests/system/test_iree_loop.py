@@ -6,11 +6,13 @@ import json
 import os
 import re
 import shutil
+import sys
 import unittest
 
 import harness
 
 LOOP = os.path.join(harness.SOURCE, "examples", "iree", "loop.sh")
+ACCURACY = os.path.join(harness.SOURCE, "examples", "iree", "accuracy.py")
 MODELS = ("mlp", "cnn", "block", "int8")
 TOOLS = ("iree-compile", "iree-run-module", "iree-benchmark-module")
 BARE_PATH = "/usr/bin:/bin"
@@ -85,6 +87,40 @@ class Loop(harness.TestCase):
                 self.assert_status(done)
                 self.assertEqual(len(done.json()["rows"]), len(found["rows"]))
                 print(f"{model}: {len(found['rows'])} dispatches, {len(ran)} runs, factor {done.json()['median_factor']:.2f}")
+
+
+class Accuracy(harness.TestCase):
+    def measure(self, *arguments, **variables):
+        os.makedirs(self.path("models", "below"), exist_ok=True)
+        os.makedirs(self.path("fit"), exist_ok=True)
+        shutil.copy(os.path.join(os.path.dirname(LOOP), "int8.mlir"), self.path("models", "below"))
+        shutil.copy(os.path.join(os.path.dirname(LOOP), "mlp.mlir"), self.path("fit"))
+        with open(self.path("models", "wrong.mlir"), "w", encoding="ascii") as file:
+            file.write("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  my.thing %x\n}\n")
+        return self.run_command([sys.executable, ACCURACY, "models", "--fit", "fit", "-o", "out", *arguments],
+                                env={"OPSCOPE_PROGRAM": harness.OPSCOPE, **variables})
+
+    def test_without_iree(self):
+        if shutil.which(TOOLS[0], path=BARE_PATH):
+            self.skipTest("IREE is installed for everybody")
+        done = self.measure(PATH=BARE_PATH)
+        self.assert_status(done, 77)
+        self.assertIn("skipped: iree-compile is not installed (pip install iree-base-compiler", done.stderr)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_with_iree(self):
+        missing = [tool for tool in TOOLS if not shutil.which(tool)]
+        if missing:
+            self.skipTest(f"{missing[0]} is not installed")
+        done = self.measure()
+        self.assert_status(done)
+        self.assertIn("2 models: 1 measured, 1 not compiled", done.stdout)
+        rows = [line.split() for line in done.stdout.splitlines() if re.match(r"\w+ +\d+ ", line)]
+        self.assertEqual(rows[-1][0], "all")
+        self.assertEqual(int(rows[-1][1]), sum(int(row[1]) for row in rows[:-1]))
+        self.assertTrue(all(float(cell) >= 1 for row in rows for cell in row[2:]), done.stdout)
+        self.assertEqual(self.measure().stdout, done.stdout)  # nothing is measured again
+        print(done.stdout)
 
 
 if __name__ == "__main__":

@@ -172,9 +172,9 @@ static void test_calibration(void **state)
     struct error err = {0};
     /* matmuls of floats: 2, 2 and 4 times the estimate in model 0, 3 times in model 1; two floors */
     const struct calibration_site sites[] = {
-        {100, 200, CALIBRATE_MATMUL, MODEL_FLOAT, 0}, {100, 200, CALIBRATE_MATMUL, MODEL_FLOAT, 0},
-        {100, 400, CALIBRATE_MATMUL, MODEL_FLOAT, 0}, {100, 300, CALIBRATE_MATMUL, MODEL_FLOAT, 1},
-        {60, 30, CALIBRATE_FLOOR, MODEL_INTEGER, 0},  {60, 40, CALIBRATE_FLOOR, MODEL_FLOAT, 1},
+        {100, 200, CALIBRATE_MATMUL, MODEL_REAL, 0}, {100, 200, CALIBRATE_MATMUL, MODEL_REAL, 0},
+        {100, 400, CALIBRATE_MATMUL, MODEL_REAL, 0}, {100, 300, CALIBRATE_MATMUL, MODEL_REAL, 1},
+        {60, 30, CALIBRATE_FLOOR, MODEL_INT, 0},     {60, 40, CALIBRATE_FLOOR, MODEL_REAL, 1},
     };
     estimate_target_defaults(&target);
     target.floor_ns = 60;
@@ -192,11 +192,24 @@ static void test_calibration(void **state)
     assert_true(target.floor_ns == 60); /* two sites are too few */
     assert_int_equal(c.fitted, 1);
     assert_true(c.before[CALIBRATE_CLASSES].sites == 6);
-    const struct calibration_site alike[] = {{100, 300, CALIBRATE_CONV, MODEL_FLOAT, 0},
-                                             {50, 150, CALIBRATE_CONV, MODEL_FLOAT, 0},
-                                             {10, 30, CALIBRATE_CONV, MODEL_FLOAT, 0}};
+    const struct calibration_site alike[] = {{100, 300, CALIBRATE_CONV, MODEL_REAL, 0},
+                                             {50, 150, CALIBRATE_CONV, MODEL_REAL, 0},
+                                             {10, 30, CALIBRATE_CONV, MODEL_REAL, 0}};
     assert_int_equal(calibrate(&c, &target, alike, 3, &err), 0);
     assert_true(target.scale_conv_float == 3); /* they agree: the median itself */
+    /* how much a factor is drawn towards 1 follows from models that are left out: not where all are spread alike, much
+     * where each goes its own way */
+    struct calibration_site spread[18], wild[18];
+    for (uint32_t i = 0; i < 18; i++) {
+        static const double ratios[] = {1.5, 2, 4};
+        spread[i] = (struct calibration_site){100, 100 * ratios[i % 3], CALIBRATE_REDUCE, MODEL_REAL, i / 3};
+        wild[i] = (struct calibration_site){100, i / 3 % 2 ? 25 : 400, CALIBRATE_MOVE, MODEL_INT8, i / 3};
+    }
+    assert_int_equal(calibrate(&c, &target, spread, 18, &err), 0);
+    assert_true(target.scale_reduce_float == 2);
+    assert_int_equal(calibrate(&c, &target, wild, 18, &err), 0);
+    assert_true(target.scale_move_int8 > 1 && target.scale_move_int8 < 1.1);
+    assert_true(target.scale_move_int == 1);
     assert_int_not_equal(calibrate(&c, &target, sites, 0, &err), 0);
     assert_int_equal(calibration_class_of("DW"), CALIBRATE_DEPTHWISE);
     assert_int_equal(calibration_class_of("FREE"), CALIBRATE_CLASSES);

@@ -49,7 +49,7 @@ void estimate_draw_cache(struct estimate_drawing *d, uint32_t id)
         one = (double)group->macs + (double)group->operations;
     double compute_ns = one / cycles_per_ns / engines;
     double memory_ns = fmax(bytes / (engines * target->core_gb_s), shared_ns(d, group));
-    double scale = estimate_scale(target, group->class, group->number);
+    double scale = estimate_scale(target, group->class, group->format);
     double ns = fmax(fmax(compute_ns, memory_ns) * scale, target->floor_ns);
     double start =
         d->now + (engines > 1 ? target->fork_join_us : target->launch_us) * NS_PER_US * cycles_per_ns;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fits a target's figures to measured runs: one factor per class of op and kind of number, and the floor below which no
- * dispatch goes.
+/* Fits a target's figures to measured runs: one factor per class of op and format of number, and the floor below which
+ * no dispatch goes.
  *
  * A factor is the median of measured / estimated time over the sites of its class, where there are at least
- * CALIBRATION_SITES of them, else 1; it is drawn towards 1 where few sites disagree. (A least-squares line is ruled by
- * the largest op.) What the estimate is worth is judged by sites that were not fitted to: those of each model get
- * factors from the other models. */
+ * CALIBRATION_SITES of them, else 1; it is drawn towards 1 where few sites disagree, as much as suits models that are
+ * left out of those that it is fitted to. (A least-squares line is ruled by the largest op.) What the estimate is worth
+ * is judged by sites that were not fitted to: those of each model get factors from the other models. */
 #ifndef OPSCOPE_ANALYZE_ESTIMATE_CALIBRATE_H
 #define OPSCOPE_ANALYZE_ESTIMATE_CALIBRATE_H
 
@@ -33,7 +33,7 @@ enum calibration_class {
 struct calibration_site {
     double estimate_ns, measured_ns; /* above 0 */
     uint8_t class;                   /* enum calibration_class */
-    uint8_t number;                  /* enum model_number */
+    uint8_t format;                  /* enum model_format */
     uint32_t model;                  /* 0, 1, ... */
 };
 
@@ -56,7 +56,7 @@ unsigned calibration_class_of(const char *text);
 const char *calibration_class_text(unsigned class);
 
 /* Sets the figures of the target. */
-int calibrate(struct calibration *calibration, struct estimate_target *target,
-              const struct calibration_site *sites, size_t count, struct error *err);
+int calibrate(struct calibration *out, struct estimate_target *target, const struct calibration_site *sites,
+              size_t count, struct error *err);
 
 #endif

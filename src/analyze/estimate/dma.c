@@ -245,7 +245,7 @@ static void draw_processor(struct estimate_drawing *d, uint32_t id)
     uint32_t lane = is_host ? timeline_lane(d->timeline, "Host", TIMELINE_HOST, 0)
                             : timeline_lane(d->timeline, "CSS", TIMELINE_CORE, 0);
     d->timeline->ops[id].bound = TIMELINE_BOUND_COMPUTE;
-    double end = d->now + cycles * estimate_scale(target, group->class, group->number);
+    double end = d->now + cycles * estimate_scale(target, group->class, group->format);
     estimate_add_unit(d, id, lane, d->now, end, UINT64_MAX);
     d->now = end;
 }
@@ -289,7 +289,7 @@ void estimate_draw_dma(struct estimate_drawing *d, uint32_t id)
                          .compute_end = d->compute_end};
     p.engines = (unsigned)fmin(fmax(target->engines, 1), ESTIMATE_ENGINES_MAX);
     /* Engines beyond those that are drawn work with them on the same tile. */
-    double scale = estimate_scale(target, group->class, group->number);
+    double scale = estimate_scale(target, group->class, group->format);
     double steps = d->model->ops[group->root].steps; /* of a recurrent layer, which one engine does */
     p.compute = cycles * scale / p.tiling.tiles / (target->engines / p.engines);
     p.in_each = (p.tiling.in_bytes - p.tiling.kept_bytes) / p.tiling.tiles;

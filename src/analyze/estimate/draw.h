@@ -16,9 +16,9 @@ struct estimate_drawing {
     const struct estimate_target *target;
     double now;        /* cycles */
     uint32_t dispatch; /* in timeline.dispatches */
-    /* Lanes, and texts of classes and numbers, once they are known: TIMELINE_NONE before. */
+    /* Lanes, and texts of classes and formats, once they are known: TIMELINE_NONE before. */
     uint32_t in_lane, out_lane, engine_lanes[ESTIMATE_ENGINES_MAX];
-    uint32_t class_texts[MODEL_CLASSES], number_texts[MODEL_BFLOAT + 1];
+    uint32_t class_texts[MODEL_CLASSES], format_texts[MODEL_FORMATS];
     /* cache.c: bytes that were touched before a value was last, by value; below 0: never */
     double *touched;
     double traffic;

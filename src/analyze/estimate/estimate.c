@@ -76,7 +76,7 @@ static void add_op(struct estimate_drawing *d, const struct estimate_group *grou
         return;
     op->name = root->name;
     op->class = shared_text(d, &d->class_texts[group->class], model_class_text(group->class));
-    op->number = shared_text(d, &d->number_texts[group->number], model_number_text(group->number));
+    op->number = shared_text(d, &d->format_texts[group->format], model_format_text(group->format));
     op->location = root->location;
     op->dispatch = d->dispatch;
     op->source = root->source;
@@ -205,7 +205,7 @@ static void begin(struct estimate_drawing *d, struct model *model)
     model->texts = (struct intern){0};
     d->in_lane = d->out_lane = TIMELINE_NONE;
     memset(d->class_texts, 0xff, sizeof d->class_texts); /* TIMELINE_NONE */
-    memset(d->number_texts, 0xff, sizeof d->number_texts);
+    memset(d->format_texts, 0xff, sizeof d->format_texts);
 }
 
 static int begin_cache(struct estimate_drawing *d, struct error *err)

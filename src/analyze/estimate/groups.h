@@ -13,6 +13,7 @@ struct estimate_group {
     uint32_t first_output, outputs; /* in groups.outputs: values that leave it */
     uint8_t class;                  /* enum model_class, of the root */
     uint8_t number;                 /* enum model_number */
+    uint8_t format;                 /* enum model_format */
     uint8_t fault;                  /* the worst of its ops */
     uint64_t macs, operations;
     uint64_t read_bytes, write_bytes;
@@ -42,6 +43,6 @@ double estimate_engine_cycles(const struct estimate_groups *groups, const struct
 double estimate_mac_rate(const struct estimate_target *target, unsigned number, unsigned data_bits,
                          unsigned weight_bits);
 /* What measurements say a group of this kind takes, as a factor of the estimate: 1 without calibration. */
-double estimate_scale(const struct estimate_target *target, unsigned class, unsigned number);
+double estimate_scale(const struct estimate_target *target, unsigned class, unsigned format);
 
 #endif

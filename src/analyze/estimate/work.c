@@ -11,13 +11,13 @@
 /* A register holds this many rows and columns of a matmul; fewer leave lanes idle. */
 #define MATMUL_TILE 8.0
 
-double estimate_scale(const struct estimate_target *target, unsigned class, unsigned number)
+double estimate_scale(const struct estimate_target *target, unsigned class, unsigned format)
 {
 #define SCALES(key)                                                                                          \
     {                                                                                                        \
-        target->key##_int, target->key##_float, target->key##_bf16                                           \
+        target->key##_int8, target->key##_int, target->key##_float, target->key##_bf16                       \
     }
-    const double scales[][3] = {
+    const double scales[][MODEL_FORMATS] = {
         SCALES(scale_matmul),      SCALES(scale_conv),   SCALES(scale_depthwise),
         SCALES(scale_elementwise), SCALES(scale_reduce), SCALES(scale_transcendental),
         SCALES(scale_move),
@@ -28,7 +28,7 @@ double estimate_scale(const struct estimate_target *target, unsigned class, unsi
         [MODEL_REDUCTION] = 4, [MODEL_POOL] = 4, [MODEL_TRANSCENDENTAL] = 5, [MODEL_SOFTMAX] = 5,
         [MODEL_MOVE] = 6,      [MODEL_FILL] = 6, [MODEL_UNKNOWN] = 6,        [MODEL_FREE] = 6,
     };
-    double scale = class < MODEL_CLASSES && number <= MODEL_BFLOAT ? scales[row[class]][number] : 1;
+    double scale = class < MODEL_CLASSES && format < MODEL_FORMATS ? scales[row[class]][format] : 1;
     return scale > 0 ? scale : 1;
 }
 
