@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import socket
-import sys
 import threading
 import unittest
 

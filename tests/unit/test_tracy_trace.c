@@ -179,6 +179,9 @@ static void test_resumed_names(void **state)
         trace_writer_tick(w, ns * UINT64_C(12000000000), &err);
     struct trace_name name = {.id = later, .name = "same", .function = "f", .file = "a.c", .line = 1};
     assert_int_equal(trace_writer_set_name(w, &name), plain);
+    sink = trace_writer_sink(w, track); /* definitions are written with the next block */
+    zone_sink_add(sink, 0, 30, 40, 0, later);
+    trace_writer_close_sink(w, sink);
     for (uint64_t ns = 4; ns < 8; ns++)
         trace_writer_tick(w, ns * UINT64_C(12000000000), &err);
     trace_writer_abandon(w);
@@ -188,7 +191,7 @@ static void test_resumed_names(void **state)
     assert_int_equal(trace_writer_finish(w, &err), 0);
     struct trace *trace;
     assert_int_equal(trace_open(&trace, path, 0, &err), 0);
-    assert_string_equal(zones_text(trace), "t/0 same 10+10\nt/0 same 20+10\n");
+    assert_string_equal(zones_text(trace), "t/0 same 10+10\nt/0 same 20+10\nt/0 same 30+10\n");
     assert_int_equal(count_ids(trace, "same"), 1);
     trace_close(trace);
 }

@@ -599,22 +599,41 @@ static int load_losses(struct trace *t, const struct entry *entry, const struct 
 
 /* --- all of it --- */
 
-static int load_all(struct trace *t, uint32_t type, struct error *err)
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = *(const struct entry *const *)left, *b = *(const struct entry *const *)right;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+static int load_entry(struct trace *t, const struct entry *entry, uint32_t type, struct error *err)
 {
     struct block_view view;
+    int status = reader_open_block(t, entry, true, &view, err);
+    if (status)
+        return status;
+    status = type == TRACE_BLOCK_LOSSES ? load_losses(t, entry, &view)
+                                        : load_block(t, &t->sources[entry->source], &view);
+    return status ? reader_decode_error(t, entry, status, err) : 0;
+}
+
+/* In the order in which they were written, so that the newest definition is the last: the index of a growing file lists
+ * its newest blocks first. */
+static int load_all(struct trace *t, uint32_t type, struct error *err)
+{
+    const struct entry **order = malloc((t->entry_count + 1) * sizeof(struct entry *));
+    size_t count = 0;
+    int status = 0;
+    if (!order)
+        return error_set_errno(err, ENOMEM, "%s", t->path);
     for (size_t i = 0; i < t->entry_count; i++) {
-        const struct entry *entry = &t->entries[i];
-        if (entry->block.type != type)
-            continue;
-        int status = reader_open_block(t, entry, true, &view, err);
-        if (status)
-            return status;
-        status = type == TRACE_BLOCK_LOSSES ? load_losses(t, entry, &view)
-                                            : load_block(t, &t->sources[entry->source], &view);
-        if (status)
-            return reader_decode_error(t, entry, status, err);
+        if (t->entries[i].block.type == type)
+            order[count++] = &t->entries[i];
     }
-    return 0;
+    qsort(order, count, sizeof *order, compare_entries);
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = load_entry(t, order[i], type, err);
+    free(order);
+    return status;
 }
 
 int definitions_load(struct trace *t, struct error *err)
