@@ -64,7 +64,7 @@ function BarOf({ bar, next, x, width, y, bottom, broken }: {
             {bar.kind === "slower" && <rect fill="url(#fall-dots)" x={left} y={top} width={inner} height={size} />}
             {total && broken && <path class="fall-break" d={`M${left - 3} ${bottom - 14}l${inner / 4 + 1.5} -5l${inner / 4 + 1.5} 5l${inner / 4 + 1.5} -5l${inner / 4 + 1.5} 5`} />}
             {next && <path class="fall-link" d={`M${left + inner} ${y(bar.to)}H${x + width + (width - inner) / 2}`} />}
-            <text x={x + width / 2} y={top - 4} text-anchor="middle">{cut(label, width + 8)}</text>
+            <text x={x + width / 2} y={top - 4} text-anchor="middle">{label.length * CHARACTER <= width + 2 ? label : ""}</text>
             <text x={x + width / 2} y={HEIGHT - 4} text-anchor="middle">{cut(shortName(bar.label), width - 2)}</text>
         </g>
     );
