@@ -29,6 +29,9 @@ interface Lane {
     rows: Row[];
 }
 
+/** Px that the label of a tick needs at its right. */
+const LABEL_WIDTH = 56;
+
 /** The first tracks that hold something, as many as there is room for. */
 function lanesOf(info: TraceInfo): { lanes: Lane[]; left: number; height: number } {
     const { nodes } = layOut(info, {
@@ -212,7 +215,8 @@ function Ruler({ view, width }: { view: Span; width: Signal<number> }) {
     const length = view.to - view.from;
     const step = tickStep((length * 96) / Math.max(96, width.value));
     const ticks: number[] = [];
-    for (let time = Math.ceil(view.from / step) * step; time <= view.to && ticks.length < 100; time += step) ticks.push(time);
+    const last = view.to - (length * LABEL_WIDTH) / Math.max(LABEL_WIDTH, width.value);
+    for (let time = Math.ceil(view.from / step) * step; time <= last && ticks.length < 100; time += step) ticks.push(time);
     const largest = Math.max(Math.abs(view.from), Math.abs(view.to));
     return (
         <div class="side-ruler" ref={element} aria-hidden="true">
