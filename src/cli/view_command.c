@@ -159,8 +159,9 @@ const struct command command_view = {
         "Serves the page on this machine and prints its link. Nothing is loaded from elsewhere, nothing is sent "
         "elsewhere, unless you choose Open in Perfetto in its menu, and by default only this machine can connect.\n\n"
         "A trace that is still being written is followed; opscope run --view records and shows in one command. A trace "
-        "that was replaced or deleted meanwhile stays open as it was, and the page says so. Without FILE the page "
-        "waits for a program that opscope run records, and follows it when it starts.\n\n"
+        "that was replaced or deleted meanwhile stays open as it was, and of a damaged one what is whole is "
+        "shown; the page says so. Without FILE the page waits for a program that opscope run records, and follows it "
+        "when it starts.\n\n"
         "The same figures are there for scripts: docs/http-api.md.",
     .options = {{&view_table, 0}},
     .arguments = arguments,

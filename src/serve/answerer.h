@@ -13,6 +13,9 @@ struct job {
     const struct query_entry *entry; /* NULL: only closes the trace */
     struct serve_trace *trace;
     struct serve_trace *other; /* of a question about two; NULL */
+    uint64_t ids[2];           /* of the two */
+    bool is_salvaged;          /* the trace was opened for what is whole of it */
+    bool is_second_try;        /* after a block turned out to be damaged */
     bool closes_trace;         /* nobody asks for it any more */
     char *target;              /* of the request */
     size_t target_length;

@@ -41,7 +41,8 @@ struct answer { /* zero-initialised but for the memory of its bytes, which is us
     size_t body_length;
     const char *location; /* of a redirect */
     bool sets_cookie;
-    bool is_api; /* not to be stored by the browser */
+    bool is_api;     /* not to be stored by the browser */
+    bool is_damaged; /* from what is whole of a damaged trace */
     const char *metric;
     bool is_live;    /* shake hands: it becomes a WebSocket */
     struct job *job; /* the answer is not there yet: the answerer makes it */
@@ -98,6 +99,8 @@ void live_tick(struct server *server);
 
 /* route.c */
 void route_request(struct server *server, const struct http_request *request, struct answer *answer);
+/* The trace turned out to be damaged: what is whole of it is open now, and the answerer is to be asked again. */
+bool route_asks_again(struct server *server, struct job *job);
 /* The answer that the answerer made. */
 void route_finish(struct answer *answer, struct job *job);
 /* An answer without a request that could be read. */

@@ -73,6 +73,8 @@ void route_write_head(const struct server *server, struct answer *answer, bool k
         "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
         "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin-allow-popups\r\n");
     bytes_append_format(h, "Cache-Control: %s\r\n", answer->is_api ? "no-store" : "no-cache");
+    if (answer->is_damaged)
+        bytes_append_text(h, "Opscope-Damaged: 1\r\n");
     if (answer->status == 405)
         bytes_append_text(h, "Allow: GET, HEAD\r\n");
     if (answer->location)
@@ -172,11 +174,37 @@ static void answer_result(struct answer *answer, const struct query_entry *entry
         answer_made(answer, 200, entry->is_binary ? "application/octet-stream" : TYPE_JSON);
 }
 
+bool route_asks_again(struct server *server, struct job *job)
+{
+    struct serve_trace *found[2] = {NULL, NULL};
+    size_t count = job->other ? 2 : 1;
+    bool is_damaged = false;
+    if (job->status != -EINVAL || job->is_second_try)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        is_damaged |= traces_salvage(&server->traces, job->ids[i]);
+    for (size_t i = 0; i < count && is_damaged; i++) {
+        found[i] = traces_for_answerer(&server->traces, job->ids[i], server->answerer, NULL);
+        is_damaged = found[i] != NULL;
+    }
+    if (!is_damaged)
+        return false;
+    job->trace = found[0];
+    job->other = found[1];
+    job->is_salvaged = trace_get_info(job->trace->trace)->is_salvaged;
+    job->is_second_try = true;
+    job->status = 0;
+    job->err = (struct error){0};
+    bytes_clear(&job->out);
+    return true;
+}
+
 void route_finish(struct answer *answer, struct job *job)
 {
     bytes_free(&answer->made);
     answer->made = job->out;
     job->out = (struct bytes){0};
+    answer->is_damaged = job->is_salvaged;
     answer_result(answer, job->entry, job->status, &job->err);
 }
 
@@ -199,8 +227,13 @@ static void answer_later(struct server *server, const uint64_t *ids, const struc
                      err.code ? err.message : "no memory");
         return;
     }
-    *job = (struct job){
-        .entry = entry, .trace = trace, .other = other, .target = copy, .target_length = target.length};
+    *job = (struct job){.entry = entry,
+                        .trace = trace,
+                        .other = other,
+                        .ids = {ids[0], other ? ids[1] : 0},
+                        .is_salvaged = trace_get_info(trace->trace)->is_salvaged,
+                        .target = copy,
+                        .target_length = target.length};
     answer->job = job;
 }
 
@@ -225,6 +258,12 @@ static void answer_query(struct server *server, struct slice number, const char 
         return;
     }
     int result = entry->answer(st, &server->query, &answer->made, &err);
+    if (result == -EINVAL && !trace_get_info(st->trace)->is_salvaged && traces_salvage(&server->traces, id)) {
+        bytes_clear(&answer->made);
+        err = (struct error){0};
+        result = entry->answer(st, &server->query, &answer->made, &err);
+    }
+    answer->is_damaged = trace_get_info(st->trace)->is_salvaged;
     answer_result(answer, entry, result, &err);
 }
 
@@ -338,7 +377,7 @@ void route_request(struct server *server, const struct http_request *request, st
     answer->location = NULL;
     answer->job = NULL;
     answer->is_live = false;
-    answer->sets_cookie = answer->is_api = false;
+    answer->sets_cookie = answer->is_api = answer->is_damaged = false;
     answer->metric = "other";
     int result = query_parse(&server->query, request->target.data, request->target.length, &err);
     if (result) {

@@ -243,6 +243,10 @@ static void take_jobs(struct server *server)
     while ((job = answerer_take(server->answerer))) {
         struct connection *c = job->entry ? find_connection(server, job->connection) : NULL;
         if (c) {
+            if (route_asks_again(server, job)) {
+                answerer_give(server->answerer, job);
+                continue;
+            }
             c->job = NULL;
             route_finish(&c->answer, job);
             start_answer(server, c, c->job_has_body, c->job_keeps_alive, job->began_ns);

@@ -102,6 +102,24 @@ static void note_error(struct traces_entry *entry, const struct error *err)
     entry->is_listed = true;
 }
 
+/* In place of what was open. */
+static void take_trace(const struct traces *traces, struct traces_entry *entry,
+                       const struct serve_trace *opened)
+{
+    if (traces->is_live && !trace_get_info(opened->trace)->is_complete)
+        trace_follow(opened->trace, true); /* before the one that was open lets go */
+    if (entry->trace.trace) {
+        serve_trace_close(&entry->trace);
+        entry->generation++;
+    }
+    entry->trace = *opened;
+    entry->trace.generation = entry->generation;
+    for (size_t i = 0; i < traces->count; i++) {
+        if (traces->entries[i] == entry)
+            entry->trace.id = (uint32_t)i;
+    }
+}
+
 /* Opens the file, or opens it again; what was open stays when that fails. */
 static int open_entry(const struct traces *traces, struct traces_entry *entry, struct error *err)
 {
@@ -113,24 +131,35 @@ static int open_entry(const struct traces *traces, struct traces_entry *entry, s
     if (status)
         return status;
     entry->opening_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
-    if (traces->is_live && !trace_get_info(opened.trace)->is_complete)
-        trace_follow(opened.trace, true); /* before the one that was open lets go */
-    if (entry->trace.trace) {
-        serve_trace_close(&entry->trace);
-        entry->generation++;
-    }
-    entry->trace = opened;
-    entry->trace.generation = entry->generation;
+    take_trace(traces, entry, &opened);
     if (is_file)
         entry->seen = seen;
-    for (size_t i = 0; i < traces->count; i++) {
-        if (traces->entries[i] == entry)
-            entry->trace.id = (uint32_t)i;
-    }
     free(entry->error);
     entry->error = NULL;
     take_info(entry, entry->trace.trace);
     return 0;
+}
+
+bool traces_salvage(struct traces *traces, uint64_t id)
+{
+    struct traces_entry *entry = traces->entries[id];
+    struct serve_trace opened;
+    enum trace_state state = entry->state;
+    if (trace_get_info(entry->trace.trace)->is_salvaged)
+        return true;
+    if (serve_trace_open_again(&opened, &entry->trace, true, NULL) != 0)
+        return false;
+    if (!trace_get_info(opened.trace)->damaged_blocks || serve_trace_prepare(&opened, NULL) != 0) {
+        serve_trace_close(&opened);
+        return false;
+    }
+    opened.stdin_data = entry->trace.stdin_data;
+    entry->trace.stdin_data = (struct bytes){0};
+    take_trace(traces, entry, &opened);
+    take_info(entry, entry->trace.trace);
+    if (state == TRACE_REPLACED || state == TRACE_DELETED)
+        entry->state = state;
+    return true;
 }
 
 /* --- what became of a file --- */
@@ -314,9 +343,12 @@ struct serve_trace *traces_for_answerer(struct traces *traces, uint64_t id, stru
         return entry->long_trace;
     struct serve_trace *opened = calloc(1, sizeof *opened);
     struct job *closing = entry->long_trace ? calloc(1, sizeof *closing) : NULL;
-    if (!opened || (entry->long_trace && !closing)) {
-        error_no_memory(err, entry->path);
-    } else if (serve_trace_open_again(opened, &entry->trace, err) == 0) {
+    int status = !opened || (entry->long_trace && !closing)
+                     ? error_no_memory(err, entry->path)
+                     : serve_trace_open_again(opened, &entry->trace, false, err);
+    if (status == -EINVAL && traces_salvage(traces, id))
+        status = serve_trace_open_again(opened, &entry->trace, false, err);
+    if (!status) {
         if (closing) {
             *closing = (struct job){.trace = entry->long_trace, .closes_trace = true};
             answerer_give(answerer, closing);

@@ -38,6 +38,10 @@ struct traces { /* zero-initialise */
         is_folder; /* no paths: recordings that run, and the traces of the working folder; new ones are added */
 };
 
+/* A block of this trace, which is open, may be damaged: opens what is whole of it in its place, unless that was done
+ * before. False: no block is damaged, or all are. */
+bool traces_salvage(struct traces *traces, uint64_t id);
+
 /* Every path has to be one that can be opened; without paths, what is being recorded, then the traces
  * of the working folder, newest first. */
 int traces_open(struct traces *traces, const char *const *paths, size_t count, struct error *err);

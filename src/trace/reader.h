@@ -18,8 +18,8 @@ enum trace_open_flag {
 int trace_open(struct trace **out, const char *path, unsigned flags, struct error *err);
 int trace_open_memory(struct trace **out, const void *data, size_t length, unsigned flags, struct error *err);
 /* The same file, or memory, a second time, also when its name is gone or another's: a trace is for one thread at a
- * time. */
-int trace_open_again(struct trace **out, const struct trace *of, struct error *err);
+ * time. `flags` are added to those of the first. */
+int trace_open_again(struct trace **out, const struct trace *of, unsigned flags, struct error *err);
 /* Asks the writer of a growing trace to write what it has at once, not when it is 2 s old, as long as the trace is open
  * or until it is taken back. Where the file system has no locks, nothing happens. */
 void trace_follow(const struct trace *t, bool is_wanted);

@@ -19,6 +19,7 @@ const browser = await puppeteer.launch({
 const page = await browser.newPage();
 page.setDefaultTimeout(120000);
 await page.setViewport({ width: 1440, height: 900 });
+await page.evaluateOnNewDocument(() => location.protocol.startsWith("http") && localStorage.setItem("opscope.seen", "1"));
 
 const commands = {
     async open(url) {

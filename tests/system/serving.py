@@ -4,6 +4,7 @@
 import contextlib
 import http.client
 import json
+import random
 import re
 import signal
 import socket
@@ -44,10 +45,21 @@ def parse_rows(data):
     return (since, until), sections
 
 
+def noisy_zones(tracks, zones):
+    """Lines of a trace whose times are hard to compress, so that most of its file is blocks of zones."""
+    noise = random.Random(1)  # the same every time
+    for track in range(tracks):
+        yield ("track", f"t{track}", 1)
+        for i in range(zones):
+            start = 1000 * i + noise.randrange(400)
+            yield ("zone", 0, start, start + noise.randrange(1, 500), f"z{noise.randrange(11)}")
+
+
 class ServerCase(ViewCase):
     def serve(self, *arguments, **options):
         """Starts the server; the link that it printed."""
-        self.server = subprocess.Popen([harness.OPSCOPE, "view", *map(str, arguments)], stdin=subprocess.DEVNULL,
+        options = {"stdin": subprocess.DEVNULL, **options}
+        self.server = subprocess.Popen([harness.OPSCOPE, "view", *map(str, arguments)],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                        env=harness.environment(), start_new_session=True, **options)
         self.addCleanup(self.stop)

@@ -2,51 +2,16 @@
 """The page of a recording that runs, in a real browser: followed, paused, ended, without a connection, replaced and deleted.
 The program goes on when the page has shown what came before; nothing here depends on time."""
 
-import json
 import os
-import shutil
 import signal
 import subprocess
 import unittest
-import urllib.parse
 
 import harness
-from serving import LiveCase
-from test_page import PICTURES, PUPPETEER_VERSION
-
-STATE = ".context > span.wide"
+from browsing import STATE, PageCase
 
 
-class Followed(LiveCase):
-    def setUp(self):
-        super().setUp()
-        chromium = shutil.which("chromium")
-        if not chromium:
-            self.skipTest("chromium is not installed")
-        puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
-        driver = os.path.join(harness.SOURCE, "tests", "page", "follow.mjs")
-        self.browser = self.start(["node", driver, puppeteer, chromium, PICTURES], stdin=subprocess.PIPE, stderr=None)
-        self.addCleanup(self.close_browser)
-
-    def close_browser(self):
-        """The browser is in a process group of its own: the driver has to end it."""
-        self.browser.stdin.close()
-        self.browser.wait(harness.TIMEOUT_S)
-
-    def page(self, *command):
-        self.browser.stdin.write(json.dumps(command).encode() + b"\n")
-        self.browser.stdin.flush()
-        answer = json.loads(self.browser.stdout.readline() or b'{"error": "the browser is gone"}')
-        self.assertNotIn("error", answer, answer)
-        return answer["value"]
-
-    def open(self, link):
-        parts = urllib.parse.urlsplit(link)
-        self.address = (parts.hostname, parts.port)
-        if b"app.js" not in self.ask("/")[2]:
-            self.skipTest("this build has no page (npm)")
-        self.page("open", link)
-
+class Followed(PageCase):
     def record(self, *steps, options=("-q",), output="live.opscope"):
         return self.start([harness.OPSCOPE, "run", *options, "-o", self.path(output), "--", harness.program("script"), *steps],
                           stdin=subprocess.PIPE)

@@ -26,7 +26,7 @@ function section(entries: Entry[]): Section {
 const palette: Palette = {
     fills: Uint32Array.from({ length: 20 }, (_, at) => 100 + at), edges: Uint32Array.from({ length: 20 }, (_, at) => 200 + at),
     open: Uint32Array.from({ length: 20 }, (_, at) => 300 + at), steps: Uint32Array.from({ length: STEP_COLOURS }, (_, at) => 1000 + at),
-    gap: 1, gapBack: 2, wait: 3, waitBack: 4, loss: 5, lossBack: 6, lossFrame: 7, estimate: 8, unknown: 9, panel: 10, outline: null,
+    gap: 1, gapBack: 2, wait: 3, waitBack: 4, estimate: 8, unknown: 9, panel: 10, outline: null,
 };
 
 function paint(entries: Entry[], options: Partial<Raster> = {}): Raster {

@@ -169,9 +169,8 @@ int query_counter(struct serve_trace *st, const struct query *q, struct bytes *o
     const struct trace_block_filter filter = {
         .type = TRACE_BLOCK_COUNTERS, .track_plus_1 = track + 1, .until_ns = plot.window.until_ns};
     while (!status && (block = trace_next_block(st->trace, &filter, &position))) {
-        if (trace_decode_rows(st->trace, block, &rows, err) != 0)
-            continue; /* damaged: the others are shown */
-        for (size_t i = 0; i < rows.count; i++) {
+        status = trace_decode_rows(st->trace, block, &rows, err);
+        for (size_t i = 0; i < rows.count && !status; i++) {
             if (rows.counters[i].track == track && rows.counters[i].name == name)
                 plot_add(&plot, rows.counters[i].time, rows.counters[i].value);
         }

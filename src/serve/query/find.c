@@ -106,7 +106,6 @@ static int read_zones(struct find *f, struct error *err)
                     see(f, group->track, group->depth, rows.start[i], rows.duration[i]);
             }
         }
-        status = status == -EINVAL ? 0 : status; /* damaged: the others count */
     }
     zone_rows_free(&rows);
     const struct trace_open_zone *open = trace_get_open_zones(f->st->trace, &count);

@@ -164,6 +164,8 @@ static void put_losses(struct json *j, const struct serve_trace *st)
     json_key(j, "losses");
     json_array(j, JSON_LINES);
     for (size_t i = 0; i < count; i++) {
+        if (losses[i].reason == TRACE_LOSS_LATE_ENDS) /* nothing is missing */
+            continue;
         json_object(j, JSON_INLINE);
         member_id(j, "process", losses[i].process);
         member_id(j, "track", losses[i].track);

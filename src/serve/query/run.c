@@ -104,7 +104,6 @@ static int put_call(struct json *j, struct serve_trace *st, uint32_t process, ui
             if (is_found)
                 put_op(j, st, &rows.ops[i]);
         }
-        status = status == -EINVAL ? 0 : status;
     }
     if (!is_found)
         json_null(j);
@@ -158,7 +157,6 @@ static int put_run(struct json *j, struct serve_trace *st, uint32_t track, const
             json_member_unsigned(j, "ticks", run->duration);
             put_figures(j, st, run->parts, run->part_count);
         }
-        status = status == -EINVAL ? 0 : status;
     }
     trace_rows_free(&rows);
     return status ? status : put_call(j, st, process, call, err);

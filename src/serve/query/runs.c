@@ -64,10 +64,9 @@ static int read_runs(struct flat_runs *runs, struct trace *trace, struct error *
     size_t position = 0;
     int status = 0;
     while (!status && (block = trace_next_block(trace, &filter, &position))) {
-        int decoded = trace_decode_rows(trace, block, &rows, err);
-        if (decoded == -ENOMEM || (decoded == 0 && !take_rows(runs, trace, &rows)))
+        status = trace_decode_rows(trace, block, &rows, err);
+        if (!status && !take_rows(runs, trace, &rows))
             status = error_no_memory(err, "the runs of the trace");
-        /* A damaged block is counted by the reader; the others are shown. */
     }
     trace_rows_free(&rows);
     if (!status && runs->count)

@@ -190,7 +190,6 @@ static int count_crossing(struct serve_trace *st, const struct query_window *win
                 bool crosses_first = start < window->since_ns && end > window->since_ns;
                 *count += side ? start < border && end > border && !crosses_first : crosses_first;
             }
-            status = status == -EINVAL ? 0 : status;
         }
     }
     zone_rows_free(&rows);

@@ -37,6 +37,12 @@ int serve_trace_open(struct serve_trace *st, const char *path, struct error *err
         status = load_trace(&st->trace, &st->stdin_data, path, false, err);
     if (!status)
         status = serve_trace_prepare(st, err);
+    if (status == -EINVAL) { /* damaged: what is whole of it, if anything */
+        trace_close(st->trace);
+        st->trace = NULL;
+        if (load_trace(&st->trace, &st->stdin_data, path, true, NULL) == 0)
+            status = serve_trace_prepare(st, err);
+    }
     return finish_opening(st, status);
 }
 
@@ -49,13 +55,14 @@ int serve_trace_take(struct serve_trace *st, struct trace *trace, const char *na
     return finish_opening(st, status);
 }
 
-int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, struct error *err)
+int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, bool salvage,
+                           struct error *err)
 {
     *st = (struct serve_trace){
         .path = strdup(of->path), .name = strdup(of->name), .id = of->id, .generation = of->generation};
     int status = st->path && st->name ? 0 : error_no_memory(err, of->path);
     if (!status)
-        status = trace_open_again(&st->trace, of->trace, err);
+        status = trace_open_again(&st->trace, of->trace, salvage ? TRACE_OPEN_SALVAGE : 0, err);
     return finish_opening(st, status);
 }
 
@@ -114,8 +121,7 @@ static int read_counters(struct serve_trace *st, struct serve_facts *facts, stru
     size_t position = 0;
     int status = 0;
     while (!status && (block = trace_next_block(st->trace, &filter, &position))) {
-        if (trace_decode_rows(st->trace, block, &rows, err) != 0)
-            continue; /* the others are shown */
+        status = trace_decode_rows(st->trace, block, &rows, err);
         for (size_t i = 0; i < rows.count && !status; i++) {
             const struct trace_counter *c = &rows.counters[i];
             uint64_t key = (uint64_t)c->track << 32 | c->name;
@@ -151,8 +157,7 @@ static int read_memory(struct serve_trace *st, struct serve_facts *facts, struct
     size_t position = 0, tracks = trace_track_count(st->trace);
     int status = 0;
     while (!status && (block = trace_next_block(st->trace, &filter, &position))) {
-        if (trace_decode_rows(st->trace, block, &rows, err) != 0)
-            continue;
+        status = trace_decode_rows(st->trace, block, &rows, err);
         for (size_t i = 0; i < rows.count && !status; i++) {
             const struct trace_memory *m = &rows.memory[i];
             uint32_t place = map_get(&places, m->pool);

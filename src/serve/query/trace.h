@@ -116,12 +116,14 @@ struct serve_trace {
     struct serve_overview *own_overview, *overview;
 };
 
-/* Opens whatever load/trace.h can. */
+/* Opens whatever load/trace.h can; of a damaged trace, what is whole. */
 int serve_trace_open(struct serve_trace *st, const char *path, struct error *err);
 /* Takes a trace that is open already, and closes it, whatever is returned. `name` is what it is called. */
 int serve_trace_take(struct serve_trace *st, struct trace *trace, const char *name, struct error *err);
-/* The same trace for another thread; serve_trace_prepare has to come before the first question. */
-int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, struct error *err);
+/* The same trace for another thread, or, with `salvage`, what is whole of it; serve_trace_prepare has to come before
+ * the first question. */
+int serve_trace_open_again(struct serve_trace *st, const struct serve_trace *of, bool salvage,
+                           struct error *err);
 int serve_trace_prepare(struct serve_trace *st, struct error *err);
 void serve_trace_close(struct serve_trace *st);
 

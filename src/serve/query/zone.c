@@ -108,10 +108,6 @@ static int find_zones(struct serve_trace *st, uint32_t track, uint32_t first, ui
         look_in_open(st, track, depth, at, &found[depth - first]);
     while (!status && (block = trace_next_block(st->trace, &filter, &position))) {
         status = trace_decode_zones(st->trace, block, TRACE_COLUMN_ALL, &rows, err);
-        if (status == -EINVAL) { /* damaged: the others count */
-            status = 0;
-            continue;
-        }
         for (uint32_t depth = first; depth <= last && !status; depth++)
             look_in_rows(&rows, track, depth, at, &found[depth - first]);
     }
@@ -152,7 +148,6 @@ static int count_children(struct serve_trace *st, uint32_t track, uint32_t depth
             for (size_t i = group->first; i < (size_t)group->first + group->count; i++)
                 *count += rows.start[i] >= zone->start && rows.start[i] + rows.duration[i] <= end;
         }
-        status = status == -EINVAL ? 0 : status;
     }
     zone_rows_free(&rows);
     return status;

@@ -25,6 +25,12 @@ static struct entry *add_entry(struct trace *t)
     return &t->entries[t->entry_count++];
 }
 
+bool index_has_times(uint32_t type)
+{
+    return type == TRACE_BLOCK_ZONES ||
+           (type >= TRACE_BLOCK_POINTS && type <= TRACE_BLOCK_SAMPLES && type != TRACE_BLOCK_LOSSES);
+}
+
 int index_add_block(struct trace *t, uint64_t offset, const struct block_header *header)
 {
     uint32_t source = reader_source(t, header->source);

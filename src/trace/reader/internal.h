@@ -26,6 +26,7 @@ struct entry {                /* a block in the index */
     uint32_t stored_track, stored_clock; /* ids of the source */
     uint8_t lod_level;
     bool is_duplicate;
+    bool is_damaged;          /* found by a scan: becomes a loss */
     struct cached *cached[2]; /* by enum cache_kind */
 };
 
@@ -150,6 +151,8 @@ uint32_t reader_source(struct trace *t, const uint8_t *id); /* index; UINT32_MAX
 /* index.c */
 int index_load(struct trace *t, struct error *err);
 int index_add_block(struct trace *t, uint64_t offset, const struct block_header *header);
+/* Rows of this type happened at a time that the header says. */
+bool index_has_times(uint32_t type);
 int index_load_open_zones(struct trace *t, const struct block_view *view);
 int index_read_segment_header(struct trace *t, uint64_t offset, const uint8_t *header, struct error *err);
 int index_add_totals_of_block(struct trace *t, const struct block_view *view);

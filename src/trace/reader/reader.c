@@ -141,6 +141,8 @@ static int compare_sequence(const void *left, const void *right)
         return a->source < b->source ? -1 : 1;
     if (a->sequence != b->sequence)
         return a->sequence < b->sequence ? -1 : 1;
+    if (a->is_damaged != b->is_damaged)
+        return a->is_damaged ? 1 : -1;
     return a < b ? -1 : a > b;
 }
 
@@ -151,7 +153,7 @@ static int recount_totals(struct trace *t, struct error *err)
     for (size_t i = 0; i < t->source_count; i++)
         t->sources[i].totals.count = 0;
     for (size_t i = 0; i < t->entry_count; i++) {
-        if (t->entries[i].block.type != TRACE_BLOCK_ZONES)
+        if (t->entries[i].block.type != TRACE_BLOCK_ZONES || t->entries[i].is_damaged)
             continue;
         int status = reader_open_block(t, &t->entries[i], false, &view, err);
         if (!status)
@@ -184,12 +186,6 @@ static int drop_duplicates(struct trace *t, struct error *err)
     bool had_any = kept < t->entry_count;
     t->entry_count = kept;
     return had_any ? recount_totals(t, err) : 0;
-}
-
-static bool has_times(uint32_t type)
-{
-    return type == TRACE_BLOCK_ZONES ||
-           (type >= TRACE_BLOCK_POINTS && type <= TRACE_BLOCK_SAMPLES && type != TRACE_BLOCK_LOSSES);
 }
 
 static void count_rows(struct trace_info *info, const struct trace_block *block)
@@ -243,10 +239,28 @@ static void open_zones_finish(struct trace *t)
     }
 }
 
+/* Where the rows of a damaged block are missing. */
+static void lose_block(struct trace *t, const struct entry *entry)
+{
+    const struct trace_block *block = &entry->block;
+    bool is_zones = block->type == TRACE_BLOCK_ZONES;
+    if (!array_reserve(&t->losses, &t->loss_capacity, t->loss_count + 1, sizeof *t->losses))
+        return; /* the block is counted as damaged all the same */
+    t->losses[t->loss_count++] = (struct trace_loss){
+        .process = block->track < t->track_count ? t->tracks[block->track].process : TRACE_NONE,
+        .track = block->track < t->track_count ? block->track : TRACE_NONE,
+        .reason = TRACE_LOSS_DAMAGED,
+        .from_ns = entry->first_ns,
+        .to_ns = entry->last_ns,
+        .zones = is_zones ? block->count : 0,
+        .records = is_zones ? 0 : block->count};
+}
+
 /* Global ids and host times into the index; the sums of `info`. */
 static void finish_index(struct trace *t)
 {
     struct trace_info *info = &t->info;
+    size_t kept = 0;
     info->start_ns = UINT64_MAX;
     for (size_t i = 0; i < t->entry_count; i++) {
         struct entry *entry = &t->entries[i];
@@ -259,12 +273,18 @@ static void finish_index(struct trace *t)
         entry->first_ns = trace_host_ns(t, block->clock, block->t_first);
         entry->last_ns = trace_host_ns(t, block->clock, block->t_last);
         entry->min_start_ns = trace_host_ns(t, block->clock, block->min_start);
-        count_rows(info, block);
-        if (!has_times(block->type) || block->count == 0)
+        if (index_has_times(block->type) && block->count) {
+            info->start_ns = entry->min_start_ns < info->start_ns ? entry->min_start_ns : info->start_ns;
+            info->end_ns = entry->last_ns > info->end_ns ? entry->last_ns : info->end_ns;
+        }
+        if (entry->is_damaged) {
+            lose_block(t, entry);
             continue;
-        info->start_ns = entry->min_start_ns < info->start_ns ? entry->min_start_ns : info->start_ns;
-        info->end_ns = entry->last_ns > info->end_ns ? entry->last_ns : info->end_ns;
+        }
+        count_rows(info, block);
+        t->entries[kept++] = *entry;
     }
+    t->entry_count = kept;
     open_zones_finish(t);
     if (info->start_ns == UINT64_MAX)
         info->start_ns = 0;
@@ -354,13 +374,13 @@ int trace_open_memory(struct trace **out, const void *data, size_t length, unsig
     return open_trace(out, t, err);
 }
 
-int trace_open_again(struct trace **out, const struct trace *of, struct error *err)
+int trace_open_again(struct trace **out, const struct trace *of, unsigned flags, struct error *err)
 {
     struct stat status;
     *out = NULL;
     if (of->fd < 0)
-        return trace_open_memory(out, of->memory, (size_t)of->size, of->flags, err);
-    struct trace *t = new_trace(of->path, of->flags);
+        return trace_open_memory(out, of->memory, (size_t)of->size, of->flags | flags, err);
+    struct trace *t = new_trace(of->path, of->flags | flags);
     if (!t)
         return error_set_errno(err, ENOMEM, "%s", of->path);
     t->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 0);
@@ -535,7 +555,7 @@ static bool matches(const struct entry *entry, const struct trace_block_filter *
         return false;
     if (filter->track_plus_1 && block->track != filter->track_plus_1 - 1 && block->track != TRACE_NONE)
         return false;
-    if (!has_times(block->type))
+    if (!index_has_times(block->type))
         return true;
     return entry->last_ns >= filter->since_ns &&
            (filter->until_ns == 0 || entry->min_start_ns <= filter->until_ns);

@@ -74,9 +74,11 @@ static int take_piece(struct trace *t, uint64_t offset, uint64_t *size)
         return 0;
     *size = header.total_size;
     int status = block_is_intact(&view) ? keep_block(t, offset, &view) : -EINVAL;
-    if (status == -EINVAL) { /* its header is whole: its length can be trusted, its rows are gone */
+    if (status == -EINVAL) { /* its header is whole: its length and times can be trusted, its rows are gone */
         t->info.damaged_blocks++;
-        status = 0;
+        status = index_has_times(header.type) ? index_add_block(t, offset, &view.header) : 0;
+        if (!status && index_has_times(header.type))
+            t->entries[t->entry_count - 1].is_damaged = true;
     }
     return status;
 }

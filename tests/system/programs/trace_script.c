@@ -13,7 +13,7 @@
  *     device NAME [ARCHITECTURE]               runs that follow are this device's
  *     op CALL START END NAME                   a call of the thread
  *     run CALL START END NAME                  of the device, whose clock is the host's
- *     lost ZONES                               of the thread, because the buffer was full
+ *     lost ZONES [FROM TO [PID]]               of the thread, or of no known thread of PID, because the buffer was full
  *
  * Words are separated by tabs; zones may come in any order. */
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 
 #include "trace/writer.h"
 
-#define MOST_ZONES 262144u
+#define MOST_ZONES (1u << 20)
 #define MOST_WORDS 8u
 #define LINE_BYTES 200000u
 
@@ -171,6 +171,18 @@ static void add_memory(bool is_release, char **words)
                                        .is_release = is_release});
 }
 
+static void add_loss(size_t count, char **words)
+{
+    trace_writer_loss(
+        writer,
+        &(struct trace_loss){.process = count > 4 ? define_process((int64_t)number(words[4])) : TRACE_NONE,
+                             .track = count > 4 ? TRACE_NONE : track,
+                             .reason = TRACE_LOSS_BUFFER_FULL,
+                             .from_ns = count > 3 ? number(words[2]) : 1,
+                             .to_ns = count > 3 ? number(words[3]) : 2,
+                             .zones = number(words[1])});
+}
+
 static void read_line(char *line)
 {
     char *words[MOST_WORDS] = {0};
@@ -201,13 +213,8 @@ static void read_line(char *line)
         add_op(words);
     else if (strcmp(what, "run") == 0 && count == 5)
         add_run(words);
-    else if (strcmp(what, "lost") == 0 && count == 2)
-        trace_writer_loss(writer, &(struct trace_loss){.process = TRACE_NONE,
-                                                       .track = track,
-                                                       .reason = TRACE_LOSS_BUFFER_FULL,
-                                                       .from_ns = 1,
-                                                       .to_ns = 2,
-                                                       .zones = number(words[1])});
+    else if (strcmp(what, "lost") == 0 && count >= 2)
+        add_loss(count, words);
     else
         fail("unknown line", what);
 }

@@ -17,6 +17,9 @@ export const slowQueries = signal(0);
 /** When the server stopped answering, by Date.now(); null while it answers. */
 export const lostSince = signal<number | null>(null);
 
+/** An answer was of a trace of which the server has found damaged blocks. */
+export const damageSeen = signal(false);
+
 const token = typeof location === "undefined" ? null : new URLSearchParams(location.search).get("token");
 
 export type Parameters = Record<string, string | number | null | undefined>;
@@ -41,6 +44,7 @@ async function request(path: string, parameters: Parameters, signalled?: AbortSi
     try {
         const answer = await fetch(address(path, parameters), { signal: signalled ?? null, cache: "no-store" });
         lostSince.value = null;
+        if (answer.headers.has("Opscope-Damaged")) damageSeen.value = true;
         if (!answer.ok) {
             const body: unknown = await answer.json().catch(() => null);
             const said = body && typeof body === "object" && "error" in body ? String(body.error) : answer.statusText;

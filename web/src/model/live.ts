@@ -2,7 +2,7 @@
 // Traces that are still being written: the server reports them over a WebSocket; where that fails, they are asked for once a second.
 // What is drawn follows at once, numbers at most once a second.
 import { effect } from "@preact/signals";
-import { getJson, lostSince } from "./api";
+import { damageSeen, getJson, lostSince } from "./api";
 import { embedded } from "./embedded";
 import { endText } from "./livetext";
 import * as state from "./state";
@@ -138,6 +138,15 @@ function watchConnection(): void {
     });
 }
 
+/** The server finds a damaged block when something of it is asked for: from then on it knows what is missing, and where. */
+function watchDamage(): void {
+    effect(() => {
+        if (!damageSeen.value) return;
+        damageSeen.value = false;
+        if (state.traces.peek()?.[state.traceIndex.peek()]?.state === "complete") void ask().catch(() => undefined);
+    });
+}
+
 export function keepLive(): void {
     if (embedded) return;
     const address = new URL("/api/live", location.href);
@@ -164,6 +173,7 @@ export function keepLive(): void {
         };
     };
     watchConnection();
+    watchDamage();
     // Only for what can change: a finished trace that was asked for needs no connection.
     const stop = effect(() => {
         const list = state.traces.value;

@@ -4,7 +4,6 @@
 export const FLAG_OPEN = 1;
 export const FLAG_WAIT = 2;
 export const FLAG_GAP = 4;
-export const FLAG_LOSS = 8;
 export const FLAG_ESTIMATED = 16;
 export const FLAG_SUMMARY = 32;
 

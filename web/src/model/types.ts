@@ -71,7 +71,7 @@ export interface PoolInfo {
 }
 
 export interface LossInfo {
-    process: number;
+    process: number | null;
     track: number | null;
     reason: string;
     from: number;

@@ -4,7 +4,7 @@
 import { duration, group as grouped, plural, quantity, bytes } from "../model/format";
 import { rowKey } from "../model/rows";
 import { fileName, safeText } from "../model/text";
-import type { CounterInfo, PoolInfo, ProcessInfo, TraceInfo, TrackInfo } from "../model/types";
+import type { CounterInfo, LossInfo, PoolInfo, ProcessInfo, TraceInfo, TrackInfo } from "../model/types";
 
 export const GROUP_HEIGHT = 20;
 export const ZONE_HEIGHT = 16;
@@ -57,6 +57,8 @@ export interface Node {
     pinned: boolean;
     position: number;
     note: string;
+    /** Of the track; of a group: of the process as a whole, and while it is folded of what is inside. In order of time. */
+    losses: LossInfo[];
 }
 
 export interface OverlayLane {
@@ -94,7 +96,14 @@ interface Building {
     pinned: ReadonlySet<number>;
     /** Tracks that show the gaps of their device. */
     withGaps: ReadonlySet<number>;
+    losses: Losses;
     nodes: Node[];
+}
+
+interface Losses {
+    tracks: Map<number, LossInfo[]>;
+    /** Those that no track can be named for. */
+    processes: Map<number, LossInfo[]>;
 }
 
 function isGroupTrack(track: TrackInfo): boolean {
@@ -118,6 +127,7 @@ function blank(id: string, kind: Node["kind"], level: number, label: string): No
     return {
         id, kind, level, label: safeText(label), title: safeText(label), figure: "", tone: "host", track: null, y: 0,
         height: GROUP_HEIGHT, rows: [], folded: false, strip: [], deeper: 0, scroll: null, among: [], pinned: false, position: 0, note: "",
+        losses: [],
     };
 }
 
@@ -193,6 +203,7 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
     node.deeper = depths.all - depths.shown;
     if (building.options.deep.has(track.id) && node.deeper > 0) node.scroll = depths;
     node.figure = kindNote(track);
+    node.losses = building.losses.tracks.get(track.id) ?? [];
     const last = node.rows[node.rows.length - 1];
     node.height = Math.max(22, last ? last.y + last.height + 2 + PADDING : 0);
     node.title = `${node.label}: ${track.zones ? plural(track.zones, "zone") : plural(track.runs, "run")}, busy ` +
@@ -240,6 +251,23 @@ function descendants(building: Building, track: TrackInfo): TrackInfo[] {
     return [track, ...below.flatMap((child) => descendants(building, child))];
 }
 
+function lossesOf(building: Building, tracks: readonly TrackInfo[], process?: number): LossInfo[] {
+    const { losses } = building;
+    const all = [...(process === undefined ? [] : losses.processes.get(process) ?? []),
+        ...tracks.flatMap((track) => losses.tracks.get(track.id) ?? [])];
+    return all.sort((a, b) => a.from - b.from);
+}
+
+function lossesByPlace(info: TraceInfo): Losses {
+    const losses: Losses = { tracks: new Map(), processes: new Map() };
+    const first = info.processes[0]?.id ?? 0; // of the program, where not even the process is known
+    for (const loss of [...info.losses].sort((a, b) => a.from - b.from)) {
+        if (loss.track !== null) addTo(losses.tracks, loss.track, loss);
+        else addTo(losses.processes, loss.process ?? first, loss);
+    }
+    return losses;
+}
+
 function addDevice(building: Building, device: TrackInfo, first: boolean): void {
     const { options } = building;
     const inside = descendants(building, device);
@@ -254,7 +282,10 @@ function addDevice(building: Building, device: TrackInfo, first: boolean): void 
     node.figure = options.busy.get(device.id) ?? "";
     if (node.figure) node.title = `${node.label}: ${node.figure} in the window`;
     building.nodes.push(node);
-    if (node.folded) return;
+    if (node.folded) {
+        node.losses = lossesOf(building, inside);
+        return;
+    }
     if (device.runs > 0 || device.depths > 0) addTrack({ ...building, children: new Map() }, device, 2, "device", { label: "ops" });
     const below = (building.children.get(device.id) ?? []).filter((track) => !options.hidden.has(track.id));
     const cores = below.filter((track) => track.kind === "core" || track.kind === "processor");
@@ -270,7 +301,9 @@ function addCores(building: Building, device: TrackInfo, cores: readonly TrackIn
     const node = blank(`c${device.id}`, "group", 2, `${grouped(cores.length)} cores`);
     node.tone = "device";
     node.folded = !building.options.folds.has(node.id);
-    node.strip = stripOf(cores.flatMap((core) => descendants(building, core)));
+    const inside = cores.flatMap((core) => descendants(building, core));
+    node.strip = stripOf(inside);
+    if (node.folded) node.losses = lossesOf(building, inside);
     building.nodes.push(node);
     if (!node.folded) addTracks(building, cores, 3, "device");
 }
@@ -294,6 +327,7 @@ function addProcess(building: Building, process: ProcessInfo, tracks: readonly T
     node.figure = process.pid ? String(process.pid) : "";
     node.note = processNote(process);
     node.strip = stripOf(tracks);
+    node.losses = lossesOf(building, node.folded ? tracks : [], process.id);
     building.nodes.push(node);
     if (node.folded) return;
     const ids = new Set(tracks.map((track) => track.id));
@@ -380,8 +414,10 @@ function pinnedNodes(building: Building): Node[] {
 function build(info: TraceInfo, options: LayoutOptions, extra: ReadonlyMap<number, number>): Layout {
     const children = new Map<number | null, TrackInfo[]>();
     const byId = new Map(info.tracks.map((track) => [track.id, track]));
+    const losses = lossesByPlace(info);
     const parents = new Set(info.tracks.map((track) => track.parent));
-    const holds = (track: TrackInfo) => track.depths > 0 || track.runs > 0 || track.has_counters || parents.has(track.id);
+    const holds = (track: TrackInfo) => track.depths > 0 || track.runs > 0 || track.has_counters || parents.has(track.id) ||
+        losses.tracks.has(track.id);
     const shown = info.tracks.filter((track) => !options.hidden.has(track.id) &&
         (isGroupTrack(track) || (holds(track) && options.filter(trackName(track)))));
     for (const track of shown) {
@@ -390,7 +426,9 @@ function build(info: TraceInfo, options: LayoutOptions, extra: ReadonlyMap<numbe
     }
     const counters = new Map<number, CounterInfo[]>();
     for (const counter of info.counters) addTo(counters, counter.track, counter);
-    const building: Building = { info, options, children, counters, extra, pinned: new Set(options.pins), withGaps: gapTracks(info), nodes: [] };
+    const building: Building = {
+        info, options, children, counters, losses, extra, pinned: new Set(options.pins), withGaps: gapTracks(info), nodes: [],
+    };
     const devices = shown.filter(isGroupTrack);
     devices.forEach((device, index) => addDevice(building, device, index === 0));
     const ofDevice = new Set(devices.flatMap((device) => descendants(building, device)).map((track) => track.id));

@@ -96,34 +96,45 @@ function lossPattern(context: CanvasRenderingContext2D, colour: string): CanvasP
 }
 
 export function drawLosses(frame: Frame, fitter: TextFitter): void {
-    const { context, theme } = frame;
-    for (const loss of state.trace.peek()?.losses ?? []) {
-        if (loss.to < frame.view.from || loss.from > frame.view.to) continue;
-        const node = frame.nodes.find((one) => one.kind === "track" && one.track === loss.track);
-        if (!node) continue;
-        const x = Math.round((loss.from - frame.view.from) * frame.scale);
-        const width = Math.max(3, Math.round((loss.to - loss.from) * frame.scale));
-        const y = node.y - frame.scrollY + 2;
-        const height = node.height - 5;
-        context.fillStyle = theme.css.lossbg;
-        context.fillRect(x, y, width, height);
-        context.globalAlpha = 0.5;
-        context.fillStyle = lossPattern(context, theme.css.loss);
-        context.fillRect(x, y, width, height);
-        context.globalAlpha = 1;
-        context.strokeStyle = theme.css.loss;
-        context.lineWidth = 1;
-        context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
-        const text = `${plural(loss.zones || loss.records, "lost", "lost")}`;
-        context.font = `600 11px ${theme.font}`;
-        const size = fitter.width(context, text);
-        if (width < size + 14) continue;
-        context.fillStyle = theme.css.lossbg;
-        context.fillRect(x + width / 2 - size / 2 - 4, y + height / 2 - 9, size + 8, 18);
-        context.fillStyle = theme.css.loss;
-        context.textBaseline = "middle";
-        context.fillText(text, x + width / 2 - size / 2, y + height / 2 + 0.5);
+    for (const node of frame.nodes) {
+        let right = -Infinity; // what is drawn already: of many losses in one place, one box
+        for (const loss of node.losses) {
+            if (loss.to < frame.view.from || loss.from > frame.view.to) continue;
+            const from = Math.max(-2, Math.round((loss.from - frame.view.from) * frame.scale));
+            const to = Math.min(frame.width + 2, Math.max(from + 3, Math.round((loss.to - frame.view.from) * frame.scale)));
+            if (to <= right) continue;
+            right = to;
+            drawLoss(frame, fitter, node, { from, to }, loss.zones || loss.records);
+        }
     }
+}
+
+/** Crossed hatch over the whole height of the node; the span is in px. */
+function drawLoss(frame: Frame, fitter: TextFitter, node: Node, span: Span, count: number): void {
+    const { context, theme } = frame;
+    const x = span.from;
+    const width = span.to - span.from;
+    const y = node.y - frame.scrollY + 2;
+    const height = node.height - 5;
+    context.globalAlpha = 0.6; // what was recorded in that time is seen through it
+    context.fillStyle = theme.css.lossbg;
+    context.fillRect(x, y, width, height);
+    context.globalAlpha = 0.5;
+    context.fillStyle = lossPattern(context, theme.css.loss);
+    context.fillRect(x, y, width, height);
+    context.globalAlpha = 1;
+    context.strokeStyle = theme.css.loss;
+    context.lineWidth = 1;
+    context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+    const text = `${plural(count, "lost", "lost")}`;
+    context.font = `600 11px ${theme.font}`;
+    const size = fitter.width(context, text);
+    if (width < size + 14) return;
+    context.fillStyle = theme.css.lossbg;
+    context.fillRect(x + width / 2 - size / 2 - 4, y + height / 2 - 9, size + 8, 18);
+    context.fillStyle = theme.css.loss;
+    context.textBaseline = "middle";
+    context.fillText(text, x + width / 2 - size / 2, y + height / 2 + 0.5);
 }
 
 function ring(frame: Frame, node: Node, row: Row, span: Span, lineWidth: number): void {

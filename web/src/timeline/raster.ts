@@ -7,7 +7,7 @@
 import { densityStep } from "../model/colour";
 import { STYLE_PALE, STYLE_UNKNOWN, STYLE_WAIT } from "../model/styles";
 import {
-    FLAG_ESTIMATED, FLAG_GAP, FLAG_LOSS, FLAG_OPEN, FLAG_SUMMARY, FLAG_WAIT, firstEndingAfter, type Section,
+    FLAG_ESTIMATED, FLAG_GAP, FLAG_OPEN, FLAG_SUMMARY, FLAG_WAIT, firstEndingAfter, type Section,
 } from "../model/rows";
 
 /** Pixels of the palette; indices of `fills`, `edges` and `open` are colour + 10 if pale. */
@@ -21,9 +21,6 @@ export interface Palette {
     gapBack: number;
     wait: number;
     waitBack: number;
-    loss: number;
-    lossBack: number;
-    lossFrame: number;
     estimate: number;
     unknown: number;
     panel: number;
@@ -174,12 +171,6 @@ function paintSpecial(raster: Raster, box: Box, flags: number): boolean {
     if (flags & FLAG_GAP) {
         fillBox(raster, box, palette.gapBack);
         patternBox(raster, box, palette.gap, hatch);
-        return true;
-    }
-    if (flags & FLAG_LOSS) {
-        fillBox(raster, box, palette.lossBack);
-        patternBox(raster, box, palette.loss, crossed);
-        frameBox(raster, box, palette.lossFrame, false);
         return true;
     }
     if (flags & FLAG_ESTIMATED) {
