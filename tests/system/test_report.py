@@ -280,6 +280,7 @@ class Report(harness.TestCase):
         self.assertIn("MatmulDeviceOperation 32 x 4096 x 4096", [group["name"] for group in groups])
         self.assertAlmostEqual(sum(group["device_ns"] for group in groups) / 1000, report["device_time_us"], delta=1)
         self.assertTrue(page.chosen("overview")["advice"])
+        self.assertEqual(self.page_of(self.path("t.csv")).json("trace")["command"], "t.csv")
         self.assertEqual(page.chosen("roofline")["machine"]["name"], self.opscope_json("machine", "show", report["machine"])["title"])
         self.assertTrue(page.chosen("roofline")["roofs"])
 

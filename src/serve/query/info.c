@@ -9,6 +9,7 @@
 #include "analyze/clockquality.h"
 #include "analyze/labels.h"
 #include "analyze/zones/waiting.h"
+#include "import/open.h"
 #include "serve/query/query.h"
 
 #define NAMES_PER_PAGE 1024u
@@ -46,6 +47,13 @@ static void member_status(struct json *j, int32_t status)
     }
 }
 
+/* What was imported has the path of its file for a command: where that lay is not for those who read the page. */
+static const char *command_of(const struct serve_trace *st, const char *command)
+{
+    const char *slash = import_trace_has_table(st->trace) ? strrchr(command, '/') : NULL;
+    return slash && slash[1] ? slash + 1 : command;
+}
+
 static void put_processes(struct json *j, const struct serve_trace *st)
 {
     json_key(j, "processes");
@@ -57,7 +65,7 @@ static void put_processes(struct json *j, const struct serve_trace *st)
         member_id(j, "parent", process->parent);
         json_key(j, "pid");
         json_integer(j, process->pid);
-        json_member_text(j, "command", process->command);
+        json_member_text(j, "command", command_of(st, process->command));
         json_member_text(j, "host", process->host);
         json_member_unsigned(j, "start", serve_since(st, process->start_ns));
         json_key(j, "end");
@@ -189,7 +197,7 @@ static void put_info(struct json *j, const struct serve_trace *st)
     json_member_text(j, "name", st->name);
     json_member_text(j, "path", st->path);
     json_member_text(j, "program", info->program);
-    json_member_text(j, "command", info->command);
+    json_member_text(j, "command", command_of(st, info->command));
     json_member_text(j, "host", info->host);
     json_member_text(j, "start_unix_ns", text);
     json_member_unsigned(j, "duration_ns", st->end_ns - st->start_ns);
