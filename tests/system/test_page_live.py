@@ -50,6 +50,26 @@ class Followed(PageCase):
         self.assertTrue(self.page("ask", "!!document.querySelector('#sentence')"), "nothing is cleared")
         self.page("picture", "live-disconnected")
 
+    def test_two_viewers_agree(self):
+        other = self.start_browser()
+        program = self.record("zones=3", "read", "zones=4", "read", options=("-q", "--view"))
+        link = program.stderr.readline().decode().split("live page: ")[1].strip()
+        self.open(link)
+        self.page("open", link, browser=other)
+        for browser in (self.browser, other):
+            self.page("wait", STATE, r"^recording, .*, 3 zones$", browser=browser)
+        self.page("click", ".follow", "Pause", browser=other)
+        self.go_on(program)
+        for browser in (self.browser, other):
+            self.page("wait", STATE, r"^recording, .*, 7 zones$", browser=browser)
+        self.page("wait", ".follow", "^Pause$")  # the pause is the other's alone
+        self.go_on(program)
+        ends = [self.page("wait", ".notice", r"^The program ended at .*, exit 0\. Trace complete\.", browser=browser)
+                for browser in (self.browser, other)]
+        self.assertEqual(ends[0], ends[1])
+        sentences = [self.page("wait", "#sentence", "worked", browser=browser) for browser in (self.browser, other)]
+        self.assertEqual(sentences[0], sentences[1])
+
     def test_a_connection_that_comes_back(self):
         program = self.record("zones=3", "say=ready", "read", "zones=4", "read")
         self.assertIn(b"ready", program.stdout.readline())
