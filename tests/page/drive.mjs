@@ -324,12 +324,17 @@ result.ops = await sortOps(page);
 result.keys = await keys(page);
 result.share = await share(page);
 result.hostile = await page.evaluate(() => ({ images: document.images.length, ran: window.ran === true, text: document.body.textContent.includes("\u202e") }));
-for (const panel of ["timeline", "ops", "zones", "flame", "messages"]) {
+for (const panel of ["timeline", "ops", "zones", "flame", "messages", ...(isFile ? [] : ["overhead"])]) {
     await page.goto("about:blank");
     page.pending.clear();
     await page.goto(`${url}#${panel}`);
     await page.waitForSelector(".stage");
     await drawn(page);
+    if (panel === "overhead") {
+        await page.waitForSelector(".stage tbody tr");
+        const rows = await page.$$eval(".stage tbody tr", (all) => all.map((row) => [...row.children].map((cell) => cell.textContent.replace(/\u00a0/g, " "))));
+        result.overhead = { head: await text(page, ".stage .panel-head b"), rows };
+    }
     await picture(page, `${panel}-light-1440x900`);
 }
 for (const [width, height, theme] of [[1280, 720, "dark"], [1920, 1080, "light"], [420, 900, "light"]]) {

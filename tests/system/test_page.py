@@ -260,6 +260,13 @@ class Page(Driven, views.ViewCase):
             path = os.path.join(PICTURES, f"{name}.{'pdf' if '-print-' in name else 'png'}")
             self.assertGreater(os.path.getsize(path), 5000, name)
 
+    def test_host_overhead_of_ops(self):
+        seen = self.seen["overhead"]
+        self.assertEqual(seen["head"], "70 calls, 35.0 ms on the host")
+        self.assertEqual([row[:3] for row in seen["rows"]], [["softmax", "40", "20.0ms"], ["matmul", "30", "15.0ms"]])
+        self.assertEqual(seen["rows"][0][8], "500µs", "from the return to the run")
+        self.assertIn("Host overhead", self.seen["overview"]["tabs"])
+
     def test_compares_two_traces(self):
         seen = self.seen["compare"]
         api = seen["api"]

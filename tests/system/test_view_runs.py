@@ -126,6 +126,22 @@ class Runs(ServerCase):
         self.assertEqual((found["short_count"], found["mark_ns"]), (1, 6500))
         self.assertEqual([sum(part[key] for part in found["idle"]) for key in ("gaps_ns", "short_ns", "end_ns")], [15 * MS, 100, 10 * MS])
 
+    def test_what_calling_ops_cost_the_host(self):
+        found = self.get("/api/t/0/overhead")
+        self.assertEqual((found["count"], found["calls"], found["total_ns"]), (2, 4, MS + 500 + 1000 + 10))
+        matmul, softmax = found["rows"]
+        self.assertEqual([matmul[key] for key in ("name", "count", "total_ns", "min_ns", "p50_ns", "p99_ns")],
+                         ["matmul", 3, MS + 1010, 10, 1000, MS])
+        self.assertAlmostEqual(matmul["share"], (MS + 1010) / (40 * MS))
+        self.assertEqual((matmul["start"], matmul["end"]), (MS, 2 * MS), "the longest")
+        delays = sorted((0, 12 * MS + 100 - (9 * MS + 2000), 28 * MS - (27 * MS + 10)))
+        self.assertEqual((matmul["delay_p50_ns"], matmul["device_ns"]), (delays[1], 3 * MS + 8 * MS - 100 + 2 * MS))
+        self.assertEqual((softmax["name"], softmax["total_ns"], softmax["delay_p50_ns"]), ("softmax", 500, MS - 500))
+        part = self.get(f"/api/t/0/overhead?from={9 * MS}&to={20 * MS}&limit=1")
+        self.assertEqual((part["count"], part["calls"], len(part["rows"]), part["rows"][0]["name"]), (2, 2, 1, "matmul"))
+        self.assertEqual(self.get(f"/api/t/0/overhead?from={31 * MS}&to={39 * MS}")["rows"], [])
+        self.get("/api/t/0/overhead?limit=x", 400)
+
     def test_gaps_in_another_order_or_window(self):
         self.assertEqual([gap["start"] for gap in self.get("/api/t/0/gaps?sort=start")["gaps"]], [0, 5 * MS, 20 * MS])
         only, = self.get("/api/t/0/gaps?limit=1")["gaps"]

@@ -32,6 +32,7 @@ const struct query_entry query_entries[] = {
     {"gaps", query_gaps, false, true, NULL},
     {"ops", query_ops, false, true, NULL},
     {"roofline", query_roofline, false, true, NULL},
+    {"overhead", query_overhead, false, true, NULL},
     {"report", query_report, false, true, NULL},
     {"source", query_source, false, true, NULL},
     {"export", query_export, true, true, NULL},

@@ -12,6 +12,7 @@ import { Inspector } from "../panels/inspector";
 import { Memory } from "../panels/memory";
 import { MessageTable } from "../panels/messages";
 import { OpsPanel } from "../panels/ops";
+import { HostOverhead } from "../panels/overhead";
 import { Band, Strip } from "../panels/overview";
 import { TraceList } from "../panels/traces";
 import { ZoneTable } from "../panels/zones";
@@ -27,6 +28,7 @@ function StageContent() {
         case "zones": return <ZoneTable full />;
         case "flame": return <Flame />;
         case "memory": return <Memory />;
+        case "overhead": return <HostOverhead />;
         case "compare": return <Compare />;
         case "messages": return <MessageTable full />;
         default: return <Timeline />;

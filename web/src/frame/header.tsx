@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Header: whose trace this is, tabs, search, theme, sharing, help.
 import { useSignal } from "@preact/signals";
+import { embedded } from "../model/embedded";
 import { duration, plural } from "../model/format";
 import * as state from "../model/state";
 import { fileName, safeText } from "../model/text";
@@ -23,6 +24,7 @@ export function tabsOf(info: TraceInfo | null): Tab[] {
         { id: "flame", label: "Flame", there: (info?.zones ?? 0) > 0 },
         { id: "memory", label: "Memory", there: (info?.pools ?? []).some((pool) => pool.events > 0) },
         { id: "messages", label: "Messages", there: points > 0 },
+        { id: "overhead", label: "Host overhead", there: (info?.ops ?? 0) > 0 && !embedded && state.overview.data.value?.kind !== "estimate" },
         { id: "compare", label: "Compare", there: (state.traces.value?.length ?? 0) > 1 },
     ];
     return tabs.filter((tab) => tab.there);

@@ -228,7 +228,7 @@ export function listenToKeys(): void {
         if (onButton && (ON_STAGE_ONLY.has(event.key) || event.key === " ")) return;
         if (byPosition(event)) return event.preventDefault();
         const tab = tabsOf(state.trace.peek())[Number(event.key) - 1];
-        if (/^[1-8]$/.test(event.key) && tab) {
+        if (/^[1-9]$/.test(event.key) && tab) {
             state.panel.value = tab.id;
             return;
         }

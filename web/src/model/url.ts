@@ -39,7 +39,7 @@ export interface UrlState {
     align: string;
 }
 
-export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory", "messages", "compare"] as const;
+export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory", "messages", "overhead", "compare"] as const;
 
 export function emptyState(): UrlState {
     return {

@@ -20,7 +20,7 @@ const KEYS: [string, string][] = [
     ["search, find zone", "/ ; Shift + F; n and Shift + n: next and previous call"],
     ["search for less", "file:model.py, track:stream, kind:matmul, >10ms; * is anything; > lists commands"],
     ["on a track's name", "Enter folds or shows all rows, p pins, h hides, o shows only this, Alt + ↑ ↓ or dragging moves it"],
-    ["drawer, inspector, tabs", "q, i, 1 … 7"],
+    ["drawer, inspector, tabs", "q, i, 1 … 9"],
     ["live: follow, pause", "l, Space"],
     ["regions of the page", "F6"],
 ];
