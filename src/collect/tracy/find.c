@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel lists listening sockets with their inodes (/proc/net/tcp, tcp6); a process has them among its descriptors
- * (/proc/PID/fd). The lists are short and read often; processes are looked through only when a socket is new. */
+/* The kernel lists listening sockets with their inodes; a process has them among its descriptors (/proc/PID/fd). The
+ * list is short and asked for often; processes are looked through only when a socket is new. It is asked for by netlink
+ * (sock_diag): /proc/net/tcp goes through the table of all connections, which takes 5 to 10 ms where there is much
+ * memory, and is read where netlink cannot be had and for processes of another network. */
 #include "collect/tracy/find.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -22,6 +28,7 @@
 #define LISTENING 0x0a
 #define THREAD_NAME "Tracy Profiler"
 #define MAX_ENVIRONMENT (256u * 1024)
+#define MAX_ANSWER (32u * 1024) /* of netlink, at a time */
 
 struct listener {
     uint64_t inode;
@@ -73,6 +80,61 @@ static bool read_line(const char *line, bool is_v6, struct listener *out)
     return true;
 }
 
+static void add_listener(struct listeners *list, const struct listener *found)
+{
+    if (list->count < MAX_SOCKETS &&
+        array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        list->items[list->count++] = *found;
+}
+
+enum answer { ANSWER_FAILED, ANSWER_GOES_ON, ANSWER_ENDS };
+
+static enum answer take_answer(const char *data, size_t size, struct listeners *list)
+{
+    struct nlmsghdr header;
+    for (size_t at = 0; at + sizeof header <= size; at += NLMSG_ALIGN(header.nlmsg_len)) {
+        struct inet_diag_msg socket;
+        memcpy(&header, data + at, sizeof header);
+        if (header.nlmsg_type == NLMSG_DONE)
+            return ANSWER_ENDS;
+        if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || header.nlmsg_len < NLMSG_HDRLEN + sizeof socket ||
+            header.nlmsg_len > size - at)
+            return ANSWER_FAILED;
+        memcpy(&socket, data + at + NLMSG_HDRLEN, sizeof socket);
+        struct listener found = {.inode = socket.idiag_inode};
+        set_address(&found.place, socket.id.idiag_src, socket.idiag_family == AF_INET6,
+                    ntohs(socket.id.idiag_sport));
+        add_listener(list, &found);
+    }
+    return ANSWER_GOES_ON;
+}
+
+/* The listening sockets of our own network, of one family; false where the kernel does not say. */
+static bool ask_kernel(uint8_t family, struct listeners *list)
+{
+    struct {
+        struct nlmsghdr header;
+        struct inet_diag_req_v2 question;
+    } message = {
+        .header = {.nlmsg_len = sizeof message,
+                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .question = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1u << LISTENING}};
+    enum answer answer = ANSWER_FAILED;
+    char *room = malloc(MAX_ANSWER);
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (room && fd >= 0 && send(fd, &message, sizeof message, 0) == (ssize_t)sizeof message) {
+        do {
+            ssize_t size = recv(fd, room, MAX_ANSWER, 0);
+            answer = size > 0 ? take_answer(room, (size_t)size, list) : ANSWER_FAILED;
+        } while (answer == ANSWER_GOES_ON);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(room);
+    return answer == ANSWER_ENDS;
+}
+
 /* Adds the sockets that listen where `folder` (/proc/net, /proc/PID/net) says so. */
 static void list_sockets(const char *folder, struct listeners *list)
 {
@@ -82,13 +144,20 @@ static void list_sockets(const char *folder, struct listeners *list)
         FILE *stream = fopen(path, "re");
         while (stream && list->count < MAX_SOCKETS && fgets(line, sizeof line, stream)) {
             struct listener found = {0};
-            if (read_line(line, v6, &found) &&
-                array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
-                list->items[list->count++] = found;
+            if (read_line(line, v6, &found))
+                add_listener(list, &found);
         }
         if (stream)
             fclose(stream);
     }
+}
+
+static void list_own_sockets(struct listeners *list)
+{
+    if (ask_kernel(AF_INET, list) && ask_kernel(AF_INET6, list))
+        return;
+    list->count = 0;
+    list_sockets("/proc/net", list);
 }
 
 /* Does the process have a thread of that name? Only that thread of a client listens, so it is there in time. */
@@ -226,7 +295,7 @@ void tracy_finder_start(struct tracy_finder *finder, const char *session)
 {
     struct listeners list = {0};
     *finder = (struct tracy_finder){.session = session};
-    list_sockets("/proc/net", &list);
+    list_own_sockets(&list);
     keep_fresh(finder, &list);
     free(list.items);
 }
@@ -238,7 +307,7 @@ void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns,
     if (now_ns < finder->next_ns)
         return;
     uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    list_sockets("/proc/net", &list);
+    list_own_sockets(&list);
     keep_fresh(finder, &list);
     if (list.count)
         look_through(finder, &list, found, context);
