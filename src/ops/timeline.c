@@ -149,6 +149,14 @@ void timeline_programs_to_ops(struct timeline *timeline)
     }
 }
 
+/* Ops and dispatches keep their place, since others refer to it; those outside have no time. */
+static void cut_span(uint64_t *from, uint64_t *to, uint64_t start, uint64_t end)
+{
+    bool is_inside = *from >= start && *to <= end;
+    *from = is_inside ? *from - start : 0;
+    *to = is_inside ? *to - start : 0;
+}
+
 void timeline_cut(struct timeline *timeline, uint64_t start, uint64_t end)
 {
     size_t kept = 0;
@@ -161,12 +169,10 @@ void timeline_cut(struct timeline *timeline, uint64_t start, uint64_t end)
         timeline->units[kept++] = unit;
     }
     timeline->unit_count = kept;
-    for (size_t i = 0; i < timeline->dispatch_count; i++) {
-        struct timeline_dispatch *dispatch = &timeline->dispatches[i];
-        bool is_inside = dispatch->start >= start && dispatch->end <= end;
-        dispatch->start = is_inside ? dispatch->start - start : 0;
-        dispatch->end = is_inside ? dispatch->end - start : 0;
-    }
+    for (size_t i = 0; i < timeline->op_count; i++)
+        cut_span(&timeline->ops[i].start, &timeline->ops[i].end, start, end);
+    for (size_t i = 0; i < timeline->dispatch_count; i++)
+        cut_span(&timeline->dispatches[i].start, &timeline->dispatches[i].end, start, end);
 }
 
 uint64_t timeline_start(const struct timeline *timeline)

@@ -231,10 +231,29 @@ static void test_through_a_trace(void **state)
     rmdir(folder);
 }
 
+static void test_a_cut_begins_at_its_start(void **state)
+{
+    (void)state;
+    struct timeline t = {0};
+    add(&t, "first", NULL, "f", 1000, 1100);
+    add(&t, "second", NULL, "f", 2000, 2300);
+    timeline_cut(&t, 2000, UINT64_MAX);
+    assert_int_equal(t.unit_count, 1);
+    assert_int_equal(t.units[0].end, 300);
+    assert_int_equal(t.op_count, 2); /* units refer to them by their number */
+    assert_int_equal(t.ops[0].end, 0);
+    assert_int_equal(t.ops[1].start, 0);
+    assert_int_equal(t.ops[1].end, 300);
+    assert_int_equal(t.dispatches[0].end, 0);
+    assert_int_equal(t.dispatches[1].end, 300);
+    timeline_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_a_cut_begins_at_its_start),
         cmocka_unit_test(test_dispatches_take_turns),
         cmocka_unit_test(test_places_are_summed),
         cmocka_unit_test(test_names_tell_ops_of_a_place_apart),

@@ -131,7 +131,6 @@ export function Dumbbells({ data }: { data: NonNullable<model.Comparison["estima
                         {rows.map((row, index) => {
                             const factor = row.measured_ns / row.estimate_ns;
                             const y = top + step * (index + 0.5);
-                            const right = factor >= 1;
                             return (
                                 <g key={index}>
                                     <title>{`${safeText(row.name)}: estimated ${duration(row.estimate_ns)}, measured ${duration(row.measured_ns)}`}</title>
@@ -139,7 +138,7 @@ export function Dumbbells({ data }: { data: NonNullable<model.Comparison["estima
                                     <path class="dumbbell" d={`M${x(1)} ${y}H${x(factor)}`} />
                                     <circle class="dot hollow estimate-end" cx={x(1)} cy={y} r={4} />
                                     <circle class="measured-end" cx={x(factor)} cy={y} r={4} />
-                                    <text x={x(factor) + (right ? 8 : -8)} y={y + 4} text-anchor={right ? "start" : "end"}>{`${factor.toPrecision(3)} ×`}</text>
+                                    <text x={x(Math.max(1, factor)) + 8} y={y + 4}>{`${factor.toPrecision(3)} ×`}</text>
                                 </g>
                             );
                         })}
