@@ -81,7 +81,7 @@ def steps(length, depths):
 
 
 class Follower:
-    """`opscope run --view` of a program that records a zone when it is told to, and a page that follows it."""
+    """`opscope run --view` of a program that records a zone per line of its input, and a page that follows it."""
 
     def __init__(self, bench, path):
         self.process = subprocess.Popen([bench.opscope, "run", "-q", "--view", "-o", path, "--", bench.program("bench_live")],

@@ -40,34 +40,13 @@ static const struct command_option options_table[] = {
      .argument = "TIME",
      .offset = FIELD(duration_ns),
      .help = "Stop after TIME; the program goes on."},
-    {.name = "max-size",
-     .type = OPTION_SIZE,
-     .argument = "SIZE",
-     .offset = FIELD(max_size_bytes),
-     .help = "Flight recorder: keep the newest data within SIZE, drop the oldest."},
-    {.name = "min-duration",
-     .type = OPTION_DURATION,
-     .argument = "TIME",
-     .offset = FIELD(min_duration_ns),
-     .help = "Leave zones shorter than TIME out of the trace; their time is their parents'."},
-    {.name = "json",
-     .type = OPTION_FLAG,
-     .offset = FIELD(is_json),
-     .help = "At the end, print what was recorded to standard output, as one line of JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .type = OPTION_FLAG,
-     .offset = FIELD(is_quiet),
-     .help = "No summary; warnings stay."},
+    OPTION_MAX_SIZE(FIELD(max_size_bytes)),
+    OPTION_MIN_DURATION(FIELD(min_duration_ns)),
+    OPTION_RESULT_JSON(FIELD(is_json)),
+    OPTION_NO_SUMMARY(FIELD(is_quiet)),
     {.name = NULL},
 };
 static const struct option_table attach_table = {"Options", options_table};
-
-static void print_notice(void *unused, const char *text)
-{
-    (void)unused;
-    command_say("opscope: %s", text);
-}
 
 static void print_json(const char *output, const struct tracy_attach_result *r)
 {
@@ -128,7 +107,7 @@ static int run(const struct command *command, int argc, char **argv)
         .duration_ns = o.duration_ns,
         .max_size_bytes = o.max_size_bytes,
         .min_duration_ns = o.min_duration_ns,
-        .notice = print_notice,
+        .notice = command_say_notice,
     };
     if (tracy_attach(&options, &result, &err) != 0)
         return command_fail(command, &err);

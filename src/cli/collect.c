@@ -54,31 +54,16 @@ static const struct command_option options_table[] = {
      .choices = on_full_choices,
      .offset = FIELD(on_full),
      .help = "When that memory is full: drop zones, or let the program wait, as for opscope run."},
-    {.name = "max-size",
-     .type = OPTION_SIZE,
-     .argument = "SIZE",
-     .offset = FIELD(max_size_bytes),
-     .help = "Flight recorder: keep the newest data within SIZE, drop the oldest."},
-    {.name = "min-duration",
-     .type = OPTION_DURATION,
-     .argument = "TIME",
-     .offset = FIELD(min_duration_ns),
-     .help = "Leave zones shorter than TIME out of the trace; their time is their parents'."},
+    OPTION_MAX_SIZE(FIELD(max_size_bytes)),
+    OPTION_MIN_DURATION(FIELD(min_duration_ns)),
     {.name = "detach",
      .type = OPTION_FLAG,
      .offset = FIELD(is_detached),
      .help =
          "Go on in the background, in a session and process group of its own. Standard output stays open until the "
          "trace is written."},
-    {.name = "json",
-     .type = OPTION_FLAG,
-     .offset = FIELD(is_json),
-     .help = "At the end, print what was recorded to standard output, as one line of JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .type = OPTION_FLAG,
-     .offset = FIELD(is_quiet),
-     .help = "No summary; warnings stay."},
+    OPTION_RESULT_JSON(FIELD(is_json)),
+    OPTION_NO_SUMMARY(FIELD(is_quiet)),
     {.name = NULL},
 };
 static const struct option_table collect_table = {"Options", options_table};
@@ -88,12 +73,6 @@ static void print_session(void *unused, const char *session)
     (void)unused;
     printf(SESSION_VARIABLE "=%s\nOPSCOPE_COLLECTOR=%ld\n", session, (long)getpid());
     fflush(stdout);
-}
-
-static void print_notice(void *unused, const char *text)
-{
-    (void)unused;
-    command_say("opscope: %s", text);
 }
 
 static void print_json(const char *output, const struct launch_result *r)
@@ -164,7 +143,7 @@ static int run(const struct command *command, int argc, char **argv)
         .max_size_bytes = o.max_size_bytes,
         .min_duration_ns = o.min_duration_ns,
         .on_full = o.on_full,
-        .notice = print_notice,
+        .notice = command_say_notice,
         .stop_fd = STDIN_FILENO,
         .watched_pid = (int64_t)o.pid,
         .ready = print_session,

@@ -40,7 +40,7 @@ static const struct command_exit exits[] = {
 };
 
 static const struct command_example examples[] = {
-    {"opscope mcp t.opscope", "What an assistant is told to start, to ask about a trace."},
+    {"opscope mcp t.opscope", "The command that an assistant starts, to ask about a trace."},
     {"opscope mcp before.opscope after.opscope", "Two traces, to compare them."},
     {0},
 };

@@ -89,11 +89,7 @@ static const struct command_option options_table[] = {
      .help = "When that memory is full: drop zones (whole ones, counted and shown as lost), or let the "
              "program wait "
              "for the collector (given up when the collector has not been heard of for a second)."},
-    {.name = "max-size",
-     .type = OPTION_SIZE,
-     .argument = "SIZE",
-     .offset = OPTION_FIELD(struct run_options, max_size_bytes),
-     .help = "Flight recorder: keep the newest data within SIZE, drop the oldest."},
+    OPTION_MAX_SIZE(OPTION_FIELD(struct run_options, max_size_bytes)),
     {.name = "duration",
      .type = OPTION_DURATION,
      .argument = "TIME",

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../unit/tracy_client.h"
-#include "collect/tracy/trace.h"
+#include "collect/tracy/trace/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes along what the share menu of the page offers, and prints what it got as JSON. Perfetto's page is played by a stub:
+// Takes along what the share menu of the page offers, and prints what it got as JSON. A page of our own stands in for Perfetto's:
 // nothing here leaves the machine.
 //   node take.mjs PUPPETEER_FOLDER CHROMIUM URL FOLDER
 import { createRequire } from "node:module";

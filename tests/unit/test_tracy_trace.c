@@ -2,7 +2,7 @@
 /* Events of a Tracy client as rows of a trace: names that come after the zones, fibers, locks, devices, losses. */
 #include "test_trace_support.h"
 
-#include "collect/tracy/trace.h"
+#include "collect/tracy/trace/trace.h"
 #include "tracy_client.h"
 
 struct making {

@@ -36,6 +36,12 @@ void command_say(const char *format, ...)
     va_end(args);
 }
 
+void command_say_notice(void *unused, const char *text)
+{
+    (void)unused;
+    command_say("opscope: %s", text);
+}
+
 void command_say_lines(const struct command *command, const char *lines)
 {
     while (*lines) {

@@ -167,6 +167,27 @@ struct command {
         .name = "salvage", .type = OPTION_FLAG, .offset = (field_offset),                                    \
         .help = "Read every whole block of a damaged trace and leave out the rest."                          \
     }
+/* Of recordings. */
+#define OPTION_MAX_SIZE(field_offset)                                                                        \
+    {                                                                                                        \
+        .name = "max-size", .type = OPTION_SIZE, .argument = "SIZE", .offset = (field_offset),               \
+        .help = "Flight recorder: keep the newest data within SIZE, drop the oldest."                        \
+    }
+#define OPTION_MIN_DURATION(field_offset)                                                                    \
+    {                                                                                                        \
+        .name = "min-duration", .type = OPTION_DURATION, .argument = "TIME", .offset = (field_offset),       \
+        .help = "Leave zones shorter than TIME out of the trace; their time is their parents'."              \
+    }
+#define OPTION_RESULT_JSON(field_offset)                                                                     \
+    {                                                                                                        \
+        .name = "json", .type = OPTION_FLAG, .offset = (field_offset),                                       \
+        .help = "At the end, print what was recorded to standard output, as one line of JSON."               \
+    }
+#define OPTION_NO_SUMMARY(field_offset)                                                                      \
+    {                                                                                                        \
+        .name = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = (field_offset),                       \
+        .help = "No summary; warnings stay."                                                                 \
+    }
 #define OPTION_START_SIGNPOST(field_offset)                                                                  \
     {                                                                                                        \
         .name = "start-signpost", .type = OPTION_TEXT, .argument = "NAME", .offset = (field_offset),         \
@@ -233,6 +254,8 @@ int command_check_files(const struct command *command, const void *options, cons
 
 /* Prints a line on stderr; control characters of what it quotes become visible. */
 void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same as a callback of a recording. */
+void command_say_notice(void *unused, const char *text);
 /* The same for each line of a text, after "opscope NAME: ". */
 void command_say_lines(const struct command *command, const char *lines);
 

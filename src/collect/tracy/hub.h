@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "collect/tracy/find.h"
-#include "collect/tracy/trace.h"
+#include "collect/tracy/trace/trace.h"
 
 #define TRACY_MAX_PLACES 8u
 

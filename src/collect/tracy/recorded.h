@@ -3,7 +3,7 @@
 #ifndef OPSCOPE_COLLECT_TRACY_RECORDED_H
 #define OPSCOPE_COLLECT_TRACY_RECORDED_H
 
-#include "collect/tracy/trace.h"
+#include "collect/tracy/trace/trace.h"
 
 struct tracy_recorded {
     struct tracy_dialect dialect;

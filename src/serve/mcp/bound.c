@@ -123,7 +123,7 @@ static bool is_skipped(const struct writing *w, const struct json_node *object,
         if (key_is(member, w->bound->skip[i]))
             return true;
     }
-    if (member->kind == JSON_NULL) /* not known; whoever reads is told what that means */
+    if (member->kind == JSON_NULL) /* not known; the answer says what that means */
         return true;
     /* the number of a name that is there in words */
     return member->kind == JSON_NUMBER && key_is(member, "name") && json_find(w->document, object, "text");

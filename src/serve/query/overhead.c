@@ -36,18 +36,6 @@ static void put_row(struct json *j, const struct serve_trace *st, const struct o
     json_end(j);
 }
 
-static int find_overview(struct serve_trace *st, const struct query *q, const struct overview **overview,
-                         struct error *err)
-{
-    static const char *const words[] = {"leave-out", "include", NULL};
-    struct query_window window;
-    unsigned warm_up = 0;
-    int status = query_window(q, st, &window, err);
-    if (!status)
-        status = query_choice(q, "warmup", words, &warm_up, err);
-    return status ? status : serve_trace_overview(st, &window, warm_up == 1, overview, err);
-}
-
 int query_overhead(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     const struct overview *overview;
@@ -55,7 +43,7 @@ int query_overhead(struct serve_trace *st, const struct query *q, struct bytes *
     uint64_t limit = ROWS_SHOWN;
     int status = query_unsigned(q, "limit", ROWS_MOST, &limit, err);
     if (!status)
-        status = find_overview(st, q, &overview, err);
+        status = query_overview_asked(st, q, &overview, err);
     const struct ops *ops = status ? NULL : overview->perf.ops;
     if (ops)
         status = overhead_count_calls(&calls, ops, overview->from_ns, overview->to_ns, err);

@@ -89,9 +89,8 @@ int serve_trace_overview(struct serve_trace *st, const struct query_window *wind
     return status;
 }
 
-/* The overview of `from`, `to` and `warmup`. */
-static int find(struct serve_trace *st, const struct query *q, const struct overview **overview,
-                struct error *err)
+int query_overview_asked(struct serve_trace *st, const struct query *q, const struct overview **overview,
+                         struct error *err)
 {
     static const char *const words[] = {"leave-out", "include", NULL};
     struct query_window window;
@@ -106,7 +105,7 @@ int serve_trace_own_window(struct serve_trace *st, struct query_window *window, 
 {
     const struct query nothing = {0};
     const struct overview *overview;
-    int status = find(st, &nothing, &overview, err);
+    int status = query_overview_asked(st, &nothing, &overview, err);
     if (status)
         return status;
     *window = (struct query_window){.since_ns = overview->from_ns, .until_ns = overview->to_ns};
@@ -122,7 +121,7 @@ static int answer_with(struct serve_trace *st, const struct query *q,
                        struct error *err)
 {
     const struct overview *overview;
-    int status = find(st, q, &overview, err);
+    int status = query_overview_asked(st, q, &overview, err);
     if (status)
         return status;
     struct json j = query_json(out);
@@ -153,7 +152,7 @@ int query_gaps(struct serve_trace *st, const struct query *q, struct bytes *out,
     if (!status)
         status = query_choice(q, "sort", sorts, &sort, err);
     if (!status)
-        status = find(st, q, &overview, err);
+        status = query_overview_asked(st, q, &overview, err);
     if (status)
         return status;
     struct overview sorted = *overview; /* the longest, in order of time */
@@ -184,7 +183,7 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
     if (!status)
         status = query_unsigned(q, "limit", UINT32_MAX, &limit, err);
     if (!status)
-        status = find(st, q, &overview, err);
+        status = query_overview_asked(st, q, &overview, err);
     if (!status)
         status = overview_group_ops(overview, (enum overview_group)by, &made, err);
     if (status)
@@ -210,7 +209,7 @@ int query_report(struct serve_trace *st, const struct query *q, struct bytes *ou
     struct report_options options = {.top = REPORT_ROWS};
     int status = query_unsigned(q, "top", UINT32_MAX, &options.top, err);
     if (!status)
-        status = find(st, q, &overview, err);
+        status = query_overview_asked(st, q, &overview, err);
     if (!status && overview->perf.count == 0)
         status = error_set(err, ENOENT, "there are no ops in the window: a report is about ops on a device");
     if (status)

@@ -129,6 +129,9 @@ struct overview;
 /* The overview of a window; it is kept until that of another window takes its place. */
 int serve_trace_overview(struct serve_trace *st, const struct query_window *window, bool include_warm_up,
                          const struct overview **overview, struct error *err);
+/* The same of `from`, `to` and `warmup`. */
+int query_overview_asked(struct serve_trace *st, const struct query *q, const struct overview **overview,
+                         struct error *err);
 
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);

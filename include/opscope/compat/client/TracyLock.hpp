@@ -9,8 +9,8 @@
 namespace tracy
 {
 
-/// For locks of your own: report what they do. BeforeLock and the others return true when Tracy would have to be told
-/// of the end as well; here they always may be.
+/// For locks of your own: report what they do. BeforeLock and the others return true when Tracy needs the call for the
+/// end as well; here it is always allowed.
 class LockableCtx
 {
   public:

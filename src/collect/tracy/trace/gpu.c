@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/count_of.h"
-#include "collect/tracy/trace_internal.h"
+#include "collect/tracy/trace/internal.h"
 
 static const char *const types[] = {"GPU",   "OpenGL", "Vulkan", "OpenCL", "Direct3D 12", "Direct3D 11",
                                     "Metal", "custom", "CUDA",   "ROCm",   "WebGPU"};

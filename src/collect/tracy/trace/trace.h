@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One client's events as rows of a trace: a process with its threads, devices and locks. Live clients and recorded
  * streams use the same. */
-#ifndef OPSCOPE_COLLECT_TRACY_TRACE_H
-#define OPSCOPE_COLLECT_TRACY_TRACE_H
+#ifndef OPSCOPE_COLLECT_TRACY_TRACE_TRACE_H
+#define OPSCOPE_COLLECT_TRACY_TRACE_TRACE_H
 
 #include "collect/clock_map.h"
 #include "collect/tracy/stream.h"

@@ -3,14 +3,14 @@
  * thread's own track has the turn of the fiber, as for tasks of other sources. Ends without a begin are counted; unless
  * the client records on demand, where that is usual, they mean that something was misread, and nothing is asked any
  * more. */
-#include "collect/tracy/trace.h"
+#include "collect/tracy/trace/trace.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "collect/tracy/trace_internal.h"
+#include "collect/tracy/trace/internal.h"
 
 /* --- times, tracks, losses --- */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collect/tracy/trace_internal.h"
+#include "collect/tracy/trace/internal.h"
 
 #define SETTLE_SHARE                                                                                         \
     8u /* one in so many of those that wait may have been answered: then they are looked through */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collect/tracy/trace_internal.h"
+#include "collect/tracy/trace/internal.h"
 
 #define SOURCE_TRACY 1u /* low half of a message's tag: who speaks */
 #define MAX_FRAMES 256u

@@ -3,7 +3,7 @@
  * has a zone on a track below the thread's, called "wait: " and the lock's name, so that views count it as waiting. */
 #include <stdlib.h>
 
-#include "collect/tracy/trace_internal.h"
+#include "collect/tracy/trace/internal.h"
 
 static struct lock *find_lock(struct tracy_trace *t, uint32_t id)
 {

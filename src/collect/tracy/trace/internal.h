@@ -3,14 +3,14 @@
  *   trace.c        threads, fibers, zones
  *   late_names.c   names whose texts come later
  *   lanes.c        zones that do not nest, each on a track with room
- *   trace_gpu.c    devices
- *   trace_locks.c  locks
- *   trace_rows.c   everything else */
+ *   gpu.c          devices
+ *   locks.c        locks
+ *   rows.c         everything else */
 #ifndef OPSCOPE_COLLECT_TRACY_TRACE_INTERNAL_H
 #define OPSCOPE_COLLECT_TRACY_TRACE_INTERNAL_H
 
 #include "collect/device_rows.h"
-#include "collect/tracy/trace.h"
+#include "collect/tracy/trace/trace.h"
 
 #define MAX_THREADS (1u << 16)
 #define MAX_LOCKS (1u << 16)
@@ -193,7 +193,7 @@ void trace_count_loss(struct trace_loss *loss, uint32_t reason, uint64_t ns);
 /* Name of a thread; "" while it is not known. */
 const char *trace_thread_name(const struct tracy_trace *t, uint32_t id);
 
-/* trace_gpu.c, trace_locks.c, trace_rows.c */
+/* gpu.c, locks.c, rows.c */
 void trace_gpu_event(struct tracy_trace *t, const struct tracy_event *event);
 void trace_gpu_close(struct tracy_trace *t);
 void trace_gpu_free(struct tracy_trace *t);

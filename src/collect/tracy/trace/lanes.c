@@ -3,7 +3,7 @@
  * track of its set that has none open. */
 #include <stdlib.h>
 
-#include "collect/tracy/trace_internal.h"
+#include "collect/tracy/trace/internal.h"
 
 static struct lane *find(const struct lanes *set, uint64_t key)
 {
