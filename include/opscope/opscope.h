@@ -180,6 +180,7 @@ OPSCOPE_API void opscope_op_tensor_(int is_output, const struct opscope_tensor *
 OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value);
 OPSCOPE_API void opscope_op_kernel_(const char *name);
 OPSCOPE_API void opscope_op_end_(void);
+OPSCOPE_API uint64_t opscope_op_current_(void);
 OPSCOPE_API uint64_t opscope_now_(void);
 OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second);
 OPSCOPE_API uint32_t opscope_device_open_as_(const struct opscope_device *device);
@@ -340,6 +341,12 @@ static inline void opscope_op_end(void)
 {
     OPSCOPE_IF_RECORDING_(opscope_op_end_());
 }
+/* The innermost op that this thread has open, or 0: what launches a kernel asks for it and gives it to
+ * opscope_device_run. */
+static inline uint64_t opscope_op_current(void)
+{
+    return opscope_is_recording() ? opscope_op_current_() : 0;
+}
 
 /* --- device feed: the runtime of a chip hands over what it measured, in the device's own ticks --- */
 
@@ -421,6 +428,7 @@ OPSCOPE_NOTHING_(void opscope_op_output(const struct opscope_tensor *tensor))
 OPSCOPE_NOTHING_(void opscope_op_attribute(const char *key, const char *value))
 OPSCOPE_NOTHING_(void opscope_op_kernel(const char *name))
 OPSCOPE_NOTHING_(void opscope_op_end(void))
+OPSCOPE_ZERO_(uint64_t opscope_op_current(void))
 OPSCOPE_ZERO_(uint64_t opscope_now(void))
 OPSCOPE_ZERO_(uint32_t opscope_device_open(const char *name, uint32_t number, double ticks_per_second))
 OPSCOPE_ZERO_(uint32_t opscope_device_open_as(const struct opscope_device *device))

@@ -127,12 +127,21 @@ static void note_reason(struct thread_cursor *c, uint16_t flag)
         c->descriptor->flags = (uint16_t)(c->descriptor->flags | flag);
 }
 
+static void clear(struct thread_cursor *c)
+{
+    struct op_stack *ops = c->ops;
+    memset(c, 0, sizeof *c);
+    c->ops = ops;
+    if (ops && ops->count) /* else its memory was perhaps never touched */
+        ops->count = 0;
+}
+
 /* One that a fork has wiped is not of a block of this process. */
 static void give_back(struct thread_cursor *c)
 {
     struct process_state *state = process_state_get();
     bool is_known = c->magic == CURSOR_MAGIC || c->magic == CURSOR_STALE;
-    memset(c, 0, sizeof *c);
+    clear(c);
     if (!is_known || !state)
         return;
     sigset_t all, saved;
@@ -370,7 +379,7 @@ static struct thread_cursor *allocate_cursor(struct process_state *state)
         return c;
     }
     if (!state->block_left) {
-        size_t bytes = BLOCK_CURSORS * sizeof *c;
+        size_t bytes = BLOCK_CURSORS * (sizeof *c + sizeof(struct op_stack));
         void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
             return NULL;
@@ -381,8 +390,11 @@ static struct thread_cursor *allocate_cursor(struct process_state *state)
         state->block = c + 1;
         state->block_left = BLOCK_CURSORS - 1;
     }
+    c = state->block++;
+    struct thread_cursor *block = state->blocks;
+    c->ops = (struct op_stack *)(void *)(block + BLOCK_CURSORS) + (c - block);
     state->block_left--;
-    return state->block++;
+    return c;
 }
 
 /* A track's first record is its thread's name: the collector may see it only after the thread has ended. */
@@ -411,7 +423,7 @@ static struct thread_cursor *set_up_thread(void)
     if (c && thread_end_state == KEY_NONE && pthread_key_create(&thread_end_key, thread_ends) == 0)
         thread_end_state = KEY_MADE;
     if (c) {
-        memset(c, 0, sizeof *c);
+        clear(c);
         c->process = state->slot;
         c->track = __atomic_fetch_add(&recorder_segment.header->track_count, 1, __ATOMIC_RELAXED);
         c->thread_id = (uint32_t)syscall(SYS_gettid);

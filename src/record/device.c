@@ -38,6 +38,37 @@ static uint32_t text_id(const char *text)
 
 /* --- ops: a zone on the thread's track with a description --- */
 
+/* Ops that were ended as plain zones, or by an end too many. */
+static void drop_ended_ops(struct op_stack *ops, uint32_t depth)
+{
+    while (ops->count && ops->entries[ops->count - 1].depth > depth)
+        ops->count--;
+}
+
+/* A handler that comes in between leaves the count as it was, and may have used the entry: hence twice. */
+static void push_op(const struct thread_cursor *c, uint64_t call)
+{
+    struct op_stack *ops = c->ops;
+    drop_ended_ops(ops, c->depth - 1);
+    uint32_t count = ops->count;
+    if (count >= OP_STACK_ENTRIES)
+        return;
+    ops->entries[count] = (struct op_stack_entry){.call = call, .depth = c->depth};
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ops->count = count + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ops->entries[count] = (struct op_stack_entry){.call = call, .depth = c->depth};
+}
+
+OPSCOPE_API uint64_t opscope_op_current_(void)
+{
+    const struct thread_cursor *c = recorder_cursor;
+    if (!c || c->magic != CURSOR_MAGIC || !c->ops->count)
+        return 0;
+    drop_ended_ops(c->ops, c->depth);
+    return c->ops->count ? c->ops->entries[c->ops->count - 1].call : 0;
+}
+
 OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
 {
     struct thread_cursor *c = cursor_of_thread();
@@ -66,11 +97,16 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
     slot->word = word_of(id, (uint32_t)type & 0xff, 1);
     slot[1] = (struct slot){call, device};
     cursor_publish(c, slot, 2);
+    push_op(c, call);
     return call;
 }
 
+/* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */
 OPSCOPE_API void opscope_op_end_(void)
 {
+    const struct thread_cursor *c = recorder_cursor;
+    if (c && c->magic == CURSOR_MAGIC && !c->skip && c->depth && c->ops->count)
+        drop_ended_ops(c->ops, c->depth - 1);
     opscope_zone_end_();
 }
 

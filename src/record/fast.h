@@ -82,7 +82,7 @@ struct thread_cursor {
     volatile uint64_t zones; /* begun and recorded */
     uint32_t magic;
     volatile uint32_t is_switching;
-    uint64_t reserved0;
+    struct op_stack *ops; /* device.c; the cursor keeps it for the next thread */
     /* second line: slow path */
     struct chunk_descriptor *descriptor; /* NULL without a chunk */
     struct thread_cursor *next_free;

@@ -38,6 +38,21 @@ struct segment { /* survives fork: the child goes on in the same memory */
     bool is_ready; /* a child forked while another thread was making the segment must not use it */
 };
 
+/* The ops that a thread has open, outermost first, for whoever asks in which of them it is (opscope_op_current_). In
+ * the memory of its cursor, so that fork wipes it. Ops that are lost are not in it, nor are ops inside so many others:
+ * there the last one that is stands for them. */
+#define OP_STACK_ENTRIES 31u
+struct op_stack {
+    volatile uint32_t count;
+    uint32_t reserved[3];
+    struct op_stack_entry {
+        uint64_t call;
+        uint32_t depth; /* of the thread's zones, this one included */
+        uint32_t reserved;
+    } entries[OP_STACK_ENTRIES];
+};
+_Static_assert(sizeof(struct op_stack) == 512, "op stacks lie behind the cursors of their block");
+
 extern struct segment recorder_segment;
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return
  * NULL when there is no room; the slots are then given back, and the caller counts the loss. */

@@ -258,6 +258,106 @@ static void test_every_kind(void **state)
     assert_int_equal(seen.memory, 2);
 }
 
+/* What opscope_op_current says, in the child; each false is counted. */
+static void expect_op(uint64_t call)
+{
+    figures->failed_children += opscope_op_current() != call;
+}
+
+static void work_current_op(void)
+{
+    expect_op(0);
+    uint64_t outer = opscope_op_begin("outer", OPSCOPE_OP_DEVICE, 0);
+    expect_op(outer);
+    opscope_zone_begin("between");
+    uint64_t inner = opscope_op_begin("inner", OPSCOPE_OP_DEVICE, 0);
+    opscope_zone_begin("inside");
+    expect_op(inner);
+    pid_t child = fork();
+    if (child == 0) { /* knows nothing of its parent's ops, and begins its own */
+        expect_op(0);
+        opscope_zone_begin("of the child");
+        opscope_zone_begin("deeper");
+        expect_op(0);
+        uint64_t own = opscope_op_begin("of the child", OPSCOPE_OP_DEVICE, 0);
+        expect_op(own);
+        figures->failed_children += own == 0;
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    opscope_zone_end();
+    expect_op(inner);
+    opscope_op_end();
+    expect_op(outer);
+    opscope_op_begin("ended as a zone", OPSCOPE_OP_DEVICE, 0);
+    opscope_zone_end();
+    expect_op(outer);
+    opscope_op_end(); /* of the zone between: no op */
+    expect_op(outer);
+    opscope_op_end();
+    expect_op(0);
+    opscope_op_end(); /* one too many */
+    expect_op(0);
+    opscope_op_begin("again", OPSCOPE_OP_DEVICE, 0);
+    figures->failed_children += opscope_op_current() != inner + 2;
+    uint64_t deep[64];
+    for (int i = 0; i < 64; i++) {
+        deep[i] = opscope_op_begin("deep", OPSCOPE_OP_DEVICE, 0);
+        expect_op(deep[i < 30 ? i : 29]); /* 31 are known, with the one around them */
+    }
+    for (int i = 63; i > 0; i--) {
+        opscope_op_end();
+        expect_op(deep[i - 1 < 30 ? i - 1 : 29]);
+    }
+    figures->other = outer && inner > outer;
+}
+
+static void test_current_op(void **state)
+{
+    struct seen seen;
+    (void)state;
+    if (!fork_wipes()) {
+        print_message("SKIP: MADV_WIPEONFORK has no effect here\n");
+        skip();
+    }
+    record(work_current_op, 4 << 20, SESSION_ON_FULL_DROP, &seen);
+    assert_int_equal(figures->other, 1);
+    assert_int_equal(figures->failed_children, 0);
+}
+
+/* Inside an op that found no room the one around it stays the innermost. */
+static void work_lost_op(void)
+{
+    uint64_t outer = opscope_op_begin("outer", OPSCOPE_OP_DEVICE, 0), lost;
+    for (;;) {
+        lost = opscope_op_begin("inner", OPSCOPE_OP_DEVICE, 0);
+        if (!lost)
+            break;
+        expect_op(lost);
+        opscope_op_end();
+    }
+    expect_op(outer);
+    opscope_op_begin("in the lost one", OPSCOPE_OP_DEVICE, 0);
+    expect_op(outer);
+    opscope_op_end();
+    expect_op(outer);
+    opscope_op_end();
+    expect_op(outer);
+    opscope_op_end();
+    expect_op(0);
+    figures->other = outer;
+}
+
+static void test_lost_op(void **state)
+{
+    struct seen seen;
+    (void)state;
+    record(work_lost_op, 1 << 16, SESSION_ON_FULL_DROP, &seen);
+    assert_int_equal(figures->other, 1);
+    assert_int_equal(figures->failed_children, 0);
+    assert_true(seen.lost_zones > 0);
+}
+
 int main(void)
 {
     share_figures();
@@ -272,6 +372,8 @@ int main(void)
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_every_kind),
+        cmocka_unit_test(test_current_op),
+        cmocka_unit_test(test_lost_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
