@@ -50,6 +50,29 @@ function(opscope_recorder)
   endif()
 endfunction()
 
+# src/record/NAME/*.c becomes libopscope_NAME.so, which the runtime of a device loads into the profiled program. It lies
+# beside the recorder's library and goes through it, so that what it records lands on the program's own tracks; and it
+# stays loaded, as the recorder does: runtimes keep addresses of what is in it. Names that it shares with a runtime are
+# its own ones inside it (-Bsymbolic).
+function(opscope_adapters)
+  add_custom_target(opscope_adapters)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/src/record/*)
+  foreach(folder ${folders})
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+    if(NOT IS_DIRECTORY ${folder} OR NOT sources)
+      continue()
+    endif()
+    get_filename_component(name ${folder} NAME)
+    add_library(opscope_${name} MODULE ${sources})
+    add_dependencies(opscope_adapters opscope_${name})
+    target_link_libraries(opscope_${name} PRIVATE opscope_record_shared opscope_base Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_options(opscope_${name} PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic)
+    set_target_properties(opscope_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+                          BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+    install(TARGETS opscope_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endforeach()
+endfunction()
+
 # The program is main.c; the commands are a library, which the unit tests link as well.
 function(opscope_program)
   set(main ${CMAKE_SOURCE_DIR}/src/cli/main.c)

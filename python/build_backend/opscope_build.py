@@ -2,7 +2,7 @@
 """The build back end (PEP 517) of the Python package: standard library alone, no setuptools.
 
 `pip install ./python` builds the program, the recorder and the extension for the running interpreter with CMake and
-packs them into one wheel: opscope/*.py, opscope/_native*.so, opscope/libopscope.so.0, opscope/bin/opscope. Needs what
+packs them into one wheel: opscope/*.py, opscope/_native*.so, opscope/libopscope*.so, opscope/bin/opscope. Needs what
 the build needs: a C compiler, cmake, zstd's headers and the interpreter's own.
 
 `pip install -e ./python` builds in the source tree (build-editable-TAG) and installs a path to that folder's package,
@@ -11,6 +11,7 @@ whose modules are links to the sources: they can be edited, the C parts are buil
 OPSCOPE_WHEEL_BUILD names a build folder to take the parts from instead of building them."""
 
 import base64
+import glob
 import hashlib
 import os
 import re
@@ -62,7 +63,7 @@ def build(folder):
     jobs = str(os.cpu_count() or 2)
     run(["cmake", "-S", SOURCE, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DOPSCOPE_PYTHONS=" + sys.executable])
     extension = "opscope_python" + re.sub("[^0-9A-Za-z]", "_", sysconfig.get_config_var("EXT_SUFFIX"))
-    run(["cmake", "--build", folder, "-j", jobs, "--target", "opscope", extension])
+    run(["cmake", "--build", folder, "-j", jobs, "--target", "opscope", "opscope_adapters", extension])
 
 
 def parts(folder):
@@ -79,6 +80,8 @@ def parts(folder):
         raise SystemExit("opscope: %s was not built: are the headers of this Python installed?" % native)
     found.append(("opscope/" + extension_name(), native, True))
     found.append(("opscope/libopscope.so.0", os.path.realpath(os.path.join(folder, "libopscope.so.0")), True))
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "libopscope_*.so"))):
+        found.append(("opscope/" + os.path.basename(path), path, True))
     found.append(("opscope/bin/opscope", os.path.join(folder, "opscope"), True))
     return found
 

@@ -28,6 +28,7 @@ The rest:
   -o DIR                 its folder; anything without an ending is one, and any other ending an error
   -n NAME                added to the trace's name
   --min-duration T       zones shorter than T (10us, 1ms) are not in the trace
+  --devices NAMES        which devices are recorded: auto (the default), cuda, opencl, nvtx, none (opscope run --help)
   -r                     afterwards, the op report: of the device logs in DIR/.logs joined with what was recorded,
                          or of the trace's own ops
   --per-test DIR         a trace for each test of a pytest session, and session.opscope for all of it, in this
@@ -57,7 +58,7 @@ class UsageError(Exception):
 class Options:
     def __init__(self):
         self.words = []  # of OPSCOPE_PYTHON_TRACE: _start.py
-        self.min_duration = None
+        self.min_duration = self.devices = None
         self.report = self.verbose = self.quiet = self.logs_only = False
         self.output = self.name = self.per_test = None
         self.is_module = self.is_version = False
@@ -78,6 +79,7 @@ VALUES = {
     "-n": "name",
     "--name-append": "name",
     "--min-duration": "min_duration",
+    "--devices": "devices",
     "--per-test": "per_test",
 }
 WORDS = {"--" + row[0]: row for row in _start.OPTIONS}
@@ -261,6 +263,12 @@ def put_boot_on_path(env):
         env["PYTHONPATH"] = BOOT + (os.pathsep + entries if entries else "")
 
 
+def run_options(options):
+    """What `opscope run` takes as it is, option by option."""
+    given = {"--min-duration": options.min_duration, "--devices": options.devices}
+    return [word for option, value in given.items() if value for word in (option, value)]
+
+
 def run_per_test(options, program, command, env):
     """Always a run of its own, also inside another: its trace is taken apart when it has ended."""
     folder = os.path.abspath(options.per_test)
@@ -272,7 +280,7 @@ def run_per_test(options, program, command, env):
         return 2
     env["OPSCOPE_PYTEST_PER_TEST"] = "1"  # pytest_plugin.py: this is the session that --opscope-per-test asks for
     run = [program, "run", "-o", trace] + (["-q"] if options.quiet else [])
-    run += ["--min-duration", options.min_duration] if options.min_duration else []
+    run += run_options(options)
     run += ["--"] + command
     return run_and_then(run, env, options.verbose, lambda status: _report.split_by_test(program, trace, folder))
 
@@ -285,8 +293,8 @@ def join_run(options, command, env):
     words = [word for word, value in given.items() if value]
     if words and "OPSCOPE_SESSION" in env:
         note("%s: without effect, as this joins a run that is going on" % ", ".join(words))
-    if options.min_duration and "OPSCOPE_SESSION" in env:
-        note("--min-duration: without effect here; give it to the run that this joins (opscope run --min-duration)")
+    for option in run_options(options)[::2] if "OPSCOPE_SESSION" in env else []:
+        note("%s: without effect here; give it to the run that this joins (opscope run %s)" % (option, option))
     put_boot_on_path(env)
     return replace_process(command, env, options.verbose)
 
@@ -298,7 +306,7 @@ def start_run(options, program, command, stem, env):
         note("-o %s: %s" % (options.output, error.strerror))
         return 125
     run = [program, "run"] + (["-o", trace] if trace else []) + (["-q"] if options.quiet else [])
-    run += ["--min-duration", options.min_duration] if options.min_duration else []
+    run += run_options(options)
     command = run + ["--"] + command
     if not options.report:
         return replace_process(command, env, options.verbose)

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/output_path.h"
 #include "cli/command/command.h"
+#include "cli/run/devices.h"
 #include "cli/run/output.h"
 #include "cli/run/profile.h"
 #include "cli/run/python.h"
@@ -40,6 +41,7 @@ struct run_options {
     struct tracy_dialect tracy_dialect;
     struct run_view view;
     struct run_python_options python;
+    struct run_devices_options devices;
 };
 
 static const char *const on_full_choices[] = {"drop", "wait", NULL};
@@ -396,13 +398,16 @@ static int run(const struct command *command, int argc, char **argv)
     if (o.tracy_protocol && !tracy_dialect_parse(o.tracy_protocol, &o.tracy_dialect))
         return command_usage_error(command, "--tracy-protocol: '%s' is not known: %u to %u are",
                                    o.tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
+    struct error err = {0};
+    if (run_devices_check(&o.devices, &err) != 0)
+        return command_usage_error(command, "%s", err.message);
     char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
     const char *output = o.output;
-    struct error err = {0};
     fill_standard_descriptors();
     run_python_prepare(&o.python);
+    run_devices_prepare(&o.devices);
     struct run_profile profile;
     if (run_profile_begin(&profile, o.device_profile, &err) != 0) {
         command_say("opscope run: %s", err.message);
@@ -478,8 +483,9 @@ const struct command command_run = {
         "Exit status, signals, standard streams, arguments, working folder and job control pass "
         "through; only "
         "OPSCOPE_SESSION is added to the environment, for Python programs OPSCOPE_PYTHON_TRACE, "
-        "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH, and for programs built with Tracy TRACY_NO_EXIT, "
-        "TRACY_ONLY_LOCALHOST and TRACY_NO_SAMPLING where they are not set.\n\n"
+        "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH, for programs built with Tracy TRACY_NO_EXIT, "
+        "TRACY_ONLY_LOCALHOST and TRACY_NO_SAMPLING where they are not set, and for those that use devices "
+        "NVTX_INJECTION64_PATH and an entry of OPENCL_LAYERS (--devices).\n\n"
         "Programs that were built with Tracy are recorded into the same trace, all of them, also those that others "
         "start: they are found by their listening sockets, connected, and let go when they end. Tracy's tools are not "
         "needed. Each must be reachable: one in a network namespace of its own would wait for a server when it ends "
@@ -503,7 +509,9 @@ const struct command command_run = {
         "With --device-profile, a profile that is missing, older than the run, empty or damaged is named; the trace is "
         "written without it, and the status is still COMMAND's. Times of a profile are placed by the host's monotonic "
         "clock; where they are of another clock, the profile begins with COMMAND and a line says so.",
-    .options = {{&run_table, 0}, {&run_python_table, OPTION_FIELD(struct run_options, python)}},
+    .options = {{&run_table, 0},
+                {&run_devices_table, OPTION_FIELD(struct run_options, devices)},
+                {&run_python_table, OPTION_FIELD(struct run_options, python)}},
     .arguments = arguments,
     .exits = exits,
     .examples = examples,

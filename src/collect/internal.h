@@ -52,7 +52,14 @@ struct span_lane { /* a track for one span at a time */
     struct zone_sink *sink;
     uint32_t parent, trace_id;
     bool is_busy;
+    uint64_t free_ns; /* the end of the last one, which another thread's record may have brought early */
 };
+
+struct early_end { /* of a span whose begin, on another thread, has not been read yet */
+    uint64_t number, end_ns;
+    uint32_t process;
+};
+#define MAX_EARLY_ENDS 256u /* the oldest are forgotten: their spans stay open */
 
 struct pending_extra { /* text, value, colour or call of a zone that is still open */
     uint32_t depth;
@@ -182,6 +189,8 @@ struct source {
     size_t process_count, process_capacity;
     struct track **tracks; /* open addressing by number */
     size_t track_slots, track_count;
+    struct early_end early_ends[MAX_EARLY_ENDS];
+    uint32_t early_end_count, early_end_next;
     uint64_t zones_without_track; /* lost, and counted, since there was no track for their thread */
     struct device_track *device_tracks;
     size_t device_track_count, device_track_capacity;

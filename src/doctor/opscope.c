@@ -9,47 +9,22 @@
 #include <unistd.h>
 
 #include "base/count_of.h"
+#include "base/own_library.h"
 #include "build_config.h"
 #include "doctor/doctor.h"
 #include "present/format.h"
 #include "session/folder.h"
 
 #define SMALL_FOLDER ((uint64_t)128 << 20)
-#define RECORDER_NAME "libopscope.so.0"
-#if defined(__x86_64__)
-#define MULTIARCH "x86_64-linux-gnu/"
-#elif defined(__aarch64__)
-#define MULTIARCH "aarch64-linux-gnu/"
-#else
-#define MULTIARCH ""
-#endif
-
-/* Where an installed or a freshly built program has its library, seen from the program; the last is a wheel. */
-static const char *const recorder_places[] = {
-    "/" RECORDER_NAME,          "/../lib/" RECORDER_NAME,
-    "/../lib64/" RECORDER_NAME, "/../lib/" MULTIARCH RECORDER_NAME,
-    "/../" RECORDER_NAME,
-};
 
 static void *open_recorder(char *path, size_t size)
 {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = NULL;
-    if (length > 0) {
-        program[length] = '\0';
-        slash = strrchr(program, '/');
-    }
-    if (slash)
-        *slash = '\0';
-    for (size_t i = 0; slash && i < COUNT_OF(recorder_places); i++) {
-        snprintf(path, size, "%s%s", program, recorder_places[i]);
-        void *library = access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-        if (library)
-            return library;
-    }
-    snprintf(path, size, "%s", RECORDER_NAME);
-    return dlopen(RECORDER_NAME, RTLD_NOW | RTLD_LOCAL);
+    void *library =
+        own_library_find(OWN_LIBRARY_RECORDER, path, size) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library)
+        return library;
+    snprintf(path, size, "%s", OWN_LIBRARY_RECORDER);
+    return dlopen(OWN_LIBRARY_RECORDER, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void check_recorder(struct doctor *doctor)
@@ -59,9 +34,9 @@ static void check_recorder(struct doctor *doctor)
     if (!library) {
         doctor_add(
             doctor, "recorder library", DOCTOR_WARN,
-            "Programs that link it need it: make install, or set LD_LIBRARY_PATH to where " RECORDER_NAME
+            "Programs that link it need it: make install, or set LD_LIBRARY_PATH to where " OWN_LIBRARY_RECORDER
             " is. Statically linked programs do not.",
-            RECORDER_NAME " not found");
+            OWN_LIBRARY_RECORDER " not found");
         return;
     }
     const char *(*version)(void) = NULL;

@@ -58,6 +58,8 @@
 #define SESSION_STALE_NS                                                                                     \
     UINT64_C(1000000000)         /* a collector whose heart has not beaten for this long is gone */
 #define SESSION_PIECE_SLOTS 255u /* text slots after one record: 4,080 bytes */
+/* A span whose number has this bit, and none above it, may end on another thread of its process. */
+#define SESSION_SPAN_ANY_THREAD (UINT64_C(1) << 61)
 #define SESSION_PAGE ((size_t)4096)
 #define SESSION_LATE_TRACKS 65536u /* threads whose ends can be reported late */
 

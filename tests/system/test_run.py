@@ -102,6 +102,7 @@ class Surroundings(harness.TestCase):
         python = ("PYTHON_TRACE=", "PYTHON_RUN=")
         added = ("environment: OPSCOPE_SESSION=", *("environment: OPSCOPE_" + name for name in python))
         added += ("environment: PYTHONPATH=", "environment: TRACY_", "group:")
+        added += tuple("environment: " + name for name in ("NVTX_INJECTION64_PATH=", "CUDA_INJECTION64_PATH=", "OPENCL_LAYERS="))
 
         def comparable(text):
             return sorted(

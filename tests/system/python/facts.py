@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 
-OURS = ("OPSCOPE_", "TT_METAL_", "TTNN_", "TRACY_")
+OURS = ("OPSCOPE_", "TT_METAL_", "TTNN_", "TRACY_", "NVTX_INJECTION", "CUDA_INJECTION", "OPENCL_LAYERS")
 
 
 class Thing:

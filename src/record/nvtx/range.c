@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A range that is pushed is a zone of its thread. What zone that is (name, colour, and a text for domain and category)
+ * is kept in a small cache per thread, by the address of the message: a range that comes again is the recorder's fast
+ * path and a comparison of the text, since programs use one buffer for many texts.
+ *
+ * Domains have stacks of their own, zones of a thread have one. Where a range is popped from below those of another
+ * domain, these are ended with it and begun again: times stay right, and they count once more. A pop without a push
+ * ends nothing: the zone that is open then is not ours. */
+#include "record/nvtx/range.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "opscope/opscope.h"
+#include "record/nvtx/text.h"
+#include "session/session.h"
+
+#define CACHE_ENTRIES 64u
+#define CACHED_BYTES 88u
+#define MAX_DEPTH 65536u
+#define MAX_WAITING_NAMES 64u
+#define NO_RANGE (-1)
+
+struct cached {
+    const void *message, *domain;
+    uint32_t category;
+    struct opscope_site site;
+    uint32_t details_length;
+    char name[CACHED_BYTES], details[CACHED_BYTES];
+};
+
+struct open_range {
+    const void *domain;
+    uint32_t level;
+    bool is_zone;
+    struct opscope_site site; /* to begin it again */
+};
+
+struct thread {
+    uint32_t depth, capacity;
+    uint32_t unkept; /* ranges beyond MAX_DEPTH, or without memory */
+    struct open_range *ranges;
+    struct cached cache[CACHE_ENTRIES];
+};
+
+static __thread struct thread *self __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint64_t last_number;
+static struct {
+    uint64_t tid;
+    char name[64];
+} waiting[MAX_WAITING_NAMES]; /* names of threads that have not been here yet */
+static uint32_t waiting_count;
+static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void free_thread(void *data)
+{
+    struct thread *t = data;
+    self = NULL;
+    free(t->ranges);
+    free(t);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, free_thread);
+}
+
+static void take_waiting_name(void)
+{
+    uint64_t tid = (uint64_t)syscall(SYS_gettid);
+    pthread_mutex_lock(&waiting_lock);
+    for (uint32_t i = 0; i < waiting_count; i++) {
+        if (waiting[i].tid == tid) {
+            opscope_thread_name(waiting[i].name);
+            waiting[i] = waiting[--waiting_count];
+            break;
+        }
+    }
+    pthread_mutex_unlock(&waiting_lock);
+}
+
+__attribute__((noinline)) static struct thread *make_thread(void)
+{
+    pthread_once(&once, make_key);
+    self = calloc(1, sizeof *self);
+    pthread_setspecific(key, self);
+    if (__atomic_load_n(&waiting_count, __ATOMIC_RELAXED))
+        take_waiting_name();
+    return self;
+}
+
+static inline struct thread *thread_get(void)
+{
+    return self ? self : make_thread();
+}
+
+/* --- what a range is called --- */
+
+static void slice_of(struct nvtx_slice *slice, const struct nvtx_event *event)
+{
+    if (event->message_type == NVTX_TEXT_ASCII)
+        nvtx_slice_ascii(slice, event->message.ascii);
+    else if (event->message_type == NVTX_TEXT_WIDE)
+        nvtx_slice_wide(slice, event->message.wide);
+    else if (event->message_type == NVTX_TEXT_REGISTERED)
+        slice->data = nvtx_handle_text(event->message.registered, &slice->length);
+    else
+        nvtx_slice_ascii(slice, "");
+    if (!slice->length)
+        nvtx_slice_ascii(slice, "(no message)");
+}
+
+static uint32_t colour_of(const struct nvtx_event *event)
+{
+    return event->colour_type == NVTX_COLOUR_ARGB ? event->colour & 0xffffff : 0;
+}
+
+__attribute__((format(printf, 4, 5))) static size_t append(char *out, size_t size, size_t length,
+                                                           const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(out + length, size - length, format, args);
+    va_end(args);
+    length += n > 0 ? (size_t)n : 0;
+    return length < size ? length : size - 1;
+}
+
+/* "domain D, category C": "" for the default domain without a category. */
+static size_t describe(char *out, size_t size, const void *domain, uint32_t category)
+{
+    size_t length, name_length;
+    const char *name = nvtx_handle_text(domain, &name_length);
+    out[0] = '\0';
+    length = name_length ? append(out, size, 0, "domain %s", name) : 0;
+    if (!category)
+        return length;
+    name = nvtx_category_find(domain, category);
+    length = append(out, size, length, "%scategory %" PRIu32, length ? ", " : "", category);
+    return name ? append(out, size, length, " (%s)", name) : length;
+}
+
+/* A payload that is a count goes as the zone's value; all others are text. */
+static bool payload_count(const struct nvtx_event *event, uint64_t *count)
+{
+    switch (event->payload_type) {
+    case NVTX_PAYLOAD_U64:
+        *count = event->payload.u64;
+        return true;
+    case NVTX_PAYLOAD_U32:
+        *count = event->payload.u32;
+        return true;
+    case NVTX_PAYLOAD_I64:
+        *count = (uint64_t)event->payload.i64;
+        return event->payload.i64 >= 0;
+    case NVTX_PAYLOAD_I32:
+        *count = (uint64_t)event->payload.i32;
+        return event->payload.i32 >= 0;
+    default:
+        return false;
+    }
+}
+
+static size_t append_payload(char *out, size_t size, size_t length, const struct nvtx_event *event)
+{
+    const char *comma = length ? ", " : "";
+    uint64_t count;
+    if (payload_count(event, &count))
+        return append(out, size, length, "%spayload %" PRIu64, comma, count);
+    switch (event->payload_type) {
+    case NVTX_PAYLOAD_I64:
+        return append(out, size, length, "%spayload %" PRId64, comma, event->payload.i64);
+    case NVTX_PAYLOAD_I32:
+        return append(out, size, length, "%spayload %" PRId32, comma, event->payload.i32);
+    case NVTX_PAYLOAD_DOUBLE:
+        return append(out, size, length, "%spayload %.9g", comma, event->payload.real);
+    case NVTX_PAYLOAD_FLOAT:
+        return append(out, size, length, "%spayload %.9g", comma, (double)event->payload.single);
+    default:
+        return length;
+    }
+}
+
+static struct opscope_site site_of(const char *name, const struct nvtx_event *event)
+{
+    return (struct opscope_site){
+        .struct_size = sizeof(struct opscope_site), .name = name, .colour = colour_of(event)};
+}
+
+/* --- zones --- */
+
+/* The same message, domain and category as last time? Registered strings never change, others may. */
+static bool is_same(const struct cached *c, const void *domain, const struct nvtx_event *event)
+{
+    if (c->message != event->message.registered || c->domain != domain || c->category != event->category ||
+        c->site.colour != colour_of(event))
+        return false;
+    return event->message_type == NVTX_TEXT_REGISTERED ||
+           (event->message_type == NVTX_TEXT_ASCII && strcmp(c->name, event->message.ascii) == 0);
+}
+
+/* Fills the entry; false where the texts are too long for it, or the message is not kept by address. */
+static bool keep(struct cached *c, const void *domain, const struct nvtx_event *event,
+                 const struct nvtx_slice *name)
+{
+    char details[2 * CACHED_BYTES];
+    size_t length = describe(details, sizeof details, domain, event->category);
+    bool has_address = event->message_type == NVTX_TEXT_ASCII || event->message_type == NVTX_TEXT_REGISTERED;
+    if (!has_address || !event->message.registered || name->length >= CACHED_BYTES || length >= CACHED_BYTES)
+        return false;
+    memcpy(c->name, name->data, name->length);
+    c->name[name->length] = '\0';
+    memcpy(c->details, details, length);
+    c->details_length = (uint32_t)length;
+    c->message = event->message.registered;
+    c->domain = domain;
+    c->category = event->category;
+    c->site = site_of(c->name, event);
+    return true;
+}
+
+static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event, const char *details,
+                       size_t length)
+{
+    uint64_t count;
+    if (!opscope_is_recording() || !opscope_zone_begin_(site))
+        return false;
+    if (length)
+        opscope_zone_text_(details, length);
+    if (event->payload_type && payload_count(event, &count)) {
+        opscope_zone_value_(count);
+    } else if (event->payload_type) {
+        char text[64];
+        size_t n = append_payload(text, sizeof text, 0, event);
+        if (n)
+            opscope_zone_text_(text, n);
+    }
+    return true;
+}
+
+/* Begins the zone of a range; what it is goes into *site. */
+static bool begin_range(struct thread *t, const void *domain, const struct nvtx_event *event,
+                        struct opscope_site *site)
+{
+    uintptr_t hash = (uintptr_t)event->message.registered ^ (uintptr_t)domain << 3;
+    struct cached *c = &t->cache[(hash ^ hash >> 6 ^ hash >> 12) % CACHE_ENTRIES];
+    bool is_zone;
+    if (!is_same(c, domain, event)) {
+        struct nvtx_slice name;
+        slice_of(&name, event);
+        if (!keep(c, domain, event, &name)) {
+            char details[1024];
+            size_t length = describe(details, sizeof details, domain, event->category);
+            *site = site_of(name.data, event);
+            is_zone = begin_zone(site, event, details, length);
+            site->name = NULL; /* the program's memory; the recorder has copied it */
+            return is_zone;
+        }
+    }
+    is_zone = begin_zone(&c->site, event, c->details, c->details_length);
+    *site = c->site;
+    return is_zone;
+}
+
+static struct open_range *add_range(struct thread *t)
+{
+    if (t->depth == t->capacity) {
+        uint32_t capacity = t->capacity ? 2 * t->capacity : 64;
+        struct open_range *more = capacity <= MAX_DEPTH ? realloc(t->ranges, capacity * sizeof *more) : NULL;
+        if (!more)
+            return NULL;
+        t->ranges = more;
+        t->capacity = capacity;
+    }
+    return &t->ranges[t->depth++];
+}
+
+/* How many entries lie up to and with the innermost range of that domain; 0: it has none. */
+static inline uint32_t find_range(const struct thread *t, const void *domain)
+{
+    uint32_t n = t->depth;
+    while (n && t->ranges[n - 1].domain != domain)
+        n--;
+    return n;
+}
+
+int nvtx_push(const void *domain, const struct nvtx_event *event)
+{
+    struct thread *t = thread_get();
+    uint32_t outer = t ? find_range(t, domain) : 0;
+    uint32_t level = outer ? t->ranges[outer - 1].level + 1 : 0;
+    struct open_range *range = t && !t->unkept ? add_range(t) : NULL;
+    if (!range) {
+        if (t)
+            t->unkept++;
+        return NO_RANGE;
+    }
+    range->domain = domain;
+    range->level = level;
+    range->is_zone = begin_range(t, domain, event, &range->site);
+    return (int)level;
+}
+
+/* Ends a range that others lie above. */
+__attribute__((noinline)) static void pop_below(struct thread *t, uint32_t n)
+{
+    for (uint32_t i = t->depth; i >= n; i--) {
+        if (t->ranges[i - 1].is_zone)
+            opscope_zone_end_();
+    }
+    memmove(&t->ranges[n - 1], &t->ranges[n], (t->depth - n) * sizeof *t->ranges);
+    t->depth--;
+    for (uint32_t i = n; i <= t->depth; i++) {
+        struct open_range *range = &t->ranges[i - 1];
+        range->is_zone =
+            range->is_zone && range->site.id && opscope_is_recording() && opscope_zone_begin_(&range->site);
+    }
+}
+
+int nvtx_pop(const void *domain)
+{
+    struct thread *t = thread_get();
+    if (t && t->unkept) {
+        t->unkept--;
+        return NO_RANGE;
+    }
+    uint32_t n = t ? find_range(t, domain) : 0;
+    if (!n)
+        return NO_RANGE;
+    int level = (int)t->ranges[n - 1].level;
+    if (n < t->depth) {
+        pop_below(t, n);
+        return level;
+    }
+    t->depth--;
+    if (t->ranges[n - 1].is_zone)
+        opscope_zone_end_();
+    return level;
+}
+
+/* --- spans and marks --- */
+
+uint64_t nvtx_start(const void *domain, const struct nvtx_event *event)
+{
+    struct nvtx_slice name;
+    char text[NVTX_SHORT_TEXT + 512], details[256];
+    uint64_t number = SESSION_SPAN_ANY_THREAD | __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+    thread_get();
+    if (!opscope_is_recording())
+        return number;
+    slice_of(&name, event);
+    size_t length = describe(details, sizeof details, domain, event->category);
+    length = append_payload(details, sizeof details, length, event);
+    if (!length) {
+        opscope_span_begin_(name.data, name.length, number);
+        return number;
+    }
+    length = append(text, sizeof text, 0, "%.*s [%s]", (int)NVTX_SHORT_TEXT, name.data, details);
+    opscope_span_begin_(text, length, number);
+    return number;
+}
+
+void nvtx_end(uint64_t number)
+{
+    if (opscope_is_recording() && (number & SESSION_SPAN_ANY_THREAD))
+        opscope_span_end_(number);
+}
+
+void nvtx_mark(const void *domain, const struct nvtx_event *event)
+{
+    struct nvtx_slice name;
+    char details[512];
+    thread_get();
+    if (!opscope_is_recording())
+        return;
+    slice_of(&name, event);
+    size_t length = describe(details, sizeof details, domain, event->category);
+    append_payload(details, sizeof details, length, event);
+    opscope_signpost_(name.data, details);
+}
+
+/* --- threads --- */
+
+void nvtx_name_thread(uint64_t tid, const char *name)
+{
+    if (!opscope_is_recording())
+        return;
+    if (tid == (uint64_t)syscall(SYS_gettid)) {
+        opscope_thread_name_(name);
+        return;
+    }
+    pthread_mutex_lock(&waiting_lock);
+    if (waiting_count < MAX_WAITING_NAMES) {
+        waiting[waiting_count].tid = tid;
+        snprintf(waiting[waiting_count].name, sizeof waiting[0].name, "%s", name);
+        __atomic_store_n(&waiting_count, waiting_count + 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&waiting_lock);
+}
+
+void nvtx_range_forked(void)
+{
+    struct thread *t = self;
+    pthread_mutex_init(&waiting_lock, NULL);
+    for (uint32_t i = 0; t && i < t->depth; i++)
+        t->ranges[i].is_zone = false; /* the parent's, and not open here */
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`opscope run --devices`: which variables the program gets, and what becomes of those that another tool has set."""
+
+import os
+
+import harness
+
+NVTX = os.path.join(harness.BUILD, "libopscope_nvtx.so")
+OPENCL = os.path.join(harness.BUILD, "libopscope_opencl.so")
+NAMES = ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH", "OPENCL_LAYERS", "LD_PRELOAD")
+
+
+class Variables(harness.TestCase):
+    def seen(self, *options, env=None):
+        """What the program sees of them."""
+        shell = "; ".join('echo "%s=$%s"' % (name, name) for name in NAMES)
+        done = self.opscope("run", "-q", "-o", self.path("t.opscope"), *options, "--", "sh", "-c", shell, env=env)
+        self.assert_status(done)
+        pairs = dict(line.split("=", 1) for line in done.stdout.splitlines())
+        pairs.pop("CUDA_INJECTION64_PATH")
+        return {name: value for name, value in pairs.items() if value}, done.stderr
+
+    def test_names(self):
+        everything = {"NVTX_INJECTION64_PATH": NVTX, "OPENCL_LAYERS": OPENCL}
+        if not os.path.exists(OPENCL):
+            everything.pop("OPENCL_LAYERS")
+        for options in ([], ["--devices", "auto"], ["--devices=opencl"], ["--devices", "none,auto"]):
+            self.assertEqual(self.seen(*options), (everything, ""), options)
+        self.assertEqual(self.seen("--devices", "nvtx"), ({"NVTX_INJECTION64_PATH": NVTX}, ""))
+        self.assertEqual(self.seen("--devices", "none"), ({}, ""))
+
+    def test_name_that_is_not_known(self):
+        done = self.opscope("run", "--devices", "opencl,cl", "--", "true")
+        self.assertEqual(done.status, 125)
+        self.assertIn("--devices: 'cl' is not known; these are: auto, ", done.stderr)
+        self.assertFalse(os.path.exists(self.path("true.opscope")))
+
+    def test_variable_of_another_tool(self):
+        seen, said = self.seen(env={"NVTX_INJECTION64_PATH": "/other/tool.so"})
+        self.assertEqual(seen["NVTX_INJECTION64_PATH"], "/other/tool.so")
+        self.assertIn("NVTX_INJECTION64_PATH is set already (/other/tool.so): NVTX ranges are not recorded", said)
+        seen, said = self.seen("--devices", "none", env={"NVTX_INJECTION64_PATH": "/other/tool.so"})
+        self.assertEqual((seen, said), ({"NVTX_INJECTION64_PATH": "/other/tool.so"}, ""))
+        if os.path.exists(OPENCL):
+            seen, said = self.seen(env={"OPENCL_LAYERS": "/a.so:/b.so"})
+            self.assertEqual((seen["OPENCL_LAYERS"], said), ("/a.so:/b.so:" + OPENCL, ""))
+
+    def test_run_inside_a_run(self):
+        inner = [harness.OPSCOPE, "run", "-q", "-o", self.path("inner.opscope"), "--", "sh", "-c", "echo $NVTX_INJECTION64_PATH"]
+        done = self.opscope("run", "-q", "-o", self.path("outer.opscope"), "--", *inner)
+        self.assert_status(done)
+        self.assertEqual((done.stdout, done.stderr), (NVTX + "\n", ""))
+
+
+if __name__ == "__main__":
+    harness.main()
