@@ -21,6 +21,8 @@
 #include "present/format.h"
 #include "present/overhead/csv.h"
 #include "present/document.h"
+#include "serve/overhead_page.h"
+#include "serve/snapshot.h"
 #include "text/utf8.h"
 #include "text/values.h"
 
@@ -472,6 +474,13 @@ static void page_path(char *path)
     memcpy(path + stem, ".html", sizeof ".html");
 }
 
+/* Beside the CSV, unless it is written elsewhere, or this opscope was built without the page. */
+static bool has_own_page(const struct job *job)
+{
+    struct error ignored = {0};
+    return !job->options->check.html && snapshot_check(&ignored) == 0;
+}
+
 static unsigned csv_flags(const struct overhead_options *o)
 {
     return (o->trace ? OVERHEAD_CSV_NATIVE : 0u) | (o->extended ? OVERHEAD_CSV_EXTENDED : 0u);
@@ -491,9 +500,10 @@ static int write_files(const struct job *job, const struct overhead_run *run, st
     if (!status)
         report_text(report, "csv", "written", path);
     page_path(path);
-    if (!status && !job->options->check.html)
-        status = overhead_write_html(run, NULL, path, err);
-    if (!status && !job->options->check.html)
+    if (status || !has_own_page(job))
+        return status;
+    status = overhead_page_write(&(struct overhead_page){.run = run}, path, err);
+    if (!status)
         report_text(report, "html", "page", path);
     return status;
 }
@@ -638,7 +648,7 @@ static int prepare_folder(struct job *job, struct error *err)
     if (!status)
         status = check_file(job, path, err);
     page_path(path);
-    return status || job->options->check.html ? status : check_file(job, path, err);
+    return status || !has_own_page(job) ? status : check_file(job, path, err);
 }
 
 static int prepare_files(struct job *job, struct error *err)
@@ -674,7 +684,7 @@ static int measure_and_show(struct job *job)
     if (!status && !is_checked)
         status = measure_finish(m, &run, &err);
     if (!status && !is_checked && job->options->check.html)
-        status = overhead_write_html(&run, NULL, job->options->check.html, &err);
+        status = overhead_page_write(&(struct overhead_page){.run = &run}, job->options->check.html, &err);
     int result = status       ? command_fail(job->command, &err)
                  : is_checked ? check_results(job, m, &run)
                               : show_results(job, m, &run);

@@ -15,6 +15,8 @@
 #include "load/overhead.h"
 #include "present/output.h"
 #include "present/overhead/csv.h"
+#include "serve/overhead_page.h"
+#include "serve/snapshot.h"
 
 #define DEFAULT_PATIENCE_NS UINT64_C(60000000000)
 #define ROUND_REPEATS 10u
@@ -169,6 +171,8 @@ static int check_places(const struct overhead_check_options *options, struct err
     int status = options->update ? check_place(options->verdict.reference, err) : 0;
     if (!status)
         status = check_place(options->junit, err);
+    if (!status && options->html)
+        status = snapshot_check(err);
     return status ? status : check_place(options->html, err);
 }
 
@@ -257,7 +261,11 @@ static int write_files(const struct overhead_gate *gate, const struct overhead_c
     if (options->junit)
         status = overhead_write_junit(gate, &options->verdict, run, options->junit, err);
     if (!status && options->html)
-        status = overhead_write_html(run, gate, options->html, err);
+        status = overhead_page_write(
+            &(struct overhead_page){
+                run, gate, options->verdict.reference,
+                overhead_gate_passes(gate, options->verdict.allow_missing, options->verdict.strict)},
+            options->html, err);
     return status;
 }
 
@@ -291,7 +299,7 @@ int overhead_check(const struct command *command, const struct overhead_check_op
     if (!status)
         status = is_first ? 0 : write_files(&gate, options, run, &err);
     if (!status && is_first && options->html)
-        status = overhead_write_html(run, NULL, options->html, &err);
+        status = overhead_page_write(&(struct overhead_page){.run = run}, options->html, &err);
     if (!status && options->update) {
         warn_of_noise(run);
         status = write_reference(run, options->verdict.reference, &err);
@@ -313,9 +321,12 @@ int overhead_show(const struct command *command, const struct overhead_check_opt
 {
     struct overhead_run run;
     struct error err = {0};
-    int status = overhead_load(&run, options->show, &err);
+    int status = options->html ? snapshot_check(&err) : 0;
+    if (status)
+        return command_fail(command, &err);
+    status = overhead_load(&run, options->show, &err);
     if (!status && options->html)
-        status = overhead_write_html(&run, NULL, options->html, &err);
+        status = overhead_page_write(&(struct overhead_page){.run = &run}, options->html, &err);
     if (!status && !(options->html && strcmp(options->html, "-") == 0))
         status = overhead_show_times(&run, top, output, &err);
     overhead_run_free(&run);

@@ -18,7 +18,9 @@ struct answerer {
     struct job_list waiting, done;
     int event;
     bool is_started, is_ending;
-    struct query query; /* of the thread */
+    struct query query;    /* of the thread */
+    const struct job *now; /* what is being answered; NULL */
+    uint64_t zones_before; /* that had been read of its trace */
 };
 
 static void append(struct job_list *list, struct job *job)
@@ -76,9 +78,12 @@ static void *work(void *context)
             pthread_cond_wait(&answerer->given, &answerer->mutex);
             continue;
         }
+        answerer->now = job->entry ? job : NULL;
+        answerer->zones_before = job->entry ? trace_zones_read(job->trace->trace) : 0;
         pthread_mutex_unlock(&answerer->mutex);
         answer(answerer, job);
         pthread_mutex_lock(&answerer->mutex);
+        answerer->now = NULL;
         append(&answerer->done, job);
         eventfd_write(answerer->event, 1);
     }
@@ -147,4 +152,18 @@ struct job *answerer_take(struct answerer *answerer)
 int answerer_fd(const struct answerer *answerer)
 {
     return answerer->event;
+}
+
+bool answerer_progress(struct answerer *answerer, struct answerer_progress *progress)
+{
+    pthread_mutex_lock(&answerer->mutex);
+    const struct job *job = answerer->now;
+    if (job)
+        *progress = (struct answerer_progress){.question = job->entry->name,
+                                               .trace = job->ids[0],
+                                               .zones_read = trace_zones_read(job->trace->trace) -
+                                                             answerer->zones_before,
+                                               .zones = trace_get_info(job->trace->trace)->zones};
+    pthread_mutex_unlock(&answerer->mutex);
+    return job != NULL;
 }

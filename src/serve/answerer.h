@@ -35,6 +35,12 @@ void answerer_stop(struct answerer *answerer);
 void answerer_give(struct answerer *answerer, struct job *job);
 /* The next job that is done; NULL. The caller frees it. */
 struct job *answerer_take(struct answerer *answerer);
+/* How far the question is that is being answered; false: none is. Some read the zones more than once. */
+struct answerer_progress {
+    const char *question;
+    uint64_t trace, zones_read, zones;
+};
+bool answerer_progress(struct answerer *answerer, struct answerer_progress *progress);
 /* Readable when a job is done. */
 int answerer_fd(const struct answerer *answerer);
 void job_free(struct job *job);

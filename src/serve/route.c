@@ -327,6 +327,29 @@ static void answer_metrics(struct server *server, struct answer *answer)
     answer_made(answer, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
+static void answer_progress(struct server *server, struct answer *answer)
+{
+    struct answerer_progress progress = {0};
+    struct error err = {0};
+    bool is_any = answerer_progress(server->answerer, &progress);
+    struct json j = query_json(&answer->made);
+    json_object(&j, JSON_INLINE);
+    json_member_text(&j, "question", progress.question);
+    json_key(&j, "trace");
+    if (is_any)
+        json_unsigned(&j, progress.trace);
+    else
+        json_null(&j);
+    json_member_unsigned(&j, "zones_read", progress.zones_read);
+    json_member_unsigned(&j, "zones", progress.zones);
+    json_end(&j);
+    answer->metric = "progress";
+    if (query_json_end(&j, &answer->made, &err) == 0)
+        answer_made(answer, 200, TYPE_JSON);
+    else
+        answer_error(answer, 503, err.message);
+}
+
 static void answer_live(const struct http_request *request, struct answer *answer)
 {
     int status = websocket_check(request);
@@ -358,6 +381,8 @@ static void answer_path(struct server *server, const char *path, const struct ht
         answer_live(request, answer);
     } else if (two) {
         answer_two(server, two, target, answer);
+    } else if (strcmp(path, "/api/progress") == 0) {
+        answer_progress(server, answer);
     } else if (strcmp(path, "/metrics") == 0) {
         answer_metrics(server, answer);
     } else if (slice_begins(rest, "/api/t/")) {

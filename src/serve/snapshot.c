@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/count_of.h"
+#include "load/side.h"
 #include "present/output.h"
 #include "serve/assets.h"
 #include "text/base64.h"
@@ -57,6 +58,14 @@ struct snapshot {
     size_t limit;     /* of out->length */
     unsigned tile;    /* zones and runs shorter than 2^tile ns are summed up */
     bool is_left_out[PART_COUNT];
+};
+
+/* What is in the file beside traces, and how the page begins. */
+struct opening {
+    const char *panel;
+    const struct compare_made *made; /* of two traces; or NULL */
+    const char *question;            /* that `answer`, JSON, answers; or NULL */
+    const struct bytes *answer;
 };
 
 /* --- the files of the page --- */
@@ -132,6 +141,13 @@ static int end_answer(struct snapshot *s, struct error *err)
     return s->out->failed || s->answer.failed ? error_no_memory(err, "the page") : 0;
 }
 
+static int add_given(struct snapshot *s, const char *question, const struct bytes *answer, struct error *err)
+{
+    begin_answer(s, "application/json", question);
+    append_escaped(s->out, answer->data, answer->length);
+    return end_answer(s, err);
+}
+
 static int ask(struct snapshot *s, const char *question, struct error *err)
 {
     char name[16], target[300];
@@ -157,11 +173,7 @@ __attribute__((format(printf, 4, 5))) static int add_answer(struct snapshot *s, 
         s->is_left_out[part] = true;
         return 0;
     }
-    if (status)
-        return status;
-    begin_answer(s, "application/json", text);
-    append_escaped(s->out, s->answer.data, s->answer.length);
-    return end_answer(s, err);
+    return status ? status : add_given(s, text, &s->answer, err);
 }
 
 static int add_worker(struct snapshot *s, struct error *err)
@@ -197,6 +209,7 @@ static void write_left_out(const struct snapshot *s, struct json *j)
 static void write_trace_entry(const struct snapshot *s, struct json *j)
 {
     const struct trace_info *info = trace_get_info(s->st->trace);
+    const struct side_kind kind = side_kind_of_trace(s->st->trace);
     struct stat file = {0};
     if (strcmp(s->path, "-") == 0 || stat(s->path, &file) != 0)
         file.st_size = 0;
@@ -209,6 +222,8 @@ static void write_trace_entry(const struct snapshot *s, struct json *j)
     json_member_unsigned(j, "zones", info->zones);
     json_member_unsigned(j, "duration_ns", s->st->end_ns - s->st->start_ns);
     json_member_unsigned(j, "generation", 0);
+    json_member_bool(j, "estimated", kind.is_estimate);
+    json_member_bool(j, "measured", kind.is_run);
     json_member_text(j, "error", NULL);
     write_left_out(s, j);
     json_end(j);
@@ -230,9 +245,7 @@ static int add_start(struct snapshot *sides, size_t count, const char *panel, st
     json_end(&j);
     json_end(&j);
     int status = query_json_end(&j, &s->answer, err);
-    begin_answer(s, "application/json", "traces");
-    append_escaped(s->out, s->answer.data, s->answer.length);
-    return status ? status : end_answer(s, err);
+    return status ? status : add_given(s, "traces", &s->answer, err);
 }
 
 static int add_comparison(struct snapshot *sides, const struct compare_made *made, struct error *err)
@@ -240,9 +253,31 @@ static int add_comparison(struct snapshot *sides, const struct compare_made *mad
     struct snapshot *s = &sides[0];
     bytes_clear(&s->answer);
     int status = query_compare_made(sides[0].st, sides[1].st, made, &s->answer, err);
-    begin_answer(s, "application/json", "compare");
-    append_escaped(s->out, s->answer.data, s->answer.length);
-    return status ? status : end_answer(s, err);
+    return status ? status : add_given(s, "compare", &s->answer, err);
+}
+
+/* An estimate over the run that it foretells: of a trace with both, or of two. Where they have nothing in common there
+ * is nothing to lay over. */
+static int add_overlay(struct snapshot *sides, size_t count, struct error *err)
+{
+    struct snapshot *s = &sides[0];
+    int status = 0;
+    for (size_t i = 0; i < count * count && !status; i++) {
+        size_t a = i / count, b = i % count;
+        char question[40];
+        struct error ignored = {0};
+        struct side_kind model = side_kind_of_trace(sides[a].st->trace),
+                         run = side_kind_of_trace(sides[b].st->trace);
+        if (!model.is_estimate || !run.is_run)
+            continue;
+        bytes_clear(&s->answer);
+        if (query_overlay(sides[a].st, sides[b].st, &s->query, &s->answer, &ignored) != 0 ||
+            s->out->length + s->answer.length > sides[count - 1].limit)
+            continue;
+        snprintf(question, sizeof question, "overlay?a=%zu&b=%zu", a, b);
+        status = add_given(s, question, &s->answer, err);
+    }
+    return status;
 }
 
 /* Statistics of a window. */
@@ -266,6 +301,10 @@ static int add_ops(struct snapshot *s, const char *warm_up, struct error *err)
             add_answer(s, PART_OPS, err, "ops?group=%s&limit=%u&warmup=%s", groups[i], GROUPS_MAX, warm_up);
     if (!status)
         status = add_answer(s, PART_OPS, err, "roofline?warmup=%s", warm_up);
+    if (!status)
+        status = add_answer(s, PART_OPS, err, "steps?warmup=%s", warm_up);
+    if (!status)
+        status = add_answer(s, PART_OPS, err, "overhead?limit=1000&warmup=%s", warm_up);
     return status ? status : add_answer(s, PART_OPS, err, "gaps?sort=duration&limit=2000&warmup=%s", warm_up);
 }
 
@@ -395,8 +434,7 @@ static int add_answers(struct snapshot *s, struct error *err)
 
 /* --- the file --- */
 
-static int add_data(struct snapshot *sides, size_t count, const char *panel, const struct compare_made *made,
-                    struct error *err)
+static int add_data(struct snapshot *sides, size_t count, const struct opening *opening, struct error *err)
 {
     int status = 0;
     for (size_t i = 0; i < count; i++) { /* commands that the page names are for those who read it ... */
@@ -405,10 +443,14 @@ static int add_data(struct snapshot *sides, size_t count, const char *panel, con
     }
     for (size_t i = 0; i < count && !status; i++)
         status = add_answers(&sides[i], err);
-    if (!status && made)
-        status = add_comparison(sides, made, err);
+    if (!status && opening->made)
+        status = add_comparison(sides, opening->made, err);
     if (!status)
-        status = add_start(sides, count, panel, err);
+        status = add_overlay(sides, count, err);
+    if (!status && opening->question)
+        status = add_given(&sides[0], opening->question, opening->answer, err);
+    if (!status)
+        status = add_start(sides, count, opening->panel, err);
     for (size_t i = 0; i < count; i++)
         sides[i].st->path = (char *)(uintptr_t)sides[i].path;
     return status;
@@ -420,8 +462,7 @@ static bool has_text(const char *asset, const char *text)
 }
 
 /* index.html with its two references replaced by what they refer to. */
-static int append_page(struct snapshot *sides, size_t count, const char *panel,
-                       const struct compare_made *made, struct error *err)
+static int append_page(struct snapshot *sides, size_t count, const struct opening *opening, struct error *err)
 {
     static const char styles[] = "<link rel=\"stylesheet\" href=\"/app.css\">";
     static const char script[] = "<script src=\"/app.js\" defer></script>";
@@ -441,7 +482,7 @@ static int append_page(struct snapshot *sides, size_t count, const char *panel,
     append_styles(out);
     head += sizeof styles - 1;
     bytes_append(out, head, (size_t)(body - head));
-    status = add_data(sides, count, panel, made, err);
+    status = add_data(sides, count, opening, err);
     if (!status)
         status = add_worker(&sides[0], err);
     bytes_append_text(out, "<script>");
@@ -452,18 +493,18 @@ static int append_page(struct snapshot *sides, size_t count, const char *panel,
     return status || !out->failed ? status : error_no_memory(err, "the page");
 }
 
-static int write_page(struct serve_trace *const *traces, size_t count, const char *panel,
-                      const struct compare_made *made, const char *path, struct error *err)
+static int write_page(struct serve_trace *const *traces, size_t count, const struct opening *opening,
+                      const char *path, struct error *err)
 {
     struct bytes page = {0};
-    struct snapshot sides[2] = {0};
+    struct snapshot sides[2] = {{.out = &page}}; /* of no trace: what is not of one */
     for (size_t i = 0; i < count; i++)
         sides[i] = (struct snapshot){.st = traces[i],
                                      .out = &page,
                                      .index = (unsigned)i,
                                      .limit = SNAPSHOT_BYTES_MAX / count * (i + 1)};
-    int status = append_page(sides, count, panel, made, err);
-    for (size_t i = 0; i < count; i++)
+    int status = append_page(sides, count, opening, err);
+    for (size_t i = 0; i < COUNT_OF(sides); i++)
         bytes_free(&sides[i].answer);
     if (!status)
         status = output_write_text(path, &page, err);
@@ -473,14 +514,22 @@ static int write_page(struct serve_trace *const *traces, size_t count, const cha
 
 int snapshot_write(struct serve_trace *st, const char *panel, const char *path, struct error *err)
 {
-    return write_page(&st, 1, panel, NULL, path, err);
+    return write_page(&st, 1, &(struct opening){.panel = panel}, path, err);
+}
+
+int snapshot_write_answer(const char *question, const struct bytes *answer, const char *path,
+                          struct error *err)
+{
+    const struct opening opening = {.panel = question, .question = question, .answer = answer};
+    return write_page(NULL, 0, &opening, path, err);
 }
 
 int snapshot_write_pair(struct serve_trace *a, struct serve_trace *b, const struct compare_made *made,
                         const char *path, struct error *err)
 {
     b->id = 1;
-    return write_page((struct serve_trace *const[]){a, b}, 2, "compare", made, path, err);
+    const struct opening opening = {.panel = "compare", .made = made};
+    return write_page((struct serve_trace *const[]){a, b}, 2, &opening, path, err);
 }
 
 int snapshot_write_made(trace_filler *fill, const void *context, const char *source, const char *path,

@@ -19,6 +19,9 @@ int snapshot_write(struct serve_trace *st, const char *panel, const char *path, 
 /* Two traces and what changed from A to B. */
 int snapshot_write_pair(struct serve_trace *a, struct serve_trace *b, const struct compare_made *made,
                         const char *path, struct error *err);
+/* No trace, only JSON that answers one question, which is the name of the panel that shows it. */
+int snapshot_write_answer(const char *question, const struct bytes *answer, const char *path,
+                          struct error *err);
 /* The overview of a trace that `fill` writes and nobody keeps; `source` is the file that it was made from. */
 int snapshot_write_made(trace_filler *fill, const void *context, const char *source, const char *path,
                         struct error *err);

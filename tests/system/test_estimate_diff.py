@@ -156,6 +156,8 @@ class Programs(Case):
             self.assertNotEqual(compared["b"]["overview"]["kind"], "estimate")
             for trace in ("trace", "1/trace"):
                 self.assertGreater(page.json(trace)["runs"] + page.json(trace)["zones"], 0, (model, trace))
+            self.assertEqual([(page.trace(i)["estimated"], page.trace(i)["measured"]) for i in (0, 1)], [(True, False), (False, True)])
+            self.assertEqual(len(page.json("overlay?a=0&b=1")["pairs"]), len(found["rows"]), model)
 
     def test_table_and_csv(self):
         table = self.opscope("diff", "m.opscope", "run.opscope").stdout

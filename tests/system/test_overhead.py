@@ -9,6 +9,7 @@ import sys
 import unittest
 
 import harness
+import pages
 
 NEEDS_QUIET = "one of its tests puts a load on a CPU"
 LIBRARY = os.path.join(harness.PROGRAMS, "overhead_ops_plugin.so")
@@ -241,7 +242,7 @@ class Files(Overhead):
             self.assertEqual(row["count"], "80")
             for column in COLUMNS[2:]:
                 self.assertEqual(row[column], str(round(float(row[column]), 3)))
-        self.assertTrue(os.path.exists(self.path("out", "host_overhead_profiler_output.html")))
+        self.assertEqual(os.path.exists(self.path("out", "host_overhead_profiler_output.html")), pages.are_built())
 
     def test_one_op_and_names(self):
         self.measure("--ops", LIBRARY, "-o", "out::good.plain")
@@ -482,7 +483,7 @@ class Torch(Overhead):
         self.assertEqual(names, sorted(names))
         self.assertGreater(len(names), 80)
         self.assertLessEqual({"torch.add", "torch.sub", "torch.mul", "torch.atan2", "torch.pow"}, set(names))
-        self.assertTrue(os.path.exists(self.path("out", "host_overhead_profiler_output.html")))
+        self.assertEqual(os.path.exists(self.path("out", "host_overhead_profiler_output.html")), pages.are_built())
 
     def test_one_op(self):
         done = self.opscope("overhead", *QUICK, "--ops", "torch", "-o", "out::torch.add")

@@ -83,6 +83,11 @@ class Threads(SummaryCase):
         only = self.summary(trace, "--process", "8")
         self.assertIn("The main thread of program worked 10%", self.sentence(only))
 
+    def test_a_thread_without_a_name_is_not_called_thread_twice(self):
+        for name, number, words in (("-", 0, "The busiest thread worked"), ("thread 3", 5, "Thread 3 worked"), ("-", 4711, "Thread 4711 worked")):
+            trace = self.trace(("track", name, 7, number), ("zone", 0, 1, 1 + 9 * MS, "a"), ("zone", 0, 1 + 9 * MS, 1 + 10 * MS, "b"))
+            self.assertIn(words, self.sentence(self.summary(trace)))
+
     def test_the_wait_that_is_named_is_the_main_threads(self):
         trace = self.trace(*program(), ("track", "pool"), ("zone", 0, 1, 1 + 90 * MS, "futex"))
         overview = self.summary(trace)
@@ -157,6 +162,19 @@ def device_trace(architecture="made up"):
         yield "run", call, 1 + start * MS, 1 + end * MS, name
 
 
+def steps():
+    """Six steps, the first of 60 ms, the others of 20 ms; in each an op that leaves the device idle for 5 ms."""
+    yield "track", "main"
+    yield "zone", 0, 1, 1 + 160 * MS, "train", "train.py:1"
+    yield "device", "GPU 0"
+    times = (0, 60, 80, 100, 120, 140, 160)
+    for call, (start, end) in enumerate(zip(times, times[1:]), 1):
+        yield "frame", 1 + start * MS, "step"
+        yield "op", call, 1 + start * MS + 1, 1 + start * MS + 2, "gelu"
+        yield "run", call, 1 + start * MS + MS, 1 + (end - 4) * MS, "gelu"
+    yield "frame", 1 + 160 * MS, "step"
+
+
 class Devices(SummaryCase):
     def test_the_device_first_then_what_the_host_did(self):
         overview = self.summary(self.trace(*device_trace()))
@@ -202,17 +220,7 @@ class Devices(SummaryCase):
         self.assertIn("At least one of 2 GPUs", self.sentence(overview))
 
     def test_steps_without_the_first(self):
-        def lines():
-            yield "track", "main"
-            yield "zone", 0, 1, 1 + 160 * MS, "train", "train.py:1"
-            yield "device", "GPU 0"
-            times = (0, 60, 80, 100, 120, 140, 160)
-            for call, (start, end) in enumerate(zip(times, times[1:]), 1):
-                yield "frame", 1 + start * MS, "step"
-                yield "op", call, 1 + start * MS + 1, 1 + start * MS + 2, "gelu"
-                yield "run", call, 1 + start * MS + MS, 1 + (end - 4) * MS, "gelu"
-            yield "frame", 1 + 160 * MS, "step"
-        overview = self.summary(self.trace(*lines()))
+        overview = self.summary(self.trace(*steps()))
         self.assertEqual(overview["window"]["source"], "steps 2 to 6")
         self.assertEqual(self.parts(overview), {"busy": 75 * MS, "idle_host_working": 25 * MS})
         self.assertIn("In every 20.0 ms step it stood still for 5.00 ms.", self.sentence(overview))
@@ -424,10 +432,10 @@ class Served(SummaryCase):
         self.link = server.stdout.readline().strip()
         self.assertTrue(self.link, "the server did not start")
 
-    def ask(self, name, number=0, status=200, **parameters):
+    def ask(self, what, number=0, status=200, **parameters):
         link = urllib.parse.urlsplit(self.link)
         connection = http.client.HTTPConnection(link.hostname, link.port, timeout=harness.TIMEOUT_S)
-        connection.request("GET", f"/api/t/{number}/{name}?{urllib.parse.urlencode(parameters)}")
+        connection.request("GET", f"/api/t/{number}/{what}?{urllib.parse.urlencode(parameters)}")
         answer = connection.getresponse()
         body = answer.read()
         connection.close()
@@ -462,6 +470,70 @@ class Served(SummaryCase):
         self.assertEqual([gap["start"] for gap in self.ask("gaps", sort="start")["gaps"]], [0, 40 * MS])
         self.assertEqual([gap["start"] for gap in self.ask("gaps", limit=1)["gaps"]], [40 * MS])
         self.assertEqual(answer["gaps"][0], self.own(trace)["gaps"]["longest"])
+
+    def test_the_parts_of_gaps_are_those_of_the_bar(self):
+        """What the page highlights for an idle part: the gaps that hold it, whose sums with the short ones are its share."""
+        self.serve(self.trace(*device_trace()), self.trace(*steps(), name="steps.opscope"))
+        for number in (0, 1):
+            answer, overview = self.ask("gaps", number), self.ask("overview", number)
+            held = {"idle_host_working": sum(gap["working_ns"] for gap in answer["gaps"]),
+                    "idle_host_waiting": sum(gap["waiting_ns"] for gap in answer["gaps"]),
+                    "nothing": sum(gap["duration"] - gap["working_ns"] - gap["waiting_ns"] for gap in answer["gaps"])}
+            self.assertEqual({idle["key"]: idle["gaps_ns"] for idle in answer["idle"]}, held)
+            parts = {part["key"]: part for part in overview["partition"]["parts"]}
+            for idle in answer["idle"]:
+                part = parts[idle["key"]]
+                self.assertEqual(part["ns"], held[idle["key"]] + idle["short_ns"] + idle["end_ns"])
+                self.assertAlmostEqual(part["share"], part["ns"] / overview["partition"]["total_ns"])
+            self.assertGreater(sum(held.values()), 0)
+
+    def test_steps_of_the_window(self):
+        self.serve(self.trace(*steps()), self.trace(*program(), name="program.opscope"))
+        answer = self.ask("steps")
+        self.assertEqual((answer["name"], answer["count"]), ("step", 5), "without the warm-up")
+        self.assertEqual(answer["kinds"], [{"kind": "other", "colour": 7}])
+        self.assertEqual([(step["number"], step["from"], step["to"] - step["from"], step["idle_ns"], step["ns"]) for step in answer["steps"]],
+                         [(number, (20 + 20 * number) * MS, 20 * MS, 5 * MS, [15 * MS]) for number in range(2, 7)])
+        everything = self.ask("steps", warmup="include")["steps"]
+        self.assertEqual([step["ns"] for step in everything][:2], [[55 * MS], [15 * MS]])
+        few = self.ask("steps", limit=2)
+        self.assertEqual((few["count"], [(step["count"], step["ns"][0], step["idle_ns"]) for step in few["steps"]]),
+                         (5, [(3, 45 * MS, 15 * MS), (2, 30 * MS, 10 * MS)]))
+        inside = self.ask("steps", **{"from": 75 * MS, "to": 125 * MS})
+        self.assertEqual([step["number"] for step in inside["steps"]], [3, 4], "whole steps")
+        self.assertEqual(self.ask("steps", 1)["steps"], [])
+
+    def test_steps_without_a_device_have_their_length(self):
+        self.serve(self.trace(*program(), *(("frame", 1 + time * MS, "tick") for time in (0, 10, 30, 60))))
+        answer = self.ask("steps")
+        self.assertEqual([(step["to"] - step["from"], step["idle_ns"], step["ns"]) for step in answer["steps"]],
+                         [(10 * MS, None, []), (20 * MS, None, []), (30 * MS, None, [])])
+
+    def test_steps_between_signposts(self):
+        def lines():
+            yield "track", "main"
+            yield "zone", 0, 1, 1 + 100 * MS, "train"
+            yield "device", "GPU 0"
+            for call, start in enumerate((0, 40, 70), 1):
+                yield "signpost", 1 + start * MS, f"part {call}"
+                yield "op", call, 1 + (start + 1) * MS, 1 + (start + 2) * MS, "gelu"
+                yield "run", call, 1 + (start + 3) * MS, 1 + (start + 3 + call) * MS, "gelu"
+        self.serve(self.trace(*lines()))
+        answer = self.ask("steps", warmup="include")
+        self.assertIsNone(answer["name"])
+        self.assertEqual([(step["text"], step["from"], step["ns"]) for step in answer["steps"]],
+                         [("part 1", 0, [MS]), ("part 2", 40 * MS, [2 * MS]), ("part 3", 70 * MS, [3 * MS])])
+
+    def test_every_run_of_an_op(self):
+        self.serve(self.trace(*device_trace()))
+        group = self.ask("ops")["groups"][0]
+        answer = self.ask("op", name=group["name"])
+        self.assertEqual([(run["start"], run["duration"]) for run in answer["runs"]], [(60 * MS, 30 * MS), (10 * MS, 20 * MS)])
+        self.assertEqual((answer["count"], sum(run["duration"] for run in answer["runs"])), (group["count"], group["device_ns"]))
+        self.assertEqual(len(self.ask("op", name=group["name"], limit=1)["runs"]), 1)
+        self.assertEqual(self.ask("op", name=group["kind"], group="kind")["count"], group["count"])
+        self.assertEqual(self.ask("op", name="no such op")["runs"], [])
+        self.assertIn("error", self.ask("op", status=400))
 
     def test_the_window_of_the_overview_has_its_ops(self):
         table = Tables.table(self, *Tables.rows_of_two_parts(self, 8 * US))

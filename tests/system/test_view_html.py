@@ -97,6 +97,18 @@ class Html(HtmlCase):
         self.assertEqual(struct.unpack_from("<II", rows), (0x3152504F, 1))
         self.assertEqual(struct.unpack_from("<4I2d", rows, 24), (parts.json("trace")["tracks"][0]["id"], 0, 0, 1, 0.0, 9e6))
 
+    def test_has_steps_and_what_calls_cost(self):
+        lines = [("track", "main"), ("zone", 0, 1, 1 + 80 * MS, "train"), ("device", "GPU 0")]
+        for call in range(1, 5):
+            start = 1 + (call - 1) * 20 * MS
+            lines += [("frame", start, "step"), ("op", call, start + 1, start + 2 * MS, "gelu"), ("run", call, start + 3 * MS, start + 15 * MS, "gelu")]
+        parts = self.page(self.trace(*lines, ("frame", 1 + 80 * MS, "step")))
+        steps = parts.chosen("steps")
+        self.assertEqual((steps["count"], [step["ns"] for step in steps["steps"]]), (4, [[12 * MS]] * 4))
+        [row] = parts.chosen("overhead?limit=1000")["rows"]
+        self.assertEqual((row["name"], row["count"], row["min_ns"]), ("gelu", 4, 2 * MS - 1))
+        self.assertFalse([question for question in parts.answers if question.startswith("overlay")])
+
     def test_does_not_say_where_the_trace_was(self):
         self.page(self.small)
         self.assertNotIn(self.folder, self.text)

@@ -339,6 +339,12 @@ class Requests(ServerCase):
         self.assertGreaterEqual(self.metric('opscope_requests_total{class="rows"}'), 500)
         self.assertEqual(self.metric("opscope_connections_refused_total"), 0)
 
+    def test_progress(self):
+        self.get("/api/t/0/zones")
+        idle = self.get("/api/progress")
+        self.assertEqual(idle, {"question": None, "trace": None, "zones_read": 0, "zones": 0})
+        self.get("/api/progress/x", 404)
+
     def test_metrics(self):
         self.get("/api/t/0/zones")
         self.get("/api/t/0/zones?sort=x", 400)

@@ -4,10 +4,14 @@ import { App } from "./frame/app";
 import { listenToKeys } from "./frame/keys";
 import { listenToPrinting } from "./frame/print";
 import { keepLive } from "./model/live";
+import { keepColours } from "./model/opcolour";
+import { keepProgress } from "./model/progress";
 import { keepNumbers, keepUrl, start } from "./model/state";
 
 keepUrl();
 keepNumbers();
+keepColours();
+keepProgress();
 listenToKeys();
 listenToPrinting();
 keepLive();

@@ -8,12 +8,12 @@ test("a link reads back as what it was written from", () => {
         { kind: "zone", track: 7, depth: 3, start: 303_778_123 }, { kind: "run", track: 9, lane: 1, start: 5 }, { kind: "gap", track: 2, start: 0 },
         { kind: "range", from: 1_000, to: 2_500_000 }, { kind: "range", from: 1, to: 2, other: { from: 5_000, to: 9_000 } }, { kind: "name", name: "a&b=c #<x>\u202e:1" }, { kind: "op", name: "mm 8192×1280" },
         { kind: "part", key: "idle_host_working" }, { kind: "advice", index: 2 }, { kind: "lost" },
-        { kind: "diff", key: "op a&b=c x:1 [1 x 2]" },
+        { kind: "diff", key: "op a&b=c x:1 [1 x 2]" }, { kind: "set", items: [{ kind: "zone", track: 7, depth: 3, start: 5 }, { kind: "run", track: 9, lane: 1, start: 6 }, { kind: "gap", track: 2, start: 0 }] },
     ];
     for (const selection of selections) {
         const state = {
             ...emptyState(), panel: "flame", trace: 2, window: { from: 51_200_000, to: 438_900_001 }, view: { from: 0, to: 1 }, selection,
-            group: "kind", query: "kind:conv >10ms", pins: [7, 9], folds: ["p3"], theme: "dark" as const, warmup: true,
+            group: "kind", query: "kind:conv >10ms", pins: [7, 9], folds: ["p3"], hidden: [4, 12], order: [9, 7, 3], colours: "bound", theme: "dark" as const, warmup: true,
             other: 1, windowA: { from: 0, to: 5_000 }, windowB: { from: 7, to: 9_000_000 }, align: "signpost:a&b:c",
         };
         const read = parseUrl(writeUrl(state));
@@ -33,4 +33,11 @@ test("what cannot be understood is left out and named", () => {
     assert.deepEqual(state, emptyState());
     assert.deepEqual(ignored, ["w=5ms..1ms", "v=-1..3", "sel=zone:7:x", "nonsense", "theme=pink", "x=%E0%A4%A"]);
     assert.deepEqual(parseUrl("").state, emptyState());
+});
+
+test("where few tracks are shown the link names these", () => {
+    const state = { ...emptyState(), only: [3, 900] };
+    assert.equal(writeUrl(state), "#overview&only=t3,t900");
+    assert.deepEqual(parseUrl(writeUrl(state)).state, state);
+    assert.deepEqual(parseUrl("#overview&colours=pink").ignored, ["colours=pink"]);
 });

@@ -420,6 +420,8 @@ static void add_parts(struct sweep *s)
         }
         struct host_parts parts = host_parts(s, low);
         o->gaps[g].class_ = class_of(&parts);
+        o->gaps[g].working_ns = parts.working;
+        o->gaps[g].waiting_ns = parts.waiting;
     }
 }
 

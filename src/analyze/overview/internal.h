@@ -33,6 +33,9 @@ static inline void overview_add_part(struct overview *overview, enum overview_ke
 /* window.c: which part of the trace the numbers are about; fills the window of the overview. */
 int overview_find_window(struct overview *overview, const struct ops *ops,
                          const struct overview_options *options, struct error *err);
+/* The frames that most of the time is in: a row of the statistics; SIZE_MAX. */
+struct frame_stats;
+size_t overview_main_frames(const struct frame_stats *stats);
 
 /* host.c: the main thread's time; functions of all threads. */
 int overview_main_thread(struct overview *overview, const struct trace_filter *filter, struct error *err);

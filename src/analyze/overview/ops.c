@@ -237,3 +237,39 @@ void overview_ops_free(struct overview_ops *groups)
     free(groups->items);
     *groups = (struct overview_ops){0};
 }
+
+/* --- members --- */
+
+static const char *group_name(const struct overview *o, enum overview_group by, size_t i)
+{
+    const struct perf_row *row = perf_at(&o->perf, i);
+    const struct perf_work *work = perf_work_of(&o->perf, row);
+    if (by == OVERVIEW_BY_KIND)
+        return row->kind == PERF_HOST_OP ? "host" : perf_class_text(work->class_);
+    return perf_text(&o->perf, by == OVERVIEW_BY_OP ? work->name : work->shown);
+}
+
+static int compare_costs(const void *left, const void *right, void *context)
+{
+    const struct overview *o = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    double x = perf_time_us(perf_at(&o->perf, a)), y = perf_time_us(perf_at(&o->perf, b));
+    x = isnan(x) ? -1 : x;
+    y = isnan(y) ? -1 : y;
+    if (x != y)
+        return x < y ? 1 : -1;
+    return (a > b) - (a < b);
+}
+
+uint32_t *overview_rows_of(const struct overview *o, enum overview_group by, const char *name, size_t *count)
+{
+    uint32_t *rows = malloc((o->perf.count + 1) * sizeof *rows);
+    *count = 0;
+    for (size_t i = 0; i < o->perf.count && rows; i++) {
+        if (perf_at(&o->perf, i)->kind != PERF_SIGNPOST && strcmp(group_name(o, by, i), name) == 0)
+            rows[(*count)++] = (uint32_t)i;
+    }
+    if (rows)
+        qsort_r(rows, *count, sizeof *rows, compare_costs, (void *)(uintptr_t)o);
+    return rows;
+}

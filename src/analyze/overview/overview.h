@@ -72,6 +72,7 @@ struct overview_gap {
     uint32_t track;                 /* of the device that ran next; TRACE_NONE */
     uint32_t before;                /* text of the ops: what ran next; OPS_NONE */
     enum overview_class class_;
+    uint64_t working_ns, waiting_ns;                /* of it the host; of the rest nothing is known */
     struct overview_host host[OVERVIEW_HOST_NAMES]; /* longest first */
     size_t host_count;
 };
@@ -180,6 +181,10 @@ void overview_free(struct overview *overview);
 int overview_group_ops(const struct overview *overview, enum overview_group by, struct overview_ops *groups,
                        struct error *err);
 void overview_ops_free(struct overview_ops *groups);
+/* The rows of the report's table that are in the group of this name, the costliest first; the caller frees them. NULL:
+ * no memory. */
+uint32_t *overview_rows_of(const struct overview *overview, enum overview_group by, const char *name,
+                           size_t *count);
 
 /* Of a row of the report: where its run is, else its call. */
 struct overview_place overview_place_of(const struct overview *overview, const struct perf_row *row);

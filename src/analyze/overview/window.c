@@ -14,8 +14,7 @@
 #define WARM_UP 1.5
 #define LEAST_STEPS 3u
 
-/* The frames that most of the time is in; SIZE_MAX. */
-static size_t main_frames(const struct frame_stats *stats)
+size_t overview_main_frames(const struct frame_stats *stats)
 {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < stats->row_count; i++) {
@@ -85,7 +84,7 @@ static int find_steps(struct overview *o, const struct trace_filter *filter, boo
     int status = frame_stats_make(&stats, o->trace, filter, err);
     if (status)
         return status;
-    size_t row = main_frames(&stats);
+    size_t row = overview_main_frames(&stats);
     if (row != SIZE_MAX && take_steps(o, &stats, row, has_ops)) {
         o->step_name = strdup(frame_row_name(&stats, &stats.rows[row]));
         if (!o->step_name)

@@ -102,7 +102,6 @@ static const struct table_column times_columns[OVERHEAD_TIMES_COLUMNS] = {
     [OVERHEAD_TIMES_COUNT] = {.key = "count", .title = "calls", .type = TABLE_INTEGER, .drop = 5},
     [OVERHEAD_TIMES_STATE] = {.key = "state", .title = "state"},
     [OVERHEAD_TIMES_REASON] = {.key = "reason", .title = "why", .shrink = 20},
-    [OVERHEAD_TIMES_DRAWING] = {.key = "times", .title = "repeats, min to p99"},
 };
 
 static int compare_dispatch(const void *a, const void *b, void *context)
@@ -153,43 +152,17 @@ static void add_times_row(const struct overhead_op *op, struct table *table)
 }
 
 void overhead_make_times_table(const struct overhead_run *run, const size_t *order, size_t count,
-                               bool has_drawing, struct overhead_times *times)
+                               struct overhead_times *times)
 {
-    size_t columns = has_drawing ? OVERHEAD_TIMES_COLUMNS : OVERHEAD_TIMES_DRAWING;
     memcpy(times->columns, times_columns, sizeof times_columns);
-    table_init(&times->table, "overhead", times->columns, columns);
+    table_init(&times->table, "overhead", times->columns, OVERHEAD_TIMES_COLUMNS);
     for (size_t i = 0; i < count; i++)
         add_times_row(&run->ops[order[i]], &times->table);
-    for (size_t c = 0; c < OVERHEAD_TIMES_DRAWING && !times->table.failed; c++) {
+    for (size_t c = 0; c < OVERHEAD_TIMES_COLUMNS && !times->table.failed; c++) {
         bool is_empty = true;
         for (size_t r = 0; r < times->table.row_count && is_empty; r++)
             is_empty = table_cell(&times->table, r, c)->kind == TABLE_CELL_MISSING;
         if (is_empty)
             times->columns[c].shown = TABLE_DATA_ONLY;
-    }
-}
-
-enum { FAILED_OP, FAILED_GROUP, FAILED_STATE, FAILED_REASON, FAILED_COLUMNS };
-
-static const struct table_column failed_columns[FAILED_COLUMNS] = {
-    [FAILED_OP] = {.key = "op", .title = "op", .shrink = 24},
-    [FAILED_GROUP] = {.key = "group", .title = "group"},
-    [FAILED_STATE] = {.key = "state", .title = "state"},
-    [FAILED_REASON] = {.key = "reason", .title = "why", .shrink = 20},
-};
-
-void overhead_make_failed_table(const struct overhead_run *run, struct table *table)
-{
-    table_init(table, "failed", failed_columns, FAILED_COLUMNS);
-    for (size_t i = 0; i < run->op_count; i++) {
-        const struct overhead_op *op = &run->ops[i];
-        if (op->state == OVERHEAD_MEASURED)
-            continue;
-        table_add_row(table);
-        table_set_text(table, FAILED_OP, op->name);
-        table_set_text(table, FAILED_GROUP, op->group);
-        table_set_text(table, FAILED_STATE, overhead_state_name(op->state));
-        table_set_style(table, FAILED_STATE, op->state == OVERHEAD_LEFT_OUT ? TABLE_DIM : TABLE_BAD);
-        table_set_text(table, FAILED_REASON, op->reason);
     }
 }

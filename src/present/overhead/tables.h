@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatch times and the gate's verdicts as tables, for terminal, CSV, JSON and page. */
+/* Dispatch times and the gate's verdicts as tables, for terminal, CSV and JSON. */
 #ifndef OPSCOPE_PRESENT_OVERHEAD_TABLES_H
 #define OPSCOPE_PRESENT_OVERHEAD_TABLES_H
 
@@ -28,7 +28,6 @@ enum overhead_times_column {
     OVERHEAD_TIMES_COUNT,
     OVERHEAD_TIMES_STATE,
     OVERHEAD_TIMES_REASON,
-    OVERHEAD_TIMES_DRAWING, /* empty: for a page to draw in */
     OVERHEAD_TIMES_COLUMNS
 };
 
@@ -39,8 +38,6 @@ struct overhead_times {
 };
 
 void overhead_make_times_table(const struct overhead_run *run, const size_t *order, size_t count,
-                               bool has_drawing, struct overhead_times *times);
-/* Ops that have no times, and why. */
-void overhead_make_failed_table(const struct overhead_run *run, struct table *table);
+                               struct overhead_times *times);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "present/format.h"
 #include "present/junit.h"
-#include "present/overhead/html.h"
 #include "present/overhead/tables.h"
 #include "present/document.h"
 
@@ -188,19 +187,6 @@ int overhead_write_junit(const struct overhead_gate *gate, const struct overhead
     return output_write_file(path, write_junit, &(struct verdicts){gate, options, run}, err);
 }
 
-static int write_html(const void *context, FILE *out, struct error *err)
-{
-    const struct verdicts *verdicts = context;
-    return overhead_html_write(verdicts->run, verdicts->gate,
-                               verdicts->gate ? "Host overhead: gate" : "Host overhead", out, err);
-}
-
-int overhead_write_html(const struct overhead_run *run, const struct overhead_gate *gate, const char *path,
-                        struct error *err)
-{
-    return output_write_file(path, write_html, &(struct verdicts){.gate = gate, .run = run}, err);
-}
-
 /* --- an earlier run --- */
 
 static int fill_times(const struct overhead_run *run, uint64_t top, struct report *report, struct error *err)
@@ -220,7 +206,7 @@ static int fill_times(const struct overhead_run *run, uint64_t top, struct repor
     report_number(report, "ops", "ops", TABLE_INTEGER, count);
     report_number(report, "calibration_ops", calibrations ? "calibration" : NULL, TABLE_INTEGER,
                   calibrations);
-    overhead_make_times_table(run, order, top && top < count ? (size_t)top : count, false, &times);
+    overhead_make_times_table(run, order, top && top < count ? (size_t)top : count, &times);
     report_heading(report, "Host dispatch time of a call, the slowest op first");
     report_table(report, "rows", &times.table);
     table_free(&times.table);

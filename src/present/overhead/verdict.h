@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate shows: verdicts on the terminal, as CSV or JSON, as JUnit and as a page; and an earlier run's times. */
+/* What the gate shows: verdicts on the terminal, as CSV or JSON, and as JUnit; and an earlier run's times. */
 #ifndef OPSCOPE_PRESENT_OVERHEAD_VERDICT_H
 #define OPSCOPE_PRESENT_OVERHEAD_VERDICT_H
 
@@ -19,9 +19,6 @@ int overhead_show_verdict(const struct overhead_gate *gate, const struct overhea
 /* "-" is standard output. */
 int overhead_write_junit(const struct overhead_gate *gate, const struct overhead_verdict_options *options,
                          const struct overhead_run *run, const char *path, struct error *err);
-/* The page; `gate` may be NULL. */
-int overhead_write_html(const struct overhead_run *run, const struct overhead_gate *gate, const char *path,
-                        struct error *err);
 /* The times of a run, the `top` slowest ops; 0: all. */
 int overhead_show_times(const struct overhead_run *run, uint64_t top, const struct output_options *output,
                         struct error *err);

@@ -186,6 +186,8 @@ void overview_write_gap(const struct overview *o, const struct overview_gap *gap
     json_member_text(json, "before",
                      gap->before == OPS_NONE ? "(no name)" : perf_text(&o->perf, gap->before));
     json_member_text(json, "class", overview_class_text(gap->class_));
+    json_member_unsigned(json, "working_ns", gap->working_ns);
+    json_member_unsigned(json, "waiting_ns", gap->waiting_ns);
     write_host(json, o, gap->host, gap->host_count);
     json_end(json);
 }

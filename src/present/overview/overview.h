@@ -5,6 +5,7 @@
 #define OPSCOPE_PRESENT_OVERVIEW_OVERVIEW_H
 
 #include "analyze/overview/overview.h"
+#include "analyze/overview/steps.h"
 #include "base/bytes.h"
 #include "present/document.h"
 #include "text/json/writer.h"
@@ -88,6 +89,8 @@ void overview_write_gaps(const struct overview *overview, size_t limit, struct j
 void overview_write_groups(const struct overview *overview, const struct overview_ops *groups,
                            enum overview_group by, size_t limit, struct json *json);
 void overview_write_roofline(const struct overview *overview, struct json *json);
+void overview_write_steps(const struct overview *overview, const struct overview_steps *steps,
+                          struct json *json);
 /* For CSV: the parts as a table. */
 void overview_add_parts(const struct overview *overview, struct report *report);
 #define OVERVIEW_LINES 24u /* of a usual terminal */

@@ -316,7 +316,8 @@ static void sentence_of_gpu(const struct overview *o, struct sentence *s)
         WORDS(".");
 }
 
-/* "The main thread", "The main thread of python3" where there are several processes, "Thread worker". */
+/* "The main thread", "The main thread of python3" where there are several processes, "Thread worker"; of one without a
+ * name "Thread 4711", or just that it did most. */
 static void say_thread(const struct overview *o, struct sentence *s)
 {
     const struct trace_track *track =
@@ -325,10 +326,13 @@ static void say_thread(const struct overview *o, struct sentence *s)
     char label[NAME_BYTES + 4], program[NAME_BYTES + 4];
     bool is_main = !process || process->pid <= 0 || (uint64_t)process->pid == track->number ||
                    strncasecmp(track->name, "main", 4) == 0;
+    const char *name = track ? label_track(o->trace, o->main_track, label, sizeof label) : "";
     if (is_main)
         WORDS("The main thread");
+    else if (!*track->name && !track->number)
+        WORDS("The busiest thread");
     else
-        WORDS("Thread %.*s", NAME_BYTES, label_track(o->trace, o->main_track, label, sizeof label));
+        WORDS("Thread %.*s", NAME_BYTES, strncasecmp(name, "thread ", 7) == 0 ? name + 7 : name);
     if (process && trace_process_count(o->trace) > 1)
         WORDS(" of %s", label_program(process, program, sizeof program));
     WORDS(" worked ");

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "present/html_page.h"
+#include "text/markup_write.h"
 #include "text/utf8.h"
 
 static const uint8_t category_rgb[PERF_CATEGORIES][3] = {

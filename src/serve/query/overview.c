@@ -172,14 +172,15 @@ int query_gaps(struct serve_trace *st, const struct query *q, struct bytes *out,
     return query_json_end(&j, out, err);
 }
 
+static const char *const groupings[] = {"op+shape", "op", "kind", "none", NULL};
+
 int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
-    static const char *const groups[] = {"op+shape", "op", "kind", "none", NULL};
     const struct overview *overview;
     struct overview_ops made = {0};
     uint64_t limit = UINT32_MAX;
     unsigned by = 0;
-    int status = query_choice(q, "group", groups, &by, err);
+    int status = query_choice(q, "group", groupings, &by, err);
     if (!status)
         status = query_unsigned(q, "limit", UINT32_MAX, &limit, err);
     if (!status)
@@ -196,9 +197,78 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
     return query_json_end(&j, out, err);
 }
 
+#define RUNS_SHOWN 1000u
+#define RUNS_MOST 100000u
+
+/* Every run of an op: where it is, how long it took. */
+int query_op(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    const char *name = query_text(q, "name");
+    const struct overview *overview;
+    uint64_t limit = RUNS_SHOWN;
+    unsigned by = 0;
+    size_t count;
+    int status = query_choice(q, "group", groupings, &by, err);
+    if (!status)
+        status = query_unsigned(q, "limit", RUNS_MOST, &limit, err);
+    if (!status && !name)
+        status = error_set(err, QUERY_REFUSED, "name: which op is needed, as /ops names it");
+    if (!status)
+        status = query_overview_asked(st, q, &overview, err);
+    if (status)
+        return status;
+    uint32_t *rows = overview_rows_of(overview, (enum overview_group)by, name, &count);
+    if (!rows)
+        return error_no_memory(err, "the runs of an op");
+    struct json j = query_json(out);
+    json_object(&j, JSON_LINES);
+    json_member_unsigned(&j, "count", count);
+    json_key(&j, "runs");
+    json_array(&j, JSON_LINES);
+    for (size_t i = 0; i < count && i < limit; i++) {
+        json_object(&j, JSON_INLINE);
+        overview_write_row_place(overview, rows[i], &j);
+        json_member_real(&j, "duration", perf_time_us(perf_at(&overview->perf, rows[i])) * 1000);
+        json_end(&j);
+    }
+    json_end(&j);
+    json_end(&j);
+    free(rows);
+    return query_json_end(&j, out, err);
+}
+
 int query_roofline(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     return answer_with(st, q, overview_write_roofline, out, err);
+}
+
+#define STEPS_SHOWN 200u
+#define STEPS_MOST 100000u
+
+int query_steps(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
+{
+    const struct query_window whole = {.since_ns = st->start_ns, .until_ns = st->end_ns, .is_whole = true};
+    const struct overview *overview;
+    struct overview_steps steps = {0};
+    struct trace_filter everything = {0};
+    uint64_t limit = STEPS_SHOWN;
+    int status = query_unsigned(q, "limit", STEPS_MOST, &limit, err);
+    if (!status)
+        status = query_overview_asked(st, q, &overview, err);
+    if (!status)
+        status = query_filter(st, &whole, &everything, err);
+    if (!status)
+        status = overview_find_steps(overview, &everything, limit ? (size_t)limit : 1, &steps, err);
+    if (!status) {
+        struct json j = query_json(out);
+        json_object(&j, JSON_LINES);
+        overview_write_steps(overview, &steps, &j);
+        json_end(&j);
+        status = query_json_end(&j, out, err);
+    }
+    overview_steps_free(&steps);
+    trace_filter_free(&everything);
+    return status;
 }
 
 #define REPORT_ROWS 1000u

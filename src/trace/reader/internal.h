@@ -129,6 +129,7 @@ struct trace {
     /* Where the file ends as far as it is whole; for trace_writer_resume. */
     uint64_t last_segment_offset, whole_length;
     uint64_t max_size_bytes;
+    uint64_t zones_read; /* so far; atomic */
 };
 
 /* reader.c */

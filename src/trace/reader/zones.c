@@ -342,10 +342,16 @@ int trace_decode_zones(struct trace *t, const struct trace_block *block, unsigne
         rows->count = rows->group_count = rows->extra_count = 0;
         return reader_decode_error(t, entry, status, err);
     }
+    __atomic_fetch_add(&t->zones_read, rows->count, __ATOMIC_RELAXED);
     const struct zone_rows_memory *m = rows->memory;
     rows->start = columns & TRACE_COLUMN_START ? m->start : NULL;
     rows->duration = columns & TRACE_COLUMN_DURATION ? m->duration : NULL;
     rows->child = columns & TRACE_COLUMN_CHILD ? m->child : NULL;
     rows->name = columns & TRACE_COLUMN_NAME ? m->name : NULL;
     return 0;
+}
+
+uint64_t trace_zones_read(const struct trace *t)
+{
+    return __atomic_load_n(&t->zones_read, __ATOMIC_RELAXED);
 }

@@ -3,7 +3,8 @@
  *
  *     trace_script OUT.opscope < LINES
  *
- *     track NAME [PID]                         the rows that follow are this thread's
+ *     track NAME [PID [NUMBER]]                the rows that follow are this thread's; NAME "-" is none
+ *     core NAME                                the same of a core of the device
  *     zone DEPTH START END NAME [FILE:LINE]    times in ns; a name that begins with "def " is a function's
  *     open DEPTH START SEEN NAME [FILE:LINE]   a zone that never ended
  *     frame|signpost|message TIME TEXT
@@ -85,14 +86,29 @@ static uint64_t next_key(void)
     return ++key;
 }
 
-static void define_track(const char *name, int64_t pid)
+static void define_track(char **words)
 {
     uint64_t key = next_key();
+    int64_t pid = words[2] ? (int64_t)number(words[2]) : 1;
     uint32_t process = define_process(pid);
+    track = trace_writer_track(
+        writer, &(struct trace_track){.id = TRACE_NONE,
+                                      .process = process,
+                                      .parent = TRACE_NONE,
+                                      .number = words[2] && words[3] ? number(words[3]) : 100 + key,
+                                      .key = key,
+                                      .name = strcmp(words[1], "-") ? words[1] : ""});
+}
+
+static void define_core(const char *name)
+{
+    uint64_t key = next_key();
     track = trace_writer_track(writer, &(struct trace_track){.id = TRACE_NONE,
-                                                             .process = process,
-                                                             .parent = TRACE_NONE,
-                                                             .number = 100 + key,
+                                                             .process = define_process(1),
+                                                             .parent = device,
+                                                             .kind = TRACE_TRACK_CORE,
+                                                             .clock = TRACE_HOST_CLOCK,
+                                                             .number = key,
                                                              .key = key,
                                                              .name = name});
 }
@@ -191,7 +207,9 @@ static void read_line(char *line)
         words[count++] = word;
     const char *what = words[0];
     if (strcmp(what, "track") == 0 && count >= 2)
-        define_track(words[1], words[2] ? (int64_t)number(words[2]) : 1);
+        define_track(words);
+    else if (strcmp(what, "core") == 0 && count == 2)
+        define_core(words[1]);
     else if ((strcmp(what, "zone") == 0 || strcmp(what, "open") == 0) && count >= 5)
         add_zone(*what == 'o', words);
     else if (strcmp(what, "frame") == 0 && count == 3)

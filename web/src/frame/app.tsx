@@ -3,8 +3,9 @@
 import { useSignalEffect } from "@preact/signals";
 import { fileText } from "../model/livetext";
 import * as state from "../model/state";
-import { fileName } from "../model/text";
+import { traceTitle } from "../model/text";
 import { Compare, CompareStrip } from "../panels/compare";
+import { DispatchContext, DispatchPage } from "../panels/dispatch";
 import { Drawer } from "../panels/drawer";
 import { Flame } from "../panels/flame";
 import { Help } from "../panels/help";
@@ -61,6 +62,7 @@ function Frame() {
 
 function Content() {
     if (state.failure.value) return <p class="plain" role="alert">{state.failure.value}</p>;
+    if (state.dispatch.value) return <DispatchPage data={state.dispatch.value} />;
     if (state.trace.value) return <Frame />;
     if (state.traces.value) return <TraceList />;
     return <p class="plain t2">Opening …</p>;
@@ -85,7 +87,7 @@ function FileNotice() {
 export function App() {
     useSignalEffect(() => {
         const info = state.trace.value;
-        document.title = info ? `${fileName(info.name)}: ${state.panel.value}` : "opscope";
+        if (!state.dispatch.value) document.title = info ? `${traceTitle(info.name)}: ${state.panel.value}` : "opscope";
     });
     useSignalEffect(() => {
         // The first visit to the timeline shows it at full height; narrow heights begin with the drawer folded.
@@ -100,7 +102,7 @@ export function App() {
                 document.getElementById("sentence")?.focus();
             }}>To the summary</a>
             <Header />
-            <ContextBar />
+            {state.dispatch.value ? <DispatchContext data={state.dispatch.value} /> : <ContextBar />}
             {notice && (
                 <div class="notice" role="status">
                     <span class="fill">{notice}</span>

@@ -8,6 +8,7 @@ import { current } from "../model/compare";
 import { embedded } from "../model/embedded";
 import { duration, plural } from "../model/format";
 import { lostText, pausedText, recordingText } from "../model/livetext";
+import { progress, progressShare, progressText } from "../model/progress";
 import * as state from "../model/state";
 import { safeText } from "../model/text";
 import type { TraceInfo } from "../model/types";
@@ -103,6 +104,17 @@ function Connection() {
     return <span class="pill late" role="status">{lostText(seconds, state.drawn.value?.duration_ns ?? 0)}</span>;
 }
 
+/** As far as it is known; else that something is on its way. */
+function BusyLine() {
+    const share = progress.value && progressShare(progress.value);
+    if (share === null) return <span class="busy-line" role="progressbar" aria-label="Waiting for an answer" />;
+    return (
+        <span class="busy-line known" role="progressbar" aria-label={progress.value ? progressText(progress.value) : ""} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}>
+            <i style={{ width: `${share * 100}%` }} />
+        </span>
+    );
+}
+
 export function ContextBar() {
     const info = state.trace.value;
     if (!info) return null;
@@ -120,6 +132,7 @@ export function ContextBar() {
             )}
             <span class="fill" />
             <Connection />
+            {slowQueries.value > 0 && progress.value && progress.value.zones_read > 0 && <span class="counting">{progressText(progress.value)}</span>}
             {lost > 0 && (
                 <button class="pill loss" onClick={() => state.select({ kind: "lost" })}>
                     {info.lost_zones ? `${plural(info.lost_zones, "zone")} lost` : `${plural(lost, "record")} lost`}
@@ -135,7 +148,7 @@ export function ContextBar() {
             )}
             <span class={`state-dot wide ${kind}`} />
             <span class="wide">{safeText(text)}</span>
-            {slowQueries.value > 0 && <span class="busy-line" role="progressbar" aria-label="Waiting for an answer" />}
+            {slowQueries.value > 0 && <BusyLine />}
         </div>
     );
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Header: whose trace this is, tabs, search, theme, sharing, help.
 import { useSignal } from "@preact/signals";
-import { embedded } from "../model/embedded";
 import { duration, plural } from "../model/format";
 import * as state from "../model/state";
-import { fileName, safeText } from "../model/text";
+import { fileName, safeText, traceTitle } from "../model/text";
 import type { TraceInfo } from "../model/types";
 import { Search } from "../panels/search";
 import { takeAlong } from "../panels/takealong";
@@ -24,7 +23,7 @@ export function tabsOf(info: TraceInfo | null): Tab[] {
         { id: "flame", label: "Flame", there: (info?.zones ?? 0) > 0 },
         { id: "memory", label: "Memory", there: (info?.pools ?? []).some((pool) => pool.events > 0) },
         { id: "messages", label: "Messages", there: points > 0 },
-        { id: "overhead", label: "Host overhead", there: (info?.ops ?? 0) > 0 && !embedded && state.overview.data.value?.kind !== "estimate" },
+        { id: "overhead", label: "Host overhead", there: (info?.ops ?? 0) > 0 && state.overview.data.value?.kind !== "estimate" },
         { id: "compare", label: "Compare", there: (state.traces.value?.length ?? 0) > 1 },
     ];
     return tabs.filter((tab) => tab.there);
@@ -114,11 +113,12 @@ export function Header() {
             <div class="brand"><Logo />opscope</div>
             {info && (
                 <div class="trace-name">
-                    <b class="el" title={safeText(state.traces.value?.[state.traceIndex.value]?.path ?? info.name)}>{fileName(info.name)}</b>
+                    <b class="el" title={safeText(state.traces.value?.[state.traceIndex.value]?.path ?? info.name)}>{traceTitle(info.name)}</b>
                     <span class="el" title={safeText(info.command)}>{summary(info)}</span>
                     {count > 1 && <button class="link" onClick={() => (state.trace.value = null)}>other traces</button>}
                 </div>
             )}
+            {state.dispatch.value && <div class="trace-name"><b>Host overhead</b><span class="el">{safeText(state.dispatch.value.source === "measured" ? "" : state.dispatch.value.source ?? "")}</span></div>}
             {info && <Tabs />}
             <span class="fill" />
             {info && <Search />}
@@ -129,8 +129,8 @@ export function Header() {
                 </svg>
             </button>
             {info && <Share />}
-            <button class="icon-button" aria-label="Keys and help" title="Keys and help (?)"
-                onClick={() => (state.helpShown.value = !state.helpShown.value)}><b>?</b></button>
+            {!state.dispatch.value && <button class="icon-button" aria-label="Keys and help" title="Keys and help (?)"
+                onClick={() => (state.helpShown.value = !state.helpShown.value)}><b>?</b></button>}
         </header>
     );
 }

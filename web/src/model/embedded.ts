@@ -2,6 +2,7 @@
 // A page without a server: answers that `opscope view --html` put into the file (src/serve/snapshot.c). What depends on
 // a place in time is counted here, from every zone and run, where they are not too many; other numbers are there for two
 // windows, the one that the overview chose and the whole trace.
+import type { Dispatch } from "./dispatch";
 import { duration } from "./format";
 import { decodeRows, encodeRows, firstEndingAfter, FLAG_GAP, FLAG_OPEN, FLAG_SUMMARY, summarise, type Section } from "./rows";
 import { matcher } from "./text";
@@ -115,7 +116,13 @@ export class Embedded {
         const owner = this.named(path);
         if (path === "/traces") return JSON.parse(this.file("traces") ?? "null");
         if (path === "/compare") return this.compare(given);
+        if (path === "/overlay") return this.overlay(given);
         return owner.answerOf(path, given);
+    }
+
+    /** Where there is no trace: what `opscope overhead` measured. */
+    dispatch(): Dispatch | null {
+        return JSON.parse(this.file("dispatch") ?? "null") as Dispatch | null;
     }
 
     /** Both traces as the command compared them. */
@@ -123,6 +130,13 @@ export class Embedded {
         const text = this.file("compare");
         const isOther = Number(given["a"]) !== 0 || Number(given["b"]) !== 1 || ["a_from", "a_to", "b_from", "b_to"].some((name) => given[name] !== undefined);
         if (text === null || isOther) throw new NotHere("This file compares the second trace with the first, all of it: opscope view with both compares any part of them.");
+        return JSON.parse(text);
+    }
+
+    /** An estimate over a run; there is none where they have nothing in common. */
+    private overlay(given: Given): unknown {
+        const text = this.file(`overlay?a=${given["a"]}&b=${given["b"]}`);
+        if (text === null) throw new NotHere("There is no estimate of this run in the file.");
         return JSON.parse(text);
     }
 
@@ -137,9 +151,12 @@ export class Embedded {
                 return this.namesOf(numberOf(given, "page", 0));
             case "overview":
             case "roofline":
+            case "steps":
                 return this.chosen(`${question}?`, given);
             case "ops":
                 return this.chosen(`ops?group=${encodeURIComponent(String(given["group"] ?? "op+shape"))}&limit=5000&`, given);
+            case "overhead":
+                return this.chosen("overhead?limit=1000&", given);
             case "zones":
                 return this.json(`zones?from=${from}&to=${to}&sort=self&top=5000`);
             case "flame":

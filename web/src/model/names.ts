@@ -10,6 +10,8 @@ export interface Name {
     file: string;
     line: number;
     colour: number;
+    /** The colour that the server sent. */
+    sent: number;
     selfRatio: number;
     wait: boolean;
 }
@@ -25,6 +27,8 @@ export class Names {
     private readonly partial = new Set<number>();
     private readonly byText = new Map<string, number>();
     styles = new Uint8Array(PAGE).fill(STYLE_UNKNOWN);
+    /** Colours other than the server's; undefined: the server's. */
+    private own: ((text: string) => number | undefined) | null = null;
 
     constructor(private readonly trace: number) {}
 
@@ -77,6 +81,21 @@ export class Names {
         return missing;
     }
 
+    /** Gives names other colours; null: those that the server sent. */
+    recolour(own: ((text: string) => number | undefined) | null): void {
+        if (!own && !this.own) return;
+        this.own = own;
+        let changed = false;
+        for (const [id, name] of this.known) {
+            const colour = own?.(name.text) ?? name.sent;
+            if (colour === name.colour) continue;
+            changed = true;
+            name.colour = colour;
+            this.styles[id] = ((this.styles[id] as number) & ~15) | (colour & 15);
+        }
+        if (changed) this.version.value = this.version.peek() + 1;
+    }
+
     private async fetchPage(page: number): Promise<void> {
         try {
             const answer = await getJson<{ names: NameRow[] }>(`/t/${this.trace}/names`, { page });
@@ -96,8 +115,9 @@ export class Names {
         this.styles = larger;
     }
 
-    private add([id, text, file, line, colour, selfRatio, wait]: NameRow): void {
-        this.known.set(id, { id, text, file, line, colour, selfRatio, wait: wait === 1 });
+    private add([id, text, file, line, sent, selfRatio, wait]: NameRow): void {
+        const colour = this.own?.(text) ?? sent;
+        this.known.set(id, { id, text, file, line, colour, sent, selfRatio, wait: wait === 1 });
         if (!this.byText.has(text)) this.byText.set(text, id);
         const pale = selfRatio < WRAPPER_SELF_RATIO ? STYLE_PALE : 0;
         this.styles[id] = (colour & 15) | pale | (wait === 1 ? STYLE_WAIT : 0);

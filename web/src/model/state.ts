@@ -2,10 +2,11 @@
 // What the page knows and shows. The window (what all numbers are about) is not the view (what the timeline shows).
 import { batch, computed, effect, signal } from "@preact/signals";
 import { getJson, RequestFailed } from "./api";
+import type { Dispatch } from "./dispatch";
 import { embedded } from "./embedded";
 import { Names } from "./names";
 import { Resource } from "./resource";
-import type { Gaps, Ops, Overview, Point, Roofline, TraceEntry, TraceInfo, TraceListing, ZoneRow } from "./types";
+import type { Gaps, Ops, Overview, OpRuns, Point, Roofline, Steps, TraceEntry, TraceInfo, TraceListing, ZoneRow } from "./types";
 import { emptyState, parseUrl, writeUrl, type Selection, type Span, type UrlState } from "./url";
 
 export interface Crumb extends Span {
@@ -19,6 +20,8 @@ export const traceIndex = signal(0);
 export const trace = signal<TraceInfo | null>(null);
 /** What is drawn of it: while it grows, newer than `trace`, which all numbers follow at most once a second. */
 export const drawn = signal<TraceInfo | null>(null);
+/** What the file has instead of a trace: times of calls, as `opscope overhead` measured them. */
+export const dispatch = signal<Dispatch | null>(null);
 /** The list is of whatever is recorded here, and grows. */
 export const waits = signal(false);
 export const version = signal("");
@@ -38,6 +41,10 @@ export const selection = signal<Selection | null>(null);
 export const folds = signal<ReadonlySet<string>>(new Set());
 export const pins = signal<readonly number[]>([]);
 export const hidden = signal<ReadonlySet<number>>(new Set());
+/** Tracks that were moved, with those around them, in the order that was chosen. */
+export const order = signal<readonly number[]>([]);
+/** By what ops are coloured. */
+export const colours = signal<"kind" | "name" | "bound">("kind");
 export const deep = signal<ReadonlySet<number>>(new Set());
 /** Compare: the other trace (null: the first that is not open), a window of each, and by what they are aligned. */
 export const other = signal<number | null>(null);
@@ -75,7 +82,10 @@ export const overview = new Resource<Overview>(async (answer) => {
 });
 export const ops = new Resource<Ops>();
 export const roofline = new Resource<Roofline>();
+export const steps = new Resource<Steps>();
 export const gaps = new Resource<Gaps>();
+/** Every run of the op that is selected. */
+export const opRuns = new Resource<OpRuns>();
 export const zoneRows = new Resource<{ count: number; rows: ZoneRow[] }>();
 export const points = new Resource<{ total: number; points: Point[] }>();
 
@@ -165,7 +175,7 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         trace.value = info;
         drawn.value = info;
         kept.value = false;
-        for (const resource of [overview, ops, roofline, gaps, zoneRows, points]) resource.reset();
+        for (const resource of [overview, ops, roofline, steps, gaps, opRuns, zoneRows, points]) resource.reset();
         defaultWindow = null;
         drawerTab.value = info.runs > 0 || info.zones === 0 ? "ops" : "zones";
         following.value = traces.peek()?.[index]?.state === "growing";
@@ -247,6 +257,10 @@ export async function start(): Promise<void> {
         return;
     }
     const count = traces.value?.length ?? 0;
+    if (embedded && count === 0) {
+        dispatch.value = embedded.dispatch();
+        return;
+    }
     if (embedded || (count === 1 && !waits.value) || (count > 0 && location.hash.length > 1)) await openTrace(Math.min(state.trace, count - 1), state);
 }
 
@@ -254,6 +268,13 @@ export async function start(): Promise<void> {
 
 let applying = false;
 let lastPushed = "";
+
+/** Those that are hidden, or, where these are the fewer, those that are shown. */
+function hiddenInUrl(): Pick<UrlState, "hidden" | "only"> {
+    const away = hidden.value;
+    const shown = away.size ? (trace.value?.tracks ?? []).map((track) => track.id).filter((id) => !away.has(id)) : [];
+    return shown.length < away.size ? { hidden: [], only: shown } : { hidden: [...away], only: null };
+}
 
 function currentUrl(): UrlState {
     const last = crumbs.value[crumbs.value.length - 1];
@@ -268,6 +289,9 @@ function currentUrl(): UrlState {
         query: filter.value || null,
         pins: [...pins.value],
         folds: [...folds.value],
+        ...hiddenInUrl(),
+        order: [...order.value],
+        colours: colours.value === "kind" ? null : colours.value,
         theme: theme.value,
         warmup: warmup.value,
         other: other.value,
@@ -302,6 +326,10 @@ function applyUrl(state: UrlState): void {
         filter.value = state.query ?? "";
         pins.value = state.pins;
         folds.value = new Set(state.folds);
+        const { only } = state;
+        hidden.value = new Set(only ? (trace.value?.tracks ?? []).map((track) => track.id).filter((id) => !only.includes(id)) : state.hidden);
+        order.value = state.order;
+        colours.value = state.colours === "name" || state.colours === "bound" ? state.colours : "kind";
         if (state.theme) theme.value = state.theme;
         other.value = state.other;
         windowA.value = state.windowA;
@@ -324,7 +352,7 @@ export function keepUrl(): void {
     effect(() => {
         if (!trace.value) return;
         const state = currentUrl();
-        const step = writeUrl({ ...state, view: null, folds: [], pins: [], theme: null, query: null });
+        const step = writeUrl({ ...state, view: null, folds: [], pins: [], hidden: [], only: null, order: [], colours: null, theme: null, query: null });
         const full = writeUrl(state);
         clearTimeout(timer);
         if (applying || lastPushed === "") {
@@ -341,7 +369,7 @@ export function keepUrl(): void {
         const { state } = parseUrl(location.hash);
         if (state.trace !== traceIndex.value) void openTrace(state.trace, state);
         else applyUrl(state);
-        lastPushed = writeUrl({ ...currentUrl(), view: null, folds: [], pins: [], theme: null, query: null });
+        lastPushed = writeUrl({ ...currentUrl(), view: null, folds: [], pins: [], hidden: [], only: null, order: [], colours: null, theme: null, query: null });
     });
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const show = () => {
@@ -367,10 +395,14 @@ export function keepNumbers(): void {
         const choice = { ...asked, warmup: warmup.value ? "include" : "leave-out" };
         overview.load(tracePath("overview"), choice, stamp);
         points.load(tracePath("points"), { limit: 1000 }, stamp);
+        steps.load(tracePath("steps"), choice, stamp);
         if (!hasOps(info)) return;
         ops.load(tracePath("ops"), { ...choice, group: opGroup.value }, stamp);
         roofline.load(tracePath("roofline"), choice, stamp);
         gaps.load(tracePath("gaps"), { ...choice, sort: "duration", limit: 2000 }, stamp);
+        const chosen = selection.value;
+        if (chosen?.kind === "op") opRuns.load(tracePath("op"), { ...choice, group: opGroup.value, name: chosen.name }, stamp);
+        else opRuns.reset();
     });
     effect(() => {
         const wanted = panel.value === "zones" || drawerTab.value === "zones";

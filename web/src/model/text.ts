@@ -59,6 +59,11 @@ export function fileName(path: string, line?: number | null): string {
     return safeText(path.replace(/\/+$/, "").split("/").pop() ?? path) + (line ? `:${line}` : "");
 }
 
+/** The name of a trace: while it is recorded its file has another ending. */
+export function traceTitle(name: string): string {
+    return fileName(name.replace(/\.partial$/, ""));
+}
+
 /** Matches "a*b" without regard to case; between slashes it is a regular expression; "" matches everything. */
 export function matcher(pattern: string): (text: string) => boolean {
     const wanted = pattern.trim();

@@ -169,7 +169,11 @@ export interface Gap {
     start: number;
     duration: number;
     before: string;
+    /** What most of it was. */
     class: string;
+    /** What of it the host worked, and waited; of the rest nothing is known. */
+    working_ns?: number;
+    waiting_ns?: number;
     host: HostPart[];
 }
 
@@ -210,6 +214,32 @@ export interface Ops {
     columns: string[];
     groups: OpGroup[];
     machine: { name: string; known: boolean } | null;
+}
+
+/** Iterations in the window, and what the devices did in each. */
+export interface Steps {
+    /** Of the frames; null: they are between signposts. */
+    name: string | null;
+    count: number;
+    kinds: { kind: string; colour: number }[];
+    steps: Step[];
+}
+
+export interface Step {
+    number: number;
+    /** How many were summed up. */
+    count: number;
+    text: string | null;
+    from: number;
+    to: number;
+    /** No device ran anything; null: there is none. */
+    idle_ns: number | null;
+    ns: number[];
+}
+
+export interface OpRuns {
+    count: number;
+    runs: { track: number | null; start: number | null; duration: number | null }[];
 }
 
 export interface RooflinePoint {

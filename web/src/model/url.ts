@@ -7,10 +7,15 @@ export interface Span {
     to: number;
 }
 
-export type Selection =
+/** A zone, run or gap. */
+export type Item =
     | { kind: "zone"; track: number; depth: number; start: number; end?: number; name?: number }
     | { kind: "run"; track: number; lane: number; start: number; end?: number; name?: number }
-    | { kind: "gap"; track: number; start: number; end?: number }
+    | { kind: "gap"; track: number; start: number; end?: number };
+
+export type Selection =
+    | Item
+    | { kind: "set"; items: readonly Item[] }
     | { kind: "range"; from: number; to: number; other?: Span }
     | { kind: "name"; name: string }
     | { kind: "op"; name: string }
@@ -30,6 +35,12 @@ export interface UrlState {
     query: string | null;
     pins: number[];
     folds: string[];
+    hidden: number[];
+    /** Only these are shown; instead of many that are hidden. */
+    only: number[] | null;
+    order: number[];
+    /** What colours runs have: by "kind", "name" or "bound". */
+    colours: string | null;
     theme: "light" | "dark" | null;
     warmup: boolean;
     /** Compare: the other trace, a window of each, and by what they are aligned ("start", "signpost:NAME", "op:NAME"). */
@@ -44,7 +55,7 @@ export const PANELS = ["overview", "timeline", "ops", "zones", "flame", "memory"
 export function emptyState(): UrlState {
     return {
         panel: "overview", trace: 0, window: null, view: null, selection: null, group: null, query: null, pins: [],
-        folds: [], theme: null, warmup: false, other: null, windowA: null, windowB: null, align: "start",
+        folds: [], hidden: [], only: null, order: [], colours: null, theme: null, warmup: false, other: null, windowA: null, windowB: null, align: "start",
     };
 }
 
@@ -66,11 +77,37 @@ function parseSpan(text: string): Span | null {
     return from >= 0 && to > from ? { from, to } : null;
 }
 
+function writeItem(item: Item): string {
+    switch (item.kind) {
+        case "zone": return `zone:t${item.track}:${item.depth}:${item.start}`;
+        case "run": return `run:t${item.track}:${item.lane}:${item.start}`;
+        case "gap": return `gap:t${item.track}:${item.start}`;
+    }
+}
+
+const SET_MOST = 64;
+
+function parseSet(text: string): Selection | null {
+    const items = text.split("|").map((one) => parseSelection(one)).filter((one): one is Item => one?.kind === "zone" || one?.kind === "run" || one?.kind === "gap");
+    return items.length ? { kind: "set", items: items.slice(0, SET_MOST) } : null;
+}
+
+/** Another item joins the selection, or leaves it. */
+export function addItem(chosen: Selection | null, item: Item): Selection | null {
+    const isItem = chosen?.kind === "zone" || chosen?.kind === "run" || chosen?.kind === "gap";
+    const items = chosen?.kind === "set" ? chosen.items : isItem ? [chosen] : [];
+    const key = writeItem(item);
+    const rest = items.filter((one) => writeItem(one) !== key);
+    const next = rest.length < items.length ? rest : [...items, item].slice(-SET_MOST);
+    return next.length > 1 ? { kind: "set", items: next } : (next[0] ?? null);
+}
+
 export function writeSelection(selection: Selection): string {
     switch (selection.kind) {
-        case "zone": return `zone:t${selection.track}:${selection.depth}:${selection.start}`;
-        case "run": return `run:t${selection.track}:${selection.lane}:${selection.start}`;
-        case "gap": return `gap:t${selection.track}:${selection.start}`;
+        case "zone":
+        case "run":
+        case "gap": return writeItem(selection);
+        case "set": return `set:${selection.items.map(writeItem).join("|")}`;
         case "range": return `range:${writeSpan(selection)}${selection.other ? `,${writeSpan(selection.other)}` : ""}`;
         case "name": return `name:${selection.name}`;
         case "op": return `op:${selection.name}`;
@@ -85,6 +122,7 @@ export function writeSelection(selection: Selection): string {
 export function parseSelection(text: string): Selection | null {
     const [kind = "", ...rest] = text.split(":");
     const all = rest.join(":");
+    if (kind === "set") return parseSet(all);
     const track = Number(/^t(\d+)$/.exec(rest[0] ?? "")?.[1] ?? NaN);
     const whole = (at: number) => Number(/^\d+$/.exec(rest[at] ?? "")?.[0] ?? NaN);
     if (kind === "zone" && track >= 0 && whole(1) >= 0 && whole(2) >= 0) {
@@ -114,6 +152,8 @@ function decode(text: string): string {
     }
 }
 
+const tracks = (text: string) => text.split(",").filter(Boolean).map((t) => Number(t.replace(/^t/, ""))).filter(Number.isInteger);
+
 function take(state: UrlState, key: string, value: string): boolean {
     switch (key) {
         case "t": state.trace = /^\d+$/.test(value) ? Number(value) : 0; return /^\d+$/.test(value);
@@ -122,7 +162,11 @@ function take(state: UrlState, key: string, value: string): boolean {
         case "sel": return (state.selection = parseSelection(value)) !== null;
         case "group": state.group = value; return true;
         case "q": state.query = value; return true;
-        case "pin": state.pins = value.split(",").map((t) => Number(t.replace(/^t/, ""))).filter(Number.isInteger); return true;
+        case "pin": state.pins = tracks(value); return true;
+        case "hide": state.hidden = tracks(value); return true;
+        case "only": state.only = tracks(value); return true;
+        case "order": state.order = tracks(value); return true;
+        case "colours": state.colours = value === "name" || value === "bound" ? value : null; return state.colours !== null;
         case "fold": state.folds = value.split(",").filter(Boolean); return true;
         case "theme":
             state.theme = value === "dark" || value === "light" ? value : null;
@@ -165,7 +209,12 @@ export function writeUrl(state: UrlState): string {
     if (state.selection) put("sel", writeSelection(state.selection));
     if (state.group) put("group", state.group);
     if (state.query) put("q", state.query);
-    if (state.pins.length) put("pin", state.pins.map((id) => `t${id}`).join(","));
+    const ids = (list: readonly number[]) => list.map((id) => `t${id}`).join(",");
+    if (state.pins.length) put("pin", ids(state.pins));
+    if (state.only) put("only", ids(state.only));
+    else if (state.hidden.length) put("hide", ids(state.hidden));
+    if (state.order.length) put("order", ids(state.order));
+    if (state.colours) put("colours", state.colours);
     if (state.folds.length) put("fold", state.folds.join(","));
     if (state.theme) put("theme", state.theme);
     if (state.warmup) put("warmup", "include");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that the inspector's sections share.
 import { useSignal, useSignalEffect } from "@preact/signals";
+import { type Bin } from "../model/bins";
 import { getJson, RequestFailed, type Parameters } from "../model/api";
 import { duration } from "../model/format";
 import * as state from "../model/state";
@@ -77,14 +78,8 @@ export function place(file: string | null | undefined, line: number | null | und
     return file ? fileName(file, line ?? null) : "";
 }
 
-interface Bin {
-    from: number;
-    to: number;
-    count: number;
-}
-
 /** Bars over a scale of lengths, with lines at percentiles; `mark` is the length of this call. */
-export function Histogram({ bins, lines, mark, label }: { bins: Bin[]; lines: { at: number; label: string }[]; mark?: number; label: string }) {
+export function Histogram({ bins, lines, mark, label, height = 64 }: { bins: Bin[]; lines: { at: number; label: string }[]; mark?: number; label: string; height?: number }) {
     const most = Math.max(1, ...bins.map((bin) => bin.count));
     const first = bins[0];
     const last = bins[bins.length - 1];
@@ -95,17 +90,18 @@ export function Histogram({ bins, lines, mark, label }: { bins: Bin[]; lines: { 
         const share = wide ? Math.log(Math.max(low, value) / low) / Math.log(last.to / low) : (value - first.from) / (last.to - first.from);
         return Math.min(100, Math.max(0, share * 100));
     };
+    const base = height - 22;
     return (
-        <svg width="100%" height="64" style={{ marginTop: "6px", display: "block" }} role="img" aria-label={label}>
+        <svg width="100%" height={height} style={{ marginTop: "6px", display: "block" }} role="img" aria-label={label}>
             {bins.map((bin, index) => {
-                const tall = bin.count ? Math.max(1.5, (bin.count / most) * 40) : 0;
+                const tall = bin.count ? Math.max(1.5, (bin.count / most) * (base - 2)) : 0;
                 const width = Math.max(0.5, x(bin.to) - x(bin.from) - 0.3);
-                return <rect key={index} class="column plain-fill" x={`${x(bin.from)}%`} y={42 - tall} width={`${width}%`} height={tall} />;
+                return <rect key={index} class="column plain-fill" x={`${x(bin.from)}%`} y={base - tall} width={`${width}%`} height={tall} />;
             })}
-            {lines.map((line) => <line key={line.label} class="target" x1={`${x(line.at)}%`} x2={`${x(line.at)}%`} y1={2} y2={46} />)}
-            {mark !== undefined && <line class="mark-line" x1={`${x(mark)}%`} x2={`${x(mark)}%`} y1={0} y2={46} />}
-            <text x="0" y="58">{duration(first.from)}</text>
-            <text x="100%" y="58" text-anchor="end">{duration(last.to)}</text>
+            {lines.map((line) => <line key={line.label} class="target" x1={`${x(line.at)}%`} x2={`${x(line.at)}%`} y1={2} y2={base + 4} />)}
+            {mark !== undefined && <line class="mark-line" x1={`${x(mark)}%`} x2={`${x(mark)}%`} y1={0} y2={base + 4} />}
+            <text x="0" y={height - 6}>{duration(first.from)}</text>
+            <text x="100%" y={height - 6} text-anchor="end">{duration(last.to)}</text>
         </svg>
     );
 }

@@ -2,12 +2,16 @@
 // A gap of a device: how long it stood still, before what, and what the host did meanwhile.
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
+import { gapsOfPart, partOfGap } from "../model/gaps";
+import { remedyOf } from "../model/remedy";
 import { safeText, shortName } from "../model/text";
-import type { Gap, Gaps, HostPart } from "../model/types";
+import type { Gap, Gaps, HostPart, ZoneDetail } from "../model/types";
 import type { Selection } from "../model/url";
-import { deviceLabel, Facts, place, useAnswer } from "./facts";
+import { deviceLabel, Facts, place, Source, useAnswer } from "./facts";
 import { GapHistogram, idleText } from "./gapchart";
 import { Part } from "./inspector";
+
+const SOURCE_LINES = 5;
 
 type Chosen = Extract<Selection, { kind: "gap" }>;
 
@@ -37,6 +41,14 @@ function HostRows({ gap }: { gap: Gap }) {
             </div>
         </>
     );
+}
+
+/** The code that took most of the gap, where its file can be read here. */
+function HostSource({ gap }: { gap: Gap }) {
+    const part = gap.host.find((one) => one.file && one.line);
+    const { data } = useAnswer<{ source: ZoneDetail["source"] }>(part ? "source" : "", { file: part?.file, line: part?.line, lines: SOURCE_LINES });
+    if (!part || !data?.source || data.source.line !== part.line) return null;
+    return <Part title="Source" side={<button class="link" onClick={() => state.select({ kind: "name", name: part.text })}>{place(part.file, part.line)}</button>}><Source source={data.source} /></Part>;
 }
 
 /** Other gaps before the same op, as columns: the same in every step? */
@@ -82,6 +94,7 @@ export function GapDetails({ chosen }: { chosen: Chosen }) {
     if (gap && chosen.end === undefined) state.selection.value = { ...chosen, end: gap.start + gap.duration };
     const length = gap?.duration ?? (chosen.end ?? chosen.start) - chosen.start;
     const place = gap ?? null;
+    const remedy = gap ? remedyOf(gap, list) : null;
     return (
         <>
             <div class="between"><span class="tag gap-tag">Gap</span><span class="t3">ends at {duration(chosen.start + length, 5)}</span></div>
@@ -93,6 +106,8 @@ export function GapDetails({ chosen }: { chosen: Chosen }) {
                 </Part>
             )}
             {place && <Others gap={place} all={list} />}
+            {place && <HostSource gap={place} />}
+            {remedy && <Part title="Try"><p class="t2">{remedy}</p></Part>}
             <Part title="Exactly" last><Facts rows={[["from", exactNs(chosen.start)], ["length", exactNs(length)]]} /></Part>
         </>
     );
@@ -101,6 +116,27 @@ export function GapDetails({ chosen }: { chosen: Chosen }) {
 const PART_TITLE: Record<string, string> = { busy: "Device busy", nothing: "Nothing recorded", working: "Working", waiting: "Waiting", imports: "Imports" };
 
 /** A class of the partition: what it is made of. */
+const PART_GAPS = 5;
+
+/** The gaps that hold a part, and how much of it each. */
+function PartGaps({ part, list }: { part: string; list: Gaps }) {
+    const gaps = gapsOfPart(list.gaps, part);
+    const inGaps = list.idle.find((one) => one.key === part)?.gaps_ns ?? 0;
+    if (!gaps.length) return null;
+    return (
+        <Part title="In these gaps" side={`${plural(gaps.length, "gap")}, ${duration(inGaps)} of it`}>
+            <div class="list-rows">
+                {gaps.slice(0, PART_GAPS).map((gap) => (
+                    <button key={gap.start} onClick={() => state.select({ kind: "gap", track: gap.track, start: gap.start, end: gap.start + gap.duration }, { reveal: true })}>
+                        <i class="swatch gap" /><span class="el">before {shortName(gap.before)}</span>
+                        <span>{duration(partOfGap(gap, part))}</span><span class="r t2">{percent(inGaps > 0 ? partOfGap(gap, part) / inGaps : 0)}</span>
+                    </button>
+                ))}
+            </div>
+        </Part>
+    );
+}
+
 export function PartDetails({ part }: { part: string }) {
     const overview = state.overview.data.value;
     const entry = overview?.partition.parts.find((one) => one.key === part);
@@ -115,8 +151,9 @@ export function PartDetails({ part }: { part: string }) {
             {part !== "busy" && list && list.histogram.length > 0 && list.idle.some((one) => one.key === part) && (
                 <Part title="Many small or few large" side="sum of time by length"><GapHistogram data={list} /><p class="t2">{idleText(list)}.</p></Part>
             )}
+            {list && <PartGaps part={part} list={list} />}
             {idle && gaps && (
-                <Part title="Gaps" side={`${plural(gaps.count, "gap")}, ${duration(gaps.sum)}`}>
+                <Part title="What the host did in gaps" side={`${plural(gaps.count, "gap")}, ${duration(gaps.sum)}`}>
                     <div class="list-rows">
                         {gaps.host.slice(0, 8).map((host, index) => (
                             <button key={index} onClick={() => state.select({ kind: "name", name: host.text })}>

@@ -9,7 +9,7 @@ const KEYS: [string, string][] = [
     ["pan in time", "swipe, Shift + wheel, Shift + drag, right drag, A D (Shift: a page)"],
     ["scroll tracks", "wheel, PgUp PgDn"],
     ["zoom to a range", "middle drag, double click on a zone, f fits the selection"],
-    ["select", "click; on the stage ← → neighbour, ↑ ↓ parent, child; . , the same name; Esc clears"],
+    ["select", "click, Ctrl + click adds; on the stage ← → neighbour, ↑ ↓ parent, child; . , the same name; Esc clears"],
     ["select a range", "drag (Alt: free), r: selection to range, Shift + ← → grows it; Shift + drag: a second one beside it"],
     ["window = range or view", "Enter; Backspace goes back"],
     ["whole trace", "0 or Home, double click on the map"],

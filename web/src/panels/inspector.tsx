@@ -12,6 +12,7 @@ import { LostList, TraceCard } from "./card";
 import { OpDetails, RunDetails } from "./run";
 import { AdviceDetails } from "./advice";
 import { RangeDetails } from "./range";
+import { SetDetails } from "./several";
 import { ZoneDetails } from "./zone";
 
 export function Part({ title, side, children, last }: { title: string; side?: ComponentChildren; children: ComponentChildren; last?: boolean }) {
@@ -28,6 +29,7 @@ function Details({ chosen }: { chosen: Selection | null }) {
         case "zone": return <ZoneDetails chosen={chosen} />;
         case "run": return <RunDetails chosen={chosen} />;
         case "gap": return <GapDetails chosen={chosen} />;
+        case "set": return <SetDetails items={chosen.items} />;
         case "range": return <RangeDetails chosen={chosen} />;
         case "name": return <FindZone name={chosen.name} />;
         case "op": return <OpDetails name={chosen.name} />;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of ops: the columns of `opscope ops`, grouped, filtered, sorted.
 import { duration, group, percent, plural } from "../model/format";
+import { opColour } from "../model/opcolour";
 import * as state from "../model/state";
 import { matcher, safeText, shortName } from "../model/text";
 import type { OpGroup } from "../model/types";
@@ -35,7 +36,7 @@ function columns(largest: number): Column<OpGroup>[] {
         {
             id: "op", label: "op", width: 300, text: true, value: (row) => row.name,
             cell: (row) => (
-                <div class="cell"><i class={`swatch c${row.colour}`} /><span class="el" title={safeText(row.name)}>{shortName(row.name)}</span></div>
+                <div class="cell"><i class={`swatch c${opColour(row)}`} /><span class="el" title={safeText(row.name)}>{shortName(row.name)}</span></div>
             ),
         },
         { id: "kind", label: "kind", width: 104, text: true, narrowOut: true, value: (row) => row.kind },

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The band: an answer, a bar that adds up, what to change first, ops against the machine.
+import { signal } from "@preact/signals";
+import { devicesWithCores } from "../model/cores";
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
 import { capital, fileName, keepUnits, labelText, safeText, shortName } from "../model/text";
 import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
 import { GapHistogram, idleText } from "./gapchart";
+import { CoreMap } from "./cores";
 import { machineName, RooflineChart } from "./roofline";
+import { PerStepChart } from "./steps";
 
 export const PART_CLASS: Record<string, string> = {
     busy: "work", working: "work", idle_host_working: "gap", idle_host_waiting: "waiting", waiting: "waiting",
@@ -168,6 +172,8 @@ function adviceTitle(data: Overview): [string, string] {
 }
 
 const MOSTLY_GAPS = 0.9;
+/** Cores take the place of the roofline. */
+const coresShown = signal(false);
 
 function RightPanel({ data }: { data: Overview }) {
     const roofline = state.roofline.data.value;
@@ -182,10 +188,20 @@ function RightPanel({ data }: { data: Overview }) {
         );
     }
     const machine = machineName(roofline);
+    const info = state.trace.value;
+    const withCores = !!info && devicesWithCores(info).length > 0;
+    if (withCores && (coresShown.value || !roofline?.points.length)) {
+        return (
+            <section aria-label="Cores">
+                <div class="between"><h3>Which core</h3>{roofline && roofline.points.length > 0 ? <button class="link" onClick={() => (coresShown.value = false)}>roofline</button> : <span class="t3">busy in the window</span>}</div>
+                <CoreMap />
+            </section>
+        );
+    }
     if (roofline && roofline.roofs.length && roofline.points.length) {
         return (
             <section aria-label="Roofline">
-                <div class="between"><h3 class="el" title={safeText(machine)}>Ops against the {safeText(machine)}</h3><span class="t3">area = device time</span></div>
+                <div class="between"><h3 class="el" title={safeText(machine)}>Ops against the {safeText(machine)}</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3">area = device time</span>}</div>
                 <RooflineChart data={roofline} />
             </section>
         );
@@ -253,6 +269,12 @@ function Threads() {
 }
 
 function PerStep() {
+    const steps = state.steps.data.value;
+    if (steps && steps.steps.length > 1) return <PerStepChart data={steps} />;
+    return <Kinds />;
+}
+
+function Kinds() {
     const groups = state.ops.data.value?.groups ?? [];
     const kinds = new Map<string, { ns: number; colour: number }>();
     for (const group of groups) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of an op on a device, and the op as a group of runs.
+import { binsOf } from "../model/bins";
 import { duration, exactNs, percent, plural, quantity } from "../model/format";
+import { opColour } from "../model/opcolour";
 import * as state from "../model/state";
 import { safeText, shortName } from "../model/text";
 import type { OpGroup, RunDetail } from "../model/types";
 import type { Selection } from "../model/url";
 import { detail } from "../timeline/stage";
 import { EstimateOfRun } from "./estimated";
-import { Facts, trackLabel, useAnswer, type Fact } from "./facts";
+import { Facts, Histogram, trackLabel, useAnswer, type Fact } from "./facts";
 import { Part } from "./inspector";
 
 type Run = Extract<Selection, { kind: "run" }>;
@@ -91,6 +93,34 @@ function AgainstMachine({ group }: { group: OpGroup }) {
     );
 }
 
+const RUNS_LISTED = 30;
+
+/** How the runs of an op differ, and the longest of them. */
+function OpRunList({ group }: { group: OpGroup }) {
+    const data = state.opRuns.data.value;
+    const known = data?.runs.length ? data.runs : group.rows.map((row) => ({ ...row, duration: null }));
+    const lengths = known.flatMap((run) => (run.duration === null ? [] : [run.duration]));
+    const lines = [group.p50 !== null && { at: group.p50, label: "p50" }, group.p99 !== null && { at: group.p99, label: "p99" }].filter((line) => line !== false);
+    return (
+        <>
+            {lengths.length > 2 && <Part title="All runs" side={data && data.count > lengths.length ? `the longest ${lengths.length}` : plural(lengths.length, "run")}>
+                <Histogram bins={binsOf(lengths, 32)} lines={lines} label={`Lengths of ${plural(lengths.length, "run")}`} />
+            </Part>}
+            <Part title="Longest runs" last>
+                <div class="list-rows">
+                    {known.slice(0, RUNS_LISTED).map((run, index) => (
+                        <button key={index} disabled={run.track === null || run.start === null}
+                            onClick={() => run.track !== null && run.start !== null && state.select({ kind: "run", track: run.track, lane: 0, start: run.start }, { reveal: true })}>
+                            <i class={`swatch c${opColour(group)}`} /><span class="el">{trackLabel(run.track)}</span><span class="t2">{run.start === null ? "" : `at ${duration(run.start, 5)}`}</span>
+                            <span class="r">{run.duration === null ? "" : duration(run.duration)}</span>
+                        </button>
+                    ))}
+                </div>
+            </Part>
+        </>
+    );
+}
+
 export function OpDetails({ name }: { name: string }) {
     const group = state.ops.data.value?.groups.find((one) => one.name === name || one.name.startsWith(`${name} `));
     if (!group) return <p class="t2">{state.ops.data.value ? `'${safeText(name)}' is not among the ops of this window.` : "Counting …"}</p>;
@@ -107,15 +137,7 @@ export function OpDetails({ name }: { name: string }) {
                     group.gap_before_ns !== null && ["gaps before", duration(group.gap_before_ns)],
                 ]} />
             </Part>
-            <Part title="Runs" side={group.count > group.rows.length ? `first ${group.rows.length}` : ""} last>
-                <div class="list-rows">
-                    {group.rows.slice(0, 30).map((run) => (
-                        <button key={`${run.track}:${run.start}`} onClick={() => state.select({ kind: "run", track: run.track, lane: 0, start: run.start }, { reveal: true })}>
-                            <i class={`swatch c${group.colour}`} /><span class="el">{trackLabel(run.track)}</span><span class="t2">at {duration(run.start, 5)}</span><span />
-                        </button>
-                    ))}
-                </div>
-            </Part>
+            <OpRunList group={group} />
         </>
     );
 }

@@ -2,7 +2,7 @@
 // What can be opened, when that is not one trace: recordings that run first, then traces as the server lists them.
 import { bytes, duration, manyOf } from "../model/format";
 import * as state from "../model/state";
-import { fileName, safeText } from "../model/text";
+import { fileName, safeText, traceTitle } from "../model/text";
 import type { TraceEntry } from "../model/types";
 
 interface Place {
@@ -31,7 +31,7 @@ function Recordings({ list }: { list: Place[] }) {
                 <tbody>
                     {list.map(({ entry, index }) => (
                         <tr key={entry.id} {...open(index)}>
-                            <td title={safeText(entry.path)}><button class="link">{fileName(entry.name.replace(/\.partial$/, ""))}</button></td>
+                            <td title={safeText(entry.path)}><button class="link">{traceTitle(entry.name)}</button></td>
                             <td>{entry.pid ?? "–"}</td><td>{since(entry)}</td><td>{duration(entry.duration_ns)}</td>
                             <td>{entry.duration_ns ? manyOf(Math.round(entry.zones / (entry.duration_ns / 1e9)), "zone") : "–"}</td>
                         </tr>

@@ -2,7 +2,7 @@
 // Mouse, touchpad and touch on the stage, the ruler and the map of the whole trace.
 import { FLAG_GAP, FLAG_SUMMARY } from "../model/rows";
 import * as state from "../model/state";
-import type { Selection, Span } from "../model/url";
+import { addItem, type Item, type Span } from "../model/url";
 import { ZONE_HEIGHT } from "./layout";
 import type { Hit, Stage } from "./stage";
 import { setFirstDepth } from "./tracks";
@@ -58,7 +58,7 @@ export function redoView(): void {
     state.setView(span);
 }
 
-export function selectionOf(hit: Hit): Selection | null {
+export function selectionOf(hit: Hit): Item | null {
     const { track } = hit.row;
     if (hit.flags & FLAG_GAP) return { kind: "gap", track, start: hit.start, end: hit.end };
     if (hit.zones !== 1 || hit.flags & FLAG_SUMMARY) return null;
@@ -212,7 +212,7 @@ export class StageInput {
             else if (drag.kind === "second" && chosen?.kind === "range") state.select({ ...chosen, other: draft });
             else state.select({ kind: "range", ...draft });
         } else if (!drag.moved && event.button === 0 && drag.kind !== "edge") {
-            this.click(this.at(event));
+            this.click(this.at(event), event.ctrlKey || event.metaKey);
         }
     }
 
@@ -223,10 +223,15 @@ export class StageInput {
         this.stage.draft.value = null;
     }
 
-    private click(at: { x: number; y: number }): void {
+    private click(at: { x: number; y: number }, adds: boolean): void {
         const hit = this.stage.hitAt(at.x, at.y);
+        const item = hit && selectionOf(hit);
+        if (adds) {
+            if (item) state.select(addItem(state.selection.peek(), item));
+            return;
+        }
         const box = hit ? -1 : this.stage.boxAt(at.x, at.y);
-        state.select(hit ? selectionOf(hit) : box >= 0 ? { kind: "estimate", index: box } : null);
+        state.select(hit ? item : box >= 0 ? { kind: "estimate", index: box } : null);
     }
 
     private doubleClick(event: MouseEvent): void {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies under and over the zones: grid, tints, losses, selection, marks, arrows, hairline.
 import { duration, plural } from "../model/format";
+import { runName } from "../model/opcolour";
 import { boxOfRun, current as currentOverlay, type MeasuredRun } from "../model/overlay";
+import { gapsOfPart } from "../model/gaps";
 import { firstEndingAfter } from "../model/rows";
 import * as state from "../model/state";
-import type { Span } from "../model/url";
+import type { Item, Span } from "../model/url";
 import { boxRectangle } from "./estimate";
 import type { TextFitter } from "./labels";
 import type { Node, Row } from "./layout";
@@ -177,6 +179,18 @@ function outlineSameName(frame: Frame, stage: Stage, name: number): void {
     }
 }
 
+/** Runs of the op that is selected in the table or on the roofline. */
+function outlineRuns(frame: Frame, stage: Stage): void {
+    let left = OUTLINED_MAX;
+    for (const run of state.opRuns.data.peek()?.runs ?? []) {
+        if (run.track === null || run.start === null || run.duration === null) continue;
+        if (run.start > frame.view.to || run.start + run.duration < frame.view.from || run.duration * frame.scale < 2) continue;
+        const place = stage.rowAt(run.track, run.start + run.duration / 2);
+        if (!place || place.node.pinned !== frame.pinned || left-- <= 0) continue;
+        ring(frame, place.node, place.row, { from: run.start, to: run.start + run.duration }, 1);
+    }
+}
+
 /** From a point to the nearer edge of a row, at a time. */
 function drawArrow(frame: Frame, stage: Stage, x1: number, y1: number, to: { node: Node; row: Row }, time: number): void {
     const { context, theme } = frame;
@@ -239,9 +253,18 @@ function drawEstimated(frame: Frame, stage: Stage, run: { track: number; start: 
     drawForetold(frame, stage, index, (data.pairs[pair]?.runs ?? []).filter((one) => one.track === run.track && one.start === run.start), false);
 }
 
+/** Every item of a selection of several. */
+function drawSet(frame: Frame, stage: Stage, items: readonly Item[]): void {
+    for (const item of items) {
+        const place = item.kind === "gap" ? stage.gapRow(item.track) : stage.rowOf(item.track, item.kind === "run", item.kind === "run" ? item.lane : item.depth);
+        if (place && item.end !== undefined && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, { from: item.start, to: item.end }, 2);
+    }
+}
+
 function drawSelection(frame: Frame, stage: Stage): void {
     const chosen = state.selection.peek();
     const span = selectedSpan();
+    if (chosen?.kind === "set") drawSet(frame, stage, chosen.items);
     if (!chosen || !span) return;
     if (chosen.kind === "zone") {
         const place = stage.rowOf(chosen.track, false, chosen.depth);
@@ -292,26 +315,20 @@ function drawHairline(frame: Frame, stage: Stage): void {
 function drawHighlights(frame: Frame, stage: Stage): void {
     const chosen = state.selection.peek();
     if (chosen?.kind !== "part") return;
-    for (const gap of gapsOf(chosen.key)) {
+    for (const gap of gapsOfPart(state.gaps.data.peek()?.gaps ?? [], chosen.key)) {
         if (gap.start > frame.view.to || gap.start + gap.duration < frame.view.from) continue;
         const place = stage.gapRow(gap.track);
         if (place && place.node.pinned === frame.pinned) ring(frame, place.node, place.row, { from: gap.start, to: gap.start + gap.duration }, 1);
     }
 }
 
-const CLASS_OF_PART: Record<string, string> = {
-    idle_host_working: "host working", idle_host_waiting: "host waiting", idle_host_unknown: "host not recorded",
-};
-
-export function gapsOf(part: string): { track: number; start: number; duration: number }[] {
-    const wanted = CLASS_OF_PART[part];
-    return (state.gaps.data.peek()?.gaps ?? []).filter((gap) => gap.class === wanted);
-}
 
 export function drawOverlay(frame: Frame, stage: Stage): void {
     const chosen = state.selection.peek();
-    const found = chosen?.kind === "name" ? state.names.peek().idOf(chosen.name) : undefined;
+    const runs = chosen?.kind === "op" && (state.opRuns.data.peek()?.runs.length ?? 0) > 0;
+    const found = chosen?.kind === "name" ? state.names.peek().idOf(chosen.name) : chosen?.kind === "op" && !runs ? state.names.peek().idOf(runName(state.names.peek(), chosen.name)) : undefined;
     const named = found ?? state.hoverName.peek();
+    if (runs) outlineRuns(frame, stage);
     if (named !== null) outlineSameName(frame, stage, named);
     drawHighlights(frame, stage);
     drawSelection(frame, stage);

@@ -14,17 +14,21 @@ import { TextFitter, drawLabels, type LabelRow } from "./labels";
 import { layOut, nodesBetween, PADDING, PINNED_SHARE, RUN_HEIGHT, type Layout, type Node, type OverlayLane, type Row } from "./layout";
 import { drawLosses, drawOverlay, drawRowBacks, drawTint } from "./overlay";
 import { Plots } from "./plots";
-import type { DrawRow, FromWorker, ToWorker } from "./protocol";
+import type { DrawOrder, DrawRow, FromWorker, ToWorker } from "./protocol";
+import { paintRows } from "./raster";
 import { drawFlags, drawMinimap, drawRuler, FLAGS_HEIGHT, RULER_HEIGHT, ticks } from "./ruler";
 import { specification, TileStore } from "./store";
 import { buildPalette, readTheme, type Theme } from "./theme";
-import { busyWords, firstDepth, order, trackFilter } from "./tracks";
+import { busyWords, firstDepth, trackFilter } from "./tracks";
 
 const OVERSCAN_X = 0.25;
 const OVERSCAN_Y = 160;
+/** Columns of the map of the whole trace, and tracks in one question about it. */
+const MAP_CELLS = 1024;
+const MAP_TRACKS = 200;
 
 interface Picture {
-    bitmap: ImageBitmap;
+    bitmap: ImageBitmap | HTMLCanvasElement;
     scale: number;
     origin: number;
     top: number;
@@ -79,6 +83,7 @@ export class Stage {
     private scheduled = 0;
     private stale = true;
     private busy: Float32Array | null = null;
+    private mapSequence = 0;
     private readonly stops: (() => void)[] = [];
 
     constructor(
@@ -97,7 +102,7 @@ export class Stage {
             this.store.grow(Math.max(1, info.duration_ns));
             this.layout.value = layOut(info, {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
-                order: order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
+                order: state.order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
                 busy: busyWords(info), overlay: overlayLane(),
             });
             this.refresh();
@@ -108,7 +113,7 @@ export class Stage {
         }));
         this.stops.push(effect(() => {
             void [state.window_.value, state.marks.value, this.draft.value, this.hover.value, state.points.data.value,
-                state.gaps.data.value, state.hoverName.value, detail.value, state.hits.value];
+                state.gaps.data.value, state.opRuns.data.value, state.hoverName.value, detail.value, state.hits.value];
             this.redraw();
         }));
         this.stops.push(effect(() => {
@@ -134,7 +139,7 @@ export class Stage {
         for (const stop of this.stops) stop();
         cancelAnimationFrame(this.scheduled);
         this.worker.terminate();
-        this.picture?.bitmap.close();
+        this.forgetPicture();
     }
 
     get width(): number {
@@ -220,7 +225,7 @@ export class Stage {
         this.worker.postMessage(message, transfer);
     }
 
-    private readTheme(): void {
+    readTheme(): void {
         this.theme = readTheme();
         this.tell({ type: "palette", palette: buildPalette(this.theme) });
         this.refresh();
@@ -231,30 +236,63 @@ export class Stage {
         for (const key of [...this.sent.keys()]) if (key <= sequence) this.sent.delete(key);
         if (!this.sent.size) delete this.canvas.dataset["drawing"];
         if (!order) return bitmap.close();
-        this.picture?.bitmap.close();
+        this.forgetPicture();
         this.picture = { ...order, bitmap };
         this.redraw();
+    }
+
+    private forgetPicture(): void {
+        if (this.picture && "close" in this.picture.bitmap) this.picture.bitmap.close();
+        this.picture = null;
+    }
+
+    /** Draws everything at once in the colours that the page has now: for paper, which waits for no worker. */
+    paintNow(): void {
+        this.readTheme();
+        const made = this.drawOrder();
+        if (!made || !(made.order.width > 0 && made.order.height > 0)) return;
+        const { order } = made;
+        const pixels = new Uint32Array(order.width * order.height);
+        const rows = order.rows.map((row) => ({
+            ...row, parts: row.parts.map((part) => ({
+                from: part.from, to: part.to,
+                sections: row.keys.map((key) => this.store.section(part.tile, key)).filter((found): found is Section => !!found),
+            })),
+        }));
+        paintRows({ ...order, pixels, palette: buildPalette(this.theme), styles: state.names.peek().styles }, rows);
+        const bitmap = document.createElement("canvas");
+        bitmap.width = order.width;
+        bitmap.height = order.height;
+        bitmap.getContext("2d")?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), order.width, order.height), 0, 0);
+        this.forgetPicture();
+        this.picture = { ...made.place, bitmap };
+        this.stale = false;
+        this.draw();
     }
 
     private async loadMinimap(): Promise<void> {
         const info = state.trace.peek();
         if (!info) return;
         const devices = info.tracks.filter((track) => track.runs > 0);
-        const threads = info.tracks.filter((track) => track.depths > 0).slice(0, 16);
-        const chosen = (devices.length ? devices : threads).slice(0, 32);
-        if (!chosen.length) return;
+        const chosen = devices.length ? devices : info.tracks.filter((track) => track.depths > 0);
         const rows: Row[] = chosen.map((track) => ({
             track: track.id, runs: track.runs > 0, depth: 0, key: "", y: 0, height: 0, gaps: false,
         }));
         const end = state.whole.peek().to;
-        try {
-            const buffer = await getBinary(`/t/${state.traceIndex.peek()}/rows`, {
-                from: 0, to: end, px: 1024, tracks: specification(rows),
-            });
-            this.busy = busyShares(decodeRows(buffer), end, 1024, devices.length ? 1 : chosen.length);
+        const busy = new Float32Array(MAP_CELLS);
+        const mine = ++this.mapSequence;
+        for (let first = 0; first < rows.length; first += MAP_TRACKS) {
+            try {
+                const buffer = await getBinary(`/t/${state.traceIndex.peek()}/rows`, {
+                    from: 0, to: end, px: MAP_CELLS, tracks: specification(rows.slice(first, first + MAP_TRACKS)),
+                });
+                if (mine !== this.mapSequence) return;
+                addBusyShares(busy, decodeRows(buffer), end, devices.length ? 1 : chosen.length);
+            } catch {
+                return; // the map stays as it is; the stage below says what is wrong
+            }
+            this.busy = scaledToMost(busy, devices.length > 0);
             this.redraw();
-        } catch {
-            // The map stays empty; the stage below says what is wrong.
         }
     }
 
@@ -360,6 +398,15 @@ export class Stage {
 
     private order(): void {
         this.stale = false;
+        const made = this.drawOrder();
+        if (!made) return;
+        this.canvas.dataset["drawing"] = ""; // until the worker's picture of this order is here
+        this.sent.set(made.order.sequence, made.place);
+        this.tell(made.order);
+    }
+
+    /** What has to be painted; null: an empty trace. */
+    private drawOrder(): { order: DrawOrder; place: Omit<Picture, "bitmap"> } | null {
         const { from, to } = state.view.peek();
         const scrollY = this.scrollY.peek();
         const top = Math.max(0, scrollY - OVERSCAN_Y);
@@ -374,17 +421,15 @@ export class Stage {
         const margin = Math.round(this.width * this.ratio * OVERSCAN_X);
         const origin = Math.max(0, Math.round(from * scale) - margin);
         const width = Math.round(this.width * this.ratio) + Math.round(from * scale) - origin + margin;
-        if (!Number.isFinite(scale)) return; // an empty trace
+        if (!Number.isFinite(scale)) return null;
         const span = { from: origin / scale, to: (origin + width) / scale };
-        const sequence = ++this.sequence;
-        this.canvas.dataset["drawing"] = ""; // until the worker's picture of this order is here
-        this.sent.set(sequence, { scale, origin, top, ratio: this.ratio, pinned });
-        this.tell({
-            type: "draw", sequence, scale, origin, width, ratio: Math.max(1, Math.round(this.ratio)),
+        const order: DrawOrder = {
+            type: "draw", sequence: ++this.sequence, scale, origin, width, ratio: Math.max(1, Math.round(this.ratio)),
             height: Math.round((pinned + bottom - top) * this.ratio),
             rows: nodes.flatMap((node) => (node.pinned ? this.drawRows(node, span, this.pinnedScroll.peek(), 0, pinned)
                 : this.drawRows(node, span, top, pinned, pinned + bottom - top))),
-        });
+        };
+        return { order, place: { scale, origin, top, ratio: this.ratio, pinned } };
     }
 
     /** The rows of a node between two heights of the picture; `top` is what lies at the first of them. */
@@ -484,6 +529,17 @@ export class Stage {
         return node && row ? { node, row } : null;
     }
 
+    /** The row of a track that a run is on at a time, whatever its lane; a zone that stands for it where it has none. */
+    rowAt(track: number, time: number): { node: Node; row: Row } | null {
+        const node = this.nodeOf(track);
+        const at = (row: Row) => this.sections(row, { from: time, to: time + 1 }).some(({ section }) => {
+            const index = firstEndingAfter(section, time);
+            return index < section.count && (section.start[index] as number) <= time && !((section.flags[index] as number) & FLAG_GAP);
+        });
+        const row = node?.rows.find((one) => one.runs && at(one)) ?? node?.rows.find(at);
+        return node && row ? { node, row } : null;
+    }
+
     /** Where a gap that ends on a track is shown: there, or on the queue of the same device that shows gaps. */
     gapRow(track: number): { node: Node; row: Row } | null {
         const own = this.rowOf(track, true, 0);
@@ -574,8 +630,8 @@ export function selectedSpan(): Span | null {
     return null;
 }
 
-function busyShares(sections: readonly Section[], end: number, count: number, tracks: number): Float32Array {
-    const shares = new Float32Array(count);
+function addBusyShares(shares: Float32Array, sections: readonly Section[], end: number, tracks: number): void {
+    const count = shares.length;
     const scale = count / end;
     for (const section of sections) {
         for (let at = 0; at < section.count; at++) {
@@ -588,5 +644,10 @@ function busyShares(sections: readonly Section[], end: number, count: number, tr
             }
         }
     }
-    return shares;
+}
+
+/** Of many threads few work at a time: what is busiest fills the map. */
+export function scaledToMost(shares: Float32Array, isDevice: boolean): Float32Array {
+    const most = isDevice ? 1 : shares.reduce((a, b) => Math.max(a, b), 0);
+    return most > 0 ? shares.map((share) => share / most) : shares;
 }

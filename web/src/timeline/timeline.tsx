@@ -101,7 +101,7 @@ function TimelineOf() {
             </div>
             <div class="ruler-row">
                 <div class="head" style={width}>
-                    <span class="since">{headWidth.value < 160 ? "since start" : "time since start"}</span>
+                    <span class="since"><span class="fill">{headWidth.value < 160 ? "" : "since start"}</span><ColourMenu /></span>
                     <span class="flags-name"><span class="fill">{flagsName()}</span><HiddenNote /></span>
                 </div>
                 <canvas ref={ruler} aria-hidden="true" />
@@ -119,6 +119,19 @@ function TimelineOf() {
             </div>
             {stage.value && <Tooltip stage={stage.value} />}
         </section>
+    );
+}
+
+/** By what ops are coloured; zones of the host keep the colour of their name. */
+function ColourMenu() {
+    if (!state.hasOps(state.trace.value)) return null;
+    return (
+        <select class="colour-by" aria-label="Colours of ops" title="Colours of ops, here, in the table and on the roofline" value={state.colours.value}
+            onChange={(event) => (state.colours.value = event.currentTarget.value as "kind" | "name" | "bound")}>
+            <option value="kind">ops by kind</option>
+            <option value="name">ops by name</option>
+            <option value="bound">ops by bound</option>
+        </select>
     );
 }
 

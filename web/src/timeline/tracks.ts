@@ -7,8 +7,6 @@ import * as state from "../model/state";
 import type { RangeStats, TraceInfo } from "../model/types";
 import type { Node } from "./layout";
 
-/** Tracks that were moved, with those around them, in the order that was chosen. */
-export const order = signal<readonly number[]>([]);
 /** First depth shown of tracks that show all their rows and scroll by themselves. */
 export const firstDepth = signal<ReadonlyMap<number, number>>(new Map());
 /** Only tracks whose name contains this are shown. */
@@ -60,7 +58,7 @@ export function moveTrack(node: Node, before: number | null): void {
     if (at < 0) return;
     const moved = [...rest.slice(0, at), track, ...rest.slice(at)];
     if (pinned) state.pins.value = moved;
-    else order.value = [...order.peek().filter((id) => !moved.includes(id)), ...moved];
+    else state.order.value = [...state.order.peek().filter((id) => !moved.includes(id)), ...moved];
 }
 
 export function stepTrack(node: Node, by: -1 | 1): void {
