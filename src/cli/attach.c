@@ -4,12 +4,13 @@
 
 #include "cli/command/command.h"
 #include "cli/run/output.h"
+#include "cli/run/told.h"
 #include "collect/tracy/attach.h"
 #include "present/format.h"
 #include "text/json/writer.h"
 
 struct attach_options {
-    const char *output, *tracy, *protocol;
+    const char *output, *tracy, *protocol, *device_logs;
     uint64_t duration_ns, max_size_bytes, min_duration_ns;
     bool is_json, is_quiet;
 };
@@ -35,6 +36,7 @@ static const struct command_option options_table[] = {
      .offset = FIELD(protocol),
      .help =
          "Its protocol, 63 to 82, where it is not found by itself; tt66: 66 with the 16-bit GPU contexts of a fork."},
+    OPTION_DEVICE_LOGS(FIELD(device_logs)),
     {.name = "duration",
      .type = OPTION_DURATION,
      .argument = "TIME",
@@ -48,7 +50,8 @@ static const struct command_option options_table[] = {
 };
 static const struct option_table attach_table = {"Options", options_table};
 
-static void print_json(const char *output, const struct tracy_attach_result *r)
+static void print_json(const char *output, const struct tracy_attach_result *r,
+                       const struct import_counts *ops)
 {
     const struct tracy_trace_stats *s = &r->stats.sum;
     struct json j = {.stream = stdout};
@@ -64,6 +67,8 @@ static void print_json(const char *output, const struct tracy_attach_result *r)
     json_member_unsigned(&j, "not_shown", s->unused);
     json_member_unsigned(&j, "unnamed", s->unnamed);
     json_member_unsigned(&j, "threads", s->threads);
+    json_member_unsigned(&j, "ops", ops->ops);
+    json_member_unsigned(&j, "device_runs", ops->runs);
     json_member_unsigned(&j, "size_bytes", r->size_bytes);
     json_member_text(&j, "error", r->trace_error.code ? r->trace_error.message : NULL);
     json_end(&j);
@@ -86,6 +91,7 @@ static int run(const struct command *command, int argc, char **argv)
     struct tracy_dialect dialect;
     struct tracy_attach_result result;
     struct error err = {0};
+    struct run_told told;
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
@@ -99,6 +105,7 @@ static int run(const struct command *command, int argc, char **argv)
     struct earlier_run earlier;
     if (run_output_check(o.output, &err) != 0 || run_output_keep_earlier(o.output, &earlier, &err) != 0)
         return command_fail(command, &err);
+    run_told_begin(&told, o.device_logs);
     struct tracy_attach_options options = {
         .target = o.tracy,
         .output = o.output,
@@ -108,13 +115,20 @@ static int run(const struct command *command, int argc, char **argv)
         .max_size_bytes = o.max_size_bytes,
         .min_duration_ns = o.min_duration_ns,
         .notice = command_say_notice,
+        .listener = told.told ? &told.listener : NULL,
+        .before_finish = run_told_add,
+        .finish_context = &told,
     };
-    if (tracy_attach(&options, &result, &err) != 0)
+    if (tracy_attach(&options, &result, &err) != 0) {
+        run_told_end(&told);
         return command_fail(command, &err);
+    }
     if (o.is_json)
-        print_json(o.output, &result);
+        print_json(o.output, &result, &told.counts);
     if (!o.is_quiet)
         print_summary(o.output, &result);
+    run_told_show(&told, "opscope", o.output, o.is_quiet);
+    run_told_end(&told);
     if (result.trace_error.code)
         command_say("opscope: %s", result.trace_error.message);
     return result.trace_error.code ? EXIT_USAGE : EXIT_OK;

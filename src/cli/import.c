@@ -7,6 +7,7 @@
 
 #include "base/count_of.h"
 #include "cli/command/command.h"
+#include "cli/run/told.h"
 #include "collect/tracy/recorded.h"
 #include "import/open.h"
 #include "import/timeline_csv.h"
@@ -18,7 +19,7 @@
 #include "trace/writer.h"
 
 struct command_options {
-    const char *output, *target, *protocol;
+    const char *output, *target, *protocol, *device_logs;
     unsigned device_source;
     bool device_only, is_json;
 };
@@ -117,7 +118,8 @@ static int import_timeline(const struct command *command, const char *path,
     return status ? command_fail(command, &err) : EXIT_OK;
 }
 
-static void print_tracy_json(const struct tracy_recorded *r, const char *output)
+static void print_tracy_json(const struct tracy_recorded *r, const struct import_counts *ops,
+                             const char *output)
 {
     struct json j = {.stream = stdout};
     const struct {
@@ -139,6 +141,8 @@ static void print_tracy_json(const struct tracy_recorded *r, const char *output)
         {"not_shown", r->stats.unused},
         {"own_messages", r->stats.own_messages},
         {"unnamed", r->stats.unnamed},
+        {"ops", ops->ops},
+        {"device_runs", ops->runs},
     };
     json_object(&j, JSON_INLINE);
     json_member_text(&j, "trace", output);
@@ -160,6 +164,26 @@ static void print_tracy_json(const struct tracy_recorded *r, const char *output)
     json_finish(&j);
 }
 
+static void say_tracy(const struct tracy_recorded *r, const char *output)
+{
+    struct number_text zones, others, records, lost, unused;
+    command_say("opscope import: %s: %s, protocol %s%u: %s, %s of devices, locks, frames and sections, %s",
+                output, r->program, r->dialect.has_wide_contexts ? "tt" : "", r->dialect.version,
+                format_things(&zones, r->stats.zones, "zone"),
+                format_count(&others, r->stats.gpu_zones + r->stats.lock_zones + r->stats.other_zones),
+                format_things(&records, r->stats.records, "other record"));
+    if (r->stats.unused)
+        command_say("opscope import: %s of kinds that a trace does not show: left out",
+                    format_things(&unused, r->stats.unused, "record"));
+    if (r->stats.lost_zones || r->stats.lost_records)
+        command_say("opscope import: %s without a beginning or an end, or without room; see opscope info %s",
+                    format_things(&lost, r->stats.lost_zones + r->stats.lost_records, "record"), output);
+    if (r->damage.code)
+        command_say("opscope import: %s; what came before is in the trace", r->damage.message);
+    else if (r->is_cut)
+        command_say("opscope import: the stream ends before its program did");
+}
+
 /* The recorded stream of a program built with Tracy. */
 static int import_tracy(const struct command *command, const char *path,
                         const struct command_options *options)
@@ -167,33 +191,26 @@ static int import_tracy(const struct command *command, const char *path,
     struct tracy_dialect dialect;
     struct tracy_recorded r;
     struct error err = {0};
-    struct number_text zones, others, records, lost, unused;
+    struct run_told told;
     if (options->protocol && !tracy_dialect_parse(options->protocol, &dialect))
         return command_usage_error(
             command, "--protocol: '%s' is not known: %u to %u are, tt66 is 66 with 16-bit contexts",
             options->protocol, TRACY_OLDEST, TRACY_NEWEST);
-    if (tracy_recorded_import(path, options->output, options->protocol ? &dialect : NULL, &r, &err) != 0)
+    run_told_begin(&told, options->device_logs);
+    const struct tracy_recorded_options how = {.dialect = options->protocol ? &dialect : NULL,
+                                               .listener = told.told ? &told.listener : NULL,
+                                               .before_finish = run_told_add,
+                                               .finish_context = &told};
+    if (tracy_recorded_import(path, options->output, &how, &r, &err) != 0) {
+        run_told_end(&told);
         return command_fail(command, &err);
-    if (options->is_json) {
-        print_tracy_json(&r, options->output);
-        return EXIT_OK;
     }
-    command_say("opscope import: %s: %s, protocol %s%u: %s, %s of devices, locks, frames and sections, %s",
-                options->output, r.program, r.dialect.has_wide_contexts ? "tt" : "", r.dialect.version,
-                format_things(&zones, r.stats.zones, "zone"),
-                format_count(&others, r.stats.gpu_zones + r.stats.lock_zones + r.stats.other_zones),
-                format_things(&records, r.stats.records, "other record"));
-    if (r.stats.unused)
-        command_say("opscope import: %s of kinds that a trace does not show: left out",
-                    format_things(&unused, r.stats.unused, "record"));
-    if (r.stats.lost_zones || r.stats.lost_records)
-        command_say("opscope import: %s without a beginning or an end, or without room; see opscope info %s",
-                    format_things(&lost, r.stats.lost_zones + r.stats.lost_records, "record"),
-                    options->output);
-    if (r.damage.code)
-        command_say("opscope import: %s; what came before is in the trace", r.damage.message);
-    else if (r.is_cut)
-        command_say("opscope import: the stream ends before its program did");
+    if (options->is_json)
+        print_tracy_json(&r, &told.counts, options->output);
+    else
+        say_tracy(&r, options->output);
+    run_told_show(&told, "opscope import", options->output, options->is_json);
+    run_told_end(&told);
     return EXIT_OK;
 }
 
@@ -226,8 +243,8 @@ static int run(const struct command *command, int argc, char **argv)
         return command_usage_error(command, "no output given: -o FILE");
     if (is_tracy)
         return import_tracy(command, line.values[1], &options);
-    if (options.protocol || options.is_json)
-        return command_usage_error(command, "--protocol and --json are for tracy");
+    if (options.protocol || options.is_json || options.device_logs)
+        return command_usage_error(command, "--protocol, --device-logs and --json are for tracy");
     if (is_iree || is_torq)
         return import_profile(command, line.values[1], options.output, is_iree);
     if (is_timeline)
@@ -283,6 +300,7 @@ static const struct command_option import_options[] = {
      .help =
          "The protocol of a stream of Tracy, 63 to 82, where it is not found by itself; tt66: 66 with the 16-bit GPU "
          "contexts of Tenstorrent's fork."},
+    OPTION_DEVICE_LOGS(OPTION_FIELD(struct command_options, device_logs)),
     {.name = "json",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct command_options, is_json),

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/count_of.h"
+#include "base/make_folder.h"
 #include "base/output_path.h"
 #include "cli/command/command.h"
 #include "cli/overhead_check.h"
@@ -435,23 +435,6 @@ static int take_options(struct job *job, const struct command_line *line)
 }
 
 /* --- files --- */
-
-static int make_folder(const char *path, struct error *err)
-{
-    char partial[PATH_MAX];
-    struct stat st;
-    for (const char *c = path; *c; c++) {
-        if (*c != '/' || c == path)
-            continue;
-        snprintf(partial, sizeof partial, "%.*s", (int)(c - path), path);
-        mkdir(partial, 0777); /* the last one tells what is wrong */
-    }
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "%s", path);
-    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return error_set(err, ENOTDIR, "%s is not a folder", path);
-    return 0;
-}
 
 static void csv_path(const struct job *job, char *out, size_t size)
 {

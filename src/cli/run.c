@@ -19,6 +19,7 @@
 #include "cli/run/profile.h"
 #include "cli/run/python.h"
 #include "cli/run/summary.h"
+#include "cli/run/told.h"
 #include "cli/run/view.h"
 #include "collect/launch.h"
 #include "collect/tracy/protocol.h"
@@ -28,12 +29,16 @@
 struct run_options {
     const char *output;
     const char *device_profile;
+    const char *device_logs;
+    const char *layout_name;
     const char *tracy_protocol;
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
     uint64_t duration_ns;
     uint64_t min_duration_ns;
+    uint64_t tracy_port;
     unsigned on_full;
+    unsigned layout; /* enum ops_layout */
     bool keep_session;
     bool wait_all;
     bool no_tracy;
@@ -45,6 +50,7 @@ struct run_options {
 };
 
 static const char *const on_full_choices[] = {"drop", "wait", NULL};
+static const char *const layout_choices[] = {"none", "tt-torch", "tt-metal", NULL};
 
 static const struct command_option options_table[] = {
     {.name = "output",
@@ -113,6 +119,30 @@ static const struct command_option options_table[] = {
          "The profile that COMMAND's runtime writes: a runtime CSV of Torq in any of its forms, or IREE's .ireeprof or "
          "JSON lines. When COMMAND has ended it becomes part of the trace, and the time of each block is shown. FILE "
          "need not exist yet; one that is left from before the run is not taken."},
+    OPTION_DEVICE_LOGS(OPTION_FIELD(struct run_options, device_logs)),
+    {.name = "layout",
+     .type = OPTION_CHOICE,
+     .argument = "WHOSE",
+     .choices = layout_choices,
+     .offset = OPTION_FIELD(struct run_options, layout),
+     .help =
+         "Put the op table also where another tool's scripts look for it, and set the variables by which that tool has "
+         "devices recorded. tt-torch: results/perf/device_ops_perf_trace.csv. tt-metal: "
+         "reports/NAME/DATE/ops_perf_results_NAME_DATE.csv and .logs/ in the runtime's folder."},
+    {.name = "layout-name",
+     .type = OPTION_TEXT,
+     .argument = "NAME",
+     .offset = OPTION_FIELD(struct run_options, layout_name),
+     .help = "NAME of such a report; of tt-torch, the name of the file."},
+    {.name = "tracy-port",
+     .type = OPTION_NUMBER,
+     .argument = "PORT",
+     .offset = OPTION_FIELD(struct run_options, tracy_port),
+     .min = 1,
+     .max = 65535,
+     .help =
+         "Have a program built with Tracy listen there (TRACY_PORT). Not needed: any port is found, and a second "
+         "program would not get the same one."},
     {.name = "no-tracy",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, no_tracy),
@@ -306,10 +336,65 @@ static int pass_on_status(int wait_status)
     return 128 + number; /* a signal that cannot end us */
 }
 
+struct additions { /* to the trace, when the command has ended */
+    struct run_profile *profile;
+    struct run_told told;
+};
+
+static void add_to_trace(void *context, struct trace_writer *writer)
+{
+    struct additions *additions = context;
+    if (additions->profile->path)
+        run_profile_add(additions->profile, writer);
+    run_told_add(&additions->told, writer);
+}
+
+/* Where another tool would have put it. */
+static void write_layout(const struct run_options *o, const struct additions *additions, const char *output)
+{
+    char path[4200];
+    struct error err = {0};
+    const char *folder = additions->told.told ? ops_told_folder(additions->told.told) : ".";
+    int status = 0;
+    if (o->layout == OPS_LAYOUT_METAL && additions->told.told)
+        status = ops_told_write_logs(additions->told.told, &err);
+    if (!status)
+        status =
+            ops_layout_table((enum ops_layout)o->layout, folder, o->layout_name, path, sizeof path, &err);
+    if (status)
+        command_say("opscope: --layout: %s", err.message);
+    else
+        write_ops_csv(output, path, o->is_quiet);
+}
+
+static void show_results(const struct run_options *o, const struct launch_result *result,
+                         const struct additions *additions, char *const *argv, const char *output,
+                         const char *csv)
+{
+    run_summary(result, argv, output, o->is_quiet);
+    run_profile_show(additions->profile, output, o->is_quiet);
+    run_told_show(&additions->told, "opscope", output, o->is_quiet);
+    if (o->keep_session && result->session_path[0])
+        command_say("opscope: session kept: %s", result->session_path);
+    bool has_ops = result->has_trace &&
+                   (result->stats.ops || additions->profile->is_added || additions->told.counts.ops);
+    if (has_ops && (csv[0] || !output_path_is_null(output)))
+        write_ops_csv(output, csv, o->is_quiet);
+    if (has_ops && o->layout && !output_path_is_null(output))
+        write_layout(o, additions, output);
+    else if (o->layout)
+        command_say("opscope: --layout: no op table: the program told of no op");
+}
+
 static int launch(struct run_options *o, struct run_profile *profile, char **argv, const char *output,
                   const char *csv)
 {
+    struct additions additions = {.profile = profile};
     struct bytes command = {0};
+    if (!o->no_tracy)
+        run_told_begin(&additions.told, o->device_logs);
+    if (additions.told.told)
+        ops_told_set_layout(additions.told.told, (enum ops_layout)o->layout);
     join_command(argv, &command);
     /* Where the command's own output is on the screen, a line of ours would stand in the middle of it. */
     struct screen screen = {.shows_progress =
@@ -331,8 +416,9 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .progress = show_progress,
         .notice = show_notice,
         .context = &screen,
-        .before_finish = profile->path ? run_profile_add : NULL,
-        .finish_context = profile,
+        .listener = additions.told.told ? &additions.told.listener : NULL,
+        .before_finish = add_to_trace,
+        .finish_context = &additions,
         .opened = o->view.is_wanted ? run_view_start : NULL,
         .opened_context = &o->view,
     };
@@ -343,10 +429,12 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
     bytes_free(&command);
     clear_line(&screen);
     if (status) {
+        run_told_end(&additions.told);
         command_say("opscope run: %s", err.message);
         return EXIT_RUN_FAILED;
     }
     if (!result.was_started) {
+        run_told_end(&additions.told);
         run_view_end(&o->view);
         bool is_script = result.exec_error == EACCES && has_suffix(argv[0], ".py");
         command_say("opscope run: cannot run %s: %s%s%s", argv[0], strerror(result.exec_error),
@@ -354,13 +442,8 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
                     is_script ? argv[0] : "");
         return result.exec_error == ENOENT ? 127 : 126;
     }
-    run_summary(&result, argv, output, o->is_quiet);
-    run_profile_show(profile, output, o->is_quiet);
-    if (o->keep_session && result.session_path[0])
-        command_say("opscope: session kept: %s", result.session_path);
-    if (result.has_trace && (result.stats.ops || profile->is_added) &&
-        (csv[0] || !output_path_is_null(output)))
-        write_ops_csv(output, csv, o->is_quiet);
+    show_results(o, &result, &additions, argv, output, csv);
+    run_told_end(&additions.told);
     run_view_stay(&o->view);
     return pass_on_status(result.wait_status);
 }
@@ -375,6 +458,13 @@ static void fill_standard_descriptors(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
+}
+
+static void set_tracy_port(uint64_t port)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%u", (unsigned)port);
+    setenv("TRACY_PORT", text, 1);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -395,6 +485,8 @@ static int run(const struct command *command, int argc, char **argv)
         return command_usage_error(command,
                                    "--device-profile and --duration exclude each other: the profile is "
                                    "there when the command has ended");
+    if (o.layout_name && !o.layout)
+        return command_usage_error(command, "--layout-name is for --layout");
     if (o.tracy_protocol && !tracy_dialect_parse(o.tracy_protocol, &o.tracy_dialect))
         return command_usage_error(command, "--tracy-protocol: '%s' is not known: %u to %u are",
                                    o.tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
@@ -408,6 +500,9 @@ static int run(const struct command *command, int argc, char **argv)
     fill_standard_descriptors();
     run_python_prepare(&o.python);
     run_devices_prepare(&o.devices);
+    ops_layout_prepare((enum ops_layout)o.layout);
+    if (o.tracy_port)
+        set_tracy_port(o.tracy_port);
     struct run_profile profile;
     if (run_profile_begin(&profile, o.device_profile, &err) != 0) {
         command_say("opscope run: %s", err.message);

@@ -388,6 +388,7 @@ static void set_up_collection(struct run *r, struct error *err)
                                                                .dialect = r->options->tracy_dialect,
                                                                .min_duration_ns = r->options->min_duration_ns,
                                                                .notice = r->options->notice,
+                                                               .listener = r->options->listener,
                                                                .context = r->options->context});
     }
 }

@@ -10,6 +10,7 @@
 #include "collect/collector.h"
 
 struct tracy_dialect;
+struct trace_listener;
 
 struct launch_progress {
     uint64_t elapsed_ns;
@@ -31,6 +32,7 @@ struct launch_options {
     bool wait_all;
     bool records_tracy;                        /* also programs built with Tracy, as they are */
     const struct tracy_dialect *tracy_dialect; /* NULL: found by trying */
+    const struct trace_listener *listener;     /* of such programs; NULL: none */
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
     void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
     /* All that was recorded is in the writer, and nothing is finished yet: the place to add what else belongs into the

@@ -140,6 +140,10 @@ int import_rows_open(struct op_rows **rows, const char *path, const struct impor
     enum import_kind kind = options->opened ? IMPORT_TRACE : import_guess(path);
     struct trace *trace = options->opened;
     *rows = NULL;
+    if (kind == IMPORT_LOGS && options->recorded && import_path_has_table(options->recorded)) {
+        path = options->recorded; /* its ops were joined with the logs when the run ended */
+        kind = IMPORT_TRACE;
+    }
     int status = kind == IMPORT_TRACE && !trace ? trace_open(&trace, path, 0, err) : 0;
     return status                        ? status
            : kind == IMPORT_TIMELINE_CSV ? import_refuse_timeline(path, err)

@@ -250,7 +250,7 @@ class Installation(harness.TestCase):
 
     def test_names_of_other_tools(self):
         self.install()
-        tools = ("tt-perf-report", "annotate_profiling.py")
+        tools = ("tt-perf-report", "annotate_profiling.py", "tt_profile")
         links = [os.path.join(self.prefix, "bin", name) for name in tools]
         self.assertFalse(any(map(os.path.lexists, links)))
         with open(links[1], "w", encoding="ascii") as file:
@@ -259,8 +259,9 @@ class Installation(harness.TestCase):
         self.assertIn("Left alone, another program: " + links[1], done.stdout + done.stderr)
         self.assertEqual(os.readlink(links[0]), "opscope")
         self.assertIn("Usage: opscope report", self.run_command([links[0], "--help"]).stdout)
+        self.assertIn("Usage: opscope run", self.run_command([links[2], "--help"]).stdout)
         self.install("--remove")
-        self.assertEqual([os.path.lexists(link) for link in links], [False, True])
+        self.assertEqual([os.path.lexists(link) for link in links], [False, True, False])
 
     @harness.needs_command("pkg-config")
     @harness.needs_command("cc")

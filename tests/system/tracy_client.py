@@ -133,8 +133,8 @@ def main():
     parser.add_argument("--exit", type=int, default=0)
     parser.add_argument("--fault", default="")
     options = parser.parse_args()
+    ctypes.CDLL(None).prctl(15, b"Tracy Profiler", 0, 0, 0)  # before it listens, as the thread of the real one
     listener = listen()
-    ctypes.CDLL(None).prctl(15, b"Tracy Profiler", 0, 0, 0)
     print("port", listener.getsockname()[1], "pid", os.getpid(), flush=True)
     if os.environ.get("TRACY_NO_EXIT") == "1":
         connection = handshake(listener, options)

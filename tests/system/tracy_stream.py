@@ -13,9 +13,9 @@ with open(os.path.join(harness.SOURCE, "src", "collect", "tracy", "records.def")
         RECORDS.append((found.group(1), int(found.group(2)), bool(found.group(3))))
 
 
-def types(version):
-    """Number of each record that a version has."""
-    names = [name for name, since, is_fork in RECORDS if since <= version and not is_fork]
+def types(version, is_wide=False):
+    """Number of each record that a version has; some only with 16-bit GPU contexts."""
+    names = [name for name, since, is_fork in RECORDS if since <= version and (is_wide or not is_fork)]
     return {name: number for number, name in enumerate(names)}
 
 
@@ -52,9 +52,9 @@ def frame(records):
 class Client:
     """Records of one version."""
 
-    def __init__(self, version):
+    def __init__(self, version, is_wide=False):
         self.version = version
-        self.types = types(version)
+        self.types = types(version, is_wide)
 
     def record(self, name, *fields):
         return bytes([self.types[name]]) + b"".join(fields)

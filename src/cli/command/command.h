@@ -178,6 +178,15 @@ struct command {
         .name = "min-duration", .type = OPTION_DURATION, .argument = "TIME", .offset = (field_offset),       \
         .help = "Leave zones shorter than TIME out of the trace; their time is their parents'."              \
     }
+#define OPTION_DEVICE_LOGS(field_offset)                                                                     \
+    {                                                                                                        \
+        .name = "device-logs", .type = OPTION_TEXT, .argument = "DIR", .offset = (field_offset),             \
+        .is_file = true,                                                                                     \
+        .help =                                                                                              \
+            "The folder with the devices' files of a program that tells of its ops by Tracy "                \
+            "(cpp_device_perf_report.csv, profile_log_device.csv; here or in .logs). Default: where the "    \
+            "runtime puts them, and only what was written meanwhile."                                        \
+    }
 #define OPTION_RESULT_JSON(field_offset)                                                                     \
     {                                                                                                        \
         .name = "json", .type = OPTION_FLAG, .offset = (field_offset),                                       \

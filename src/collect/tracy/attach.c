@@ -133,6 +133,7 @@ static int record(struct attaching *a, const struct tracy_place *places, size_t 
                                     .dialect = o->dialect,
                                     .min_duration_ns = o->min_duration_ns,
                                     .notice = keep_notice,
+                                    .listener = o->listener,
                                     .context = a};
     struct stat st;
     int status = tracy_hub_new(&a->hub, &hub, err);
@@ -151,6 +152,8 @@ static int record(struct attaching *a, const struct tracy_place *places, size_t 
     }
     if (a->last_notice[0])
         o->notice(o->context, a->last_notice);
+    if (o->before_finish)
+        o->before_finish(o->finish_context, a->writer);
     status = trace_writer_finish(a->writer, err);
     result->size_bytes = stat(o->output, &st) == 0 ? (uint64_t)st.st_size : 0;
     return status;

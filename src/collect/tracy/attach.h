@@ -14,6 +14,9 @@ struct tracy_attach_options {
     uint64_t max_size_bytes, min_duration_ns;
     void (*notice)(void *context, const char *text);
     void *context;
+    const struct trace_listener *listener;                             /* NULL: none */
+    void (*before_finish)(void *context, struct trace_writer *writer); /* as in struct launch_options */
+    void *finish_context;
 };
 
 struct tracy_attach_result {

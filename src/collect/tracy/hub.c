@@ -142,7 +142,8 @@ static bool open_trace(struct client *c)
                                           .clock = &c->hub->clock,
                                           .process = o->process,
                                           .context = o->context,
-                                          .min_duration_ns = o->min_duration_ns};
+                                          .min_duration_ns = o->min_duration_ns,
+                                          .listener = o->listener};
     c->trace = tracy_trace_new(&options);
     return c->trace != NULL;
 }

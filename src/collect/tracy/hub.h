@@ -19,6 +19,7 @@ struct tracy_hub_options {
     void (*notice)(void *context, const char *text); /* a line for the user */
     tracy_process_fn process;                        /* as in struct tracy_trace_options; may be NULL */
     void *context;
+    const struct trace_listener *listener; /* NULL: none */
 };
 
 struct tracy_hub_stats {

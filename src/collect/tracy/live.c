@@ -78,6 +78,7 @@ static bool make_hub(struct tracy_live *live)
                                         .min_duration_ns = live->options.min_duration_ns,
                                         .notice = pass_on,
                                         .process = find_process,
+                                        .listener = live->options.listener,
                                         .context = live};
     if (!live->hub && tracy_hub_new(&live->hub, &options, NULL) == 0 && live->is_stopped)
         tracy_hub_stop(live->hub);

@@ -18,6 +18,7 @@ struct tracy_live_options {
     uint64_t min_duration_ns;
     void (*notice)(void *context, const char *text); /* may be NULL */
     void *context;
+    const struct trace_listener *listener; /* NULL: none */
 };
 
 /* Adds the variables that are not set to an environment of `count` entries. With them a client listens on loopback

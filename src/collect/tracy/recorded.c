@@ -96,8 +96,8 @@ static void fill_result(struct tracy_recorded *result, struct tracy_trace *t)
     result->answered = names->answered;
 }
 
-static int import_open(int fd, const char *path, const char *output, struct tracy_trace_options *options,
-                       struct tracy_recorded *result, struct error *err)
+static int import_open(int fd, const char *path, const char *output, const struct tracy_recorded_options *how,
+                       struct tracy_trace_options *options, struct tracy_recorded *result, struct error *err)
 {
     int status =
         trace_writer_open(&options->writer, output, &(struct trace_writer_options){.command = path}, err);
@@ -119,15 +119,18 @@ static int import_open(int fd, const char *path, const char *output, struct trac
         status = error_set(err, result->damage.code ? result->damage.code : EINVAL, "%s: %s", path,
                            result->damage.code ? result->damage.message : "no stream of a Tracy client");
     } else {
+        if (how->before_finish)
+            how->before_finish(how->finish_context, options->writer);
         status = trace_writer_finish(options->writer, err);
     }
     tracy_trace_free(t);
     return status;
 }
 
-int tracy_recorded_import(const char *path, const char *output, const struct tracy_dialect *dialect,
+int tracy_recorded_import(const char *path, const char *output, const struct tracy_recorded_options *how,
                           struct tracy_recorded *result, struct error *err)
 {
+    const struct tracy_dialect *dialect = how->dialect;
     struct stat st;
     *result = (struct tracy_recorded){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -140,9 +143,10 @@ int tracy_recorded_import(const char *path, const char *output, const struct tra
     struct tracy_trace_options options = {.version = dialect ? dialect->version : find_version(fd, path),
                                           .wide = !dialect                     ? TRACY_WIDE_DETECT
                                                   : dialect->has_wide_contexts ? TRACY_WIDE_YES
-                                                                               : TRACY_WIDE_NO};
+                                                                               : TRACY_WIDE_NO,
+                                          .listener = how->listener};
     int status = options.version
-                     ? import_open(fd, path, output, &options, result, err)
+                     ? import_open(fd, path, output, how, &options, result, err)
                      : error_set(err, EINVAL,
                                  "%s: no stream of a Tracy client, or of a protocol that is not known "
                                  "(%u to %u are)",

@@ -15,9 +15,17 @@ struct tracy_recorded {
     uint64_t locations, asked, answered;
 };
 
-/* Makes the trace `output` of the stream. `dialect` NULL: the first that reads all of it. What is damaged is read up to
+struct tracy_recorded_options {
+    const struct tracy_dialect *dialect; /* NULL: the first that reads all of it */
+    const struct trace_listener *listener;
+    void (*before_finish)(void *context,
+                          struct trace_writer *writer); /* as in struct launch_options; or NULL */
+    void *finish_context;
+};
+
+/* Makes the trace `output` of the stream. What is damaged is read up to
  * there; an error only where nothing can be read. */
-int tracy_recorded_import(const char *path, const char *output, const struct tracy_dialect *dialect,
+int tracy_recorded_import(const char *path, const char *output, const struct tracy_recorded_options *options,
                           struct tracy_recorded *result, struct error *err);
 
 #endif

@@ -15,6 +15,10 @@
 #define TT_TRACK_TABLE "ops table import"
 #define TT_TRACK_OLD_TABLE "op table import"
 
+/* What such a trace says of a process that was recorded live: "PROCESS NS", where its own times begin. The vendor's
+ * table has those. */
+#define TT_FACT_ORIGIN "own times begin"
+
 /* --- figures --- */
 
 struct tt_figure_column {

@@ -171,21 +171,11 @@ static int load_host(struct tt_model *model, const struct tt_files *files, struc
     return result;
 }
 
-int tt_load(struct tt_model *model, const struct tt_files *files, const struct import_options *options,
-            struct error *err)
+int tt_load_devices(struct tt_model *model, const struct tt_files *files,
+                    const struct import_options *options, bool is_recorded, struct error *err)
 {
     bool has_report = files->report.length > 0, has_log = files->log.length > 0, use_report;
-    bool is_recorded = false;
-    int result = options->is_device_only ? 0 : load_host(model, files, err);
-    if (result == 0 && options->recorded && !options->is_device_only)
-        result = recorded_join_host(model, options->recorded, &is_recorded, err);
-    if (result != 0)
-        return result;
-    model->is_device_only =
-        model->op_count == 0 && !is_recorded && (model->signpost_count == 0 || has_report || has_log);
-    if (model->is_device_only && !options->is_device_only && (files->messages.length || files->times.length))
-        tt_note(model, TT_INFO_NO_HOST_OPS, 0,
-                "the host's files hold no ops: this is what the devices recorded");
+    int result = 0;
     if (options->source == IMPORT_SOURCE_AUTO)
         use_report = has_report && !(model->is_device_only && has_log);
     else
@@ -212,6 +202,22 @@ int tt_load(struct tt_model *model, const struct tt_files *files, const struct i
     if (result == 0)
         result = tt_join_check(model, has_report || has_log, err);
     return result;
+}
+
+int tt_load(struct tt_model *model, const struct tt_files *files, const struct import_options *options,
+            struct error *err)
+{
+    bool is_recorded = false, has_any = files->report.length || files->log.length;
+    int result = options->is_device_only ? 0 : load_host(model, files, err);
+    if (result == 0 && options->recorded && !options->is_device_only)
+        result = recorded_join_host(model, options->recorded, &is_recorded, err);
+    if (result != 0)
+        return result;
+    model->is_device_only = model->op_count == 0 && !is_recorded && (model->signpost_count == 0 || has_any);
+    if (model->is_device_only && !options->is_device_only && (files->messages.length || files->times.length))
+        tt_note(model, TT_INFO_NO_HOST_OPS, 0,
+                "the host's files hold no ops: this is what the devices recorded");
+    return tt_load_devices(model, files, options, is_recorded, err);
 }
 
 int tt_load_path(struct tt_model *model, const char *path, const struct import_options *options,

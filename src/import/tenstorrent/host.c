@@ -37,27 +37,36 @@ static bool id_behind_colon(struct slice text, uint64_t *id)
                         slice_trim(slice_from(colon + 1, (size_t)(text.data + text.length - colon - 1))), id);
 }
 
-static void set_times(struct tt_model *model, uint64_t id, struct slice name, uint64_t start,
-                      uint64_t duration, uint32_t thread, uint64_t line)
+#define WHERE_BYTES 64u
+
+/* For notes. */
+static const char *where(char text[WHERE_BYTES], uint64_t line)
 {
+    if (line)
+        snprintf(text, WHERE_BYTES, "tracy_ops_times.csv, line %llu", (unsigned long long)line);
+    return line ? text : "a zone of the program";
+}
+
+static void set_times(struct tt_model *model, uint64_t id, const struct tt_host_zone *zone, uint64_t line)
+{
+    char text[WHERE_BYTES];
     uint32_t index = map_get(&model->op_of_id, id);
     struct tt_op *op = index == TT_NONE ? tt_op_add(model, id) : &model->ops[index];
     if (!op)
         return;
     if (index == TT_NONE) {
-        tt_note(
-            model, TT_UNMATCHED_TIMES, line,
-            "tracy_ops_times.csv, line %llu: op %llu has host times and no message; its name is not known",
-            (unsigned long long)line, (unsigned long long)id);
+        tt_note(model, TT_UNMATCHED_TIMES, line,
+                "%s: op %llu has host times and no message; its name is not known", where(text, line),
+                (unsigned long long)id);
         op->flags |= TT_OP_NO_MESSAGE;
-        op->name = slice_from(tt_keep(model, name.data, name.length), name.length);
-        op->message_ns = start;
+        op->name = slice_from(tt_keep(model, zone->name.data, zone->name.length), zone->name.length);
+        op->message_ns = zone->start_ns;
         if (!(id >> 31 & 1)) /* this bit tells host ops; the low ten are the device */
             op->device = (uint32_t)(id & 0x3ff);
     }
-    op->start_ns = start;
-    op->duration_ns = duration;
-    op->thread = thread;
+    op->start_ns = zone->start_ns;
+    op->duration_ns = zone->duration_ns;
+    op->thread = zone->thread;
     op->flags &= ~(uint32_t)TT_OP_NO_TIMES;
 }
 
@@ -90,32 +99,47 @@ static void add_child(struct tt_model *model, struct tt_op *op, struct slice nam
     op->children = (uint32_t)model->child_count++;
 }
 
-static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
-                           const struct times_columns *at)
+static bool is_op(struct slice name)
 {
-    struct slice name = cell_at(csv, at->name), text = cell_at(csv, at->text),
-                 parent = cell_at(csv, at->parent);
-    bool is_op = slice_has(name, "TT_DNN") || slice_has(name, "TT_METAL");
-    bool is_child = slice_has(parent, "id:");
-    uint64_t start = 0, duration = 0, id = 0;
-    uint32_t thread = 0;
-    if (!is_op && !is_child)
-        return;
-    if (!slice_unsigned(cell_at(csv, at->start), &start) ||
-        !slice_unsigned(cell_at(csv, at->duration), &duration) || (is_op && !id_behind_colon(text, &id))) {
-        tt_note(model, TT_DAMAGED_TIMES, csv->line,
-                "tracy_ops_times.csv, line %llu: no id, start or duration; the row is left out",
-                (unsigned long long)csv->line);
+    return slice_has(name, "TT_DNN") || slice_has(name, "TT_METAL");
+}
+
+static void note_damage(struct tt_model *model, uint64_t line)
+{
+    char text[WHERE_BYTES];
+    tt_note(model, TT_DAMAGED_TIMES, line, "%s: no id, start or duration; the row is left out",
+            where(text, line));
+}
+
+void tt_host_zone_add(struct tt_model *model, const struct tt_host_zone *zone, uint64_t line)
+{
+    uint64_t id = 0;
+    if (is_op(zone->name) && !id_behind_colon(zone->text, &id)) {
+        note_damage(model, line);
         return;
     }
-    slice_unsigned32(cell_at(csv, at->thread), &thread);
-    if (is_op)
-        set_times(model, id, name, start, duration, thread, csv->line);
-    if (!is_child || !id_behind_colon(parent, &id))
+    if (is_op(zone->name))
+        set_times(model, id, zone, line);
+    if (!slice_has(zone->parent, "id:") || !id_behind_colon(zone->parent, &id))
         return;
     uint32_t index = map_get(&model->op_of_id, id);
     if (index != TT_NONE && !model->failed)
-        add_child(model, &model->ops[index], name, duration);
+        add_child(model, &model->ops[index], zone->name, zone->duration_ns);
+}
+
+static void read_times_row(struct tt_model *model, const struct csv_reader *csv,
+                           const struct times_columns *at)
+{
+    struct tt_host_zone zone = {
+        .name = cell_at(csv, at->name), .text = cell_at(csv, at->text), .parent = cell_at(csv, at->parent)};
+    if (!is_op(zone.name) && !slice_has(zone.parent, "id:"))
+        return;
+    slice_unsigned32(cell_at(csv, at->thread), &zone.thread);
+    if (slice_unsigned(cell_at(csv, at->start), &zone.start_ns) &&
+        slice_unsigned(cell_at(csv, at->duration), &zone.duration_ns))
+        tt_host_zone_add(model, &zone, csv->line);
+    else
+        note_damage(model, csv->line);
 }
 
 int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *err)

@@ -10,6 +10,15 @@
 #include "text/csv/reader.h"
 #include "import/tenstorrent/model.h"
 
+struct tt_host_zone {        /* of an op, or of a function under it */
+    struct slice name, text; /* "id:N" of an op */
+    struct slice parent;     /* text of the op's zone that it lies in, or of the op itself */
+    uint64_t start_ns, duration_ns;
+    uint32_t thread;
+};
+/* `line` of the file; 0: there is none. */
+void tt_host_zone_add(struct tt_model *model, const struct tt_host_zone *zone, uint64_t line);
+
 int tt_times_read(struct tt_model *model, struct csv_reader *csv, struct error *err);
 int tt_report_read(struct tt_model *model, struct csv_reader *csv, struct error *err);
 

@@ -2,6 +2,7 @@
 #include "import/tenstorrent/messages.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +13,11 @@
 
 #define TRACE_ENDED (TT_NONE - 1)
 
-struct reader {
+struct tt_messages {
     struct tt_model *model;
-    const char *at, *end;
-    uint64_t line; /* of `at` */
-    uint64_t message_line;
+    bool is_file;
+    uint64_t message_line; /* of a file; else which message it is */
+    char where[64];
     struct json_document document;
     struct bytes scratch;
     struct intern programs;      /* "DEVICE HASH" */
@@ -29,7 +30,23 @@ struct reader {
 struct message {
     struct slice text;
     uint64_t time_ns;
+    uint32_t thread;
     bool is_cut;
+};
+
+/* For notes. */
+static const char *where(struct tt_messages *r)
+{
+    snprintf(r->where, sizeof r->where, r->is_file ? "tracy_ops_data.csv, line %llu" : "message %llu",
+             (unsigned long long)r->message_line);
+    return r->where;
+}
+
+/* --- the file --- */
+
+struct reader {
+    const char *at, *end;
+    uint64_t line; /* of `at` */
 };
 
 static void count_lines(struct reader *r, const char *from, const char *to)
@@ -76,7 +93,6 @@ static bool next_message(struct reader *r, struct message *message)
 {
     const char *stop;
     *message = (struct message){0};
-    r->message_line = r->line;
     if (r->at >= r->end)
         return false;
     if (*r->at != '`') {
@@ -89,8 +105,8 @@ static bool next_message(struct reader *r, struct message *message)
             struct message rest;
             stop = memchr(close, '\n', (size_t)(r->end - close));
             split_time(slice_from(close + 1, (size_t)((stop ? stop : r->end) - close - 1)), &rest);
-            *message =
-                (struct message){slice_from(r->at + 1, (size_t)(close - r->at - 1)), rest.time_ns, false};
+            *message = (struct message){.text = slice_from(r->at + 1, (size_t)(close - r->at - 1)),
+                                        .time_ns = rest.time_ns};
             stop = stop ? stop + 1 : r->end;
         } else {
             const char *text_end = stop;
@@ -104,6 +120,8 @@ static bool next_message(struct reader *r, struct message *message)
     r->at = stop;
     return true;
 }
+
+/* --- messages --- */
 
 /* `"NAME", HASH, DEVICE, HIT, ID`, older: `"NAME", HASH, DEVICE, ID`. The name may hold anything. */
 struct header {
@@ -160,7 +178,7 @@ static bool parse_header(struct slice text, struct header *header)
     return slice_unsigned32(field, &header->device);
 }
 
-static uint32_t *record_slot(struct reader *r, uint32_t device, struct slice hash)
+static uint32_t *record_slot(struct tt_messages *r, uint32_t device, struct slice hash)
 {
     bytes_clear(&r->scratch);
     bytes_append_format(&r->scratch, "%u ", (unsigned)device);
@@ -178,22 +196,21 @@ static uint32_t *record_slot(struct reader *r, uint32_t device, struct slice has
     return &r->record_of_program[id];
 }
 
-static struct slice keep(struct reader *r, struct slice text)
+static struct slice keep(struct tt_messages *r, struct slice text)
 {
     return slice_from(tt_keep(r->model, text.data, text.length), text.length);
 }
 
 /* The op's program, described in this message. */
-static void read_program(struct reader *r, struct tt_op *op, struct slice json)
+static void read_program(struct tt_messages *r, struct tt_op *op, struct slice json)
 {
     struct error err = {0};
     if (json_read(&r->document, json.data, json.length, &err) != 0) {
         op->flags |= TT_OP_CUT;
-        tt_note(
-            r->model, TT_DAMAGED_MESSAGE, r->message_line,
-            "tracy_ops_data.csv, line %llu: the message of op %llu is cut or damaged: %s; only its name and id "
-            "are known",
-            (unsigned long long)r->message_line, (unsigned long long)op->id, err.message);
+        tt_note(r->model, TT_DAMAGED_MESSAGE, r->message_line,
+                "%s: the message of op %llu is cut or damaged: %s; only its name and id "
+                "are known",
+                where(r), (unsigned long long)op->id, err.message);
         return;
     }
     uint32_t record = tt_record_add(r->model, &r->document);
@@ -206,7 +223,7 @@ static void read_program(struct reader *r, struct tt_op *op, struct slice json)
         *slot = record;
 }
 
-static struct tt_op *add_op(struct reader *r, const struct header *header, const struct message *message)
+static struct tt_op *add_op(struct tt_messages *r, const struct header *header, const struct message *message)
 {
     struct tt_op *op = tt_op_add(r->model, header->id);
     if (!op)
@@ -216,6 +233,7 @@ static struct tt_op *add_op(struct reader *r, const struct header *header, const
     op->device = header->device;
     op->cache_hit = header->cache_hit;
     op->message_ns = message->time_ns;
+    op->thread = message->thread;
     op->location = r->location;
     op->const_eval = r->const_eval;
     op->metadata = r->metadata;
@@ -225,27 +243,23 @@ static struct tt_op *add_op(struct reader *r, const struct header *header, const
     }
     if (op->flags & TT_OP_REPEATED)
         tt_note(r->model, TT_UNMATCHED_ID_AGAIN, r->message_line,
-                "tracy_ops_data.csv, line %llu: op id %llu comes again: its device data stays with the first",
-                (unsigned long long)r->message_line, (unsigned long long)op->id);
+                "%s: op id %llu comes again: its device data stays with the first", where(r),
+                (unsigned long long)op->id);
     return op;
 }
 
-static void note_cut(struct reader *r)
+static void note_cut(struct tt_messages *r)
 {
-    tt_note(r->model, TT_DAMAGED_CUT, r->message_line,
-            "tracy_ops_data.csv, line %llu: a message was cut before its end",
-            (unsigned long long)r->message_line);
+    tt_note(r->model, TT_DAMAGED_CUT, r->message_line, "%s: a message was cut before its end", where(r));
 }
 
-static void read_device_op(struct reader *r, const struct message *message, struct slice head,
+static void read_device_op(struct tt_messages *r, const struct message *message, struct slice head,
                            struct slice json)
 {
     struct header header;
     if (!parse_header(head, &header)) {
-        tt_note(
-            r->model, TT_DAMAGED_HEADER, r->message_line,
-            "tracy_ops_data.csv, line %llu: an op message without name, hash, device and id; it is left out",
-            (unsigned long long)r->message_line);
+        tt_note(r->model, TT_DAMAGED_HEADER, r->message_line,
+                "%s: an op message without name, hash, device and id; it is left out", where(r));
         return;
     }
     struct tt_op *op = add_op(r, &header, message);
@@ -264,16 +278,14 @@ static void read_device_op(struct reader *r, const struct message *message, stru
     op->record = slot ? *slot : TT_NONE;
     if (op->record == TT_NONE) {
         op->flags |= TT_OP_NO_RECORD;
-        tt_note(
-            r->model, TT_UNMATCHED_PROGRAM, r->message_line,
-            "tracy_ops_data.csv, line %llu: op %llu refers to program %.*s, which no message before it describes",
-            (unsigned long long)r->message_line, (unsigned long long)op->id, (int)header.hash.length,
-            header.hash.data);
+        tt_note(r->model, TT_UNMATCHED_PROGRAM, r->message_line,
+                "%s: op %llu refers to program %.*s, which no message before it describes", where(r),
+                (unsigned long long)op->id, (int)header.hash.length, header.hash.data);
     }
 }
 
 /* Ops that ran on the host: the id is in the JSON alone. */
-static void read_host_op(struct reader *r, const struct message *message, struct slice head,
+static void read_host_op(struct tt_messages *r, const struct message *message, struct slice head,
                          struct slice json)
 {
     struct header header = {.device = TT_NONE, .cache_hit = -1};
@@ -285,8 +297,7 @@ static void read_host_op(struct reader *r, const struct message *message, struct
         !json_unsigned_value(json_find(&r->document, json_root(&r->document), "global_call_count"),
                              &header.id)) {
         tt_note(r->model, TT_DAMAGED_HOST_OP, r->message_line,
-                "tracy_ops_data.csv, line %llu: the message of a host op is cut or damaged; it is left out",
-                (unsigned long long)r->message_line);
+                "%s: the message of a host op is cut or damaged; it is left out", where(r));
         return;
     }
     const struct json_node *device = json_find(&r->document, json_root(&r->document), "device_id");
@@ -301,7 +312,7 @@ static void read_host_op(struct reader *r, const struct message *message, struct
     op->record = tt_record_add(r->model, &r->document);
 }
 
-static void read_op(struct reader *r, const struct message *message)
+static void read_op(struct tt_messages *r, const struct message *message)
 {
     struct slice text = message->text, json = {0};
     const char *arrow = memmem(text.data, text.length, " ->\n", 4);
@@ -315,7 +326,7 @@ static void read_op(struct reader *r, const struct message *message)
         read_host_op(r, message, text, json);
 }
 
-static void read_trace(struct reader *r, const struct message *message)
+static void read_trace(struct tt_messages *r, const struct message *message)
 {
     struct slice text = message->text, field;
     uint32_t device, trace;
@@ -325,8 +336,7 @@ static void read_trace(struct reader *r, const struct message *message)
     if (!take_last_field(&rest, &field) || !slice_unsigned32(field, &trace) ||
         !slice_unsigned32(slice_trim(rest), &device)) {
         tt_note(r->model, TT_DAMAGED_TRACE_MESSAGE, r->message_line,
-                "tracy_ops_data.csv, line %llu: a trace message without device and id",
-                (unsigned long long)r->message_line);
+                "%s: a trace message without device and id", where(r));
         return;
     }
     if (slice_begins(text, "TT_METAL_TRACE_BEGIN")) {
@@ -336,8 +346,8 @@ static void read_trace(struct reader *r, const struct message *message)
         uint32_t current = map_get(&r->trace_of_device, device);
         if (current != trace)
             tt_note(r->model, TT_UNMATCHED_TRACE_END, r->message_line,
-                    "tracy_ops_data.csv, line %llu: trace %u of device %u ends, which had not begun",
-                    (unsigned long long)r->message_line, (unsigned)trace, (unsigned)device);
+                    "%s: trace %u of device %u ends, which had not begun", where(r), (unsigned)trace,
+                    (unsigned)device);
         if (current < TRACE_ENDED)
             map_put(&r->trace_of_device, device, TRACE_ENDED);
     } else if (slice_begins(text, "TT_METAL_TRACE_REPLAY")) {
@@ -351,7 +361,7 @@ static void read_trace(struct reader *r, const struct message *message)
 }
 
 /* The header is what follows the last ": " (the whole message when there is none), up to its line end. */
-static void read_signpost(struct reader *r, const struct message *message)
+static void read_signpost(struct tt_messages *r, const struct message *message)
 {
     struct tt_model *model = r->model;
     struct slice text = message->text, second = {0};
@@ -378,7 +388,7 @@ static void read_signpost(struct reader *r, const struct message *message)
         (struct tt_signpost){message->time_ns, keep(r, text), keep(r, second)};
 }
 
-static void read_compiler(struct reader *r, const struct message *message)
+static void read_compiler(struct tt_messages *r, const struct message *message)
 {
     const char *separator = memchr(message->text.data, ';', message->text.length);
     struct slice key = message->text, value = {0};
@@ -398,7 +408,7 @@ static void read_compiler(struct reader *r, const struct message *message)
     r->model->has_locations = true;
 }
 
-static void read_message(struct reader *r, const struct message *message)
+static void read_message(struct tt_messages *r, const struct message *message)
 {
     struct slice text = message->text;
     if (slice_begins(text, "TT_SIGNPOST"))
@@ -413,24 +423,56 @@ static void read_message(struct reader *r, const struct message *message)
         note_cut(r);
 }
 
+struct tt_messages *tt_messages_new(struct tt_model *model)
+{
+    struct tt_messages *r = calloc(1, sizeof *r);
+    if (r)
+        *r = (struct tt_messages){
+            .model = model, .location = TT_NONE, .const_eval = TT_NONE, .metadata = TT_NONE};
+    else
+        model->failed = true;
+    return r;
+}
+
+void tt_messages_free(struct tt_messages *r)
+{
+    if (!r)
+        return;
+    json_document_free(&r->document);
+    bytes_free(&r->scratch);
+    intern_free(&r->programs);
+    free(r->record_of_program);
+    map_free(&r->trace_of_device);
+    free(r);
+}
+
+void tt_messages_take(struct tt_messages *r, struct slice text, uint64_t time_ns, uint32_t thread)
+{
+    struct message message = {.text = text, .time_ns = time_ns, .thread = thread};
+    r->message_line++;
+    if (slice_begins(text, "`")) {
+        bool is_whole = text.length > 1 && text.data[text.length - 1] == '`';
+        message.text = slice_from(text.data + 1, text.length - 1 - is_whole);
+        message.is_cut = !is_whole;
+    }
+    if (message.text.length)
+        read_message(r, &message);
+}
+
 int tt_messages_read(struct tt_model *model, const char *data, size_t length, struct error *err)
 {
-    struct reader reader = {.model = model,
-                            .at = data,
-                            .end = length ? data + length : data,
-                            .line = 1,
-                            .location = TT_NONE,
-                            .const_eval = TT_NONE,
-                            .metadata = TT_NONE};
+    struct reader reader = {.at = data, .end = length ? data + length : data, .line = 1};
+    struct tt_messages *messages = tt_messages_new(model);
     struct message message;
-    while (!model->failed && next_message(&reader, &message)) {
-        if (message.text.length > 0)
-            read_message(&reader, &message);
+    if (messages)
+        messages->is_file = true;
+    while (!model->failed) {
+        messages->message_line = reader.line;
+        if (!next_message(&reader, &message))
+            break;
+        if (message.text.length)
+            read_message(messages, &message);
     }
-    json_document_free(&reader.document);
-    bytes_free(&reader.scratch);
-    intern_free(&reader.programs);
-    free(reader.record_of_program);
-    map_free(&reader.trace_of_device);
+    tt_messages_free(messages);
     return tt_model_check(model, err);
 }

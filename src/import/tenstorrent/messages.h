@@ -18,7 +18,13 @@
 
 #include "import/tenstorrent/model.h"
 
-/* Does not fail on what the messages hold, only for lack of memory. */
+/* Of the file. Does not fail on what the messages hold, only for lack of memory. */
 int tt_messages_read(struct tt_model *model, const char *data, size_t length, struct error *err);
+
+/* The same of single messages as a program sends them, with their backticks, in order of time. */
+struct tt_messages;
+struct tt_messages *tt_messages_new(struct tt_model *model); /* NULL: no memory, and the model has failed */
+void tt_messages_take(struct tt_messages *messages, struct slice text, uint64_t time_ns, uint32_t thread);
+void tt_messages_free(struct tt_messages *messages);
 
 #endif

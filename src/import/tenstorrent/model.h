@@ -214,6 +214,8 @@ struct tt_model {
     size_t note_count, note_capacity;
     struct tt_device *devices;
     size_t device_count, device_capacity;
+    uint64_t origin_ns; /* where the program's own times begin in those of the model */
+    bool has_origin;
     bool is_device_only; /* no host ops: the table of what devices recorded */
     bool has_locations;  /* messages of a compiler say where ops come from */
     bool is_quasar;

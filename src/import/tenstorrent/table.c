@@ -47,6 +47,11 @@ struct table {
     uint32_t *column_of_text; /* by text of the model, + 1; 0: not asked for yet; TT_NONE: no column */
     size_t text_capacity;
     struct bytes is_used; /* by column, until they are declared */
+    struct origin {
+        uint32_t process;
+        uint64_t ns;
+    } * origins; /* of processes that were recorded live */
+    size_t origin_count, origin_capacity;
     uint32_t capture, number, replay_ns;
     bool is_version_1; /* of the trace */
 };
@@ -460,12 +465,28 @@ static void set_description(struct table *t, const struct op_description *d)
     }
 }
 
+/* What is the program's own time 0; of signposts (OPS_NONE) that of the first program. */
+static uint64_t origin_of(const struct table *t, uint32_t process)
+{
+    for (size_t i = 0; i < t->origin_count; i++) {
+        if (process == OPS_NONE || t->origins[i].process == process)
+            return t->origins[i].ns;
+    }
+    return 0;
+}
+
+static uint64_t own_time(uint64_t ns, uint64_t origin)
+{
+    return ns > origin ? ns - origin : 0;
+}
+
 static void set_host_times(struct table *t, const struct op_call *call)
 {
+    uint64_t origin = origin_of(t, call->process);
     if (call->faults & (OP_FAULT_NO_HOST_TIME | OP_FAULT_OPEN))
         return;
-    tt_row_set_number(&t->row, OP_COLUMN_ID_HOST_START, call->start_ns);
-    tt_row_set_number(&t->row, OP_COLUMN_ID_HOST_END, call->end_ns);
+    tt_row_set_number(&t->row, OP_COLUMN_ID_HOST_START, own_time(call->start_ns, origin));
+    tt_row_set_number(&t->row, OP_COLUMN_ID_HOST_END, own_time(call->end_ns, origin));
     tt_row_set_number(&t->row, OP_COLUMN_ID_HOST_DURATION, call->end_ns - call->start_ns);
 }
 
@@ -553,8 +574,9 @@ static void set_run(struct table *t, const struct op_run *run)
 static void set_signpost(struct table *t, const struct op_signpost *signpost)
 {
     struct slice header = ops_get_slice(&t->ops, signpost->header);
-    tt_row_set_signpost(
-        &t->row, &(struct tt_signpost){signpost->time_ns, header, ops_get_slice(&t->ops, signpost->text)});
+    uint64_t time_ns = own_time(signpost->time_ns, origin_of(t, OPS_NONE));
+    tt_row_set_signpost(&t->row,
+                        &(struct tt_signpost){time_ns, header, ops_get_slice(&t->ops, signpost->text)});
     if (t->kind != KIND_RECORDED)
         return;
     tt_row_set_cell(&t->row, OP_COLUMN_ID_OP_CODE, header.data, header.length); /* a comma stays one */
@@ -643,6 +665,7 @@ static void close_table(void *state)
     ops_free(&t->ops);
     trace_close(t->trace);
     free(t->lines);
+    free(t->origins);
     free(t->column_of_text);
     bytes_free(&t->is_used);
     free(t);
@@ -719,6 +742,21 @@ int tt_rows_open(struct op_rows **rows, const char *path, const struct import_op
     return result;
 }
 
+static void read_origins(struct table *t)
+{
+    for (size_t i = 0; i < t->ops.fact_count; i++) {
+        struct origin origin;
+        const char *value = ops_get_text(&t->ops, t->ops.facts[i].value);
+        if (strcmp(ops_get_text(&t->ops, t->ops.facts[i].key), TT_FACT_ORIGIN) != 0 ||
+            sscanf(value, "%" SCNu32 " %" SCNu64, &origin.process, &origin.ns) != 2)
+            continue;
+        if (array_reserve(&t->origins, &t->origin_capacity, t->origin_count + 1, sizeof t->origins[0]))
+            t->origins[t->origin_count++] = origin;
+        else
+            t->model.failed = true;
+    }
+}
+
 int tt_trace_rows_open(struct op_rows **rows, struct trace *trace, const char *path, struct error *err)
 {
     const struct ops_wanted cells = {.figures = true, .signposts = true, .remarks = true},
@@ -742,6 +780,7 @@ int tt_trace_rows_open(struct op_rows **rows, struct trace *trace, const char *p
         t->kind = !import                                        ? KIND_RECORDED
                   : ops_has_fact(&t->ops, "kind", "device only") ? KIND_DEVICES
                                                                  : KIND_FOLDER;
+        read_origins(t);
     }
     if (result != 0) {
         close_table(t);

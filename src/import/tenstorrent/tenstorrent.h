@@ -25,6 +25,10 @@ void tt_files_free(struct tt_files *files);
 int tt_load(struct tt_model *model, const struct tt_files *files, const struct import_options *options,
             struct error *err);
 
+/* The second half of it: the devices' files, joined with the model's ops. `is_recorded`: those of a trace. */
+int tt_load_devices(struct tt_model *model, const struct tt_files *files,
+                    const struct import_options *options, bool is_recorded, struct error *err);
+
 /* The same of a path. */
 int tt_load_path(struct tt_model *model, const char *path, const struct import_options *options,
                  struct error *err);

@@ -400,6 +400,11 @@ static void add_remarks(struct filling *f)
         ops_add_fact(f->ops, slice_of("kind"), slice_of("quasar"));
     if (model->has_locations)
         ops_add_fact(f->ops, slice_of("kind"), slice_of("locations"));
+    if (model->has_origin && f->w) {
+        char text[48];
+        snprintf(text, sizeof text, "%" PRIu32 " %" PRIu64, f->w->process, model->origin_ns);
+        ops_add_fact(f->ops, slice_of(TT_FACT_ORIGIN), slice_of(text));
+    }
     for (size_t i = 0; i < model->note_count; i++) {
         const struct tt_note *note = &model->notes[i];
         ops_add_notice(f->ops, OP_NOTICE_KIND_OWN + note->kind, note->severity, note->line, "%s",

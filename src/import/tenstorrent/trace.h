@@ -46,6 +46,11 @@ int tt_trace_begin(struct tt_trace_writer *w, const char *path, const char *outp
 /* Finishes the trace, or removes it when `result` or something in between is an error; `ops` has the remarks. */
 int tt_trace_end(struct tt_trace_writer *w, const struct ops *ops, const char *output, int result,
                  struct error *err);
+/* The same for rows in a writer that is another's. */
+int tt_trace_end_rows(struct tt_trace_writer *w, const struct ops *ops, int result, struct error *err);
+/* Ops, runs, clocks and zones of the writer's model. */
+int tt_trace_write_model(struct tt_trace_writer *w, struct ops *ops, const struct tt_files *files,
+                         struct error *err);
 /* Of the rows of a table, which are closed. */
 int tt_import_rows(struct op_rows *rows, const char *output, struct import_counts *counts, struct error *err);
 uint32_t tt_trace_device_track(struct tt_trace_writer *w, uint32_t device);

@@ -153,9 +153,9 @@ static void count_notices(struct import_counts *counts, const struct ops *ops)
     }
 }
 
-int tt_trace_end(struct tt_trace_writer *w, const struct ops *ops, const char *output, int result,
-                 struct error *err)
+int tt_trace_end_rows(struct tt_trace_writer *w, const struct ops *ops, int result, struct error *err)
 {
+    struct error ignored;
     if (w->writer && result == 0) {
         ops_remarks_to_trace(&w->ops, ops);
         count_notices(w->counts, ops);
@@ -166,36 +166,42 @@ int tt_trace_end(struct tt_trace_writer *w, const struct ops *ops, const char *o
                                                               .zones = w->lost_zones});
         w->counts->zones = trace_writer_zone_count(w->writer);
     }
-    if (w->writer) {
-        struct error ignored;
-        int written = ops_writing_end(&w->ops, result == 0 ? err : &ignored);
-        result = result      ? result
-                 : written   ? written
-                 : w->failed ? error_set_errno(err, ENOMEM, "%s", output)
-                             : 0;
-        if (result == 0)
-            result = trace_writer_finish(w->writer, err);
-        else
-            trace_writer_discard(w->writer);
-        if (result != 0)
-            remove_partial(output);
-    }
+    int written = w->writer ? ops_writing_end(&w->ops, result == 0 ? err : &ignored) : 0;
     map_free(&w->track_of_thread);
     map_free(&w->track_of_device);
     map_free(&w->clock_of_device);
+    return result      ? result
+           : written   ? written
+           : w->failed ? error_set_errno(err, ENOMEM, "a trace of ops")
+                       : 0;
+}
+
+int tt_trace_end(struct tt_trace_writer *w, const struct ops *ops, const char *output, int result,
+                 struct error *err)
+{
+    result = tt_trace_end_rows(w, ops, result, err);
+    if (!w->writer)
+        return result;
+    if (result == 0)
+        result = trace_writer_finish(w->writer, err);
+    else
+        trace_writer_discard(w->writer);
+    if (result != 0)
+        remove_partial(output);
     return result;
 }
 
-static int write_folder(struct tt_trace_writer *w, struct ops *ops, const struct tt_files *files,
-                        struct error *err)
+int tt_trace_write_model(struct tt_trace_writer *w, struct ops *ops, const struct tt_files *files,
+                         struct error *err)
 {
     write_clock_points(w);
     int result = tt_to_ops(w->model, ops, w, NULL, err);
     w->ops.keeps_order = w->model->device_count > 1;
     if (result == 0)
         ops_to_trace(&w->ops, ops);
-    *w->counts = (struct import_counts){
-        .ops = ops->call_count, .runs = ops->run_count, .signposts = ops->signpost_count};
+    w->counts->ops += ops->call_count;
+    w->counts->runs += ops->run_count;
+    w->counts->signposts += ops->signpost_count;
     return result ? result : tt_trace_write_zones(w, files, err);
 }
 
@@ -220,7 +226,7 @@ int tt_import(const char *path, const char *output, const struct import_options 
     if (result == 0)
         result = tt_trace_begin(&w, path, output, TT_TRACK_FOLDER, err);
     if (result == 0)
-        result = write_folder(&w, &ops, &files, err);
+        result = tt_trace_write_model(&w, &ops, &files, err);
     result = tt_trace_end(&w, &ops, output, result, err);
     tt_files_free(&files);
     tt_model_free(&model);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU contexts: a device with a clock, and a queue below it for each thread that feeds it. A zone begins and ends with
+/* GPU contexts: a device with a clock, and a queue below it for each thread that feeds it; of the fork, a core and its
+ * processor, which the number of the thread tells. A zone begins and ends with
  * the number of a query each; the device's times for the queries come later, and then the numbers are free again. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,13 @@
 
 static const char *const types[] = {"GPU",   "OpenGL", "Vulkan", "OpenCL", "Direct3D 12", "Direct3D 11",
                                     "Metal", "custom", "CUDA",   "ROCm",   "WebGPU"};
+
+/* In the fork the numbers of its own type of context are those of other types here. */
+static bool has_cores(const struct tracy_trace *t, const struct tracy_event *announced)
+{
+    return announced && announced->thread == 0 && (announced->value == 6 || announced->value == 10) &&
+           tracy_stream_dialect(t->stream).has_wide_contexts;
+}
 
 static void add_point(struct tracy_trace *t, const struct gpu_context *context, int64_t gpu_time,
                       int64_t ticks)
@@ -31,9 +39,10 @@ static struct gpu_context *find_context(struct tracy_trace *t, uint32_t number,
     struct gpu_context *context = &t->contexts[t->context_count];
     double period = announced ? announced->real : 1;
     uint64_t type = announced ? announced->value : 0;
-    *context = (struct gpu_context){.is_shared = !announced || announced->thread == 0};
-    snprintf(context->name, sizeof context->name, "%s context %u", types[type < COUNT_OF(types) ? type : 0],
-             number);
+    *context = (struct gpu_context){.is_shared = !announced || announced->thread == 0,
+                                    .has_cores = has_cores(t, announced)};
+    snprintf(context->name, sizeof context->name, "%s context %u",
+             context->has_cores ? "device" : types[type < COUNT_OF(types) ? type : 0], number);
     if (!(period > 1e-6 && period < 1e6))
         period = 1;
     context->clock = trace_writer_clock(t->writer, &(struct trace_clock){.id = TRACE_NONE,
@@ -58,6 +67,25 @@ static void name_context(struct tracy_trace *t, const struct tracy_event *event)
     trace_writer_track(t->writer, &track);
 }
 
+/* As the fork packs it: processor, x, y, chip, from the low bits on. */
+static uint32_t processor_track(struct tracy_trace *t, uint32_t number, const struct gpu_context *context,
+                                uint32_t thread)
+{
+    static const char *const processors[] = {"BRISC",   "NCRISC", "TRISC_0",         "TRISC_1",
+                                             "TRISC_2", "ERISC",  "TENSIX_RISC_AGG", "processor 7"};
+    uint32_t x = thread >> 3 & 15, y = thread >> 7 & 15;
+    uint64_t key = (uint64_t)number << 32 | thread >> 3;
+    uint32_t core = map_get(&t->core_of, key);
+    char name[32];
+    if (core == MAP_NONE) {
+        snprintf(name, sizeof name, "core %u,%u", (unsigned)x, (unsigned)y);
+        core = trace_track(t, TRACE_TRACK_CORE, context->track, name, (uint64_t)x << 16 | y, context->clock);
+        if (core == TRACE_NONE || !map_put(&t->core_of, key, core))
+            return TRACE_NONE;
+    }
+    return trace_track(t, TRACE_TRACK_PROCESSOR, core, processors[thread & 7], thread, context->clock);
+}
+
 /* TRACE_NONE: no room. */
 static uint32_t find_queue(struct tracy_trace *t, uint32_t number, uint32_t thread)
 {
@@ -70,8 +98,9 @@ static uint32_t find_queue(struct tracy_trace *t, uint32_t number, uint32_t thre
         !array_reserve(&t->queues, &t->queue_capacity, t->queue_count + 1, sizeof *t->queues))
         return TRACE_NONE;
     struct gpu_queue queue = {0};
-    uint32_t track =
-        trace_track(t, TRACE_TRACK_QUEUE, context->track, "queue", (uint32_t)key, context->clock);
+    uint32_t track = context->has_cores ? processor_track(t, number, context, thread)
+                                        : trace_track(t, TRACE_TRACK_QUEUE, context->track, "queue",
+                                                      (uint32_t)key, context->clock);
     queue.sink = track == TRACE_NONE ? NULL : trace_writer_sink(t->writer, track);
     if (!queue.sink || !map_put(&t->queue_of, key, (uint32_t)t->queue_count))
         return TRACE_NONE;
@@ -226,5 +255,6 @@ void trace_gpu_free(struct tracy_trace *t)
     free(t->gpu_zones);
     map_free(&t->context_of);
     map_free(&t->queue_of);
+    map_free(&t->core_of);
     map_free(&t->query_of);
 }

@@ -5,6 +5,7 @@
  *   lanes.c        zones that do not nest, each on a track with room
  *   gpu.c          devices
  *   locks.c        locks
+ *   listen.c       what somebody else wants to hear
  *   rows.c         everything else */
 #ifndef OPSCOPE_COLLECT_TRACY_TRACE_INTERNAL_H
 #define OPSCOPE_COLLECT_TRACY_TRACE_INTERNAL_H
@@ -19,6 +20,7 @@
 #define MAX_GPU_QUEUES (1u << 16)
 #define MAX_PENDING_POINTS 65536u
 #define MAX_ADDRESSES (1u << 18) /* in call stacks */
+#define MAX_HEARD (1u << 16)     /* zones whose names are not known */
 
 /* --- late_names.c --- */
 
@@ -116,6 +118,7 @@ struct pending_point { /* whose text is not known yet */
 struct gpu_context {
     uint32_t track, clock;
     bool is_shared; /* zones of several threads */
+    bool has_cores; /* which are cores of a device */
     char name[64];
 };
 
@@ -141,6 +144,14 @@ struct lock {
     bool is_named;
 };
 
+enum wish { WISH_UNKNOWN, WISH_NO, WISH_YES }; /* of the listener, by source location */
+
+struct heard_zone { /* that may be wanted */
+    uint64_t start, end;
+    uint32_t source, track, text_length;
+    char *text;
+};
+
 struct tracy_trace {
     struct tracy_trace_options options;
     struct trace_writer *writer;
@@ -163,6 +174,7 @@ struct tracy_trace {
     struct gpu_context *contexts;
     size_t context_count, context_capacity;
     struct map context_of, queue_of; /* number; number and thread */
+    struct map core_of;              /* number and core -> track */
     struct gpu_queue *queues;
     size_t queue_count, queue_capacity;
     struct gpu_zone *gpu_zones;
@@ -177,6 +189,11 @@ struct tracy_trace {
     struct pending_point *points;
     size_t point_count, point_capacity;
     uint64_t settled_answers; /* when the points were last looked through */
+    uint8_t *wishes;          /* enum wish, by source location */
+    size_t wish_capacity;
+    struct heard_zone *heard;
+    size_t heard_count, heard_capacity;
+    uint64_t heard_answers;   /* as settled_answers */
     struct map address_names; /* address in a call stack -> name in the trace */
     struct bytes scratch;
     struct tracy_trace_stats stats;
@@ -192,6 +209,20 @@ uint32_t trace_track(struct tracy_trace *t, uint32_t kind, uint32_t parent, cons
 void trace_count_loss(struct trace_loss *loss, uint32_t reason, uint64_t ns);
 /* Name of a thread; "" while it is not known. */
 const char *trace_thread_name(const struct tracy_trace *t, uint32_t id);
+
+/* --- listen.c --- */
+
+void trace_listen_message(struct tracy_trace *t, uint32_t track, uint64_t ns, const char *text,
+                          size_t length);
+/* Of the zone that was at the top of the stack; its details are still there. */
+void trace_listen_zone(struct tracy_trace *t, const struct stack *stack, uint64_t end_ns);
+void trace_listen_settle(struct tracy_trace *t, bool is_final);
+void trace_listen_free(struct tracy_trace *t);
+
+static inline bool trace_may_listen(const struct tracy_trace *t, uint32_t source)
+{
+    return t->options.listener && !(source < t->wish_capacity && t->wishes[source] == WISH_NO);
+}
 
 /* gpu.c, locks.c, rows.c */
 void trace_gpu_event(struct tracy_trace *t, const struct tracy_event *event);

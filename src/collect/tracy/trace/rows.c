@@ -33,6 +33,8 @@ static void write_point(struct tracy_trace *t, const struct pending_point *point
                                                         .header = is_frame ? text : "",
                                                         .text = is_frame ? "" : text,
                                                         .text_length = is_frame ? 0 : (uint32_t)length});
+    if (point->kind == TRACE_POINT_MESSAGE)
+        trace_listen_message(t, point->track, point->ns, text, length);
     t->stats.records++;
 }
 

@@ -216,6 +216,8 @@ static bool end_zone(struct tracy_trace *t, struct stack *stack, uint64_t ns)
     bool is_written = duration >= t->options.min_duration_ns;
     if (__builtin_expect(is_written, 1))
         zone_sink_add(stack->sink, stack->depth, zone->start, ns, zone->child, zone->name);
+    if (__builtin_expect(trace_may_listen(t, zone->source), 0))
+        trace_listen_zone(t, stack, ns);
     if (__builtin_expect(stack->detail_count != 0, 0))
         take_details(stack, is_written);
     t->stats.zones += is_written;
@@ -449,6 +451,7 @@ int tracy_trace_feed(struct tracy_trace *t, const void *data, size_t length, str
     late_names_settle(t, false);
     trace_locks_settle(t);
     trace_points_settle(t, false);
+    trace_listen_settle(t, false);
     if (status && !had_failed && tracy_stream_welcome(t->stream)) {
         t->stats.lost_records++;
         trace_writer_loss(t->writer, &(struct trace_loss){.process = t->process,
@@ -502,6 +505,7 @@ void tracy_trace_close(struct tracy_trace *t)
     name_fibers(t);
     trace_locks_settle(t);
     trace_points_settle(t, true);
+    trace_listen_settle(t, true);
     trace_gpu_close(t);
     trace_locks_close(t);
     lanes_close(t, &t->frames);
@@ -576,6 +580,7 @@ void tracy_trace_free(struct tracy_trace *t)
     lanes_free(&t->cpus);
     trace_gpu_free(t);
     trace_locks_free(t);
+    trace_listen_free(t);
     late_names_free(&t->late);
     free(t->points);
     map_free(&t->address_names);

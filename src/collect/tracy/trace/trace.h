@@ -6,6 +6,7 @@
 
 #include "collect/clock_map.h"
 #include "collect/tracy/stream.h"
+#include "trace/listener.h"
 #include "trace/writer.h"
 
 struct tracy_trace;
@@ -28,6 +29,7 @@ struct tracy_trace_options {
     tracy_process_fn process;      /* NULL: always a row of its own */
     void *context;
     uint64_t min_duration_ns;
+    const struct trace_listener *listener; /* NULL: none */
 };
 
 struct tracy_trace_stats {
