@@ -40,6 +40,11 @@ test|libpython3.11-testsuite|/usr/lib/python3*/test/test_generators.py|optional|
 test|python3-numpy|/usr/lib/python3/dist-packages/numpy|optional|measuring the ops of numpy
 test|python3-torch|/usr/lib/python3/dist-packages/torch|optional|measuring the ops of torch
 test|libtorch-dev|/usr/include/ATen/record_function.h|optional|native times of torch's ops
+test|opencl-headers|/usr/include/CL/cl.h|optional|OpenCL programs under the profiler
+test|ocl-icd-opencl-dev|/usr/lib/*/libOpenCL.so /usr/lib/libOpenCL.so|optional|OpenCL programs under the profiler
+test|pocl-opencl-icd|/etc/OpenCL/vendors/pocl.icd|optional|OpenCL programs under the profiler
+test|clinfo|clinfo|optional|an OpenCL program of somebody else
+test|clpeak|clpeak|optional|an OpenCL program of somebody else
 test|libcmocka-dev|/usr/include/cmocka.h /usr/local/include/cmocka.h|optional|unit tests
 test|g++|g++|optional|tests of the C++ header
 test|pkgconf|pkg-config|optional|the test of the installed pkg-config file
@@ -60,6 +65,9 @@ lint|shellcheck|shellcheck|optional|checking the shell scripts
 bench|python3|/usr/bin/python3 python3|required|printing the table
 bench|python3-venv|/usr/lib/python3*/ensurepip|optional|viztracer, as a peer
 bench|python3-numpy|/usr/lib/python3/dist-packages/numpy|optional|the NumPy loop
+bench|opencl-headers|/usr/include/CL/cl.h|optional|what a command of OpenCL costs
+bench|ocl-icd-opencl-dev|/usr/lib/*/libOpenCL.so /usr/lib/libOpenCL.so|optional|what a command of OpenCL costs
+bench|pocl-opencl-icd|/etc/OpenCL/vendors/pocl.icd|optional|what a command of OpenCL costs
 bench|hyperfine|hyperfine|optional|timing whole commands
 TABLE
 }

@@ -76,6 +76,7 @@ static int run(const struct command *command, int argc, char **argv)
     doctor_check_kernel(&doctor);
     doctor_check_clock(&doctor);
     doctor_check_memory(&doctor);
+    doctor_check_devices(&doctor);
 
     output.width = 0; /* paths and sentences are better broken by the terminal than cut */
     report_begin(&report, &output, "doctor");
@@ -116,7 +117,8 @@ const struct command command_doctor = {
     .description =
         "Looks at what recording needs: where a session's shared memory can be and how much room there is, what the "
         "kernel offers for it, which clock will be used, limits of this user and of its memory cgroup, the recorder "
-        "library, and what this build has and lacks. Names the sessions that were left behind. Changes nothing.",
+        "library, what this build has and lacks, and which devices can be recorded (--devices of opscope run). "
+        "Names the sessions that were left behind. Changes nothing.",
     .options = {{&output_option_table, OPTION_FIELD(struct doctor_options, output)}},
     .exits = exits,
     .examples = examples,

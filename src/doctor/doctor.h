@@ -25,6 +25,7 @@ void doctor_check_build(struct doctor *doctor);    /* versions, libraries, the r
 void doctor_check_sessions(struct doctor *doctor); /* folders, free space, sessions left behind */
 void doctor_check_kernel(struct doctor *doctor);   /* madvise, inotify, limits, priority */
 void doctor_check_clock(struct doctor *doctor);
-void doctor_check_memory(struct doctor *doctor); /* cgroup */
+void doctor_check_memory(struct doctor *doctor);  /* cgroup */
+void doctor_check_devices(struct doctor *doctor); /* adapters for runtimes of devices, and rival tools */
 
 #endif

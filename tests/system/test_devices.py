@@ -52,5 +52,21 @@ class Variables(harness.TestCase):
         self.assertEqual((done.stdout, done.stderr), (NVTX + "\n", ""))
 
 
+class Doctor(harness.TestCase):
+    def rows(self, env=None):
+        return {row["check"]: row for row in harness.opscope_json("doctor", env=env)["rows"]}
+
+    def test_adapters(self):
+        row = self.rows()["NVTX"]
+        self.assertEqual(row["status"], "ok")
+        self.assertIn(NVTX, row["found"])
+        self.assertIn("OpenCL", self.rows())
+
+    def test_rival_tool(self):
+        row = self.rows({"NVTX_INJECTION64_PATH": "/other/tool.so"})["NVTX"]
+        self.assertEqual((row["status"], row["found"]), ("warn", "NVTX_INJECTION64_PATH=/other/tool.so"))
+        self.assertIn("Unset the variable", row["advice"])
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of what `opscope run --devices` needs: our adapters, the runtimes that load them, and tools that are in the
+ * way. Nothing of a runtime is initialised: that may take seconds, and memory of a device. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own_library.h"
+#include "doctor/doctor.h"
+#include "text/file_map.h"
+
+#define LAYERS_VARIABLE "OPENCL_LAYERS"
+#define VENDORS "/etc/OpenCL/vendors"
+
+/* Is our adapter there, and is its variable free? */
+static bool check_adapter(struct doctor *doctor, const char *check, const char *library, const char *variable,
+                          char *path, size_t size)
+{
+    const char *value = variable ? getenv(variable) : NULL;
+    if (!own_library_find(library, path, size)) {
+        doctor_add(doctor, check, DOCTOR_WARN,
+                   "It belongs beside libopscope.so: make install, or build it anew.", "%s not found",
+                   library);
+        return false;
+    }
+    if (value && *value && strcmp(value, path) != 0) {
+        doctor_add(
+            doctor, check, DOCTOR_WARN,
+            "Another tool has it, and opscope run leaves it alone. Unset the variable to record with opscope.",
+            "%s=%s", variable, value);
+        return false;
+    }
+    return true;
+}
+
+static void check_nvtx(struct doctor *doctor)
+{
+    char path[PATH_MAX];
+    if (check_adapter(doctor, "NVTX", "libopscope_nvtx.so", "NVTX_INJECTION64_PATH", path, sizeof path))
+        doctor_add(doctor, "NVTX", DOCTOR_OK, NULL, "ranges of all programs are recorded (%s)", path);
+}
+
+/* How many drivers the loader would find. */
+static unsigned count_vendors(void)
+{
+    const char *folder = getenv("OCL_ICD_VENDORS");
+    DIR *listing = opendir(folder && *folder ? folder : VENDORS);
+    struct dirent *entry;
+    unsigned count = 0;
+    while (listing && (entry = readdir(listing))) {
+        size_t length = strlen(entry->d_name);
+        count += length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
+    }
+    if (listing)
+        closedir(listing);
+    return count;
+}
+
+/* Does the loader know layers? It must have the name of the variable in it. */
+static bool knows_layers(const char *path)
+{
+    struct file_map map;
+    if (file_map_open(&map, path, NULL) != 0)
+        return false;
+    bool is_found =
+        map.data && memmem(map.data, map.length, LAYERS_VARIABLE, strlen(LAYERS_VARIABLE)) != NULL;
+    file_map_close(&map);
+    return is_found;
+}
+
+static void check_opencl(struct doctor *doctor)
+{
+    char path[PATH_MAX];
+    struct link_map *map = NULL;
+    if (!check_adapter(doctor, "OpenCL", "libopscope_opencl.so", NULL, path, sizeof path))
+        return;
+    void *loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+    unsigned vendors = count_vendors();
+    if (!loader || dlinfo(loader, RTLD_DI_LINKMAP, &map) != 0)
+        doctor_add(doctor, "OpenCL", DOCTOR_INFO, NULL, "no libOpenCL.so.1: nothing to record");
+    else if (!knows_layers(map->l_name))
+        doctor_add(
+            doctor, "OpenCL", DOCTOR_WARN,
+            "This loader knows no layers: record with --devices opencl-preload, or install another (Debian: "
+            "ocl-icd-libopencl1).",
+            "%s", map->l_name);
+    else if (!vendors)
+        doctor_add(doctor, "OpenCL", DOCTOR_INFO, NULL,
+                   "%s, and no drivers (Debian, for the CPU: pocl-opencl-icd)", map->l_name);
+    else
+        doctor_add(doctor, "OpenCL", DOCTOR_OK, NULL, "%s takes our layer; %u driver%s", map->l_name, vendors,
+                   vendors == 1 ? "" : "s");
+    if (loader)
+        dlclose(loader);
+}
+
+void doctor_check_devices(struct doctor *doctor)
+{
+    check_nvtx(doctor);
+    check_opencl(doctor);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every function that puts a command into a queue. The command belongs to the op that is open on the thread; where none
+ * is, it is an op of its own for as long as the call takes, so that host and device are joined in either case. */
+#include <stdio.h>
+#include <string.h>
+
+#include "record/opencl/objects.h"
+#include "record/opencl/pending.h"
+
+struct command {
+    struct opencl_pending pending;
+    handle mine;    /* the event, where the program does not want it */
+    handle *event;  /* for OpenCL */
+    bool is_own_op; /* that is open */
+};
+
+/* The innermost open op of this thread, or 0: of the recorder's library. */
+OPSCOPE_API uint64_t opscope_op_current_(void);
+
+static void begin(struct command *c, handle queue, const char *name, uint64_t bytes, handle *event)
+{
+    *c = (struct command){.event = event};
+    struct opencl_queue *q = opencl_is_recording() ? opencl_queue_find(queue) : NULL;
+    if (!q)
+        return;
+    c->event = event ? event : &c->mine;
+    c->pending =
+        (struct opencl_pending){.queue = q, .name = name, .bytes = bytes, .is_shared = event != NULL};
+    c->pending.call = opscope_op_current_();
+    if (!c->pending.call) {
+        c->pending.call = opscope_op_begin(name, OPSCOPE_OP_DEVICE, q->device->number);
+        c->is_own_op = c->pending.call != 0;
+    }
+    c->pending.before = opscope_now();
+}
+
+static void begin_marker(struct command *c, handle queue, const char *name, handle *event)
+{
+    *c = (struct command){.event = event};
+    struct opencl_queue *q = opencl_is_recording() ? opencl_queue_find(queue) : NULL;
+    if (!q)
+        return;
+    c->event = event ? event : &c->mine;
+    c->pending =
+        (struct opencl_pending){.queue = q, .name = name, .is_shared = event != NULL, .is_marker = true};
+    c->pending.before = opscope_now();
+}
+
+static int32_t end(struct command *c, int32_t status)
+{
+    if (!c->pending.queue)
+        return status;
+    c->pending.after = opscope_now();
+    if (status == OPENCL_SUCCESS && *c->event) {
+        c->pending.event = *c->event;
+        if (!c->pending.is_shared || opencl_next()->clRetainEvent(c->pending.event) == OPENCL_SUCCESS)
+            opencl_pending_add(&c->pending);
+    }
+    if (c->is_own_op)
+        opscope_op_end_();
+    return status;
+}
+
+/* --- descriptions --- */
+
+static void describe_bytes(const struct command *c, uint64_t dram_bytes)
+{
+    char text[24];
+    if (!c->is_own_op)
+        return;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)dram_bytes);
+    opscope_op_attribute("opscope.dram_bytes", text);
+}
+
+static void describe_sizes(const char *key, uint32_t dimensions, const size_t *sizes)
+{
+    char text[96];
+    size_t length = 0;
+    for (uint32_t i = 0; sizes && i < dimensions && i < 3 && length < sizeof text; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%zu", i ? "x" : "", sizes[i]);
+    if (length)
+        opscope_op_attribute(key, text);
+}
+
+/* Every argument in one line. Buffers are not tensors: neither shape nor type of what they hold is known. */
+static void describe_kernel(const struct opencl_kernel *k)
+{
+    char text[1024];
+    size_t length = 0;
+    for (uint32_t i = 0; i < k->argument_count && length < sizeof text - 64; i++) {
+        const struct opencl_argument *a = &k->arguments[i];
+        unsigned long long size = a->size, value = a->value;
+        int n = 0;
+        char *out = text + length;
+        size_t room = sizeof text - length;
+        const char *comma = i ? ", " : "";
+        if (a->kind == ARGUMENT_BUFFER)
+            n = snprintf(out, room, "%sbuffer of %llu B", comma, size);
+        else if (a->kind == ARGUMENT_LOCAL)
+            n = snprintf(out, room, "%slocal memory of %llu B", comma, size);
+        else if (a->kind == ARGUMENT_POINTER)
+            n = snprintf(out, room, "%sshared pointer", comma);
+        else if (a->size <= sizeof a->value)
+            n = snprintf(out, room, "%s0x%llx", comma, value);
+        else
+            n = snprintf(out, room, "%s%llu B", comma, size);
+        length += n > 0 ? (size_t)n : 0;
+    }
+    if (length)
+        opscope_op_attribute("arguments", text);
+}
+
+static size_t area(const size_t *region)
+{
+    return region ? region[0] * region[1] * region[2] : 0;
+}
+
+/* --- kernels --- */
+
+static const char *kernel_name(const struct opencl_kernel *k)
+{
+    return k && k->name ? k->name : "kernel";
+}
+
+int32_t clEnqueueNDRangeKernel(handle queue, handle kernel, uint32_t dimensions, const size_t *offset,
+                               const size_t *global, const size_t *local, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    const struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
+    begin(&c, queue, kernel_name(k), 0, event);
+    if (c.is_own_op && k) {
+        describe_sizes("global size", dimensions, global);
+        describe_sizes("local size", dimensions, local);
+        describe_kernel(k);
+        opscope_op_kernel(c.pending.name);
+        c.pending.before = opscope_now();
+    }
+    return end(&c, opencl_next()->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                         wait_count, wait, c.event));
+}
+
+int32_t clEnqueueTask(handle queue, handle kernel, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    const struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
+    begin(&c, queue, kernel_name(k), 0, event);
+    if (c.is_own_op && k)
+        describe_kernel(k);
+    return end(&c, opencl_next()->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueNativeKernel(handle queue, void (*function)(void *), void *arguments, size_t size,
+                              uint32_t memory_count, const handle *memory, const void **places, OPENCL_WAIT,
+                              handle *event)
+{
+    struct command c;
+    begin(&c, queue, "native kernel", 0, event);
+    return end(&c, opencl_next()->clEnqueueNativeKernel(queue, function, arguments, size, memory_count,
+                                                        memory, places, wait_count, wait, c.event));
+}
+
+/* --- buffers --- */
+
+int32_t clEnqueueReadBuffer(handle queue, handle buffer, uint32_t blocking, size_t offset, size_t size,
+                            void *to, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "read buffer", size, event);
+    describe_bytes(&c, size);
+    return end(&c, opencl_next()->clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, wait_count,
+                                                      wait, c.event));
+}
+
+int32_t clEnqueueWriteBuffer(handle queue, handle buffer, uint32_t blocking, size_t offset, size_t size,
+                             const void *from, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "write buffer", size, event);
+    describe_bytes(&c, size);
+    return end(&c, opencl_next()->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
+                                                       wait_count, wait, c.event));
+}
+
+int32_t clEnqueueCopyBuffer(handle queue, handle from, handle to, size_t from_offset, size_t to_offset,
+                            size_t size, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "copy buffer", size, event);
+    describe_bytes(&c, 2 * (uint64_t)size);
+    return end(&c, opencl_next()->clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
+                                                      wait_count, wait, c.event));
+}
+
+int32_t clEnqueueReadBufferRect(handle queue, handle buffer, uint32_t blocking, const size_t *origin,
+                                const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                                size_t host_row, size_t host_slice, void *to, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "read buffer", area(region), event);
+    describe_bytes(&c, area(region));
+    return end(&c, opencl_next()->clEnqueueReadBufferRect(queue, buffer, blocking, origin, host_origin,
+                                                          region, row, slice, host_row, host_slice, to,
+                                                          wait_count, wait, c.event));
+}
+
+int32_t clEnqueueWriteBufferRect(handle queue, handle buffer, uint32_t blocking, const size_t *origin,
+                                 const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                                 size_t host_row, size_t host_slice, const void *from, OPENCL_WAIT,
+                                 handle *event)
+{
+    struct command c;
+    begin(&c, queue, "write buffer", area(region), event);
+    describe_bytes(&c, area(region));
+    return end(&c, opencl_next()->clEnqueueWriteBufferRect(queue, buffer, blocking, origin, host_origin,
+                                                           region, row, slice, host_row, host_slice, from,
+                                                           wait_count, wait, c.event));
+}
+
+int32_t clEnqueueCopyBufferRect(handle queue, handle from, handle to, const size_t *from_origin,
+                                const size_t *to_origin, const size_t *region, size_t from_row,
+                                size_t from_slice, size_t to_row, size_t to_slice, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "copy buffer", area(region), event);
+    describe_bytes(&c, 2 * (uint64_t)area(region));
+    return end(&c, opencl_next()->clEnqueueCopyBufferRect(queue, from, to, from_origin, to_origin, region,
+                                                          from_row, from_slice, to_row, to_slice, wait_count,
+                                                          wait, c.event));
+}
+
+int32_t clEnqueueFillBuffer(handle queue, handle buffer, const void *pattern, size_t pattern_size,
+                            size_t offset, size_t size, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "fill buffer", size, event);
+    describe_bytes(&c, size);
+    return end(&c, opencl_next()->clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
+                                                      wait_count, wait, c.event));
+}
+
+void *clEnqueueMapBuffer(handle queue, handle buffer, uint32_t blocking, bits flags, size_t offset,
+                         size_t size, OPENCL_WAIT, handle *event, int32_t *status)
+{
+    struct command c;
+    int32_t own = OPENCL_SUCCESS;
+    begin(&c, queue, "map buffer", size, event);
+    void *mapped = opencl_next()->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, wait_count,
+                                                     wait, c.event, &own);
+    end(&c, own);
+    if (status)
+        *status = own;
+    return mapped;
+}
+
+int32_t clEnqueueUnmapMemObject(handle queue, handle memory, void *mapped, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "unmap", 0, event);
+    return end(&c, opencl_next()->clEnqueueUnmapMemObject(queue, memory, mapped, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueMigrateMemObjects(handle queue, uint32_t count, const handle *memory, bits flags,
+                                   OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "migrate", 0, event);
+    return end(&c, opencl_next()->clEnqueueMigrateMemObjects(queue, count, memory, flags, wait_count, wait,
+                                                             c.event));
+}
+
+/* --- images: how many bytes a pixel has is not asked for --- */
+
+int32_t clEnqueueReadImage(handle queue, handle image, uint32_t blocking, const size_t *origin,
+                           const size_t *region, size_t row, size_t slice, void *to, OPENCL_WAIT,
+                           handle *event)
+{
+    struct command c;
+    begin(&c, queue, "read image", 0, event);
+    return end(&c, opencl_next()->clEnqueueReadImage(queue, image, blocking, origin, region, row, slice, to,
+                                                     wait_count, wait, c.event));
+}
+
+int32_t clEnqueueWriteImage(handle queue, handle image, uint32_t blocking, const size_t *origin,
+                            const size_t *region, size_t row, size_t slice, const void *from, OPENCL_WAIT,
+                            handle *event)
+{
+    struct command c;
+    begin(&c, queue, "write image", 0, event);
+    return end(&c, opencl_next()->clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice,
+                                                      from, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueCopyImage(handle queue, handle from, handle to, const size_t *from_origin,
+                           const size_t *to_origin, const size_t *region, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "copy image", 0, event);
+    return end(&c, opencl_next()->clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
+                                                     wait_count, wait, c.event));
+}
+
+int32_t clEnqueueCopyImageToBuffer(handle queue, handle from, handle to, const size_t *origin,
+                                   const size_t *region, size_t offset, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "copy image to buffer", 0, event);
+    return end(&c, opencl_next()->clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset,
+                                                             wait_count, wait, c.event));
+}
+
+int32_t clEnqueueCopyBufferToImage(handle queue, handle from, handle to, size_t offset, const size_t *origin,
+                                   const size_t *region, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "copy buffer to image", 0, event);
+    return end(&c, opencl_next()->clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region,
+                                                             wait_count, wait, c.event));
+}
+
+int32_t clEnqueueFillImage(handle queue, handle image, const void *colour, const size_t *origin,
+                           const size_t *region, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "fill image", 0, event);
+    return end(&c, opencl_next()->clEnqueueFillImage(queue, image, colour, origin, region, wait_count, wait,
+                                                     c.event));
+}
+
+void *clEnqueueMapImage(handle queue, handle image, uint32_t blocking, bits flags, const size_t *origin,
+                        const size_t *region, size_t *row, size_t *slice, OPENCL_WAIT, handle *event,
+                        int32_t *status)
+{
+    struct command c;
+    int32_t own = OPENCL_SUCCESS;
+    begin(&c, queue, "map image", 0, event);
+    void *mapped = opencl_next()->clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
+                                                    wait_count, wait, c.event, &own);
+    end(&c, own);
+    if (status)
+        *status = own;
+    return mapped;
+}
+
+/* --- shared virtual memory --- */
+
+int32_t clEnqueueSVMFree(handle queue, uint32_t count, void **pointers,
+                         void (*freed)(handle, uint32_t, void **, void *), void *user, OPENCL_WAIT,
+                         handle *event)
+{
+    struct command c;
+    begin(&c, queue, "free shared memory", 0, event);
+    return end(
+        &c, opencl_next()->clEnqueueSVMFree(queue, count, pointers, freed, user, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueSVMMemcpy(handle queue, uint32_t blocking, void *to, const void *from, size_t size,
+                           OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "copy shared memory", size, event);
+    describe_bytes(&c, 2 * (uint64_t)size);
+    return end(&c,
+               opencl_next()->clEnqueueSVMMemcpy(queue, blocking, to, from, size, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueSVMMemFill(handle queue, void *to, const void *pattern, size_t pattern_size, size_t size,
+                            OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "fill shared memory", size, event);
+    describe_bytes(&c, size);
+    return end(&c, opencl_next()->clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size, wait_count,
+                                                      wait, c.event));
+}
+
+int32_t clEnqueueSVMMap(handle queue, uint32_t blocking, bits flags, void *pointer, size_t size, OPENCL_WAIT,
+                        handle *event)
+{
+    struct command c;
+    begin(&c, queue, "map shared memory", size, event);
+    return end(
+        &c, opencl_next()->clEnqueueSVMMap(queue, blocking, flags, pointer, size, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueSVMUnmap(handle queue, void *pointer, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "unmap shared memory", 0, event);
+    return end(&c, opencl_next()->clEnqueueSVMUnmap(queue, pointer, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueSVMMigrateMem(handle queue, uint32_t count, const void **pointers, const size_t *sizes,
+                               bits flags, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin(&c, queue, "migrate shared memory", 0, event);
+    return end(&c, opencl_next()->clEnqueueSVMMigrateMem(queue, count, pointers, sizes, flags, wait_count,
+                                                         wait, c.event));
+}
+
+/* --- markers --- */
+
+int32_t clEnqueueMarker(handle queue, handle *event)
+{
+    struct command c;
+    begin_marker(&c, queue, "marker", event);
+    return end(&c, opencl_next()->clEnqueueMarker(queue, c.event));
+}
+
+int32_t clEnqueueMarkerWithWaitList(handle queue, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin_marker(&c, queue, "marker", event);
+    return end(&c, opencl_next()->clEnqueueMarkerWithWaitList(queue, wait_count, wait, c.event));
+}
+
+int32_t clEnqueueBarrierWithWaitList(handle queue, OPENCL_WAIT, handle *event)
+{
+    struct command c;
+    begin_marker(&c, queue, "barrier", event);
+    return end(&c, opencl_next()->clEnqueueBarrierWithWaitList(queue, wait_count, wait, c.event));
+}

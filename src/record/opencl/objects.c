@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/opencl/objects.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define MAX_OBJECTS 65536u /* of a kind that are described; beyond that commands have no names or devices */
+
+/* Handles to indices of an array of pointers. */
+struct table {
+    struct map of;
+    void **items;
+    uint32_t count, capacity;
+};
+
+static struct table queues, kernels;
+static struct map memory; /* to indices of memory_sizes */
+static uint64_t *memory_sizes;
+static uint32_t memory_count, memory_capacity;
+static struct opencl_device *newest_device;
+static uint32_t device_count, queue_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *table_get(const struct table *t, handle object)
+{
+    uint32_t i = map_get(&t->of, (uintptr_t)object);
+    return i == MAP_NONE ? NULL : t->items[i];
+}
+
+/* A zeroed item of that size for a handle, in place of what it stood for. What was there may still be in use by a
+ * command that has not ended, and stays. */
+static void *table_put(struct table *t, handle object, size_t size)
+{
+    if (t->count == t->capacity) {
+        uint32_t capacity = t->capacity ? 2 * t->capacity : 64;
+        void **more = capacity <= MAX_OBJECTS ? realloc(t->items, capacity * sizeof *more) : NULL;
+        if (!more)
+            return NULL;
+        t->items = more;
+        t->capacity = capacity;
+    }
+    void *item = calloc(1, size);
+    if (!item || !map_put(&t->of, (uintptr_t)object, t->count)) {
+        free(item);
+        return NULL;
+    }
+    t->items[t->count++] = item;
+    return item;
+}
+
+/* --- devices and queues --- */
+
+struct opencl_device *opencl_devices(void)
+{
+    return __atomic_load_n(&newest_device, __ATOMIC_ACQUIRE);
+}
+
+static struct opencl_device *find_device(handle object)
+{
+    const struct opencl_next *next = opencl_next();
+    for (struct opencl_device *d = newest_device; d; d = d->older)
+        if (d->object == object)
+            return d;
+    struct opencl_device *device = calloc(1, sizeof *device);
+    char name[256] = "";
+    uint64_t type = 0, device_ns, host_ns;
+    if (!device)
+        return NULL;
+    next->clGetDeviceInfo(object, OPENCL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    next->clGetDeviceInfo(object, OPENCL_DEVICE_TYPE, sizeof type, &type, NULL);
+    device->object = object;
+    device->number = device_count++;
+    device->has_timer = next->clGetDeviceAndHostTimer &&
+                        next->clGetDeviceAndHostTimer(object, &device_ns, &host_ns) == OPENCL_SUCCESS &&
+                        device_ns;
+    device->id = opscope_device_open_as(&(struct opscope_device){
+        .struct_size = sizeof(struct opscope_device),
+        .number = device->number,
+        .name = name,
+        .architecture = type & OPENCL_DEVICE_TYPE_CPU ? "cpu" : name,
+        .ticks_per_second = 1e9,
+    });
+    device->older = newest_device;
+    __atomic_store_n(&newest_device, device, __ATOMIC_RELEASE);
+    return device;
+}
+
+static bits *copy_properties(const bits *from, size_t *count)
+{
+    size_t n = 0;
+    while (from[n])
+        n += 2;
+    bits *copy = malloc((n + 1) * sizeof *copy);
+    if (copy)
+        memcpy(copy, from, (n + 1) * sizeof *copy);
+    *count = copy ? n + 1 : 0;
+    return copy;
+}
+
+static struct opencl_queue *add_queue(handle queue, handle device, bits asked, const bits *properties)
+{
+    struct opencl_queue *q = table_put(&queues, queue, sizeof *q);
+    if (!q)
+        return NULL;
+    q->device = find_device(device);
+    q->number = queue_count++;
+    q->is_in_order = !(asked & OPENCL_QUEUE_OUT_OF_ORDER);
+    q->has_asked = asked & OPENCL_QUEUE_PROFILING;
+    if (properties)
+        q->properties = copy_properties(properties, &q->property_count);
+    return q->device ? q : NULL;
+}
+
+void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties)
+{
+    pthread_mutex_lock(&lock);
+    struct opencl_queue *q = add_queue(queue, device, asked, properties);
+    if (q)
+        q->is_changed = true;
+    pthread_mutex_unlock(&lock);
+}
+
+struct opencl_queue *opencl_queue_find(handle queue)
+{
+    const struct opencl_next *next = opencl_next();
+    pthread_mutex_lock(&lock);
+    struct opencl_queue *q = table_get(&queues, queue);
+    if (!q && queue) { /* made by an extension, or before this layer was there */
+        handle device = NULL;
+        bits properties = 0;
+        if (next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_DEVICE, sizeof device, &device, NULL) ==
+                OPENCL_SUCCESS &&
+            next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                        NULL) == OPENCL_SUCCESS)
+            q = add_queue(queue, device, properties, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+    return q && q->device ? q : NULL;
+}
+
+/* --- kernels and memory --- */
+
+static struct opencl_kernel *add_kernel(handle kernel)
+{
+    const struct opencl_next *next = opencl_next();
+    struct opencl_kernel *k = table_put(&kernels, kernel, sizeof *k);
+    size_t size = 0;
+    if (!k || next->clGetKernelInfo(kernel, OPENCL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != OPENCL_SUCCESS)
+        return k;
+    k->name = calloc(1, size + 1);
+    if (k->name)
+        next->clGetKernelInfo(kernel, OPENCL_KERNEL_FUNCTION_NAME, size, k->name, NULL);
+    return k;
+}
+
+void opencl_kernel_added(handle kernel, handle cloned_from)
+{
+    pthread_mutex_lock(&lock);
+    const struct opencl_kernel *from = cloned_from ? table_get(&kernels, cloned_from) : NULL;
+    struct opencl_kernel *k = add_kernel(kernel);
+    if (k && from) {
+        k->argument_count = from->argument_count;
+        memcpy(k->arguments, from->arguments, sizeof k->arguments);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+struct opencl_kernel *opencl_kernel_find(handle kernel)
+{
+    pthread_mutex_lock(&lock);
+    struct opencl_kernel *k = table_get(&kernels, kernel);
+    if (!k)
+        k = add_kernel(kernel);
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+void opencl_argument_set(handle kernel, uint32_t index, const struct opencl_argument *argument)
+{
+    struct opencl_kernel *k = opencl_kernel_find(kernel);
+    if (!k || index >= OPENCL_ARGUMENTS)
+        return;
+    k->arguments[index] = *argument; /* a kernel's arguments are set by one thread at a time */
+    if (index >= k->argument_count)
+        k->argument_count = index + 1;
+}
+
+void opencl_memory_added(handle object)
+{
+    const struct opencl_next *next = opencl_next();
+    size_t size = 0;
+    next->clGetMemObjectInfo(object, OPENCL_MEM_SIZE, sizeof size, &size, NULL);
+    pthread_mutex_lock(&lock);
+    uint32_t i = map_get(&memory, (uintptr_t)object);
+    if (i == MAP_NONE && memory_count == memory_capacity) {
+        uint32_t capacity = memory_capacity ? 2 * memory_capacity : 256;
+        uint64_t *more = capacity <= 64 * MAX_OBJECTS ? realloc(memory_sizes, capacity * sizeof *more) : NULL;
+        memory_sizes = more ? more : memory_sizes;
+        memory_capacity = more ? capacity : memory_capacity;
+    }
+    if (i == MAP_NONE && memory_count < memory_capacity && map_put(&memory, (uintptr_t)object, memory_count))
+        i = memory_count++;
+    if (i != MAP_NONE)
+        memory_sizes[i] = size;
+    pthread_mutex_unlock(&lock);
+}
+
+bool opencl_memory_size(handle object, uint64_t *size)
+{
+    pthread_mutex_lock(&lock);
+    uint32_t i = map_get(&memory, (uintptr_t)object);
+    *size = i == MAP_NONE ? 0 : memory_sizes[i];
+    pthread_mutex_unlock(&lock);
+    return i != MAP_NONE;
+}

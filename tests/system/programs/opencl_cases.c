@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What OpenCL programs do and see, by name of the case: must be the same with and without a profiler. */
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BYTES = 1 << 16, THREADS = 4, PER_THREAD = 200 };
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_program program;
+
+static void check(cl_int status, const char *what)
+{
+    if (status == CL_SUCCESS)
+        return;
+    fprintf(stderr, "%s: OpenCL error %d\n", what, status);
+    exit(1);
+}
+
+static void set_up(void)
+{
+    const char *text =
+        "kernel void add(global int *a, int n, local int *room) { a[get_global_id(0)] += n; }\n"
+        "kernel void slow(global int *a, int n) { int x = a[0]; for (int i = 0; i < n; i++) x = x * 3 + i; "
+        "a[get_global_id(0)] = x; }\n";
+    cl_int status;
+    check(clGetPlatformIDs(1, &platform, NULL), "platform");
+    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    check(status, "context");
+    program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+    check(clBuildProgram(program, 1, &device, "", NULL, NULL), "build");
+}
+
+static cl_command_queue queue_of(cl_command_queue_properties flags)
+{
+    cl_int status;
+    cl_command_queue queue = clCreateCommandQueue(context, device, flags, &status);
+    check(status, "queue");
+    return queue;
+}
+
+static cl_mem buffer_of(size_t bytes)
+{
+    cl_int status;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    check(status, "buffer");
+    return buffer;
+}
+
+static cl_kernel kernel_of(const char *name, cl_mem buffer, cl_int n)
+{
+    cl_int status;
+    cl_kernel kernel = clCreateKernel(program, name, &status);
+    check(status, "kernel");
+    check(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "argument");
+    check(clSetKernelArg(kernel, 1, sizeof n, &n), "argument");
+    if (strcmp(name, "add") == 0)
+        check(clSetKernelArg(kernel, 2, 64, NULL), "argument");
+    return kernel;
+}
+
+static void print_queue(cl_command_queue queue, const char *name)
+{
+    cl_command_queue_properties flags = 99;
+    cl_queue_properties list[8] = {0};
+    size_t size = 99;
+    cl_int status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof flags, &flags, &size);
+    printf("%s: flags %d %llu %zu", name, status, (unsigned long long)flags, size);
+    status = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, sizeof list, list, &size);
+    printf(", list %d %zu %llu %llu %llu\n", status, size, (unsigned long long)list[0],
+           (unsigned long long)list[1], (unsigned long long)list[2]);
+}
+
+static void print_event(cl_command_queue queue, const char *name)
+{
+    cl_mem buffer = buffer_of(BYTES);
+    cl_int gate_status;
+    cl_event event, gate = clCreateUserEvent(context, &gate_status); /* nothing runs while it is counted */
+    cl_ulong times[2] = {0, 0};
+    cl_uint references = 0;
+    size_t size = 0;
+    cl_int zero = 0, status[2];
+    check(clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, BYTES, 1, &gate, &event), "fill");
+    check(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, &size),
+          "references");
+    check(clSetUserEventStatus(gate, CL_COMPLETE), "gate");
+    clReleaseEvent(gate);
+    check(clFinish(queue), "finish");
+    status[0] =
+        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(cl_ulong), &times[0], &size);
+    status[1] = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(cl_ulong), &times[1], NULL);
+    printf("%s: profiling %d %d %s, %u reference\n", name, status[0], status[1],
+           times[1] >= times[0] && times[0] ? "times" : "no times", references);
+    clReleaseEvent(event);
+    clReleaseMemObject(buffer);
+}
+
+/* What a program sees of its queues and events. */
+static void looks(void)
+{
+    cl_int status;
+    const cl_queue_properties asked[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0}, none[] = {0};
+    cl_command_queue queues[] = {queue_of(0), queue_of(CL_QUEUE_PROFILING_ENABLE),
+                                 clCreateCommandQueueWithProperties(context, device, asked, &status),
+                                 clCreateCommandQueueWithProperties(context, device, none, &status),
+                                 clCreateCommandQueueWithProperties(context, device, NULL, &status)};
+    const char *names[] = {"plain", "profiling", "list with profiling", "empty list", "no list"};
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) {
+        print_queue(queues[i], names[i]);
+        print_event(queues[i], names[i]);
+        check(clReleaseCommandQueue(queues[i]), "release");
+    }
+    printf("bad device: %p", (void *)clCreateCommandQueue(context, NULL, 0, &status));
+    printf(" %d\n", status);
+    cl_mem buffer = buffer_of(BYTES);
+    printf("no dimensions: %d\n", clEnqueueNDRangeKernel(queue_of(0), kernel_of("add", buffer, 1), 0, NULL,
+                                                         NULL, NULL, 0, NULL, NULL));
+}
+
+/* Every kind of command that works on any device. */
+static void kinds(void)
+{
+    cl_command_queue queue = queue_of(0);
+    cl_mem a = buffer_of(BYTES), b = buffer_of(BYTES);
+    static char host[BYTES];
+    cl_int status, seven = 7;
+    cl_event event;
+    const size_t zero[] = {0, 0, 0}, region[] = {64, 4, 2}, items = 256;
+    cl_kernel add = kernel_of("add", a, 3);
+    check(clEnqueueWriteBuffer(queue, a, CL_TRUE, 0, BYTES, host, 0, NULL, NULL), "write");
+    check(clEnqueueFillBuffer(queue, a, &seven, sizeof seven, 0, BYTES, 0, NULL, NULL), "fill");
+    check(clEnqueueCopyBuffer(queue, a, b, 0, 0, BYTES / 2, 0, NULL, NULL), "copy");
+    check(clEnqueueCopyBufferRect(queue, a, b, zero, zero, region, 0, 0, 0, 0, 0, NULL, NULL), "copy rect");
+    check(clEnqueueReadBufferRect(queue, a, CL_TRUE, zero, zero, region, 0, 0, 0, 0, host, 0, NULL, NULL),
+          "read rect");
+    check(clEnqueueWriteBufferRect(queue, a, CL_TRUE, zero, zero, region, 0, 0, 0, 0, host, 0, NULL, NULL),
+          "write rect");
+    void *mapped = clEnqueueMapBuffer(queue, a, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL, NULL, &status);
+    check(status, "map");
+    check(clEnqueueUnmapMemObject(queue, a, mapped, 0, NULL, NULL), "unmap");
+    check(clEnqueueNDRangeKernel(queue, add, 1, NULL, &items, NULL, 0, NULL, &event), "add");
+    check(clEnqueueMarkerWithWaitList(queue, 1, &event, NULL), "marker");
+    check(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL), "barrier");
+    check(clEnqueueMigrateMemObjects(queue, 1, &a, 0, 0, NULL, NULL), "migrate");
+    check(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, sizeof status, &status, 0, NULL, NULL), "read");
+    check(clFinish(queue), "finish");
+    printf("%d\n", status);
+    clReleaseEvent(event);
+    clReleaseKernel(add);
+    clReleaseMemObject(a);
+    clReleaseMemObject(b);
+    clReleaseCommandQueue(queue);
+}
+
+/* Out of order, released before anything has ended, with an event of the program's own at the start. */
+static void order(void)
+{
+    cl_command_queue queue = queue_of(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_mem buffer = buffer_of(BYTES);
+    cl_int status;
+    const size_t items = 16;
+    cl_event gate = clCreateUserEvent(context, &status), first;
+    cl_kernel slow = kernel_of("slow", buffer, 100000);
+    check(status, "user event");
+    check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 1, &gate, &first), "slow");
+    for (int i = 0; i < 20; i++)
+        check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 1, &first, NULL), "slow");
+    clReleaseEvent(first);
+    clReleaseKernel(slow);
+    check(clSetUserEventStatus(gate, CL_COMPLETE), "gate");
+    clReleaseEvent(gate);
+    check(clFinish(queue), "finish");
+    clReleaseMemObject(buffer);
+    clReleaseCommandQueue(queue);
+    printf("21\n");
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    cl_command_queue queue = queue_of(0);
+    cl_mem buffer = buffer_of(BYTES);
+    cl_kernel add = kernel_of("add", buffer, 1);
+    const size_t items = 64;
+    for (int i = 0; i < PER_THREAD; i++)
+        check(clEnqueueNDRangeKernel(queue, add, 1, NULL, &items, NULL, 0, NULL, NULL), "add");
+    check(clFinish(queue), "finish");
+    clReleaseKernel(add);
+    clReleaseMemObject(buffer);
+    clReleaseCommandQueue(queue);
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, work, NULL) != 0)
+            exit(1);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    printf("%d\n", THREADS * PER_THREAD);
+}
+
+/* The program ends while its commands run. */
+static void leaves(void)
+{
+    cl_command_queue queue = queue_of(0);
+    cl_kernel slow = kernel_of("slow", buffer_of(BYTES), 2000000);
+    const size_t items = 16;
+    for (int i = 0; i < 10; i++)
+        check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 0, NULL, NULL), "slow");
+    check(clFlush(queue), "flush");
+    printf("10\n");
+}
+
+/* One that never runs: an event that nobody completes. */
+static void hangs(void)
+{
+    cl_command_queue queue = queue_of(0);
+    cl_int status;
+    const size_t items = 16;
+    cl_event gate = clCreateUserEvent(context, &status);
+    cl_kernel slow = kernel_of("slow", buffer_of(BYTES), 10);
+    check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 1, &gate, NULL), "slow");
+    check(clFlush(queue), "flush");
+    printf("1\n");
+    fflush(stdout);
+    clSetUserEventStatus(gate, -5); /* an error: PoCL waits for its commands when it ends */
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"looks", looks},     {"kinds", kinds},   {"order", order},
+                 {"threads", threads}, {"leaves", leaves}, {"hangs", hangs}};
+    set_up();
+    for (int i = 1; i < argc; i++) {
+        for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+            if (strcmp(argv[i], cases[k].name) == 0)
+                cases[k].run();
+    }
+    return 0;
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCL programs, recorded as they are, on PoCL: our own example, programs of others (clinfo, clpeak), and what a
+program may see of the recording: nothing."""
+
+import os
+import re
+import shutil
+
+import facts
+import harness
+
+LIBRARY = os.path.join(harness.BUILD, "libopscope_opencl.so")
+
+
+class OpenclCase(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        program = os.path.join(harness.EXAMPLES, "opencl")
+        if not os.path.exists(program):
+            self.skipTest("OpenCL's headers were not there (Debian: opencl-headers, ocl-icd-opencl-dev)")
+        if self.run_command([program]).status == 77:
+            self.skipTest("no OpenCL device (Debian: pocl-opencl-icd)")
+        self.trace = self.path("t.opscope")
+
+    def record(self, *command, options=()):
+        done = self.opscope("run", "-o", self.trace, *options, "--", *command)
+        self.assert_status(done)
+        return done
+
+    def ops(self):
+        return harness.opscope_json("ops", self.trace)["rows"]
+
+    def runs(self):
+        """Runs on devices: name, start and duration in ns, from the export."""
+        done = self.opscope("export", "--format", "chrome", "-o", "-", self.trace)
+        self.assert_status(done)
+        return [event for event in done.json()["traceEvents"] if event["ph"] == "X" and event.get("cat") != "zone"]
+
+
+class Example(OpenclCase):
+    def test_times_are_those_of_the_programs_events(self):
+        done = self.record(os.path.join(harness.EXAMPLES, "opencl"), "--events")
+        events = [re.fullmatch(r"(.*) (\d+) (\d+) (\d+) (\d+)", line).groups() for line in done.stdout.splitlines()]
+        self.assertEqual([event[0] for event in events], ["write buffer"] * 2 + ["scale"] + ["matmul"] * 5 + ["read buffer"])
+        ops = self.ops()
+        self.assertEqual([op["name"] for op in ops], [event[0] for event in events])
+        for op, event in zip(ops, events):
+            queued, submit, start, end = map(int, event[1:])
+            # To the ns where one pair of clocks was taken; a second one, 300 ms later, may stretch times by some ppm.
+            self.assertAlmostEqual(op["device_time_ns"], end - start, delta=2 + (end - start) * 2e-4, msg=op)
+            self.assertEqual(op["runs"], 1)
+            self.assertEqual(op["device"], 0)
+            figures = dict(figure.split("=") for figure in op["figures"].split(";"))
+            self.assertEqual(int(figures["QUEUED [ns]"]), submit - queued)
+            self.assertEqual(int(figures["SUBMITTED [ns]"]), start - submit)
+            self.assertEqual(figures.get("BYTES"), "65536" if "buffer" in op["name"] else None)
+
+    def test_host_and_device_agree(self):
+        """A command begins on the device after the call that enqueued it began."""
+        self.record(os.path.join(harness.EXAMPLES, "opencl"), "--events")
+        clock = [clock for clock in facts.Trace(self.trace).info["clocks"] if clock["kind"] == "device"]
+        self.assertEqual(len(clock), 1)
+        self.assertGreaterEqual(clock[0]["points"], 1)
+        uncertainty = clock[0]["max_uncertainty_ns"]
+        launched = {}
+        done = self.opscope("export", "--format", "chrome", "-o", "-", self.trace)
+        for event in done.json()["traceEvents"]:
+            if event["ph"] == "X":
+                launched.setdefault(event["name"], []).append(event["ts"] * 1000)
+        for name, starts in launched.items():
+            self.assertEqual(len(starts) % 2, 0, "%s: %r" % (name, starts))
+            starts.sort()
+            self.assertGreaterEqual(starts[-1] + uncertainty + 1000, starts[0])
+
+    def test_arguments_are_described(self):
+        self.record(os.path.join(harness.EXAMPLES, "opencl"))
+        op = [op for op in self.ops() if op["name"] == "matmul"][0]
+        self.assertIn("buffer of 65536 B, buffer of 65536 B, buffer of 65536 B, 0x80", op["attributes"])
+        self.assertIn("global size=128x128", op["attributes"])
+        self.assertEqual(op["kernels"], "matmul")
+
+    def test_report(self):
+        self.record(os.path.join(harness.EXAMPLES, "opencl"))
+        done = self.opscope("report", self.trace)
+        self.assert_status(done)
+        self.assertIn("matmul", done.stdout)
+
+
+class Programs(OpenclCase):
+    """What a program sees and does is the same with and without us."""
+
+    def compare(self, case, *options):
+        program = harness.program("opencl_cases")
+        bare = self.run_command([program, case])
+        self.assert_status(bare)
+        done = self.record(program, case, options=options)
+        self.assertEqual(done.stdout, bare.stdout)
+        return done
+
+    def test_queues_and_events_look_the_same(self):
+        self.compare("looks")
+
+    def test_kinds_of_commands(self):
+        self.compare("kinds")
+        names = [op["name"] for op in self.ops()]
+        self.assertEqual(
+            names,
+            ["write buffer", "fill buffer", "copy buffer", "copy buffer", "read buffer", "write buffer", "map buffer", "unmap",
+             "add", "migrate", "read buffer"],
+        )
+        self.assertTrue(all(op["runs"] == 1 for op in self.ops()), self.ops())
+        zones = {row["name"] for row in facts.Trace(self.trace).rows}
+        self.assertLessEqual({"marker", "barrier"}, zones)
+
+    def test_out_of_order(self):
+        done = self.compare("order")
+        self.assertEqual([op["name"] for op in self.ops()], ["slow"] * int(done.stdout))
+        self.assertTrue(all(op["runs"] == 1 for op in self.ops()))
+
+    def test_threads(self):
+        done = self.compare("threads")
+        self.assertEqual(sum(op["runs"] for op in self.ops()), int(done.stdout))
+        self.assertEqual(facts.Trace(self.trace).lost_zones, 0)
+
+    def test_commands_under_way_at_the_end(self):
+        done = self.compare("leaves")
+        self.assertEqual(sum(op["runs"] for op in self.ops()), int(done.stdout))
+
+    def test_command_that_never_ran(self):
+        self.compare("hangs")
+        self.assertEqual([op["runs"] for op in self.ops()], [0])
+        rows = harness.opscope_json("messages", self.trace)["rows"]
+        self.assertEqual(len([row for row in rows if row["text"].startswith("OpenCL: ")]), 1, rows)
+
+    def test_preloaded(self):
+        """Without the loader's layers: what programs need that do not go through a loader."""
+        self.compare("looks", "--devices", "opencl-preload")
+        self.compare("kinds", "--devices", "opencl-preload")
+        self.assertEqual(len(self.ops()), 11)
+        self.assertTrue(all(op["runs"] == 1 for op in self.ops()))
+
+    def test_both_ways_at_once(self):
+        self.compare("kinds", "--devices", "auto,opencl-preload")
+        self.assertEqual(len(self.ops()), 11)
+
+    def test_left_out(self):
+        self.compare("kinds", "--devices", "none")
+        self.assertEqual(facts.Trace(self.trace).zones, 0)
+
+
+class Others(OpenclCase):
+    """Programs that somebody else wrote and built."""
+
+    def need(self, name):
+        if not shutil.which(name):
+            self.skipTest("%s is not installed (Debian: %s)" % (name, name))
+
+    def test_clinfo(self):
+        self.need("clinfo")
+        bare = self.run_command(["clinfo", "--raw"])
+        done = self.record("clinfo", "--raw")
+        self.assertEqual(done.stdout, bare.stdout)
+
+    def test_clpeak(self):
+        self.need("clpeak")
+        done = self.record("clpeak", "--kernel-latency")
+        self.assertIn("Kernel launch latency", done.stdout)
+        ops = self.ops()
+        self.assertGreater(len(ops), 100)
+        self.assertEqual({op["runs"] for op in ops if op["name"] != "unmap"}, {1})
+        kernels = {op["name"] for op in ops}
+        self.assertIn("global_bandwidth_v1_local_offset", kernels)
+
+
+class Declarations(harness.TestCase):
+    def test_same_as_the_headers(self):
+        if not os.path.exists("/usr/include/CL/cl_layer.h") or not shutil.which("cc"):
+            self.skipTest("OpenCL's headers are not here (Debian: opencl-headers)")
+        source = os.path.join(harness.SOURCE, "tests", "system", "abi", "opencl.c")
+        include = os.path.join(harness.SOURCE, "src")
+        self.assert_status(self.run_command(["cc", "-std=gnu11", "-fsyntax-only", "-I", include, source]))
+
+
+if __name__ == "__main__":
+    harness.main()
