@@ -174,6 +174,7 @@ OPSCOPE_API void opscope_counter_named_(const char *name, double value);
 OPSCOPE_API void opscope_frame_(struct opscope_site *site);
 OPSCOPE_API void opscope_alloc_(const void *address, size_t size, const char *pool);
 OPSCOPE_API void opscope_free_(const void *address, const char *pool);
+OPSCOPE_API void opscope_free_all_(const char *pool);
 OPSCOPE_API void opscope_thread_name_(const char *name);
 OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device);
 OPSCOPE_API void opscope_op_tensor_(int is_output, const struct opscope_tensor *tensor);
@@ -310,6 +311,11 @@ static inline void opscope_free(const void *address, const char *pool)
 {
     OPSCOPE_IF_RECORDING_(opscope_free_(address, pool));
 }
+/* All that was allocated from the pool is free again: an arena that is emptied. */
+static inline void opscope_free_all(const char *pool)
+{
+    OPSCOPE_IF_RECORDING_(opscope_free_all_(pool));
+}
 static inline void opscope_thread_name(const char *name)
 {
     OPSCOPE_IF_RECORDING_(opscope_thread_name_(name));
@@ -421,6 +427,7 @@ OPSCOPE_NOTHING_(void opscope_message(const char *text))
 OPSCOPE_NOTHING_(void opscope_counter(const char *name, double value))
 OPSCOPE_NOTHING_(void opscope_alloc(const void *address, size_t size, const char *pool))
 OPSCOPE_NOTHING_(void opscope_free(const void *address, const char *pool))
+OPSCOPE_NOTHING_(void opscope_free_all(const char *pool))
 OPSCOPE_NOTHING_(void opscope_thread_name(const char *name))
 OPSCOPE_ZERO_(uint64_t opscope_op_begin(const char *name, enum opscope_op_type type, uint32_t device))
 OPSCOPE_NOTHING_(void opscope_op_input(const struct opscope_tensor *tensor))

@@ -291,7 +291,8 @@ static void take_memory(struct source *s, struct track *t, uint64_t word, struct
                                   .time = ns,
                                   .address = second.time_kind,
                                   .size = second.word,
-                                  .is_release = (word >> 32) & 1};
+                                  .is_release = (word >> 32) & 1,
+                                  .is_all = (word >> 32 & 3) == 3};
     memory.pool = (uint32_t)word ? source_name(s, (uint32_t)word) : TRACE_NONE;
     trace_writer_memory(s->collector->writer, &memory);
     s->collector->taken.records++;

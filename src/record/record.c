@@ -298,6 +298,11 @@ OPSCOPE_API void opscope_free_(const void *address, const char *pool)
     emit(RECORD_MEMORY, pool ? text_id(pool) : 0, 1, &(struct slot){(uint64_t)(uintptr_t)address, 0}, 1);
 }
 
+OPSCOPE_API void opscope_free_all_(const char *pool)
+{
+    emit(RECORD_MEMORY, pool ? text_id(pool) : 0, 3, &(struct slot){0, 0}, 1);
+}
+
 OPSCOPE_API void opscope_thread_name_(const char *name)
 {
     emit(RECORD_THREAD_NAME, text_id(name), 0, NULL, 0);

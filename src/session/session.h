@@ -210,7 +210,7 @@ enum record_kind {
     RECORD_NOTHING = 10,      /* a slot that was given back */
     RECORD_COUNTER = 128,     /* id: name; + {double, -} */
     RECORD_ZONE_VALUE = 129,  /* + {value, -} */
-    RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release; + {address, size} */
+    RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release, bit 1: of all in it; + {address, size} */
     RECORD_OP_BEGIN = 131,    /* id: name; payload low 24: type; + {call, device}; ended by RECORD_ZONE_END */
     RECORD_DEVICE_ZONE = 132, /* time: device ticks; id: name; payload low 24: track; + {duration, call} */
     RECORD_DEVICE_RUN =

@@ -131,9 +131,9 @@ enum definition_column {
 /* Points, counters, memory events, ops, runs, samples, losses: one numbering for all of them. */
 enum row_column {
     ROW_TRACK = 1,
-    ROW_TIME = 2,  /* start of an op or a run, first time of a loss */
-    ROW_KIND = 3,  /* kind of a point, type of an op, reason of a loss, 1 = release of memory */
-    ROW_NAME = 4,  /* also: header of a point, memory pool */
+    ROW_TIME = 2, /* start of an op or a run, first time of a loss */
+    ROW_KIND = 3, /* kind of a point, type of an op, reason of a loss, 1 = release of memory, 3 = of a pool */
+    ROW_NAME = 4, /* also: header of a point, memory pool */
     ROW_VALUE = 5, /* bits of a counter's double, address of a memory event */
     ROW_SIZE = 6,
     ROW_LENGTH = 7,

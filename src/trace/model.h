@@ -155,6 +155,7 @@ struct trace_memory {
     uint64_t address;
     uint64_t size; /* 0 for a release */
     bool is_release;
+    bool is_all; /* with is_release: of all that the pool holds; no address */
 };
 
 enum trace_op_type { TRACE_OP_DEVICE = 0, TRACE_OP_HOST = 1, TRACE_OP_FALLBACK = 2 };

@@ -84,12 +84,23 @@ class C(Api):
 
     def test_counters_and_memory(self):
         trace = self.record_program("everything")
-        self.assertEqual((trace.info["counters"], trace.info["memory_events"]), (4, 4))
+        self.assertEqual((trace.info["counters"], trace.info["memory_events"]), (4, 9))
         events = [event for event in self.export(trace) if event.get("ph") == "C"]
         values = [event["args"]["value"] for event in events if event["name"] == "queue length"]
         self.assertEqual(values[:2], [3, -1.5])  # the third is no number, for which JSON has no word
         self.assertEqual([event["args"]["value"] for event in events if event["name"] == "at run time"], [1e300])
         self.assertTrue(any("pool" in event["name"] for event in events), events)
+
+    def test_memory_pools(self):
+        trace = self.record_program("everything")
+        rows = {row["pool"]: row for row in self.opscope_json("memory", trace.path)["rows"]}
+        arena, other = rows["arena"], rows["other"]
+        self.assertEqual([arena[key] for key in ("allocations", "releases", "allocated_bytes", "live_bytes", "live_count",
+                                                 "unmatched_releases", "lost_releases")], [3, 2, 600, 300, 1, 0, 0])
+        self.assertEqual((other["live_bytes"], other["lost_releases"]), (1, 0))
+        done = self.opscope("export", trace.path, "--format", "csv", "--what", "memory", "-o", "-")
+        self.assert_status(done)
+        self.assertIn("release of all,arena,", done.stdout)
 
     def test_threads(self):
         trace = self.record_program("everything")

@@ -79,7 +79,8 @@ class Recorded(Case):
         rows = self.opscope_json("memory", path)["rows"]
         pools = {row["pool"]: [row["allocations"], row["releases"], row["allocated_bytes"]] for row in rows}
         self.assertEqual(pools, expected["memory"])
-        self.assertEqual([row["live_bytes"] + row["unmatched_releases"] for row in rows], [0, 0])
+        for row in rows:
+            self.assertEqual([row["live_bytes"], row["unmatched_releases"], row["lost_releases"]], [0, 0, 0], row)
 
     def wanted_zones(self, expected):
         rows = [row if len(row) == 4 else row + [{}] for row in expected["zones"]]

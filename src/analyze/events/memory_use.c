@@ -12,31 +12,25 @@ struct event {
     uint64_t ns, sequence; /* sequence: order in the file, for equal times */
     uint64_t address, size;
     uint32_t process, track, pool;
-    bool is_release;
+    bool is_release, is_all;
 };
 
 struct reading {
     const struct memory_reader *reader;
     struct intern pools; /* key: process id, then the pool's name */
     uint64_t *in_use;    /* by pool */
-    size_t in_use_capacity;
+    struct map *of_pool; /* by pool: address to index in `live`; pools may lie in each other's memory */
+    size_t map_count, in_use_capacity, of_pool_capacity;
     struct memory_live *live; /* entries of released ones are used again */
     size_t live_count, live_capacity;
     uint32_t *spare; /* indices of entries that are free */
     size_t spare_count, spare_capacity;
-    struct map *of_address; /* by process, the last for rows of none: address to index in `live` */
-    size_t process_count;
     struct event *heap;
     size_t heap_count, heap_capacity;
     uint64_t sequence;
 };
 
 /* --- one event after the other, in order of time --- */
-
-static struct map *map_of(struct reading *r, uint32_t process)
-{
-    return &r->of_address[process < r->process_count ? process : r->process_count];
-}
 
 static int report(struct reading *r, enum memory_change_kind kind, const struct event *event, uint32_t pool,
                   uint64_t size)
@@ -66,9 +60,26 @@ static int end_live(struct reading *r, uint32_t index, const struct event *event
     return report(r, kind, event, live.pool, live.size);
 }
 
+/* All that the pool holds. */
+static int end_pool(struct reading *r, const struct event *event)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < r->live_count && result == 0 && r->of_pool[event->pool].count; i++) {
+        if (r->live[i].pool != event->pool)
+            continue;
+        struct event one = *event;
+        one.address = r->live[i].address;
+        map_remove(&r->of_pool[event->pool], one.address);
+        result = end_live(r, i, &one, MEMORY_RELEASED);
+    }
+    return result;
+}
+
 static int apply(struct reading *r, const struct event *event)
 {
-    struct map *map = map_of(r, event->process);
+    if (event->is_all)
+        return end_pool(r, event);
+    struct map *map = &r->of_pool[event->pool];
     uint32_t known = map_remove(map, event->address);
     if (event->is_release)
         return known == MAP_NONE ? report(r, MEMORY_UNMATCHED, event, event->pool, 0)
@@ -139,9 +150,12 @@ static uint32_t pool_number(struct reading *r, uint32_t process, uint32_t pool)
     uint32_t number = key.failed ? INTERN_NONE : intern_add(&r->pools, key.data, key.length);
     bytes_free(&key);
     if (number == before && number != INTERN_NONE) {
-        if (!array_reserve(&r->in_use, &r->in_use_capacity, r->pools.count, sizeof *r->in_use))
+        if (!array_reserve(&r->in_use, &r->in_use_capacity, r->pools.count, sizeof *r->in_use) ||
+            !array_reserve(&r->of_pool, &r->of_pool_capacity, r->pools.count, sizeof *r->of_pool))
             return INTERN_NONE;
         r->in_use[number] = 0;
+        r->of_pool[number] = (struct map){0};
+        r->map_count = r->pools.count;
     }
     return number;
 }
@@ -160,6 +174,7 @@ static int hold_rows(struct reading *r, const struct trace_rows *rows)
             .process = track ? track->process : TRACE_NONE,
             .track = row->track,
             .is_release = row->is_release,
+            .is_all = row->is_all,
         };
         if (!trace_filter_wants_process(r->reader->filter, event.process))
             continue;
@@ -226,9 +241,9 @@ static int read_blocks(struct reading *r, const struct timed_block *blocks, size
 
 static void reading_free(struct reading *r)
 {
-    for (size_t i = 0; r->of_address && i <= r->process_count; i++)
-        map_free(&r->of_address[i]);
-    free(r->of_address);
+    for (size_t i = 0; i < r->map_count; i++)
+        map_free(&r->of_pool[i]);
+    free(r->of_pool);
     free(r->live);
     free(r->spare);
     free(r->in_use);
@@ -239,11 +254,10 @@ static void reading_free(struct reading *r)
 int memory_use_read(const struct memory_reader *reader, struct memory_live **live, size_t *live_count,
                     struct error *err)
 {
-    struct reading r = {.reader = reader, .process_count = trace_process_count(reader->trace)};
+    struct reading r = {.reader = reader};
     struct timed_block *blocks = NULL;
     size_t count = 0;
-    r.of_address = calloc(r.process_count + 1, sizeof *r.of_address);
-    int result = r.of_address ? list_blocks(reader, &blocks, &count) : -ENOMEM;
+    int result = list_blocks(reader, &blocks, &count);
     if (result == 0)
         result = read_blocks(&r, blocks, count, err);
     if (result == -ENOMEM)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocations and releases in the order of time, each release with the allocation that it ends.
  *
- * A release has only an address, and may be made by another thread than the allocation; threads are collected one after
- * the other, so that the file has them in no common order. So the events are put in order of time: blocks are read by
- * their first time, rows wait in a heap until no unread block can begin before them. In practice two or three blocks
- * overlap. All events of the wanted processes are seen, whatever threads were asked for, from the start of the trace to
- * the end of the window: what is in use at any time does not depend on where somebody looks. */
+ * A release has only a pool and an address, and another thread may make it than the allocation; threads are collected
+ * one after the other, so that the file has them in no common order. So the events are put in order of time: blocks are
+ * read by their first time, rows wait in a heap until no unread block can begin before them. In practice two or three
+ * blocks overlap. All events of the wanted processes are seen, whatever threads were asked for, from the start of the
+ * trace to the end of the window: what is in use at any time does not depend on where somebody looks. */
 #ifndef OPSCOPE_ANALYZE_EVENTS_MEMORY_USE_H
 #define OPSCOPE_ANALYZE_EVENTS_MEMORY_USE_H
 

@@ -366,7 +366,7 @@ static int visit_memory(void *context, const struct trace_rows *rows)
         if (!trace_filter_wants_track(filter, memory->track) || !trace_filter_wants_span(filter, ns, ns) ||
             !trace_filter_text_matches(filter, pool))
             continue;
-        put_text(csv, memory->is_release ? "release" : "allocation");
+        put_text(csv, memory->is_all ? "release of all" : memory->is_release ? "release" : "allocation");
         put_text(csv, pool);
         separate(csv);
         bytes_append_format(csv->out, "0x%" PRIx64, memory->address);

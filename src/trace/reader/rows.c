@@ -202,7 +202,8 @@ static int make_memory(struct rows_decoder *d, struct trace_rows *out)
                                         .time = time_of(d, i),
                                         .address = d->v[ROW_VALUE][i],
                                         .size = d->v[ROW_SIZE][i],
-                                        .is_release = d->v[ROW_KIND][i] & 1};
+                                        .is_release = d->v[ROW_KIND][i] & 1,
+                                        .is_all = d->v[ROW_KIND][i] == 3};
     out->memory = rows;
     return 0;
 }

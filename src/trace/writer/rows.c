@@ -152,7 +152,7 @@ void trace_writer_memory(struct trace_writer *w, const struct trace_memory *memo
         return;
     put(b, ROW_TRACK, memory->track);
     put(b, ROW_TIME, memory->time);
-    put(b, ROW_KIND, memory->is_release);
+    put(b, ROW_KIND, memory->is_release ? memory->is_all ? 3 : 1 : 0);
     put(b, ROW_NAME, memory->pool);
     put(b, ROW_VALUE, memory->address);
     put(b, ROW_SIZE, memory->size);

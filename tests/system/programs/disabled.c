@@ -28,6 +28,7 @@ int main(void)
     opscope_counter("counter", 1);
     opscope_alloc(&evaluated, 1, NULL);
     opscope_free(&evaluated, NULL);
+    opscope_free_all(NULL);
     opscope_thread_name("name");
     uint64_t call = opscope_op_begin("op", OPSCOPE_OP_DEVICE, 0);
     opscope_op_input(NULL);

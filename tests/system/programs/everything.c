@@ -62,6 +62,11 @@ static void memory(void)
     opscope_alloc(&block[1], SIZE_MAX, NULL);
     opscope_free(&block[0], "pool");
     opscope_free(&block[1], NULL);
+    opscope_alloc(&block[0], 100, "arena");
+    opscope_alloc(&block[1], 200, "arena");
+    opscope_alloc(&block[0], 1, "other"); /* pools may lie in each other */
+    opscope_free_all("arena");
+    opscope_alloc(&block[1], 300, "arena");
 }
 
 static void *named_thread(void *unused)

@@ -105,10 +105,17 @@ static void memory(void)
     TracyCFreeNS(&block[6], 10, "pool");
     TracyCSecureAllocNS(&block[7], 800, 10, "pool");
     TracyCSecureFreeNS(&block[7], 10, "pool");
+    TracyCAlloc(&block[0], 1000);
+    TracyCAllocN(&block[0], 10, "arena");
     TracyCMemoryDiscard("arena");
+    TracyCAllocN(&block[0], 10, "arena");
+    TracyCAllocN(&block[1], 20, "arena");
     TracyCSecureMemoryDiscard("arena");
+    TracyCAllocN(&block[0], 10, "arena");
     TracyCMemoryDiscardS("arena", 10);
+    TracyCAllocN(&block[0], 10, "arena");
     TracyCSecureMemoryDiscardS("arena", 10);
+    TracyCFree(&block[0]);
     (void)block;
 }
 

@@ -213,10 +213,17 @@ static void memory()
     TracyFreeNS(&block[6], 10, "pool");
     TracySecureAllocNS(&block[7], 800, 10, "pool");
     TracySecureFreeNS(&block[7], 10, "pool");
+    TracyAlloc(&block[0], 1000);
+    TracyAllocN(&block[0], 10, "arena");
     TracyMemoryDiscard("arena");
+    TracyAllocN(&block[0], 10, "arena");
+    TracyAllocN(&block[1], 20, "arena");
     TracySecureMemoryDiscard("arena");
+    TracyAllocN(&block[0], 10, "arena");
     TracyMemoryDiscardS("arena", 10);
+    TracyAllocN(&block[0], 10, "arena");
     TracySecureMemoryDiscardS("arena", 10);
+    TracyFree(&block[0]);
     (void)block;
 }
 
