@@ -96,3 +96,13 @@ uint32_t map_remove(struct map *map, uint64_t key)
     map->count--;
     return value;
 }
+
+uint32_t map_next(const struct map *map, size_t *at)
+{
+    while (*at < map->slot_count) {
+        uint32_t value = map->slots[(*at)++].value;
+        if (value != MAP_NONE)
+            return value;
+    }
+    return MAP_NONE;
+}

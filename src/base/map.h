@@ -27,4 +27,7 @@ uint32_t map_get(const struct map *map, uint64_t key);
 /* Takes a key out and returns its value; MAP_NONE when it was not there. */
 uint32_t map_remove(struct map *map, uint64_t key);
 
+/* One value after the other, in no order, of a map that is not changed meanwhile: *at is 0 first. MAP_NONE: no more. */
+uint32_t map_next(const struct map *map, size_t *at);
+
 #endif

@@ -503,6 +503,8 @@ static int run(const struct command *command, int argc, char **argv)
     ops_layout_prepare((enum ops_layout)o.layout);
     if (o.tracy_port)
         set_tracy_port(o.tracy_port);
+    else if (!o.no_tracy) /* of several processes only the first could listen there */
+        unsetenv("TRACY_PORT");
     struct run_profile profile;
     if (run_profile_begin(&profile, o.device_profile, &err) != 0) {
         command_say("opscope run: %s", err.message);
@@ -579,12 +581,13 @@ const struct command command_run = {
         "through; only "
         "OPSCOPE_SESSION is added to the environment, for Python programs OPSCOPE_PYTHON_TRACE, "
         "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH, for programs built with Tracy TRACY_NO_EXIT, "
-        "TRACY_ONLY_LOCALHOST and TRACY_NO_SAMPLING where they are not set, and for those that use devices "
-        "NVTX_INJECTION64_PATH and an entry of OPENCL_LAYERS (--devices).\n\n"
+        "TRACY_ONLY_LOCALHOST and TRACY_NO_SAMPLING where they are not set (without TRACY_PORT), and for those "
+        "that use devices NVTX_INJECTION64_PATH and an entry of OPENCL_LAYERS (--devices).\n\n"
         "Programs that were built with Tracy are recorded into the same trace, all of them, also those that others "
         "start: they are found by their listening sockets, connected, and let go when they end. Tracy's tools are not "
-        "needed. Each must be reachable: one in a network namespace of its own would wait for a server when it ends "
-        "(--no-tracy).\n\n"
+        "needed. A client keeps in the program's memory what was not read yet. One that opscope cannot reach (another "
+        "user's) would wait for a server when it ends: --no-tracy. When opscope is gone before them, a process that it "
+        "left behind lets them go.\n\n"
         "While it grows, the trace is called FILE.partial, and can be read. The FILE.partial of a run that was "
         "killed is kept: the next run with the same FILE moves it to NAME.killed.opscope. When the trace holds "
         "ops, the op table is "

@@ -456,6 +456,8 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
             collector_set_root(r.collector, r.child, options->command, r.start_ns);
         setpriority(PRIO_PROCESS, 0, -5); /* after the start: the command must not inherit it */
         loop(&r);
+        if (r.tracy)
+            tracy_live_leave(r.tracy);
         stop_recording(&r);
     } else if (r.collector) {
         collector_free(r.collector);

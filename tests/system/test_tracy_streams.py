@@ -5,6 +5,7 @@ import csv
 import gzip
 import os
 import shutil
+import struct
 
 import harness
 import tracy_stream
@@ -134,13 +135,63 @@ class Recorded(harness.TestCase):
         self.assertEqual(sum(row["name"] == "fiber 1" for row in rows), 2)  # its turns on the thread
 
 
-class Damaged(harness.TestCase):
-    """Streams of our own that are cut, wrong or hostile: what came before is in the trace, and a line says so."""
+class MadeCase(harness.TestCase):
+    """Streams of our own."""
 
     def import_bytes(self, data, *options):
         with open(self.path("stream.bin"), "wb") as file:
             file.write(data)
         return self.opscope("import", "tracy", self.path("stream.bin"), "-o", self.path("t.opscope"), *options)
+
+
+class Made(MadeCase):
+    """What the recorded ones do not have."""
+
+    def test_pool_is_emptied(self):
+        client = tracy_stream.Client(82)
+        pool, thread = tracy_stream.u64(0x601000), tracy_stream.u32(7)
+        records = client.thread(7)
+        for step in range(5):
+            records += client.record("MEM_NAME_PAYLOAD", pool)
+            records += client.record("MEM_ALLOC_NAMED", tracy_stream.u64(2000 if step == 0 else 10), thread,
+                                     tracy_stream.u64(0x7000 + step * 16), tracy_stream.u32(100), tracy_stream.u16(0))
+            if step == 3:
+                records += client.record("MEM_DISCARD", tracy_stream.u64(10), thread, pool)
+        records += client.answer("STRING_DATA", 0x601000, b"arena") + client.answer("THREAD_NAME", 7, b"main")
+        stream = tracy_stream.welcome(82) + tracy_stream.frame(records) + tracy_stream.frame(client.record("TERMINATE"))
+        self.assert_status(self.import_bytes(stream))
+        (row,) = self.opscope_json("memory", self.path("t.opscope"), "--json")["rows"]
+        self.assertEqual((row["pool"], row["allocations"], row["releases"]), ("arena", 5, 4))
+        self.assertEqual((row["peak_bytes"], row["live_bytes"]), (400, 100))
+
+
+    def test_counter_of_a_device_begins_again(self):
+        """With 32 bits: the zones after that come after the ones before."""
+        client = tracy_stream.Client(72)
+        context = struct.pack("<qqIfBBB", 2000, 0, 7, 1.0, 3, 0, 7)
+        records = client.record("GPU_NEW_CONTEXT", context)
+        wire_time, cpu = 0, 2000
+        payload = struct.pack("<II", 0, 5) + b"main\0main.c\0kernel"
+        for number, (start, end) in enumerate(((2**32 - 1000, 2**32 - 500), (100, 300), (2**32 - 100, 2**32 - 50), (50, 60))):
+            records += client.record("SOURCE_LOCATION_PAYLOAD", tracy_stream.u64(0), tracy_stream.u16(len(payload)), payload)
+            for kind, query in (("GPU_ZONE_BEGIN_ALLOC_SRCLOC_SERIAL", 2 * number), ("GPU_ZONE_END_SERIAL", 2 * number + 1)):
+                records += client.record(kind, tracy_stream.u64(cpu), tracy_stream.u32(7), tracy_stream.u16(query), b"\3")
+                cpu = 10
+            for query, time in ((2 * number, start), (2 * number + 1, end)):
+                records += client.record("GPU_TIME", tracy_stream.u64(time - wire_time), tracy_stream.u16(query), b"\3")
+                wire_time = time
+        stream = tracy_stream.welcome(72) + tracy_stream.frame(records) + tracy_stream.frame(client.record("TERMINATE"))
+        self.assert_status(self.import_bytes(stream, "--protocol", "72"))
+        out = self.path("zones.csv")
+        self.assert_status(self.opscope("export", "--format", "csv", self.path("t.opscope"), "-o", out))
+        with open(out, encoding="utf-8", newline="") as file:
+            zones = sorted((int(row["start_ns"]), int(row["duration_ns"])) for row in csv.DictReader(file))
+        self.assertEqual([(start - zones[0][0], length) for start, length in zones],
+                         [(0, 500), (1100, 200), (2**32 + 900, 50), (2**32 + 1050, 10)])
+
+
+class Damaged(MadeCase):
+    """Streams that are cut, wrong or hostile: what came before is in the trace, and a line says so."""
 
     def test_every_cut(self):
         whole = tracy_stream.small(72)

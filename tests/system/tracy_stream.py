@@ -62,9 +62,12 @@ class Client:
     def thread(self, number):
         return self.record("THREAD_CONTEXT", u32(number))
 
-    def begin(self, delta, location):
-        if self.version >= 79:
+    def begin(self, delta, location, is_first=False):
+        """is_first: of a thread, when its time is a whole one."""
+        if self.version >= 79 and not is_first:
             return self.record("ZONE_BEGIN_16", u16(delta), u64(location))
+        if self.version >= 79:
+            delta -= 65536 + 2**32
         return self.record("ZONE_BEGIN", u64(delta), u64(location))
 
     def end(self, delta):

@@ -58,6 +58,14 @@ static void test_map_puts_gets_and_removes(void **state)
     }
     for (size_t i = 0; i < KEYS; i++)
         assert_int_equal(map_get(&map, i == 0 ? UINT64_MAX : i == 1 ? 0 : (uint64_t)i << 52), expected[i]);
+    uint64_t sum = 0, expected_sum = 0;
+    uint32_t value;
+    for (size_t at = 0; (value = map_next(&map, &at)) != MAP_NONE; count--)
+        sum += value;
+    for (size_t i = 0; i < KEYS; i++)
+        expected_sum += expected[i] == MAP_NONE ? 0 : expected[i];
+    assert_int_equal(count, 0);
+    assert_int_equal(sum, expected_sum);
     map_free(&map);
 }
 

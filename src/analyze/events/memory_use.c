@@ -63,15 +63,15 @@ static int end_live(struct reading *r, uint32_t index, const struct event *event
 /* All that the pool holds. */
 static int end_pool(struct reading *r, const struct event *event)
 {
+    struct map *map = &r->of_pool[event->pool];
+    struct event one = *event;
+    uint32_t index;
     int result = 0;
-    for (uint32_t i = 0; i < r->live_count && result == 0 && r->of_pool[event->pool].count; i++) {
-        if (r->live[i].pool != event->pool)
-            continue;
-        struct event one = *event;
-        one.address = r->live[i].address;
-        map_remove(&r->of_pool[event->pool], one.address);
-        result = end_live(r, i, &one, MEMORY_RELEASED);
+    for (size_t at = 0; result == 0 && (index = map_next(map, &at)) != MAP_NONE;) {
+        one.address = r->live[index].address;
+        result = end_live(r, index, &one, MEMORY_RELEASED);
     }
+    map_free(map);
     return result;
 }
 

@@ -35,6 +35,7 @@ extern const struct command command_machine;
 extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_completion;
+extern const struct command command_tracy_guard;
 
 static const struct command *const all_commands[] = {
     &command_run,          &command_attach,     &command_collect,
@@ -47,6 +48,7 @@ static const struct command *const all_commands[] = {
     &command_annotate,     &command_calibrate,  &command_machine,
     &command_export,       &command_mcp,        &command_doctor,
     &command_help,         &command_completion, &command_overhead_worker,
+    &command_tracy_guard,
 };
 
 const struct command *command_at(size_t i)

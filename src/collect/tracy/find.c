@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -24,6 +25,9 @@
 #define LOOK_NS UINT64_C(20000000) /* at least, between two looks */
 #define LOOK_SHARE 20u             /* and at most one part in so many of a CPU is spent with looking ... */
 #define LONGEST_NS UINT64_C(500000000) /* ... but this long, however many sockets there are */
+#define ELSEWHERE_NS                                                                                         \
+    UINT64_C(1000000000)     /* between two looks for processes of other networks, which are few ... */
+#define ELSEWHERE_SHARE 200u /* ... and one part in so many of a CPU */
 #define MAX_SOCKETS 4096u
 #define LISTENING 0x0a
 #define THREAD_NAME "Tracy Profiler"
@@ -32,6 +36,7 @@
 
 struct listener {
     uint64_t inode;
+    bool is_taken; /* a client has it */
     struct tracy_place place;
 };
 
@@ -187,14 +192,16 @@ static bool is_default_port(const struct tracy_place *place)
     return port >= TRACY_FIRST_PORT && port < TRACY_FIRST_PORT + TRACY_PORTS;
 }
 
-/* The socket of the list that the process has open; of several one with a port that Tracy would take. */
-static const struct listener *socket_of(int64_t pid, const struct listeners *list)
+/* The socket of the list that the process has open; of several one with a port that Tracy would take, and *count says
+ * how many there are. */
+static struct listener *socket_of(int64_t pid, const struct listeners *list, size_t *count)
 {
     char path[96], link[64];
-    const struct listener *best = NULL;
+    struct listener *best = NULL;
     snprintf(path, sizeof path, "/proc/%" PRId64 "/fd", pid);
     DIR *files = opendir(path);
     const struct dirent *entry;
+    *count = 0;
     while (files && (entry = readdir(files))) {
         uint64_t inode;
         snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%.20s", pid, entry->d_name);
@@ -205,9 +212,11 @@ static const struct listener *socket_of(int64_t pid, const struct listeners *lis
         if (sscanf(link, "socket:[%" SCNu64 "]", &inode) != 1)
             continue;
         for (size_t i = 0; i < list->count; i++) {
-            const struct listener *item = &list->items[i];
-            if (item->inode == inode &&
-                (!best || (is_default_port(&item->place) && !is_default_port(&best->place))))
+            struct listener *item = &list->items[i];
+            if (item->inode != inode || item->is_taken)
+                continue;
+            ++*count;
+            if (!best || (is_default_port(&item->place) && !is_default_port(&best->place)))
                 best = item;
         }
     }
@@ -216,21 +225,38 @@ static const struct listener *socket_of(int64_t pid, const struct listeners *lis
     return best;
 }
 
+static struct tracy_place place_of(const struct listener *listener, int64_t pid, bool is_elsewhere)
+{
+    struct tracy_place place = listener->place;
+    place.pid = pid;
+    place.is_local = true;
+    place.is_elsewhere = is_elsewhere;
+    return place;
+}
+
+/* Of the network of that process (0: not known). */
+static uint64_t network_of(const char *process)
+{
+    char path[64];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%.20s/ns/net", process);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
 bool tracy_find_in_process(int64_t pid, struct tracy_place *place)
 {
-    char folder[64];
+    char folder[64], process[32];
     struct listeners list = {0};
     const struct listener *found = NULL;
-    snprintf(folder, sizeof folder, "/proc/%" PRId64 "/net", pid);
+    size_t count;
+    snprintf(process, sizeof process, "%" PRId64, pid);
+    snprintf(folder, sizeof folder, "/proc/%s/net", process);
     if (has_client_thread(pid)) {
         list_sockets(folder, &list);
-        found = socket_of(pid, &list);
+        found = socket_of(pid, &list, &count);
     }
-    if (found) {
-        *place = found->place;
-        place->pid = pid;
-        place->is_local = true;
-    }
+    if (found)
+        *place = place_of(found, pid, network_of(process) != network_of("self"));
     free(list.items);
     return found != NULL;
 }
@@ -255,27 +281,106 @@ static bool is_of_session(int64_t pid, const char *variable, char *room)
     return false;
 }
 
-static void look_through(struct tracy_finder *finder, const struct listeners *fresh,
-                         void (*found)(void *context, const struct tracy_place *place), void *context)
+/* Calls back with each process of the session until that returns false. */
+static void each_process(const char *session, bool (*visit)(void *context, const char *pid), void *context)
 {
     char *room = malloc(MAX_ENVIRONMENT);
     DIR *processes = room ? opendir("/proc") : NULL;
     const struct dirent *entry;
-    while (processes && (entry = readdir(processes))) {
-        int64_t pid = isdigit((unsigned char)entry->d_name[0]) ? strtoll(entry->d_name, NULL, 10) : 0;
-        if (pid <= 0 || !is_of_session(pid, finder->session, room) || !has_client_thread(pid))
-            continue;
-        const struct listener *listener = socket_of(pid, fresh);
-        if (!listener)
-            continue;
-        struct tracy_place place = listener->place;
-        place.pid = pid;
-        place.is_local = true;
-        found(context, &place);
+    bool goes_on = true;
+    while (processes && goes_on && (entry = readdir(processes))) {
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            is_of_session(strtoll(entry->d_name, NULL, 10), session, room))
+            goes_on = visit(context, entry->d_name);
     }
     if (processes)
         closedir(processes);
     free(room);
+}
+
+static bool note_one(void *context, const char *pid)
+{
+    (void)pid;
+    *(bool *)context = true;
+    return false;
+}
+
+bool tracy_session_has_processes(const char *session)
+{
+    bool has_one = false;
+    each_process(session, note_one, &has_one);
+    return has_one;
+}
+
+struct looking {
+    struct tracy_finder *finder;
+    const struct listeners *fresh;
+    uint64_t network; /* our own */
+    int64_t *clients; /* that were found; 0: done */
+    size_t count, capacity;
+    tracy_found_fn found;
+    void *context;
+};
+
+static bool note_client(void *context, const char *process)
+{
+    struct looking *l = context;
+    int64_t pid = strtoll(process, NULL, 10);
+    if (has_client_thread(pid) && array_reserve(&l->clients, &l->capacity, l->count + 1, sizeof *l->clients))
+        l->clients[l->count++] = pid;
+    return true;
+}
+
+/* A child has the sockets of its parent too, where they were not closed. So who has only one takes it, which leaves the
+ * others fewer to choose from. */
+static void share_out(struct looking *l)
+{
+    bool must_choose = false;
+    for (size_t left = l->count, before; left; must_choose = left == before) {
+        before = left;
+        for (size_t i = 0; i < l->count; i++) {
+            size_t count;
+            struct listener *best = l->clients[i] ? socket_of(l->clients[i], l->fresh, &count) : NULL;
+            if (!l->clients[i] || (best && count > 1 && !must_choose))
+                continue;
+            if (best) {
+                struct tracy_place place = place_of(best, l->clients[i], false);
+                best->is_taken = true;
+                l->found(l->context, &place);
+                must_choose = false;
+            }
+            l->clients[i] = 0;
+            left--;
+        }
+    }
+}
+
+/* A process of another network: its sockets are not in our list. */
+static bool look_into(void *context, const char *process)
+{
+    struct looking *l = context;
+    struct listeners list = {0};
+    int64_t pid = strtoll(process, NULL, 10);
+    char folder[64];
+    size_t count, fresh = 0;
+    uint64_t network = network_of(process);
+    if (!network || network == l->network || !has_client_thread(pid))
+        return true;
+    snprintf(folder, sizeof folder, "/proc/%.20s/net", process);
+    list_sockets(folder, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (map_get(&l->finder->seen, list.items[i].inode) == MAP_NONE)
+            list.items[fresh++] = list.items[i];
+    }
+    list.count = fresh;
+    const struct listener *best = socket_of(pid, &list, &count);
+    if (best) {
+        struct tracy_place place = place_of(best, pid, true);
+        map_put(&l->finder->seen, best->inode, 0);
+        l->found(l->context, &place);
+    }
+    free(list.items);
+    return true;
 }
 
 /* Leaves those in the list that are new. */
@@ -300,21 +405,36 @@ void tracy_finder_start(struct tracy_finder *finder, const char *session)
     free(list.items);
 }
 
-void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns,
-                       void (*found)(void *context, const struct tracy_place *place), void *context)
+static void look_elsewhere(struct looking *l, uint64_t now_ns)
+{
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    l->network = network_of("self");
+    if (l->network)
+        each_process(l->finder->session, look_into, l);
+    l->finder->next_elsewhere_ns =
+        now_ns + ELSEWHERE_NS + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * ELSEWHERE_SHARE;
+}
+
+void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns, tracy_found_fn found, void *context)
 {
     struct listeners list = {0};
+    struct looking looking = {.finder = finder, .fresh = &list, .found = found, .context = context};
     if (now_ns < finder->next_ns)
         return;
     uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     list_own_sockets(&list);
     keep_fresh(finder, &list);
-    if (list.count)
-        look_through(finder, &list, found, context);
+    if (list.count) {
+        each_process(finder->session, note_client, &looking);
+        share_out(&looking);
+    }
+    free(looking.clients);
     free(list.items);
     uint64_t pause_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * LOOK_SHARE;
     pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns > LONGEST_NS ? LONGEST_NS : pause_ns;
     finder->next_ns = now_ns + pause_ns;
+    if (now_ns >= finder->next_elsewhere_ns)
+        look_elsewhere(&looking, now_ns);
 }
 
 void tracy_finder_free(struct tracy_finder *finder)

@@ -11,8 +11,9 @@
 #include "base/map.h"
 
 struct tracy_place {
-    int64_t pid;   /* 0: not known */
-    bool is_local; /* on this machine: its clock is ours */
+    int64_t pid;       /* 0: not known */
+    bool is_local;     /* on this machine: its clock is ours */
+    bool is_elsewhere; /* in another network than we are, that of the process */
     union {
         struct sockaddr any;
         struct sockaddr_in v4;
@@ -25,15 +26,19 @@ struct tracy_place {
 struct tracy_finder {
     const char *session; /* "OPSCOPE_SESSION=...": the variable that they have in their environment */
     struct map seen;     /* inodes of sockets that were looked at */
-    uint64_t next_ns;
+    uint64_t next_ns, next_elsewhere_ns;
 };
+
+typedef void (*tracy_found_fn)(void *context, const struct tracy_place *place);
 
 /* Before the first process is started: sockets that are there already are none of theirs. */
 void tracy_finder_start(struct tracy_finder *finder, const char *session);
 /* Calls back with each new client. Does nothing when it was called a moment ago: looking costs. */
-void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns,
-                       void (*found)(void *context, const struct tracy_place *place), void *context);
+void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns, tracy_found_fn found, void *context);
 void tracy_finder_free(struct tracy_finder *finder);
+
+/* Is any process left that has the variable? */
+bool tracy_session_has_processes(const char *session);
 
 /* Where this process listens as a client; false: it does not. */
 bool tracy_find_in_process(int64_t pid, struct tracy_place *place);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/tracy/elsewhere.h"
 
 #define HANDSHAKE_NS UINT64_C(5000000000) /* for the first answer of a client */
 #define ANSWERS_NS UINT64_C(2000000000)   /* without one, at the end */
@@ -34,6 +36,7 @@ struct client {
     uint32_t version;
     bool is_connecting; /* until the kernel says that it is done */
     bool is_welcome;
+    bool is_late;              /* it does not answer, and the user knows */
     struct tracy_trace *trace; /* NULL: it is only let go */
     uint8_t tail[TRACY_QUERY_BYTES];
     size_t tail_length; /* rest of a question that was sent in part */
@@ -160,7 +163,19 @@ static void connect_next(struct client *c)
         fail(c, c->hub->options.dialect ? "it speaks another protocol than the one that was given" : text);
         return;
     }
-    c->fd = socket(c->place.address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int family = c->place.address.any.sa_family;
+    c->fd = c->place.is_elsewhere ? tracy_socket_elsewhere(c->place.pid, family)
+                                  : socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (c->fd < 0 && c->place.is_elsewhere) {
+        char text[300];
+        snprintf(
+            text, sizeof text,
+            "it is in a network of its own, which opscope cannot enter (%s): not recorded. At its end it "
+            "waits for a server: end it with kill, or use --no-tracy",
+            strerror(errno));
+        fail(c, text);
+        return;
+    }
     if (c->fd < 0 || !open_trace(c)) {
         fail(c, "cannot connect: no socket, or no memory");
         return;
@@ -246,10 +261,11 @@ static void let_go(struct client *c, const uint8_t *data)
         return;
     }
     if (c->version > TRACY_NEWEST && !c->hub->is_stopped) {
-        char text[160];
+        char text[300];
         snprintf(text, sizeof text,
-                 "it speaks protocol %u, which opscope does not know (%u to %u): not recorded", c->version,
-                 TRACY_OLDEST, TRACY_NEWEST);
+                 "it speaks protocol %u, which opscope does not know (%u to %u): not recorded%s", c->version,
+                 TRACY_OLDEST, TRACY_NEWEST,
+                 c->version == 83 ? "; 83 is that of a fork whose records nobody has described" : "");
         fail(c, text);
     }
     disconnect(c);
@@ -329,6 +345,18 @@ static uint64_t step(struct client *c, uint32_t events)
     return taken;
 }
 
+/* No answer yet. It may be stopped, or have another server: who is patient leaves the connection open, since its
+ * program would wait for one at its end. */
+static void wait_on(struct client *c)
+{
+    static const char text[] = "it does not answer: is it stopped, or is another server connected?";
+    if (!c->hub->options.is_patient)
+        fail(c, text);
+    else if (!c->is_late && !c->hub->is_stopped)
+        notice(c, text);
+    c->is_late = true;
+}
+
 /* --- all of them --- */
 
 int tracy_hub_new(struct tracy_hub **out, const struct tracy_hub_options *options, struct error *err)
@@ -380,7 +408,7 @@ uint64_t tracy_hub_poll(struct tracy_hub *hub)
         if (c->fd < 0)
             continue;
         if (!c->is_welcome && now_ns > c->deadline_ns)
-            fail(c, "it does not answer: is another server connected?");
+            wait_on(c);
         else if (c->is_welcome && c->trace)
             end_when_done(c, now_ns);
     }
@@ -404,11 +432,26 @@ void tracy_hub_list_open(const struct tracy_hub *hub, struct trace_writer *w)
     }
 }
 
+static bool is_gone(const struct client *c)
+{
+    return c->place.pid && kill((pid_t)c->place.pid, 0) != 0 && errno == ESRCH;
+}
+
 void tracy_hub_stop(struct tracy_hub *hub)
 {
+    for (struct client *c = hub->clients; c; c = c->next) {
+        if (c->fd >= 0 && c->is_welcome && is_gone(c)) /* a child has its connection: nobody told us */
+            lose_contact(c);
+    }
     hub->is_stopped = true;
-    for (struct client *c = hub->clients; c; c = c->next)
-        end_session(c);
+    for (struct client *c = hub->clients; c; c = c->next) {
+        if (c->is_welcome || !hub->options.is_patient) {
+            end_session(c);
+        } else { /* it is let go when it answers */
+            tracy_trace_free(c->trace);
+            c->trace = NULL;
+        }
+    }
 }
 
 void tracy_hub_get_stats(const struct tracy_hub *hub, struct tracy_hub_stats *stats)

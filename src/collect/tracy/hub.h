@@ -16,6 +16,7 @@ struct tracy_hub_options {
     struct trace_writer *writer;
     const struct tracy_dialect *dialect; /* NULL: found by trying */
     uint64_t min_duration_ns;
+    bool is_patient;                                 /* a client that does not answer is waited for */
     void (*notice)(void *context, const char *text); /* a line for the user */
     tracy_process_fn process;                        /* as in struct tracy_trace_options; may be NULL */
     void *context;

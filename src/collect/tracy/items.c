@@ -216,6 +216,17 @@ TAKES(memory)
     emit(s, &event);
 }
 
+/* All that a pool holds. */
+TAKES(memory_discard)
+{
+    struct tracy_event event = {.kind = TRACY_EVENT_FREE_ALL,
+                                .time = serial_time(s, at + 1),
+                                .thread = tracy_u32(at + 9),
+                                .name = tracy_names_find(&s->names, TRACY_ASK_STRING, tracy_u64(at + 13))};
+    tracy_names_find(&s->names, TRACY_ASK_THREAD, event.thread);
+    emit(s, &event);
+}
+
 /* --- locks --- */
 
 TAKES(lock_step)
@@ -464,11 +475,6 @@ TAKES(state)
     case TRACY_MEM_NAME_PAYLOAD:
         s->pool = tracy_u64(at + 1);
         break;
-    case TRACY_MEM_DISCARD:
-    case TRACY_MEM_DISCARD_CALLSTACK:
-        serial_time(s, at + 1); /* the next one counts from it */
-        s->counts.unused++;
-        break;
     case TRACY_THREAD_WAKEUP:
         s->switch_time = add(s->switch_time, (int64_t)tracy_u64(at + 1));
         s->counts.unused++;
@@ -479,7 +485,12 @@ TAKES(state)
     case TRACY_TERMINATE:
         s->is_ending = true;
         break;
+    case TRACY_GPU_MARKER: /* how its time counts is not known */
+        s->location.is_there = false;
+        s->counts.unused++;
+        break;
     case TRACY_SECTION_SETUP:
+    case TRACY_GPU_MARKER_META:
         s->text.is_there = false;
         s->counts.unused++;
         break;

@@ -8,14 +8,18 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "collect/tracy/guard.h"
 
 #define FIRST_LOOK_NS UINT64_C(100000000)
+#define FIRST_ELSEWHERE_NS UINT64_C(1000000000) /* few are there, and it costs some milliseconds */
 
 struct tracy_live {
     struct tracy_live_options options;
     char *session;
     struct tracy_finder finder;
     struct tracy_hub *hub; /* NULL: no client yet */
+    struct tracy_guard guard;
+    bool has_guard; /* or none could be started */
     bool is_stopped;
 };
 
@@ -60,6 +64,7 @@ struct tracy_live *tracy_live_new(const struct tracy_live_options *options)
     if (!live)
         return NULL;
     live->options = *options;
+    live->guard.fd = -1;
     live->session = strdup(options->session);
     if (!live->session) {
         free(live);
@@ -67,6 +72,7 @@ struct tracy_live *tracy_live_new(const struct tracy_live_options *options)
     }
     tracy_finder_start(&live->finder, live->session);
     live->finder.next_ns = clock_raw_ns() + FIRST_LOOK_NS;
+    live->finder.next_elsewhere_ns = clock_raw_ns() + FIRST_ELSEWHERE_NS;
     collector_set_more_open_zones(options->collector, list_open, live);
     return live;
 }
@@ -76,6 +82,7 @@ static bool make_hub(struct tracy_live *live)
     struct tracy_hub_options options = {.writer = live->options.writer,
                                         .dialect = live->options.dialect,
                                         .min_duration_ns = live->options.min_duration_ns,
+                                        .is_patient = true,
                                         .notice = pass_on,
                                         .process = find_process,
                                         .listener = live->options.listener,
@@ -99,6 +106,10 @@ int tracy_live_fd(const struct tracy_live *live)
 
 uint64_t tracy_live_poll(struct tracy_live *live, uint64_t now_ns)
 {
+    if (!live->has_guard && now_ns >= live->finder.next_ns) {
+        live->has_guard = true;
+        tracy_guard_start(&live->guard, live->session);
+    }
     tracy_finder_look(&live->finder, now_ns, found, live);
     return live->hub ? tracy_hub_poll(live->hub) : 0;
 }
@@ -117,6 +128,11 @@ void tracy_live_stop(struct tracy_live *live)
     tracy_hub_stop(live->hub);
 }
 
+void tracy_live_leave(struct tracy_live *live)
+{
+    tracy_guard_take_over(&live->guard);
+}
+
 uint32_t tracy_live_threads(const struct tracy_live *live)
 {
     struct tracy_hub_stats stats = {0};
@@ -129,6 +145,7 @@ void tracy_live_free(struct tracy_live *live)
 {
     if (!live)
         return;
+    tracy_guard_leave(&live->guard);
     tracy_hub_free(live->hub);
     tracy_finder_free(&live->finder);
     free(live->session);

@@ -26,6 +26,7 @@ enum tracy_event_kind {
     TRACY_EVENT_PLOT,  /* name, real */
     TRACY_EVENT_ALLOC, /* address, value: size; name: pool */
     TRACY_EVENT_FREE,
+    TRACY_EVENT_FREE_ALL,  /* name: pool */
     TRACY_EVENT_LOCK,      /* number: lock; source; announced */
     TRACY_EVENT_LOCK_NAME, /* text */
     TRACY_EVENT_LOCK_WAIT, /* of an exclusive or shared lock, as the next two */

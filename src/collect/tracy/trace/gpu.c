@@ -8,6 +8,8 @@
 #include "base/count_of.h"
 #include "collect/tracy/trace/internal.h"
 
+#define LARGE_STEP (UINT64_C(1) << 31) /* back in time: more than queries that come out of order */
+
 static const char *const types[] = {"GPU",   "OpenGL", "Vulkan", "OpenCL", "Direct3D 12", "Direct3D 11",
                                     "Metal", "custom", "CUDA",   "ROCm",   "WebGPU"};
 
@@ -165,10 +167,28 @@ static void end_zone(struct tracy_trace *t, const struct tracy_event *event)
         map_put(&t->query_of, query_key(event->number, event->query), place * 2 + 1);
 }
 
+/* Counters of some devices have fewer than 64 bits and begin again. A time far below the last one tells, and the next
+ * power of two how many bits there are. In the dialect with wide contexts the times are whole, and those of one core
+ * come after all of another: there a step back is none of the counter. */
+static uint64_t whole_ticks(struct tracy_trace *t, uint32_t number, int64_t gpu_time)
+{
+    uint64_t ticks = gpu_time > 0 ? (uint64_t)gpu_time : 0;
+    struct gpu_context *context = find_context(t, number, NULL);
+    if (!context || tracy_stream_dialect(t->stream).has_wide_contexts)
+        return ticks;
+    if (ticks < context->last_ticks && context->last_ticks - ticks > LARGE_STEP) {
+        if (!context->lap_ticks)
+            context->lap_ticks = UINT64_C(1) << (64 - __builtin_clzll(context->last_ticks));
+        context->laps++;
+    }
+    context->last_ticks = ticks;
+    return ticks + context->laps * context->lap_ticks;
+}
+
 static void take_time(struct tracy_trace *t, const struct tracy_event *event)
 {
     uint32_t found = map_remove(&t->query_of, query_key(event->number, event->query));
-    uint64_t ticks = event->gpu_time > 0 ? (uint64_t)event->gpu_time : 0;
+    uint64_t ticks = whole_ticks(t, event->number, event->gpu_time);
     if (found == MAP_NONE) {
         t->stats.lost_records++;
         return;

@@ -117,8 +117,9 @@ struct pending_point { /* whose text is not known yet */
 
 struct gpu_context {
     uint32_t track, clock;
-    bool is_shared; /* zones of several threads */
-    bool has_cores; /* which are cores of a device */
+    bool is_shared;                       /* zones of several threads */
+    bool has_cores;                       /* which are cores of a device */
+    uint64_t last_ticks, lap_ticks, laps; /* of its counter: the last time, and how often it began again */
     char name[64];
 };
 

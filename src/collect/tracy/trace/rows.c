@@ -133,7 +133,8 @@ static void memory(struct tracy_trace *t, const struct tracy_event *event)
                                                           .time = trace_ns(t, event->time),
                                                           .address = event->address,
                                                           .size = event->value,
-                                                          .is_release = event->kind == TRACY_EVENT_FREE});
+                                                          .is_release = event->kind != TRACY_EVENT_ALLOC,
+                                                          .is_all = event->kind == TRACY_EVENT_FREE_ALL});
     t->stats.records++;
 }
 
@@ -208,6 +209,7 @@ void trace_row_event(struct tracy_trace *t, const struct tracy_event *event)
         break;
     case TRACY_EVENT_ALLOC:
     case TRACY_EVENT_FREE:
+    case TRACY_EVENT_FREE_ALL:
         memory(t, event);
         break;
     case TRACY_EVENT_SECTION_ENTER:

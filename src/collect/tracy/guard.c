@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tracy/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/tracy/hub.h"
+
+#define LOOK_MS 100
+#define LEAVE_NS UINT64_C(50000000)   /* for a guard that has nothing to do */
+#define ALIVE_NS UINT64_C(1000000000) /* between two looks whether anybody is left */
+
+extern char **environ;
+
+static int spawn(pid_t *pid, const char *session, int fd)
+{
+    char *const arguments[] = {"opscope", "tracy-guard", (char *)(uintptr_t)session, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    if (posix_spawn_file_actions_init(&files) != 0)
+        return ENOMEM;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        posix_spawn_file_actions_destroy(&files);
+        return ENOMEM;
+    }
+    posix_spawn_file_actions_adddup2(&files, fd, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int status = posix_spawn(pid, "/proc/self/exe", &files, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    return status;
+}
+
+void tracy_guard_start(struct tracy_guard *guard, const char *session)
+{
+    int ends[2];
+    *guard = (struct tracy_guard){.fd = -1};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    if (spawn(&guard->pid, session, ends[0]) == 0)
+        guard->fd = ends[1];
+    else
+        close(ends[1]);
+    close(ends[0]);
+}
+
+void tracy_guard_take_over(struct tracy_guard *guard)
+{
+    if (guard->fd >= 0)
+        close(guard->fd);
+    guard->fd = -1;
+}
+
+void tracy_guard_leave(struct tracy_guard *guard)
+{
+    uint64_t until_ns = clock_raw_ns() + LEAVE_NS;
+    tracy_guard_take_over(guard);
+    while (guard->pid > 0 && waitpid(guard->pid, NULL, WNOHANG) == 0 && clock_raw_ns() < until_ns)
+        usleep(500);
+    guard->pid = 0;
+}
+
+/* --- the guard itself --- */
+
+static void say_nothing(void *context, const char *text)
+{
+    (void)context;
+    (void)text;
+}
+
+static void let_go(void *context, const struct tracy_place *place)
+{
+    tracy_hub_connect(context, place, 1);
+}
+
+void tracy_guard_work(const char *session, int fd)
+{
+    struct tracy_finder finder = {.session = session};
+    struct tracy_hub *hub = NULL;
+    char byte;
+    if (chdir("/") != 0) /* no folder is kept in use */
+        return;
+    while (read(fd, &byte, 1) < 0 && errno == EINTR)
+        ;
+    if (tracy_hub_new(&hub, &(struct tracy_hub_options){.notice = say_nothing, .is_patient = true}, NULL) !=
+        0)
+        return;
+    tracy_hub_stop(hub);
+    uint64_t now_ns = clock_raw_ns(), next_ns = now_ns;
+    while (now_ns < next_ns || tracy_session_has_processes(session)) {
+        if (now_ns >= next_ns)
+            next_ns = now_ns + ALIVE_NS;
+        tracy_finder_look(&finder, now_ns, let_go, hub);
+        poll(&(struct pollfd){.fd = tracy_hub_fd(hub), .events = POLLIN}, 1, LOOK_MS);
+        tracy_hub_poll(hub);
+        now_ns = clock_raw_ns();
+    }
+    tracy_hub_free(hub);
+    tracy_finder_free(&finder);
+}
