@@ -59,6 +59,8 @@ int machine_write(FILE *stream, const struct machine *machine, const char *name,
     json_member_text(&json, "title", machine->title);
     json_key(&json, "aliases");
     json_array(&json, JSON_INLINE);
+    for (size_t i = 0; !target && i < machine->alias_count; i++)
+        json_text(&json, machine->aliases[i]);
     json_end(&json);
     json_key(&json, "figures");
     json_object(&json, JSON_LINES);
@@ -68,7 +70,8 @@ int machine_write(FILE *stream, const struct machine *machine, const char *name,
             write_figure(&json, figure->key, figure->value, figure->unit, figure->source);
     }
     json_end(&json);
-    write_target(&json, machine, target, source);
+    if (target)
+        write_target(&json, machine, target, source);
     json_end(&json);
     return json_finish(&json);
 }

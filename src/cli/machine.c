@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope machine: the machines that reports measure against. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/machine_measure.h"
 #include "analyze/machine_files.h"
 #include "present/document.h"
 
 struct machine_options {
     struct output_options output;
+    struct machine_measure_options measure;
 };
 
 enum {
@@ -123,6 +126,31 @@ static int show(const struct command *command, const struct machine_options *opt
     return report_close(&report, 0, NULL, &err) ? command_fail(command, &err) : EXIT_OK;
 }
 
+static int measure(const struct command *command, const struct machine_options *options, const char *kind)
+{
+    struct machine *machine = calloc(1, sizeof *machine);
+    struct error err = {0};
+    char notes[256] = "";
+    const struct machine_measure_options *o = &options->measure;
+    if (!machine) {
+        error_no_memory(&err, "the machine");
+        return command_fail(command, &err);
+    }
+    int status = machine_measure(machine, kind, o, notes, sizeof notes, &err);
+    if (status == 0)
+        status = show(command, options, NULL, machine);
+    else
+        status = command_fail(command, &err);
+    if (*notes)
+        command_say("opscope machine: %s", notes);
+    if (status == EXIT_OK && o->save && machine_measure_save(machine, o->save, &err) != 0)
+        status = command_fail(command, &err);
+    else if (status == EXIT_OK && o->save)
+        command_say("opscope machine: wrote %s", o->save);
+    free(machine);
+    return status;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct machine_options options = {0};
@@ -134,8 +162,16 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     bool is_list = strcmp(line.values[0], "list") == 0, is_show = strcmp(line.values[0], "show") == 0;
+    if (strcmp(line.values[0], "measure") == 0) {
+        const char *kind = line.count == 2 ? line.values[1] : "cpu";
+        if (strcmp(kind, "cpu") != 0 && strcmp(kind, "cuda") != 0)
+            return command_usage_error(command, "'%s': cpu or cuda", kind);
+        return measure(command, &options, kind);
+    }
     if (!is_list && !is_show)
-        return command_usage_error(command, "'%s': list or show", line.values[0]);
+        return command_usage_error(command, "'%s': list, show or measure", line.values[0]);
+    if (options.measure.save)
+        return command_usage_error(command, "--save belongs to measure");
     if (is_show != (line.count == 2))
         return command_usage_error(command,
                                    is_show ? "show needs the name of a machine" : "list takes no name");
@@ -158,17 +194,17 @@ static int run(const struct command *command, int argc, char **argv)
     return status;
 }
 
-static const char *const verbs[] = {"list", "show", NULL};
+static const char *const verbs[] = {"list", "show", "measure", NULL};
 
 static const struct command_argument arguments[] = {
-    {.name = "list|show",
+    {.name = "list|show|measure",
      .kind = ARGUMENT_CHOICE,
      .choices = verbs,
-     .help = "All machines, or one with its sources."},
+     .help = "All machines, one with its sources, or this one, measured now."},
     {.name = "NAME",
      .kind = ARGUMENT_FILE,
      .is_optional = true,
-     .help = "A machine's name, another name of it, or a file."},
+     .help = "A machine's name, another name of it, or a file; for measure cpu (the default) or cuda."},
     {0},
 };
 
@@ -176,19 +212,26 @@ static const struct command_example examples[] = {
     {"opscope machine list", "What reports can be measured against."},
     {"opscope machine show p150", "Every figure of one, with where it comes from."},
     {"opscope machine show ./mine.json", "Check a file of your own."},
+    {"opscope machine measure cuda --save h200.json", "What this GPU reaches, as a machine file."},
     {0},
 };
 
 const struct command command_machine = {
     .name = "machine",
     .group = COMMAND_GROUP_LOOK,
-    .summary = "List machines and their peaks, with the source of each figure",
-    .usage = (const char *const[]){"[options] list", "[options] show NAME|FILE", NULL},
+    .summary = "List machines and their peaks with the source of each figure, or measure them",
+    .usage = (const char *const[]){"[options] list", "[options] show NAME|FILE",
+                                   "[options] measure [cpu|cuda]", NULL},
     .description =
         "A machine is a JSON file with its peaks and the marks from which a report judges. Files of your own in "
         "~/.config/opscope/machines or in the folder that OPSCOPE_MACHINES names are found, too, and replace one of "
-        "the same name; docs/roofline.md describes the format.",
-    .options = {{&output_option_table, OPTION_FIELD(struct machine_options, output)}},
+        "the same name; docs/roofline.md describes the format.\n\n"
+        "measure makes one of the machine it runs on: of the CPU the bandwidth of copies and the rate of multiply-adds "
+        "of 32 and 64 bits, by all threads; of a CUDA device the bandwidth of copies inside its memory and the rates "
+        "of matrix products of 8, 16 and 32 bits by cuBLAS, where that is found. Peaks are the best of several rounds. "
+        "Nothing else should run on the device.",
+    .options = {{&machine_measure_table, OPTION_FIELD(struct machine_options, measure)},
+                {&output_option_table, OPTION_FIELD(struct machine_options, output)}},
     .arguments = arguments,
     .examples = examples,
     .see_also = (const char *const[]){"report", NULL},

@@ -47,8 +47,7 @@ static void check_nvtx(struct doctor *doctor)
 /* How many drivers the loader would find. */
 static unsigned count_vendors(void)
 {
-    const char *folder = getenv("OCL_ICD_VENDORS");
-    DIR *listing = opendir(folder && *folder ? folder : VENDORS);
+    DIR *listing = opendir(VENDORS);
     struct dirent *entry;
     unsigned count = 0;
     while (listing && (entry = readdir(listing))) {

@@ -16,7 +16,7 @@ import harness
 
 def include_folders():
     """Where the packages of PyPI (nvidia-nvtx, torch's CUDA wheels) have NVTX's headers."""
-    roots = [os.environ.get("OPSCOPE_NVTX_INCLUDE", "/usr/local/cuda/include")]
+    roots = ["/usr/local/cuda/include"]
     for folder in sys.path + glob.glob("/usr/local/lib/python3*/dist-packages"):
         roots += sorted(glob.glob(os.path.join(glob.escape(folder), "nvidia", "*", "include")))
     return [root for root in roots if os.path.exists(os.path.join(root, "nvtx3", "nvToolsExt.h"))]

@@ -316,7 +316,8 @@ class Report(harness.TestCase):
 
     def test_machines(self):
         names = {row["name"] for row in self.opscope_json("machine", "list")["rows"]}
-        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200", "sl2610", "cpu"})
+        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200", "b200", "l4",
+                                 "rtx4090", "sl2610", "cpu"})
         for name in names:
             shown = self.opscope_json("machine", "show", name)
             self.assertTrue(all(row["source"] for row in shown["rows"] + shown.get("estimate", [])), shown)

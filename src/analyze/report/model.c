@@ -58,7 +58,11 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
                       recorded);
         return machine;
     }
-    machine = *recorded ? machine_find(machines, recorded, strlen(recorded)) : NULL;
+    /* What the device is called says more than what kind it is: several cards have one kind of chip. */
+    const char *name = perf->device_text != OPS_NONE ? perf_text(perf, perf->device_text) : "";
+    machine = *name ? machine_find(machines, name, strlen(name)) : NULL;
+    if (!machine && *recorded)
+        machine = machine_find(machines, recorded, strlen(recorded));
     if (machine)
         return machine;
     if (*recorded)

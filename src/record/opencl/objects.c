@@ -66,11 +66,10 @@ static struct opencl_device *find_device(handle object)
             return d;
     struct opencl_device *device = calloc(1, sizeof *device);
     char name[256] = "";
-    uint64_t type = 0, device_ns, host_ns;
+    uint64_t device_ns, host_ns;
     if (!device)
         return NULL;
     next->clGetDeviceInfo(object, OPENCL_DEVICE_NAME, sizeof name - 1, name, NULL);
-    next->clGetDeviceInfo(object, OPENCL_DEVICE_TYPE, sizeof type, &type, NULL);
     device->object = object;
     device->number = device_count++;
     device->has_timer = next->clGetDeviceAndHostTimer &&
@@ -80,7 +79,7 @@ static struct opencl_device *find_device(handle object)
         .struct_size = sizeof(struct opscope_device),
         .number = device->number,
         .name = name,
-        .architecture = type & OPENCL_DEVICE_TYPE_CPU ? "cpu" : name,
+        .architecture = name,
         .ticks_per_second = 1e9,
     });
     device->older = newest_device;

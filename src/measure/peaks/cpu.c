@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU's peaks: every thread copies memory of its own, or multiplies and adds in registers, as wide as the processor
+ * can. A round begins at a barrier and ends with its slowest thread; the best round counts. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measure/cpu.h"
+#include "measure/peaks/peaks.h"
+
+#define COPY_BYTES ((size_t)64 << 20) /* of each thread: far more than its share of any cache */
+#define ROUNDS 5u
+#define SUMS 12u /* independent ones: more than a multiply-add takes, in units of those begun at once */
+
+/* In registers: one variable each, since arrays of vectors are kept in memory. */
+#define EACH_SUM(F) F(s0) F(s1) F(s2) F(s3) F(s4) F(s5) F(s6) F(s7) F(s8) F(s9) F(s10) F(s11)
+#define MULTIPLY_ADD_ONE(sum)                                                                                \
+    sum = sum * factor + term;                                                                               \
+    __asm__ volatile("" : "+" REGISTER(sum));
+#define BEGIN_ONE(sum) vector sum = factor;
+
+/* n times SUMS vectors of multiply-adds; returns the operations. The sums converge, so that nothing overflows. */
+#define MULTIPLY_ADD(function, element, bytes, features)                                                     \
+    features static double function(uint64_t n)                                                              \
+    {                                                                                                        \
+        typedef element vector __attribute__((vector_size(bytes)));                                          \
+        vector factor = {0}, term;                                                                           \
+        factor = factor + (element)0.999;                                                                    \
+        term = factor * (element)0.001;                                                                      \
+        EACH_SUM(BEGIN_ONE)                                                                                  \
+        for (uint64_t i = 0; i < n; i++) {                                                                   \
+            EACH_SUM(MULTIPLY_ADD_ONE)                                                                       \
+        }                                                                                                    \
+        return 2.0 * (double)n * SUMS * ((bytes) / sizeof(element));                                         \
+    }
+
+#if defined(__x86_64__)
+#define REGISTER(x) "v"(x)
+#define AVX512 __attribute__((target("avx512f")))
+#define AVX2 __attribute__((target("avx2,fma")))
+MULTIPLY_ADD(single_512, float, 64, AVX512)
+MULTIPLY_ADD(double_512, double, 64, AVX512)
+MULTIPLY_ADD(single_256, float, 32, AVX2)
+MULTIPLY_ADD(double_256, double, 32, AVX2)
+#undef REGISTER
+#define REGISTER(x) "x"(x)
+#else
+#define REGISTER(x) "w"(x)
+#endif
+MULTIPLY_ADD(single_128, float, 16, )
+MULTIPLY_ADD(double_128, double, 16, )
+
+struct width {
+    double (*single)(uint64_t n), (*twice)(uint64_t n);
+    const char *name;
+};
+
+static struct width choose_width(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return (struct width){single_512, double_512, "AVX-512"};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return (struct width){single_256, double_256, "AVX2 with FMA"};
+    return (struct width){single_128, double_128, "SSE2"};
+#else
+    return (struct width){single_128, double_128, "16-byte vectors"};
+#endif
+}
+
+struct crew { /* all threads of one measurement */
+    pthread_barrier_t barrier;
+    double (*calculate)(uint64_t n); /* NULL: copy */
+    uint64_t count;                  /* of calculate; of copies */
+    uint32_t threads;
+    int state; /* 0: not all are there yet; 1: go; -1: not all could be had */
+};
+
+struct member {
+    struct crew *crew;
+    pthread_t thread;
+    double work[ROUNDS]; /* operations, or bytes */
+    uint64_t begin_ns[ROUNDS], end_ns[ROUNDS];
+    bool has_failed;
+};
+
+static void *run_member(void *data)
+{
+    struct member *m = data;
+    const struct crew *crew = m->crew;
+    char *from = NULL, *to = NULL;
+    int state;
+    while ((state = __atomic_load_n(&crew->state, __ATOMIC_ACQUIRE)) == 0)
+        sched_yield();
+    if (state < 0)
+        return NULL;
+    if (!crew->calculate) {
+        from = malloc(COPY_BYTES);
+        to = malloc(COPY_BYTES);
+        m->has_failed = !from || !to;
+        if (!m->has_failed) {
+            memset(from, 1, COPY_BYTES);
+            memset(to, 2, COPY_BYTES);
+        }
+    }
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        pthread_barrier_wait(&m->crew->barrier);
+        m->begin_ns[round] = clock_raw_ns();
+        if (crew->calculate)
+            m->work[round] = crew->calculate(crew->count);
+        for (uint64_t i = 0; !crew->calculate && !m->has_failed && i < crew->count; i++) {
+            memcpy(to, from, COPY_BYTES);
+            __asm__ volatile("" : : "r"(to), "r"(from) : "memory");
+            m->work[round] += 2.0 * COPY_BYTES;
+        }
+        m->end_ns[round] = clock_raw_ns();
+        pthread_barrier_wait(&m->crew->barrier);
+    }
+    free(from);
+    free(to);
+    return NULL;
+}
+
+/* Work per second of the best round; 0: it could not be measured. */
+static double best_round(const struct member *members, uint32_t count)
+{
+    double best = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t begin = UINT64_MAX, end = 0;
+        double work = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            begin = members[i].begin_ns[round] < begin ? members[i].begin_ns[round] : begin;
+            end = members[i].end_ns[round] > end ? members[i].end_ns[round] : end;
+            work += members[i].work[round];
+            if (members[i].has_failed)
+                return 0;
+        }
+        double rate = end > begin ? work / ((double)(end - begin) / 1e9) : 0;
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+static double measure(struct crew *crew, struct error *err)
+{
+    struct member *members = calloc(crew->threads, sizeof *members);
+    uint32_t started = 0;
+    double rate = 0;
+    if (!members || pthread_barrier_init(&crew->barrier, NULL, crew->threads) != 0) {
+        free(members);
+        error_no_memory(err, "threads to measure with");
+        return 0;
+    }
+    for (; started < crew->threads; started++) {
+        members[started].crew = crew;
+        if (pthread_create(&members[started].thread, NULL, run_member, &members[started]) != 0)
+            break;
+    }
+    __atomic_store_n(&crew->state, started == crew->threads ? 1 : -1, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(members[i].thread, NULL);
+    if (started == crew->threads)
+        rate = best_round(members, started);
+    if (rate <= 0)
+        error_set(err, EAGAIN, "cannot measure with %u threads: no memory, or no more threads",
+                  crew->threads);
+    pthread_barrier_destroy(&crew->barrier);
+    free(members);
+    return rate;
+}
+
+/* So many repeats that a round takes that long. */
+static uint64_t repeats_for(double (*calculate)(uint64_t), double seconds)
+{
+    uint64_t n = 100000;
+    uint64_t begin = clock_raw_ns();
+    if (calculate)
+        calculate(n);
+    double took = (double)(clock_raw_ns() - begin) / 1e9;
+    return took > 0 ? (uint64_t)((double)n * seconds / ROUNDS / took) + 1 : n;
+}
+
+static uint32_t usable_cpus(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+int peaks_cpu(struct peaks *peaks, const struct peaks_options *options, struct error *err)
+{
+    uint32_t threads = options->threads ? options->threads : usable_cpus();
+    struct width width = choose_width();
+    const struct {
+        enum peak_type type;
+        double (*calculate)(uint64_t);
+        const char *what;
+    } kinds[] = {{PEAK_FP32, width.single, "FP32"}, {PEAK_FP64, width.twice, "FP64"}};
+    *peaks = (struct peaks){.cores = threads, .core_unit = "threads"};
+    cpu_describe(peaks->name, sizeof peaks->name);
+    peaks->name[strcspn(peaks->name, ",")] = '\0';
+    struct crew copy = {.threads = threads, .count = 1 + (uint64_t)(options->seconds * 8)};
+    peaks->copy_gb_s = measure(&copy, err) / 1e9;
+    snprintf(peaks->copy_how, sizeof peaks->copy_how,
+             "memcpy of 64 MiB by each of %u threads, read and written", threads);
+    if (peaks->copy_gb_s <= 0)
+        return err->code;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct crew crew = {.threads = threads,
+                            .calculate = kinds[i].calculate,
+                            .count = repeats_for(kinds[i].calculate, options->seconds)};
+        struct peak *peak = &peaks->rates[kinds[i].type];
+        peak->tflops = measure(&crew, err) / 1e12;
+        snprintf(peak->how, sizeof peak->how, "multiply-add of %s in registers (%s), %u threads",
+                 kinds[i].what, width.name, threads);
+        if (peak->tflops <= 0)
+            return err->code;
+    }
+    return 0;
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`opscope machine measure`: a file that reports can use, of the machine that the test runs on."""
+
+import json
+import os
+
+import harness
+
+
+class Measure(harness.TestCase):
+    def test_cpu(self):
+        path = self.path("mine.json")
+        done = self.opscope("machine", "measure", "cpu", "--time", "20ms", "--threads", "2", "--name", "mine", "--save", path)
+        self.assert_status(done)
+        self.assertIn("wrote " + path, done.stderr)
+        shown = harness.opscope_json("machine", "show", path)
+        figures = {row["figure"]: row for row in shown["rows"]}
+        self.assertEqual(shown["name"], "mine")
+        self.assertEqual(figures["worker_cores"]["value"], 2)
+        for key in ("dram_gb_s", "tflops_per_core_lofi", "tflops_per_core_hifi2", "tflops_per_core_hifi3",
+                    "tflops_per_core_hifi4", "vector_tflops_per_core"):
+            self.assertGreater(figures[key]["value"], 0, key)
+            self.assertTrue(figures[key]["source"].startswith("measured 20"), figures[key])
+        with open(path, encoding="utf-8") as file:
+            self.assertNotIn("estimate", json.load(file))
+        self.assertEqual(os.listdir(self.folder).count("mine.json.partial"), 0)
+        listed = harness.opscope_json("machine", "list", env={"OPSCOPE_MACHINES": self.folder})
+        self.assertIn("mine", [row["name"] for row in listed["rows"]])
+
+    def test_without_a_file_it_is_shown(self):
+        done = self.opscope("machine", "measure", "--time", "20ms", "--threads", "1")
+        self.assert_status(done)
+        self.assertIn("dram_gb_s", done.stdout)
+
+    def test_file_that_cannot_be_written(self):
+        done = self.opscope("machine", "measure", "--time", "5ms", "--threads", "1", "--save", "/nowhere/m.json")
+        self.assertEqual(done.status, 2)
+        self.assertIn("cannot write /nowhere/m.json", done.stderr)
+
+    def test_no_such_device(self):
+        done = self.opscope("machine", "measure", "cuda", "--device", "63")
+        self.assertEqual(done.status, 2)
+        self.assertRegex(done.stderr, "there is no CUDA d(river here|evice 63)|driver here is too old")
+
+    def test_usage(self):
+        for words, said in (
+            (["measure", "tpu"], "'tpu': cpu or cuda"),
+            (["list", "--save", "x.json"], "--save belongs to measure"),
+            (["weigh"], "list, show or measure"),
+        ):
+            done = self.opscope("machine", *words)
+            self.assertEqual(done.status, 2)
+            self.assertIn(said, done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
