@@ -22,6 +22,7 @@
 #include "cli/run/told.h"
 #include "cli/run/view.h"
 #include "collect/launch.h"
+#include "collect/tracy/capture.h"
 #include "collect/tracy/protocol.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -32,6 +33,7 @@ struct run_options {
     const char *device_logs;
     const char *layout_name;
     const char *tracy_protocol;
+    const char *tracy_tools;
     uint64_t buffer_bytes;
     uint64_t max_size_bytes;
     uint64_t duration_ns;
@@ -43,6 +45,7 @@ struct run_options {
     bool wait_all;
     bool no_tracy;
     bool is_quiet;
+    char capture_tool[4200], capture_output[4200];
     struct tracy_dialect tracy_dialect;
     struct run_view view;
     struct run_python_options python;
@@ -143,6 +146,14 @@ static const struct command_option options_table[] = {
      .help =
          "Have a program built with Tracy listen there (TRACY_PORT). Not needed: any port is found, and a second "
          "program would not get the same one."},
+    {.name = "tracy-tools",
+     .type = OPTION_TEXT,
+     .argument = "DIR",
+     .offset = OPTION_FIELD(struct run_options, tracy_tools),
+     .is_file = true,
+     .help =
+         "Have Tracy's own capture tool, which is in DIR, record each such program as well, into NAME.tracy beside "
+         "the trace (NAME.2.tracy ...). It must be of the program's version. Nothing else needs it."},
     {.name = "no-tracy",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, no_tracy),
@@ -299,12 +310,17 @@ static void name_left_behind(const struct earlier_run *earlier)
                     format_things(&sessions, left.count, "session"));
 }
 
+/* Of what lies beside the trace. */
+static int stem_length(const char *trace)
+{
+    return (int)(strlen(trace) - (has_suffix(trace, ".opscope") ? strlen(".opscope") : 0));
+}
+
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
 static void write_ops_csv(const char *trace, const char *csv, bool is_quiet)
 {
     char path[4200];
-    size_t stem = has_suffix(trace, ".opscope") ? strlen(trace) - strlen(".opscope") : strlen(trace);
-    snprintf(path, sizeof path, "%.*s.ops.csv", (int)stem, trace);
+    snprintf(path, sizeof path, "%.*s.ops.csv", stem_length(trace), trace);
     char ops[] = "ops", as_csv[] = "--csv", output[] = "-o",
          *argv[] = {ops, as_csv, output, NULL, NULL, NULL};
     char name[4200];
@@ -395,6 +411,7 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         run_told_begin(&additions.told, o->device_logs);
     if (additions.told.told)
         ops_told_set_layout(additions.told.told, (enum ops_layout)o->layout);
+    snprintf(o->capture_output, sizeof o->capture_output, "%.*s", stem_length(output), output);
     join_command(argv, &command);
     /* Where the command's own output is on the screen, a line of ours would stand in the middle of it. */
     struct screen screen = {.shows_progress =
@@ -417,6 +434,8 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .notice = show_notice,
         .context = &screen,
         .listener = additions.told.told ? &additions.told.listener : NULL,
+        .capture_tool = o->tracy_tools ? o->capture_tool : NULL,
+        .capture_output = o->capture_output,
         .before_finish = add_to_trace,
         .finish_context = &additions,
         .opened = o->view.is_wanted ? run_view_start : NULL,
@@ -460,6 +479,35 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
+/* COMMAND_CONTINUE; or the status of a usage error. */
+static int check_options(const struct command *command, struct run_options *o)
+{
+    struct error err = {0};
+    if (o->view.is_wanted && o->max_size_bytes)
+        return command_usage_error(
+            command, "--view and --max-size exclude each other: a trace that drops its oldest data "
+                     "can be read when it is finished");
+    if (o->view.is_wanted && o->output && output_path_is_null(o->output))
+        return command_usage_error(command, "--view needs a trace to show: leave out -o %s", o->output);
+    if (o->device_profile && o->duration_ns)
+        return command_usage_error(command,
+                                   "--device-profile and --duration exclude each other: the profile is "
+                                   "there when the command has ended");
+    if (o->tracy_tools && o->no_tracy)
+        return command_usage_error(command, "--tracy-tools and --no-tracy exclude each other");
+    if (o->tracy_tools &&
+        tracy_capture_find(o->tracy_tools, o->capture_tool, sizeof o->capture_tool, &err) != 0)
+        return command_usage_error(command, "%s", err.message);
+    if (o->layout_name && !o->layout)
+        return command_usage_error(command, "--layout-name is for --layout");
+    if (o->tracy_protocol && !tracy_dialect_parse(o->tracy_protocol, &o->tracy_dialect))
+        return command_usage_error(command, "--tracy-protocol: '%s' is not known: %u to %u are",
+                                   o->tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
+    if (run_devices_check(&o->devices, &err) != 0)
+        return command_usage_error(command, "%s", err.message);
+    return COMMAND_CONTINUE;
+}
+
 static void set_tracy_port(uint64_t port)
 {
     char text[24];
@@ -475,24 +523,10 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     o.view.is_wanted |= o.view.port || o.view.opens_browser;
-    if (o.view.is_wanted && o.max_size_bytes)
-        return command_usage_error(
-            command, "--view and --max-size exclude each other: a trace that drops its oldest data "
-                     "can be read when it is finished");
-    if (o.view.is_wanted && o.output && output_path_is_null(o.output))
-        return command_usage_error(command, "--view needs a trace to show: leave out -o %s", o.output);
-    if (o.device_profile && o.duration_ns)
-        return command_usage_error(command,
-                                   "--device-profile and --duration exclude each other: the profile is "
-                                   "there when the command has ended");
-    if (o.layout_name && !o.layout)
-        return command_usage_error(command, "--layout-name is for --layout");
-    if (o.tracy_protocol && !tracy_dialect_parse(o.tracy_protocol, &o.tracy_dialect))
-        return command_usage_error(command, "--tracy-protocol: '%s' is not known: %u to %u are",
-                                   o.tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
+    status = check_options(command, &o);
+    if (status != COMMAND_CONTINUE)
+        return status;
     struct error err = {0};
-    if (run_devices_check(&o.devices, &err) != 0)
-        return command_usage_error(command, "%s", err.message);
     char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";

@@ -389,6 +389,8 @@ static void set_up_collection(struct run *r, struct error *err)
                                                                .min_duration_ns = r->options->min_duration_ns,
                                                                .notice = r->options->notice,
                                                                .listener = r->options->listener,
+                                                               .capture_tool = r->options->capture_tool,
+                                                               .capture_output = r->options->capture_output,
                                                                .context = r->options->context});
     }
 }

@@ -33,6 +33,7 @@ struct launch_options {
     bool records_tracy;                        /* also programs built with Tracy, as they are */
     const struct tracy_dialect *tracy_dialect; /* NULL: found by trying */
     const struct trace_listener *listener;     /* of such programs; NULL: none */
+    const char *capture_tool, *capture_output; /* Tracy's own, as in struct tracy_hub_options; NULL: none */
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
     void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
     /* All that was recorded is in the writer, and nothing is finished yet: the place to add what else belongs into the

@@ -86,6 +86,17 @@ class Iree(harness.TestCase):
         threads = {track["name"] for track in self.opscope_json("info", trace, "--json")["tracks"] if track["zones"]}
         self.assertIn("iree-worker-0", threads)
 
+    def test_with_its_own_capture_tool(self):
+        """Its file beside our trace, of the same session; two programs have two."""
+        trace, tools = self.path("t.opscope"), os.path.dirname(shutil.which("iree-tracy-capture"))
+        command = " ".join(self.command)
+        done = self.opscope("run", "-o", trace, "--tracy-tools", tools, "--", "sh", "-c", f"{command} > out; {command} > out; exit 6", env=TRACY)
+        self.assert_status(done, 6)
+        self.assertNotIn("capture tool", done.stderr)
+        self.assertEqual(self.native_zones(trace)["iree_tooling_run_module_with_data"], 2)
+        self.assertGreater(os.path.getsize(self.path("t.tracy")), 1000)
+        self.assertGreater(os.path.getsize(self.path("t.2.tracy")), 1000)
+
     def test_status_and_three_at_once(self):
         wrong = " ".join(part.replace("=main", "=none") for part in self.command)
         command = " ".join(self.command)

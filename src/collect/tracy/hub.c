@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "collect/tracy/elsewhere.h"
+#include "collect/tracy/hub_internal.h"
 
 #define HANDSHAKE_NS UINT64_C(5000000000) /* for the first answer of a client */
 #define ANSWERS_NS UINT64_C(2000000000)   /* without one, at the end */
@@ -25,36 +26,7 @@
 #define MOST_BYTES ((size_t)16 << 20) /* of one client in one poll */
 #define LAST_VERSION 120u             /* that is tried to let a client go */
 
-struct client {
-    struct client *next;
-    struct tracy_hub *hub;
-    struct tracy_place place;
-    struct tracy_place others[TRACY_MAX_PLACES]; /* where else it may be, if not there */
-    size_t other_count;
-    int fd;           /* -1: not connected */
-    uint32_t attempt; /* how many versions were tried */
-    uint32_t version;
-    bool is_connecting; /* until the kernel says that it is done */
-    bool is_welcome;
-    bool is_late;              /* it does not answer, and the user knows */
-    struct tracy_trace *trace; /* NULL: it is only let go */
-    uint8_t tail[TRACY_QUERY_BYTES];
-    size_t tail_length; /* rest of a question that was sent in part */
-    uint64_t deadline_ns;
-};
-
-struct tracy_hub {
-    struct tracy_hub_options options;
-    int epoll_fd;
-    struct clock_map clock;
-    uint32_t last_version; /* that a client had; 0: none yet */
-    struct client *clients;
-    uint8_t *room;
-    struct tracy_hub_stats stats;
-    bool is_stopped;
-};
-
-static void notice(const struct client *c, const char *text)
+void client_notice(const struct client *c, const char *text)
 {
     char line[700], who[64] = "";
     const struct tracy_welcome *welcome =
@@ -95,26 +67,27 @@ static void finish(struct client *c)
     disconnect(c);
     if (c->trace)
         tracy_trace_close(c->trace);
+    relay_drain(c);
 }
 
 static void fail(struct client *c, const char *text)
 {
     c->hub->stats.failed++;
     if (!c->hub->is_stopped)
-        notice(c, text);
+        client_notice(c, text);
     finish(c);
 }
-
-static void connect_next(struct client *c);
 
 /* Nobody is there, or at another address. */
 static void fail_to_connect(struct client *c, int status)
 {
+    if (relay_is_open(c))
+        relay_give_up(c, "the program cannot be reached");
     if (c->other_count) {
         c->place = c->others[0];
         memmove(c->others, c->others + 1, --c->other_count * sizeof c->others[0]);
         c->attempt = 0;
-        connect_next(c);
+        client_connect_next(c);
         return;
     }
     char text[200];
@@ -122,7 +95,7 @@ static void fail_to_connect(struct client *c, int status)
     fail(c, text);
 }
 
-static void watch(struct client *c, int operation, uint32_t events)
+void client_watch(struct client *c, int operation, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data = {.ptr = c}};
     epoll_ctl(c->hub->epoll_fd, operation, c->fd, &event);
@@ -151,18 +124,10 @@ static bool open_trace(struct client *c)
     return c->trace != NULL;
 }
 
-/* With the next version. */
-static void connect_next(struct client *c)
+void client_connect_as(struct client *c, uint32_t version)
 {
     disconnect(c);
-    c->version = version_of(c, c->attempt++);
-    if (!c->version) {
-        char text[120];
-        snprintf(text, sizeof text, "it speaks none of the protocols %u to %u: not recorded", TRACY_OLDEST,
-                 TRACY_NEWEST);
-        fail(c, c->hub->options.dialect ? "it speaks another protocol than the one that was given" : text);
-        return;
-    }
+    c->version = version;
     int family = c->place.address.any.sa_family;
     c->fd = c->place.is_elsewhere ? tracy_socket_elsewhere(c->place.pid, family)
                                   : socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -188,7 +153,21 @@ static void connect_next(struct client *c)
         fail_to_connect(c, errno);
         return;
     }
-    watch(c, EPOLL_CTL_ADD, EPOLLOUT);
+    client_watch(c, EPOLL_CTL_ADD, EPOLLOUT);
+}
+
+/* With the next version. */
+void client_connect_next(struct client *c)
+{
+    uint32_t version = version_of(c, c->attempt++);
+    if (version) {
+        client_connect_as(c, version);
+        return;
+    }
+    char text[120];
+    snprintf(text, sizeof text, "it speaks none of the protocols %u to %u: not recorded", TRACY_OLDEST,
+             TRACY_NEWEST);
+    fail(c, c->hub->options.dialect ? "it speaks another protocol than the one that was given" : text);
 }
 
 static void say_hello(struct client *c)
@@ -206,7 +185,7 @@ static void say_hello(struct client *c)
         return;
     }
     c->is_connecting = false;
-    watch(c, EPOLL_CTL_MOD, EPOLLIN);
+    client_watch(c, EPOLL_CTL_MOD, EPOLLIN);
 }
 
 /* --- a session --- */
@@ -232,14 +211,14 @@ static void send_queries(struct client *c)
         queries->length -= whole;
         memmove(queries->data, queries->data + whole, queries->length);
     }
-    watch(c, EPOLL_CTL_MOD, c->tail_length || queries->length ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    client_watch(c, EPOLL_CTL_MOD, c->tail_length || queries->length ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* Says good-bye, so that the program may end. Whatever is still to be sent first, a close has the same effect. */
 static void end_session(struct client *c)
 {
     static const uint8_t terminate[TRACY_QUERY_BYTES] = {TRACY_ASK_TERMINATE};
-    if (c->fd >= 0 && !c->tail_length && !c->is_connecting && c->is_welcome)
+    if (c->fd >= 0 && !c->tail_length && !c->relay.has_asked && !c->is_connecting && c->is_welcome)
         (void)!send(c->fd, terminate, sizeof terminate, MSG_NOSIGNAL);
     finish(c);
 }
@@ -247,7 +226,7 @@ static void end_session(struct client *c)
 static void end_when_done(struct client *c, uint64_t now_ns)
 {
     struct tracy_stream *stream = tracy_trace_stream(c->trace);
-    if (!tracy_stream_is_ending(stream))
+    if (!tracy_stream_is_ending(stream) || relay_is_open(c))
         return;
     if (!tracy_stream_has_open_questions(stream) || now_ns > c->deadline_ns)
         end_session(c);
@@ -257,7 +236,7 @@ static void end_when_done(struct client *c, uint64_t now_ns)
 static void let_go(struct client *c, const uint8_t *data)
 {
     if (data[0] == TRACY_MISMATCH) {
-        connect_next(c);
+        client_connect_next(c);
         return;
     }
     if (c->version > TRACY_NEWEST && !c->hub->is_stopped) {
@@ -279,9 +258,11 @@ static void take_bytes(struct client *c, const uint8_t *data, size_t length)
         return;
     }
     struct tracy_stream *stream = tracy_trace_stream(c->trace);
-    int status = tracy_trace_feed(c->trace, data, length, &err);
+    int status = c->relay.is_deaf ? 0 : tracy_trace_feed(c->trace, data, length, &err);
     if (tracy_stream_status(stream) == TRACY_MISMATCH) {
-        connect_next(c);
+        if (relay_is_open(c))
+            relay_give_up(c, "the capture tool speaks another protocol");
+        client_connect_next(c);
         return;
     }
     if (tracy_stream_status(stream) == TRACY_WELCOME && !c->is_welcome) {
@@ -293,15 +274,28 @@ static void take_bytes(struct client *c, const uint8_t *data, size_t length)
         char text[600];
         snprintf(text, sizeof text, "%s; %s", err.message,
                  c->is_welcome ? "the rest of it is not recorded" : "not recorded");
-        fail(c, text);
-        return;
+        if (!relay_is_open(c)) {
+            fail(c, text);
+            return;
+        }
+        c->relay.is_deaf = true;
+        client_notice(c, text);
     }
     c->deadline_ns = clock_raw_ns() + ANSWERS_NS;
-    send_queries(c);
+    if (relay_is_open(c)) {
+        bytes_clear(tracy_stream_queries(stream)); /* the tool asks */
+        relay_pass_on(c, data, length);
+    } else {
+        send_queries(c);
+    }
 }
 
 static void lose_contact(struct client *c)
 {
+    if (c->relay.has_asked && c->trace && tracy_stream_is_ending(tracy_trace_stream(c->trace))) {
+        finish(c); /* the tool has ended the session */
+        return;
+    }
     const char *why = !c->is_welcome ? "the connection was refused: is another server connected?"
                                      : "it ended without a word: what it had not sent is lost";
     if (c->is_welcome) {
@@ -315,7 +309,7 @@ static void lose_contact(struct client *c)
 static uint64_t read_client(struct client *c)
 {
     uint64_t taken = 0;
-    while (c->fd >= 0 && !c->is_connecting && taken < MOST_BYTES) {
+    while (c->fd >= 0 && !c->is_connecting && !c->relay.is_paused && taken < MOST_BYTES) {
         ssize_t n = recv(c->fd, c->hub->room, READ_BYTES, 0);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             break;
@@ -340,7 +334,7 @@ static uint64_t step(struct client *c, uint32_t events)
     }
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         taken = read_client(c);
-    if (c->fd >= 0 && c->trace && c->is_welcome && events & EPOLLOUT)
+    if (c->fd >= 0 && c->trace && c->is_welcome && !relay_is_open(c) && events & EPOLLOUT)
         send_queries(c);
     return taken;
 }
@@ -353,7 +347,7 @@ static void wait_on(struct client *c)
     if (!c->hub->options.is_patient)
         fail(c, text);
     else if (!c->is_late && !c->hub->is_stopped)
-        notice(c, text);
+        client_notice(c, text);
     c->is_late = true;
 }
 
@@ -391,7 +385,8 @@ void tracy_hub_connect(struct tracy_hub *hub, const struct tracy_place *places, 
         .next = hub->clients, .hub = hub, .place = places[0], .other_count = count - 1, .fd = -1};
     memcpy(c->others, places + 1, (count - 1) * sizeof *places);
     hub->clients = c;
-    connect_next(c);
+    if (!relay_begin(c))
+        client_connect_next(c);
 }
 
 uint64_t tracy_hub_poll(struct tracy_hub *hub)
@@ -402,9 +397,14 @@ uint64_t tracy_hub_poll(struct tracy_hub *hub)
     if (clock_map_is_due(&hub->clock, now_ns))
         clock_map_sample(&hub->clock, &sample);
     int count = hub->clients ? epoll_wait(hub->epoll_fd, events, 64, 0) : 0;
-    for (int i = 0; i < count; i++)
-        taken += step(events[i].data.ptr, events[i].events);
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.u64 & RELAY_EVENT)
+            relay_step((struct client *)(uintptr_t)(events[i].data.u64 - RELAY_EVENT));
+        else
+            taken += step(events[i].data.ptr, events[i].events);
+    }
     for (struct client *c = hub->clients; c; c = c->next) {
+        relay_tick(c, now_ns);
         if (c->fd < 0)
             continue;
         if (!c->is_welcome && now_ns > c->deadline_ns)
@@ -418,7 +418,7 @@ uint64_t tracy_hub_poll(struct tracy_hub *hub)
 bool tracy_hub_is_idle(const struct tracy_hub *hub)
 {
     for (const struct client *c = hub->clients; c; c = c->next) {
-        if (c->fd >= 0)
+        if (c->fd >= 0 || (c->relay.state != RELAY_NONE && c->relay.state != RELAY_OVER))
             return false;
     }
     return true;
@@ -483,6 +483,7 @@ void tracy_hub_free(struct tracy_hub *hub)
         struct client *c = hub->clients;
         hub->clients = c->next;
         disconnect(c);
+        relay_end(c);
         tracy_trace_free(c->trace);
         free(c);
     }

@@ -21,6 +21,8 @@ struct tracy_hub_options {
     tracy_process_fn process;                        /* as in struct tracy_trace_options; may be NULL */
     void *context;
     const struct trace_listener *listener; /* NULL: none */
+    const char *capture_tool;              /* Tracy's own, to be between; NULL: none */
+    const char *capture_output;            /* its file, without ".tracy" */
 };
 
 struct tracy_hub_stats {

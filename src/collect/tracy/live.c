@@ -86,6 +86,8 @@ static bool make_hub(struct tracy_live *live)
                                         .notice = pass_on,
                                         .process = find_process,
                                         .listener = live->options.listener,
+                                        .capture_tool = live->options.capture_tool,
+                                        .capture_output = live->options.capture_output,
                                         .context = live};
     if (!live->hub && tracy_hub_new(&live->hub, &options, NULL) == 0 && live->is_stopped)
         tracy_hub_stop(live->hub);

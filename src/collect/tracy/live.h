@@ -18,7 +18,8 @@ struct tracy_live_options {
     uint64_t min_duration_ns;
     void (*notice)(void *context, const char *text); /* may be NULL */
     void *context;
-    const struct trace_listener *listener; /* NULL: none */
+    const struct trace_listener *listener;     /* NULL: none */
+    const char *capture_tool, *capture_output; /* as in struct tracy_hub_options */
 };
 
 /* Adds the variables that are not set to an environment of `count` entries. With them a client listens on loopback
