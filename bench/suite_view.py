@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server of `opscope view` on 50 million zones: how soon it answers, how long a step of a pan or a zoom takes, what it
-holds in memory. And how soon a page can draw what a running program has just recorded."""
+holds in memory; how soon a browser shows them, and how smoothly it pans. And how soon a page can draw what a running program has
+just recorded."""
 
 import http.client
 import json
 import os
 import random
+import shutil
 import socket
 import struct
 import subprocess
+import sys
 import time
+import unittest
 import urllib.parse
 
-from run import Row, median_and_least
+from run import Row, Skip, median_and_least
 
 TRACKS = 30  # that a screen shows
 PIXELS = 1500
 MEMORY_MIB = 512
+PAINT_S = 1  # from the start of the navigation until zones are on the stage
+FRAMES = 50  # a second, while panning, in Chromium without a GPU
 LIVE_MS = 200  # from the end of a zone in the program until its row is with the page
 
 
@@ -28,6 +34,7 @@ class Server:
         self.process = subprocess.Popen([bench.opscope, "view", path], stdout=subprocess.PIPE, text=True)
         link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
         self.client = http.client.HTTPConnection(link.hostname, link.port)
+        self.link = link.geturl()
         self.get("/api/traces")
         self.ready_s = time.monotonic() - begin
 
@@ -150,6 +157,47 @@ def live_rows(bench):
     yield Row("live: the same, 95th percentile", worst, "ms")
 
 
+def browser(bench):
+    """The folder of puppeteer-core and Chromium, as the tests have them; raises Skip where there is none."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    os.environ.setdefault("OPSCOPE_TEST_BUILD", bench.build)
+    sys.path.append(os.path.join(here, os.pardir, "tests", "system"))
+    import harness  # pylint: disable=import-outside-toplevel
+    chromium = shutil.which("chromium")
+    if not chromium:
+        raise Skip("the page in a browser: chromium is not installed")
+    try:
+        return harness.npm_package("puppeteer-core", harness.PUPPETEER_VERSION), chromium
+    except unittest.SkipTest as reason:
+        raise Skip(f"the page in a browser: {reason}") from reason
+
+
+def page_rows(bench, server, what, length):
+    """A new browser each time, the best of three paints: the machine may have had other work."""
+    try:
+        puppeteer, chromium = browser(bench)
+        if b"app.js" not in server.get("/"):
+            raise Skip("the page in a browser: this build has no page (npm)")
+    except Skip as reason:
+        yield reason
+        return
+    driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page_speed.mjs")
+    seen = []
+    for _ in range(3):
+        done = subprocess.run(["node", driver, puppeteer, chromium, server.link, str(length)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            yield Skip(f"{what}, the page in a browser: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
+            return
+        seen.append(json.loads(done.stdout))
+    paint, least = median_and_least([one["paint_ms"] / 1e3 for one in seen])
+    yield Row(f"{what}: zones on the screen of a new browser", paint, "s", limit=PAINT_S, limit_text=f"<= {PAINT_S} s", best=least)
+    frames = sorted(one["frames_per_s"] for one in seen)
+    yield Row(f"{what}: frames while panning, no GPU", frames[len(frames) // 2], "/s", limit=FRAMES, limit_text=f">= {FRAMES} /s", at_least=True,
+              best=frames[-1])
+    slow, least = median_and_least([one["slow_frame_ms"] for one in seen])
+    yield Row(f"{what}: time between two of them, 95th percentile", slow, "ms", best=least)
+
+
 def rows(bench):
     yield from live_rows(bench)
     millions = 5 if bench.quick else 50
@@ -169,6 +217,7 @@ def rows(bench):
                       limit=16, limit_text="<= 16 ms", best=measured[0])
             yield Row(f"{what}: the same, 99th percentile", measured[len(measured) * 99 // 100], "ms", limit=50,
                       limit_text="<= 50 ms", floor_name=f"of {len(measured)} requests")
+            yield from page_rows(bench, server, what, length)
             yield Row(f"{what}: statistics of all zones", server.timed_ms("/api/t/0/zones?top=50"), "ms")
             yield Row(f"{what}: flame graph of all zones", server.timed_ms("/api/t/0/flame"), "ms")
             yield Row(f"{what}: memory", server.memory_mib(), "MiB", limit=MEMORY_MIB, limit_text=f"<= {MEMORY_MIB} MiB")

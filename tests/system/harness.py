@@ -38,6 +38,7 @@ OPSCOPE = os.path.join(BUILD, "opscope")
 PROGRAMS = os.path.join(BUILD, "tests", "programs")
 EXAMPLES = os.path.join(BUILD, "examples")
 # How often a stress test repeats itself: 1 in `make test`, more in `make test-long`.
+PUPPETEER_VERSION = "24.43.1"  # drives the browser in tests and benchmarks
 REPEAT = int(os.environ.get("OPSCOPE_TEST_REPEAT", "1"))
 # A limit against hanging, not a measurement: far above what any test needs on a loaded machine.
 TIMEOUT_S = 600

@@ -17,7 +17,7 @@ import pages
 import test_estimate_models
 import views
 
-PUPPETEER_VERSION = "24.43.1"
+PUPPETEER_VERSION = harness.PUPPETEER_VERSION
 TYPESCRIPT_VERSION = "7.0.2"
 NODE_TYPES_VERSION = "26.6.6"
 WEB = os.path.join(harness.SOURCE, "web")

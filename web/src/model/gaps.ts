@@ -18,3 +18,8 @@ export function partOfGap(gap: Gap, key: string): number {
 export function gapsOfPart(gaps: readonly Gap[], key: string): Gap[] {
     return gaps.filter((gap) => partOfGap(gap, key) > 0).sort((a, b) => partOfGap(b, key) - partOfGap(a, key));
 }
+
+/** Gaps before the same op that are not much shorter, in order of time: the same in every step? */
+export function sameGaps(gap: Gap, all: readonly Gap[]): Gap[] {
+    return all.filter((one) => one.before === gap.before && one.track === gap.track && one.duration > gap.duration / 4).sort((a, b) => a.start - b.start);
+}

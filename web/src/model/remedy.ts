@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What usually shortens a gap, by the host code that filled it. It names the code, since it is a guess about it.
 import { duration, percent } from "./format";
+import { sameGaps } from "./gaps";
 import { shortName } from "./text";
 import type { Gap, HostPart } from "./types";
 
 const REMEDIES: readonly [RegExp, string][] = [
-    [/data_?loader|__next__|next_batch|prefetch|collate|dataset/i, "Make the next batch while the device works: more loader workers, workers that stay alive between epochs, and a longer queue of batches that are ready."],
+    [/data_?loader|\bloader\b|__next__|next_batch|prefetch|collate|dataset/i, "Make the next batch while the device works: more loader workers, workers that stay alive between epochs, and a longer queue of batches that are ready."],
     [/compile|jit|lower|codegen|nvrtc|build_program|autotun|torch\._dynamo|inductor/i, "This compiles. Do it once before what is measured, and keep the compiler's cache between runs."],
     [/synchroni[sz]e|\bitem\b|\.item|tolist|\.cpu\b|\bnumpy\b|device_to_host|dtoh|to_host|from_device|wait_for_event|EventQuery|block_until_ready/i, "The host waits for a result before it launches more. Read results less often, or those of the step before, so that launches run ahead."],
     [/malloc|\balloc|empty_cache|reserve|cudaFree|\bfree\b|mmap/i, "Allocate once and use the memory again: allocation on the way makes the device wait."],
@@ -29,7 +30,7 @@ export function remedyOf(gap: Gap, all: readonly Gap[]): string | null {
     const share = first.ns / Math.max(1, gap.duration);
     const found = gap.host.find((part) => part.name !== null && part.ns > gap.duration / 4 && REMEDIES.some(([pattern]) => pattern.test(part.text)));
     const advice = REMEDIES.find(([pattern]) => found && pattern.test(found.text))?.[1];
-    const same = all.filter((one) => one.before === gap.before);
+    const same = sameGaps(gap, all);
     const sum = same.reduce((total, one) => total + one.duration, 0);
     const gain = same.length > 1 ? ` At most ${duration(sum)} in ${same.length} gaps.` : ` At most ${duration(gap.duration)}.`;
     if (advice && found) return `${found === first ? "" : `${host(found)}: `}${advice}${gain}`;

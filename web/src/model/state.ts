@@ -159,18 +159,21 @@ export function toggle<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
 let defaultWindow: Crumb | null = null;
 
 const OVERVIEW_WAIT_MS = 400;
+const COUNTED_SOON = 1e6;
 
 /** The server's choice of a window, where it is there soon: the frame does not wait for a slow count. */
 async function loadTrace(index: number, from: UrlState): Promise<void> {
+    const fresh = new Names(index);
+    void fresh.need([0]); // first, since what is asked for after it may take long, and without names there are no colours
     const info = await getJson<TraceInfo>(`/t/${index}/trace`);
     const counted = getJson<Overview>(`/t/${index}/overview`, from.warmup ? { warmup: "include" } : {}).catch((error: unknown) => {
         if (error instanceof RequestFailed && error.status !== 404) notice.value = error.message;
         return null;
     });
-    const late = new Promise<"late">((done) => setTimeout(() => done("late"), OVERVIEW_WAIT_MS));
+    const late = new Promise<"late">((done) => setTimeout(() => done("late"), info.zones + info.runs > COUNTED_SOON ? 0 : OVERVIEW_WAIT_MS));
     const first = await Promise.race([counted, late]);
     batch(() => {
-        names.value = new Names(index);
+        names.value = fresh;
         traceIndex.value = index;
         trace.value = info;
         drawn.value = info;
@@ -183,7 +186,6 @@ async function loadTrace(index: number, from: UrlState): Promise<void> {
         applyUrl(from);
         if (!from.view) view.value = first && first !== "late" ? firstView(first, info) : whole.value;
     });
-    void names.value.need([0]);
     if (first !== "late") return;
     const answer = await counted;
     const untouched = traceIndex.peek() === index && crumbs.peek().length === 0 && !from.window;

@@ -68,7 +68,7 @@ export function CoreMap() {
                                 <title>{`${safeText(core.label)}: ${duration(core.busy)} busy, ${share(core)} of the window`}</title>
                                 <rect class={`core heat${level}`} x={core.column * cell + 0.5} y={core.row * cell + 0.5} width={cell - 2} height={cell - 2} rx={2} />
                                 {cell >= VALUE_FROM && level > 0 && (
-                                    <text class={level >= 4 ? "on-heat" : ""} x={core.column * cell + cell / 2 - 0.5} y={core.row * cell + cell / 2 + 4} text-anchor="middle">{share(core)}</text>
+                                    <text class={`on${level}`} x={core.column * cell + cell / 2 - 0.5} y={core.row * cell + cell / 2 + 4} text-anchor="middle">{share(core)}</text>
                                 )}
                             </g>
                         );

@@ -204,7 +204,7 @@ function OpCard({ data, row }: { data: Dispatch; row: DispatchRow }) {
                     {gate.reason && <p class="t2">{safeText(gate.reason)}</p>}
                 </Part>
             )}
-            {op && op.repeats_ns.length > 1 && (
+            {op && binsOf(op.repeats_ns, 32).length > 1 && (
                 <Part title="Repeats" side={plural(op.repeats_ns.length, "repeat")}>
                     <Histogram bins={binsOf(op.repeats_ns, 32)} lines={lines} {...(expected === null ? {} : { mark: expected })} label={`Times of ${plural(op.repeats_ns.length, "repeat")}`} />
                 </Part>

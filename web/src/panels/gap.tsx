@@ -2,7 +2,7 @@
 // A gap of a device: how long it stood still, before what, and what the host did meanwhile.
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
 import * as state from "../model/state";
-import { gapsOfPart, partOfGap } from "../model/gaps";
+import { gapsOfPart, partOfGap, sameGaps } from "../model/gaps";
 import { remedyOf } from "../model/remedy";
 import { safeText, shortName } from "../model/text";
 import type { Gap, Gaps, HostPart, ZoneDetail } from "../model/types";
@@ -53,11 +53,11 @@ function HostSource({ gap }: { gap: Gap }) {
 
 /** Other gaps before the same op, as columns: the same in every step? */
 function Others({ gap, all }: { gap: Gap; all: readonly Gap[] }) {
-    const same = all.filter((one) => one.before === gap.before && one.track === gap.track && one.duration > gap.duration / 4)
-        .sort((a, b) => a.start - b.start).slice(0, 40);
+    const every = sameGaps(gap, all);
+    const same = every.slice(0, 40);
     if (same.length < 2) return null;
     const most = Math.max(...same.map((one) => one.duration));
-    const sum = same.reduce((total, one) => total + one.duration, 0);
+    const sum = every.reduce((total, one) => total + one.duration, 0);
     const { from, to } = state.window_.value;
     const width = 100 / same.length;
     return (

@@ -150,14 +150,14 @@ export function RooflineChart({ data }: { data: Roofline }) {
     const missing = data.without_model;
     return (
         <div class="chart" ref={box} style={{ height: "calc(100% - 18px)", minHeight: "120px" }}>
-            <svg width={width} height={height} role="img" aria-label={name} style={{ display: "block" }}>
+            <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={name} style={{ display: "block" }}>
                 <clipPath id="roofline-area"><rect x={scale.left} y={0} width={scale.right - scale.left} height={scale.bottom} /></clipPath>
                 <g class="chart-lines">
                     {scale.xs.map((value) => <line key={value} x1={scale.x(value)} x2={scale.x(value)} y1={scale.top} y2={scale.bottom} />)}
                     {scale.ys.map((value) => <line key={value} y1={scale.y(value)} y2={scale.y(value)} x1={scale.left} x2={scale.right} />)}
                 </g>
                 {scale.ys.map((value) => <text key={value} x={scale.left - 6} y={scale.y(value) + 4} text-anchor="end">{tick(value)}</text>)}
-                {scale.xs.map((value) => <text key={value} x={scale.x(value)} y={scale.bottom + 14} text-anchor="middle">{tick(value)}</text>)}
+                {scale.xs.map((value) => <text key={value} x={Math.min(scale.x(value), scale.right - tick(value).length * 3)} y={scale.bottom + 14} text-anchor="middle">{tick(value)}</text>)}
                 <text x={scale.left + 4} y={10}>TFLOP/s</text>
                 <text x={scale.right} y={scale.bottom + 29} text-anchor="end">FLOP per byte</text>
                 <text x={scale.left + 4} y={scale.bottom + 29}>

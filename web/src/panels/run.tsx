@@ -100,11 +100,12 @@ function OpRunList({ group }: { group: OpGroup }) {
     const data = state.opRuns.data.value;
     const known = data?.runs.length ? data.runs : group.rows.map((row) => ({ ...row, duration: null }));
     const lengths = known.flatMap((run) => (run.duration === null ? [] : [run.duration]));
+    const bins = binsOf(lengths, 32);
     const lines = [group.p50 !== null && { at: group.p50, label: "p50" }, group.p99 !== null && { at: group.p99, label: "p99" }].filter((line) => line !== false);
     return (
         <>
-            {lengths.length > 2 && <Part title="All runs" side={data && data.count > lengths.length ? `the longest ${lengths.length}` : plural(lengths.length, "run")}>
-                <Histogram bins={binsOf(lengths, 32)} lines={lines} label={`Lengths of ${plural(lengths.length, "run")}`} />
+            {bins.length > 1 && lengths.length > 2 && <Part title="All runs" side={data && data.count > lengths.length ? `the longest ${lengths.length}` : plural(lengths.length, "run")}>
+                <Histogram bins={bins} lines={lines} label={`Lengths of ${plural(lengths.length, "run")}`} />
             </Part>}
             <Part title="Longest runs" last>
                 <div class="list-rows">

@@ -68,11 +68,13 @@ function Column({ data, step, x, width, tall }: { data: Steps; step: Step; x: nu
 
 function Chart({ data }: { data: Steps }) {
     const box = useRef<HTMLDivElement>(null);
-    const size = useSignal({ width: 400, height: 120 });
+    const size = useSignal({ width: 340, height: 150 });
     useEffect(() => {
         const element = box.current;
         if (!element) return;
-        const watcher = new ResizeObserver(() => (size.value = { width: Math.max(120, element.clientWidth), height: Math.max(80, element.clientHeight) }));
+        const watcher = new ResizeObserver(() => {
+            if (element.clientWidth) size.value = { width: Math.max(120, element.clientWidth), height: Math.max(80, element.clientHeight) };
+        });
         watcher.observe(element);
         return () => watcher.disconnect();
     }, []);
@@ -85,7 +87,7 @@ function Chart({ data }: { data: Steps }) {
     const name = `${data.steps.length} columns of ${plural(data.count, "step")}, the tallest ${duration(most)}`;
     return (
         <div class="step-chart" ref={box}>
-            <svg width={width} height={height} role="img" aria-label={name}>
+            <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={name}>
                 <pattern id="step-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
                     <rect class="column" width="6" height="6" /><rect class="pattern-fill" width="2" height="6" />
                 </pattern>
