@@ -543,10 +543,41 @@ static bool does_not_fit(struct tracy_stream *s, unsigned type, size_t at, const
     return false;
 }
 
+/* Zones are most of what comes: they are taken here as long as one follows another. Returns where the rest begins. */
+static size_t take_zones(struct tracy_stream *s, const uint8_t *data, size_t length, size_t at)
+{
+    const struct tracy_table *table = &s->table;
+    int64_t time = s->thread_time;
+    uint64_t items = 0;
+    while (at < length) {
+        unsigned type = data[at], record = table->record[type], size = table->size[type];
+        const uint8_t *item = data + at;
+        if (size > length - at)
+            break;
+        if (record - TRACY_ZONE_END <= TRACY_ZONE_END_16 - TRACY_ZONE_END) {
+            time = add(time, delta_of(s, item + 1, size - 1, 78));
+            s->end(s->context, s->thread, time);
+        } else if (record - TRACY_ZONE_BEGIN <= TRACY_ZONE_BEGIN_16 - TRACY_ZONE_BEGIN) {
+            time = add(time, delta_of(s, item + 1, size - 9, 79));
+            s->begin(s->context, s->thread, time, find_source(s, tracy_u64(item + size - 8)));
+        } else {
+            break;
+        }
+        s->counts.records[record]++;
+        items++;
+        at += size;
+    }
+    s->thread_time = time;
+    s->counts.items += items;
+    return at;
+}
+
 bool tracy_items_take(struct tracy_stream *s, const uint8_t *data, size_t length)
 {
     size_t at = 0;
     while (at < length) {
+        if (s->begin && (at = take_zones(s, data, length, at)) == length)
+            break;
         unsigned type = data[at], record = s->table.record[type];
         size_t left = length - at, taken = s->table.size[type], prefix;
         if (record == TRACY_NO_RECORD)

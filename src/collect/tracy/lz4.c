@@ -22,18 +22,26 @@ static bool read_length(const uint8_t **at, const uint8_t *end, size_t *length)
     return true;
 }
 
-/* The bytes may overlap with those that they are copied from: then they repeat. */
+/* The bytes may overlap with those that they are copied from: then they repeat. Where there is room, whole steps are
+ * copied; what is too much is overwritten later. */
 static void copy_match(uint8_t *to, size_t offset, size_t length, const uint8_t *limit)
 {
     const uint8_t *from = to - offset;
-    uint8_t *end = to + length;
-    if (offset >= STEP && (size_t)(limit - end) >= STEP) {
+    uint8_t *end = to + length, repeated[STEP];
+    if ((size_t)(limit - end) < STEP) {
+        while (to < end)
+            *to++ = *from++;
+        return;
+    }
+    if (offset >= STEP) {
         for (; to < end; to += STEP, from += STEP)
             memcpy(to, from, STEP);
         return;
     }
-    while (to < end)
-        *to++ = *from++;
+    for (size_t i = 0, k = 0; i < STEP; i++, k = k + 1 == offset ? 0 : k + 1)
+        repeated[i] = from[k];
+    for (size_t step = STEP - STEP % offset; to < end; to += step)
+        memcpy(to, repeated, STEP);
 }
 
 ptrdiff_t lz4_decode(const uint8_t *block, size_t length, uint8_t *out, size_t room, size_t history)

@@ -43,7 +43,8 @@ struct late_names {
     uint64_t unnamed;
 };
 
-uint32_t late_name_of_source(struct tracy_trace *t, uint32_t source);
+uint32_t late_name_add_source(struct tracy_trace *t,
+                              uint32_t source); /* the first time; else: late_name_of_source */
 uint32_t late_name_of_text(struct tracy_trace *t, uint32_t name); /* of a plot, a pool, a thread */
 uint32_t late_name_own(struct tracy_trace *t, uint32_t source, const char *text, size_t length);
 uint32_t late_name_prefixed(struct tracy_trace *t, const char *prefix, uint32_t source, uint32_t own);
@@ -201,6 +202,12 @@ struct tracy_trace {
     bool has_time; /* choose_time was called */
     bool is_closed;
 };
+
+static inline uint32_t late_name_of_source(struct tracy_trace *t, uint32_t source)
+{
+    uint32_t known = source < t->late.source_capacity ? t->late.of_source[source] : 0;
+    return __builtin_expect(known != 0, 1) ? known - 1 : late_name_add_source(t, source);
+}
 
 uint64_t trace_ns(struct tracy_trace *t, int64_t ticks);
 /* NULL: there are too many. */

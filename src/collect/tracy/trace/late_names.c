@@ -87,11 +87,9 @@ static uint32_t *slot(uint32_t **array, size_t *capacity, uint32_t index)
     return &(*array)[index];
 }
 
-uint32_t late_name_of_source(struct tracy_trace *t, uint32_t source)
+uint32_t late_name_add_source(struct tracy_trace *t, uint32_t source)
 {
     struct late_names *names = &t->late;
-    if (source < names->source_capacity && names->of_source[source])
-        return names->of_source[source] - 1;
     struct late_name late = {.prefix = "", .source = source, .name = TRACY_NONE, .own = TRACY_NONE};
     uint32_t *place = source == TRACY_NONE ? NULL : slot(&names->of_source, &names->source_capacity, source);
     uint32_t id = add(t, late);

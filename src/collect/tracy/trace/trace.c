@@ -167,7 +167,8 @@ static void name_thread(struct tracy_trace *t, const struct tracy_event *event)
 
 /* --- zones --- */
 
-static void begin_zone(struct stack *stack, uint64_t ns, uint32_t source, uint32_t name)
+__attribute__((always_inline)) static inline void begin_zone(struct stack *stack, uint64_t ns,
+                                                             uint32_t source, uint32_t name)
 {
     if (__builtin_expect(stack->too_deep || stack->depth >= stack->capacity, 0)) {
         if (stack->too_deep || stack->depth > TRACE_MAX_DEPTH ||
@@ -199,7 +200,8 @@ static void take_details(struct stack *stack, bool is_written)
 }
 
 /* False: no zone was open. */
-static bool end_zone(struct tracy_trace *t, struct stack *stack, uint64_t ns)
+__attribute__((always_inline)) static inline bool end_zone(struct tracy_trace *t, struct stack *stack,
+                                                           uint64_t ns)
 {
     if (__builtin_expect(stack->too_deep != 0, 0)) {
         stack->too_deep--;
