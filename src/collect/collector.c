@@ -451,6 +451,7 @@ static void process_died(struct source *s, uint32_t slot)
         if (list[i].d.process == slot)
             take_chunk(s, &list[i], true);
     }
+    cuda_take(s, slot);
     finish_tracks(s, slot, false);
     note_process_loss(s, slot);
     s->processes[slot].is_dead = true;
@@ -550,6 +551,7 @@ static void finish_source(struct source *s, bool is_end_of_run)
         note_process_loss(s, slot);
         if (id == TRACE_NONE || s->processes[slot].is_dead || !session_segment_process(s->segment, slot, &p))
             continue;
+        cuda_take(s, slot);
         bool is_running = is_end_of_run && !s->is_closed && !(s->is_local && process_is_gone(p.pid));
         if (is_running && s->is_local && !(c->flags & COLLECTOR_RECOVER))
             s->processes[slot].alive_ns = now;

@@ -23,7 +23,10 @@ struct collector_stats {
     uint32_t open_zones;    /* of processes that died inside them */
     uint64_t ops;
     uint32_t broken_segments;
+    uint32_t notices; /* messages that begin with COLLECTOR_NOTICE: of our adapters, inside the programs */
+    char notice[600]; /* the first */
 };
+#define COLLECTOR_NOTICE "opscope: "
 
 enum collector_flag {
     COLLECTOR_RECOVER = 1, /* no live clock: take it from the chunks; nobody writes any more */

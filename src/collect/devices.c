@@ -114,11 +114,20 @@ void device_run(struct source *s, uint32_t process_id, uint32_t definition, stru
     size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
     if (index == SIZE_MAX)
         return;
+    s->last_run.definition = definition;
+    s->last_run.start = run->start;
+    s->last_run.duration = run->duration;
     run->track = s->device_tracks[index].trace_id;
     trace_writer_run(s->collector->writer, run);
     s->collector->taken.records++;
     device_zone(s, process_id, definition,
                 &(struct device_row){run->start, run->duration, run->call, run->name});
+}
+
+bool device_run_is_last(const struct source *s, uint32_t definition, uint64_t start, uint64_t duration)
+{
+    return s->last_run.definition == definition && s->last_run.start == start &&
+           s->last_run.duration == duration;
 }
 
 void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,

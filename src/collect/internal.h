@@ -196,6 +196,10 @@ struct source {
     size_t device_track_count, device_track_capacity;
     struct device *devices;
     size_t device_count, device_capacity;
+    struct { /* the run that came last */
+        uint64_t start, duration;
+        uint32_t definition;
+    } last_run;
 };
 
 struct collector {
@@ -312,7 +316,12 @@ void device_zone(struct source *s, uint32_t process_id, uint32_t definition, con
 void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run);
 void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,
                  uint64_t uncertainty_ns);
+/* Is this the run that came last? */
+bool device_run_is_last(const struct source *s, uint32_t definition, uint64_t start, uint64_t duration);
 void device_flush(struct source *s, uint64_t now_ns, bool is_final);
+
+/* cuda.c: what a process that has ended left in its file of CUDA records */
+void cuda_take(struct source *s, uint32_t slot);
 
 static inline uint64_t collector_ns(const struct collector *c, uint64_t ticks)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records that are not zones: texts in pieces, values, counters, memory events, ops and what the device feed sends.
  * Every length is checked against the slots that are there; a record that makes no sense is counted and skipped. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,18 @@ void record_zone_extras(struct source *s, struct track *t, uint32_t depth)
 
 /* --- texts --- */
 
+/* What an adapter of ours says inside the program; anybody may write such a message, so it is shown as it can be. */
+static void note_notice(struct collector_stats *stats, const char *text)
+{
+    if (stats->notices++)
+        return;
+    snprintf(stats->notice, sizeof stats->notice, "%s", text);
+    for (char *c = stats->notice; *c; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    }
+}
+
 static void finish_text(struct source *s, struct track *t, struct pending_text *text)
 {
     struct trace_writer *w = s->collector->writer;
@@ -80,7 +93,8 @@ static void finish_text(struct source *s, struct track *t, struct pending_text *
         point.header = text->data;
         point.text = text->data + skip;
         point.text_length = text->total - (uint32_t)skip;
-    }
+    } else if (strncmp(text->data, COLLECTOR_NOTICE, strlen(COLLECTOR_NOTICE)) == 0)
+        note_notice(&s->collector->stats, text->data);
     trace_writer_point(w, &point);
     s->collector->stats.other++;
     s->collector->known_rows.records += text->was_taken;

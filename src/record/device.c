@@ -199,6 +199,11 @@ OPSCOPE_API void opscope_op_kernel_(const char *name)
 
 /* --- device feed --- */
 
+OPSCOPE_API uint32_t opscope_name_(const char *text, size_t length)
+{
+    return cursor_of_thread() ? names_text(text, length) : 0;
+}
+
 OPSCOPE_API uint64_t opscope_now_(void)
 {
     struct thread_cursor *c = cursor_of_thread();

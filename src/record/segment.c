@@ -499,6 +499,20 @@ int segment_replace(void)
     return failed;
 }
 
+/* FOLDER/<name of the segment without its ending>.<pid><suffix>: for what belongs to this process beside its segment, and
+ * is the collector's when the process has ended. */
+OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size)
+{
+    const struct segment_header *h = cursor_of_thread() ? recorder_segment.header : NULL;
+    if (!h || strlen(place.path) + strlen(suffix) + 64 > size)
+        return ENOENT;
+    size_t at = put_text(out, put_text(out, 0, place.path), "/");
+    at = put_text(out, put_number(out, at, h->pid, 10, 1), "-");
+    at = put_text(out, put_number(out, at, h->segment_id, 16, 16), ".");
+    put_text(out, put_number(out, at, (uint64_t)getpid(), 10, 1), suffix);
+    return 0;
+}
+
 /* --- processes --- */
 
 static struct session_process *process_row(uint32_t row)

@@ -42,6 +42,8 @@ const char *trace_loss_reason_text(uint32_t reason)
         [TRACE_LOSS_CLOCK] = "clock jumped",
         [TRACE_LOSS_PROCESSES] = "process table full",
         [TRACE_LOSS_UNRECORDED] = "process not recorded",
+        [TRACE_LOSS_NO_END] = "no end yet when the process ended",
+        [TRACE_LOSS_DEVICE] = "dropped by the device's runtime",
     };
     return pick(words, COUNT_OF(words), reason);
 }

@@ -85,6 +85,8 @@ static void warn(const struct launch_result *r, const struct held *held)
     if (s->broken_segments)
         command_say("opscope: %s of the session could not be read",
                     format_things(&number, s->broken_segments, "segment"));
+    if (s->notices)
+        command_say("%s", s->notice);
     if (r->trace_error.code)
         command_say("opscope: %s", r->trace_error.message);
 }

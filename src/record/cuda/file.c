@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of session/cuda_file.h, seen from the process that writes it. Memory is committed before it is touched, so
+ * that a full tmpfs is an error and not a SIGBUS. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/cuda/cuda.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_DONTFORK
+#define MADV_DONTFORK 10
+#endif
+
+static bool can_commit; /* else everything had memory from the start */
+static bool has_node_memory;
+
+static bool commit(size_t offset, size_t length)
+{
+    int saved = errno;
+    bool is_done = !can_commit || madvise(cuda.file + offset, length, MADV_POPULATE_WRITE) == 0;
+    errno = saved;
+    return is_done;
+}
+
+/* What is used from the start; a kernel without MADV_POPULATE_WRITE gets some buffers at once. */
+static int commit_first(int fd)
+{
+    const struct cuda_file_layout *l = &cuda.layout;
+    if (madvise(cuda.file, l->nodes, MADV_POPULATE_WRITE) == 0) {
+        can_commit = true;
+        return 0;
+    }
+    return errno != EINVAL ? errno : posix_fallocate(fd, 0, (off_t)(l->buffers + 64 * CUDA_BUFFER_BYTES));
+}
+
+static int make_file(const char *path)
+{
+    struct stat folder;
+    char parent[4096];
+    snprintf(parent, sizeof parent, "%s", path);
+    *strrchr(parent, '/') = '\0';
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno;
+    int failed = 0;
+    if (stat(parent, &folder) == 0 && folder.st_uid != geteuid() &&
+        fchown(fd, folder.st_uid, folder.st_gid) != 0)
+        failed = errno;
+    if (!failed && ftruncate(fd, (off_t)cuda.layout.total) != 0)
+        failed = errno;
+    void *memory = failed ? MAP_FAILED
+                          : mmap(NULL, cuda.layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                                 fd, 0);
+    if (memory == MAP_FAILED) {
+        failed = failed ? failed : errno;
+    } else {
+        cuda.file = memory;
+        cuda.header = memory;
+        madvise(memory, cuda.layout.total, MADV_DONTDUMP);
+        failed = commit_first(fd);
+        if (failed) {
+            munmap(memory, cuda.layout.total);
+            cuda.file = NULL;
+        }
+    }
+    close(fd);
+    if (failed)
+        unlink(path);
+    return failed;
+}
+
+bool file_open(struct cuda_state *state, char *trouble, size_t size)
+{
+    char path[4096];
+    state->layout = cuda_file_layout();
+    int failed = opscope_session_file_(CUDA_FILE_SUFFIX, path, sizeof path);
+    if (!failed)
+        failed = make_file(path);
+    if (failed) {
+        snprintf(trouble, size, "no memory for its records: %s (make room in the session's folder, /dev/shm)",
+                 strerror(failed));
+        return false;
+    }
+    struct cuda_file_header *h = state->header;
+    h->version = CUDA_FILE_VERSION;
+    h->pid = (uint32_t)getpid();
+    h->cupti_version = state->cupti.version;
+    for (uint32_t kind = 0; kind < CUDA_KINDS; kind++)
+        h->strides[kind] = cuda_record_stride(h->cupti_version, kind);
+    __atomic_store_n(&h->magic, CUDA_FILE_MAGIC, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* --- buffers --- */
+
+static struct cuda_buffer *buffers(void)
+{
+    return (struct cuda_buffer *)(void *)(cuda.file + cuda.layout.states);
+}
+
+static uint8_t *buffer_memory(uint32_t index)
+{
+    return cuda.file + cuda.layout.buffers + index * CUDA_BUFFER_BYTES;
+}
+
+/* The lowest that is free, so that few of them ever have memory. */
+uint8_t *file_lend_buffer(void)
+{
+    uint32_t used = __atomic_load_n(&cuda.header->buffers_used, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < CUDA_BUFFERS; i++) {
+        struct cuda_buffer *b = &buffers()[i];
+        uint32_t expected = CUDA_BUFFER_FREE;
+        if (!__atomic_compare_exchange_n(&b->state, &expected, CUDA_BUFFER_LENT, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        if (i >= used && (!can_commit ? i >= 64 : !commit(cuda.layout.buffers + i * CUDA_BUFFER_BYTES,
+                                                          CUDA_BUFFER_BYTES))) {
+            __atomic_store_n(&b->state, CUDA_BUFFER_FREE, __ATOMIC_RELEASE);
+            return NULL;
+        }
+        while (i >= used && !__atomic_compare_exchange_n(&cuda.header->buffers_used, &used, i + 1, false,
+                                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            ;
+        return buffer_memory(i);
+    }
+    return NULL;
+}
+
+struct cuda_buffer *file_buffer_state(const uint8_t *buffer)
+{
+    if (buffer < buffer_memory(0) || buffer >= buffer_memory(CUDA_BUFFERS))
+        return NULL;
+    return &buffers()[(size_t)(buffer - buffer_memory(0)) / CUDA_BUFFER_BYTES];
+}
+
+void file_take_back(uint8_t *buffer, size_t used)
+{
+    struct cuda_buffer *b = file_buffer_state(buffer);
+    if (!b)
+        return;
+    memset(buffer, 0, used < CUDA_BUFFER_BYTES ? used : CUDA_BUFFER_BYTES);
+    b->done = 0;
+    __atomic_store_n(&b->state, CUDA_BUFFER_FREE, __ATOMIC_RELEASE);
+}
+
+static bool has_open_record(const uint8_t *buffer)
+{
+    for (size_t at = 0; at + CUDA_RECORD_LEAST <= CUDA_BUFFER_BYTES;) {
+        uint32_t kind = __atomic_load_n((const uint32_t *)(const void *)(buffer + at), __ATOMIC_RELAXED);
+        uint32_t number = kind & ~CUDA_RECORD_OPEN;
+        uint32_t stride = number < CUDA_KINDS ? cuda.header->strides[number] : 0;
+        if (kind & CUDA_RECORD_OPEN)
+            return true;
+        if (!kind || !stride)
+            return false;
+        at += stride;
+    }
+    return false;
+}
+
+/* Has something been launched of which the times are not known yet? */
+bool file_has_open_records(void)
+{
+    uint32_t used = __atomic_load_n(&cuda.header->buffers_used, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < used; i++) {
+        if (__atomic_load_n(&buffers()[i].state, __ATOMIC_ACQUIRE) == CUDA_BUFFER_LENT &&
+            has_open_record(buffer_memory(i)))
+            return true;
+    }
+    return false;
+}
+
+/* --- launches: the last of a correlation id's place wins --- */
+
+static struct cuda_launch *launch_place(uint32_t correlation)
+{
+    return (struct cuda_launch *)(void *)(cuda.file + cuda.layout.launches) +
+           (correlation & (CUDA_LAUNCHES - 1));
+}
+
+void file_put_launch(uint32_t correlation, uint64_t call, uint32_t name, uint32_t session)
+{
+    struct cuda_launch *l = launch_place(correlation);
+    l->call = call;
+    l->name = name;
+    l->session = session;
+    __atomic_store_n(&l->correlation, correlation, __ATOMIC_RELEASE);
+}
+
+bool file_get_launch(uint32_t correlation, struct cuda_launch *out)
+{
+    const struct cuda_launch *l = launch_place(correlation);
+    bool is_known = __atomic_load_n(&l->correlation, __ATOMIC_ACQUIRE) == correlation && correlation;
+    *out = is_known ? *l : (struct cuda_launch){0};
+    return is_known;
+}
+
+/* --- nodes of graphs: made and looked up under one lock, since neither is on a hot path --- */
+
+static uint32_t node_lock;
+
+static void lock_nodes(void)
+{
+    while (__atomic_exchange_n(&node_lock, 1, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void unlock_nodes(void)
+{
+    __atomic_store_n(&node_lock, 0, __ATOMIC_RELEASE);
+}
+
+static struct cuda_node *node_place(uint64_t id, uint32_t probe)
+{
+    return (struct cuda_node *)(void *)(cuda.file + cuda.layout.nodes) + cuda_node_place(id, probe);
+}
+
+void file_put_node(uint64_t id, uint64_t call, uint32_t name)
+{
+    lock_nodes();
+    if (!has_node_memory)
+        has_node_memory = commit(cuda.layout.nodes, cuda.layout.buffers - cuda.layout.nodes);
+    struct cuda_node *best = has_node_memory ? node_place(id, 0) : NULL;
+    for (uint32_t i = 0; best && i < CUDA_NODE_PROBES; i++) {
+        struct cuda_node *n = node_place(id, i);
+        if (n->id == id || !n->id) {
+            best = n;
+            break;
+        }
+        if (n->order < best->order)
+            best = n;
+    }
+    if (best)
+        *best = (struct cuda_node){id, call, name, ++cuda.node_order};
+    unlock_nodes();
+}
+
+bool file_get_node(uint64_t id, struct cuda_node *out)
+{
+    bool is_known = false;
+    lock_nodes();
+    for (uint32_t i = 0; has_node_memory && i < CUDA_NODE_PROBES && !is_known; i++) {
+        is_known = node_place(id, i)->id == id;
+        *out = *node_place(id, i);
+    }
+    unlock_nodes();
+    return is_known;
+}

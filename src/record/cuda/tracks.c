@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices and their streams as tracks. They are made on our own thread, some milliseconds after the driver has said
+ * that there is one, since a callback is no place to ask the driver questions; a record of a stream that has no
+ * track yet makes it. Numbers are CUPTI's: of contexts from 1, of streams within the process. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "record/cuda/cuda.h"
+
+#define EXPECTED_MOST 256u
+#define CONTEXT_IDS 1024u
+#define SYNC_LEAST_NS UINT64_C(100000000)
+
+struct device_facts {
+    uint32_t id;              /* in the segment; 0: not opened yet */
+    uint32_t multiprocessors; /* 0: not known */
+    uint32_t first_context;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct device_facts devices[CUDA_DEVICES];
+static struct expected {
+    void *context, *stream;
+} expected[EXPECTED_MOST];
+static uint32_t expected_count;
+static uint32_t context_devices[CONTEXT_IDS]; /* + 1 */
+
+void tracks_expect_stream(void *context, void *stream)
+{
+    pthread_mutex_lock(&lock);
+    if (expected_count < EXPECTED_MOST)
+        expected[expected_count++] = (struct expected){context, stream};
+    pthread_mutex_unlock(&lock);
+}
+
+void tracks_expect_context(void *context)
+{
+    tracks_expect_stream(context, NULL);
+}
+
+uint32_t device_of_context(void *context, uint32_t context_id)
+{
+    uint32_t known = context_id < CONTEXT_IDS ? __atomic_load_n(&context_devices[context_id], __ATOMIC_RELAXED) : 0;
+    if (known)
+        return known - 1;
+    uint32_t device = 0;
+    if (!context || cuda.cupti.cuptiGetDeviceId(context, &device) != CUPTI_OK)
+        return 0;
+    if (context_id < CONTEXT_IDS)
+        __atomic_store_n(&context_devices[context_id], device + 1, __ATOMIC_RELAXED);
+    return device;
+}
+
+static int attribute(int device, int attribute)
+{
+    int value = 0;
+    return cuda.driver.cuDeviceGetAttribute && cuda.driver.cuDeviceGetAttribute(&value, attribute, device) == 0
+               ? value
+               : 0;
+}
+
+/* Under the lock. */
+static struct device_facts *open_device(uint32_t number)
+{
+    struct device_facts *facts = &devices[number % CUDA_DEVICES];
+    char name[256] = "", architecture[32] = "";
+    int device;
+    if (facts->id)
+        return facts;
+    if (cuda.driver.cuDeviceGet && cuda.driver.cuDeviceGet(&device, (int)number) == 0) {
+        if (!cuda.driver.cuDeviceGetName || cuda.driver.cuDeviceGetName(name, sizeof name - 1, device) != 0)
+            name[0] = '\0';
+        int major = attribute(device, CUDA_ATTRIBUTE_MAJOR), minor = attribute(device, CUDA_ATTRIBUTE_MINOR);
+        int multiprocessors = attribute(device, CUDA_ATTRIBUTE_MULTIPROCESSORS);
+        if (major)
+            snprintf(architecture, sizeof architecture, "sm_%d%d", major, minor);
+        facts->multiprocessors = multiprocessors > 0 ? (uint32_t)multiprocessors : 0;
+    }
+    if (!name[0])
+        snprintf(name, sizeof name, "CUDA device %u", number);
+    facts->id = opscope_device_open_as_(&(struct opscope_device){.struct_size = sizeof(struct opscope_device),
+                                                                 .number = number,
+                                                                 .name = name,
+                                                                 .architecture = architecture,
+                                                                 .ticks_per_second = CUDA_NANOSECONDS});
+    return facts;
+}
+
+static struct cuda_stream *streams(void)
+{
+    return (struct cuda_stream *)(void *)(cuda.file + cuda.layout.streams);
+}
+
+/* Under the lock. The rows are in the order in which they came: few programs have many. */
+static uint32_t find_or_make(uint32_t device, uint32_t context, uint32_t stream)
+{
+    uint32_t count = cuda.header->stream_count;
+    char name[64];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cuda_stream *s = &streams()[i];
+        if (s->device == device && s->context == context && s->stream == stream)
+            return s->track;
+    }
+    struct device_facts *facts = open_device(device);
+    if (!facts->id)
+        return 0;
+    if (!facts->first_context)
+        facts->first_context = context;
+    bool is_first = facts->first_context == context;
+    if (is_first)
+        snprintf(name, sizeof name, "stream %u", stream);
+    else
+        snprintf(name, sizeof name, "stream %u of context %u", stream, context);
+    uint32_t track = opscope_device_track_(facts->id, 0, OPSCOPE_TRACK_QUEUE, name,
+                                           is_first ? stream : (uint64_t)context << 32 | stream);
+    if (track && count < CUDA_STREAMS) {
+        streams()[count] = (struct cuda_stream){device, context, stream, track};
+        __atomic_store_n(&cuda.header->stream_count, count + 1, __ATOMIC_RELEASE);
+    }
+    return track;
+}
+
+/* Called for each record, on CUPTI's thread alone: most are of the stream of the one before. */
+uint32_t tracks_of(uint32_t device, uint32_t context, uint32_t stream)
+{
+    static struct cuda_stream last;
+    if (last.track && last.device == device && last.context == context && last.stream == stream)
+        return last.track;
+    pthread_mutex_lock(&lock);
+    uint32_t track = find_or_make(device, context, stream);
+    pthread_mutex_unlock(&lock);
+    last = (struct cuda_stream){device, context, stream, track};
+    return track;
+}
+
+uint32_t tracks_multiprocessors(uint32_t device)
+{
+    return __atomic_load_n(&devices[device % CUDA_DEVICES].multiprocessors, __ATOMIC_RELAXED);
+}
+
+void tracks_make_expected(void)
+{
+    const struct cupti *cupti = &cuda.cupti;
+    struct expected list[EXPECTED_MOST];
+    pthread_mutex_lock(&lock);
+    uint32_t count = expected_count;
+    memcpy(list, expected, count * sizeof list[0]);
+    expected_count = 0;
+    pthread_mutex_unlock(&lock);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t device, context, stream;
+        if (!cupti->cuptiGetStreamIdEx || !cupti->cuptiGetContextId ||
+            cupti->cuptiGetDeviceId(list[i].context, &device) != CUPTI_OK ||
+            cupti->cuptiGetContextId(list[i].context, &context) != CUPTI_OK ||
+            cupti->cuptiGetStreamIdEx(list[i].context, list[i].stream, 0, &stream) != CUPTI_OK)
+            continue;
+        pthread_mutex_lock(&lock);
+        find_or_make(device, context, stream);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+/* One point of each device's clock, which is CLOCK_MONOTONIC_RAW: CUPTI converts, and follows the drift by itself. The
+ * best of some tries; and no two points close to each other, since the line through them would be steep. */
+void tracks_sync_clocks(void)
+{
+    static uint64_t last_ns;
+    uint64_t host = 0, ticks = 0, best = UINT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        uint64_t before = clock_raw_ns(), now = opscope_now_(), after = clock_raw_ns();
+        if (after - before < best) {
+            best = after - before;
+            host = now;
+            ticks = before + best / 2;
+        }
+    }
+    bool has_device = false;
+    for (uint32_t i = 0; i < CUDA_DEVICES && ticks - last_ns >= SYNC_LEAST_NS; i++) {
+        uint32_t id = __atomic_load_n(&devices[i].id, __ATOMIC_RELAXED);
+        if (id)
+            opscope_device_sync_(id, host, ticks, best / 2 + 1);
+        has_device |= id != 0;
+    }
+    if (has_device)
+        last_ns = ticks;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_standin LIBCUPTI WORK [N [M]]: a program that "uses CUDA" through cupti_standin_plugin.c. It loads what
+ * CUDA_INJECTION64_PATH names, as the driver does. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <opscope/opscope.h>
+
+static void (*launch)(const char *symbol, uint32_t stream);
+static void (*copy)(uint64_t bytes);
+static void (*capture)(const char *symbol, uint64_t node);
+static void (*clone_node)(uint64_t original, uint64_t node);
+static void (*replay)(const char *const *symbols, const uint64_t *nodes, uint32_t count);
+static void (*call)(uint32_t id, const void *arguments);
+static void (*resource)(uint32_t id, void *stream, const void *description);
+static void (*end_some)(uint32_t count);
+static uint32_t (*filled)(void);
+
+static void find(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol) {
+        fprintf(stderr, "no %s\n", name);
+        exit(3);
+    }
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static void pause_shortly(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+static void wait_until_filled(uint32_t count)
+{
+    while (filled() < count)
+        pause_shortly();
+}
+
+static void start(const char *cupti)
+{
+    int (*initialize)(void) = NULL;
+    void *library = dlopen(cupti, RTLD_NOW);
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *injected = path ? dlopen(path, RTLD_NOW) : NULL;
+    if (!library || (path && !injected)) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(3);
+    }
+    find(library, "standin_launch", &launch);
+    find(library, "standin_copy", &copy);
+    find(library, "standin_capture", &capture);
+    find(library, "standin_clone", &clone_node);
+    find(library, "standin_replay", &replay);
+    find(library, "standin_call", &call);
+    find(library, "standin_resource", &resource);
+    find(library, "standin_end", &end_some);
+    find(library, "standin_filled", &filled);
+    if (injected) {
+        find(injected, "InitializeInjection", &initialize);
+        printf("injected %d\n", initialize());
+    }
+    resource(1, NULL, NULL); /* a context */
+    fflush(stdout);
+}
+
+/* Half of the launches in an op, half by themselves; a copy, a wait, memory. */
+static void work_plain(uint32_t count)
+{
+    uint64_t address = 0x7000;
+    const struct {
+        uint64_t *address;
+        size_t bytes;
+    } allocation = {&address, 1 << 20};
+    call(243, &allocation);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % 2)
+            opscope_op_begin("step", OPSCOPE_OP_DEVICE, 0);
+        launch(i % 2 ? "_Z4axpyPfS_i" : "scale", 7 + i % 3);
+        if (i % 2)
+            opscope_op_end();
+        end_some(1);
+    }
+    copy(4096);
+    end_some(1);
+    call(17, NULL);
+    wait_until_filled(count + 1);
+    call(245, &address);
+}
+
+/* Like a server that is killed: some kernels have their times, some have ended, some run. */
+static void work_kill(uint32_t count, uint32_t timed)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        opscope_op_begin("step", OPSCOPE_OP_DEVICE, 0);
+        launch("scale", 7);
+        opscope_op_end();
+    }
+    end_some(timed);
+    wait_until_filled(timed);
+    raise(SIGKILL);
+}
+
+static void *end_slowly(void *count)
+{
+    for (uint32_t i = 0; i < (uint32_t)(uintptr_t)count; i++) {
+        pause_shortly();
+        end_some(1);
+    }
+    return NULL;
+}
+
+/* main returns while kernels run. */
+static void work_exit(uint32_t count)
+{
+    pthread_t thread;
+    for (uint32_t i = 0; i < count; i++)
+        launch("scale", 7);
+    pthread_create(&thread, NULL, end_slowly, (void *)(uintptr_t)count);
+}
+
+static void work_fork(uint32_t count)
+{
+    launch("scale", 7);
+    pid_t child = fork();
+    if (child == 0) {
+        opscope_zone_begin("in the child");
+        opscope_zone_end();
+        exit(0); /* with exit handlers: CUPTI must not be called */
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    printf("child %d\n", status);
+    for (uint32_t i = 1; i < count; i++)
+        launch("scale", 7);
+    end_some(count);
+    wait_until_filled(count);
+}
+
+static void work_graph(uint32_t replays)
+{
+    const char *const symbols[] = {"scale", "axpy"};
+    const uint64_t nodes[] = {(UINT64_C(9) << 32) + 1, (UINT64_C(9) << 32) + 2};
+    for (int i = 0; i < 2; i++) {
+        opscope_op_begin(i ? "second" : "first", OPSCOPE_OP_DEVICE, 0);
+        capture(symbols[i], nodes[i] + 100);
+        opscope_op_end();
+        clone_node(nodes[i] + 100, nodes[i]);
+    }
+    for (uint32_t i = 0; i < replays; i++)
+        replay(symbols, nodes, 2);
+    end_some(2 * replays);
+    wait_until_filled(2 * replays);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    const char *work = argv[2];
+    uint32_t count = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0;
+    uint32_t second = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
+    start(argv[1]);
+    if (strcmp(work, "plain") == 0)
+        work_plain(count);
+    else if (strcmp(work, "kill") == 0)
+        work_kill(count, second);
+    else if (strcmp(work, "exit") == 0)
+        work_exit(count);
+    else if (strcmp(work, "fork") == 0)
+        work_fork(count);
+    else if (strcmp(work, "graph") == 0)
+        work_graph(count);
+    else if (strcmp(work, "refused") == 0)
+        launch("scale", 7);
+    else
+        return 2;
+    return 0;
+}
