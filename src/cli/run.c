@@ -616,7 +616,7 @@ const struct command command_run = {
         "OPSCOPE_SESSION is added to the environment, for Python programs OPSCOPE_PYTHON_TRACE, "
         "OPSCOPE_PYTHON_RUN and an entry of PYTHONPATH, for programs built with Tracy TRACY_NO_EXIT, "
         "TRACY_ONLY_LOCALHOST and TRACY_NO_SAMPLING where they are not set (without TRACY_PORT), and for those "
-        "that use devices NVTX_INJECTION64_PATH and an entry of OPENCL_LAYERS (--devices).\n\n"
+        "that use devices CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH and an entry of OPENCL_LAYERS (--devices).\n\n"
         "Programs that were built with Tracy are recorded into the same trace, all of them, also those that others "
         "start: they are found by their listening sockets, connected, and let go when they end. Tracy's tools are not "
         "needed. A client keeps in the program's memory what was not read yet. One that opscope cannot reach (another "

@@ -8,10 +8,10 @@
 
 struct cuda_left_run { /* a kernel, copy or set that has its times and was not handed over */
     struct cuda_record record;
-    uint64_t call;    /* the op that launched it; 0 = not known */
-    uint32_t track;   /* id in the segment */
-    uint32_t name;    /* likewise; 0: cuda_record_title */
-    uint32_t session; /* replay of a graph */
+    uint64_t call;     /* the op that launched it; 0 = not known */
+    uint32_t track;    /* id in the segment */
+    uint32_t name;     /* likewise; 0: cuda_record_title */
+    uint32_t session;  /* replay of a graph */
     bool may_be_known; /* the process died while it handed this one over: it may have come through */
 };
 

@@ -39,10 +39,12 @@ const char *loss_advice(uint32_t reason)
         [TRACE_LOSS_CLOCK] = "the machine was suspended, or its clock was changed",
         [TRACE_LOSS_PROCESSES] =
             "a program can have 65,536 recorded children at the same time without an exec in between",
-        [TRACE_LOSS_NO_END] = "kernels and copies that were launched, of which no end was known when their process "
-                              "was killed",
-        [TRACE_LOSS_DEVICE] = "more kernels were under way at the same time than there is room for: make room in the "
-                              "folder of the session (opscope doctor names it)",
+        [TRACE_LOSS_NO_END] =
+            "kernels and copies that were launched, of which no end was known when their process "
+            "was killed",
+        [TRACE_LOSS_DEVICE] =
+            "more kernels were under way at the same time than there is room for: make room in the "
+            "folder of the session (opscope doctor names it)",
         [TRACE_LOSS_UNRECORDED] = "opscope doctor says what keeps programs from being recorded",
     };
     return reason < TRACE_LOSS_REASONS && advice[reason] ? advice[reason] : "a newer opscope wrote this";

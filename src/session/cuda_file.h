@@ -43,12 +43,12 @@ struct cuda_file_header {
     uint32_t cupti_version;
     uint32_t buffers_used; /* buffers [0, this) have had memory */
     uint32_t stream_count;
-    uint32_t taken;                /* by the collector */
-    uint32_t strides[CUDA_KINDS];  /* bytes of a record by kind; 0: not known */
-    uint64_t dropped;              /* records that CUPTI had no buffer for */
-    uint64_t without_launch;       /* whose launch was no longer among `launches` */
-    uint64_t delivered;            /* handed to the recorder */
-    uint64_t delivering;           /* `delivered` of the record under way, + 1; equal to delivered when none is */
+    uint32_t taken;               /* by the collector */
+    uint32_t strides[CUDA_KINDS]; /* bytes of a record by kind; 0: not known */
+    uint64_t dropped;             /* records that CUPTI had no buffer for */
+    uint64_t without_launch;      /* whose launch was no longer among `launches` */
+    uint64_t delivered;           /* handed to the recorder */
+    uint64_t delivering; /* `delivered` of the record under way, + 1; equal to delivered when none is */
 };
 
 enum cuda_buffer_state { CUDA_BUFFER_FREE = 0, CUDA_BUFFER_LENT = 1 };

@@ -88,7 +88,8 @@ static inline uint32_t cuda_record_stride(uint32_t cupti_version, uint32_t kind)
 {
     static const struct {
         uint32_t from, to, kernel, copy, set, peer_copy;
-    } known[] = {{18, 28, 208, 96, 88, 96}, {130000, 130001, 216, 96, 88, 96}, {130401, 130401, 248, 112, 104, 96}};
+    } known[] = {
+        {18, 28, 208, 96, 88, 96}, {130000, 130001, 216, 96, 88, 96}, {130401, 130401, 248, 112, 104, 96}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (cupti_version < known[i].from || cupti_version > known[i].to)
             continue;
@@ -115,8 +116,8 @@ static inline const char *cuda_record_title(const struct cuda_record *r)
 }
 
 #define CUDA_SHAPE_BYTES 160
-#define CUDA_SHAPE_FIGURE "LAUNCH"   /* of the run of a kernel: the text below */
-#define CUDA_BYTES_FIGURE "BYTES"    /* of that of a copy or a set */
+#define CUDA_SHAPE_FIGURE "LAUNCH" /* of the run of a kernel: the text below */
+#define CUDA_BYTES_FIGURE "SIZE"   /* of that of a copy or a set */
 
 /* "grid 128x1x1 block 256x1x1 registers 32 shared 1024+0": what was launched, as one text. Returns its length. */
 static inline size_t cuda_shape_text(const struct cuda_record *r, char out[CUDA_SHAPE_BYTES])

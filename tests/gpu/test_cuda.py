@@ -55,7 +55,7 @@ class Kernels(gpu.TestCase):
         kernels = [r for r in runs if r["name"].startswith("void scale<float>")]
         self.assertEqual(len(kernels), 20, names)
         copies = [r for r in runs if r["name"] == "memcpy HtoD"]
-        self.assertEqual({r["args"]["BYTES"] for r in copies}, {said["bytes"]})
+        self.assertEqual({r["args"]["SIZE bytes"] for r in copies}, {said["bytes"]})
         memory = trace.command("memory", trace.path)
         gpu.say(memory.replace("\n", "\n    ").strip())
         self.assertIn("cuda:0", memory)

@@ -5,6 +5,7 @@ import os
 
 import harness
 
+CUDA = os.path.join(harness.BUILD, "libopscope_cuda.so")
 NVTX = os.path.join(harness.BUILD, "libopscope_nvtx.so")
 OPENCL = os.path.join(harness.BUILD, "libopscope_opencl.so")
 NAMES = ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH", "OPENCL_LAYERS", "LD_PRELOAD")
@@ -17,15 +18,17 @@ class Variables(harness.TestCase):
         done = self.opscope("run", "-q", "-o", self.path("t.opscope"), *options, "--", "sh", "-c", shell, env=env)
         self.assert_status(done)
         pairs = dict(line.split("=", 1) for line in done.stdout.splitlines())
-        pairs.pop("CUDA_INJECTION64_PATH")
         return {name: value for name, value in pairs.items() if value}, done.stderr
 
     def test_names(self):
-        everything = {"NVTX_INJECTION64_PATH": NVTX, "OPENCL_LAYERS": OPENCL}
+        everything = {"CUDA_INJECTION64_PATH": CUDA, "NVTX_INJECTION64_PATH": NVTX, "OPENCL_LAYERS": OPENCL}
         if not os.path.exists(OPENCL):
             everything.pop("OPENCL_LAYERS")
-        for options in ([], ["--devices", "auto"], ["--devices=opencl"], ["--devices", "none,auto"]):
+        for options in ([], ["--devices", "auto"], ["--devices=opencl,cuda"], ["--devices", "none,auto"]):
             self.assertEqual(self.seen(*options), (everything, ""), options)
+        self.assertEqual(
+            self.seen("--devices", "cuda"), ({"CUDA_INJECTION64_PATH": CUDA, "NVTX_INJECTION64_PATH": NVTX}, "")
+        )
         self.assertEqual(self.seen("--devices", "nvtx"), ({"NVTX_INJECTION64_PATH": NVTX}, ""))
         self.assertEqual(self.seen("--devices", "none"), ({}, ""))
 

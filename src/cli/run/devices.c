@@ -27,13 +27,14 @@ static const struct adapter {
     char separator;   /* of a list; '\0': the variable takes one library */
     unsigned when;    /* enum when */
 } adapters[] = {
+    {"cuda", "CUDA_INJECTION64_PATH", "libopscope_cuda.so", "CUDA kernels", '\0', BY_NAME | IN_AUTO},
     {"nvtx", "NVTX_INJECTION64_PATH", "libopscope_nvtx.so", "NVTX ranges", '\0',
      BY_NAME | IN_AUTO | WITH_ANY},
     {"opencl", "OPENCL_LAYERS", "libopscope_opencl.so", "OpenCL commands", ':', BY_NAME | IN_AUTO},
     {"opencl-preload", "LD_PRELOAD", "libopscope_opencl.so", "OpenCL commands", ':', BY_NAME},
 };
 
-static const char *const choices[] = {"auto", "nvtx", "opencl", "opencl-preload", "none", NULL};
+static const char *const choices[] = {"auto", "cuda", "nvtx", "opencl", "opencl-preload", "none", NULL};
 
 static bool is_word(const char *text, size_t length, const char *word)
 {
@@ -139,8 +140,8 @@ static const struct command_option options_table[] = {
      .choices = choices,
      .offset = OPTION_FIELD(struct run_devices_options, names),
      .help =
-         "Which devices are recorded, comma-separated: auto (all; the default), opencl, opencl-preload (for programs "
-         "that do not go through OpenCL's loader), nvtx (ranges alone, which come with every other), none."},
+         "Which devices are recorded, comma-separated: auto (all; the default), cuda, opencl, opencl-preload (for "
+         "programs that do not go through OpenCL's loader), nvtx (ranges alone, which come with every other), none."},
     {.name = NULL},
 };
 const struct option_table run_devices_table = {"Devices", options_table};

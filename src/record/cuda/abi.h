@@ -30,7 +30,7 @@ struct cupti_call { /* of the driver's functions */
     int site;
     const char *function;
     const void *arguments;
-    const int *result; /* valid at exit */
+    const int *result;  /* valid at exit */
     const char *symbol; /* of launches; not valid any more after the callback */
     void *context;
     uint32_t context_id;

@@ -132,7 +132,8 @@ static void node_created(const struct cupti_graph_data *graph)
 {
     uint64_t id;
     uint64_t call = opscope_op_current_();
-    if (call && cuda.cupti.cuptiGetGraphNodeId && cuda.cupti.cuptiGetGraphNodeId(graph->node, &id) == CUPTI_OK)
+    if (call && cuda.cupti.cuptiGetGraphNodeId &&
+        cuda.cupti.cuptiGetGraphNodeId(graph->node, &id) == CUPTI_OK)
         file_put_node(id, call, launching_name);
 }
 

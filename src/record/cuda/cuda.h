@@ -27,10 +27,10 @@ struct cuda_state {
     struct cuda_file_header *header;
     struct cuda_file_layout layout;
     int owner_pid;
-    bool is_active;          /* launches are recorded */
-    bool is_over;            /* the program is at its end, or a child of it: CUPTI is not called any more */
-    uint32_t was_launched;   /* since the last flush */
-    uint32_t replays;        /* of graphs, so far */
+    bool is_active;        /* launches are recorded */
+    bool is_over;          /* the program is at its end, or a child of it: CUPTI is not called any more */
+    uint32_t was_launched; /* since the last flush */
+    uint32_t replays;      /* of graphs, so far */
     uint32_t node_order;
 };
 extern struct cuda_state cuda;
@@ -78,8 +78,9 @@ void flush_start(void);
 void flush_finish(void); /* at the end of the program: until nothing is open any more */
 
 /* inject.c */
-void cuda_set_active(bool is_active);        /* records of kernels, copies and sets: on or off, exactly from here on */
-void cuda_profiler_called(bool is_start);    /* cuProfilerStart or cuProfilerStop */
+void cuda_set_active(
+    bool is_active); /* records of kernels, copies and sets: on or off, exactly from here on */
+void cuda_profiler_called(bool is_start); /* cuProfilerStart or cuProfilerStop */
 void cuda_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -16,8 +16,8 @@ static const char *shape_of(const struct cuda_record *r)
         uint32_t facts[9];
         char text[CUDA_SHAPE_BYTES];
     } shapes[SHAPES];
-    uint32_t facts[9] = {r->grid[0],  r->grid[1],     r->grid[2],      r->block[0],      r->block[1],
-                         r->block[2], r->registers,   r->static_shared, r->dynamic_shared};
+    uint32_t facts[9] = {r->grid[0],  r->grid[1],   r->grid[2],       r->block[0],      r->block[1],
+                         r->block[2], r->registers, r->static_shared, r->dynamic_shared};
     struct shape *s = &shapes[hash_bytes(facts, sizeof facts, 0) % SHAPES];
     if (!s->text[0] || memcmp(s->facts, facts, sizeof facts) != 0) {
         memcpy(s->facts, facts, sizeof facts);
@@ -41,13 +41,11 @@ static void hand_over(const struct cuda_record *r)
         if (has_node && !node.name) /* of a graph that was not captured: now its kernel is known */
             file_put_node(r->node, node.call, known.id);
     }
-    struct opscope_figure figure = {.name = CUDA_BYTES_FIGURE,
-                                    .kind = OPSCOPE_FIGURE_BYTES,
-                                    .value = {.whole = r->bytes}};
+    struct opscope_figure figure = {
+        .name = CUDA_BYTES_FIGURE, .kind = OPSCOPE_FIGURE_BYTES, .value = {.whole = r->bytes}};
     if (r->kind == CUDA_KIND_KERNEL)
-        figure = (struct opscope_figure){.name = CUDA_SHAPE_FIGURE,
-                                         .kind = OPSCOPE_FIGURE_TEXT,
-                                         .value = {.text = shape_of(r)}};
+        figure = (struct opscope_figure){
+            .name = CUDA_SHAPE_FIGURE, .kind = OPSCOPE_FIGURE_TEXT, .value = {.text = shape_of(r)}};
     struct opscope_run run = {
         .struct_size = sizeof run,
         .track = tracks_of(r->device, r->context, r->stream),

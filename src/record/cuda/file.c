@@ -55,9 +55,9 @@ static int make_file(const char *path)
         failed = errno;
     if (!failed && ftruncate(fd, (off_t)cuda.layout.total) != 0)
         failed = errno;
-    void *memory = failed ? MAP_FAILED
-                          : mmap(NULL, cuda.layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                                 fd, 0);
+    void *memory =
+        failed ? MAP_FAILED
+               : mmap(NULL, cuda.layout.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED) {
         failed = failed ? failed : errno;
     } else {
@@ -120,8 +120,9 @@ uint8_t *file_lend_buffer(void)
         if (!__atomic_compare_exchange_n(&b->state, &expected, CUDA_BUFFER_LENT, false, __ATOMIC_ACQUIRE,
                                          __ATOMIC_RELAXED))
             continue;
-        if (i >= used && (!can_commit ? i >= 64 : !commit(cuda.layout.buffers + i * CUDA_BUFFER_BYTES,
-                                                          CUDA_BUFFER_BYTES))) {
+        if (i >= used &&
+            (!can_commit ? i >= 64
+                         : !commit(cuda.layout.buffers + i * CUDA_BUFFER_BYTES, CUDA_BUFFER_BYTES))) {
             __atomic_store_n(&b->state, CUDA_BUFFER_FREE, __ATOMIC_RELEASE);
             return NULL;
         }

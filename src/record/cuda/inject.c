@@ -13,7 +13,8 @@
 
 struct cuda_state cuda;
 
-static const int activity_kinds[] = {CUDA_KIND_KERNEL, CUDA_KIND_MEMCPY, CUDA_KIND_MEMSET, CUDA_KIND_PEER_COPY};
+static const int activity_kinds[] = {CUDA_KIND_KERNEL, CUDA_KIND_MEMCPY, CUDA_KIND_MEMSET,
+                                     CUDA_KIND_PEER_COPY};
 
 void cuda_say(const char *format, ...)
 {
@@ -74,9 +75,10 @@ static bool subscribe(void)
     cuda.subscriber = NULL;
     const char *text = NULL;
     if (result == CUPTI_HAS_SUBSCRIBER)
-        cuda_say("%s has CUDA's profiling interface, which takes one tool at a time; run without that tool, or with "
-                 "--devices none",
-                 holder[0] ? holder : "another tool");
+        cuda_say(
+            "%s has CUDA's profiling interface, which takes one tool at a time; run without that tool, or with "
+            "--devices none",
+            holder[0] ? holder : "another tool");
     else if (cuda.cupti.cuptiGetResultString(result, &text) == CUPTI_OK && text)
         cuda_say("CUPTI refuses: %s (%d)", text, result);
     else

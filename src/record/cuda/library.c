@@ -72,8 +72,8 @@ static const char *const beside[] = {
     "/../../nvidia/cu13/lib",
     "/../../nvidia/cuda_cupti/lib",
 };
-static const char *const in_toolkit[] = {"/extras/CUPTI/lib64", "/lib64", "/lib",
-                                         "/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib"};
+static const char *const in_toolkit[] = {"/extras/CUPTI/lib64", "/lib64", "/lib", "/targets/x86_64-linux/lib",
+                                         "/targets/sbsa-linux/lib"};
 
 static bool find_cupti(struct search *s)
 {
@@ -104,8 +104,7 @@ static void set_function(void *member, void *symbol)
     memcpy(member, &symbol, sizeof symbol);
 }
 
-#define RESOLVE_(name, type, arguments, is_needed)                                                           \
-    {#name, offsetof(struct TABLE_, name), is_needed},
+#define RESOLVE_(name, type, arguments, is_needed) {#name, offsetof(struct TABLE_, name), is_needed},
 struct entry {
     const char *name;
     size_t offset;
@@ -138,9 +137,10 @@ bool library_load(struct cuda_state *state, char *trouble, size_t size)
         if (given && *given)
             snprintf(trouble, size, "OPSCOPE_CUPTI is %s, which cannot be loaded", given);
         else
-            snprintf(trouble, size,
-                     "libcupti was not found: pip install nvidia-cuda-cupti, or set CUDA_HOME, or OPSCOPE_CUPTI to "
-                     "the library");
+            snprintf(
+                trouble, size,
+                "libcupti was not found: pip install nvidia-cuda-cupti, or set CUDA_HOME, or OPSCOPE_CUPTI to "
+                "the library");
         free(s);
         return false;
     }

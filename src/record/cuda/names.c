@@ -12,7 +12,8 @@
 #include "record/cuda/cuda.h"
 
 #define THREAD_ENTRIES 64u
-#define PROCESS_ENTRIES 65536u    /* of kernels with another text; what comes then is looked up in the segment each time */
+#define PROCESS_ENTRIES                                                                                      \
+    65536u /* of kernels with another text; what comes then is looked up in the segment each time */
 #define DEMANGLED_MOST ((size_t)8192) /* longer names are left as they are: the demangler recurses */
 #define NAME_MOST ((size_t)60000)
 
@@ -87,7 +88,8 @@ static const struct known_name *known_to_process(const char *symbol)
     struct known_name **bucket = &buckets[hash % (sizeof buckets / sizeof buckets[0])];
     pthread_mutex_lock(&lock);
     struct known_name *found = *bucket;
-    while (found && (found->hash != hash || found->length != length || memcmp(found->symbol, symbol, length) != 0))
+    while (found &&
+           (found->hash != hash || found->length != length || memcmp(found->symbol, symbol, length) != 0))
         found = found->next;
     if (!found && known_count < PROCESS_ENTRIES && (found = make_known(symbol, length, hash))) {
         found->next = *bucket;

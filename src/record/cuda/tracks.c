@@ -42,7 +42,8 @@ void tracks_expect_context(void *context)
 
 uint32_t device_of_context(void *context, uint32_t context_id)
 {
-    uint32_t known = context_id < CONTEXT_IDS ? __atomic_load_n(&context_devices[context_id], __ATOMIC_RELAXED) : 0;
+    uint32_t known =
+        context_id < CONTEXT_IDS ? __atomic_load_n(&context_devices[context_id], __ATOMIC_RELAXED) : 0;
     if (known)
         return known - 1;
     uint32_t device = 0;
@@ -56,7 +57,8 @@ uint32_t device_of_context(void *context, uint32_t context_id)
 static int attribute(int device, int attribute)
 {
     int value = 0;
-    return cuda.driver.cuDeviceGetAttribute && cuda.driver.cuDeviceGetAttribute(&value, attribute, device) == 0
+    return cuda.driver.cuDeviceGetAttribute &&
+                   cuda.driver.cuDeviceGetAttribute(&value, attribute, device) == 0
                ? value
                : 0;
 }

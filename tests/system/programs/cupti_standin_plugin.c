@@ -308,7 +308,8 @@ static void write_kernel(const char *symbol, uint32_t stream, uint32_t correlati
     put32(at, 10 | OPEN);
 }
 
-static void call(int site, uint32_t id, const void *arguments, const char *symbol, uint64_t *data, uint32_t correlation)
+static void call(int site, uint32_t id, const void *arguments, const char *symbol, uint64_t *data,
+                 uint32_t correlation)
 {
     static const int success;
     struct call c = {site, "", arguments, &success, symbol, (void *)1, 1, data, correlation};

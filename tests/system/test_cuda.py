@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adapter for CUDA where there is no GPU: its life cycle, against a stand-in for libcupti that does what the real one
+was seen to do (programs/cupti_standin_plugin.c). The real one is tests/gpu's."""
+
+import collections
+import os
+
+import harness
+
+CUPTI = os.path.join(harness.PROGRAMS, "cupti_standin_plugin.so")
+NO_END = "no end yet when the process ended"
+
+
+class StandIn(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.program = harness.program("cuda_standin")
+
+    def record(self, *words, status=0, **env):
+        self.trace = self.path("t.opscope")
+        env = {"OPSCOPE_CUPTI": CUPTI, **env}
+        done = self.opscope("run", "-o", self.trace, "--devices", "cuda", "--", self.program, CUPTI, *words, env=env)
+        self.assert_status(done, status)
+        self.assertIn("injected 1", done.stdout)
+        return done
+
+    def events(self, category):
+        done = self.opscope("export", "--format", "chrome", "-o", "-", self.trace)
+        self.assert_status(done)
+        return [event for event in done.json()["traceEvents"] if event.get("cat") == category]
+
+    def losses(self):
+        rows = self.opscope_json("info", self.trace)["losses"]
+        return {row["reason"]: row["records"] for row in rows}
+
+    def test_kernels_belong_to_ops(self):
+        self.record("plain", "20")
+        runs, ops = self.events("run"), {op["args"]["call"]: op for op in self.events("op")}
+        self.assertEqual(
+            collections.Counter(run["name"] for run in runs), {"scale": 10, "axpy(float*, float*, int)": 10, "memcpy HtoD": 1}
+        )
+        # Inside an op the kernel is the op's; by itself it is an op.
+        owners = collections.Counter((run["name"], ops[run["args"]["call"]]["name"]) for run in runs)
+        self.assertEqual(
+            owners, {("scale", "scale"): 10, ("axpy(float*, float*, int)", "step"): 10, ("memcpy HtoD", "memcpy HtoD"): 1}
+        )
+        self.assertEqual(len(ops), 21)
+        kernel = next(run["args"] for run in runs if run["name"] == "scale")
+        self.assertEqual(kernel["LAUNCH"], "grid 64x1x1 block 128x1x1 registers 32 shared 0+1024")
+        self.assertEqual(kernel["ticks"], 3000)
+        self.assertEqual([run["args"]["SIZE bytes"] for run in runs if run["name"] == "memcpy HtoD"], [4096])
+        for run in runs:
+            self.assertLessEqual(ops[run["args"]["call"]]["ts"], run["ts"])
+        self.assertEqual([zone["name"] for zone in self.events("zone") if zone["name"].startswith("cu")], ["cuCtxSynchronize"])
+        tracks = self.opscope_json("info", self.trace)["tracks"]
+        streams = sorted((track["name"], track["number"], track["parent"]) for track in tracks if track["kind"] == "queue")
+        self.assertEqual(streams, [("stream %d" % i, i, "CUDA device 0") for i in (7, 8, 9)])
+        pools = self.opscope_json("memory", self.trace)["rows"]
+        self.assertEqual([(row["pool"], row["peak_bytes"]) for row in pools], [("cuda:0", 1 << 20)])
+        self.assertEqual(self.losses(), {})
+
+    def test_killed(self):
+        """What has times is there, what has none is counted."""
+        done = self.record("kill", "50", "30", status=-9)
+        runs = self.events("run")
+        self.assertEqual(len(runs), 30)
+        self.assertEqual({run["name"] for run in runs}, {"scale"})
+        self.assertEqual(sorted(run["args"]["call"] for run in runs), list(range(1, 31)))
+        self.assertEqual({run["args"]["LAUNCH"] for run in runs}, {"grid 64x1x1 block 128x1x1 registers 32 shared 0+1024"})
+        self.assertEqual(self.losses(), {NO_END: 20})
+        self.assertIn("lost 20 records (%s)" % NO_END, done.stderr)
+
+    def test_killed_with_everything_handed_over(self):
+        self.record("kill", "40", "40", status=-9)
+        self.assertEqual(len(self.events("run")), 40)
+        self.assertEqual(self.losses(), {})
+
+    def test_end_of_the_program_waits_for_what_runs(self):
+        self.record("exit", "50")
+        self.assertEqual(len(self.events("run")), 50)
+        self.assertEqual(self.losses(), {})
+
+    def test_fork(self):
+        done = self.record("fork", "5")
+        self.assertIn("child 0\n", done.stdout)
+        self.assertEqual(len(self.events("run")), 5)
+        self.assertEqual([zone["name"] for zone in self.events("zone") if "child" in zone["name"]], ["in the child"])
+
+    def test_graph(self):
+        """A replay's kernels belong to the ops that were captured."""
+        self.record("graph", "10")
+        ops = {op["args"]["call"]: op["name"] for op in self.events("op")}
+        owners = collections.Counter((run["name"], ops[run["args"]["call"]]) for run in self.events("run"))
+        self.assertEqual(owners, {("scale", "first"): 10, ("axpy", "second"): 10})
+
+    def test_another_tool_holds_the_interface(self):
+        done = self.record("refused", STANDIN_HOLDER="a tool of the house")
+        self.assertIn("opscope: CUDA is not recorded: a tool of the house has CUDA's profiling interface", done.stderr)
+        self.assertEqual(self.events("run"), [])
+        messages = self.opscope_json("messages", self.trace)["rows"]
+        self.assertEqual(len(messages), 1)
+
+    def test_no_libcupti(self):
+        done = self.record("refused", OPSCOPE_CUPTI=self.path("nothing.so"))
+        self.assertIn("opscope: CUDA is not recorded: OPSCOPE_CUPTI is %s" % self.path("nothing.so"), done.stderr)
+
+    def test_without_a_session_nothing_happens(self):
+        library = os.path.join(harness.BUILD, "libopscope_cuda.so")
+        env = {"CUDA_INJECTION64_PATH": library, "OPSCOPE_CUPTI": CUPTI}
+        done = self.run_command([self.program, CUPTI, "refused"], env=env)
+        self.assert_status(done)
+        self.assertEqual(done.stdout, "injected 1\n")
+
+
+if __name__ == "__main__":
+    harness.main()
