@@ -499,8 +499,8 @@ int segment_replace(void)
     return failed;
 }
 
-/* FOLDER/<name of the segment without its ending>.<pid><suffix>: for what belongs to this process beside its segment, and
- * is the collector's when the process has ended. */
+/* FOLDER/<name of the segment without its ending>.<pid><suffix>: for what belongs to this process beside its segment,
+ * and is the collector's when the process has ended. */
 OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size)
 {
     const struct segment_header *h = cursor_of_thread() ? recorder_segment.header : NULL;

@@ -3,7 +3,10 @@
 was seen to do (programs/cupti_standin_plugin.c). The real one is tests/gpu's."""
 
 import collections
+import glob
 import os
+import re
+import sys
 
 import harness
 
@@ -110,6 +113,42 @@ class StandIn(harness.TestCase):
         done = self.run_command([self.program, CUPTI, "refused"], env=env)
         self.assert_status(done)
         self.assertEqual(done.stdout, "injected 1\n")
+
+
+# By the number in cupti_version.h: the newest struct of each kind, and its length.
+VERSIONS = {
+    26: ("CUpti_ActivityKernel9", 208, "CUpti_ActivityMemcpy6", 96, "CUpti_ActivityMemset4", 88, ""),
+    130001: ("CUpti_ActivityKernel10", 216, "CUpti_ActivityMemcpy6", 96, "CUpti_ActivityMemset4", 88, "-DHAS_ALL_CALLS"),
+    130401: ("CUpti_ActivityKernel13", 248, "CUpti_ActivityMemcpy7", 112, "CUpti_ActivityMemset5", 104, "-DHAS_ALL_CALLS"),
+}
+
+
+def include_folders():
+    """Where CUPTI's headers are: given, installed, or of the packages of PyPI."""
+    folders = os.environ.get("OPSCOPE_CUPTI_INCLUDE", "/usr/local/cuda/include:/usr/local/cuda/extras/CUPTI/include").split(":")
+    for folder in sys.path:
+        folders += sorted(glob.glob(os.path.join(glob.escape(folder), "nvidia", "*", "include")))
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+class Declarations(harness.TestCase):
+    def test_as_in_the_vendors_headers(self):
+        folders = include_folders()
+        found = [os.path.join(f, "cupti_version.h") for f in folders if os.path.exists(os.path.join(f, "cupti_version.h"))]
+        if not found:
+            self.skipTest("no headers of CUPTI here: OPSCOPE_CUPTI_INCLUDE, or pip install nvidia-cuda-cupti")
+        with open(found[0]) as file:
+            version = int(re.search(r"#define CUPTI_API_VERSION (\d+)", file.read()).group(1))
+        if version not in VERSIONS:
+            self.skipTest("CUPTI %d is not among those whose records are known" % version)
+        *facts, calls = VERSIONS[version]
+        names = ("KERNEL", "KERNEL_BYTES", "COPY", "COPY_BYTES", "SET", "SET_BYTES")
+        command = ["cc", "-std=gnu11", "-fsyntax-only"] + ["-D%s=%s" % pair for pair in zip(names, facts)]
+        command += [calls] if calls else []
+        command += [word for folder in folders for word in ("-isystem", folder)]
+        command += ["-I", os.path.join(harness.SOURCE, "src"), "-I", os.path.join(harness.SOURCE, "include")]
+        command += [os.path.join(harness.SOURCE, "tests", "system", "programs", "cuda", "abi_check.c")]
+        self.assert_status(self.run_command(command))
 
 
 if __name__ == "__main__":

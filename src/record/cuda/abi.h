@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What we use of CUPTI and of the CUDA driver, as the binary interface is: numbers, structs that callbacks get, types of
- * functions. Written for this program; where the vendor's headers are, abi_check.c compares the two. Records are
- * read by offset (session/cuda_record.h). */
+/* What we use of CUPTI and of the CUDA driver, as the binary interface is: numbers, structs that callbacks get, types
+ * of functions. Written for this program; where the vendor's headers are, tests/system/test_cuda.py compares the two
+ * (programs/cuda/abi_check.c). Records are read by offset (session/cuda_record.h). */
 #ifndef OPSCOPE_RECORD_CUDA_ABI_H
 #define OPSCOPE_RECORD_CUDA_ABI_H
 
@@ -171,6 +171,8 @@ enum cuda_call_kind {
     _(426, cuMemcpyPeerAsync_ptsz, COPY, "memcpy PtoP")                                                      \
     _(776, cuMemcpyBatchAsync, COPY, "memcpy batch")                                                         \
     _(777, cuMemcpyBatchAsync_ptsz, COPY, "memcpy batch")                                                    \
+    _(796, cuMemcpyBatchAsync_v2, COPY, "memcpy batch")                                                      \
+    _(797, cuMemcpyBatchAsync_v2_ptsz, COPY, "memcpy batch")                                                 \
     _(249, cuMemsetD8_v2, SET, "memset")                                                                     \
     _(250, cuMemsetD16_v2, SET, "memset")                                                                    \
     _(251, cuMemsetD32_v2, SET, "memset")                                                                    \

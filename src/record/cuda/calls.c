@@ -4,8 +4,8 @@
  *
  * A launch belongs to the innermost op that its thread has open; where none is open, the launch is an op by itself,
  * of the kernel's name, from the call's enter to its exit. Which op it is, is kept under the launch's correlation id at
- * once, in shared memory: the record comes later, and the process may be killed before. A node of a graph belongs to the
- * op in which it was captured; instantiating the graph clones the nodes. */
+ * once, in shared memory: the record comes later, and the process may be killed before. A node of a graph belongs to
+ * the op in which it was captured; instantiating the graph clones the nodes. */
 #include <stdio.h>
 
 #include "record/cuda/cuda.h"

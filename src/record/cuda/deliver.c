@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of records, on CUPTI's own thread: each record becomes a run. The bytes that have been handed over are counted
- * in the file after each, so that a kill between two of them loses and doubles none; of a record that was under way, the
- * collector finds out whether it came through (collect/cuda.c). */
+/* Buffers of records, on CUPTI's own thread: each record becomes a run. The bytes that have been handed over are
+ * counted in the file after each, so that a kill between two of them loses and doubles none; of a record that was under
+ * way, the collector finds out whether it came through (collect/cuda.c). */
 #include <string.h>
 
 #include "base/hash.h"
