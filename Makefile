@@ -13,7 +13,7 @@ PYTHON       = $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-long bench lint format docs setup install uninstall cross fuzz clean help \
+.PHONY: all demo test test-long test-gpu bench lint format docs setup install uninstall cross fuzz clean help \
         setup-build setup-test setup-bench setup-lint
 
 all: ## build into build/
@@ -33,6 +33,9 @@ test: setup-test ## every test: gcc, clang, sanitizers, aarch64, lint, system, g
 test-long: setup-test ## the same with long fuzzing and repeated stress
 	@$(MAKE) --no-print-directory all
 	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS) --long
+
+test-gpu: all ## what only a GPU can show (tests/gpu; says so and skips where there is none)
+	@cd tests/gpu && OPSCOPE_TEST_BUILD=$(abspath $(BUILD)) $(PYTHON) -m unittest discover -v -p "test_*.py"
 
 bench: setup-bench ## print the speed table of docs/benchmarks.md
 	@$(MAKE) --no-print-directory all

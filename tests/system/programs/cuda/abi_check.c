@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled, not run, where the vendor's headers are (PyPI: nvidia-cuda-cupti, nvidia-cuda-runtime, nvidia-cuda-crt): our
- * declarations against theirs. Which structs are the newest depends on the version; it is named on the command line,
- * -DKERNEL=CUpti_ActivityKernel10 and so on. */
+/* Compiled, not run, where the vendor's headers are (PyPI: nvidia-cuda-cupti, nvidia-cuda-runtime, nvidia-cuda-crt):
+ * our declarations against theirs. Which structs are the newest depends on the version; it is named on the command
+ * line, -DKERNEL=CUpti_ActivityKernel10 and so on. */
 #include <cupti.h>
 #include <stddef.h>
 
