@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/own_library.h"
 #include "doctor/doctor.h"
@@ -42,6 +43,59 @@ static void check_nvtx(struct doctor *doctor)
     char path[PATH_MAX];
     if (check_adapter(doctor, "NVTX", "libopscope_nvtx.so", "NVTX_INJECTION64_PATH", path, sizeof path))
         doctor_add(doctor, "NVTX", DOCTOR_OK, NULL, "ranges of all programs are recorded (%s)", path);
+}
+
+/* Where the driver says that counters are for administrators alone; recording kernels needs no permission. */
+static bool counters_are_restricted(void)
+{
+    char line[256];
+    bool is_restricted = false;
+    FILE *stream = fopen("/proc/driver/nvidia/params", "re");
+    while (stream && fgets(line, sizeof line, stream))
+        is_restricted |= strncmp(line, "RmProfilingAdminOnly: 1", strlen("RmProfilingAdminOnly: 1")) == 0;
+    if (stream)
+        fclose(stream);
+    return is_restricted && geteuid() != 0;
+}
+
+/* The adapter itself looks for libcupti, as it would in a program. */
+static void check_cupti(struct doctor *doctor, const char *path, int driver)
+{
+    int (*probe)(uint32_t * version, char *text, size_t size) = NULL;
+    char text[1500] = "the adapter cannot be loaded";
+    uint32_t version = 0;
+    void *adapter = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = adapter ? dlsym(adapter, "opscope_cuda_probe_") : NULL;
+    memcpy(&probe, &symbol, sizeof symbol);
+    if (probe && probe(&version, text, sizeof text))
+        doctor_add(doctor, "CUDA", DOCTOR_OK, NULL, "driver for CUDA %d.%d; %s (version %u)", driver / 1000,
+                   driver % 1000 / 10, text, version);
+    else
+        doctor_add(doctor, "CUDA", DOCTOR_WARN,
+                   "Programs that bring their own, as torch does, are recorded all the same.", "%s", text);
+    if (counters_are_restricted())
+        doctor_add(doctor, "GPU counters", DOCTOR_INFO,
+                   "Kernels are recorded all the same. For counters: root, or the driver's option "
+                   "NVreg_RestrictProfilingToAdminUsers=0.",
+                   "for administrators alone (RmProfilingAdminOnly)");
+}
+
+static void check_cuda(struct doctor *doctor)
+{
+    char path[PATH_MAX];
+    int (*get_version)(int *version) = NULL;
+    int version = 0;
+    if (!check_adapter(doctor, "CUDA", "libopscope_cuda.so", "CUDA_INJECTION64_PATH", path, sizeof path))
+        return;
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *symbol = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
+    memcpy(&get_version, &symbol, sizeof symbol);
+    if (!get_version || get_version(&version) != 0)
+        doctor_add(doctor, "CUDA", DOCTOR_INFO, NULL, "no libcuda.so.1: nothing to record");
+    else
+        check_cupti(doctor, path, version);
+    if (driver)
+        dlclose(driver);
 }
 
 /* How many drivers the loader would find. */
@@ -99,6 +153,7 @@ static void check_opencl(struct doctor *doctor)
 
 void doctor_check_devices(struct doctor *doctor)
 {
+    check_cuda(doctor);
     check_nvtx(doctor);
     check_opencl(doctor);
 }

@@ -65,6 +65,16 @@ class Doctor(harness.TestCase):
         self.assertIn(NVTX, row["found"])
         self.assertIn("OpenCL", self.rows())
 
+    def test_cuda(self):
+        standin = os.path.join(harness.PROGRAMS, "cupti_standin_plugin.so")
+        os.symlink(standin, self.path("libcuda.so.1"))
+        row = self.rows({"LD_LIBRARY_PATH": self.path(), "OPSCOPE_CUPTI": standin})["CUDA"]
+        self.assertEqual((row["status"], row["found"]), ("ok", "driver for CUDA 13.2; %s (version 130001)" % standin))
+        row = self.rows({"LD_LIBRARY_PATH": self.path(), "OPSCOPE_CUPTI": "/no/libcupti.so"})["CUDA"]
+        self.assertEqual((row["status"], row["found"]), ("warn", "OPSCOPE_CUPTI is /no/libcupti.so, which cannot be loaded"))
+        row = self.rows({"CUDA_INJECTION64_PATH": "/opt/nsys/libToolsInjection64.so"})["CUDA"]
+        self.assertEqual(row["found"], "CUDA_INJECTION64_PATH=/opt/nsys/libToolsInjection64.so")
+
     def test_rival_tool(self):
         row = self.rows({"NVTX_INJECTION64_PATH": "/other/tool.so"})["NVTX"]
         self.assertEqual((row["status"], row["found"]), ("warn", "NVTX_INJECTION64_PATH=/other/tool.so"))

@@ -36,7 +36,7 @@ struct cuda_state {
 extern struct cuda_state cuda;
 
 /* library.c: finding libcupti */
-bool library_load(struct cuda_state *state, char *trouble, size_t size);
+bool library_load(struct cuda_state *state, char *text, size_t size); /* text: its path, or what is wrong */
 
 /* file.c: the file, its buffers and tables */
 bool file_open(struct cuda_state *state, char *trouble, size_t size);

@@ -128,17 +128,17 @@ static const char *resolve(void *library, void *table, const struct entry *entri
     return NULL;
 }
 
-bool library_load(struct cuda_state *state, char *trouble, size_t size)
+bool library_load(struct cuda_state *state, char *text, size_t size)
 {
     struct search *s = calloc(1, sizeof *s);
     bool is_found = s && find_cupti(s);
     if (!is_found) {
         const char *given = secure_getenv("OPSCOPE_CUPTI");
         if (given && *given)
-            snprintf(trouble, size, "OPSCOPE_CUPTI is %s, which cannot be loaded", given);
+            snprintf(text, size, "OPSCOPE_CUPTI is %s, which cannot be loaded", given);
         else
             snprintf(
-                trouble, size,
+                text, size,
                 "libcupti was not found: pip install nvidia-cuda-cupti, or set CUDA_HOME, or OPSCOPE_CUPTI to "
                 "the library");
         free(s);
@@ -146,7 +146,9 @@ bool library_load(struct cuda_state *state, char *trouble, size_t size)
     }
     const char *missing = resolve(s->library, &state->cupti, cupti_entries, COUNT_OF(cupti_entries));
     if (missing)
-        snprintf(trouble, size, "%s has no %s: it is too old", s->path, missing);
+        snprintf(text, size, "%s has no %s: it is too old", s->path, missing);
+    else
+        snprintf(text, size, "%s", s->path);
     free(s);
     if (missing)
         return false;
@@ -155,4 +157,15 @@ bool library_load(struct cuda_state *state, char *trouble, size_t size)
         resolve(driver, &state->driver, driver_entries, COUNT_OF(driver_entries));
     state->cupti.cuptiGetVersion(&state->cupti.version);
     return true;
+}
+
+/* For opscope doctor: which libcupti a program without one of its own would be given, and its version; or why none. */
+OPSCOPE_API int opscope_cuda_probe_(uint32_t *version, char *text, size_t size);
+OPSCOPE_API int opscope_cuda_probe_(uint32_t *version, char *text, size_t size)
+{
+    struct cuda_state *state = calloc(1, sizeof *state);
+    bool is_found = state && library_load(state, text, size);
+    *version = is_found ? state->cupti.version : 0;
+    free(state);
+    return is_found;
 }

@@ -264,6 +264,14 @@ EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
     return 0;
 }
 
+/* --- for `opscope doctor`, as libcuda.so.1 --- */
+
+EXPORT int cuDriverGetVersion(int *version)
+{
+    *version = 13020;
+    return 0;
+}
+
 /* --- for the program --- */
 
 /* Under the lock. */
