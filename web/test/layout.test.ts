@@ -79,3 +79,12 @@ test("the busiest queue of a device shows its gaps", () => {
     const info = trace([track(1, { kind: "device", depths: 0 }), track(2, { ...queue, busy_ns: 1 }), track(3, { ...queue, busy_ns: 9 })]);
     assert.deepEqual(layOut(info, options()).nodes.flatMap((node) => node.rows.map((row) => [row.track, row.gaps])), [[2, false], [3, true]]);
 });
+
+test("a track can be small, a counter tall", () => {
+    const info = { ...trace([track(1, { depths: 3 })]), counters: [{ track: 1, name: 4, text: "loss", samples: 2, min: 0, max: 1 }] } as TraceInfo;
+    const [, usual, plot] = layOut(info, options()).nodes;
+    const [, small, tall] = layOut(info, options({ compact: new Set([1]), heights: new Map([[plot?.id ?? "", 90]]) })).nodes;
+    assert.deepEqual(small?.rows.map((row) => row.height), [6, 6, 6]);
+    assert.ok((small?.height ?? 0) < (usual?.height ?? 0));
+    assert.deepEqual([plot?.height, tall?.height], [36, 90]);
+});

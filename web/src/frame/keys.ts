@@ -95,9 +95,12 @@ function windowFromHere(): void {
     state.pushWindow(span ?? state.view.peek(), span ? "range" : "view");
 }
 
-function growRange(ns: number): void {
+/** Moves an edge of the selected range. */
+function growRange(ns: number, edge: "from" | "to"): void {
     const span = selectedSpan();
-    if (span) state.select({ kind: "range", from: span.from, to: Math.max(span.from + 1, Math.round(span.to + ns)) });
+    if (!span) return;
+    const from = edge === "from" ? Math.min(span.to - 1, Math.max(0, Math.round(span.from + ns))) : span.from;
+    state.select({ kind: "range", from, to: edge === "to" ? Math.max(from + 1, Math.round(span.to + ns)) : span.to });
 }
 
 function cycleRegions(back: boolean): void {
@@ -168,8 +171,8 @@ const BY_CHARACTER: Record<string, (event: KeyboardEvent) => void> = {
     Escape: () => escape(),
     Enter: () => windowFromHere(),
     Backspace: () => state.keepCrumbs(state.crumbs.peek().length - 1),
-    ArrowLeft: (event) => (event.shiftKey ? growRange(-length() / 40) : stepOnRow(false)),
-    ArrowRight: (event) => (event.shiftKey ? growRange(length() / 40) : stepOnRow(true)),
+    ArrowLeft: (event) => (event.shiftKey ? growRange(-length() / 40, "to") : stepOnRow(false)),
+    ArrowRight: (event) => (event.shiftKey ? growRange(length() / 40, "to") : stepOnRow(true)),
     ArrowUp: () => stepDepth(false),
     ArrowDown: () => stepDepth(true),
 };
@@ -222,8 +225,14 @@ export function listenToKeys(): void {
             event.preventDefault();
             return cycleRegions(event.shiftKey);
         }
-        if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+        if (event.ctrlKey || event.metaKey || event.defaultPrevented) return;
         if (inField(event.target) || !state.trace.peek()) return;
+        if (event.altKey) {
+            const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+            if (!way || !event.shiftKey) return;
+            event.preventDefault();
+            return growRange((way * length()) / 40, "from");
+        }
         const onButton = event.target instanceof HTMLElement && !!event.target.closest("button, a, [role=treeitem], [role=separator], tr");
         if (onButton && (ON_STAGE_ONLY.has(event.key) || event.key === " ")) return;
         if (byPosition(event)) return event.preventDefault();

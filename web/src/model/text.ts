@@ -92,7 +92,7 @@ export function matcher(pattern: string): (text: string) => boolean {
 /** A sentence about ops as a label shows it: names as in labels, times with three digits, "2 × matmul". */
 export function labelText(text: string): string {
     const times = text.replace(/(\d+\.\d+) (ns|us|µs|ms|s)\b/g, (_, value: string, unit: string) => `${threeDigits(Number(value))} ${unit}`);
-    return keepUnits(safeText(times.replace(/DeviceOperation\b/g, "").replace(/^(\d+) x (?=\D)/, "$1\u00a0× ").replace(/(\d) x (?=\d)/g, "$1×")));
+    return keepUnits(safeText(times.replace(/(^|[^\d.])0\.0 ?%/g, "$1<0.1%").replace(/DeviceOperation\b/g, "").replace(/^(\d+) x (?=\D)/, "$1\u00a0× ").replace(/(\d) x (?=\d)/g, "$1×")));
 }
 
 function threeDigits(value: number): string {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Find zone: how the calls of one name vary, and where the longest are.
 import { useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { getJson } from "../model/api";
+import { atRank } from "../model/bins";
 import { duration, exactNs, group, plural } from "../model/format";
 import * as state from "../model/state";
 import { safeText } from "../model/text";
@@ -34,6 +36,32 @@ function goTo(call: FindResult["calls"][number], id: number): void {
     state.select({ kind: "zone", track: call.track, depth: call.depth, start: call.start, end: call.start + call.duration, name: id }, { reveal: true });
 }
 
+/** A figure that leads to the call that has it, where that is among the longest. */
+function door(data: FindResult, share: number, ns: number, id: number): ComponentChildren {
+    const call = atRank(data.calls, data.count, share);
+    return call ? <button class="link" title={exactNs(ns)} onClick={() => goTo(call, id)}>{duration(ns)}</button> : duration(ns);
+}
+
+const STRIP = 44;
+
+/** Every call at its time, as high as it is long; where there are too many, the histogram has to do. */
+function OverTime({ data, id }: { data: FindResult; id: number }) {
+    const { from, to } = state.window_.value;
+    if (data.calls.length < Math.max(3, data.count)) return null;
+    const most = Math.max(1, data.max);
+    return (
+        <svg width="100%" height={STRIP + 14} class="over-time" role="img" aria-label={`Length of ${plural(data.count, "call")} over time, at most ${duration(most)}`}>
+            <line class="gap-axis" x1="0" x2="100%" y1={STRIP + 0.5} y2={STRIP + 0.5} />
+            {data.calls.map((call) => (
+                <circle key={`${call.track}:${call.start}`} cx={`${Math.min(100, Math.max(0, ((call.start - from) / (to - from)) * 100))}%`} cy={STRIP - 3 - (call.duration / most) * (STRIP - 8)} r="2.5" onClick={() => goTo(call, id)}>
+                    <title>{`${duration(call.duration)} at ${duration(call.start, 5)}`}</title>
+                </circle>
+            ))}
+            <text x="0" y={STRIP + 12}>{duration(from)}</text><text x="100%" y={STRIP + 12} text-anchor="end">{duration(to)}</text>
+        </svg>
+    );
+}
+
 export function FindZone({ name }: { name: string }) {
     const id = useNameId(name);
     const { from, to } = state.window_.value;
@@ -53,9 +81,10 @@ export function FindZone({ name }: { name: string }) {
                         lines={[{ at: data.p50, label: "p50" }, { at: data.p90, label: "p90" }, { at: data.p99, label: "p99" }]} />
                     <Facts rows={[
                         ["own time", duration(data.self)], ["total", duration(data.total)], ["mean", duration(data.mean)],
-                        ["shortest", duration(data.min)], ["median", duration(data.p50)], ["p90", duration(data.p90)],
-                        ["p99", duration(data.p99)], ["longest", duration(data.max)],
+                        ["shortest", door(data, 0, data.min, id as number)], ["median", door(data, 0.5, data.p50, id as number)], ["p90", door(data, 0.9, data.p90, id as number)],
+                        ["p99", door(data, 0.99, data.p99, id as number)], ["longest", door(data, 1, data.max, id as number)],
                     ]} />
+                    <OverTime data={data} id={id as number} />
                 </Part>
             )}
             {data && data.calls.length > 0 && (

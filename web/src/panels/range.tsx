@@ -45,11 +45,11 @@ function OneRange({ chosen }: { chosen: Range }) {
                 <Part title="How busy">
                     <div class="list-rows">
                         {[...data.tracks].sort((a, b) => b.busy - a.busy).slice(0, 8).map((row) => (
-                            <div key={row.track}>
+                            <button key={row.track} onClick={() => state.showPlace(from, to, row.track, false)}>
                                 <i class="swatch imports" />
                                 <span class="el">{trackLabel(row.track)}</span>
                                 <span>{duration(row.busy)}</span><span class="r t2">{percent(length > 0 ? row.busy / length : 0)}</span>
-                            </div>
+                            </button>
                         ))}
                     </div>
                 </Part>

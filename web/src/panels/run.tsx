@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of an op on a device, and the op as a group of runs.
-import { binsOf } from "../model/bins";
+import type { ComponentChildren } from "preact";
+import { atRank, binsOf } from "../model/bins";
 import { duration, exactNs, percent, plural, quantity } from "../model/format";
 import { opColour } from "../model/opcolour";
 import * as state from "../model/state";
@@ -111,7 +112,7 @@ function OpRunList({ group }: { group: OpGroup }) {
                 <div class="list-rows">
                     {known.slice(0, RUNS_LISTED).map((run, index) => (
                         <button key={index} disabled={run.track === null || run.start === null}
-                            onClick={() => run.track !== null && run.start !== null && state.select({ kind: "run", track: run.track, lane: 0, start: run.start }, { reveal: true })}>
+                            onClick={() => goToRun(run)}>
                             <i class={`swatch c${opColour(group)}`} /><span class="el">{trackLabel(run.track)}</span><span class="t2">{run.start === null ? "" : `at ${duration(run.start, 5)}`}</span>
                             <span class="r">{run.duration === null ? "" : duration(run.duration)}</span>
                         </button>
@@ -120,6 +121,17 @@ function OpRunList({ group }: { group: OpGroup }) {
             </Part>
         </>
     );
+}
+
+function goToRun(run: { track: number | null; start: number | null }): void {
+    if (run.track !== null && run.start !== null) state.select({ kind: "run", track: run.track, lane: 0, start: run.start }, { reveal: true });
+}
+
+/** A figure that leads to the run that has it. */
+function runDoor(count: number, share: number, ns: number): ComponentChildren {
+    const data = state.opRuns.data.value;
+    const run = data?.count === count ? atRank(data.runs, count, share) : undefined;
+    return run && run.start !== null ? <button class="link" title={exactNs(ns)} onClick={() => goToRun(run)}>{duration(ns)}</button> : duration(ns);
 }
 
 export function OpDetails({ name }: { name: string }) {
@@ -133,7 +145,7 @@ export function OpDetails({ name }: { name: string }) {
             <AgainstMachine group={group} />
             <Part title="How long">
                 <Facts rows={[
-                    ["mean", duration(group.mean)], group.p50 !== null && ["median", duration(group.p50)], group.p99 !== null && ["p99", duration(group.p99)],
+                    ["mean", duration(group.mean)], group.p50 !== null && ["median", runDoor(group.count, 0.5, group.p50)], group.p99 !== null && ["p99", runDoor(group.count, 0.99, group.p99)],
                     group.alone_ns !== null && ["alone", <span title="no other run was on the device">{duration(group.alone_ns)}</span>],
                     group.gap_before_ns !== null && ["gaps before", duration(group.gap_before_ns)],
                 ]} />

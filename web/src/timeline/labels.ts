@@ -8,6 +8,7 @@ import { shortName } from "../model/text";
 import { labelColour, type Theme } from "./theme";
 
 const LABEL_WIDTH_MIN = 30;
+const LABEL_HEIGHT_MIN = 12;
 const LABELS_MAX = 400;
 const DURATION_ROOM = 70;
 const GAP_LABEL_WIDTH = 110;
@@ -125,6 +126,7 @@ export function drawLabels(context: CanvasRenderingContext2D, view: LabelView, r
     const least = LABEL_WIDTH_MIN / view.scale;
     context.textBaseline = "middle";
     for (const row of rows) {
+        if (row.height < LABEL_HEIGHT_MIN) continue;
         const { section } = row;
         const from = Math.max(row.from, view.from);
         const to = Math.min(row.to, view.to);

@@ -10,6 +10,9 @@ export const GROUP_HEIGHT = 20;
 export const ZONE_HEIGHT = 16;
 export const RUN_HEIGHT = 20;
 export const COUNTER_HEIGHT = 36;
+export const COUNTER_HEIGHT_MOST = 120;
+/** A row of a track that is shown as small as can be, without labels. */
+export const COMPACT_HEIGHT = 8;
 export const DEFAULT_DEPTHS = 4;
 /** A track of which everything is shown takes at most so much of the stage, and scrolls by itself. */
 const DEEP_SHARE = 0.6;
@@ -82,6 +85,10 @@ export interface LayoutOptions {
     firstDepth: ReadonlyMap<number, number>;
     /** Words for how busy a device is, in the window. */
     busy: ReadonlyMap<number, string>;
+    /** Tracks that are shown small. */
+    compact?: ReadonlySet<number>;
+    /** Heights of counters and pools that were dragged, by node. */
+    heights?: ReadonlyMap<string, number>;
     /** An estimate whose boxes are drawn above this track, which ran. */
     overlay?: OverlayLane | null;
 }
@@ -110,16 +117,16 @@ function isGroupTrack(track: TrackInfo): boolean {
     return track.kind === "device";
 }
 
-function rowsOf(track: TrackInfo, depths: number, first = 0, gaps = true): Row[] {
+function rowsOf(track: TrackInfo, depths: number, first = 0, gaps = true, compact = false): Row[] {
     const rows: Row[] = [];
     let y = PADDING;
     const add = (runs: boolean, depth: number, height: number) => {
         rows.push({ track: track.id, runs, depth, key: rowKey(track.id, runs, depth), y, height: height - 2, gaps });
         y += height;
     };
-    for (let depth = first; depth < first + depths; depth++) add(false, depth, ZONE_HEIGHT);
+    for (let depth = first; depth < first + depths; depth++) add(false, depth, compact ? COMPACT_HEIGHT : ZONE_HEIGHT);
     const lanes = track.runs > 0 ? Math.max(1, track.run_lanes) : 0;
-    for (let lane = 0; lane < lanes; lane++) add(true, lane, RUN_HEIGHT);
+    for (let lane = 0; lane < lanes; lane++) add(true, lane, compact ? COMPACT_HEIGHT : RUN_HEIGHT);
     return rows;
 }
 
@@ -199,7 +206,7 @@ function addTrack(building: Building, track: TrackInfo, level: number, tone: Nod
     node.track = track.id;
     node.among = extras.among ?? [];
     node.pinned = !!extras.alone;
-    node.rows = rowsOf(track, depths.shown, depths.first, building.withGaps.has(track.id));
+    node.rows = rowsOf(track, depths.shown, depths.first, building.withGaps.has(track.id), building.options.compact?.has(track.id));
     node.deeper = depths.all - depths.shown;
     if (building.options.deep.has(track.id) && node.deeper > 0) node.scroll = depths;
     node.figure = kindNote(track);
@@ -220,7 +227,7 @@ function addCounter(building: Building, counter: CounterInfo, level: number, ton
     node.track = counter.track;
     node.tone = tone;
     node.figure = `peak ${quantity(counter.max)}`;
-    node.height = COUNTER_HEIGHT;
+    node.height = building.options.heights?.get(node.id) ?? COUNTER_HEIGHT;
     building.nodes.push(node);
 }
 
@@ -231,7 +238,7 @@ function addPools(building: Building, level: number, tone: Node["tone"]): void {
         node.pool = pool;
         node.tone = tone;
         node.figure = `peak ${bytes(pool.peak_bytes)}`;
-        node.height = COUNTER_HEIGHT;
+        node.height = building.options.heights?.get(node.id) ?? COUNTER_HEIGHT;
         building.nodes.push(node);
     }
 }

@@ -19,7 +19,7 @@ import { paintRows } from "./raster";
 import { drawFlags, drawMinimap, drawRuler, FLAGS_HEIGHT, RULER_HEIGHT, ticks } from "./ruler";
 import { specification, TileStore } from "./store";
 import { buildPalette, readTheme, type Theme } from "./theme";
-import { busyWords, firstDepth, trackFilter } from "./tracks";
+import { busyWords, compact, firstDepth, heights, trackFilter } from "./tracks";
 
 const OVERSCAN_X = 0.25;
 const OVERSCAN_Y = 160;
@@ -103,7 +103,7 @@ export class Stage {
             this.layout.value = layOut(info, {
                 folds: state.folds.value, deep: state.deep.value, hidden: state.hidden.value, pins: state.pins.value,
                 order: state.order.value, filter: matcher(trackFilter.value), room: this.size.value.height, firstDepth: firstDepth.value,
-                busy: busyWords(info), overlay: overlayLane(),
+                busy: busyWords(info), overlay: overlayLane(), compact: compact.value, heights: heights.value,
             });
             this.refresh();
         }));

@@ -5,10 +5,13 @@ import { partitionPercents, percent } from "../model/format";
 import { Resource } from "../model/resource";
 import * as state from "../model/state";
 import type { RangeStats, TraceInfo } from "../model/types";
-import type { Node } from "./layout";
+import { COUNTER_HEIGHT, COUNTER_HEIGHT_MOST, type Node } from "./layout";
 
 /** First depth shown of tracks that show all their rows and scroll by themselves. */
 export const firstDepth = signal<ReadonlyMap<number, number>>(new Map());
+/** Tracks that are shown small, and heights of counters that were dragged: matters of the moment, not of the link. */
+export const compact = signal<ReadonlySet<number>>(new Set());
+export const heights = signal<ReadonlyMap<string, number>>(new Map());
 /** Only tracks whose name contains this are shown. */
 export const trackFilter = signal("");
 const inWindow = new Resource<RangeStats>();
@@ -24,6 +27,18 @@ export function togglePin(track: number): void {
 
 export function toggleDeep(track: number): void {
     state.deep.value = state.toggle(state.deep.peek(), track);
+}
+
+export function toggleCompact(track: number): void {
+    compact.value = state.toggle(compact.peek(), track);
+}
+
+/** null: as tall as it is by itself. */
+export function setHeight(node: string, height: number | null): void {
+    const next = new Map(heights.peek());
+    if (height === null) next.delete(node);
+    else next.set(node, Math.round(Math.min(COUNTER_HEIGHT_MOST, Math.max(COUNTER_HEIGHT, height))));
+    heights.value = next;
 }
 
 export function hide(track: number): void {
@@ -79,6 +94,7 @@ export function actOnNode(node: Node, key: string): boolean {
     if (key === "p") togglePin(node.track);
     else if (key === "h") hide(node.track);
     else if (key === "o") showOnly(node.track);
+    else if (key === "c") toggleCompact(node.track);
     else return false;
     return true;
 }

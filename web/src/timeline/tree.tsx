@@ -7,7 +7,9 @@ import { plural } from "../model/format";
 import * as state from "../model/state";
 import { nodesBetween, type Node } from "./layout";
 import type { Stage } from "./stage";
-import { actOnNode, hiddenCount, hide, moveTrack, showAll, showOnly, stepTrack, toggleDeep, togglePin, trackFilter } from "./tracks";
+import {
+    actOnNode, compact, hiddenCount, hide, moveTrack, setHeight, showAll, showOnly, stepTrack, toggleCompact, toggleDeep, togglePin, trackFilter,
+} from "./tracks";
 
 const menuOf = signal<string | null>(null);
 /** The track that is being dragged, and before which one it would be dropped. */
@@ -114,6 +116,7 @@ function TrackMenu({ node }: { node: Node }) {
     const entries: [string, string, () => void, boolean][] = [
         [node.pinned ? "Unpin" : "Pin to the top", "p", () => togglePin(track), true],
         [deep ? "Fewer rows" : "All rows", "Enter", () => toggleDeep(track), node.deeper > 0 || deep],
+        [compact.value.has(track) ? "Rows as tall as usual" : "Small rows", "c", () => toggleCompact(track), node.rows.length > 0],
         ["Hide", "h", () => hide(track), true],
         [state.hidden.value.size ? "Show all tracks" : "Show only this", "o", () => showOnly(track), true],
         ["Move up", "Alt + ↑", () => stepTrack(node, -1), at > 0],
@@ -148,6 +151,23 @@ function Tools({ node }: { node: Node }) {
     );
 }
 
+/** The lower edge of a plot: dragged, or moved with the arrow keys; a double click gives it its own height again. */
+function HeightSeparator({ node }: { node: Node }) {
+    return (
+        <div class="height-separator" role="separator" tabIndex={-1} aria-orientation="horizontal" aria-label={`Height of ${node.label}`} aria-valuenow={node.height}
+            onPointerDown={(event) => { event.stopPropagation(); event.currentTarget.setPointerCapture(event.pointerId); }}
+            onPointerMove={(event) => event.buttons === 1 && setHeight(node.id, node.height + event.movementY)}
+            onDblClick={() => setHeight(node.id, null)}
+            onKeyDown={(event) => {
+                const step = { ArrowUp: -8, ArrowDown: 8 }[event.key];
+                if (!step) return;
+                event.preventDefault();
+                event.stopPropagation();
+                setHeight(node.id, node.height + step);
+            }} />
+    );
+}
+
 function depthText(node: Node): string {
     if (!node.scroll) return `+${node.deeper} deeper`;
     const { first, shown, all } = node.scroll;
@@ -175,6 +195,7 @@ function TreeItem({ node, stage, first }: { node: Node; stage: Stage; first: boo
             {node.deeper > 0 && <button class="deeper" tabIndex={-1} onClick={() => actOnNode(node, "caret")}>{depthText(node)}</button>}
             {node.figure && !node.note && <span class="figure">{node.figure}</span>}
             {open && <TrackMenu node={node} />}
+            {(node.kind === "counter" || node.kind === "memory") && <HeightSeparator node={node} />}
         </div>
     );
 }
