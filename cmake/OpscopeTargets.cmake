@@ -66,6 +66,7 @@ function(opscope_adapters)
     add_library(opscope_${name} MODULE ${sources})
     add_dependencies(opscope_adapters opscope_${name})
     target_link_libraries(opscope_${name} PRIVATE opscope_record_shared opscope_base Threads::Threads ${CMAKE_DL_LIBS})
+    target_compile_options(opscope_${name} PRIVATE -fno-plt)
     target_link_options(opscope_${name} PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic)
     set_target_properties(opscope_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
                           BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")

@@ -81,12 +81,15 @@ static bool is_name(const char *name, const char *typed, size_t length)
     return true;
 }
 
+/* Names go before other names: a file of the user's that is called what a device calls itself is meant for it. */
 const struct machine *machine_find(const struct machine_set *set, const char *name, size_t length)
 {
     for (size_t i = 0; set && i < set->count; i++) {
+        if (is_name(set->machines[i].name, name, length))
+            return &set->machines[i];
+    }
+    for (size_t i = 0; set && i < set->count; i++) {
         const struct machine *machine = &set->machines[i];
-        if (is_name(machine->name, name, length))
-            return machine;
         for (size_t k = 0; k < machine->alias_count; k++) {
             if (is_name(machine->aliases[k], name, length))
                 return machine;

@@ -98,7 +98,7 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
     else
         make_name(m->name, sizeof m->name, peaks.name);
     make_name(m->aliases[0], sizeof m->aliases[0], peaks.name);
-    m->alias_count = 1;
+    m->alias_count = strcmp(m->name, m->aliases[0]) != 0;
     char cores[64];
     snprintf(cores, sizeof cores, "%s",
              strcmp(peaks.core_unit, "SMs") == 0 ? "SMs that the driver names" : "threads measured");

@@ -24,8 +24,22 @@ class Measure(harness.TestCase):
         with open(path, encoding="utf-8") as file:
             self.assertNotIn("estimate", json.load(file))
         self.assertEqual(os.listdir(self.folder).count("mine.json.partial"), 0)
+        # A device that is called what a file is called is measured against that, before anything else that is called so, too.
+        named = self.path("made_up.json")
+        os.rename(path, named)
+        with open(named, encoding="utf-8") as file:
+            text = file.read().replace('"mine"', '"made_up"')
+        with open(named, "w", encoding="utf-8") as file:
+            file.write(text)
+        trace = self.path("t.opscope")
+        self.assert_status(self.opscope("run", "-q", "-o", trace, "--", harness.program("op_machine"), "wormhole"))
+        report = self.opscope("report", trace, env={"OPSCOPE_MACHINES": self.folder})
+        self.assertIn(", measured, 2 cores", report.stdout)
+        report = self.opscope("report", trace)
+        self.assertIn("Wormhole", report.stdout)
+        os.rename(named, path)
         listed = harness.opscope_json("machine", "list", env={"OPSCOPE_MACHINES": self.folder})
-        self.assertIn("mine", [row["name"] for row in listed["rows"]])
+        self.assertIn("made_up", [row["name"] for row in listed["rows"]])
 
     def test_without_a_file_it_is_shown(self):
         done = self.opscope("machine", "measure", "--time", "20ms", "--threads", "1")

@@ -316,7 +316,7 @@ class Report(harness.TestCase):
 
     def test_machines(self):
         names = {row["name"] for row in self.opscope_json("machine", "list")["rows"]}
-        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200", "b200", "l4",
+        self.assertEqual(names, {"wormhole", "blackhole", "blackhole_p100", "bh20", "n1", "a100", "h100", "h200", "h200_measured", "b200", "l4",
                                  "rtx4090", "sl2610", "cpu"})
         for name in names:
             shown = self.opscope_json("machine", "show", name)

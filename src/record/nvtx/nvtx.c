@@ -62,11 +62,6 @@ static int range_push_ex(const struct nvtx_event *event)
 {
     return nvtx_push(NULL, event ? event : &no_event);
 }
-static int range_push_a(const char *message)
-{
-    struct nvtx_event event = ascii_event(message);
-    return nvtx_push(NULL, &event);
-}
 static int range_push_w(const wchar_t *message)
 {
     struct nvtx_event event = wide_event(message);
@@ -233,7 +228,7 @@ static const struct entry entries[] = {
     ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_START_W, range_start_w),
     ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_END, nvtx_end),
     ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_PUSH_EX, range_push_ex),
-    ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_PUSH_A, range_push_a),
+    ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_PUSH_A, nvtx_push_ascii),
     ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_PUSH_W, range_push_w),
     ENTRY(NVTX_MODULE_CORE, NVTX_RANGE_POP, range_pop),
     NAMED(NVTX_MODULE_CORE, NVTX_NAME_CATEGORY_A, name_category),

@@ -39,8 +39,8 @@ struct cached {
 struct open_range {
     const void *domain;
     uint32_t level;
+    uint32_t id; /* of the zone's site, to begin it again */
     bool is_zone;
-    struct opscope_site site; /* to begin it again */
 };
 
 struct thread {
@@ -247,12 +247,16 @@ static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event
     return true;
 }
 
-/* Begins the zone of a range; what it is goes into *site. */
-static bool begin_range(struct thread *t, const void *domain, const struct nvtx_event *event,
-                        struct opscope_site *site)
+static inline struct cached *cache_place(struct thread *t, const void *message, const void *domain)
 {
-    uintptr_t hash = (uintptr_t)event->message.registered ^ (uintptr_t)domain << 3;
-    struct cached *c = &t->cache[(hash ^ hash >> 6 ^ hash >> 12) % CACHE_ENTRIES];
+    uintptr_t hash = (uintptr_t)message ^ (uintptr_t)domain << 3;
+    return &t->cache[(hash ^ hash >> 6 ^ hash >> 12) % CACHE_ENTRIES];
+}
+
+/* Begins the zone of a range; its site's id goes into *id. */
+static bool begin_range(struct thread *t, const void *domain, const struct nvtx_event *event, uint32_t *id)
+{
+    struct cached *c = cache_place(t, event->message.registered, domain);
     bool is_zone;
     if (!is_same(c, domain, event)) {
         struct nvtx_slice name;
@@ -260,14 +264,14 @@ static bool begin_range(struct thread *t, const void *domain, const struct nvtx_
         if (!keep(c, domain, event, &name)) {
             char details[1024];
             size_t length = describe(details, sizeof details, domain, event->category);
-            *site = site_of(name.data, event);
-            is_zone = begin_zone(site, event, details, length);
-            site->name = NULL; /* the program's memory; the recorder has copied it */
+            struct opscope_site site = site_of(name.data, event);
+            is_zone = begin_zone(&site, event, details, length);
+            *id = site.id;
             return is_zone;
         }
     }
     is_zone = begin_zone(&c->site, event, c->details, c->details_length);
-    *site = c->site;
+    *id = c->site.id;
     return is_zone;
 }
 
@@ -306,8 +310,27 @@ int nvtx_push(const void *domain, const struct nvtx_event *event)
     }
     range->domain = domain;
     range->level = level;
-    range->is_zone = begin_range(t, domain, event, &range->site);
+    range->is_zone = begin_range(t, domain, event, &range->id);
     return (int)level;
+}
+
+/* What most programs do: a plain string, in the default domain, that was seen before. */
+int nvtx_push_ascii(const char *message)
+{
+    struct thread *t = self;
+    struct cached *c = t ? cache_place(t, message, NULL) : NULL;
+    if (c && t->depth < t->capacity && !t->unkept && c->message == message && !c->domain && !c->category &&
+        !c->site.colour && opscope_is_recording() && strcmp(c->name, message) == 0) {
+        uint32_t outer = find_range(t, NULL);
+        struct open_range *range = &t->ranges[t->depth++];
+        range->domain = NULL;
+        range->level = outer ? t->ranges[outer - 1].level + 1 : 0;
+        range->is_zone = opscope_zone_begin_(&c->site) != 0;
+        range->id = c->site.id;
+        return (int)range->level;
+    }
+    struct nvtx_event event = {.message_type = NVTX_TEXT_ASCII, .message = {.ascii = message ? message : ""}};
+    return nvtx_push(NULL, &event);
 }
 
 /* Ends a range that others lie above. */
@@ -321,8 +344,8 @@ __attribute__((noinline)) static void pop_below(struct thread *t, uint32_t n)
     t->depth--;
     for (uint32_t i = n; i <= t->depth; i++) {
         struct open_range *range = &t->ranges[i - 1];
-        range->is_zone =
-            range->is_zone && range->site.id && opscope_is_recording() && opscope_zone_begin_(&range->site);
+        struct opscope_site site = {.struct_size = sizeof site, .id = range->id};
+        range->is_zone = range->is_zone && range->id && opscope_is_recording() && opscope_zone_begin_(&site);
     }
 }
 

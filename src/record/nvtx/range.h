@@ -7,6 +7,7 @@
 
 /* Level of the range in its domain, from 0 on; negative: there is none to pop, or no memory. */
 int nvtx_push(const void *domain, const struct nvtx_event *event);
+int nvtx_push_ascii(const char *message);
 int nvtx_pop(const void *domain);
 /* A range that may end on another thread; the number ends it. */
 uint64_t nvtx_start(const void *domain, const struct nvtx_event *event);

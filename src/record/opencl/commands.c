@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every function that puts a command into a queue. The command belongs to the op that is open on the thread; where none
  * is, it is an op of its own for as long as the call takes, so that host and device are joined in either case. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +15,12 @@ struct command {
     bool is_own_op; /* that is open */
 };
 
-/* The innermost open op of this thread, or 0: of the recorder's library. */
-OPSCOPE_API uint64_t opscope_op_current_(void);
+/* The host's time, where it is wanted to place the device's. */
+static void note_before(struct command *c)
+{
+    if (__atomic_load_n(&c->pending.queue->device->wants_pair, __ATOMIC_RELAXED))
+        c->pending.before = opscope_now();
+}
 
 static void begin(struct command *c, handle queue, const char *name, uint64_t bytes, handle *event)
 {
@@ -31,7 +36,7 @@ static void begin(struct command *c, handle queue, const char *name, uint64_t by
         c->pending.call = opscope_op_begin(name, OPSCOPE_OP_DEVICE, q->device->number);
         c->is_own_op = c->pending.call != 0;
     }
-    c->pending.before = opscope_now();
+    note_before(c);
 }
 
 static void begin_marker(struct command *c, handle queue, const char *name, handle *event)
@@ -43,14 +48,15 @@ static void begin_marker(struct command *c, handle queue, const char *name, hand
     c->event = event ? event : &c->mine;
     c->pending =
         (struct opencl_pending){.queue = q, .name = name, .is_shared = event != NULL, .is_marker = true};
-    c->pending.before = opscope_now();
+    note_before(c);
 }
 
 static int32_t end(struct command *c, int32_t status)
 {
     if (!c->pending.queue)
         return status;
-    c->pending.after = opscope_now();
+    if (c->pending.before)
+        c->pending.after = opscope_now();
     if (status == OPENCL_SUCCESS && *c->event) {
         c->pending.event = *c->event;
         if (!c->pending.is_shared || opencl_next()->clRetainEvent(c->pending.event) == OPENCL_SUCCESS)
@@ -72,42 +78,57 @@ static void describe_bytes(const struct command *c, uint64_t dram_bytes)
     opscope_op_attribute("opscope.dram_bytes", text);
 }
 
-static void describe_sizes(const char *key, uint32_t dimensions, const size_t *sizes)
+__attribute__((format(printf, 3, 4))) static size_t append(char *out, size_t length, const char *format, ...)
 {
-    char text[96];
-    size_t length = 0;
-    for (uint32_t i = 0; sizes && i < dimensions && i < 3 && length < sizeof text; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s%zu", i ? "x" : "", sizes[i]);
-    if (length)
-        opscope_op_attribute(key, text);
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(out + length, OPENCL_LAUNCH_TEXT - length, format, args);
+    va_end(args);
+    length += n > 0 ? (size_t)n : 0;
+    return length < OPENCL_LAUNCH_TEXT ? length : OPENCL_LAUNCH_TEXT - 1;
 }
 
-/* Every argument in one line. Buffers are not tensors: neither shape nor type of what they hold is known. */
-static void describe_kernel(const struct opencl_kernel *k)
+static size_t append_sizes(char *out, size_t length, const size_t *sizes, uint32_t dimensions)
 {
-    char text[1024];
-    size_t length = 0;
-    for (uint32_t i = 0; i < k->argument_count && length < sizeof text - 64; i++) {
-        const struct opencl_argument *a = &k->arguments[i];
-        unsigned long long size = a->size, value = a->value;
-        int n = 0;
-        char *out = text + length;
-        size_t room = sizeof text - length;
-        const char *comma = i ? ", " : "";
-        if (a->kind == ARGUMENT_BUFFER)
-            n = snprintf(out, room, "%sbuffer of %llu B", comma, size);
-        else if (a->kind == ARGUMENT_LOCAL)
-            n = snprintf(out, room, "%slocal memory of %llu B", comma, size);
-        else if (a->kind == ARGUMENT_POINTER)
-            n = snprintf(out, room, "%sshared pointer", comma);
-        else if (a->size <= sizeof a->value)
-            n = snprintf(out, room, "%s0x%llx", comma, value);
-        else
-            n = snprintf(out, room, "%s%llu B", comma, size);
-        length += n > 0 ? (size_t)n : 0;
-    }
-    if (length)
-        opscope_op_attribute("arguments", text);
+    for (uint32_t i = 0; i < dimensions; i++)
+        length = append(out, length, "%s%zu", i ? "x" : "", sizes[i]);
+    return length;
+}
+
+static size_t append_argument(char *out, size_t length, const struct opencl_argument *a)
+{
+    unsigned long long size = a->size, value = a->value;
+    if (a->kind == ARGUMENT_BUFFER)
+        return append(out, length, "buffer of %llu B", size);
+    if (a->kind == ARGUMENT_LOCAL)
+        return append(out, length, "local memory of %llu B", size);
+    if (a->kind == ARGUMENT_POINTER)
+        return append(out, length, "shared pointer");
+    return a->size <= sizeof a->value ? append(out, length, "0x%llx", value)
+                                      : append(out, length, "%llu B", size);
+}
+
+/* "128x128, local 8x8: buffer of 65536 B, 0x80". Buffers are not tensors: neither shape nor type of what they hold is
+ * known. Made anew where something has changed since the last launch. */
+static void describe_launch(struct opencl_kernel *k, uint32_t dimensions, const size_t *global,
+                            const size_t *local)
+{
+    size_t bytes = (dimensions < 3 ? dimensions : 3) * sizeof *global;
+    static const size_t none[3] = {0};
+    const size_t *own = local ? local : none;
+    dimensions = dimensions < 3 ? dimensions : 3;
+    if (k->is_described && k->dimensions == dimensions && memcmp(k->global, global, bytes) == 0 &&
+        memcmp(k->local, own, bytes) == 0)
+        return;
+    size_t length = append_sizes(k->launch, 0, global, dimensions);
+    if (local)
+        length = append_sizes(k->launch, append(k->launch, length, ", local "), local, dimensions);
+    for (uint32_t i = 0; i < k->argument_count; i++)
+        length = append_argument(k->launch, append(k->launch, length, i ? ", " : ": "), &k->arguments[i]);
+    memcpy(k->global, global, bytes);
+    memcpy(k->local, own, bytes);
+    k->dimensions = dimensions;
+    k->is_described = true;
 }
 
 static size_t area(const size_t *region)
@@ -126,14 +147,11 @@ int32_t clEnqueueNDRangeKernel(handle queue, handle kernel, uint32_t dimensions,
                                const size_t *global, const size_t *local, OPENCL_WAIT, handle *event)
 {
     struct command c;
-    const struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
+    struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
     begin(&c, queue, kernel_name(k), 0, event);
-    if (c.is_own_op && k) {
-        describe_sizes("global size", dimensions, global);
-        describe_sizes("local size", dimensions, local);
-        describe_kernel(k);
-        opscope_op_kernel(c.pending.name);
-        c.pending.before = opscope_now();
+    if (c.is_own_op && k && global) {
+        describe_launch(k, dimensions, global, local);
+        opscope_op_attribute_("launch", k->launch);
     }
     return end(&c, opencl_next()->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                                          wait_count, wait, c.event));
@@ -142,10 +160,12 @@ int32_t clEnqueueNDRangeKernel(handle queue, handle kernel, uint32_t dimensions,
 int32_t clEnqueueTask(handle queue, handle kernel, OPENCL_WAIT, handle *event)
 {
     struct command c;
-    const struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
+    struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
     begin(&c, queue, kernel_name(k), 0, event);
-    if (c.is_own_op && k)
-        describe_kernel(k);
+    if (c.is_own_op && k) {
+        describe_launch(k, 1, (const size_t[]){1}, NULL);
+        opscope_op_attribute_("launch", k->launch);
+    }
     return end(&c, opencl_next()->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
 }
 

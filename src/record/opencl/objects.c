@@ -22,12 +22,34 @@ static uint64_t *memory_sizes;
 static uint32_t memory_count, memory_capacity;
 static struct opencl_device *newest_device;
 static uint32_t device_count, queue_count;
+static uint32_t generation = 1; /* of what handles stand for */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *table_get(const struct table *t, handle object)
 {
     uint32_t i = map_get(&t->of, (uintptr_t)object);
     return i == MAP_NONE ? NULL : t->items[i];
+}
+
+/* What this thread has used last, without a lock. */
+struct recent {
+    handle object;
+    uint32_t generation;
+    void *item;
+};
+static __thread struct recent recent_queue __attribute__((tls_model("initial-exec"))),
+    recent_kernel __attribute__((tls_model("initial-exec")));
+
+static void *recent_get(const struct recent *r, handle object)
+{
+    return r->object == object && r->generation == __atomic_load_n(&generation, __ATOMIC_ACQUIRE) ? r->item
+                                                                                                  : NULL;
+}
+
+/* Under the lock. */
+static void recent_put(struct recent *r, handle object, void *item)
+{
+    *r = (struct recent){object, generation, item};
 }
 
 /* A zeroed item of that size for a handle, in place of what it stood for. What was there may still be in use by a
@@ -48,6 +70,7 @@ static void *table_put(struct table *t, handle object, size_t size)
         return NULL;
     }
     t->items[t->count++] = item;
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     return item;
 }
 
@@ -125,8 +148,11 @@ void opencl_queue_added(handle queue, handle device, bits asked, const bits *pro
 struct opencl_queue *opencl_queue_find(handle queue)
 {
     const struct opencl_next *next = opencl_next();
+    struct opencl_queue *q = recent_get(&recent_queue, queue);
+    if (q)
+        return q;
     pthread_mutex_lock(&lock);
-    struct opencl_queue *q = table_get(&queues, queue);
+    q = table_get(&queues, queue);
     if (!q && queue) { /* made by an extension, or before this layer was there */
         handle device = NULL;
         bits properties = 0;
@@ -136,6 +162,8 @@ struct opencl_queue *opencl_queue_find(handle queue)
                                         NULL) == OPENCL_SUCCESS)
             q = add_queue(queue, device, properties, NULL);
     }
+    if (q && q->device)
+        recent_put(&recent_queue, queue, q);
     pthread_mutex_unlock(&lock);
     return q && q->device ? q : NULL;
 }
@@ -169,10 +197,15 @@ void opencl_kernel_added(handle kernel, handle cloned_from)
 
 struct opencl_kernel *opencl_kernel_find(handle kernel)
 {
+    struct opencl_kernel *k = recent_get(&recent_kernel, kernel);
+    if (k)
+        return k;
     pthread_mutex_lock(&lock);
-    struct opencl_kernel *k = table_get(&kernels, kernel);
+    k = table_get(&kernels, kernel);
     if (!k)
         k = add_kernel(kernel);
+    if (k)
+        recent_put(&recent_kernel, kernel, k);
     pthread_mutex_unlock(&lock);
     return k;
 }
@@ -182,6 +215,9 @@ void opencl_argument_set(handle kernel, uint32_t index, const struct opencl_argu
     struct opencl_kernel *k = opencl_kernel_find(kernel);
     if (!k || index >= OPENCL_ARGUMENTS)
         return;
+    const struct opencl_argument *old = &k->arguments[index];
+    if (old->kind != argument->kind || old->size != argument->size || old->value != argument->value)
+        k->is_described = false;
     k->arguments[index] = *argument; /* a kernel's arguments are set by one thread at a time */
     if (index >= k->argument_count)
         k->argument_count = index + 1;

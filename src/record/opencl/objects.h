@@ -18,6 +18,7 @@ struct opencl_device {
     uint64_t host_before, host_after, device_ns;
     uint64_t synced_ticks; /* the host's, of that point; 0: none yet */
     uint32_t rounds;       /* since that point in which no good pair came */
+    bool wants_pair;       /* of a command: it has no timer, and a point is due */
     struct opencl_device *older;
 };
 
@@ -45,10 +46,17 @@ struct opencl_argument {
     uint64_t size, value;
 };
 
+#define OPENCL_LAUNCH_TEXT 640u
+
 struct opencl_kernel {
     char *name;
     uint32_t argument_count;
     struct opencl_argument arguments[OPENCL_ARGUMENTS];
+    /* How it was launched last, as text: by one thread at a time, as its arguments are set. */
+    bool is_described;
+    uint32_t dimensions;
+    size_t global[3], local[3];
+    char launch[OPENCL_LAUNCH_TEXT];
 };
 
 /* All find or make what they return, which stays where it is; NULL: no memory. */

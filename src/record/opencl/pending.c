@@ -118,8 +118,10 @@ static void sync_device(struct opencl_device *d, bool is_last)
 
 static void sync_devices(bool is_last)
 {
-    for (struct opencl_device *d = opencl_devices(); d; d = d->older)
+    for (struct opencl_device *d = opencl_devices(); d; d = d->older) {
         sync_device(d, is_last);
+        __atomic_store_n(&d->wants_pair, !d->has_timer && is_due(d, opscope_now()), __ATOMIC_RELAXED);
+    }
 }
 
 /* --- recording --- */
@@ -204,10 +206,9 @@ static void record_all(struct ended *ended, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct opencl_device *d = ended[i].pending->queue->device;
-        if (!d->has_timer && ended[i].queued)
+        if (ended[i].pending->after && ended[i].queued)
             note_pair(d, ended[i].pending->before, ended[i].pending->after, ended[i].queued);
     }
-    sync_devices(false);
     qsort(ended, count, sizeof *ended, by_start);
     for (size_t i = 0; i < count; i++)
         record(&ended[i]);
@@ -286,6 +287,7 @@ static void *watch(void *unused)
         take_incoming();
         pthread_mutex_unlock(&lock);
         look();
+        sync_devices(false);
         nanosleep(&(struct timespec){.tv_nsec = PERIOD_NS}, NULL);
         pthread_mutex_lock(&lock);
     }

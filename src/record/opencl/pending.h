@@ -12,7 +12,7 @@ struct opencl_pending {
     const char *name;       /* stays where it is */
     uint64_t call;          /* of the op; 0: the command has none */
     uint64_t bytes;         /* 0: moves none */
-    uint64_t before, after; /* host ticks around the call that enqueued it */
+    uint64_t before, after; /* host ticks around the call that enqueued it; 0: not taken */
     bool is_shared;         /* the program has the event, too */
     bool is_marker;
 };
