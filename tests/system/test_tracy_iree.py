@@ -2,14 +2,17 @@
 """IREE's runtime with Tracy inside, where it is installed: recorded live, as it comes from the wheel, and compared with what its
 own capture tool counts."""
 
+import csv
 import os
 import re
 import shutil
 import socket
+import struct
 import threading
 import unittest
 
 import harness
+import tracy_stream
 
 TOOLS = ("iree-compile", "iree-run-module", "iree-tracy-capture")
 MODEL = """func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
@@ -55,6 +58,81 @@ class Relay(threading.Thread):
             self.sessions.append(kept)
             threading.Thread(target=self.pass_on, args=(server, client, bytearray()), daemon=True).start()
             self.pass_on(client, server, kept)
+
+
+class Decoded:
+    """The same stream, read a second time by the description of the protocol alone: protocol 72, zones and the last time."""
+
+    SHORTER = {"MESSAGE": 9, "MESSAGE_CALLSTACK": 9, "MESSAGE_COLOR": 12, "MESSAGE_COLOR_CALLSTACK": 12, "CONTEXT_SWITCH": 20,
+               "THREAD_WAKEUP": 13}
+    # where the time of a record is, and from which time it counts
+    TIMES = {"PLOT_DATA_INT": (9, "thread"), "PLOT_DATA_FLOAT": (9, "thread"), "PLOT_DATA_DOUBLE": (9, "thread"), "MEM_ALLOC": (1, "serial"),
+             "MEM_FREE": (1, "serial"), "SYS_TIME_REPORT": (1, None), "ZONE_BEGIN": (1, "thread"), "ZONE_END": (1, "thread"),
+             "ZONE_BEGIN_ALLOC_SRCLOC": (1, "thread")}
+
+    def __init__(self, stream):
+        self.ns_per_tick, self.first = struct.unpack_from("<dq", stream, 1)
+        self.zones, self.last_ns = [], 0  # (start, duration), in ns since the start of the program
+        self.times, self.stacks, self.thread = {"thread": 0, "serial": 0}, {}, 0
+        names = [name for name, since, is_fork in tracy_stream.RECORDS if since <= 72 and not is_fork]
+        self.kinds = [(name, self.SHORTER.get(name, tracy_stream.SIZES[name]), tracy_stream.BODIES[name]) for name in names]
+        at, decoded = 1179, bytearray()
+        while at + 4 <= len(stream):
+            (length,) = struct.unpack_from("<I", stream, at)
+            begin = len(decoded)
+            self.unpack(stream[at + 4 : at + 4 + length], decoded)
+            self.walk(bytes(decoded[begin:]))
+            at += 4 + length
+
+    @staticmethod
+    def length(block, at, length):
+        while length >= 15 and block[at] == 255:
+            length, at = length + 255, at + 1
+        return (length + block[at], at + 1) if length >= 15 else (length, at)
+
+    def unpack(self, block, out):
+        at = 0
+        while at < len(block):
+            token = block[at]
+            literals, at = self.length(block, at + 1, token >> 4)
+            out += block[at : at + literals]
+            at += literals
+            if at >= len(block):
+                return
+            offset = block[at] | block[at + 1] << 8
+            match, at = self.length(block, at + 2, token & 15)
+            for _ in range(match + 4):
+                out.append(out[-offset])
+
+    def walk(self, data):
+        at = 0
+        while at < len(data):
+            name, size, body = self.kinds[data[at]]
+            self.take(name, data, at)
+            at += size
+            if body != "NONE":
+                prefix = 4 if body == "TEXT32" else 2
+                at += prefix + int.from_bytes(data[at : at + prefix], "little")
+
+    def take(self, name, data, at):
+        if name == "THREAD_CONTEXT":
+            (self.thread,) = struct.unpack_from("<I", data, at + 1)
+            self.times["thread"] = 0
+        if name not in self.TIMES:
+            return
+        place, base = self.TIMES[name]
+        (ticks,) = struct.unpack_from("<q", data, at + place)
+        if base:
+            ticks += self.times[base]
+            self.times[base] = ticks
+        ns = int((ticks - self.first) * self.ns_per_tick)
+        self.last_ns = max(self.last_ns, ns)
+        stack = self.stacks.setdefault(self.thread, [])
+        if name.startswith("ZONE_BEGIN"):
+            stack.append(ns)
+        elif name == "ZONE_END":
+            start = stack.pop()
+            self.zones.append((start, ns - start))
 
 
 @unittest.skipIf(MISSING, f"{MISSING and MISSING[0]} is not installed")
@@ -120,8 +198,9 @@ class Iree(harness.TestCase):
         processes = [process for process in self.opscope_json("info", trace, "--json")["processes"] if process["zones"]]
         self.assertEqual(len(processes), 1)
 
-    def test_counts_are_those_of_its_own_capture(self):
-        """One session, passed through to the vendor's tool: what we read of it is what it counts."""
+    def test_counts_and_times_are_those_of_its_own_capture(self):
+        """One session, passed through to the vendor's tool: what we read of it is what it counts. It says the time of the last event;
+        a second reading has that, too, and every zone as we have it."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         program = self.start(self.command, env={**TRACY, "TRACY_PORT": str(port), "TRACY_NO_EXIT": "1", "TRACY_NO_SAMPLING": "1"})
@@ -130,7 +209,8 @@ class Iree(harness.TestCase):
         relay.start()
         capture = self.run_command(["iree-tracy-capture", "-f", "-o", self.path("t.tracy"), "-a", "127.0.0.1", "-p", str(relay.port)])
         self.assertEqual(program.wait(harness.TIMEOUT_S), 0)
-        found = re.search(r"Zones: ([\d,]+)", re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", capture.stdout))
+        said = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", capture.stdout)
+        found = re.search(r"Zones: ([\d,]+)", said)
         self.assertTrue(found, capture)
         stream = max(relay.sessions, key=len)
         with open(self.path("stream.bin"), "wb") as file:
@@ -139,6 +219,17 @@ class Iree(harness.TestCase):
         self.assertTrue(ours["whole"], ours)
         self.assertEqual(ours["zones"], int(found.group(1).replace(",", "")))
         self.assertEqual((ours["lost_zones"], ours["unnamed"]), (0, 0))
+        decoded = Decoded(bytes(stream))
+        span = re.search(r"Time span: ([\d,.]+) (us|ms|s)\b", said)
+        self.assertTrue(span, said)
+        unit = {"us": 1e3, "ms": 1e6, "s": 1e9}[span.group(2)]
+        self.assertAlmostEqual(decoded.last_ns / unit, float(span.group(1).replace(",", "")), delta=0.0101)
+        out = self.path("zones.csv")
+        self.assert_status(self.opscope("export", "--format", "csv", self.path("r.opscope"), "-o", out))
+        with open(out, encoding="utf-8", newline="") as file:
+            zones = sorted((int(row["start_ns"]), int(row["duration_ns"])) for row in csv.DictReader(file))
+        first = min(decoded.zones)[0] - zones[0][0]
+        self.assertEqual([(start + first, duration) for start, duration in zones], sorted(decoded.zones))
 
     def is_open(self, port):
         """By the kernel's list: a connection would be taken for a server."""

@@ -7,10 +7,11 @@ import struct
 
 import harness
 
-RECORDS = []
+RECORDS, SIZES, BODIES = [], {}, {}
 with open(os.path.join(harness.SOURCE, "src", "collect", "tracy", "records.def"), encoding="utf-8") as definition:
-    for found in re.finditer(r"^RECORD\((\w+), (?:FORK\()?(\d+)(\))?,", definition.read(), re.M):
+    for found in re.finditer(r"^RECORD\((\w+), (?:FORK\()?(\d+)(\))?, (\d+), \d+, (\w+),", definition.read(), re.M):
         RECORDS.append((found.group(1), int(found.group(2)), bool(found.group(3))))
+        SIZES[found.group(1)], BODIES[found.group(1)] = int(found.group(4)), found.group(5)
 
 
 def types(version, is_wide=False):
