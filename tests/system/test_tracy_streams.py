@@ -91,7 +91,7 @@ class Recorded(harness.TestCase):
         self.assertEqual({(row["function"], row["file"], row["line"]) for row in named("dyn name")}, {("pyfunc", "gen.py", "123")})
         self.assertEqual(len(named("named mutex")), 150)
         self.assertEqual({row["value"] for row in named("named mutex")}, {row["tid"] for row in named("work")})  # the owner
-        self.assertEqual(len(named("wait: named mutex")), 150)
+        self.assertEqual(len(named("wait for named mutex")), 150)
         kernels = sorted((row for row in rows if row["name"].startswith("kernel ")), key=lambda row: int(row["start_ns"]))
         self.assertEqual(len(kernels), 4)
         self.assertEqual({(row["function"], row["file"], row["line"]) for row in kernels}, {("kern", "k.cl", "7")})
@@ -112,6 +112,9 @@ class Recorded(harness.TestCase):
             self.assertIn(amount, memory)
         info = self.opscope_json("info", trace, "--json")
         self.assertIn("my gpu", str(info))
+        locks = {row["name"]: (row["holds"], row["waits"]) for row in self.opscope_json("locks", trace, "--json")["rows"]}
+        self.assertEqual(locks["named mutex"], (150, 150))
+        self.assertEqual(sorted(locks.values()), [(150, 150), (150, 150)])
 
     def test_version_72(self):
         self.check_features("features-p72", 3070, 24352498, "--protocol", "72")
@@ -164,6 +167,45 @@ class Made(MadeCase):
         self.assertEqual((row["pool"], row["allocations"], row["releases"]), ("arena", 5, 4))
         self.assertEqual((row["peak_bytes"], row["live_bytes"]), (400, 100))
 
+
+    def test_locks(self):
+        """Thread 8 waits twice, for 7 and then for 9; 9 still holds a lock at the end; a zone that is only called so is none."""
+        client = tracy_stream.Client(72)
+        now = 0
+
+        def step(kind, time, lock, thread=None):
+            nonlocal now
+            delta, now = tracy_stream.u64(time - now), time
+            if kind == "LOCK_RELEASE":
+                return client.record(kind, tracy_stream.u32(lock), delta)
+            return client.record(kind, tracy_stream.u32(thread), tracy_stream.u32(lock), delta)
+
+        records = b""
+        for lock, name in ((1, b"queue"), (2, b"log")):
+            text = client.record("SINGLE_STRING_DATA", tracy_stream.u16(len(name)), name)
+            records += client.record("LOCK_ANNOUNCE", tracy_stream.u32(lock), tracy_stream.u64(1500), tracy_stream.u64(0), b"\0")
+            records += text + client.record("LOCK_NAME", tracy_stream.u32(lock))
+        records += step("LOCK_WAIT", 2000, 1, 7) + step("LOCK_OBTAIN", 2001, 1, 7) + step("LOCK_WAIT", 2010, 1, 8)
+        records += step("LOCK_RELEASE", 2100, 1) + step("LOCK_OBTAIN", 2101, 1, 8) + step("LOCK_RELEASE", 2110, 1)
+        records += step("LOCK_WAIT", 3000, 1, 9) + step("LOCK_OBTAIN", 3000, 1, 9) + step("LOCK_WAIT", 3100, 1, 8)
+        records += step("LOCK_RELEASE", 3500, 1) + step("LOCK_OBTAIN", 3500, 1, 8) + step("LOCK_RELEASE", 3510, 1)
+        records += step("LOCK_WAIT", 3600, 2, 9) + step("LOCK_OBTAIN", 3600, 2, 9)
+        payload = struct.pack("<II", 0, 5) + b"main\0main.c\0wait for rain"
+        records += client.thread(7) + client.record("SOURCE_LOCATION_PAYLOAD", tracy_stream.u64(0), tracy_stream.u16(len(payload)), payload)
+        records += client.record("ZONE_BEGIN_ALLOC_SRCLOC", tracy_stream.u64(4000)) + client.end(100)
+        for thread in (7, 8, 9):
+            records += client.answer("THREAD_NAME", thread, b"thread " + b"%d" % thread)
+        stream = tracy_stream.welcome(72) + tracy_stream.frame(records) + tracy_stream.frame(client.record("TERMINATE"))
+        self.assert_status(self.import_bytes(stream, "--protocol", "72"))
+        queue, log = self.opscope_json("locks", self.path("t.opscope"), "--json")["rows"]
+        self.assertEqual((queue["name"], queue["holds"], queue["held_ns"], queue["longest_hold_ns"]), ("queue", 4, 99 + 9 + 500 + 10, 500))
+        self.assertEqual((queue["waits"], queue["waited_ns"], queue["longest_wait_ns"]), (4, 1 + 91 + 0 + 400, 400))
+        self.assertEqual((queue["longest_wait_at_ns"], queue["waiter"], queue["holder"]), (1100, "thread 8", "thread 9"))
+        self.assertEqual((log["name"], log["holds"], log["waits"], log["held_ns"]), ("log", 1, 1, 500))
+        early = self.opscope_json("locks", self.path("t.opscope"), "--until", "500ns", "--json")["rows"]
+        self.assertEqual([(row["name"], row["waiter"], row["holder"]) for row in early], [("queue", "thread 8", "thread 7")])
+        self.assertIn("queue", self.opscope("locks", self.path("t.opscope"), "--name", "q*").stdout)
+        self.assertEqual(self.opscope_json("locks", self.path("t.opscope"), "--name", "nothing", "--json")["rows"], [])
 
     def test_counter_of_a_device_begins_again(self):
         """With 32 bits: the zones after that come after the ones before."""

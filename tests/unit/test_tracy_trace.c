@@ -225,9 +225,9 @@ static void test_locks(void **state)
     client_answer(&m.client, TRACY_THREAD_NAME, 7, "seven", 5);
     flush(&m);
     struct trace *trace = finish(&m, &stats);
-    assert_has(trace, "mutex m/0 mutex m 1010+90\n");
-    assert_has(trace, "lock waits/0 wait: mutex m 1000+10\n");
-    assert_has(trace, "lock waits/0 wait: mutex m 1015+86\n");
+    assert_has(trace, "locks held/0 mutex m 1010+90\n");
+    assert_has(trace, "lock waits/0 wait for mutex m 1000+10\n");
+    assert_has(trace, "lock waits/0 wait for mutex m 1015+86\n");
     assert_int_equal(stats.lock_zones, 3);
     assert_int_equal(stats.open_zones, 1);
     size_t open;

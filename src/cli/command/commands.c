@@ -21,6 +21,7 @@ extern const struct command command_messages;
 extern const struct command command_frames;
 extern const struct command command_counters;
 extern const struct command command_memory;
+extern const struct command command_locks;
 extern const struct command command_ops;
 extern const struct command command_device_stats;
 extern const struct command command_report;
@@ -38,16 +39,37 @@ extern const struct command command_completion;
 extern const struct command command_tracy_guard;
 
 static const struct command *const all_commands[] = {
-    &command_run,          &command_attach,     &command_collect,
-    &command_recover,      &command_import,     &command_summary,
-    &command_view,         &command_info,       &command_zones,
-    &command_tree,         &command_messages,   &command_frames,
-    &command_counters,     &command_memory,     &command_ops,
-    &command_device_stats, &command_report,     &command_diff,
-    &command_check,        &command_overhead,   &command_estimate,
-    &command_annotate,     &command_calibrate,  &command_machine,
-    &command_export,       &command_mcp,        &command_doctor,
-    &command_help,         &command_completion, &command_overhead_worker,
+    &command_run,
+    &command_attach,
+    &command_collect,
+    &command_recover,
+    &command_import,
+    &command_summary,
+    &command_view,
+    &command_info,
+    &command_zones,
+    &command_tree,
+    &command_messages,
+    &command_frames,
+    &command_counters,
+    &command_memory,
+    &command_locks,
+    &command_ops,
+    &command_device_stats,
+    &command_report,
+    &command_diff,
+    &command_check,
+    &command_overhead,
+    &command_estimate,
+    &command_annotate,
+    &command_calibrate,
+    &command_machine,
+    &command_export,
+    &command_mcp,
+    &command_doctor,
+    &command_help,
+    &command_completion,
+    &command_overhead_worker,
     &command_tracy_guard,
 };
 

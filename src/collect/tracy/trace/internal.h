@@ -107,8 +107,8 @@ struct stack { /* of a thread or a fiber */
 struct thread {
     uint32_t id;
     struct stack own;
-    struct stack *now; /* own, or that of the fiber that runs */
-    struct lanes waits;
+    struct stack *now;         /* own, or that of the fiber that runs */
+    struct lanes waits, holds; /* of locks */
 };
 
 struct pending_point { /* whose text is not known yet */
@@ -142,8 +142,6 @@ struct lock {
     uint32_t source, own_name; /* text in late_names.texts */
     uint32_t name, wait_name;  /* in the trace */
     uint32_t owner;
-    struct lanes holds;
-    bool is_named;
 };
 
 enum wish { WISH_UNKNOWN, WISH_NO, WISH_YES }; /* of the listener, by source location */
@@ -237,8 +235,6 @@ void trace_gpu_event(struct tracy_trace *t, const struct tracy_event *event);
 void trace_gpu_close(struct tracy_trace *t);
 void trace_gpu_free(struct tracy_trace *t);
 void trace_lock_event(struct tracy_trace *t, const struct tracy_event *event);
-void trace_locks_settle(struct tracy_trace *t);
-void trace_locks_close(struct tracy_trace *t);
 void trace_locks_free(struct tracy_trace *t);
 void trace_row_event(struct tracy_trace *t, const struct tracy_event *event);
 void trace_points_settle(struct tracy_trace *t, bool is_final);

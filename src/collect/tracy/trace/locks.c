@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks: who holds one is a zone on a track of the lock, with the number of the thread as its value; who waits for one
- * has a zone on a track below the thread's, called "wait: " and the lock's name, so that views count it as waiting. */
+/* Locks: who holds one has a zone of its name on a track of spans below the thread's, with the number of the thread as
+ * its value; who waits for one has a zone "wait for NAME" on another. analyze/events/locks.c reads them. */
 #include <stdlib.h>
 
 #include "collect/tracy/trace/internal.h"
+#include "trace/lock_names.h"
 
 static struct lock *find_lock(struct tracy_trace *t, uint32_t id)
 {
@@ -18,7 +19,6 @@ static struct lock *find_lock(struct tracy_trace *t, uint32_t id)
     }
     *lock = (struct lock){
         .source = TRACY_NONE, .own_name = TRACY_NONE, .name = TRACE_NONE, .wait_name = TRACE_NONE};
-    lock->holds = (struct lanes){.name = "lock", .kind = TRACE_TRACK_OTHER, .parent = TRACE_NONE};
     t->locks[t->lock_count++] = lock;
     return lock;
 }
@@ -31,7 +31,7 @@ static void need_names(struct tracy_trace *t, struct lock *lock)
     lock->name =
         late_name_prefixed(t, lock->source == TRACY_NONE && lock->own_name == TRACY_NONE ? "lock" : "",
                            lock->source, lock->own_name);
-    lock->wait_name = late_name_prefixed(t, "wait: ", lock->source, lock->own_name);
+    lock->wait_name = late_name_prefixed(t, TRACE_WAIT_FOR, lock->source, lock->own_name);
 }
 
 static void end_wait(struct tracy_trace *t, uint32_t thread_id, uint32_t lock, uint64_t ns)
@@ -41,9 +41,10 @@ static void end_wait(struct tracy_trace *t, uint32_t thread_id, uint32_t lock, u
         t->stats.lock_zones++;
 }
 
-static void end_hold(struct tracy_trace *t, struct lock *lock, uint32_t thread_id, uint64_t ns)
+static void end_hold(struct tracy_trace *t, uint32_t thread_id, uint32_t lock, uint64_t ns)
 {
-    struct zone_sink *sink = lane_end(t, &lock->holds, thread_id, ns);
+    struct thread *thread = trace_thread(t, thread_id);
+    struct zone_sink *sink = thread ? lane_end(t, &thread->holds, lock, ns) : NULL;
     if (!sink)
         return;
     zone_sink_extra(sink, &(struct trace_extra){.kind = TRACE_EXTRA_VALUE, .value = thread_id});
@@ -77,49 +78,20 @@ void trace_lock_event(struct tracy_trace *t, const struct tracy_event *event)
         break;
     case TRACY_EVENT_LOCK_OBTAIN:
         end_wait(t, event->thread, event->number, ns);
-        if (lane_begin(t, &lock->holds, event->thread, ns, lock->name) && !event->is_shared)
+        thread = trace_thread(t, event->thread);
+        if (thread && lane_begin(t, &thread->holds, event->number, ns, lock->name) && !event->is_shared)
             lock->owner = event->thread;
         break;
     default:
-        end_hold(t, lock, event->is_shared ? event->thread : lock->owner, ns);
+        end_hold(t, event->is_shared ? event->thread : lock->owner, event->number, ns);
         break;
     }
-}
-
-/* The tracks of a lock get its name when it is known. */
-void trace_locks_settle(struct tracy_trace *t)
-{
-    for (size_t i = 0; i < t->lock_count; i++) {
-        struct lock *lock = t->locks[i];
-        if (lock->is_named || !lock->holds.count)
-            continue;
-        const char *name = lock->own_name != TRACY_NONE ? intern_text(&t->late.texts, lock->own_name)
-                                                        : late_source_text(t, lock->source);
-        if (!name)
-            continue;
-        lock->is_named = true;
-        lock->holds.name = name; /* of tracks to come; interned texts stay */
-        for (size_t k = 0; k < lock->holds.count; k++) {
-            const struct trace_track *known = trace_writer_get_track(t->writer, lock->holds.lanes[k].track);
-            struct trace_track track = *known;
-            track.name = name;
-            trace_writer_track(t->writer, &track);
-        }
-    }
-}
-
-void trace_locks_close(struct tracy_trace *t)
-{
-    for (size_t i = 0; i < t->lock_count; i++)
-        lanes_close(t, &t->locks[i]->holds);
 }
 
 void trace_locks_free(struct tracy_trace *t)
 {
-    for (size_t i = 0; i < t->lock_count; i++) {
-        lanes_free(&t->locks[i]->holds);
+    for (size_t i = 0; i < t->lock_count; i++)
         free(t->locks[i]);
-    }
     free(t->locks);
     map_free(&t->lock_of);
 }

@@ -137,6 +137,8 @@ static struct thread *make_thread(struct tracy_trace *t, uint32_t id)
     thread->now = &thread->own;
     thread->waits =
         (struct lanes){.name = "lock waits", .kind = TRACE_TRACK_SPAN, .parent = thread->own.track};
+    thread->holds =
+        (struct lanes){.name = "locks held", .kind = TRACE_TRACK_SPAN, .parent = thread->own.track};
     t->threads[t->thread_count] = thread;
     map_put(&t->thread_of, id, (uint32_t)t->thread_count++);
     return thread;
@@ -451,7 +453,6 @@ int tracy_trace_feed(struct tracy_trace *t, const void *data, size_t length, str
     bool had_failed = tracy_stream_feed(t->stream, "", 0, NULL) != 0;
     int status = tracy_stream_feed(t->stream, data, length, &own);
     late_names_settle(t, false);
-    trace_locks_settle(t);
     trace_points_settle(t, false);
     trace_listen_settle(t, false);
     if (status && !had_failed && tracy_stream_welcome(t->stream)) {
@@ -505,16 +506,15 @@ void tracy_trace_close(struct tracy_trace *t)
     make_process(t);
     late_names_settle(t, true);
     name_fibers(t);
-    trace_locks_settle(t);
     trace_points_settle(t, true);
     trace_listen_settle(t, true);
     trace_gpu_close(t);
-    trace_locks_close(t);
     lanes_close(t, &t->frames);
     lanes_close(t, &t->sections);
     lanes_close(t, &t->cpus);
     for (size_t i = 0; i < t->thread_count; i++) {
         lanes_close(t, &t->threads[i]->waits);
+        lanes_close(t, &t->threads[i]->holds);
         close_stack(t, &t->threads[i]->own);
     }
     for (size_t i = 0; i < t->fiber_count; i++)
@@ -542,10 +542,9 @@ void tracy_trace_list_open(const struct tracy_trace *t, struct trace_writer *w)
     lanes_list_open(t, &t->frames, w);
     lanes_list_open(t, &t->sections, w);
     lanes_list_open(t, &t->cpus, w);
-    for (size_t i = 0; i < t->lock_count; i++)
-        lanes_list_open(t, &t->locks[i]->holds, w);
     for (size_t i = 0; i < t->thread_count; i++) {
         lanes_list_open(t, &t->threads[i]->waits, w);
+        lanes_list_open(t, &t->threads[i]->holds, w);
         list_stack(t, &t->threads[i]->own, w);
     }
     for (size_t i = 0; i < t->fiber_count; i++)
@@ -566,6 +565,7 @@ void tracy_trace_free(struct tracy_trace *t)
         return;
     for (size_t i = 0; i < t->thread_count; i++) {
         lanes_free(&t->threads[i]->waits);
+        lanes_free(&t->threads[i]->holds);
         free_stack(&t->threads[i]->own);
         free(t->threads[i]);
     }
