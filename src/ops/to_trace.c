@@ -285,6 +285,7 @@ static void write_notice(struct ops_writing *w, const struct ops *ops, const str
         bytes_append_format(&w->text, " (%" PRIu64 " times)", notice->count);
     trace_writer_point(w->writer, &(struct trace_point){.kind = TRACE_POINT_MESSAGE,
                                                         .track = w->import_track,
+                                                        .time = w->remark_ns,
                                                         .header = OPS_REMARK_NOTICE,
                                                         .text = bytes_text(&w->text),
                                                         .text_length = (uint32_t)w->text.length});
@@ -292,6 +293,8 @@ static void write_notice(struct ops_writing *w, const struct ops *ops, const str
         trace_writer_loss(w->writer, &(struct trace_loss){.process = w->process,
                                                           .track = w->import_track,
                                                           .reason = loss_reason(notice->severity),
+                                                          .from_ns = w->remark_ns,
+                                                          .to_ns = w->remark_ns,
                                                           .records = notice->count});
 }
 
@@ -300,8 +303,10 @@ void ops_remarks_to_trace(struct ops_writing *w, const struct ops *ops)
     for (size_t i = 0; i < ops->fact_count; i++) {
         if (strcmp(ops_get_text(ops, ops->facts[i].key), OPS_FACT_IMPORT) !=
             0) /* it is the name of the track */
-            write_point(w, ops, (struct trace_point){.kind = TRACE_POINT_MESSAGE, .track = OPS_NONE},
-                        ops->facts[i].key, ops->facts[i].value);
+            write_point(
+                w, ops,
+                (struct trace_point){.kind = TRACE_POINT_MESSAGE, .track = OPS_NONE, .time = w->remark_ns},
+                ops->facts[i].key, ops->facts[i].value);
     }
     for (size_t i = 0; i < ops->notice_count; i++)
         write_notice(w, ops, &ops->notices[i]);

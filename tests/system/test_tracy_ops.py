@@ -118,6 +118,7 @@ class Live(OpsCase):
         info = self.opscope_json("info", trace, "--json")
         (process,) = info["processes"]
         self.assertIn("tracy_ops_client", process["command"])
+        self.assertEqual(process["start_ns"], 0, "something is before the program")
 
     def test_cores_of_devices(self):
         """Zones of the fork's contexts are on tracks of cores; those of the log, which say the same, are not added."""

@@ -306,6 +306,7 @@ static int write_program(struct writing *to, struct program *program, struct tt_
     model.has_origin = true;
     model.origin_ns = program->origin_ns;
     ops_writing_begin(&w.ops, to->writer, program->process, to->import_track);
+    w.ops.remark_ns = program->origin_ns;
     sort(&program->messages, compare_messages);
     sort(&program->zones, compare_zones);
     read_messages(to->told, program, &model);

@@ -163,6 +163,8 @@ int tt_trace_end_rows(struct tt_trace_writer *w, const struct ops *ops, int resu
             trace_writer_loss(w->writer, &(struct trace_loss){.process = w->process,
                                                               .track = w->import_track,
                                                               .reason = TRACE_LOSS_UNMATCHED,
+                                                              .from_ns = w->ops.remark_ns,
+                                                              .to_ns = w->ops.remark_ns,
                                                               .zones = w->lost_zones});
         w->counts->zones = trace_writer_zone_count(w->writer);
     }
