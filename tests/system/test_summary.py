@@ -524,6 +524,23 @@ class Served(SummaryCase):
         self.assertEqual([(step["text"], step["from"], step["ns"]) for step in answer["steps"]],
                          [("part 1", 0, [MS]), ("part 2", 40 * MS, [2 * MS]), ("part 3", 70 * MS, [3 * MS])])
 
+    def test_what_holds_memory_at_a_time(self):
+        self.serve(self.trace(
+            ("track", "main"), ("zone", 0, 1, 101, "load"), ("zone", 0, 200, 400, "train"), ("alloc", 11, 4096, 100, "-"), ("alloc", 21, 8192, 30, "GPU"),
+            ("alloc", 31, 12288, 5, "-"), ("free", 50, 4096, "-"), ("alloc", 251, 16384, 70, "GPU"), ("free", 300, 8192, "GPU")))
+        def rows(at, **more):
+            answer = self.ask("allocations", at=at, **more)
+            self.assertEqual(answer["at"], at)
+            return answer["bytes"], answer["count"], [(row["pool"], row["text"], row["count"], row["bytes"], row["since"]) for row in answer["rows"]]
+        self.assertEqual(rows(40), (135, 3, [("", "load", 2, 105, 10), ("GPU", "load", 1, 30, 20)]))
+        self.assertEqual(rows(260), (105, 3, [("GPU", "train", 1, 70, 250), ("GPU", "load", 1, 30, 20), ("", "load", 1, 5, 30)]))
+        self.assertEqual(rows(399)[0], 75)
+        self.assertEqual(len(rows(260, limit=1)[2]), 1)
+        self.assertEqual(rows(0), (0, 0, []))
+        end = self.ask("allocations")
+        self.assertEqual((end["bytes"], end["at"]), (75, 399))
+        self.assertIn("error", self.ask("allocations", status=400, at="x"))
+
     def test_every_run_of_an_op(self):
         self.serve(self.trace(*device_trace()))
         group = self.ask("ops")["groups"][0]

@@ -102,10 +102,11 @@ class Answers(ServerCase):
         self.assertEqual((thinned["total"], len(thinned["points"])), (2, 1))
         name = self.get("/api/t/0/trace")["counters"][0]["name"]
         self.assertEqual(self.get(f"/api/t/0/counter?track=0&name={name}&px=100"),
-                         {"time": [200, 1200], "min": [3, 7], "max": [3, 7], "last": [3, 7]})
+                         {"time": [200, 1200], "min": [3, 7], "max": [3, 7], "last": [3, 7], "peak_at": 1200})
         self.assertEqual(self.get(f"/api/t/0/counter?track=0&name={name}&px=10&from=500&to=1000")["last"], [3])
+        self.assertIsNone(self.get(f"/api/t/0/counter?track=0&name={name}&px=10&from=500&to=1000")["peak_at"])
         self.assertEqual(self.get("/api/t/0/memory?px=100"),
-                         {"time": [300, 1300], "min": [100, 0], "max": [100, 0], "last": [100, 0]})
+                         {"time": [300, 1300], "min": [100, 0], "max": [100, 0], "last": [100, 0], "peak_at": 300})
 
     def test_statistics(self):
         path = self.small_trace()

@@ -79,6 +79,8 @@ struct plot {
     struct query_window window;
     uint32_t pixels;
     struct plot_cell *cells; /* one more than pixels: [0] is the last value before the window */
+    double most;             /* inside the window ... */
+    uint64_t most_ns;        /* ... and when; 0: nothing is */
 };
 
 static int plot_make(struct plot *plot, const struct serve_trace *st, const struct query *q,
@@ -102,6 +104,10 @@ static void plot_add(struct plot *plot, uint64_t time_ns, double value)
         uint64_t offset = time_ns - plot->window.since_ns;
         place = length ? (size_t)((__uint128_t)offset * plot->pixels / length) : 0;
         place = 1 + (place < plot->pixels ? place : plot->pixels - 1);
+        if (!plot->most_ns || value > plot->most) {
+            plot->most = value;
+            plot->most_ns = time_ns;
+        }
     }
     struct plot_cell *cell = &plot->cells[place];
     if (!cell->is_used || place == 0) {
@@ -146,6 +152,11 @@ static int plot_answer(const struct plot *plot, const struct serve_trace *st, st
     put_column(&j, plot, st, "min");
     put_column(&j, plot, st, "max");
     put_column(&j, plot, st, "last");
+    json_key(&j, "peak_at");
+    if (plot->most_ns)
+        json_unsigned(&j, serve_since(st, plot->most_ns));
+    else
+        json_null(&j);
     json_end(&j);
     return query_json_end(&j, out, err);
 }

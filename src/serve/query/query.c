@@ -23,6 +23,7 @@ const struct query_entry query_entries[] = {
     {"points", query_points, false, true, NULL},
     {"counter", query_counter, false, true, NULL},
     {"memory", query_memory, false, true, NULL},
+    {"allocations", query_allocations, false, true, NULL},
     {"zones", query_zones, false, true, NULL},
     {"find", query_find_zones, false, true, NULL},
     {"range", query_range, false, true, NULL},

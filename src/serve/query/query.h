@@ -95,9 +95,9 @@ const struct query_entry *query_find_two(const char *path); /* "/api/compare"; N
 
 /* One file each, or one for a few that belong together. */
 query_function query_trace, query_names, query_rows, query_zone, query_run, query_points, query_counter,
-    query_memory, query_zones, query_find_zones, query_range, query_flame, query_search, query_overview,
-    query_gaps, query_ops, query_roofline, query_steps, query_op, query_overhead, query_report, query_source,
-    query_launched, query_export;
+    query_memory, query_allocations, query_zones, query_find_zones, query_range, query_flame, query_search,
+    query_overview, query_gaps, query_ops, query_roofline, query_steps, query_op, query_overhead,
+    query_report, query_source, query_launched, query_export;
 
 /* The member "source": lines around the place of a name; null where they cannot be read, or were changed since. */
 void query_put_source(struct json *j, const struct serve_trace *st, const struct trace_name *name);

@@ -305,10 +305,20 @@ export interface Point {
 }
 
 export interface Series {
+    /** When the largest value in the window was. */
+    peak_at?: number | null;
     time: number[];
     min: number[];
     max: number[];
     last: number[];
+}
+
+/** What holds memory at a time, by the zone that allocated it. */
+export interface Allocations {
+    at: number;
+    bytes: number;
+    count: number;
+    rows: { pool: string; name: number | null; text: string | null; count: number; bytes: number; since: number }[];
 }
 
 export interface ZoneRow {
