@@ -38,7 +38,7 @@ static void check_queries(struct tracy_stream *stream, const uint8_t *records, s
     for (size_t at = 0; at < queries->length; at += TRACY_QUERY_BYTES) {
         uint8_t kind = queries->data[at];
         size_t bytes = kind == TRACY_ASK_THREAD ? 4 : 6;
-        assert(kind >= TRACY_ASK_STRING && kind <= TRACY_ASK_FIBER);
+        assert((kind >= TRACY_ASK_STRING && kind <= TRACY_ASK_FIBER) || kind == TRACY_ASK_CODE);
         assert(memmem(records, size, queries->data + at + 1, bytes));
         assert(queries->data[at + 7] == 0 && queries->data[at + 8] == 0);
     }

@@ -374,12 +374,79 @@ static void test_unmatched_end(void **state)
     }
 }
 
+static void put_sample(struct client *c, int64_t delta, const uint64_t *addresses, size_t count)
+{
+    client_answer(c, TRACY_CALLSTACK_PAYLOAD, 0, addresses, count * sizeof *addresses);
+    bytes_append_u64(record(c, TRACY_CALLSTACK_SAMPLE), (uint64_t)delta);
+    bytes_append_u32(&c->frame, 7);
+}
+
+static void put_code(struct client *c, uint64_t address, const char *const *names, uint8_t count)
+{
+    client_text(c, "image");
+    bytes_append_u64(record(c, TRACY_CALLSTACK_FRAME_SIZE), address);
+    bytes_append_u8(&c->frame, count);
+    for (uint8_t i = 0; i < count; i++) {
+        client_text(c, names[i]);
+        record(c, TRACY_SECOND_STRING_DATA);
+        put_u16(&c->frame, 3);
+        put(&c->frame, "a.c", 3);
+        bytes_append_u32(record(c, TRACY_CALLSTACK_FRAME), 12);
+        bytes_append_u64(&c->frame, address);
+        bytes_append_u32(&c->frame, 40);
+    }
+}
+
+/* Functions are asked for at addresses of the program, once; those of the kernel are shown as they are. A sample whose
+ * time the client does not know is counted. */
+static void test_samples(void **state)
+{
+    (void)state;
+    struct making m;
+    struct tracy_trace_stats stats;
+    const uint64_t stack[] = {0x401234, 0x402234, UINT64_C(0xffffffff81000000)},
+                   unknown[] = {0x401234, 0x403234};
+    start(&m, 72, 0);
+    put_sample(&m.client, 0, stack, 1);
+    put_sample(&m.client, 2000, stack, 3);
+    put_sample(&m.client, 10, unknown, 2);
+    flush(&m);
+    struct bytes *queries = tracy_stream_queries(tracy_trace_stream(m.trace));
+    unsigned codes = 0;
+    for (size_t at = 0; at < queries->length; at += TRACY_QUERY_BYTES)
+        codes += queries->data[at] == TRACY_ASK_CODE;
+    assert_int_equal(codes, 3);
+    bytes_clear(queries);
+    put_code(&m.client, 0x401234, (const char *const[]){"inlined", "leaf"}, 2);
+    put_code(&m.client, 0x402234, (const char *const[]){"main"}, 1);
+    flush(&m);
+    assert_true(tracy_stream_is_trusted(tracy_trace_stream(m.trace)));
+    struct trace *trace = finish(&m, &stats);
+    assert_int_equal(stats.lost_records, 1);
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_SAMPLES};
+    struct trace_rows rows = {0};
+    size_t position = 0;
+    const struct trace_block *block = trace_next_block(trace, &filter, &position);
+    assert_non_null(block);
+    assert_int_equal(trace_decode_rows(trace, block, &rows, NULL), 0);
+    assert_int_equal(rows.count, 2);
+    static const char *const names[2][3] = {{"leaf", "main", "0xffffffff81000000"}, {"leaf", "0x403234"}};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(rows.samples[i].frame_count, i ? 2 : 3);
+        for (uint32_t k = 0; k < rows.samples[i].frame_count; k++)
+            assert_string_equal(trace_get_name(trace, rows.samples[i].frames[k])->name, names[i][k]);
+    }
+    trace_rows_free(&rows);
+    trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_names), cmocka_unit_test(test_resumed_names),
-        cmocka_unit_test(test_locks),      cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_fibers),     cmocka_unit_test(test_unmatched_end),
+        cmocka_unit_test(test_samples),       cmocka_unit_test(test_late_names),
+        cmocka_unit_test(test_resumed_names), cmocka_unit_test(test_locks),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_fibers),
+        cmocka_unit_test(test_unmatched_end),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -386,8 +386,28 @@ TAKES(sample)
     s->switch_time = add(s->switch_time, delta_of(s, at + (is_old ? 1 : 5), size - 5, 79));
     event.time = s->switch_time;
     take_text(&s->stack, &event);
+    bool is_asked = s->table.dialect.version >= 66 && event.time >= s->welcome.first_tick;
+    for (uint32_t i = 0; is_asked && i + 8 <= event.text_length; i += 8) {
+        uint64_t address = tracy_u64((const uint8_t *)event.text + i);
+        if (tracy_is_address(address)) /* the others are the kernel's */
+            tracy_names_find(&s->names, TRACY_ASK_CODE, address);
+    }
     tracy_names_find(&s->names, TRACY_ASK_THREAD, event.thread);
     emit(s, &event);
+}
+
+/* What is at an address of code: the number of functions, then each with its name (and file). */
+TAKES(code)
+{
+    struct tracy_event name = {0};
+    take_text(&s->text, &name);
+    if (record == TRACY_CALLSTACK_FRAME_SIZE) {
+        s->code = tracy_u64(at + 1);
+        s->code_left = at[9];
+        return;
+    }
+    if (s->code_left && --s->code_left == 0) /* the one that the others were inlined into */
+        tracy_names_answer(&s->names, TRACY_ASK_CODE, s->code, name.text, name.text_length);
 }
 
 TAKES(system_state)

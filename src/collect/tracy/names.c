@@ -23,12 +23,6 @@ void tracy_names_stop(struct tracy_names *names)
     bytes_clear(&names->queries);
 }
 
-/* An address of a program: nothing of the kernel's, no small number, no garbage in the bits that are not used. */
-static bool is_address(uint64_t address)
-{
-    return address >= 4096 && address >> 48 == 0;
-}
-
 /* The id of a text; TRACY_NONE when there is too much of it, or no memory. */
 static uint32_t keep(struct tracy_names *names, const void *text, size_t length)
 {
@@ -44,7 +38,7 @@ static uint32_t keep(struct tracy_names *names, const void *text, size_t length)
 
 static void ask(struct tracy_names *names, enum tracy_query kind, uint64_t address)
 {
-    if (kind != TRACY_ASK_THREAD && !is_address(address))
+    if (kind != TRACY_ASK_THREAD && !tracy_is_address(address))
         tracy_names_stop(names);
     if (names->is_silent)
         return;

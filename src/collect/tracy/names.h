@@ -68,6 +68,12 @@ static inline uint64_t tracy_names_key(enum tracy_query kind, uint64_t address)
     return (uint64_t)kind << 56 ^ address;
 }
 
+/* An address of a program: nothing of the kernel's, no small number, no garbage in the bits that are not used. */
+static inline bool tracy_is_address(uint64_t address)
+{
+    return address >= 4096 && address >> 48 == 0;
+}
+
 /* Text of a name; NULL while it is not known. */
 const char *tracy_names_text(const struct tracy_names *names, uint32_t name);
 /* Everything that a source location says is known. */

@@ -48,6 +48,7 @@ enum tracy_query {
     TRACY_ASK_PLOT = 4,
     TRACY_ASK_FRAME = 5,
     TRACY_ASK_FIBER = 7,
+    TRACY_ASK_CODE = 10, /* the function at an address of code; since version 66 */
 };
 
 enum tracy_flag { TRACY_ON_DEMAND = 1 };

@@ -152,8 +152,11 @@ static void section(struct tracy_trace *t, const struct tracy_event *event)
 
 static uint32_t address_name(struct tracy_trace *t, uint64_t address)
 {
+    uint32_t asked = map_get(&t->names->name_of, tracy_names_key(TRACY_ASK_CODE, address));
     uint32_t name = map_get(&t->address_names, address);
     char text[32];
+    if (asked != MAP_NONE)
+        return late_name_of_text(t, asked);
     if (name != MAP_NONE || t->address_names.count >= MAX_ADDRESSES)
         return name;
     snprintf(text, sizeof text, "0x%" PRIx64, address);
@@ -165,6 +168,10 @@ static uint32_t address_name(struct tracy_trace *t, uint64_t address)
 static void sample(struct tracy_trace *t, const struct tracy_event *event)
 {
     uint32_t frames[MAX_FRAMES], count = 0;
+    if (event->time < tracy_stream_welcome(t->stream)->first_tick) { /* its client cannot say when: 0 */
+        t->stats.lost_records++;
+        return;
+    }
     for (uint32_t at = 0; at + 8 <= event->text_length && count < MAX_FRAMES; at += 8)
         frames[count++] = address_name(t, tracy_u64((const uint8_t *)event->text + at));
     if (!count)
