@@ -161,8 +161,9 @@ static double launch_ns(long count)
     return times[times.size() / 2];
 }
 
-static void *of_adapter(const char *name)
+static void *of_adapter(const char *name) // which the driver loads when it is first used
 {
+    CHECK(cudaFree(nullptr));
     void *library = dlopen("libopscope_cuda.so", RTLD_NOW | RTLD_NOLOAD);
     const char *path = std::getenv("CUDA_INJECTION64_PATH");
     if (!library && path)

@@ -62,6 +62,10 @@ static void take(struct reading *r, const struct cuda_record *record, bool may_b
     struct cuda_launch launch;
     struct cuda_node node;
     struct cuda_left_run run = {.record = *record, .may_be_known = may_be_known};
+    read_entry(r, r->layout.launches, record->correlation & (CUDA_LAUNCHES - 1), &launch, sizeof launch);
+    bool is_known = launch.correlation == record->correlation;
+    if (is_known && launch.is_paused)
+        return;
     if (record->is_open || !record->end_ns) {
         r->left->open++;
         return;
@@ -71,8 +75,7 @@ static void take(struct reading *r, const struct cuda_record *record, bool may_b
         r->left->unplaced++;
         return;
     }
-    read_entry(r, r->layout.launches, record->correlation & (CUDA_LAUNCHES - 1), &launch, sizeof launch);
-    if (launch.correlation == record->correlation) {
+    if (is_known) {
         run.call = launch.call;
         run.name = launch.name;
         run.session = launch.session;

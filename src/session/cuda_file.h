@@ -66,8 +66,8 @@ struct cuda_launch {
     uint64_t call; /* the op it was made in; 0 = none */
     uint32_t name; /* id in the segment; 0 = not known */
     uint32_t correlation;
-    uint32_t session; /* number of the replay, for the launch of a graph */
-    uint32_t reserved;
+    uint32_t session;   /* number of the replay, for the launch of a graph */
+    uint32_t is_paused; /* made while recording was paused: its record is not shown */
 };
 
 struct cuda_node {

@@ -51,7 +51,6 @@ static void enter_launch(const struct cupti_call *call, unsigned kind)
 
 static void enter(const struct cupti_call *call, const struct call_row *row)
 {
-    *call->data = 0;
     switch (row->kind) {
     case CUDA_CALL_LAUNCH:
     case CUDA_CALL_LAUNCH_EX:
@@ -95,7 +94,7 @@ static void leave(const struct cupti_call *call, const struct call_row *row)
     if (*call->data & IS_BRACKETED)
         opscope_op_end_(); /* of a zone it is the same */
     *call->data = 0;
-    if (!has_succeeded || !call->arguments)
+    if (!has_succeeded || !call->arguments || row->kind < CUDA_CALL_ALLOCATE || !opscope_is_recording())
         return;
     if (row->kind == CUDA_CALL_ALLOCATE) {
         const struct cuda_allocation *a = call->arguments;
@@ -118,12 +117,16 @@ static void driver_called(uint32_t id, const struct cupti_call *call)
             cuda_profiler_called(row->kind == CUDA_CALL_PROFILER_START);
         return;
     }
-    if (call->site == CUPTI_SITE_EXIT)
+    if (call->site == CUPTI_SITE_EXIT) {
         leave(call, row);
-    else if (__atomic_load_n(&cuda.is_active, __ATOMIC_RELAXED) && opscope_is_recording())
+        return;
+    }
+    *call->data = 0;
+    bool is_active = __atomic_load_n(&cuda.is_active, __ATOMIC_RELAXED);
+    if (opscope_is_recording() && (is_active || cuda_resume())) /* perhaps it goes on with this call */
         enter(call, row);
-    else
-        *call->data = 0;
+    else if (is_active && row->kind <= CUDA_CALL_SET)
+        file_put_paused_launch(call->correlation);
 }
 
 /* --- contexts, streams, graphs --- */

@@ -28,12 +28,19 @@ struct cuda_state {
     struct cuda_file_layout layout;
     int owner_pid;
     bool is_active;        /* launches are recorded */
+    bool is_off;           /* by hand: cuda_set_active */
     bool is_over;          /* the program is at its end, or a child of it: CUPTI is not called any more */
     uint32_t was_launched; /* since the last flush */
     uint32_t replays;      /* of graphs, so far */
     uint32_t node_order;
 };
 extern struct cuda_state cuda;
+
+/* Is there a session, paused or not? */
+static inline bool has_session(void)
+{
+    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) != 0;
+}
 
 /* library.c: finding libcupti */
 bool library_load(struct cuda_state *state, char *text, size_t size); /* text: its path, or what is wrong */
@@ -45,6 +52,7 @@ void file_take_back(uint8_t *buffer, size_t used);
 struct cuda_buffer *file_buffer_state(const uint8_t *buffer); /* NULL: not one of ours */
 bool file_has_open_records(void);
 void file_put_launch(uint32_t correlation, uint64_t call, uint32_t name, uint32_t session);
+void file_put_paused_launch(uint32_t correlation);
 bool file_get_launch(uint32_t correlation, struct cuda_launch *out);
 void file_put_node(uint64_t id, uint64_t call, uint32_t name);
 bool file_get_node(uint64_t id, struct cuda_node *out);
@@ -78,8 +86,10 @@ void flush_start(void);
 void flush_finish(void); /* at the end of the program: until nothing is open any more */
 
 /* inject.c */
-void cuda_set_active(
-    bool is_active); /* records of kernels, copies and sets: on or off, exactly from here on */
+/* Records of kernels, copies and sets: on or off, exactly from here on. Switched off by hand they stay off. */
+void cuda_set_active(bool is_active);
+void cuda_pause(void);
+bool cuda_resume(void);                   /* false: off by hand */
 void cuda_profiler_called(bool is_start); /* cuProfilerStart or cuProfilerStop */
 void cuda_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -32,6 +32,8 @@ static void hand_over(const struct cuda_record *r)
     struct cuda_node node = {0};
     if (!file_get_launch(r->correlation, &launch))
         cuda.header->without_launch++;
+    if (launch.is_paused)
+        return;
     bool has_node = r->node && file_get_node(r->node, &node);
     const char *symbol = r->kind == CUDA_KIND_KERNEL ? (const char *)(uintptr_t)r->name : NULL;
     const char *name = cuda_record_title(r);
@@ -84,7 +86,7 @@ static void hand_over_one(struct cuda_buffer *state, const uint8_t *buffer, cons
     note_stride(at, length);
     /* An open one is handed out by a forced flush alone: it never gets times. */
     bool is_run = cuda_record_read(at, length, &record) && !record.is_open && record.end_ns;
-    if (is_run && opscope_is_recording()) {
+    if (is_run && has_session()) {
         __atomic_store_n(&h->delivering, h->delivered + 1, __ATOMIC_RELEASE);
         hand_over(&record);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -186,9 +186,17 @@ static struct cuda_launch *launch_place(uint32_t correlation)
            (correlation & (CUDA_LAUNCHES - 1));
 }
 
+void file_put_paused_launch(uint32_t correlation)
+{
+    struct cuda_launch *l = launch_place(correlation);
+    l->is_paused = 1;
+    __atomic_store_n(&l->correlation, correlation, __ATOMIC_RELEASE);
+}
+
 void file_put_launch(uint32_t correlation, uint64_t call, uint32_t name, uint32_t session)
 {
     struct cuda_launch *l = launch_place(correlation);
+    l->is_paused = 0;
     l->call = call;
     l->name = name;
     l->session = session;

@@ -31,8 +31,10 @@ static void *flush_loop(void *unused)
     pthread_setname_np(pthread_self(), "opscope-cuda");
     while (!__atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED)) {
         nanosleep(&(struct timespec){.tv_nsec = FLUSH_NS}, NULL);
-        if (!opscope_is_recording() || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
+        if (!has_session() || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
             continue;
+        if (!opscope_is_recording())
+            cuda_pause(); /* the next call that is recorded goes on */
         tracks_make_expected();
         bool was_launched = __atomic_exchange_n(&cuda.was_launched, 0, __ATOMIC_RELAXED);
         if (was_launched || file_has_open_records())

@@ -24,26 +24,57 @@ void cuda_say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text + at, sizeof text - at, format, arguments);
     va_end(arguments);
-    opscope_message(text);
+    if (has_session())
+        opscope_message_(text, strlen(text));
 }
 
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
+
 /* Disabled, what is under way still gets its times; enabled, only what is launched from then on is recorded. */
+static void enable(bool is_active)
+{
+    pthread_mutex_lock(&switching);
+    if (cuda.subscriber && cuda.is_active != is_active) {
+        for (size_t i = 0; i < COUNT_OF(activity_kinds); i++) {
+            if (is_active)
+                cuda.cupti.cuptiActivityEnable(activity_kinds[i]);
+            else
+                cuda.cupti.cuptiActivityDisable(activity_kinds[i]);
+        }
+        __atomic_store_n(&cuda.is_active, is_active, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&switching);
+}
+
 void cuda_set_active(bool is_active)
 {
-    if (!cuda.subscriber || cuda.is_active == is_active)
-        return;
-    for (size_t i = 0; i < COUNT_OF(activity_kinds); i++) {
-        if (is_active)
-            cuda.cupti.cuptiActivityEnable(activity_kinds[i]);
-        else
-            cuda.cupti.cuptiActivityDisable(activity_kinds[i]);
-    }
-    __atomic_store_n(&cuda.is_active, is_active, __ATOMIC_RELAXED);
+    __atomic_store_n(&cuda.is_off, !is_active, __ATOMIC_RELAXED);
+    enable(is_active);
 }
+
+void cuda_pause(void)
+{
+    if (__atomic_load_n(&cuda.is_active, __ATOMIC_RELAXED))
+        enable(false);
+}
+
+bool cuda_resume(void)
+{
+    if (__atomic_load_n(&cuda.is_off, __ATOMIC_RELAXED))
+        return false;
+    enable(true);
+    return true;
+}
+
+/* With --capture cuda-profiler-api recording begins and ends with these calls. */
+extern void opscope_capture_(int is_on) __attribute__((weak));
 
 void cuda_profiler_called(bool is_start)
 {
-    (void)is_start;
+    if (has_session() && opscope_capture_)
+        opscope_capture_(is_start);
+    if (opscope_is_recording())
+        cuda_resume();
 }
 
 static void set_attribute(int attribute, size_t size, void *value)
@@ -116,7 +147,7 @@ OPSCOPE_API int InitializeInjection(void);
 OPSCOPE_API int InitializeInjection(void)
 {
     char trouble[512];
-    if (cuda.owner_pid || !opscope_is_recording() || !opscope_now_())
+    if (cuda.owner_pid || !has_session() || !opscope_now_())
         return 1;
     cuda.owner_pid = getpid();
     if (!library_load(&cuda, trouble, sizeof trouble) || !file_open(&cuda, trouble, sizeof trouble)) {
