@@ -45,7 +45,7 @@ if(recorder_type STREQUAL "SHARED_LIBRARY")
   install(TARGETS opscope_record_shared opscope_record_static EXPORT opscope
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/opscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.hmm")
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.hmm" PATTERN "*.cuh")
   install(FILES ${CMAKE_SOURCE_DIR}/src/record/opscope.map DESTINATION ${CMAKE_INSTALL_DATADIR}/opscope)
 
   # The prefix is known only at installation (cmake --install --prefix), so the .pc file is made there.

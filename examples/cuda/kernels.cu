@@ -20,6 +20,9 @@
 #include <thread>
 #include <vector>
 
+extern "C" cudaError_t cudaProfilerStart(void); // of cuda_profiler_api.h, which not every package has
+extern "C" cudaError_t cudaProfilerStop(void);
+
 #define CHECK(call)                                                                                          \
     do {                                                                                                     \
         cudaError_t error_ = (call);                                                                         \
@@ -146,6 +149,25 @@ static void work_fault(long before)
     std::printf("{\"kernels\": %ld, \"error\": \"%s\"}\n", before, cudaGetErrorName(error));
 }
 
+// As much before, between and after the calls that start and stop profilers.
+static void work_profiler(long count)
+{
+    for (int part = 0; part < 3; part++) {
+        if (part == 1)
+            CHECK(cudaProfilerStart());
+        for (long i = 0; i < count; i++) {
+            if (part == 1)
+                empty<<<1, 1>>>();
+            else
+                spin<<<1, 32>>>(two_us);
+        }
+        if (part == 1)
+            CHECK(cudaProfilerStop());
+    }
+    CHECK(cudaDeviceSynchronize());
+    std::printf("{\"kernels\": %ld}\n", count);
+}
+
 // The cost of a launch with recording off and on, in turn, in one process: medians.
 static double launch_ns(long count)
 {
@@ -228,6 +250,8 @@ int main(int argc, char **argv)
         work_server(argv[2], argc > 3 ? std::atol(argv[3]) : 500);
     else if (work == "fault")
         work_fault(count);
+    else if (work == "profiler")
+        work_profiler(count);
     else if (work == "overhead")
         work_overhead(count);
     else if (work == "lag")

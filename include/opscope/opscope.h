@@ -193,9 +193,11 @@ OPSCOPE_API void opscope_device_run_(const struct opscope_run *run);
 OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint64_t device_ticks,
                                       uint64_t uncertainty_ns);
 OPSCOPE_API const char *opscope_recorder_version(void);
-/* For adapters of device runtimes (docs/internals/cuda.md): the id of a name in what the collector reads, and the path
- * of a file of this process that the collector takes over when the process has ended; 0 or an errno. */
+/* For adapters of device runtimes (docs/internals/cuda.md): the id of a name in what the collector reads, an op of that
+ * name, and the path of a file of this process that the collector takes over when the process has ended; 0 or an
+ * errno. */
 OPSCOPE_API uint32_t opscope_name_(const char *text, size_t length);
+OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device);
 OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size);
 
 #define OPSCOPE_IF_RECORDING_(call)                                                                          \

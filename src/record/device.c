@@ -69,7 +69,8 @@ OPSCOPE_API uint64_t opscope_op_current_(void)
     return c->ops->count ? c->ops->entries[c->ops->count - 1].call : 0;
 }
 
-OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
+/* The name is a text, or the id of one. */
+static inline uint64_t begin_op(const char *name, uint32_t id, int type, uint32_t device)
 {
     struct thread_cursor *c = cursor_of_thread();
     struct process_state *state = process_state_get();
@@ -82,7 +83,7 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
         cursor_lose_zone(c);
         return 0;
     }
-    uint32_t id = text_id(name);
+    id = id ? id : text_id(name);
     uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
     struct slot *slot = cursor_reserve(&c, 2);
     if (!slot) {
@@ -99,6 +100,16 @@ OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t devi
     cursor_publish(c, slot, 2);
     push_op(c, call);
     return call;
+}
+
+OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
+{
+    return begin_op(name, 0, type, device);
+}
+
+OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device)
+{
+    return begin_op(NULL, name, type, device);
 }
 
 /* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */

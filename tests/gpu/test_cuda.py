@@ -157,6 +157,19 @@ class Killed(gpu.TestCase):
         gpu.say("synchronised and without times: %d in 20 kills" % missing_total)
 
 
+class Captured(gpu.TestCase):
+    def test_between_start_and_stop(self):
+        if "--capture" not in subprocess.run([gpu.OPSCOPE, "run", "--help"], capture_output=True, text=True).stdout:
+            self.skipTest("this opscope has no --capture")
+        program = self.compile(KERNELS, "kernels")
+        trace = self.record("captured", program, "profiler", "300", options=("--capture", "cuda-profiler-api"))
+        names = {}
+        for run in trace.runs():
+            names[run["name"]] = names.get(run["name"], 0) + 1
+        gpu.say("300 spin, start, 300 empty, stop, 300 spin: %s; lost %s" % (names, trace.losses()))
+        self.assertEqual(names, {"empty()": 300})
+
+
 TORCH_BLOCK = r"""
 import json, sys, torch
 torch.manual_seed(0)

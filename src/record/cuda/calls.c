@@ -30,13 +30,15 @@ static void note_launch(void)
 }
 
 /* The op that this call belongs to; begins one if there is none. */
-static uint64_t op_of(const struct cupti_call *call, const char *title)
+static uint64_t op_of(const struct cupti_call *call, const char *title, uint32_t name)
 {
     uint64_t current = opscope_op_current_();
     if (current)
         return current;
     *call->data |= IS_BRACKETED;
-    return opscope_op_begin_(title, OPSCOPE_OP_DEVICE, device_of_context(call->context, call->context_id));
+    uint32_t device = device_of_context(call->context, call->context_id);
+    return name ? opscope_op_begin_id_(name, OPSCOPE_OP_DEVICE, device)
+                : opscope_op_begin_(title, OPSCOPE_OP_DEVICE, device);
 }
 
 static void enter_launch(const struct cupti_call *call, unsigned kind)
@@ -45,7 +47,7 @@ static void enter_launch(const struct cupti_call *call, unsigned kind)
     const void *function = arguments ? arguments[kind == CUDA_CALL_LAUNCH_EX] : NULL;
     struct kernel_name name = kernel_name_of(function, call->symbol);
     launching_name = name.id;
-    file_put_launch(call->correlation, op_of(call, name.text), name.id, 0);
+    file_put_launch(call->correlation, op_of(call, name.text, name.id), name.id, 0);
     note_launch();
 }
 
@@ -59,7 +61,7 @@ static void enter(const struct cupti_call *call, const struct call_row *row)
     case CUDA_CALL_COPY:
     case CUDA_CALL_SET:
         launching_name = 0;
-        file_put_launch(call->correlation, op_of(call, row->title), 0, 0);
+        file_put_launch(call->correlation, op_of(call, row->title, 0), 0, 0);
         note_launch();
         break;
     case CUDA_CALL_GRAPH: {
