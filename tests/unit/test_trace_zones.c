@@ -261,8 +261,12 @@ static void test_extras(void **state)
     struct trace *t = finish_and_open(w, path);
     const struct trace_block *block;
     bool found_huge = false;
+    uint64_t read = 0;
+    assert_int_equal(trace_zones_read(t), 0);
     while ((block = trace_next_block(t, &filter, &position))) {
         assert_ok(trace_decode_zones(t, block, TRACE_COLUMN_ALL, &rows, ERR));
+        read += rows.count;
+        assert_int_equal(trace_zones_read(t), read);
         for (size_t i = 0; i < rows.extra_count; i++) {
             const struct trace_extra *extra = &rows.extras[i];
             uint64_t end = rows.start[extra->row] + rows.duration[extra->row];
@@ -284,6 +288,7 @@ static void test_extras(void **state)
         }
     }
     assert_int_equal(found, 800);
+    assert_int_equal(read, trace_get_info(t)->zones);
     assert_true(found_huge);
     zone_rows_free(&rows);
     trace_close(t);
