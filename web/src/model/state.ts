@@ -78,7 +78,7 @@ const drawnEnd = computed(() => Math.max(whole.value.to, drawn.value?.duration_n
 export const window_ = computed<Span>(() => crumbs.value[crumbs.value.length - 1] ?? whole.value);
 
 export const overview = new Resource<Overview>(async (answer) => {
-    await names.value.need([...answer.top, ...answer.top_waits].map((row) => row.name));
+    void names.value.need([...answer.top, ...answer.top_waits].map((row) => row.name)); // for their colours: the texts are there
 });
 export const ops = new Resource<Ops>();
 export const roofline = new Resource<Roofline>();
