@@ -168,16 +168,18 @@ static void work_profiler(long count)
     std::printf("{\"kernels\": %ld}\n", count);
 }
 
-// The cost of a launch with recording off and on, in turn, in one process: medians.
-static double launch_ns(long count)
+// The cost of a launch with recording off and on, in turn, in one process: medians. What comes right after a switch is
+// left out.
+static double launch_ns()
 {
     std::vector<double> times;
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 30; round++) {
         CHECK(cudaDeviceSynchronize());
         uint64_t begin = raw_ns();
-        for (long i = 0; i < count; i++)
+        for (long i = 0; i < 200; i++)
             empty<<<1, 1>>>();
-        times.push_back(double(raw_ns() - begin) / double(count));
+        if (round >= 8)
+            times.push_back(double(raw_ns() - begin) / 200);
     }
     std::sort(times.begin(), times.end());
     return times[times.size() / 2];
@@ -193,18 +195,18 @@ static void *of_adapter(const char *name) // which the driver loads when it is f
     return library ? dlsym(library, name) : nullptr;
 }
 
-static void work_overhead(long rounds)
+static void work_overhead(long rounds, bool is_steady) // never switched
 {
-    auto set_active = reinterpret_cast<void (*)(int)>(of_adapter("opscope_cuda_set_active_"));
+    auto set_active = is_steady ? nullptr : reinterpret_cast<void (*)(int)>(of_adapter("opscope_cuda_set_active_"));
     std::vector<double> off, on, added;
-    launch_ns(1000);
+    launch_ns();
     for (long i = 0; i < rounds; i++) {
         if (set_active)
             set_active(0);
-        off.push_back(launch_ns(200));
+        off.push_back(launch_ns());
         if (set_active)
             set_active(1);
-        on.push_back(launch_ns(200));
+        on.push_back(launch_ns());
         added.push_back(on.back() - off.back());
     }
     std::sort(off.begin(), off.end());
@@ -250,10 +252,22 @@ int main(int argc, char **argv)
         work_server(argv[2], argc > 3 ? std::atol(argv[3]) : 500);
     else if (work == "fault")
         work_fault(count);
-    else if (work == "profiler")
+    else if (work == "reset") { // a context that goes with records pending, and another one
+        launch_many(count, 1);
+        for (long i = 0; i < count; i++)
+            spin<<<1, 32>>>(two_us);
+        CHECK(cudaDeviceReset());
+        launch_many(count, 1);
+        std::printf("{\"kernels\": %ld}\n", 3 * count);
+    } else if (work == "profiler")
         work_profiler(count);
-    else if (work == "overhead")
-        work_overhead(count);
+    else if (work == "no-memory") { // an allocation that fails is not recorded
+        void *memory = nullptr;
+        cudaError_t error = cudaMalloc(&memory, size_t(1) << 50);
+        launch_many(count, 1);
+        std::printf("{\"kernels\": %ld, \"error\": \"%s\"}\n", count, cudaGetErrorName(error));
+    } else if (work == "overhead")
+        work_overhead(count, argc > 3);
     else if (work == "lag")
         work_lag(count);
     else if (work == "exit") { // and ends with all of them under way

@@ -93,6 +93,26 @@ class Kernels(gpu.TestCase):
         gpu.say("exit with 1000 under way: %d recorded; %s" % (len(runs), trace.losses()))
         self.assertEqual(len(runs), 1000)
 
+    def test_device_reset(self):
+        trace = self.record("reset", self.program, "reset", "200")
+        runs = trace.runs("spin")
+        gpu.say("600 kernels around cudaDeviceReset: %d recorded on %s; lost %s" % (len(runs), sorted({r["track"] for r in runs}), trace.losses()))
+        self.assertEqual(len(runs), 600)
+
+    def test_no_memory(self):
+        trace = self.record("memory", self.program, "no-memory", "50")
+        gpu.say("%s; %s" % (trace.said(), trace.command("memory", trace.path).splitlines()[-1]))
+        self.assertEqual(len(trace.runs("spin")), 50)
+
+    def test_several_processes(self):
+        script = '"$0" launch 300 & "$0" launch 400 & (exec "$0" launch 500) & wait'
+        trace = self.record("processes", "/bin/sh", "-c", script, self.program)
+        pids = {}
+        for run in [e for e in trace.events() if e.get("cat") == "run"]:
+            pids[run["pid"]] = pids.get(run["pid"], 0) + 1
+        gpu.say("three processes: %s" % sorted(pids.values()))
+        self.assertEqual(sorted(pids.values()), [300, 400, 500])
+
     def test_fault(self):
         trace = self.record("fault", self.program, "fault", "100", status=None)
         runs = trace.runs("spin")
@@ -105,11 +125,17 @@ class Kernels(gpu.TestCase):
         self.assertTrue(0 <= said["p50_ms"])
 
     def test_overhead(self):
-        bare = subprocess.run([self.program, "overhead", "100"], capture_output=True, text=True).stdout.strip()
-        inside = self.record("overhead", self.program, "overhead", "100").said()
-        gpu.say("bare      %s" % bare)
-        gpu.say("recorded  %s" % inside)
+        """Off and on in one process; and, since being subscribed cannot be undone there, processes in turn."""
+        inside = self.record("overhead", self.program, "overhead", "40").said()
+        gpu.say("one process, recording off and on: %s" % inside)
         self.assertEqual(inside["is_injected"], 1)
+        bare, recorded = [], []
+        for _ in range(5):
+            done = subprocess.run([self.program, "overhead", "5"], capture_output=True, text=True)
+            bare.append(gpu.json.loads(done.stdout)["on_ns"])
+            recorded.append(self.record("steady", self.program, "overhead", "5", "steady").said()["on_ns"])
+        gpu.say("processes in turn: bare %s ns a launch, recorded %s ns" % (bare, recorded))
+        gpu.say("medians: %.0f and %.0f, added %.0f ns" % (*(sorted(x)[2] for x in (bare, recorded)), sorted(recorded)[2] - sorted(bare)[2]))
 
 
 class Killed(gpu.TestCase):

@@ -161,6 +161,21 @@ static void work_graph(uint32_t replays)
     wait_until_filled(2 * replays);
 }
 
+/* The calls that start and stop profilers, with kernels before, between and after them. */
+static void work_profiler(uint32_t count)
+{
+    for (int part = 0; part < 3; part++) {
+        if (part == 1)
+            call(308, NULL);
+        for (uint32_t i = 0; i < count; i++) {
+            launch(part == 1 ? "wanted" : "scale", 7);
+            end_some(1);
+        }
+        if (part == 1)
+            call(309, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -179,6 +194,8 @@ int main(int argc, char **argv)
         work_fork(count);
     else if (strcmp(work, "graph") == 0)
         work_graph(count);
+    else if (strcmp(work, "profiler") == 0)
+        work_profiler(count);
     else if (strcmp(work, "refused") == 0)
         launch("scale", 7);
     else
