@@ -8,6 +8,7 @@ import os
 import re
 import sys
 
+import facts
 import harness
 
 CUPTI = os.path.join(harness.PROGRAMS, "cupti_standin_plugin.so")
@@ -78,6 +79,16 @@ class StandIn(harness.TestCase):
         self.assertEqual(len(self.events("run")), 40)
         self.assertEqual(self.losses(), {})
 
+    def test_killed_after_its_collector(self):
+        trace = self.path("t.opscope")
+        env = {"OPSCOPE_CUPTI": CUPTI, "OPSCOPE_DIR": self.folder}
+        self.opscope("run", "-o", trace, "--", self.program, CUPTI, "orphan", "50", "30", env=env)
+        (session,) = facts.session_folders(self.folder)
+        self.assert_status(self.opscope("recover", session, env=env))
+        self.trace = trace
+        self.assertEqual(len(self.events("run")), 30)
+        self.assertEqual(self.losses()[NO_END], 20)
+
     def test_end_of_the_program_waits_for_what_runs(self):
         self.record("exit", "50")
         self.assertEqual(len(self.events("run")), 50)
@@ -95,6 +106,15 @@ class StandIn(harness.TestCase):
         ops = {op["args"]["call"]: op["name"] for op in self.events("op")}
         owners = collections.Counter((run["name"], ops[run["args"]["call"]]) for run in self.events("run"))
         self.assertEqual(owners, {("scale", "first"): 10, ("axpy", "second"): 10})
+
+    def test_between_the_calls_that_start_and_stop_profilers(self):
+        if "--capture" not in self.opscope("run", "--help").stdout:
+            self.skipTest("this opscope has no --capture")
+        self.trace = self.path("t.opscope")
+        command = ["--capture", "cuda-profiler-api", "--", self.program, CUPTI, "profiler", "20"]
+        self.assert_status(self.opscope("run", "-o", self.trace, *command, env={"OPSCOPE_CUPTI": CUPTI}))
+        self.assertEqual(collections.Counter(run["name"] for run in self.events("run")), {"wanted": 20})
+        self.assertEqual(collections.Counter(op["name"] for op in self.events("op")), {"wanted": 20})
 
     def test_another_tool_holds_the_interface(self):
         done = self.record("refused", STANDIN_HOLDER="a tool of the house")

@@ -14,9 +14,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-#ifndef MADV_DONTFORK
-#define MADV_DONTFORK 10
-#endif
 
 static bool can_commit; /* else everything had memory from the start */
 static bool has_node_memory;

@@ -188,6 +188,10 @@ int main(int argc, char **argv)
         work_plain(count);
     else if (strcmp(work, "kill") == 0)
         work_kill(count, second);
+    else if (strcmp(work, "orphan") == 0) { /* first the collector, then itself */
+        kill(getppid(), SIGKILL);
+        work_kill(count, second);
+    }
     else if (strcmp(work, "exit") == 0)
         work_exit(count);
     else if (strcmp(work, "fork") == 0)
