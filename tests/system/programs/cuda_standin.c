@@ -191,8 +191,7 @@ int main(int argc, char **argv)
     else if (strcmp(work, "orphan") == 0) { /* first the collector, then itself */
         kill(getppid(), SIGKILL);
         work_kill(count, second);
-    }
-    else if (strcmp(work, "exit") == 0)
+    } else if (strcmp(work, "exit") == 0)
         work_exit(count);
     else if (strcmp(work, "fork") == 0)
         work_fork(count);
