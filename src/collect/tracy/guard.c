@@ -97,6 +97,8 @@ void tracy_guard_work(const char *session, int fd)
         return;
     while (read(fd, &byte, 1) < 0 && errno == EINTR)
         ;
+    if (!tracy_session_has_processes(session)) /* as mostly */
+        return;
     if (tracy_hub_new(&hub, &(struct tracy_hub_options){.notice = say_nothing, .is_patient = true}, NULL) !=
         0)
         return;
