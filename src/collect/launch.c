@@ -459,7 +459,7 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         setpriority(PRIO_PROCESS, 0, -5); /* after the start: the command must not inherit it */
         loop(&r);
         if (r.tracy)
-            tracy_live_leave(r.tracy);
+            tracy_live_leave(r.tracy, r.child);
         stop_recording(&r);
     } else if (r.collector) {
         collector_free(r.collector);

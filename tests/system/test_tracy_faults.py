@@ -179,16 +179,20 @@ class Servers(FaultCase):
         harness.wait_until(lambda: not harness.process_is_alive(guard), "the guard has ended")
 
     def test_left_behind(self):
-        """A client that comes when opscope has ended, too."""
-        command = " ".join(client("--gate", self.path("gate")))
-        done = self.opscope("run", "--python-trace=off", "-o", self.path("t.opscope"), "--", "sh", "-c",
-                            f"setsid {command} > {self.path('out')} 2>&1 < /dev/null & while ! [ -s {self.path('out')} ]; do sleep 0.1; done")
-        self.assert_status(done)
-        with open(self.path("out"), encoding="utf-8") as file:
-            pid = int(file.read().split()[3])
-        self.assertTrue(harness.process_is_alive(pid))
-        self.open_gate()
-        harness.wait_until(lambda: not harness.process_is_alive(pid), "the client has ended")
+        """A client that comes when opscope has ended, too, however short its command was."""
+        for wait in ("", f"; while ! [ -s {self.path('out')} ]; do sleep 0.1; done; sleep 0.2"):
+            command = " ".join(client("--gate", self.path("gate")))
+            done = self.opscope("run", "--python-trace=off", "-o", self.path("t.opscope"), "--", "sh", "-c",
+                                f"setsid {command} > {self.path('out')} 2>&1 < /dev/null &{wait[1:]}")
+            self.assert_status(done)
+            harness.wait_until(lambda: os.path.getsize(self.path("out")), "the client has started")
+            with open(self.path("out"), encoding="utf-8") as file:
+                pid = int(file.read().split()[3])
+            self.assertTrue(harness.process_is_alive(pid))
+            self.open_gate()
+            harness.wait_until(lambda pid=pid: not harness.process_is_alive(pid), "the client has ended")
+            os.remove(self.path("gate"))
+            os.remove(self.path("out"))
 
 
 class Strings(harness.TestCase):

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -28,6 +29,8 @@
 #define ELSEWHERE_NS                                                                                         \
     UINT64_C(1000000000)     /* between two looks for processes of other networks, which are few ... */
 #define ELSEWHERE_SHARE 200u /* ... and one part in so many of a CPU */
+#define STARTING_TRIES 20u   /* for a process that is being started */
+#define STARTING_US 5000u
 #define MAX_SOCKETS 4096u
 #define LISTENING 0x0a
 #define THREAD_NAME "Tracy Profiler"
@@ -289,8 +292,8 @@ static void each_process(const char *session, bool (*visit)(void *context, const
     const struct dirent *entry;
     bool goes_on = true;
     while (processes && goes_on && (entry = readdir(processes))) {
-        if (isdigit((unsigned char)entry->d_name[0]) &&
-            is_of_session(strtoll(entry->d_name, NULL, 10), session, room))
+        int64_t pid = isdigit((unsigned char)entry->d_name[0]) ? strtoll(entry->d_name, NULL, 10) : 0;
+        if (pid && is_of_session(pid, session, room))
             goes_on = visit(context, entry->d_name);
     }
     if (processes)
@@ -298,17 +301,40 @@ static void each_process(const char *session, bool (*visit)(void *context, const
     free(room);
 }
 
-static bool note_one(void *context, const char *pid)
+/* Is it a program without an environment? While one is started it has none for a moment. */
+static bool is_starting(int64_t pid)
 {
-    (void)pid;
-    *(bool *)context = true;
-    return false;
+    char path[64], byte[1];
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, byte, sizeof byte);
+    if (fd >= 0)
+        close(fd);
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/exe", pid);
+    return size == 0 && readlink(path, byte, sizeof byte) > 0; /* else it is a thread of the kernel */
 }
 
-bool tracy_session_has_processes(const char *session)
+static bool is_soon(int64_t pid, const char *session, char *room)
 {
+    for (unsigned tries = 0; tries < STARTING_TRIES && is_starting(pid); tries++)
+        usleep(STARTING_US);
+    return is_of_session(pid, session, room);
+}
+
+bool tracy_session_has_processes(const char *session, int64_t after)
+{
+    char *room = malloc(MAX_ENVIRONMENT);
+    DIR *processes = room ? opendir("/proc") : NULL;
+    const struct dirent *entry;
     bool has_one = false;
-    each_process(session, note_one, &has_one);
+    while (processes && !has_one && (entry = readdir(processes))) {
+        int64_t pid = isdigit((unsigned char)entry->d_name[0]) ? strtoll(entry->d_name, NULL, 10) : 0;
+        if (pid > after)
+            has_one = is_of_session(pid, session, room) || (is_starting(pid) && is_soon(pid, session, room));
+    }
+    if (processes)
+        closedir(processes);
+    free(room);
     return has_one;
 }
 

@@ -37,8 +37,8 @@ void tracy_finder_start(struct tracy_finder *finder, const char *session);
 void tracy_finder_look(struct tracy_finder *finder, uint64_t now_ns, tracy_found_fn found, void *context);
 void tracy_finder_free(struct tracy_finder *finder);
 
-/* Is any process left that has the variable? */
-bool tracy_session_has_processes(const char *session);
+/* Is any process left that has the variable, of those that were started after that one (0: of all)? */
+bool tracy_session_has_processes(const char *session, int64_t after);
 
 /* Where this process listens as a client; false: it does not. */
 bool tracy_find_in_process(int64_t pid, struct tracy_place *place);

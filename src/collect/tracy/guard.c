@@ -97,14 +97,14 @@ void tracy_guard_work(const char *session, int fd)
         return;
     while (read(fd, &byte, 1) < 0 && errno == EINTR)
         ;
-    if (!tracy_session_has_processes(session)) /* as mostly */
+    if (!tracy_session_has_processes(session, 0)) /* as mostly */
         return;
     if (tracy_hub_new(&hub, &(struct tracy_hub_options){.notice = say_nothing, .is_patient = true}, NULL) !=
         0)
         return;
     tracy_hub_stop(hub);
     uint64_t now_ns = clock_raw_ns(), next_ns = now_ns;
-    while (now_ns < next_ns || tracy_session_has_processes(session)) {
+    while (now_ns < next_ns || tracy_session_has_processes(session, 0)) {
         if (now_ns >= next_ns)
             next_ns = now_ns + ALIVE_NS;
         tracy_finder_look(&finder, now_ns, let_go, hub);

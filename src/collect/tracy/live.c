@@ -130,8 +130,11 @@ void tracy_live_stop(struct tracy_live *live)
     tracy_hub_stop(live->hub);
 }
 
-void tracy_live_leave(struct tracy_live *live)
+void tracy_live_leave(struct tracy_live *live, int64_t root)
 {
+    if (!live->has_guard && tracy_session_has_processes(live->session, root))
+        tracy_guard_start(&live->guard, live->session);
+    live->has_guard = true;
     tracy_guard_take_over(&live->guard);
 }
 

@@ -32,8 +32,9 @@ uint64_t tracy_live_poll(struct tracy_live *live, uint64_t now_ns);          /* 
 bool tracy_live_is_idle(const struct tracy_live *live);
 /* Recording is over. Go on with tracy_live_poll as long as programs may still end: they wait for a server then. */
 void tracy_live_stop(struct tracy_live *live);
-/* The session is over: clients that are left are let go by a process that stays for them. */
-void tracy_live_leave(struct tracy_live *live);
+/* The session is over, `root` was its first process: clients that are left are let go by a process that stays for
+ * them. */
+void tracy_live_leave(struct tracy_live *live, int64_t root);
 uint32_t tracy_live_threads(const struct tracy_live *live); /* that were recorded */
 void tracy_live_free(struct tracy_live *live);
 
