@@ -50,7 +50,7 @@ bool file_open(struct cuda_state *state, char *trouble, size_t size);
 uint8_t *file_lend_buffer(void); /* zeroed; NULL: none is free */
 void file_take_back(uint8_t *buffer, size_t used);
 struct cuda_buffer *file_buffer_state(const uint8_t *buffer); /* NULL: not one of ours */
-bool file_has_open_records(void);
+uint32_t file_open_records(void);
 void file_put_launch(uint32_t correlation, uint64_t call, uint32_t name, uint32_t session);
 void file_put_paused_launch(uint32_t correlation);
 bool file_get_launch(uint32_t correlation, struct cuda_launch *out);

@@ -148,31 +148,30 @@ void file_take_back(uint8_t *buffer, size_t used)
     __atomic_store_n(&b->state, CUDA_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
-static bool has_open_record(const uint8_t *buffer)
+static uint32_t count_open(const uint8_t *buffer)
 {
+    uint32_t count = 0;
     for (size_t at = 0; at + CUDA_RECORD_LEAST <= CUDA_BUFFER_BYTES;) {
         uint32_t kind = __atomic_load_n((const uint32_t *)(const void *)(buffer + at), __ATOMIC_RELAXED);
         uint32_t number = kind & ~CUDA_RECORD_OPEN;
         uint32_t stride = number < CUDA_KINDS ? cuda.header->strides[number] : 0;
-        if (kind & CUDA_RECORD_OPEN)
-            return true;
+        count += kind & CUDA_RECORD_OPEN ? 1 : 0;
         if (!kind || !stride)
-            return false;
+            break;
         at += stride;
     }
-    return false;
+    return count;
 }
 
-/* Has something been launched of which the times are not known yet? */
-bool file_has_open_records(void)
+/* What has been launched and has no times yet. */
+uint32_t file_open_records(void)
 {
-    uint32_t used = __atomic_load_n(&cuda.header->buffers_used, __ATOMIC_ACQUIRE);
+    uint32_t used = __atomic_load_n(&cuda.header->buffers_used, __ATOMIC_ACQUIRE), count = 0;
     for (uint32_t i = 0; i < used; i++) {
-        if (__atomic_load_n(&buffers()[i].state, __ATOMIC_ACQUIRE) == CUDA_BUFFER_LENT &&
-            has_open_record(buffer_memory(i)))
-            return true;
+        if (__atomic_load_n(&buffers()[i].state, __ATOMIC_ACQUIRE) == CUDA_BUFFER_LENT)
+            count += count_open(buffer_memory(i));
     }
-    return false;
+    return count;
 }
 
 /* --- launches: the last of a correlation id's place wins --- */

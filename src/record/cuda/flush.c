@@ -37,7 +37,7 @@ static void *flush_loop(void *unused)
             cuda_pause(); /* the next call that is recorded goes on */
         tracks_make_expected();
         bool was_launched = __atomic_exchange_n(&cuda.was_launched, 0, __ATOMIC_RELAXED);
-        if (was_launched || file_has_open_records())
+        if (was_launched || file_open_records())
             flush();
         uint64_t now_ns = clock_raw_ns();
         if (now_ns >= next_sync_ns) {
@@ -66,17 +66,16 @@ void flush_start(void)
 /* Many programs end with kernels under way and without destroying their contexts. */
 void flush_finish(void)
 {
-    uint64_t delivered = 0, since_ns = clock_raw_ns();
+    uint64_t since_ns = clock_raw_ns();
     tracks_make_expected();
     flush();
-    while (file_has_open_records() && clock_raw_ns() - since_ns < GIVE_UP_NS) {
-        uint64_t now = __atomic_load_n(&cuda.header->delivered, __ATOMIC_RELAXED);
-        if (now != delivered) {
-            delivered = now;
-            since_ns = clock_raw_ns();
-        }
+    for (uint32_t open = file_open_records(); open && clock_raw_ns() - since_ns < GIVE_UP_NS;) {
         nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
         flush();
+        uint32_t now = file_open_records();
+        if (now != open)
+            since_ns = clock_raw_ns();
+        open = now;
     }
     tracks_sync_clocks();
     pthread_mutex_lock(&lock); /* no flush is under way from here on */
