@@ -8,6 +8,8 @@ import { safeText } from "../model/text";
 import type { Step, Steps } from "../model/types";
 
 const LABEL_ROOM = 30;
+/** From this width on parts have a line between them: some kinds share a colour. */
+const APART_FROM = 4;
 const BOTTOM = 16;
 const TOP = 14;
 
@@ -57,7 +59,7 @@ function Column({ data, step, x, width, tall }: { data: Steps; step: Step; x: nu
         ? [...column.parts.map((ns, index) => stack(ns, `f${data.kinds[index]?.colour ?? 7}`, String(index))), stack(column.idle, "step-idle", "idle")]
         : [stack(column.all, "step-host", "all")];
     return (
-        <g class="step" onClick={() => choose(step)}>
+        <g class={`step ${width >= APART_FROM ? "apart" : ""}`} onClick={() => choose(step)}>
             <title>{title(data, step)}</title>
             <rect class="step-back" x={x - 1} y={TOP - 4} width={width + 2} height={tall(0) - TOP + 4} />
             {boxes}
