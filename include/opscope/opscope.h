@@ -13,8 +13,8 @@
  *         OPSCOPE_COUNTER("queue length", n);
  *     }
  *
- * Without a session (no `opscope run` around the program) each call is one load and one branch. Every
- * function may be called from any thread, from signal handlers, before main, in atexit handlers and after
+ * Without a session (no `opscope run` around the program), and while it is paused, a zone is one load and one branch.
+ * Every function may be called from any thread, from signal handlers, before main, in atexit handlers and after
  * fork. None of them fails: what cannot be recorded is counted as lost and shown with the trace.
  *
  * Compile with -DOPSCOPE_DISABLE to turn everything into nothing. */
@@ -127,7 +127,8 @@ struct opscope_run { /* one execution of an op on a device */
 
 #ifndef OPSCOPE_DISABLE
 
-/* Nonzero while this process may be recorded. Read it only through opscope_is_recording(). */
+/* 0: this process is not recorded; 1: it is, or may be; 2: it is in a session that is paused. Read it only through the
+ * two functions below. */
 OPSCOPE_API extern int opscope_recording;
 
 /* For programs that start recording themselves: joins the session that OPSCOPE_SESSION names now, whether this process
@@ -138,7 +139,12 @@ OPSCOPE_API void opscope_session_leave_(void); /* nothing is recorded any more u
 
 static inline int opscope_is_recording(void)
 {
-    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED);
+    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) == 1;
+}
+/* Also while paused: for what must stay in balance, and for what describes the process or its devices. */
+static inline int opscope_has_session(void)
+{
+    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) != 0;
 }
 
 /* Called through the table of addresses directly, without a jump in between, where the compiler can. */
@@ -153,6 +159,12 @@ static inline int opscope_is_recording(void)
 /* The recorder's side of the calls below; use the macros and the inline functions. */
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site) OPSCOPE_HOT_;
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
+/* A zone that was not begun because recording is paused will end: that end is not another zone's. */
+OPSCOPE_API void opscope_zone_hide_(void);
+OPSCOPE_API void opscope_pause_(int is_paused);
+/* For whoever hears of a program's own calls that start and stop profilers (cudaProfilerStart): with
+ * `opscope run --capture cuda-profiler-api` what is between them is recorded; else this does nothing. */
+OPSCOPE_API void opscope_capture_(int is_on);
 OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t number);
 /* From here on the thread runs another stack (a fiber, a greenlet): what the one before has open stays open until it
  * goes on. NULL: the one that the thread began with. */
@@ -206,6 +218,12 @@ OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size
             call;                                                                                            \
     } while (0)
 
+#define OPSCOPE_IF_SESSION_(call)                                                                            \
+    do {                                                                                                     \
+        if (opscope_has_session())                                                                           \
+            call;                                                                                            \
+    } while (0)
+
 #define OPSCOPE_JOIN2_(a, b) a##b
 #define OPSCOPE_JOIN_(a, b) OPSCOPE_JOIN2_(a, b)
 
@@ -239,12 +257,11 @@ static inline void opscope_scope_end_(const int *is_open)
 /* For code that cannot scope. Ends pair with begins on the same thread, innermost first. */
 #define OPSCOPE_BEGIN(name)                                                                                  \
     do {                                                                                                     \
-        if (opscope_is_recording()) {                                                                        \
-            OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
-            opscope_zone_begin_(&opscope_site_here_);                                                        \
-        }                                                                                                    \
+        OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                       \
+        if (opscope_is_recording() ? !opscope_zone_begin_(&opscope_site_here_) : opscope_has_session())      \
+            opscope_zone_hide_();                                                                            \
     } while (0)
-#define OPSCOPE_END() OPSCOPE_IF_RECORDING_(opscope_zone_end_())
+#define OPSCOPE_END() OPSCOPE_IF_SESSION_(opscope_zone_end_())
 
 #define OPSCOPE_COUNTER(name, value)                                                                         \
     do {                                                                                                     \
@@ -256,7 +273,7 @@ static inline void opscope_scope_end_(const int *is_open)
 /* The end of one frame, step or iteration of that name. */
 #define OPSCOPE_FRAME(name)                                                                                  \
     do {                                                                                                     \
-        if (opscope_is_recording()) {                                                                        \
+        if (opscope_has_session()) {                                                                         \
             OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                   \
             opscope_frame_(&opscope_site_here_);                                                             \
         }                                                                                                    \
@@ -265,23 +282,26 @@ static inline void opscope_scope_end_(const int *is_open)
 /* A zone whose name is known only at run time: pair with opscope_zone_end. The name is copied. */
 static inline void opscope_zone_begin(const char *name)
 {
-    if (opscope_is_recording())
-        opscope_zone_begin_named_(name, name ? strlen(name) : 0, 0);
+    if (opscope_is_recording() ? !opscope_zone_begin_named_(name, name ? strlen(name) : 0, 0)
+                               : opscope_has_session())
+        opscope_zone_hide_();
 }
 static inline void opscope_zone_end(void)
 {
-    OPSCOPE_IF_RECORDING_(opscope_zone_end_());
+    OPSCOPE_IF_SESSION_(opscope_zone_end_());
 }
 /* One turn of a coroutine, fiber or task: a zone on the thread's track of the task's name; until its end
  * (opscope_task_end) all that the thread records is on the track of that task. Tasks of one thread are told apart by
  * name and number together. */
 static inline void opscope_task_begin(const char *name, uint64_t number)
 {
-    OPSCOPE_IF_RECORDING_(opscope_task_begin_(name, name ? strlen(name) : 0, number));
+    if (opscope_is_recording() ? !opscope_task_begin_(name, name ? strlen(name) : 0, number)
+                               : opscope_has_session())
+        opscope_zone_hide_();
 }
 static inline void opscope_task_end(void)
 {
-    OPSCOPE_IF_RECORDING_(opscope_zone_end_());
+    OPSCOPE_IF_SESSION_(opscope_zone_end_());
 }
 /* These three belong to the innermost open zone of this thread. Text: up to 1 MiB. */
 static inline void opscope_zone_text(const char *text)
@@ -299,7 +319,17 @@ static inline void opscope_zone_colour(uint32_t rgb)
 /* A named moment that reports can start or stop at; message may be NULL. */
 static inline void opscope_signpost(const char *header, const char *message)
 {
-    OPSCOPE_IF_RECORDING_(opscope_signpost_(header, message));
+    OPSCOPE_IF_SESSION_(opscope_signpost_(header, message));
+}
+/* Stops recording in all processes of the session, and goes on with it: in this process at once, in the others some
+ * milliseconds later. What a device reports meanwhile is kept: it may be about the time before. */
+static inline void opscope_pause(void)
+{
+    OPSCOPE_IF_SESSION_(opscope_pause_(1));
+}
+static inline void opscope_resume(void)
+{
+    OPSCOPE_IF_SESSION_(opscope_pause_(0));
 }
 static inline void opscope_message(const char *text)
 {
@@ -324,14 +354,14 @@ static inline void opscope_free_all(const char *pool)
 }
 static inline void opscope_thread_name(const char *name)
 {
-    OPSCOPE_IF_RECORDING_(opscope_thread_name_(name));
+    OPSCOPE_IF_SESSION_(opscope_thread_name_(name));
 }
 
 /* One call of an accelerator operation. Returns the call's id (0 when nothing is recorded), which
  * opscope_device_run takes. Inputs, outputs and attributes belong to the innermost open op of the thread. */
 static inline uint64_t opscope_op_begin(const char *name, enum opscope_op_type type, uint32_t device)
 {
-    return opscope_is_recording() ? opscope_op_begin_(name, (int)type, device) : 0;
+    return opscope_has_session() ? opscope_op_begin_(name, (int)type, device) : 0;
 }
 static inline void opscope_op_input(const struct opscope_tensor *tensor)
 {
@@ -351,7 +381,7 @@ static inline void opscope_op_kernel(const char *name)
 }
 static inline void opscope_op_end(void)
 {
-    OPSCOPE_IF_RECORDING_(opscope_op_end_());
+    OPSCOPE_IF_SESSION_(opscope_op_end_());
 }
 /* The innermost op that this thread has open, or 0: what launches a kernel asks for it and gives it to
  * opscope_device_run. */
@@ -365,37 +395,37 @@ static inline uint64_t opscope_op_current(void)
 /* Host time in the session's ticks, to be paired with a device time in opscope_device_sync. */
 static inline uint64_t opscope_now(void)
 {
-    return opscope_is_recording() ? opscope_now_() : 0;
+    return opscope_has_session() ? opscope_now_() : 0;
 }
 /* All return 0 when nothing is recorded; 0 is accepted everywhere and means "nowhere". */
 static inline uint32_t opscope_device_open(const char *name, uint32_t number, double ticks_per_second)
 {
-    return opscope_is_recording() ? opscope_device_open_(name, number, ticks_per_second) : 0;
+    return opscope_has_session() ? opscope_device_open_(name, number, ticks_per_second) : 0;
 }
 /* The same for a device that says what it is, so that reports can compare it with what such a chip can do. */
 static inline uint32_t opscope_device_open_as(const struct opscope_device *device)
 {
-    return opscope_is_recording() ? opscope_device_open_as_(device) : 0;
+    return opscope_has_session() ? opscope_device_open_as_(device) : 0;
 }
 /* parent: another track of the device, or 0 for the device itself. */
 static inline uint32_t opscope_device_track(uint32_t device, uint32_t parent, enum opscope_track_kind kind,
                                             const char *name, uint64_t number)
 {
-    return opscope_is_recording() ? opscope_device_track_(device, parent, (int)kind, name, number) : 0;
+    return opscope_has_session() ? opscope_device_track_(device, parent, (int)kind, name, number) : 0;
 }
 static inline void opscope_device_zone(uint32_t track, const char *name, uint64_t start_ticks,
                                        uint64_t duration_ticks)
 {
-    OPSCOPE_IF_RECORDING_(opscope_device_zone_(track, name, start_ticks, duration_ticks));
+    OPSCOPE_IF_SESSION_(opscope_device_zone_(track, name, start_ticks, duration_ticks));
 }
 static inline void opscope_device_run(const struct opscope_run *run)
 {
-    OPSCOPE_IF_RECORDING_(opscope_device_run_(run));
+    OPSCOPE_IF_SESSION_(opscope_device_run_(run));
 }
 static inline void opscope_device_sync(uint32_t device, uint64_t host_time, uint64_t device_ticks,
                                        uint64_t uncertainty_ns)
 {
-    OPSCOPE_IF_RECORDING_(opscope_device_sync_(device, host_time, device_ticks, uncertainty_ns));
+    OPSCOPE_IF_SESSION_(opscope_device_sync_(device, host_time, device_ticks, uncertainty_ns));
 }
 
 #else /* OPSCOPE_DISABLE: the same names, and nothing behind them */
@@ -421,6 +451,9 @@ static inline void opscope_device_sync(uint32_t device, uint64_t host_time, uint
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
 OPSCOPE_ZERO_(int opscope_is_recording(void))
+OPSCOPE_ZERO_(int opscope_has_session(void))
+OPSCOPE_NOTHING_(void opscope_pause(void))
+OPSCOPE_NOTHING_(void opscope_resume(void))
 OPSCOPE_NOTHING_(void opscope_zone_begin(const char *name))
 OPSCOPE_NOTHING_(void opscope_zone_end(void))
 OPSCOPE_NOTHING_(void opscope_task_begin(const char *name, uint64_t number))

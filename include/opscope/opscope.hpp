@@ -3,6 +3,7 @@
 #ifndef OPSCOPE_OPSCOPE_HPP
 #define OPSCOPE_OPSCOPE_HPP
 
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -21,8 +22,11 @@ class Zone
   public:
     explicit Zone(const char *name) : open_(opscope_is_recording() != 0)
     {
-        if (open_)
-            opscope_zone_begin(name);
+#ifndef OPSCOPE_DISABLE
+        open_ = open_ && opscope_zone_begin_named_(name, name ? std::strlen(name) : 0, 0) != 0;
+#else
+        (void)name;
+#endif
     }
     explicit Zone(const std::string &name) : Zone(name.c_str())
     {
@@ -90,7 +94,7 @@ class Op
 {
   public:
     explicit Op(const std::string &name, opscope_op_type type = OPSCOPE_OP_DEVICE, std::uint32_t device = 0)
-        : open_(opscope_is_recording() != 0), call_(opscope_op_begin(name.c_str(), type, device))
+        : open_(opscope_has_session() != 0), call_(opscope_op_begin(name.c_str(), type, device))
     {
     }
     Op(const Op &) = delete;

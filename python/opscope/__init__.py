@@ -36,8 +36,8 @@ if TYPE_CHECKING:  # importing it takes longer than all of this
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = [
-    "Profiler", "counter", "frame", "is_recording", "message", "op", "record", "signpost", "span", "start", "stop",
-    "thread_name", "zone",
+    "Profiler", "counter", "frame", "is_recording", "message", "op", "pause", "record", "resume", "signpost", "span",
+    "start", "stop", "thread_name", "zone",
 ]  # fmt: skip
 
 import os as _os
@@ -59,8 +59,21 @@ def _plain(text: object) -> str:
 
 
 def is_recording() -> bool:
-    """True inside a session."""
+    """True inside a session that is not paused."""
     return _native is not None and _native.is_recording()
+
+
+def pause() -> None:
+    """Stop recording, in all processes of the session, until resume(). Functions then cost what they cost without
+    opscope. Outside a session this does nothing."""
+    if _native is not None:
+        _native.pause()
+
+
+def resume() -> None:
+    """Go on recording after pause(), or for the first time with `opscope run --paused`."""
+    if _native is not None:
+        _native.resume()
 
 
 # Flags of a code object, as in inspect, whose import takes too long.

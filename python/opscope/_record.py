@@ -209,7 +209,7 @@ class Environment:
 
 
 def is_in_session(native):
-    return "OPSCOPE_SESSION" in os.environ and native.is_recording()
+    return "OPSCOPE_SESSION" in os.environ and native.has_session()
 
 
 def native_or_raise(native):

@@ -93,7 +93,7 @@ __attribute__((noinline)) static int event_call(PyFrameObject *frame)
 {
     struct thread_stack *t = &thread_stack;
     PyCodeObject *code = code_of(frame);
-    if (!hook_is_active || !opscope_is_recording())
+    if (!hook_records())
         return 0;
     if (UNLIKELY(t->ready_run != hook_run))
         stack_set_up(t);
@@ -204,7 +204,8 @@ static bool set_for_new_threads(bool is_on)
 static bool trace_set(bool is_on)
 {
     set_function set = hook_active_flags & HOOK_LINES ? _PyEval_SetTrace : _PyEval_SetProfile;
-    return set_in_all_threads(set, is_on ? on_event : NULL) && set_for_new_threads(is_on);
+    /* In this order: the latter runs Python code, in a thread that may not be the program's (pause.c). */
+    return set_for_new_threads(is_on) && set_in_all_threads(set, is_on ? on_event : NULL);
 }
 
 /* --- frame evaluation --- */
@@ -299,7 +300,7 @@ __attribute__((noinline)) static PyObject *evaluate_special(PyThreadState *threa
                                                             int throwflag)
 {
     struct thread_stack *t = &thread_stack;
-    if (!hook_is_active || !opscope_is_recording() || is_refused(thread))
+    if (!hook_records() || is_refused(thread))
         return previous(thread, frame, throwflag);
     if (t->stack_limit == STACK_LIMIT_UNKNOWN)
         stack_set_up(t);
@@ -410,6 +411,31 @@ bool hook_start(unsigned flags)
         return true;
     hook_is_active = hook_is_fast = false;
     return false;
+}
+
+static bool
+    was_fast; /* when it was taken out: not to be asked in the thread that puts it back, which has no track */
+
+void hook_take_out(void)
+{
+    was_fast = hook_is_fast;
+    hook_is_fast = false;
+    if (!is_event_hook(hook_active_flags)) {
+        frame_hook_stop();
+        return;
+    }
+    trace_set(false);
+    stack_drop_calls();
+}
+
+void hook_put_back(void)
+{
+    hook_run++;
+    hook_is_fast = was_fast;
+    if (!is_event_hook(hook_active_flags))
+        frame_hook_start();
+    else
+        trace_set(true);
 }
 
 void hook_stop(void)

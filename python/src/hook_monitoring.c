@@ -18,6 +18,7 @@ bool hook_is_active, hook_is_fast;
 unsigned hook_active_flags;
 
 static int tool_id = -1;
+static long active_events;
 static PyObject *disable; /* sys.monitoring.DISABLE */
 
 const char *hook_name(void)
@@ -50,7 +51,7 @@ static int begin_import(void)
 __attribute__((noinline)) static bool start_special(PyCodeObject *code)
 {
     struct thread_stack *t = &thread_stack;
-    if (!hook_is_active || !opscope_is_recording())
+    if (!hook_records())
         return false;
     if (t->ready_run != hook_run)
         stack_set_up(t);
@@ -337,9 +338,28 @@ bool hook_start(unsigned flags)
     hook_is_active = true;
     hook_run++;
     hook_is_fast = stack_max_depth == UINT32_MAX && fast_is_possible();
+    active_events = events;
     if (!set_events(events))
         hook_is_active = hook_is_fast = false;
     return hook_is_active;
+}
+
+static bool
+    was_fast; /* when it was taken out: not to be asked in the thread that puts it back, which has no track */
+
+void hook_take_out(void)
+{
+    was_fast = hook_is_fast;
+    hook_is_fast = false;
+    set_events(0);
+    stack_drop_calls();
+}
+
+void hook_put_back(void)
+{
+    hook_run++;
+    hook_is_fast = was_fast;
+    set_events(active_events);
 }
 
 /* The calling thread's open calls end here; another thread's when it next begins one (stack_set_up), or with the

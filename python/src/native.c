@@ -17,7 +17,7 @@ FUNCTION(start)
     unsigned int flags = 0;
     if (!PyArg_ParseTuple(arguments, "|I:start", &flags))
         return NULL;
-    if (!opscope_is_recording())
+    if (!opscope_has_session())
         Py_RETURN_FALSE;
     if (!code_sites_init())
         return NULL;
@@ -90,6 +90,13 @@ static PyObject *is_recording(PyObject *self, PyObject *unused)
     (void)unused;
     UNUSED_SELF;
     return PyBool_FromLong(opscope_is_recording());
+}
+
+static PyObject *has_session(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    UNUSED_SELF;
+    return PyBool_FromLong(opscope_has_session());
 }
 
 static PyObject *is_active(PyObject *self, PyObject *unused)
@@ -202,6 +209,7 @@ FUNCTION(signpost)
     if (!PyArg_ParseTuple(arguments, "s|z:signpost", &header, &text))
         return NULL;
     opscope_signpost(header, text);
+    pause_settle(); /* opscope run --capture */
     Py_RETURN_NONE;
 }
 
@@ -222,11 +230,12 @@ FUNCTION(frame)
     PyObject *name;
     if (!PyArg_ParseTuple(arguments, "U:frame", &name))
         return NULL;
-    if (opscope_is_recording()) {
+    if (opscope_has_session()) {
         struct opscope_site *site = named_site(name);
         if (!site)
             return NULL;
         opscope_frame_(site);
+        pause_settle();
     }
     Py_RETURN_NONE;
 }
@@ -309,7 +318,8 @@ static PyMethodDef methods[] = {
     {"only_mine", only_mine, METH_NOARGS, "only_mine(): see filters.c; before start()"},
     {"limit_depth", limit_depth, METH_VARARGS,
      "limit_depth(n): no more than n zones inside one another; before start()"},
-    {"is_recording", is_recording, METH_NOARGS, "is there a session?"},
+    {"is_recording", is_recording, METH_NOARGS, "is there a session that is not paused?"},
+    {"has_session", has_session, METH_NOARGS, "is there one, paused or not?"},
     {"is_active", is_active, METH_NOARGS, "is the hook installed?"},
     {"hook", hook, METH_NOARGS, "which hook this Python gets"},
     {"zone_begin", zone_begin, METH_O, "zone_begin(name) -> number for scope_end"},
@@ -334,7 +344,8 @@ static PyMethodDef methods[] = {
 static int fill(PyObject *made)
 {
     bool is_good = time_calls_add_to(made) == 0 && finder_add_to(made) == 0 && session_add_to(made) == 0 &&
-                   greenlets_add_to(made) == 0 && PyModule_AddIntConstant(made, "LINES", HOOK_LINES) == 0 &&
+                   pause_add_to(made) == 0 && greenlets_add_to(made) == 0 &&
+                   PyModule_AddIntConstant(made, "LINES", HOOK_LINES) == 0 &&
                    PyModule_AddIntConstant(made, "C_CALLS", HOOK_C_CALLS) == 0 &&
                    PyModule_AddIntConstant(made, "PROFILE", HOOK_PROFILE) == 0 &&
                    PyModule_AddIntConstant(made, "GC", HOOK_GC) == 0 &&

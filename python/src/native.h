@@ -234,12 +234,29 @@ extern bool hook_is_active;
 /* The frames of ordinary functions may be recorded without asking anything more: the hook is active, the recorder is
  * the one that fast.h was compiled for, and there is no limit on depth. */
 extern bool hook_is_fast;
+void hook_take_out(
+    void); /* for a pause; it stays active. hook_put_back: and goes on. Both may leave an exception. */
+void hook_put_back(void);
 extern uint32_t hook_run;  /* how often a hook has been started */
 void hook_ask_again(void); /* code that was switched off is asked about again when a hook is next started */
 
 /* --- imports of the program --- */
 
 int finder_add_to(PyObject *module); /* 0, or -1 with an exception */
+
+/* --- pauses (pause.c) --- */
+
+int pause_add_to(PyObject *module); /* 0, or -1 with an exception */
+void pause_settle(void);            /* takes the hook out, or puts it back, if that is due */
+/* For the slow paths of events. */
+static inline bool hook_records(void)
+{
+    if (LIKELY(hook_is_active && opscope_is_recording()))
+        return true;
+    if (hook_is_active && opscope_has_session())
+        pause_settle();
+    return false;
+}
 
 /* --- one recording after another in a process (session.c) --- */
 

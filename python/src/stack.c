@@ -164,7 +164,7 @@ void stack_end_scope(uint64_t serial)
             Py_XDECREF(name);
             return;
         }
-    if (opscope_is_recording())
+    if (opscope_has_session())
         opscope_span_end_(serial);
 }
 

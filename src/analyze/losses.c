@@ -27,6 +27,10 @@ void loss_sums_make(struct loss_sums *sums, const struct trace *trace, const str
     for (size_t i = 0; i < count; i++) {
         if (!loss_is_wanted(&losses[i], filter))
             continue;
+        if (losses[i].reason == TRACE_LOSS_PAUSED) {
+            sums->paused_ns += losses[i].to_ns - losses[i].from_ns;
+            continue;
+        }
         add(&sums->by_reason[losses[i].reason < TRACE_LOSS_REASONS ? losses[i].reason : 0], &losses[i]);
         if (losses[i].reason == TRACE_LOSS_LATE_ENDS)
             add(&sums->late_ends, &losses[i]);

@@ -12,9 +12,10 @@ struct loss_sum {
 
 struct loss_sums {
     struct loss_sum by_reason[TRACE_LOSS_REASONS];
-    struct loss_sum lost;      /* all reasons but the two below */
+    struct loss_sum lost;      /* all reasons but those below */
     struct loss_sum late_ends; /* kept, but closed later than they ended */
     struct loss_sum old;       /* dropped on purpose by the flight recorder */
+    uint64_t paused_ns;        /* nothing was to be recorded; no loss */
     bool has_any;
 };
 

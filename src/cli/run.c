@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/output_path.h"
 #include "cli/command/command.h"
+#include "cli/run/capture.h"
 #include "cli/run/devices.h"
 #include "cli/run/output.h"
 #include "cli/run/profile.h"
@@ -41,6 +42,9 @@ struct run_options {
     uint64_t tracy_port;
     unsigned on_full;
     unsigned layout; /* enum ops_layout */
+    const char *capture_rule;
+    struct session_capture capture;
+    bool is_paused;
     bool keep_session;
     bool wait_all;
     bool no_tracy;
@@ -106,6 +110,20 @@ static const struct command_option options_table[] = {
      .argument = "TIME",
      .offset = OPTION_FIELD(struct run_options, duration_ns),
      .help = "Stop recording after TIME. The program goes on; its exit status is still passed on."},
+    {.name = "paused",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_options, is_paused),
+     .help =
+         "Record nothing until opscope resume, or the program itself, says so: opscope_resume(), opscope.resume()."},
+    {.name = "capture",
+     .type = OPTION_TEXT,
+     .argument = "WHEN",
+     .offset = OPTION_FIELD(struct run_options, capture_rule),
+     .help =
+         "Record only a part: cuda-profiler-api, between the program's own calls that start and stop profilers "
+         "(torch.cuda.profiler.start, cudaProfilerStart); signpost:A..B, from signpost A to signpost B (either may be "
+         "left out); zone:NAME, inside zones of that name; steps:20-25, those frames of each process, counted from 1. "
+         "Exact in the process that it happens in; the others follow within some milliseconds."},
     {.name = "min-duration",
      .type = OPTION_DURATION,
      .argument = "TIME",
@@ -426,6 +444,8 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .duration_ns = o->duration_ns,
         .min_duration_ns = o->min_duration_ns,
         .on_full = o->on_full,
+        .is_paused = o->is_paused,
+        .capture = o->capture,
         .keep_session = o->keep_session,
         .wait_all = o->wait_all,
         .records_tracy = !o->no_tracy,
@@ -505,6 +525,9 @@ static int check_options(const struct command *command, struct run_options *o)
                                    o->tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
     if (run_devices_check(&o->devices, &err) != 0)
         return command_usage_error(command, "%s", err.message);
+    if (o->capture_rule && run_capture_parse(o->capture_rule, &o->capture, &err) != 0)
+        return command_usage_error(command, "%s", err.message);
+    o->is_paused |= o->capture_rule && run_capture_begins_paused(&o->capture);
     return COMMAND_CONTINUE;
 }
 
@@ -519,6 +542,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct run_options o = {.buffer_bytes = SESSION_DEFAULT_BUFFER, .view = {.control = -1}};
     struct command_line line;
+    struct error err = {0};
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
@@ -526,7 +550,6 @@ static int run(const struct command *command, int argc, char **argv)
     status = check_options(command, &o);
     if (status != COMMAND_CONTINUE)
         return status;
-    struct error err = {0};
     char *shell[] = {"/bin/sh", "-c", line.values[0], NULL};
     char **program = is_shell_string(line.count, line.values) ? shell : line.values;
     char chosen[4096], csv[4096] = "";
@@ -597,11 +620,13 @@ static const struct command_example examples[] = {
     {"opscope run \"make -j2 test\"", "a shell command as one string"},
     {"opscope run --device-profile d.csv -- torq-run-module --module=m.vmfb --torq_profile_host=d.csv",
      "adds what the device did, as the command's runtime measured it"},
+    {"opscope run --capture steps:20-25 -- python3 train.py", "leaves the warm-up out"},
     {"opscope run --view --open -- python3 train.py", "shows it in the browser while it runs"},
     {"opscope run --max-size 100M --duration 1h ./server", "keeps the newest 100 MiB of the first hour"},
     {NULL, NULL},
 };
-static const char *const see_also[] = {"view", "info", "zones", "annotate", "recover", "doctor", NULL};
+static const char *const see_also[] = {"view",     "pause",   "info",   "zones",
+                                       "annotate", "recover", "doctor", NULL};
 
 const struct command command_run = {
     .name = "run",

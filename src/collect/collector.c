@@ -152,6 +152,7 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
         ledger_open(c);
     else
         sample_clock(c);
+    pause_open(c);
     collector_scan_folder(c);
     if (flags & COLLECTOR_RECOVER)
         recover_clock(c);
@@ -655,6 +656,7 @@ void collector_file_appeared(struct collector *c, const char *name)
     }
     session_segment_beat(segment, clock_raw_ns());
     c->sources[c->source_count++] = s;
+    pause_source(s);
 }
 
 /* Does a process of the segment still have it in its memory? */
@@ -715,6 +717,7 @@ uint64_t collector_poll(struct collector *c, struct error *err)
     uint64_t now = clock_raw_ns(), taken = 0;
     if (c->source_count && clock_map_is_due(&c->clock, now))
         sample_clock(c);
+    pause_poll(c);
     for (size_t i = 0; i < c->source_count; i++) {
         session_segment_beat(c->sources[i]->segment, now);
         taken += drain(c->sources[i], false, false);
@@ -765,6 +768,7 @@ void collector_finish(struct collector *c)
     for (size_t i = 0; i < c->source_count; i++)
         source_close(c->sources[i]);
     c->source_count = 0;
+    pause_close(c);
     if (c->flags & COLLECTOR_RECOVER)
         ledger_close(c);
 }

@@ -25,6 +25,7 @@ struct collector_stats {
     uint32_t broken_segments;
     uint32_t notices; /* messages that begin with COLLECTOR_NOTICE: of our adapters, inside the programs */
     char notice[600]; /* the first */
+    uint64_t paused_ns;
 };
 #define COLLECTOR_NOTICE "opscope: "
 

@@ -160,6 +160,7 @@ struct source_process {
     bool is_replaced;  /* its pid has a newer image (exec): signs of life are those of that one */
     uint64_t alive_ns; /* when it was last seen alive; 0 = never looked */
     uint64_t lost_zones, lost_records; /* last figures */
+    bool pauses_itself;                /* and is not paused by other processes of the session */
 };
 
 struct device_track {
@@ -200,6 +201,7 @@ struct source {
         uint64_t start, duration;
         uint32_t definition;
     } last_run;
+    uint64_t pause_request; /* the last that was seen */
 };
 
 struct collector {
@@ -221,6 +223,12 @@ struct collector {
     uint64_t root_alive_ns;   /* when the command was last seen alive */
     struct map newest_of_pid; /* pid -> process in the trace */
     uint64_t next_peek_ns;    /* at unsealed chunks */
+    struct {
+        bool is_paused;    /* what the processes were told */
+        bool is_open;      /* a span of the trace in which nothing is recorded */
+        uint64_t since_ns; /* its begin */
+        uint64_t request;  /* the last of the control file that was seen */
+    } pause;
     /* Rows taken so far, but for zones of threads and tasks. What begins and ends counts from its begin on. */
     struct session_rows taken;
     /* recover: */
@@ -310,6 +318,14 @@ void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t e
 void record_drop_zone(struct track *t, uint32_t depth,
                       bool is_op); /* what belongs to a zone that is not written */
 void record_free(struct track *t);
+
+/* pause.c: stopping and going on, for all processes */
+void pause_open(struct collector *c);
+void pause_source(struct source *s); /* a new one */
+void pause_poll(struct collector *c);
+void pause_note(struct collector *c, bool is_paused,
+                uint64_t ns); /* a process has paused itself, or goes on */
+void pause_close(struct collector *c);
 
 /* devices.c */
 void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row);

@@ -82,7 +82,9 @@ static int make_session(struct run *r, struct error *err)
                                         .on_full = o->on_full,
                                         .buffer_bytes = o->buffer_bytes,
                                         .max_size_bytes = o->max_size_bytes,
-                                        .min_duration_ns = o->min_duration_ns};
+                                        .min_duration_ns = o->min_duration_ns,
+                                        .is_paused = o->is_paused,
+                                        .capture = o->capture};
     clock_map_init(&map, control->clock_source);
     clock_map_sample(&map, &first);
     clock_map_free(&map);

@@ -28,6 +28,8 @@ struct launch_options {
     uint64_t min_duration_ns; /* leave out zones that are shorter */
     uint64_t duration_ns;     /* stop recording, not the program, after this; 0 = never */
     uint32_t on_full;         /* enum session_on_full */
+    bool is_paused;           /* record nothing until somebody asks for it */
+    struct session_capture capture;
     bool keep_session;
     bool wait_all;
     bool records_tracy;                        /* also programs built with Tracy, as they are */

@@ -364,6 +364,9 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
         return;
     case RECORD_NOTHING:
         return;
+    case RECORD_PAUSE:
+        pause_note(s->collector, (uint32_t)word != 0, ns);
+        return;
     case RECORD_TASK_BEGIN:
         task_begin(s, t, (uint32_t)word, ns);
         return;

@@ -45,6 +45,8 @@ const char *loss_advice(uint32_t reason)
         [TRACE_LOSS_DEVICE] =
             "more kernels were under way at the same time than there is room for: make room in the "
             "folder of the session (opscope doctor names it)",
+        [TRACE_LOSS_PAUSED] =
+            "nothing was to be recorded then: opscope run --paused, --capture, opscope pause",
         [TRACE_LOSS_UNRECORDED] = "opscope doctor says what keeps programs from being recorded",
     };
     return reason < TRACE_LOSS_REASONS && advice[reason] ? advice[reason] : "a newer opscope wrote this";

@@ -134,6 +134,7 @@ void view_set_track(struct view *view, struct table *table, size_t column, uint3
 static void note_losses(struct view *view, const struct loss_sums *sums)
 {
     struct loss_text lost, part;
+    struct number_text paused;
     struct bytes reasons = {0};
     for (uint32_t i = 0; i < TRACE_LOSS_REASONS; i++) {
         if (sums->by_reason[i].events == 0 || i == TRACE_LOSS_LATE_ENDS || i == TRACE_LOSS_DROPPED_OLD)
@@ -148,6 +149,9 @@ static void note_losses(struct view *view, const struct loss_sums *sums)
     if (sums->late_ends.events)
         report_note(&view->report, TABLE_WARN, "late: %s closed later than they ended; see opscope info %s",
                     loss_sum_text(&lost, &sums->late_ends), view->path);
+    if (sums->paused_ns)
+        report_note(&view->report, TABLE_NORMAL, "paused: nothing was recorded for %s",
+                    format_time(&paused, sums->paused_ns));
     if (sums->old.events)
         report_note(&view->report, TABLE_WARN, "dropped: %s older than the size limit (--max-size) holds",
                     loss_sum_text(&lost, &sums->old));

@@ -158,8 +158,10 @@ static void give_back(struct thread_cursor *c)
 
 static void set_limit(struct thread_cursor *c, uint32_t limit)
 {
+    bool is_slow = c->skip || c->hidden_count || c->capture_depth ||
+                   c->clock_source != CLOCK_SOURCE_COUNTER || recorder_is_paused();
     c->limit = limit;
-    c->zone_limit = c->skip || c->clock_source != CLOCK_SOURCE_COUNTER ? 0 : limit;
+    c->zone_limit = is_slow ? 0 : limit;
 }
 
 /* A handler that comes in between leaves limit and skip as they were. */
@@ -167,6 +169,17 @@ void cursor_set_skip(struct thread_cursor *c, uint32_t skip)
 {
     c->skip = skip;
     set_limit(c, c->limit);
+}
+
+/* A thread that is setting its limit right now may miss this: its zones are then recorded until its chunk is full. */
+void cursors_take_slow_path(void)
+{
+    struct process_state *state = process_state_get();
+    struct thread_cursor *block = state ? __atomic_load_n(&state->blocks, __ATOMIC_ACQUIRE) : NULL;
+    for (; block; block = block->next_free)
+        for (uint32_t i = 1; i < BLOCK_CURSORS; i++)
+            if (block[i].magic == CURSOR_MAGIC)
+                block[i].zone_limit = 0;
 }
 
 /* Only the outermost call gets here, so everything in the chunk is published. */
@@ -318,13 +331,19 @@ static struct slot *reserve_slow(struct thread_cursor *c, uint32_t index, uint32
     return c->base + first;
 }
 
+/* Wiped by fork, or of an earlier session: start afresh. */
+struct thread_cursor *cursor_renew(struct thread_cursor *c)
+{
+    give_back(c);
+    recorder_cursor = NULL;
+    return cursor_of_thread();
+}
+
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end)
 {
     struct thread_cursor *c = *cursor;
-    if (UNLIKELY(c->magic != CURSOR_MAGIC)) { /* wiped by fork, or of an earlier session: start afresh */
-        give_back(c);
-        recorder_cursor = NULL;
-        c = *cursor = cursor_of_thread();
+    if (UNLIKELY(c->magic != CURSOR_MAGIC)) {
+        c = *cursor = cursor_renew(c);
         if (!c || is_end) /* what ends here began where it is not seen */
             return NULL;
         index = cursor_advance(&c->index, slots);
@@ -470,7 +489,7 @@ static void make_stale(struct thread_cursor *c)
     if (c->descriptor)
         segment_avoid(c->descriptor);
     c->magic = CURSOR_STALE;
-    c->limit = c->zone_limit = c->depth = c->skip = 0;
+    c->limit = c->zone_limit = c->depth = c->skip = c->hidden_count = c->capture_depth = 0;
 }
 
 /* False when some thread does not leave the recorder: it has been stopped there, or left it by siglongjmp. */
@@ -519,7 +538,7 @@ OPSCOPE_API int opscope_session_join_(void)
     lock_state(state);
     int failed = recorder_segment.is_ready ? join_next(state) : segment_attach() ? 0 : ENOENT;
     if (!failed)
-        __atomic_store_n(&opscope_recording, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&opscope_recording, RECORDING_ON, __ATOMIC_RELAXED); /* paused: capture_settle */
     unlock_state(state);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
     return failed;

@@ -83,6 +83,10 @@ static inline uint64_t begin_op(const char *name, uint32_t id, int type, uint32_
         cursor_lose_zone(c);
         return 0;
     }
+    if (recorder_is_paused()) {
+        opscope_zone_hide_();
+        return 0;
+    }
     id = id ? id : text_id(name);
     uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
     struct slot *slot = cursor_reserve(&c, 2);
@@ -116,7 +120,7 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
 OPSCOPE_API void opscope_op_end_(void)
 {
     const struct thread_cursor *c = recorder_cursor;
-    if (c && c->magic == CURSOR_MAGIC && !c->skip && c->depth && c->ops->count)
+    if (c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && c->depth && c->ops->count)
         drop_ended_ops(c->ops, c->depth - 1);
     opscope_zone_end_();
 }
@@ -124,7 +128,7 @@ OPSCOPE_API void opscope_op_end_(void)
 static void emit_part(uint32_t role, uint32_t id)
 {
     struct thread_cursor *c = recorder_cursor;
-    if (c && !c->skip && c->depth)
+    if (c && !c->skip && c->depth && !cursor_hides(c))
         emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
 }
 

@@ -68,14 +68,15 @@
  * than this many nested events in a row that found no room: so many that a handler is not taken for one that never
  * returned while it is merely busy. */
 #define CURSOR_STUCK 4096u
-#define LOST_RETRY 64u /* look for a chunk again after so many lost events */
+#define CURSOR_HIDDEN 7u /* how often zones begun while paused and recorded ones can be inside one another */
+#define LOST_RETRY 64u   /* look for a chunk again after so many lost events */
 
 struct thread_cursor {
     struct slot *base;
     uint32_t *published;          /* of the current chunk's descriptor; &no_chunk when there is none */
     volatile uint32_t index;      /* next slot */
     volatile uint32_t limit;      /* CHUNK_SLOTS, or 0 without a chunk */
-    volatile uint32_t zone_limit; /* the same, or 0 where zones take the slow path: skip, or a slow clock */
+    volatile uint32_t zone_limit; /* the same, or 0 where zones take the slow path: cursor_set_skip */
     volatile uint32_t depth;
     volatile uint32_t skip; /* > 0: inside a zone that is not recorded */
     uint32_t clock_source;
@@ -97,13 +98,19 @@ struct thread_cursor {
     uint32_t no_chunk;
     volatile uint32_t nested_failures; /* since the outermost call has last moved on */
     uint32_t has_late_page;            /* the segment's memory for late_ends */
+    /* third line: pausing, capture.c */
+    uint32_t hidden_count;
+    uint32_t capture_depth; /* zones open with the one that is captured; 0: none is */
+    struct hidden_zones {   /* open, not recorded: begun with `depth` recorded zones open */
+        uint32_t depth, count;
+    } hidden[CURSOR_HIDDEN];
 };
-_Static_assert(sizeof(struct thread_cursor) == 128, "two cache lines");
+_Static_assert(sizeof(struct thread_cursor) == 192, "three cache lines");
 
 /* Exported under a public name for the Python extension, which writes its zones without a call.
  * Whoever does so checks first that opscope_recorder_layout_() is the layout it was compiled with: the recorder that is
  * loaded may be of another release. To be changed with struct thread_cursor, struct slot or the rules above. */
-#define RECORDER_LAYOUT 3u
+#define RECORDER_LAYOUT 5u
 OPSCOPE_API extern __thread struct thread_cursor *recorder_cursor __asm__("opscope_cursor_");
 OPSCOPE_API uint32_t opscope_recorder_layout_(void);
 

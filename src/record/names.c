@@ -195,3 +195,11 @@ uint32_t names_site(struct opscope_site *site)
     __atomic_store_n(&site->id, id, __ATOMIC_RELAXED);
     return id;
 }
+
+bool names_is_called(uint32_t id, const char *name)
+{
+    size_t length = strlen(name);
+    const struct name_entry *e = entry_of(id, length);
+    return e && e->length >= length && (e->kind == NAME_TEXT || e->kind == NAME_SITE) &&
+           memcmp(e + 1, name, length + 1) == 0;
+}

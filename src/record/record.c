@@ -25,6 +25,14 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
         cursor_lose_zone(c);
         return 1;
     }
+    if (UNLIKELY(c->magic != CURSOR_MAGIC) && !(c = cursor_renew(c))) {
+        cursor_lose_zone(NULL);
+        return 0;
+    }
+    if (UNLIKELY(recorder_is_paused()) && !capture_zone_begins(c, id))
+        return 0;
+    if (UNLIKELY(c->limit && !c->zone_limit)) /* for a pause that is over? */
+        cursor_set_skip(c, 0);
     struct slot *slot = cursor_reserve(&c, 1);
     if (UNLIKELY(!slot)) {
         cursor_lose_zone(c);
@@ -103,6 +111,8 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
         cursor_set_skip(c, c->skip - 1);
         return;
     }
+    if (capture_hidden_ends(c))
+        return;
     if (c->depth == 0) /* begun before the session, or before the fork */
         return;
     uint32_t index = cursor_advance(&c->index, 1);
@@ -118,6 +128,8 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
     slot->time_kind = now_kind(c, RECORD_ZONE_END);
     slot->word = 0;
     cursor_publish(c, slot, 1);
+    if (UNLIKELY(c->capture_depth > c->depth))
+        capture_zone_ended(c);
 }
 
 __attribute__((noinline)) static int zone_end_rare(struct thread_cursor *c, uint32_t first, uint64_t head,
@@ -138,8 +150,8 @@ OPSCOPE_API void opscope_zone_end_(void)
         end_slow(c);
 }
 
-/* A record of `count` slots after its head. */
-static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
+/* A record of `count` slots after its head, also while paused. */
+static void emit_always(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
 {
     struct thread_cursor *c = cursor_of_thread();
     struct slot *slot = c ? cursor_reserve(&c, 1 + count) : NULL;
@@ -154,11 +166,24 @@ static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot
     cursor_publish(c, slot, 1 + count);
 }
 
+static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
+{
+    if (!recorder_is_paused())
+        emit_always(kind, id, payload, more, count);
+}
+
+void record_pause(bool is_paused)
+{
+    emit_always(RECORD_PAUSE, is_paused, 0, NULL, 0);
+}
+
 /* Text in pieces of at most 4,080 bytes; head and tail are two parts of one text (signpost: header NUL message). */
 static void emit_text(unsigned kind, const char *head, size_t head_length, const char *tail,
                       size_t tail_length)
 {
     struct thread_cursor *c = cursor_of_thread();
+    if (recorder_is_paused())
+        return;
     if (!c) {
         cursor_lose_record(NULL);
         return;
@@ -196,7 +221,7 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
 static bool zone_is_skipped(void)
 {
     struct thread_cursor *c = recorder_cursor;
-    return !c || c->skip || c->depth == 0;
+    return !c || c->skip || c->depth == 0 || cursor_hides(c);
 }
 
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length)
@@ -220,7 +245,7 @@ OPSCOPE_API void opscope_zone_colour_(uint32_t colour)
 OPSCOPE_API void opscope_task_switch_(const char *name, size_t length, uint64_t number)
 {
     struct thread_cursor *c = cursor_of_thread();
-    emit(RECORD_TASK_SWITCH, c && name ? task_id(name, length, number) : 0, 0, NULL, 0);
+    emit_always(RECORD_TASK_SWITCH, c && name ? task_id(name, length, number) : 0, 0, NULL, 0);
 }
 
 /* A span whose begin found no room is lost; its end then says nothing. */
@@ -232,13 +257,13 @@ OPSCOPE_API void opscope_span_begin_(const char *name, size_t length, uint64_t n
 
 OPSCOPE_API void opscope_span_end_(uint64_t number)
 {
-    emit(RECORD_SPAN_END, 0, 0, &(struct slot){number, 0}, 1);
+    emit_always(RECORD_SPAN_END, 0, 0, &(struct slot){number, 0}, 1);
 }
 
 OPSCOPE_API void opscope_zone_suspend_(const char *part, size_t length, uint64_t number)
 {
     if (!zone_is_skipped())
-        emit(RECORD_ZONE_SUSPEND, names_text(part, length), 0, &(struct slot){number, 0}, 1);
+        emit_always(RECORD_ZONE_SUSPEND, names_text(part, length), 0, &(struct slot){number, 0}, 1);
 }
 
 OPSCOPE_API void opscope_message_(const char *text, size_t length)
@@ -250,7 +275,9 @@ OPSCOPE_API void opscope_signpost_(const char *header, const char *message)
 {
     header = header ? header : "";
     message = message ? message : "";
+    capture_signpost(header, true);
     emit_text(RECORD_SIGNPOST, header, strlen(header) + 1, message, strlen(message));
+    capture_signpost(header, false);
 }
 
 static uint32_t site_id(struct opscope_site *site)
@@ -285,7 +312,10 @@ OPSCOPE_API void opscope_counter_named_(const char *name, double value)
 
 OPSCOPE_API void opscope_frame_(struct opscope_site *site)
 {
-    emit(RECORD_FRAME, site_id(site), 0, NULL, 0);
+    uint32_t id = site_id(site);
+    capture_frame(true);
+    emit(RECORD_FRAME, id, 0, NULL, 0);
+    capture_frame(false);
 }
 
 OPSCOPE_API void opscope_alloc_(const void *address, size_t size, const char *pool)
@@ -305,7 +335,7 @@ OPSCOPE_API void opscope_free_all_(const char *pool)
 
 OPSCOPE_API void opscope_thread_name_(const char *name)
 {
-    emit(RECORD_THREAD_NAME, text_id(name), 0, NULL, 0);
+    emit_always(RECORD_THREAD_NAME, text_id(name), 0, NULL, 0);
 }
 
 OPSCOPE_API uint32_t opscope_recorder_layout_(void)

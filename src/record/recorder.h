@@ -57,11 +57,13 @@ extern struct segment recorder_segment;
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return
  * NULL when there is no room; the slots are then given back, and the caller counts the loss. */
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end);
-struct thread_cursor *cursor_of_thread(void);   /* sets the thread up; NULL when nothing is recorded */
-void cursor_lose_zone(struct thread_cursor *c); /* NULL: a thread that could not be set up */
+struct thread_cursor *cursor_of_thread(void); /* sets the thread up; NULL when nothing is recorded */
+struct thread_cursor *cursor_renew(struct thread_cursor *c); /* one whose magic is not CURSOR_MAGIC */
+void cursor_lose_zone(struct thread_cursor *c);              /* NULL: a thread that could not be set up */
 void cursor_lose_record(struct thread_cursor *c);
 void cursor_end_late(struct thread_cursor *c); /* an end that found no room */
 void cursor_set_skip(struct thread_cursor *c, uint32_t skip);
+void cursors_take_slow_path(void); /* all threads' zones, until their next look */
 
 /* Room for `slots` slots beside the ends that are owed. Followed by cursor_publish. */
 static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_t slots)
@@ -72,6 +74,37 @@ static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_
         return cursor_reserve_slow(cursor, index, slots, false);
     return c->base + index;
 }
+
+/* capture.c */
+#define RECORDING_ON 1
+#define RECORDING_PAUSED 2     /* opscope_recording */
+extern uint32_t capture_waits; /* for a zone that is to be recorded */
+void capture_prepare(void);    /* once */
+void capture_use(const struct session_capture *capture);
+void capture_describe(struct segment_header *h, bool is_paused);
+void capture_settle(void);
+void capture_signpost(const char *header, bool is_before);
+void capture_frame(bool is_before);
+bool capture_zone_begins(struct thread_cursor *c,
+                         uint32_t id); /* true: it is to be recorded though we are paused */
+void capture_zone_ended(struct thread_cursor *c);
+bool capture_hidden_ends(
+    struct thread_cursor *c); /* true: the end is of a zone that was begun while paused */
+
+static inline bool recorder_is_paused(void)
+{
+    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) == RECORDING_PAUSED ||
+           __atomic_load_n(&capture_waits, __ATOMIC_RELAXED);
+}
+
+/* Is the innermost zone of the thread one that was begun while paused? */
+static inline bool cursor_hides(const struct thread_cursor *c)
+{
+    return c->hidden_count && c->hidden[c->hidden_count - 1].depth == c->depth;
+}
+
+/* record.c */
+void record_pause(bool is_paused);
 
 /* segment.c */
 bool segment_attach(void); /* makes this process's segment; once */
@@ -112,5 +145,6 @@ struct name_definition {
 uint32_t names_intern(const struct name_definition *definition);
 uint32_t names_text(const char *text, size_t length);
 uint32_t names_site(struct opscope_site *site);
+bool names_is_called(uint32_t id, const char *name);
 
 #endif

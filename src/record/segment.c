@@ -44,7 +44,7 @@ struct segment recorder_segment;
 static struct process_state *shared_state;
 
 /* Starts as "maybe": a zone that is opened before our constructor ran finds out by itself. */
-int opscope_recording = 1;
+int opscope_recording = RECORDING_ON;
 
 void recorder_switch_off(void)
 {
@@ -278,6 +278,8 @@ static void write_header(struct segment *s, const struct session_control *contro
     h->pid_namespace = stat("/proc/self/ns/pid", &ns) == 0 ? (uint64_t)ns.st_ino : 0;
     h->is_small = s->layout.level_count < SESSION_NAME_LEVELS;
     h->heartbeat_ns = clock_raw_ns();
+    capture_use(&control->capture);
+    capture_describe(h, control->is_paused != 0);
     read_command(h);
     h->magic = SESSION_SEGMENT_MAGIC;
 }
@@ -582,8 +584,9 @@ bool process_register(struct process_state *state)
     prctl(PR_GET_NAME, p->comm);
     state->slot = state->claimed - 1;
     state->owner = SESSION_OWNER(state->slot, p->generation);
-    __atomic_store_n(&p->state, PROCESS_VALID, __ATOMIC_RELEASE);
+    __atomic_store_n(&p->state, PROCESS_VALID, __ATOMIC_SEQ_CST);
     state->is_registered = 1;
+    capture_settle();
     return true;
 }
 
@@ -701,4 +704,5 @@ __attribute__((constructor)) static void check_environment(void)
         recorder_switch_off();
     else if (secure_getenv("OPSCOPE_EAGER"))
         cursor_of_thread(); /* for programs that enter seccomp before their first zone */
+    capture_prepare();
 }

@@ -157,6 +157,34 @@ int session_folder_open(struct session_folder *folder, const char *path, bool *i
     return 0;
 }
 
+#define PAUSE_TRIES 2500u /* of 2 ms */
+
+int session_folder_pause(const struct session_folder *folder, bool is_paused, uint32_t *unreachable,
+                         struct error *err)
+{
+    const size_t whole = offsetof(struct session_control, capture);
+    struct session_control *control =
+        mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, folder->control_fd, 0);
+    if (control == MAP_FAILED)
+        return error_set_errno(err, errno, "%s/" SESSION_CONTROL_FILE, folder->path);
+    uint64_t last = __atomic_load_n(&control->pause_request, __ATOMIC_RELAXED), request;
+    do
+        request = ((last >> 1) + 1) << 1 | is_paused;
+    while (!__atomic_compare_exchange_n(&control->pause_request, &last, request, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
+    bool is_done = false;
+    for (unsigned i = 0; i < PAUSE_TRIES && !is_done; i++) {
+        is_done = __atomic_load_n(&control->pause_done, __ATOMIC_ACQUIRE) >> 1 >= request >> 1;
+        if (!is_done)
+            usleep(2000);
+    }
+    *unreachable = control->unreachable;
+    munmap(control, whole);
+    return is_done ? 0
+                   : error_set(err, ETIMEDOUT, "%s: its collector does not answer (is it stopped?)",
+                               folder->path);
+}
+
 void session_folder_close(struct session_folder *folder)
 {
     if (folder->ledger)

@@ -26,6 +26,11 @@ int session_folder_create(struct session_folder *folder, struct error *err);
 /* Opens an existing one. *is_alive: its collector still runs (the control file is locked). */
 int session_folder_open(struct session_folder *folder, const char *path, bool *is_alive, struct error *err);
 
+/* Asks the collector of an open session to pause, or to go on, and waits until that is done. *unreachable: processes
+ * that could not be told. */
+int session_folder_pause(const struct session_folder *folder, bool is_paused, uint32_t *unreachable,
+                         struct error *err);
+
 void session_folder_close(struct session_folder *folder);
 /* Deletes the folder and what is in it, never following links. */
 int session_folder_remove(const char *path, struct error *err);

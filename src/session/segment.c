@@ -150,6 +150,16 @@ void session_segment_set_closed(struct session_segment *s)
     __atomic_store_n(&live(s)->state, SEGMENT_CLOSED, __ATOMIC_RELEASE);
 }
 
+void session_segment_set_paused(struct session_segment *s, bool is_paused)
+{
+    __atomic_store_n(&live(s)->is_paused, is_paused, __ATOMIC_SEQ_CST);
+}
+
+uint64_t session_segment_pause_request(const struct session_segment *s)
+{
+    return __atomic_load_n(&live(s)->pause_request, __ATOMIC_ACQUIRE);
+}
+
 uint32_t session_segment_growth_failures(const struct session_segment *s)
 {
     return __atomic_load_n(&live(s)->growth_failures, __ATOMIC_RELAXED);

@@ -26,6 +26,8 @@ const char *session_segment_name(const struct session_segment *s);              
 
 void session_segment_beat(struct session_segment *s, uint64_t raw_ns);
 void session_segment_set_closed(struct session_segment *s);
+void session_segment_set_paused(struct session_segment *s, bool is_paused); /* for processes that join now */
+uint64_t session_segment_pause_request(const struct session_segment *s);    /* the last one; 0: none yet */
 
 uint32_t session_segment_process_count(const struct session_segment *s);
 bool session_segment_process(const struct session_segment *s, uint32_t index, struct session_process *out);

@@ -40,7 +40,7 @@
 
 #define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
 
-#define SESSION_VERSION 3u
+#define SESSION_VERSION 4u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
 
@@ -64,6 +64,27 @@
 #define SESSION_LATE_TRACKS 65536u /* threads whose ends can be reported late */
 
 enum session_on_full { SESSION_ON_FULL_DROP = 0, SESSION_ON_FULL_WAIT = 1 };
+
+/* When to record, for sessions that begin paused (record/capture.c). */
+enum session_capture_kind {
+    CAPTURE_ALWAYS = 0,
+    CAPTURE_PROFILER_API =
+        1, /* between the program's own calls that start and stop profilers: opscope_capture_ */
+    CAPTURE_SIGNPOSTS = 2, /* from signpost `from` to signpost `to`; either may be empty */
+    CAPTURE_ZONE = 3,      /* inside zones called `from` */
+    CAPTURE_STEPS = 4,     /* frames first_step to last_step of each process */
+};
+
+/* The two values of the word at flag_address. */
+#define SESSION_FLAG_RECORDING(kind) ((kind) == CAPTURE_ZONE ? 0u : 1u)
+#define SESSION_FLAG_PAUSED(kind) ((kind) == CAPTURE_ZONE ? 1u : 2u)
+
+struct session_capture {
+    uint32_t kind; /* enum session_capture_kind */
+    uint32_t reserved;
+    uint64_t first_step, last_step; /* from 1 */
+    char from[128], to[128];
+};
 
 struct session_control { /* the start of the control file; texts follow */
     uint64_t magic;
@@ -91,6 +112,12 @@ struct session_control { /* the start of the control file; texts follow */
     uint64_t taking_chunk, taking_slots;
     uint64_t cgroup_signature; /* of the collector, if its memory is not limited; see cgroup.h */
     uint64_t min_duration_ns;  /* shorter zones are left out of the trace */
+    /* Pausing. Whoever wants a change stores a request with another number; the collector makes it so and stores the
+     * same word in pause_done. */
+    uint64_t pause_request, pause_done; /* number << 1 | wants it paused */
+    uint32_t is_paused;                 /* what processes that join now do */
+    uint32_t unreachable;               /* processes that the last change did not reach */
+    struct session_capture capture;
 };
 
 enum segment_state { SEGMENT_OPEN = 0, SEGMENT_CLOSED = 2 };
@@ -110,11 +137,14 @@ struct segment_header {
     uint64_t pid_namespace; /* inode of /proc/self/ns/pid; 0 = unknown */
     uint32_t can_grow;      /* 0: everything was committed when the segment was made */
     uint32_t is_small;      /* few names and processes: a program with little address space */
-    uint64_t reserved1[7];
+    /* Where a process of this image keeps whether it records, for the collector to write to (collect/pause.c), and
+     * the word that tells such an address space: it holds segment_id. */
+    uint64_t flag_address, identity_address;
+    uint64_t reserved1[5];
     /* the collector's line */
     uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW */
     uint32_t state;        /* enum segment_state */
-    uint32_t reserved2;
+    uint32_t is_paused;    /* what processes that join now do; also stored by one that pauses itself */
     uint64_t reserved3[6];
     /* the producers' lines */
     uint32_t chunks_committed; /* chunks [0, this) have memory */
@@ -133,7 +163,8 @@ struct segment_header {
     uint64_t late_pages[2];  /* one bit per page of late ends that has memory */
     uint32_t processes_free; /* rows that may be used again: a hint */
     uint32_t reserved5;
-    uint64_t reserved4[4];
+    uint64_t pause_request; /* the last one of a process: session_pause_request */
+    uint64_t reserved4[3];
     char command[2048]; /* /proc/self/cmdline as it was, NULs between the arguments */
     uint32_t command_length;
 };
@@ -208,6 +239,7 @@ enum record_kind {
     RECORD_TASK_SWITCH =
         9, /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
     RECORD_NOTHING = 10,      /* a slot that was given back */
+    RECORD_PAUSE = 11,        /* id: 1 = recording was paused, 0 = it goes on, by the process itself */
     RECORD_COUNTER = 128,     /* id: name; + {double, -} */
     RECORD_ZONE_VALUE = 129,  /* + {value, -} */
     RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release, bit 1: of all in it; + {address, size} */
@@ -267,6 +299,19 @@ _Static_assert(offsetof(struct segment_header, chunks_committed) % 64 == 0, "pro
 #define SESSION_OWNER_ROW(owner) ((owner)&0xffffu)
 #define SESSION_OWNER(row, generation) ((generation) << 16 | (row))
 _Static_assert(SESSION_MAX_PROCESSES <= 0x10000, "SESSION_OWNER");
+
+/* segment_header.pause_request: each has another number; the row of the process that made it. Bits of the segment's id
+ * tell it from what a program that has gone wild may have written there: it concerns other programs. */
+static inline uint64_t session_pause_request(uint64_t last, uint32_t row, bool is_paused, uint64_t segment_id)
+{
+    return segment_id >> 40 << 40 | (((last >> 17) + 1) & 0x7fffff) << 17 | (uint64_t)(row & 0xffff) << 1 |
+           is_paused;
+}
+static inline bool session_pause_is_request(uint64_t request, uint64_t segment_id)
+{
+    return request && request >> 40 == segment_id >> 40;
+}
+#define SESSION_PAUSE_ROW(request) ((uint32_t)((request) >> 1 & 0xffff))
 
 /* Where everything is, and how much of it there can be, from the number of chunks and one bit alone. */
 struct segment_layout {

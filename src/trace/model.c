@@ -44,8 +44,14 @@ const char *trace_loss_reason_text(uint32_t reason)
         [TRACE_LOSS_UNRECORDED] = "process not recorded",
         [TRACE_LOSS_NO_END] = "no end yet when the process ended",
         [TRACE_LOSS_DEVICE] = "dropped by the device's runtime",
+        [TRACE_LOSS_PAUSED] = "paused",
     };
     return pick(words, COUNT_OF(words), reason);
+}
+
+bool trace_loss_is_lost(uint32_t reason)
+{
+    return reason != TRACE_LOSS_LATE_ENDS && reason != TRACE_LOSS_DROPPED_OLD && reason != TRACE_LOSS_PAUSED;
 }
 
 const char *trace_op_type_text(uint32_t type)

@@ -247,6 +247,7 @@ enum trace_loss_reason {
     TRACE_LOSS_UNRECORDED = 13, /* a process that got no segment: how much is not known */
     TRACE_LOSS_NO_END = 14,     /* launched on a device, and not known to have ended when the process did */
     TRACE_LOSS_DEVICE = 15,     /* dropped by the runtime of a device */
+    TRACE_LOSS_PAUSED = 16,     /* nothing was to be recorded then */
     TRACE_LOSS_REASONS          /* one past the last */
 };
 
@@ -271,6 +272,8 @@ struct trace_sample {
 const char *trace_track_kind_text(uint32_t kind);
 const char *trace_point_kind_text(uint32_t kind);
 const char *trace_loss_reason_text(uint32_t reason);
+/* False for what is kept, was dropped because that was asked for, or was not to be recorded. */
+bool trace_loss_is_lost(uint32_t reason);
 const char *trace_op_type_text(uint32_t type);
 const char *trace_part_role_text(uint32_t role);
 

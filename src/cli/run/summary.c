@@ -98,7 +98,12 @@ static bool explain_nothing(const struct launch_result *r, const struct held *he
     char why[256] = "no process called the opscope library";
     if (held->zones || held->others || held->ops || held->open_zones)
         return false;
-    if (held->losses.has_any || held->losses.lost.events || r->stats.refused)
+    if (held->losses.paused_ns)
+        command_say(
+            "opscope: wrote %s, but nothing was recorded: it was paused all the time (opscope resume goes on; "
+            "with --capture, what it waits for did not come)",
+            output);
+    else if (held->losses.has_any || held->losses.lost.events || r->stats.refused)
         command_say("opscope: wrote %s, which holds no records", output);
     else {
         run_python_why_nothing(command, why, sizeof why);
@@ -166,6 +171,9 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     if (held->losses.old.events)
         bytes_append_format(&line, "; %s dropped: older than --max-size holds",
                             loss_sum_text(&old, &held->losses.old));
+    if (held->is_file ? held->losses.paused_ns : s->paused_ns)
+        bytes_append_format(&line, "; paused for %s",
+                            format_time(&elapsed, held->is_file ? held->losses.paused_ns : s->paused_ns));
     if (s->still_running)
         bytes_append_format(&line, "; %s still running at the end",
                             format_things(&processes, s->still_running, "process"));

@@ -68,8 +68,7 @@ static void sum_losses(struct export_job *job)
     size_t count;
     const struct trace_loss *losses = trace_get_losses(job->trace, &count);
     for (size_t i = 0; i < count; i++) {
-        if (losses[i].reason == TRACE_LOSS_LATE_ENDS || losses[i].reason == TRACE_LOSS_DROPPED_OLD ||
-            !export_wants_loss(job, &losses[i]))
+        if (!trace_loss_is_lost(losses[i].reason) || !export_wants_loss(job, &losses[i]))
             continue;
         job->counts->lost_zones += losses[i].zones;
         job->counts->lost_records += losses[i].records;
@@ -239,6 +238,8 @@ void export_loss_text(const struct trace_loss *loss, char *text, size_t size)
     format_things(&records, loss->records, "record");
     if (loss->reason == TRACE_LOSS_LATE_ENDS)
         snprintf(text, size, "%s ended late", zones.text);
+    else if (loss->reason == TRACE_LOSS_PAUSED)
+        snprintf(text, size, "paused for %s", format_time(&zones, loss->to_ns - loss->from_ns));
     else if (loss->records && loss->zones)
         snprintf(text, size, "lost %s and %s", zones.text, records.text);
     else

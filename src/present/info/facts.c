@@ -139,4 +139,5 @@ void info_add_facts(struct view *view)
     report_number(report, "lost_records", NULL, TABLE_INTEGER, info->lost_records);
     report_number(report, "dropped_zones", NULL, TABLE_INTEGER, losses.old.zones);
     report_number(report, "dropped_records", NULL, TABLE_INTEGER, losses.old.records);
+    report_number(report, "paused", losses.paused_ns ? "paused" : NULL, TABLE_TIME, losses.paused_ns);
 }

@@ -236,8 +236,7 @@ static uint64_t *lost_by_track(const struct view *view)
     const struct trace_loss *losses = trace_get_losses(view->trace, &count);
     uint64_t *lost = calloc(track_count + 1, sizeof *lost);
     for (size_t i = 0; lost && i < count; i++) {
-        bool is_loss = losses[i].reason != TRACE_LOSS_LATE_ENDS && losses[i].reason != TRACE_LOSS_DROPPED_OLD;
-        if (losses[i].track < track_count && is_loss)
+        if (losses[i].track < track_count && trace_loss_is_lost(losses[i].reason))
             lost[losses[i].track] += losses[i].zones;
     }
     return lost;

@@ -30,7 +30,13 @@ static void add_losses(struct overview_lists *lists, const struct overview *o)
 {
     struct loss_sums sums;
     struct loss_text amount;
+    struct number_text paused;
     loss_sums_make(&sums, o->trace, NULL);
+    struct overview_loss *pause = sums.paused_ns ? add_loss(lists) : NULL;
+    if (pause) {
+        bytes_append_format(&pause->text, "paused for %s", format_time(&paused, sums.paused_ns));
+        bytes_append_text(&pause->remedy, loss_advice(TRACE_LOSS_PAUSED));
+    }
     for (uint32_t i = 0; i < TRACE_LOSS_REASONS; i++) {
         struct overview_loss *loss = sums.by_reason[i].events ? add_loss(lists) : NULL;
         if (!loss)

@@ -111,7 +111,7 @@ static void name_object(const char *kind, uint64_t object, const char *name)
     char text[NVTX_SHORT_TEXT + 64];
     int length = snprintf(text, sizeof text, "%s 0x%llx is called %s", kind, (unsigned long long)object,
                           name ? name : "");
-    if (length > 0 && opscope_is_recording())
+    if (length > 0 && opscope_has_session())
         opscope_message_(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 

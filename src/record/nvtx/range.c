@@ -394,7 +394,7 @@ uint64_t nvtx_start(const void *domain, const struct nvtx_event *event)
 
 void nvtx_end(uint64_t number)
 {
-    if (opscope_is_recording() && (number & SESSION_SPAN_ANY_THREAD))
+    if (opscope_has_session() && (number & SESSION_SPAN_ANY_THREAD))
         opscope_span_end_(number);
 }
 

@@ -289,7 +289,7 @@ static void finish_index(struct trace *t)
     if (info->start_ns == UINT64_MAX)
         info->start_ns = 0;
     for (size_t i = 0; i < t->loss_count; i++) {
-        if (t->losses[i].reason == TRACE_LOSS_LATE_ENDS || t->losses[i].reason == TRACE_LOSS_DROPPED_OLD)
+        if (!trace_loss_is_lost(t->losses[i].reason))
             continue;
         info->lost_zones = saturating_add_u64(info->lost_zones, t->losses[i].zones);
         info->lost_records = saturating_add_u64(info->lost_records, t->losses[i].records);

@@ -409,6 +409,20 @@ static bool record_step(const char *verb, const char *value)
         opscope_message(value);
     else if (strcmp(verb, "others") == 0)
         make_other_things(number(value));
+    else if (strcmp(verb, "signpost") == 0)
+        opscope_signpost(value, NULL);
+    else if (strcmp(verb, "step") == 0)
+        OPSCOPE_FRAME("step");
+    else if (strcmp(verb, "op") == 0)
+        opscope_op_begin(value, OPSCOPE_OP_DEVICE, 0);
+    else if (strcmp(verb, "op-end") == 0)
+        opscope_op_end();
+    else if (strcmp(verb, "pause") == 0)
+        opscope_pause();
+    else if (strcmp(verb, "resume") == 0)
+        opscope_resume();
+    else if (strcmp(verb, "capture") == 0) /* what the adapter of a driver calls */
+        opscope_capture_(number(value) != 0);
     else if (strcmp(verb, "threads") == 0)
         threads(pair_of(value), true);
     else if (strcmp(verb, "sleepers") == 0)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pausing: whether this process records now, and the rules that say when (`opscope run --capture`).
+ *
+ * A paused process has opscope_recording = 2, so that a zone is one load and one branch, as without a session. Who sets
+ * it: the process itself, where it hears of the reason (a rule, opscope_pause), or the collector, which writes the word
+ * into the process's memory from outside (collect/pause.c). No thread, no signal and no system call of ours is in the
+ * process for that. A process that joins asks the segment's header (capture_settle); so does a forked child, which its
+ * parent's word does not bind.
+ *
+ * Zones stay in balance: those that were open when recording was paused end as ever. One that is begun while paused is
+ * not recorded; where its end will come all the same (OPSCOPE_BEGIN, an op), opscope_zone_hide_ notes how many recorded
+ * zones were open then: an end that finds just as many is that zone's. As long as a thread has such zones open, it
+ * takes the slow path (zone_limit = 0).
+ *
+ * To hear of a zone that begins, one must be called: with --capture zone:NAME a waiting process has opscope_recording =
+ * 1 and capture_waits = 1 instead, zones take the slow path and are refused there. */
+#include <pthread.h>
+#include <string.h>
+
+#include "record/recorder.h"
+
+uint32_t capture_waits;
+
+static struct session_capture rule; /* of the session that was joined last */
+static uint64_t identity;           /* segment_id: the collector looks for it before it writes */
+static uint64_t steps;              /* frames that have ended */
+static uint32_t zones_open;         /* of the rule's name */
+
+void capture_use(const struct session_capture *capture)
+{
+    rule = *capture;
+    rule.from[sizeof rule.from - 1] = rule.to[sizeof rule.to - 1] = '\0';
+}
+
+void capture_describe(struct segment_header *h, bool is_paused)
+{
+    bool is_zone = rule.kind == CAPTURE_ZONE;
+    identity = h->segment_id;
+    h->identity_address = (uint64_t)(uintptr_t)&identity;
+    h->flag_address = is_zone ? (uint64_t)(uintptr_t)&capture_waits : (uint64_t)(uintptr_t)&opscope_recording;
+    h->is_paused = is_paused;
+}
+
+static void set_paused(bool is_paused)
+{
+    if (rule.kind == CAPTURE_ZONE)
+        __atomic_store_n(&capture_waits, is_paused, __ATOMIC_RELAXED);
+    else if (__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED))
+        __atomic_store_n(&opscope_recording, is_paused ? RECORDING_PAUSED : RECORDING_ON, __ATOMIC_RELAXED);
+    if (is_paused)
+        cursors_take_slow_path();
+}
+
+/* The row of this process can be seen. The collector stores is_paused, then looks for rows; we look again after our
+ * store: one of the two notices a change that comes now. */
+void capture_settle(void)
+{
+    const uint32_t *asked = &recorder_segment.header->is_paused;
+    uint32_t is_paused;
+    do {
+        is_paused = __atomic_load_n(asked, __ATOMIC_SEQ_CST);
+        set_paused(is_paused != 0);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (is_paused != __atomic_load_n(asked, __ATOMIC_SEQ_CST));
+}
+
+static void tell_others(bool is_paused)
+{
+    uint64_t *request = &recorder_segment.header->pause_request;
+    const struct process_state *state = process_state_get();
+    __atomic_store_n(&recorder_segment.header->is_paused, is_paused,
+                     __ATOMIC_SEQ_CST); /* children that are forked now */
+    uint64_t old = __atomic_load_n(request, __ATOMIC_RELAXED), next;
+    do
+        next = session_pause_request(old, state ? state->slot : 0, is_paused, identity);
+    while (!__atomic_compare_exchange_n(request, &old, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static void change(bool is_paused)
+{
+    if (!cursor_of_thread() || recorder_is_paused() == is_paused)
+        return;
+    if (!is_paused)
+        set_paused(false);
+    record_pause(is_paused);
+    if (is_paused)
+        set_paused(true);
+    tell_others(is_paused);
+}
+
+OPSCOPE_API void opscope_pause_(int is_paused)
+{
+    change(is_paused != 0);
+}
+
+OPSCOPE_API void opscope_capture_(int is_on)
+{
+    if (cursor_of_thread() && rule.kind == CAPTURE_PROFILER_API)
+        change(!is_on);
+}
+
+/* --- rules; each is asked before and after the record is made --- */
+
+static bool is_text(const char *wanted, const char *text)
+{
+    return *wanted && strcmp(wanted, text) == 0;
+}
+
+void capture_signpost(const char *header, bool is_before)
+{
+    if (rule.kind == CAPTURE_SIGNPOSTS && is_text(is_before ? rule.from : rule.to, header))
+        change(!is_before);
+}
+
+/* Step n is between the end of n - 1 and its own. */
+void capture_frame(bool is_before)
+{
+    if (rule.kind != CAPTURE_STEPS)
+        return;
+    uint64_t ended = is_before ? __atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)
+                               : __atomic_load_n(&steps, __ATOMIC_RELAXED);
+    if (is_before && ended + 1 == rule.first_step)
+        change(false);
+    else if (!is_before && ended == rule.last_step)
+        change(true);
+}
+
+bool capture_zone_begins(struct thread_cursor *c, uint32_t id)
+{
+    if (rule.kind != CAPTURE_ZONE || !names_is_called(id, rule.from))
+        return false;
+    if (!c->capture_depth) {
+        __atomic_fetch_add(&zones_open, 1, __ATOMIC_RELAXED);
+        c->capture_depth = c->depth + 1;
+    }
+    change(false);
+    return true;
+}
+
+void capture_zone_ended(struct thread_cursor *c)
+{
+    c->capture_depth = 0;
+    if (__atomic_sub_fetch(&zones_open, 1, __ATOMIC_RELAXED) == 0)
+        change(true);
+}
+
+/* --- zones that are begun while paused --- */
+
+OPSCOPE_API void opscope_zone_hide_(void)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    if (!c)
+        return;
+    if (c->skip) {
+        cursor_set_skip(c, c->skip + 1);
+        return;
+    }
+    uint32_t n = c->hidden_count;
+    bool is_same = n && (c->hidden[n - 1].depth == c->depth || n == CURSOR_HIDDEN);
+    if (!is_same)
+        c->hidden[n] = (struct hidden_zones){c->depth, 0};
+    c->hidden_count = is_same ? n : n + 1;
+    c->hidden[c->hidden_count - 1].count++;
+    cursor_set_skip(c, 0); /* the limit */
+}
+
+bool capture_hidden_ends(struct thread_cursor *c)
+{
+    if (!cursor_hides(c))
+        return false;
+    if (--c->hidden[c->hidden_count - 1].count == 0)
+        c->hidden_count--;
+    cursor_set_skip(c, 0);
+    return true;
+}
+
+/* --- fork --- */
+
+/* Nobody knows the child yet: it looks for itself at its first event. */
+static void forked(void)
+{
+    if (__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) == RECORDING_PAUSED)
+        __atomic_store_n(&opscope_recording, RECORDING_ON, __ATOMIC_RELAXED);
+    zones_open = 0;
+}
+
+void capture_prepare(void)
+{
+    pthread_atfork(NULL, NULL, forked);
+}
