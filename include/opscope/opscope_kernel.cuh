@@ -152,7 +152,7 @@ public:
     explicit kernel_zones(std::vector<std::string> names, unsigned int zones_per_warp = 64, unsigned int warps = 16384)
         : names(std::move(names))
     {
-        if (!opscope_is_recording() || cudaGetDevice(&device) != cudaSuccess)
+        if (!opscope_has_session() || cudaGetDevice(&device) != cudaSuccess)
             return;
         view.warps = warps;
         view.zones_per_warp = zones_per_warp;

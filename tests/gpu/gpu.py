@@ -74,9 +74,6 @@ class TestCase(unittest.TestCase):
     def environment(self, **more):
         env = dict(os.environ, **more)
         env.setdefault("CUDA_HOME", self.home or "")
-        help_text = subprocess.run([OPSCOPE, "run", "--help"], capture_output=True, text=True).stdout
-        if "--devices" not in help_text or "cuda" not in help_text:
-            env["CUDA_INJECTION64_PATH"] = os.path.join(BUILD, "libopscope_cuda.so")
         return env
 
     def trace_path(self, name):

@@ -36,12 +36,6 @@ struct cuda_state {
 };
 extern struct cuda_state cuda;
 
-/* Is there a session, paused or not? */
-static inline bool has_session(void)
-{
-    return __atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) != 0;
-}
-
 /* library.c: finding libcupti */
 bool library_load(struct cuda_state *state, char *text, size_t size); /* text: its path, or what is wrong */
 

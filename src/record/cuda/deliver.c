@@ -86,7 +86,7 @@ static void hand_over_one(struct cuda_buffer *state, const uint8_t *buffer, cons
     note_stride(at, length);
     /* An open one is handed out by a forced flush alone: it never gets times. */
     bool is_run = cuda_record_read(at, length, &record) && !record.is_open && record.end_ns;
-    if (is_run && has_session()) {
+    if (is_run && opscope_has_session()) {
         __atomic_store_n(&h->delivering, h->delivered + 1, __ATOMIC_RELEASE);
         hand_over(&record);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);

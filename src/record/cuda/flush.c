@@ -31,7 +31,7 @@ static void *flush_loop(void *unused)
     pthread_setname_np(pthread_self(), "opscope-cuda");
     while (!__atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED)) {
         nanosleep(&(struct timespec){.tv_nsec = FLUSH_NS}, NULL);
-        if (!has_session() || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
+        if (!opscope_has_session() || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
             continue;
         if (!opscope_is_recording())
             cuda_pause(); /* the next call that is recorded goes on */

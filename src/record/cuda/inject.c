@@ -24,7 +24,7 @@ void cuda_say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text + at, sizeof text - at, format, arguments);
     va_end(arguments);
-    if (has_session())
+    if (opscope_has_session())
         opscope_message_(text, strlen(text));
 }
 
@@ -67,11 +67,9 @@ bool cuda_resume(void)
 }
 
 /* With --capture cuda-profiler-api recording begins and ends with these calls. */
-extern void opscope_capture_(int is_on) __attribute__((weak));
-
 void cuda_profiler_called(bool is_start)
 {
-    if (has_session() && opscope_capture_)
+    if (opscope_has_session())
         opscope_capture_(is_start);
     if (opscope_is_recording())
         cuda_resume();
@@ -147,7 +145,7 @@ OPSCOPE_API int InitializeInjection(void);
 OPSCOPE_API int InitializeInjection(void)
 {
     char trouble[512];
-    if (cuda.owner_pid || !has_session() || !opscope_now_())
+    if (cuda.owner_pid || !opscope_has_session() || !opscope_now_())
         return 1;
     cuda.owner_pid = getpid();
     if (!library_load(&cuda, trouble, sizeof trouble) || !file_open(&cuda, trouble, sizeof trouble)) {
