@@ -122,7 +122,8 @@ def now_ns():
 
 
 def wait_for(path):
-    while not os.path.exists(path):
+    """Until the file is there, or its folder is not there any more: then the test is over."""
+    while not os.path.exists(path) and os.path.exists(os.path.dirname(path)):
         time.sleep(0.01)
 
 
