@@ -33,8 +33,8 @@ LONG_FUZZ_SECONDS = 120  # a target, with --long
 SANITIZER_SLOWDOWN = 3
 # System tests that are run on the build with ASan as well: what reads files and segments that others wrote.
 SANITIZED_SYSTEM_TESTS = ("test_damage", "test_faults", "test_mcp", "test_report_damaged", "test_run_view", "test_tenstorrent",
-                          "test_tracy_live", "test_tracy_streams", "test_view_compare", "test_view_faults", "test_view_runs",
-                          "test_view_server")
+                          "test_tracy_live", "test_tracy_ops", "test_tracy_streams", "test_tracy_tools", "test_view_compare",
+                          "test_view_faults", "test_view_runs", "test_view_server")
 
 
 class Context:

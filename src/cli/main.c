@@ -3,6 +3,7 @@
  * the profiled program inherits: a reader that goes away ends us quietly, by the signal or, where it is ignored, by
  * EPIPE. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,8 +65,11 @@ static int run_command(const struct command *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     char **words = command_words_of_tool(&argc, argv);
-    if (words)
-        return run_command(command_find(words[0]), argc, words);
+    if (words) {
+        int status = run_command(command_find(words[0]), argc, words);
+        free(words);
+        return status;
+    }
     if (argc < 2)
         return print_help(stderr);
     const char *name = argv[1];

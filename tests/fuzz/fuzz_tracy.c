@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of Tracy's protocol, and what makes a trace of it. The first byte is the version, the second says
  * how the rest is meant: as the bytes of the wire, or as the records of frames, each after its length of 16 bits,
- * behind a good handshake; and whether a trace is made of it.
+ * behind a good handshake; and whether a trace is made of it, with the ops that its messages and zones tell of.
  *
  * The client follows the addresses that it is asked about, so each of them must be one that it sent. */
 #include <assert.h>
@@ -11,6 +11,7 @@
 
 #include "../unit/tracy_client.h"
 #include "collect/tracy/trace/trace.h"
+#include "import/told.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -68,8 +69,16 @@ static void list_open(void *context, struct trace_writer *w)
 static void make_trace(const struct client *client, uint32_t version, enum tracy_wide wide)
 {
     struct tracy_trace_options options = {.version = version, .wide = wide};
-    if (trace_writer_open(&options.writer, "/dev/null", &(struct trace_writer_options){0}, NULL) != 0)
+    struct ops_told *told = ops_told_new("/dev/null/nothing");
+    struct trace_listener listener;
+    struct import_counts counts;
+    if (!told ||
+        trace_writer_open(&options.writer, "/dev/null", &(struct trace_writer_options){0}, NULL) != 0) {
+        ops_told_free(told);
         return;
+    }
+    ops_told_listener(told, &listener);
+    options.listener = &listener;
     struct tracy_trace *t = tracy_trace_new(&options);
     if (t) {
         trace_writer_set_open_zones(options.writer, list_open, t);
@@ -78,8 +87,10 @@ static void make_trace(const struct client *client, uint32_t version, enum tracy
         assert(tracy_stream_is_trusted(tracy_trace_stream(t)) ||
                tracy_stream_queries(tracy_trace_stream(t))->length == 0);
     }
+    ops_told_write(told, options.writer, &counts, NULL);
     trace_writer_finish(options.writer, NULL);
     tracy_trace_free(t);
+    ops_told_free(told);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
