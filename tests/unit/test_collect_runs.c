@@ -166,8 +166,59 @@ static void test_runs_of_zones(void **state)
     assert_int_equal(rmdir(base), 0);
 }
 
+/* Spans of one thread that another ends. Its chunk may be read first or last: the rows are the same. */
+static void record_spans(uint32_t begins, uint32_t ends, const uint32_t *names)
+{
+    const uint64_t any = SESSION_SPAN_ANY_THREAD;
+    const struct slot numbers[] = {{any | 1, 0}, {any | 2, 0}, {any | 3, 0}, {4, 0}};
+    image_chunk(&image, begins, 0, 0, CHUNK_SEALED);
+    image_chunk(&image, ends, 1, 0, CHUNK_SEALED);
+    for (uint32_t i = 0; i < 4; i++)
+        image_long_record(&image, begins, 10 + 10 * i, RECORD_SPAN_BEGIN, names[i], 0, &numbers[i], 1);
+    image_long_record(&image, ends, 35, RECORD_SPAN_END, 0, 0, &numbers[0], 1);
+    image_long_record(&image, ends, 36, RECORD_SPAN_END, 0, 0, &numbers[1], 1);
+    image_long_record(&image, ends, 37, RECORD_SPAN_END, 0, 0, &numbers[1], 1); /* once more */
+    image_long_record(&image, ends, 50, RECORD_SPAN_END, 0, 0, &numbers[2], 1);
+    image_long_record(&image, ends, 60, RECORD_SPAN_END, 0, 0, &numbers[3], 1); /* may not end there */
+}
+
+static void test_spans_that_end_on_another_thread(void **state)
+{
+    (void)state;
+    for (uint32_t order = 0; order < 2; order++) {
+        char base[] = "/tmp/opscope-test-XXXXXX";
+        struct rows found = {0};
+        uint32_t names[4];
+        assert_non_null(mkdtemp(base));
+        assert_true(image_map(&image, CHUNKS));
+        assert_int_equal(collection_open(&collection, base, 0), 0);
+        assert_true(collection_add(&collection, image.memory, image.layout.total));
+        for (uint32_t i = 0; i < 4; i++) {
+            char text[16];
+            snprintf(text, sizeof text, "zone %u", i);
+            names[i] = image_name(&image, text);
+        }
+        record_spans(order, 1 - order, names);
+        assert_int_equal(collection_finish(&collection, NULL), 0);
+        read_rows(collection.path, &found);
+        qsort(found.rows, found.count, sizeof *found.rows, compare_rows);
+        const uint64_t ends[] = {35, 36, 50};
+        assert_int_equal(found.count, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(found.rows[i].start - IMAGE_BASE_TICKS, 10 + 10 * i);
+            assert_int_equal(found.rows[i].end - IMAGE_BASE_TICKS, ends[i]);
+            assert_int_equal(found.rows[i].name, i);
+        }
+        free(found.rows);
+        image_unmap(&image);
+        assert_int_equal(unlink(collection.path), 0);
+        assert_int_equal(rmdir(base), 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_of_zones)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_of_zones),
+                                       cmocka_unit_test(test_spans_that_end_on_another_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
