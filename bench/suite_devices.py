@@ -27,11 +27,14 @@ def nvtx(bench):
 
 def opencl(bench):
     try:
-        alone, recorded, best = both(bench, bench.program("bench_opencl"), "enqueue")
+        program = bench.program("bench_opencl")
+        for key, name in (("enqueue", "enqueue a kernel"), ("command", "a kernel, until it has ended")):
+            alone, recorded, best = both(bench, program, key)
+            yield Row(f"OpenCL, {name} (PoCL)", recorded, "ns", alone, "not recorded", 1.15 * alone, "<= 1.15 x", best=best)
+            profiled = bench.figures([program, "profiled"])[key + "_median"]
+            yield Row(f"OpenCL, {name}, with OpenCL's own profiling", profiled, "ns", alone, "without")
     except Skip as reason:
         yield Skip(f"OpenCL: {reason}")
-        return
-    yield Row("OpenCL, enqueue a kernel (PoCL)", recorded, "ns", alone, "not recorded", 1.15 * alone, "<= 1.15 x", best=best)
 
 
 def rows(bench):

@@ -210,6 +210,9 @@ OPSCOPE_API const char *opscope_recorder_version(void);
  * errno. */
 OPSCOPE_API uint32_t opscope_name_(const char *text, size_t length);
 OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device);
+/* An op of a device that began at `start` (opscope_now) and is over, by the ids of its name and of an attribute, "KEY",
+ * NUL, "VALUE" (0: none). Returns the call, as opscope_op_begin. */
+OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start);
 OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size);
 
 #define OPSCOPE_IF_RECORDING_(call)                                                                          \

@@ -125,6 +125,28 @@ OPSCOPE_API void opscope_op_end_(void)
     opscope_zone_end_();
 }
 
+/* Begin, attribute and end in one go: one reservation, and one more look at the clock. */
+OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start)
+{
+    struct thread_cursor *c = cursor_of_thread();
+    struct process_state *state = process_state_get();
+    uint32_t slots = attribute ? 4 : 3;
+    struct slot *slot = c && state && !c->skip ? cursor_reserve(&c, slots) : NULL;
+    if (!slot) {
+        cursor_lose_zone(c);
+        return 0;
+    }
+    uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
+    cursor_count(&c->zones);
+    slot[0] = (struct slot){slot_time_kind(start, RECORD_OP_BEGIN), word_of(name, OPSCOPE_OP_DEVICE, 1)};
+    slot[1] = (struct slot){call, device};
+    if (attribute)
+        slot[2] = (struct slot){slot_time_kind(start, RECORD_OP_PART), word_of(attribute, PART_ATTRIBUTE, 0)};
+    slot[slots - 1] = (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_ZONE_END), 0};
+    cursor_publish(c, slot, slots);
+    return call;
+}
+
 static void emit_part(uint32_t role, uint32_t id)
 {
     struct thread_cursor *c = recorder_cursor;

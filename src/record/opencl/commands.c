@@ -108,6 +108,11 @@ static size_t append_argument(char *out, size_t length, const struct opencl_argu
                                       : append(out, length, "%llu B", size);
 }
 
+static const char *kernel_name(const struct opencl_kernel *k)
+{
+    return k && k->name ? k->name : "kernel";
+}
+
 /* "128x128, local 8x8: buffer of 65536 B, 0x80". Buffers are not tensors: neither shape nor type of what they hold is
  * known. Made anew where something has changed since the last launch. */
 static void describe_launch(struct opencl_kernel *k, uint32_t dimensions, const size_t *global,
@@ -120,7 +125,7 @@ static void describe_launch(struct opencl_kernel *k, uint32_t dimensions, const 
     if (k->is_described && k->dimensions == dimensions && memcmp(k->global, global, bytes) == 0 &&
         memcmp(k->local, own, bytes) == 0)
         return;
-    size_t length = append_sizes(k->launch, 0, global, dimensions);
+    size_t length = append_sizes(k->launch, append(k->launch, 0, "launch%c", 0), global, dimensions);
     if (local)
         length = append_sizes(k->launch, append(k->launch, length, ", local "), local, dimensions);
     for (uint32_t i = 0; i < k->argument_count; i++)
@@ -128,6 +133,8 @@ static void describe_launch(struct opencl_kernel *k, uint32_t dimensions, const 
     memcpy(k->global, global, bytes);
     memcpy(k->local, own, bytes);
     k->dimensions = dimensions;
+    k->name_id = opscope_name_(kernel_name(k), strlen(kernel_name(k)));
+    k->launch_id = opscope_name_(k->launch, length);
     k->is_described = true;
 }
 
@@ -138,35 +145,59 @@ static size_t area(const size_t *region)
 
 /* --- kernels --- */
 
-static const char *kernel_name(const struct opencl_kernel *k)
+/* A kernel that is launched outside any op: the op is recorded when the call is over, which costs less than a begin and
+ * an end around it. */
+static int32_t launched(struct command *c, struct opencl_kernel *k, uint64_t start, int32_t status)
 {
-    return k && k->name ? k->name : "kernel";
+    if (status != OPENCL_SUCCESS || !*c->event)
+        return status;
+    c->pending.call = opscope_op_done_(k->name_id, k->launch_id, c->pending.queue->device->number, start);
+    return end(c, status);
+}
+
+/* Where the op is to be recorded that way: is true, and `c` is ready. */
+static bool begin_launch(struct command *c, handle queue, struct opencl_kernel *k, uint32_t dimensions,
+                         const size_t *global, const size_t *local, handle *event)
+{
+    struct opencl_queue *q = k && global && dimensions ? opencl_queue_find(queue) : NULL;
+    if (!q || opscope_op_current_())
+        return false;
+    describe_launch(k, dimensions, global, local);
+    *c = (struct command){.pending = {.queue = q, .name = kernel_name(k), .is_shared = event != NULL}};
+    c->event = event ? event : &c->mine;
+    note_before(c);
+    return true;
 }
 
 int32_t clEnqueueNDRangeKernel(handle queue, handle kernel, uint32_t dimensions, const size_t *offset,
                                const size_t *global, const size_t *local, OPENCL_WAIT, handle *event)
 {
     struct command c;
+    const struct opencl_next *next = opencl_next();
     struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
-    begin(&c, queue, kernel_name(k), 0, event);
-    if (c.is_own_op && k && global) {
-        describe_launch(k, dimensions, global, local);
-        opscope_op_attribute_("launch", k->launch);
+    if (begin_launch(&c, queue, k, dimensions, global, local, event)) {
+        uint64_t start = opscope_now_();
+        return launched(&c, k, start,
+                        next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                     wait_count, wait, c.event));
     }
-    return end(&c, opencl_next()->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                         wait_count, wait, c.event));
+    begin(&c, queue, kernel_name(k), 0, event);
+    return end(&c, next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count,
+                                                wait, c.event));
 }
 
 int32_t clEnqueueTask(handle queue, handle kernel, OPENCL_WAIT, handle *event)
 {
+    static const size_t one[] = {1};
     struct command c;
+    const struct opencl_next *next = opencl_next();
     struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
-    begin(&c, queue, kernel_name(k), 0, event);
-    if (c.is_own_op && k) {
-        describe_launch(k, 1, (const size_t[]){1}, NULL);
-        opscope_op_attribute_("launch", k->launch);
+    if (begin_launch(&c, queue, k, 1, one, NULL, event)) {
+        uint64_t start = opscope_now_();
+        return launched(&c, k, start, next->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
     }
-    return end(&c, opencl_next()->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
+    begin(&c, queue, kernel_name(k), 0, event);
+    return end(&c, next->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
 }
 
 int32_t clEnqueueNativeKernel(handle queue, void (*function)(void *), void *arguments, size_t size,

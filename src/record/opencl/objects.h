@@ -57,6 +57,7 @@ struct opencl_kernel {
     uint32_t dimensions;
     size_t global[3], local[3];
     char launch[OPENCL_LAUNCH_TEXT];
+    uint32_t name_id, launch_id; /* of the recorder */
 };
 
 /* All find or make what they return, which stays where it is; NULL: no memory. */
