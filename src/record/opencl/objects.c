@@ -98,6 +98,7 @@ static struct opencl_device *find_device(handle object)
     device->has_timer = next->clGetDeviceAndHostTimer &&
                         next->clGetDeviceAndHostTimer(object, &device_ns, &host_ns) == OPENCL_SUCCESS &&
                         device_ns;
+    device->wants_pair = !device->has_timer;
     device->id = opscope_device_open_as(&(struct opscope_device){
         .struct_size = sizeof(struct opscope_device),
         .number = device->number,
