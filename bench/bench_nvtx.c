@@ -8,7 +8,7 @@
 
 #include "../examples/nvtx/nvtx_minimal.h"
 
-enum { ROUNDS = 61, PAIRS = 100000 };
+enum { ROUNDS = 61, PAIRS = 20000 };
 
 static nvtxDomainHandle_t domain;
 static nvtxEventAttributes_t registered, attributed;
