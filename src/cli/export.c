@@ -99,8 +99,9 @@ static int settle(const struct command *command, struct export_command_options *
         return command_usage_error(command, "--what goes with --format csv only");
     if (options->unit != 0 && options->format != EXPORT_COLLAPSED)
         return command_usage_error(command, "--unit goes with --format collapsed only");
-    if (options->flame_by != EXPORT_FLAME_WALL && options->format != EXPORT_FLAMEGRAPH)
-        return command_usage_error(command, "--flame-by goes with --format flamegraph only");
+    if (options->flame_by != EXPORT_FLAME_WALL && options->format != EXPORT_FLAMEGRAPH &&
+        options->format != EXPORT_COLLAPSED)
+        return command_usage_error(command, "--flame-by goes with --format flamegraph or collapsed only");
     if (is_to_stdout && isatty(STDOUT_FILENO)) {
         if (output && export_is_binary(options->format))
             return command_usage_error(command,
@@ -145,8 +146,7 @@ static void say_what_is_left_out(const struct command *command, const struct exp
     bool has_zones_only = options->format == EXPORT_SPEEDSCOPE || options->format == EXPORT_COLLAPSED ||
                           options->format == EXPORT_TORQ_RUNTIME || options->format == EXPORT_FLAMEGRAPH;
     if (has_zones_only) {
-        bool has_runs = options->format == EXPORT_TORQ_RUNTIME ||
-                        (options->format == EXPORT_FLAMEGRAPH && options->flame_by == EXPORT_FLAME_DEVICE);
+        bool has_runs = options->format == EXPORT_TORQ_RUNTIME || options->flame_by == EXPORT_FLAME_DEVICE;
         add_count(&text, info->points, "message");
         add_count(&text, info->counters, "counter value");
         add_count(&text, info->memory_events, "memory event");
@@ -277,7 +277,8 @@ static const struct command_option export_options_table[] = {
      .offset = OPTION_FIELD(struct export_command_options, flame_by),
      .choices = export_flame_words,
      .help =
-         "flamegraph: what a frame is as wide as: wall (the default: time in zones), self (each zone's own time, "
+         "flamegraph and collapsed: what a frame is as wide as: wall (the default: time in zones), self (each zone's "
+         "own time, "
          "with its callers below it), device (time of runs, below the code that launched them), count (zones)."},
     {0},
 };

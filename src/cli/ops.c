@@ -54,7 +54,7 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_OUTPUTS] = {.key = "outputs", .title = "outputs", .shrink = 16, .drop = 9},
     [COLUMN_ATTRIBUTES] = {.key = "attributes", .shown = TABLE_DATA_ONLY},
     [COLUMN_KERNELS] = {.key = "kernels", .shown = TABLE_DATA_ONLY},
-    [COLUMN_LOCATION] = {.key = "location", .shown = TABLE_DATA_ONLY},
+    [COLUMN_LOCATION] = {.key = "location", .title = "launched from", .shrink = 16, .drop = 10},
     [COLUMN_FIGURES] = {.key = "figures", .shown = TABLE_DATA_ONLY}, /* of all its runs: "BRISC=400;..." */
 };
 
@@ -90,8 +90,6 @@ static void set_description(struct table *table, const struct ops *ops, uint32_t
         bytes_append_format(text, "%s%s", i ? "; " : "",
                             ops_get_text(ops, ops->kernels[ops_kernels(ops, d)[i]].name));
     set_list(table, COLUMN_KERNELS, text);
-    if (d->location != OPS_NONE)
-        table_set_text(table, COLUMN_LOCATION, ops_get_text(ops, d->location));
 }
 
 static void set_runs(struct view *view, struct table *table, const struct ops *ops,
@@ -142,6 +140,26 @@ static void add_row(struct view *view, struct table *table, const struct ops *op
         table_set_unsigned(table, COLUMN_HOST, call->end_ns - call->start_ns);
     set_runs(view, table, ops, call, text);
     set_description(table, ops, call->description, text);
+    uint32_t location = ops_location(ops, call);
+    if (location != OPS_NONE)
+        table_set_text(table, COLUMN_LOCATION, ops_get_text(ops, location));
+}
+
+/* What ran on a device without an op that is known. */
+static void add_run(struct view *view, struct table *table, const struct ops *ops, uint32_t at)
+{
+    const struct op_run *run = &ops->runs[at];
+    table_add_row(table);
+    set_process(view, table, view_process_of(view, run->track));
+    view_set_track(view, table, COLUMN_THREAD, run->track);
+    table_set_text(table, COLUMN_NAME, ops_get_text(ops, ops->run_names ? ops->run_names[at] : OPS_NONE));
+    table_set_text(table, COLUMN_TYPE, "run");
+    if (run->device != OPS_NO_DEVICE)
+        table_set_unsigned(table, COLUMN_DEVICE, ops->devices[run->device].number);
+    table_set_unsigned(table, COLUMN_RUNS, 1);
+    table_set_unsigned(table, COLUMN_DEVICE_START, view_since_start(view, run->start_ns));
+    table_set_unsigned(table, COLUMN_DEVICE_TIME, run->duration_ns);
+    table_set_unsigned(table, COLUMN_CORES, run->cores);
 }
 
 static void add_signpost(struct view *view, struct table *table, const struct ops *ops,
@@ -160,7 +178,7 @@ static void add_signpost(struct view *view, struct table *table, const struct op
         table_set_text_length(table, COLUMN_ATTRIBUTES, text.data, text.length);
 }
 
-/* One row per call, whatever number of lines its runs have, and the signposts among them. */
+/* One row per call, whatever number of lines its runs have, and the signposts among them; then the runs of no call. */
 static void add_rows(struct view *view, struct table *table, const struct ops *ops, size_t limit)
 {
     struct bytes text = {0};
@@ -176,6 +194,13 @@ static void add_rows(struct view *view, struct table *table, const struct ops *o
         report_table_part(&view->report, "rows", table);
         shown++;
     }
+    for (uint32_t i = 0; view->filter.is_everything && i < ops->run_count && shown < limit; i++) {
+        if (ops->runs[i].call != OPS_NONE)
+            continue;
+        add_run(view, table, ops, i);
+        report_table_part(&view->report, "rows", table);
+        shown++;
+    }
     bytes_free(&text);
 }
 
@@ -183,7 +208,8 @@ static void show(struct view *view, const struct ops_options *options, const str
 {
     struct table table;
     struct number_text number, all;
-    size_t count = ops->call_count + ops->signpost_count;
+    size_t count =
+        ops->call_count + ops->signpost_count + (view->filter.is_everything ? ops->unmatched_runs : 0);
     size_t shown = options->limit && options->limit < count ? (size_t)options->limit : count;
     report_number(&view->report, "ops", NULL, TABLE_INTEGER, ops->call_count);
     report_number(&view->report, "signposts", NULL, TABLE_INTEGER, ops->signpost_count);

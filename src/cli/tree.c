@@ -8,9 +8,11 @@
 #include "analyze/labels.h"
 #include "analyze/zones/waiting.h"
 #include "cli/view.h"
+#include "present/export/device_tree.h"
 #include "present/format.h"
 
 #define TERMINAL_MIN_PERCENT 0.5
+#define BY_DEVICE_TIME 2 /* of --by */
 
 struct tree_options {
     struct trace_filter_options filter;
@@ -331,9 +333,13 @@ static int show(struct view *view, const struct tree_options *options, const str
         each_node(&s, root, add_visited, NULL);
     }
     report_number(&view->report, "wall", NULL, TABLE_TIME, tree->wall_ns);
-    view_add_table(view, &s.table, "zones");
+    bool is_device = options->by == BY_DEVICE_TIME;
+    view_add_table(view, &s.table, is_device ? "runs on devices" : "zones");
+    if (is_device && tree->root_count)
+        report_note(&view->report, TABLE_DIM, "times and counts are those of runs on devices");
     add_notes(view, &s);
-    view_add_open_zones(view);
+    if (!is_device)
+        view_add_open_zones(view);
     view_add_state(view);
     table_free(&s.table);
     free(s.is_chosen);
@@ -353,7 +359,10 @@ static int run(const struct command *command, int argc, char **argv)
     if (status != COMMAND_CONTINUE)
         return status;
     enum call_tree_by by = options.merge ? CALL_TREE_MERGED : (enum call_tree_by)options.by;
-    if (call_tree_make(&tree, view.trace, &view.filter, by, &err) != 0)
+    int made = options.by == BY_DEVICE_TIME
+                   ? device_tree_make(&tree, view.trace, &view.filter, options.merge, &err)
+                   : call_tree_make(&tree, view.trace, &view.filter, by, &err);
+    if (made != 0)
         return view_fail(&view, &err);
     if (call_tree_keep(&tree, view.trace, &view.filter, &err) != 0) {
         call_tree_free(&tree);
@@ -364,8 +373,8 @@ static int run(const struct command *command, int argc, char **argv)
     return result == 0 ? view_close(&view, EXIT_OK) : view_fail(&view, &err);
 }
 
-/* In the order of enum call_tree_by. */
-static const char *const by_choices[] = {"thread", "process", NULL};
+/* In the order of enum call_tree_by, and BY_DEVICE_TIME. */
+static const char *const by_choices[] = {"thread", "process", "device-time", NULL};
 
 static const struct command_option tree_options[] = {
     {.name = "by",
@@ -373,7 +382,9 @@ static const struct command_option tree_options[] = {
      .argument = "WHAT",
      .offset = OPTION_FIELD(struct tree_options, by),
      .choices = by_choices,
-     .help = "A tree for each thread (the default) or for each process."},
+     .help =
+         "A tree for each thread (the default) or for each process; device-time: the time of what ran on devices, "
+         "below the code of each thread that launched it."},
     {.name = "merge",
      .letter = 'm',
      .type = OPTION_FLAG,
@@ -402,6 +413,7 @@ static const struct option_table tree_table = {"Options", tree_options};
 static const struct command_example examples[] = {
     {"opscope tree t.opscope", "The call tree of each thread."},
     {"opscope tree t.opscope --merge --max-depth 3", "The upper levels of everything together."},
+    {"opscope tree t.opscope --by device-time --merge", "Which code the time on the device comes from."},
     {"opscope tree t.opscope --name 'matmul*'", "Who calls matmul, and what it calls."},
     {0},
 };
@@ -420,6 +432,9 @@ const struct command command_tree = {
         "Zones that had not ended are in the tree with the time they ran until their process or "
         "the recording ended, "
         "and are marked. (not recorded) stands for an outer zone that the trace does not hold.\n\n"
+        "With --by device-time the times and counts are those of runs on devices: each kernel stands below the op, the "
+        "zones and the calls that launched it, whatever the host did meanwhile. A run of which that is not known is "
+        "below its own track.\n\n"
         "In CSV and JSON each row has the number of its node and of its parent; the rows of one "
         "tree follow each "
         "other, parents before children.",

@@ -229,6 +229,7 @@ static int load_trace(struct ops *ops, struct ops_loading *loading, struct error
         wanted.run_read = tt_field_run;
         wanted.context = &fields;
     }
+    wanted.places = true;
     int status = ops_from_trace(ops, loading->trace, &wanted, err);
     return import   ? end_fields(ops, &fields, first_description, status, err)
            : status ? status

@@ -38,4 +38,11 @@ static inline const struct op_description *ops_get_description(const struct ops 
     return description < ops->description_count ? &ops->descriptions[description] : &nothing;
 }
 
+/* Where a call is from, as far as it is known: text, or OPS_NONE. */
+static inline uint32_t ops_location(const struct ops *ops, const struct op_call *call)
+{
+    uint32_t said = ops_get_description(ops, call->description)->location;
+    return said != OPS_NONE ? said : call->place;
+}
+
 #endif

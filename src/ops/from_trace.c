@@ -9,6 +9,7 @@
 
 #include "ops/description.h"
 #include "ops/known_figures.h"
+#include "ops/places.h"
 
 _Static_assert((unsigned)OP_FIGURE_TICKS == TRACE_FIGURE_TICKS && (unsigned)OP_FIGURE_NS == TRACE_FIGURE_NS &&
                    (unsigned)OP_FIGURE_COUNT == TRACE_FIGURE_COUNT &&
@@ -323,6 +324,13 @@ static void read_run(struct reading *r, const struct trace_run *run)
                                          .cores = run->cores,
                                          .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
                                          .flags = (uint16_t)(run->flags & TRACE_RUN_ESTIMATED)});
+    if (r->wanted->run_names && !r->ops->failed) {
+        struct ops *ops = r->ops;
+        if (array_reserve(&ops->run_names, &ops->run_name_capacity, ops->run_count, sizeof ops->run_names[0]))
+            ops->run_names[ops->run_count - 1] = name_of(r, run->name);
+        else
+            ops->failed = true;
+    }
     if (!r->wanted->without_ticks && !r->ops->failed)
         ops_set_ticks(r->ops, run->start, run->start + run->duration);
     if (run->part_count && !r->ops->failed)
@@ -438,6 +446,8 @@ int ops_from_trace(struct ops *ops, struct trace *trace, const struct ops_wanted
         restore_order(&r, first_run);
     if (result == 0)
         result = read_points(&r, err);
+    if (result == 0 && r.wanted->places && !r.import && !r.wanted->first_track)
+        result = ops_find_places(ops, trace, err);
     end(&r);
     return result ? result : ops_check(ops, err);
 }

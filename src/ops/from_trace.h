@@ -19,8 +19,10 @@ struct ops_wanted { /* NULL or zero: all calls, no figures, no signposts */
     void (*call_read)(void *context, struct ops *ops);
     void (*run_read)(void *context, struct ops *ops);
     void *context;
-    bool without_runs;                                 /* nobody asks for calls by their numbers */
-    bool without_ticks;                                /* of runs */
+    bool without_runs;  /* nobody asks for calls by their numbers */
+    bool without_ticks; /* of runs */
+    bool run_names;     /* ops.run_names */
+    bool places; /* of calls that do not say where they are from, by the zones around them (places.h) */
     uint32_t first_process, first_track, first_device; /* where those of this trace begin in the model */
 };
 enum { OPS_ROLE_SKIP, OPS_ROLE_KEEP, OPS_ROLE_OWN };

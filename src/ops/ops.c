@@ -35,6 +35,7 @@ void ops_free(struct ops *ops)
     free(ops->calls);
     free(ops->runs);
     free(ops->ticks);
+    free(ops->run_names);
     free(ops->run_order);
     free(ops->signposts);
     free(ops->lines);
@@ -312,6 +313,7 @@ uint32_t ops_add_call(struct ops *ops, const struct op_call *call)
     ops->calls[ops->call_count] = *call;
     ops->calls[ops->call_count].first_figure = (uint32_t)ops->figure_count;
     ops->calls[ops->call_count].figures = 0;
+    ops->calls[ops->call_count].place = OPS_NONE;
     if (call->process == OPS_NONE) /* of a table: nobody asks for it by its number */
         return (uint32_t)ops->call_count++;
     if (!grow_slots(ops))

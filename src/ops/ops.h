@@ -122,6 +122,8 @@ struct op_call {
     uint16_t runs;
     uint16_t faults; /* enum op_fault */
     uint8_t type;    /* enum op_type */
+    uint32_t
+        place; /* text: "file:line" of the code that called it, where its description has no location: places.h */
 };
 
 enum op_run_flag {
@@ -221,6 +223,8 @@ struct ops {
     size_t run_count, run_capacity;
     struct op_ticks *ticks; /* by run, as far as some are known: ops_ticks */
     size_t tick_count, tick_capacity;
+    uint32_t *run_names; /* by run: text, where they were asked for; NULL */
+    size_t run_name_capacity;
     uint32_t *run_order;   /* ops_finish: ids of runs, those of one call next to each other */
     size_t unmatched_runs; /* ops_finish: runs of no call */
     struct op_signpost *signposts;

@@ -44,13 +44,14 @@ static uint32_t row_key(struct perf *perf, const struct perf_row *row, uint32_t 
                         const uint32_t *work_keys)
 {
     const struct op_description *d = perf_description(perf, row);
+    uint32_t location = perf_location(perf, row);
     switch (perf->options.group_by) {
     case PERF_BY_CATEGORY:
         return text_key(perf, perf_category_text(perf_category(perf, row)));
     case PERF_BY_SIGNPOST:
         return signpost;
     case PERF_BY_LOCATION:
-        return d->location == OPS_NONE ? text_key(perf, "(no location)") : d->location;
+        return location == OPS_NONE ? text_key(perf, "(no location)") : location;
     case PERF_BY_LAYER:
         return d->module == OPS_NONE ? text_key(perf, "(no layer)") : d->module;
     default:

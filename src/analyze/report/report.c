@@ -199,6 +199,12 @@ const struct op_description *perf_description(const struct perf *perf, const str
     return ops_get_description(perf->ops, call ? call->description : OPS_NONE);
 }
 
+uint32_t perf_location(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_call *call = perf_call(perf, row);
+    return call ? ops_location(perf->ops, call) : OPS_NONE;
+}
+
 const struct op_figure *perf_find_figure(const struct perf *perf, const struct perf_row *row, uint32_t name)
 {
     const struct op_run *run = name == OPS_NONE ? NULL : perf_run(perf, row);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collapsed stacks for flame graphs: "program (pid);thread;outer;inner 1234", one line for each stack, with the
- * self time of all its occurrences, sorted frame by frame, so that two exports can be compared. ';' in a name becomes
- * ':' and a line break a blank, since the format has no escape. */
+ * self time of all its occurrences (or the time of runs that it launched, or how many there are), sorted frame by
+ * frame, so that two exports can be compared. ';' in a name becomes ':' and a line break a blank, since the format has
+ * no escape. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,12 @@ static bool descend(struct walk *walk, uint32_t parent)
 static int put_line(struct walk *walk, const struct stack_node *node)
 {
     struct export_job *job = walk->s->job;
-    uint64_t weight = job->options->in_microseconds ? node->self_ns / 1000 : node->self_ns;
+    enum export_flame_by by = job->options->flame_by;
+    uint64_t weight = by == EXPORT_FLAME_COUNT    ? node->count
+                      : by == EXPORT_FLAME_DEVICE ? node->device_ns
+                                                  : node->self_ns;
+    if (job->options->in_microseconds && by != EXPORT_FLAME_COUNT)
+        weight /= 1000;
     if (walk->stack.failed)
         return export_no_memory(job);
     if (weight == 0)
@@ -108,7 +114,11 @@ static int put_lines(struct stacks *s)
 int export_write_collapsed(struct export_job *job)
 {
     struct stacks stacks;
-    int result = stacks_make(&stacks, job, &(struct stacks_options){.is_semicolon_separated = true});
+    bool is_device = job->options->flame_by == EXPORT_FLAME_DEVICE;
+    int result = stacks_make(&stacks, job,
+                             &(struct stacks_options){.is_semicolon_separated = true,
+                                                      .is_host_only = is_device,
+                                                      .has_device_time = is_device});
     if (result == 0)
         result = put_lines(&stacks);
     stacks_free(&stacks);

@@ -77,7 +77,8 @@ uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint32_
         !array_reserve(&s->nodes, &s->node_capacity, s->node_count + 1, sizeof *s->nodes) ||
         !map_put(&s->children, key, (uint32_t)s->node_count))
         return STACK_NONE;
-    s->nodes[s->node_count] = (struct stack_node){.parent = parent, .frame = frame, .name = name};
+    s->nodes[s->node_count] =
+        (struct stack_node){.parent = parent, .frame = frame, .name = name, .track = TRACE_NONE};
     return (uint32_t)s->node_count++;
 }
 
@@ -107,6 +108,7 @@ static uint32_t thread_node(struct stacks *s, uint32_t track)
         if (node == STACK_NONE)
             return STACK_NONE;
         t->root = node + 1;
+        s->nodes[node].track = track;
     }
     return t->root - 1;
 }

@@ -18,6 +18,7 @@ struct stack_node {
     uint32_t parent; /* STACK_NONE: a program */
     uint32_t frame;  /* in `frames` */
     uint32_t name;   /* id; TRACE_NONE: a program or a thread */
+    uint32_t track;  /* of a thread's node; else TRACE_NONE */
     uint64_t self_ns, count;
     uint64_t device_ns, device_count; /* of runs that were launched just there */
 };

@@ -303,7 +303,7 @@ static void add_data(const struct perf *perf, size_t i, const struct perf_figure
     table_set_text(table, OP_CATEGORY, perf_category_text(perf_category(perf, row)));
     set_text(table, OP_MEMORY, perf, work->memory);
     set_text(table, OP_CODE, perf, work->name);
-    set_text(table, OP_LOCATION, perf, d->location);
+    set_text(table, OP_LOCATION, perf, perf_location(perf, row));
     set_text(table, OP_LAYER, perf, d->module);
     if (row->kind == PERF_DEVICE_OP)
         table_set_text(table, OP_BOUND_ANALYSIS, bound_analysis(figures));

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where ops were called from: the innermost zone around the call, on its own track, that has a place in the source. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ops/description.h"
+#include "ops/places.h"
+
+struct placed { /* a call that does not say where it is from */
+    uint64_t start_ns;
+    uint32_t track, call;
+    uint32_t depth; /* of the zone that was found, + 1; 0: none was */
+    uint32_t name;  /* of that zone */
+};
+
+struct places {
+    struct ops *ops;
+    struct trace *trace;
+    struct placed *items; /* by track and time */
+    size_t count;
+    uint32_t *first; /* by track: its first one; one more at the end */
+    size_t track_count;
+    bool *has_place; /* by name */
+    size_t name_count;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+static bool prepare(struct places *p)
+{
+    const struct ops *ops = p->ops;
+    p->track_count = trace_track_count(p->trace);
+    p->name_count = trace_name_count(p->trace);
+    p->items = malloc((ops->call_count + 1) * sizeof *p->items);
+    p->first = calloc(p->track_count + 2, sizeof *p->first);
+    p->has_place = calloc(p->name_count + 1, sizeof *p->has_place);
+    if (!p->items || !p->first || !p->has_place)
+        return false;
+    for (uint32_t i = 0; i < ops->call_count; i++) {
+        const struct op_call *call = &ops->calls[i];
+        if (call->track < p->track_count && ops_location(ops, call) == OPS_NONE)
+            p->items[p->count++] =
+                (struct placed){.start_ns = call->start_ns, .track = call->track, .call = i};
+    }
+    qsort(p->items, p->count, sizeof *p->items, compare);
+    for (size_t i = 0; i < p->count; i++)
+        p->first[p->items[i].track + 1]++;
+    for (size_t track = 0; track < p->track_count; track++)
+        p->first[track + 1] += p->first[track];
+    for (uint32_t i = 0; i < p->name_count; i++) {
+        const struct trace_name *name = trace_get_name(p->trace, i);
+        p->has_place[i] = name->file[0] && name->line;
+    }
+    return true;
+}
+
+/* A zone on one of the tracks. */
+static void offer(struct places *p, uint32_t track, uint32_t depth, uint32_t name, uint64_t start_ns,
+                  uint64_t end_ns)
+{
+    if (name >= p->name_count || !p->has_place[name])
+        return;
+    size_t low = p->first[track], high = p->first[track + 1], end = high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->items[middle].start_ns < start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < end && p->items[low].start_ns < end_ns; low++) {
+        struct placed *item = &p->items[low];
+        if (item->depth <= depth) {
+            item->depth = depth + 1;
+            item->name = name;
+        }
+    }
+}
+
+static bool has_calls(const struct places *p, uint32_t track)
+{
+    return track < p->track_count && p->first[track] < p->first[track + 1];
+}
+
+static int read_zones(struct places *p, struct error *err)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    struct zone_rows rows = {0};
+    const struct trace_block *block;
+    size_t position = 0;
+    int result = 0;
+    while (result == 0 && (block = trace_next_block(p->trace, &filter, &position))) {
+        if (block->track != TRACE_NONE && !has_calls(p, block->track))
+            continue;
+        result = trace_decode_zones(
+            p->trace, block, TRACE_COLUMN_START | TRACE_COLUMN_DURATION | TRACE_COLUMN_NAME, &rows, err);
+        for (size_t g = 0; result == 0 && g < rows.group_count; g++) {
+            const struct zone_rows_group *group = &rows.groups[g];
+            for (uint32_t i = group->first; has_calls(p, group->track) && i < group->first + group->count;
+                 i++)
+                offer(p, group->track, group->depth, rows.name[i], rows.start[i],
+                      rows.start[i] + rows.duration[i]);
+        }
+    }
+    zone_rows_free(&rows);
+    return result;
+}
+
+static void set_places(struct places *p)
+{
+    struct bytes text = {0};
+    for (size_t i = 0; i < p->count && !p->ops->failed; i++) {
+        const struct placed *item = &p->items[i];
+        const struct trace_name *name = item->depth ? trace_get_name(p->trace, item->name) : NULL;
+        if (!name)
+            continue;
+        bytes_clear(&text);
+        bytes_append_format(&text, "%s:%u", name->file, (unsigned)name->line);
+        p->ops->failed |= text.failed;
+        p->ops->calls[item->call].place = ops_text(p->ops, slice_from((const char *)text.data, text.length));
+    }
+    bytes_free(&text);
+}
+
+int ops_find_places(struct ops *ops, struct trace *trace, struct error *err)
+{
+    struct places p = {.ops = ops, .trace = trace};
+    int result = prepare(&p) ? 0 : error_set_errno(err, ENOMEM, "places of ops");
+    if (result == 0 && p.count)
+        result = read_zones(&p, err);
+    size_t open_count = 0;
+    const struct trace_open_zone *open = trace_get_open_zones(trace, &open_count);
+    for (size_t i = 0; result == 0 && i < open_count; i++)
+        if (has_calls(&p, open[i].track))
+            offer(&p, open[i].track, open[i].depth, open[i].name, open[i].start, open[i].seen + 1);
+    if (result == 0)
+        set_places(&p);
+    free(p.items);
+    free(p.first);
+    free(p.has_place);
+    return result;
+}
