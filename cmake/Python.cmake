@@ -118,5 +118,12 @@ function(opscope_python_extensions)
       get_filename_component(parent ${file} DIRECTORY)
       install(FILES ${CMAKE_SOURCE_DIR}/python/opscope/${file} DESTINATION lib/opscope/python/opscope/${parent})
     endforeach()
+    # What _torch.py compiles for the torch that it finds.
+    file(MAKE_DIRECTORY ${folder}/observer/opscope)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/record/torch.cpp ${folder}/observer/torch.cpp SYMBOLIC)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/opscope/opscope.h ${folder}/observer/opscope/opscope.h SYMBOLIC)
+    install(FILES ${CMAKE_SOURCE_DIR}/src/record/torch.cpp DESTINATION lib/opscope/python/opscope/observer)
+    install(FILES ${CMAKE_SOURCE_DIR}/include/opscope/opscope.h
+            DESTINATION lib/opscope/python/opscope/observer/opscope)
   endif()
 endfunction()

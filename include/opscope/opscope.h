@@ -49,7 +49,14 @@ struct opscope_site {
     uint32_t id;     /* the library's */
 };
 
-enum opscope_op_type { OPSCOPE_OP_DEVICE = 0, OPSCOPE_OP_HOST = 1, OPSCOPE_OP_FALLBACK = 2 };
+/* CPU: what the host itself computed by the time the call returned. Its run is the call, less the ops inside it, where
+ * no device ran anything. */
+enum opscope_op_type {
+    OPSCOPE_OP_DEVICE = 0,
+    OPSCOPE_OP_HOST = 1,
+    OPSCOPE_OP_FALLBACK = 2,
+    OPSCOPE_OP_CPU = 3
+};
 
 struct opscope_tensor {
     uint32_t struct_size;
@@ -194,6 +201,19 @@ OPSCOPE_API void opscope_op_attribute_(const char *key, const char *value);
 OPSCOPE_API void opscope_op_kernel_(const char *name);
 OPSCOPE_API void opscope_op_end_(void);
 OPSCOPE_API uint64_t opscope_op_current_(void);
+/* For observers that see every op of a framework, and keep the ids of its names and descriptions (opscope_name_):
+ * a call that repeats costs a record and nothing else. Ids are 0 when nothing is recorded. A description is one text:
+ * for each part a byte (1: input, 2: output, 3: attribute, 4: kernel), its text ("shape=2x3;dtype=FLOAT32",
+ * "key=value") and a NUL. */
+struct opscope_known_op {
+    uint32_t name, parts; /* ids; 0: no parts */
+    uint32_t type, device;
+    uint64_t sequence; /* that the framework counts by, or OPSCOPE_NO_SEQUENCE */
+    uint64_t forward;  /* of a backward op: the call that it belongs to; 0 */
+};
+#define OPSCOPE_NO_SEQUENCE UINT64_MAX
+OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op) OPSCOPE_HOT_;
+OPSCOPE_API void opscope_op_end_known_(uint32_t parts) OPSCOPE_HOT_; /* those known at the end: outputs */
 OPSCOPE_API uint64_t opscope_now_(void);
 OPSCOPE_API uint32_t opscope_device_open_(const char *name, uint32_t number, double ticks_per_second);
 OPSCOPE_API uint32_t opscope_device_open_as_(const struct opscope_device *device);

@@ -233,6 +233,7 @@ def begin(native, path, options):
         native.join()
         _start.native = native
         _start.configure(words)
+        _start.watch_torch(PACKAGE, words, lambda text: sys.stderr.write("opscope: %s\n" % text))
     except BaseException:
         finish(native, recording)
         raise
@@ -240,6 +241,8 @@ def begin(native, path, options):
 
 
 def finish(native, recording):
+    if "opscope._torch" in sys.modules:
+        sys.modules["opscope._torch"].stop()
     native.leave()
     recording.environment.restore()
     found = recording.collector.stop()

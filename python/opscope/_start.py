@@ -32,6 +32,8 @@ OPTIONS = (
     ("max-depth", "", "N", "", "No more than N zones inside one another."),
     ("start-signpost", "", "NAME", "", "Record Python calls from the program's signpost NAME on."),
     ("stop-signpost", "", "NAME", "", "And until that one. Outside, the hook is not installed and costs nothing."),
+    ("no-torch", "", "", "", "Leave the ops of PyTorch out. Otherwise each is recorded, with its tensors."),
+    ("torch-modules", "", "", "", "Say of each op of PyTorch which module it is in. Not with torch.compile."),
     ("profile", "", "", "PROFILE", ""),  # for tests: up to 3.11, the profile function instead of frame evaluation
 )  # fmt: skip
 
@@ -117,6 +119,46 @@ def watch_greenlets():
     elif not any(isinstance(finder, GreenletFinder) for finder in sys.meta_path):
         finder = GreenletFinder()
         finder.find_spec = native.find_spec_for(("greenlet",), finder.find_spec)
+        sys.meta_path.insert(0, finder)
+
+
+class TorchFinder:
+    """First in sys.meta_path: has the ops of PyTorch observed as soon as that is imported."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch" and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            return when_executed(find_elsewhere(self, name, path), lambda torch: observe_torch(self.package, torch))
+        return None
+
+
+def observe_torch(package, torch, say=None):
+    load_module("_torch", package).observe(torch, words(), say or note)
+
+
+def load_module(name, package):
+    """A module of the package, without the package: that would be imported in the program's name."""
+    whole = "opscope." + name
+    if whole not in sys.modules:
+        spec = external.spec_from_file_location(whole, os.path.join(package, name + ".py"))
+        module = _frozen_importlib.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[whole] = module
+    return sys.modules[whole]
+
+
+def watch_torch(package, wanted, say=None):
+    if "no-torch" in wanted:
+        return
+    if "torch" in sys.modules:
+        observe_torch(package, sys.modules["torch"], say)
+    elif not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
+        finder = TorchFinder(package)
+        if native is not None:
+            finder.find_spec = native.find_spec_for(("torch",), finder.find_spec)
         sys.meta_path.insert(0, finder)
 
 
@@ -225,6 +267,7 @@ def start(package):
     sys.meta_path.append(last)
     sys.meta_path.insert(0, first)
     if "off" in wanted:
+        watch_torch(package, wanted)
         return
     try:
         native = load_native(package)
@@ -236,10 +279,12 @@ def start(package):
         return
     if native is None:
         note("Python calls are not recorded: " + why_no_native())
+        watch_torch(package, wanted)
         return
     # No frames of ours in the program's own tracing (coverage, pdb): only the names in question get to the Python code.
     last.find_spec = native.find_spec_for(("opscope", "tracy"), last.find_spec)
     first.find_spec = native.find_spec_for(("pytest", "_pytest"), first.find_spec)
     configure(wanted)
+    watch_torch(package, wanted)
     if not is_partial and start_signpost is None:
         native.start(flags)

@@ -92,23 +92,29 @@ static void set_description(struct table *table, const struct ops *ops, uint32_t
     set_list(table, COLUMN_KERNELS, text);
 }
 
+static void append_figures(const struct ops *ops, uint32_t first, uint32_t count, struct bytes *text)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bytes_append_text(text, text->length ? ";" : "");
+        ops_append_figure(ops, &ops->figures[first + i], text);
+    }
+}
+
 static void set_runs(struct view *view, struct table *table, const struct ops *ops,
                      const struct op_call *call, struct bytes *text)
 {
     struct runs_of_call runs = runs_of_call_sum(ops, call);
     table_set_unsigned(table, COLUMN_RUNS, runs.count);
-    if (!runs.count)
-        return;
-    table_set_unsigned(table, COLUMN_DEVICE_START, view_since_start(view, runs.start_ns));
-    table_set_unsigned(table, COLUMN_DEVICE_TIME, runs.device_ns);
-    table_set_unsigned(table, COLUMN_CORES, runs.cores);
+    if (runs.count) {
+        table_set_unsigned(table, COLUMN_DEVICE_START, view_since_start(view, runs.start_ns));
+        table_set_unsigned(table, COLUMN_DEVICE_TIME, runs.device_ns);
+        table_set_unsigned(table, COLUMN_CORES, runs.cores);
+    }
     bytes_clear(text);
+    append_figures(ops, call->first_figure, call->figures, text);
     for (uint32_t i = 0; i < call->runs; i++) {
         const struct op_run *run = &ops->runs[ops->run_order[call->first_run + i]];
-        for (uint32_t k = 0; k < run->figures; k++) {
-            bytes_append_text(text, text->length ? ";" : "");
-            ops_append_figure(ops, &ops->figures[run->first_figure + k], text);
-        }
+        append_figures(ops, run->first_figure, run->figures, text);
     }
     set_list(table, COLUMN_FIGURES, text);
 }

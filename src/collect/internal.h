@@ -80,6 +80,8 @@ struct open_op {
     uint64_t call, start;
     uint32_t depth, name, type, device;
     uint32_t part_count, part_capacity;
+    uint64_t sequence, forward;
+    bool has_sequence;
     bool was_taken; /* its begin: the ledger has it */
     struct op_part {
         uint32_t role, id;
@@ -201,7 +203,10 @@ struct source {
         uint64_t start, duration;
         uint32_t definition;
     } last_run;
-    uint64_t pause_request; /* the last that was seen */
+    uint64_t pause_request;  /* the last that was seen */
+    struct map descriptions; /* of ops that have two lists of parts at most: their ids to the trace's */
+    uint32_t sequence_name, forward_name; /* of figures, where has_figure_names */
+    bool has_figure_names;
 };
 
 struct collector {

@@ -156,8 +156,22 @@ static void take_text(struct source *s, struct track *t, const struct slot *slot
 
 /* --- ops --- */
 
-static void begin_op(struct source *s, struct track *t, uint64_t word, struct slot second, uint64_t ns)
+static void add_part(struct track *t, uint64_t word)
 {
+    struct open_op *op = t->op_count ? &t->ops[t->op_count - 1] : NULL;
+    size_t capacity = op ? op->part_capacity : 0;
+    if (!op || op->part_count >= MAX_OP_PARTS ||
+        !array_reserve(&op->parts, &capacity, (size_t)op->part_count + 1, sizeof *op->parts))
+        return;
+    op->part_capacity = (uint32_t)capacity;
+    op->parts[op->part_count].role = (uint32_t)(word >> 32) & 0xff;
+    op->parts[op->part_count++].id = (uint32_t)word;
+}
+
+static void begin_op(struct source *s, struct track *t, uint64_t word, const struct slot *slots,
+                     uint32_t more, uint64_t ns)
+{
+    struct slot second = load_slot(&slots[1]), third = more > 1 ? load_slot(&slots[2]) : (struct slot){0, 0};
     uint32_t name = source_name(s, (uint32_t)word);
     t->zones_begun++;
     if (!array_reserve(&t->ops, &t->op_capacity, (size_t)t->op_count + 1, sizeof *t->ops) ||
@@ -173,50 +187,99 @@ static void begin_op(struct source *s, struct track *t, uint64_t word, struct sl
         .name = name,
         .type = (uint32_t)(word >> 32) & 0xff,
         .device = (uint32_t)second.word,
+        .sequence = third.time_kind,
+        .forward = third.word,
+        .has_sequence = more > 1,
         .was_taken = t->is_muted,
     };
     s->collector->taken.records++;
     add_extra(t, TRACE_EXTRA_CALL, second.time_kind);
+    if (second.word >> 32)
+        add_part(t, second.word >> 32 | (uint64_t)PART_LIST << 32);
 }
 
-static void add_part(struct track *t, uint64_t word)
+/* One part of a list, or a part by itself, as a text of the trace; false: there are too many. */
+struct described {
+    uint32_t count;
+    struct {
+        uint32_t role;
+        size_t start; /* in the collector's scratch */
+    } parts[MAX_OP_PARTS];
+};
+
+static bool add_described(struct described *d, uint32_t role, size_t start)
 {
-    struct open_op *op = t->op_count ? &t->ops[t->op_count - 1] : NULL;
-    size_t capacity = op ? op->part_capacity : 0;
-    if (!op || op->part_count >= MAX_OP_PARTS ||
-        !array_reserve(&op->parts, &capacity, (size_t)op->part_count + 1, sizeof *op->parts))
-        return;
-    op->part_capacity = (uint32_t)capacity;
-    op->parts[op->part_count].role = (uint32_t)(word >> 32) & 0xff;
-    op->parts[op->part_count++].id = (uint32_t)word;
+    if (d->count == MAX_OP_PARTS)
+        return false;
+    d->parts[d->count].role = role;
+    d->parts[d->count++].start = start;
+    return true;
+}
+
+/* The texts of a list stay where they are; each begins behind the byte that says what it is. */
+static void add_list(struct described *d, const struct bytes *text, size_t start)
+{
+    while (start < text->length) {
+        const uint8_t *at = text->data + start, *nul = memchr(at, 0, text->length - start);
+        if (!nul || !add_described(d, at[0], start + 1))
+            return;
+        start = (size_t)(nul - text->data) + 1;
+    }
+}
+
+static void add_texts(struct source *s, const struct open_op *op, struct described *d)
+{
+    struct bytes *text = &s->collector->scratch;
+    bytes_clear(text);
+    for (uint32_t i = 0; i < op->part_count; i++) {
+        struct segment_name ignored;
+        size_t start = text->length;
+        session_segment_definition(s->segment, op->parts[i].id, &ignored, text);
+        bytes_append_u8(text, 0);
+        if (text->failed)
+            return;
+        if (op->parts[i].role == PART_LIST) {
+            add_list(d, text, start);
+            continue;
+        }
+        char *nul = memchr(text->data + start, 0, text->length - 1 - start);
+        if (op->parts[i].role == PART_ATTRIBUTE && nul) /* key NUL value */
+            *nul = '=';
+        add_described(d, op->parts[i].role, start);
+    }
+}
+
+/* What an observer of many ops describes with ids that it keeps is described once. */
+static uint64_t description_key(const struct open_op *op)
+{
+    uint64_t key = 0;
+    for (uint32_t i = 0; i < op->part_count; i++) {
+        if (op->part_count > 2 || op->parts[i].role != PART_LIST)
+            return 0;
+        key |= (uint64_t)op->parts[i].id << (32 * i);
+    }
+    return key;
 }
 
 /* The interned list of an op's parts, as texts of the trace. */
 static uint32_t describe(struct source *s, const struct open_op *op)
 {
+    struct described d = {.count = 0};
     struct trace_part parts[MAX_OP_PARTS];
-    size_t starts[MAX_OP_PARTS];
-    struct bytes *text = &s->collector->scratch;
-    if (!op->part_count)
+    uint64_t key = description_key(op);
+    uint32_t known = key ? map_get(&s->descriptions, key) : MAP_NONE;
+    if (known != MAP_NONE || !op->part_count)
+        return op->part_count ? known : TRACE_NONE;
+    add_texts(s, op, &d);
+    if (s->collector->scratch.failed)
         return TRACE_NONE;
-    bytes_clear(text);
-    for (uint32_t i = 0; i < op->part_count; i++) {
-        struct segment_name ignored;
-        starts[i] = text->length;
-        session_segment_definition(s->segment, op->parts[i].id, &ignored, text);
-        if (op->parts[i].role == PART_ATTRIBUTE) { /* key NUL value */
-            char *nul =
-                text->length > starts[i] ? memchr(text->data + starts[i], 0, text->length - starts[i]) : NULL;
-            if (nul)
-                *nul = '=';
-        }
-        bytes_append_u8(text, 0);
-    }
-    if (text->failed)
-        return TRACE_NONE;
-    for (uint32_t i = 0; i < op->part_count; i++)
-        parts[i] = (struct trace_part){op->parts[i].role, (const char *)text->data + starts[i]};
-    return trace_writer_description(s->collector->writer, parts, op->part_count);
+    for (uint32_t i = 0; i < d.count; i++)
+        parts[i] =
+            (struct trace_part){d.parts[i].role, (const char *)s->collector->scratch.data + d.parts[i].start};
+    known = trace_writer_description(s->collector->writer, parts, d.count);
+    if (key && known != TRACE_NONE)
+        map_put(&s->descriptions, key, known);
+    return known;
 }
 
 void record_drop_zone(struct track *t, uint32_t depth, bool is_op)
@@ -230,9 +293,30 @@ void record_drop_zone(struct track *t, uint32_t depth, bool is_op)
     }
 }
 
+/* Autograd's figures of an op; how many. */
+static uint32_t list_figures(struct source *s, const struct open_op *op, struct trace_run_part figures[2])
+{
+    struct trace_writer *w = s->collector->writer;
+    uint32_t count = 0;
+    if (!op->has_sequence)
+        return 0;
+    if (!s->has_figure_names) {
+        s->sequence_name = trace_writer_name(w, TRACE_FIGURE_SEQUENCE, "", "", 0, 0);
+        s->forward_name = trace_writer_name(w, TRACE_FIGURE_FORWARD, "", "", 0, 0);
+        s->has_figure_names = true;
+    }
+    figures[count++] =
+        (struct trace_run_part){.name = s->sequence_name, .kind = TRACE_FIGURE_COUNT, .whole = op->sequence};
+    if (op->forward)
+        figures[count++] = (struct trace_run_part){
+            .name = s->forward_name, .kind = TRACE_FIGURE_COUNT, .whole = op->forward};
+    return count;
+}
+
 void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t end_ns)
 {
     struct open_op *op = t->op_count ? &t->ops[t->op_count - 1] : NULL;
+    struct trace_run_part figures[2];
     if (!op || op->depth != depth)
         return;
     struct trace_op row = {.call = op->call,
@@ -243,7 +327,9 @@ void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t e
                            .device = op->device,
                            .description = describe(s, op),
                            .start_ns = op->start,
-                           .end_ns = end_ns};
+                           .end_ns = end_ns,
+                           .part_count = list_figures(s, op, figures),
+                           .parts = figures};
     if (!t->is_muted) {
         trace_writer_op(s->collector->writer, &row);
         s->collector->stats.ops++;
@@ -424,7 +510,7 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
         take_memory(s, t, word, second, ns);
         break;
     case RECORD_OP_BEGIN:
-        begin_op(s, t, word, second, ns);
+        begin_op(s, t, word, slots, more, ns);
         return 1 + more;
     case RECORD_SPAN_BEGIN:
         span_begin(s, t, source_name(s, (uint32_t)word), second.time_kind, ns);

@@ -48,6 +48,7 @@ void source_close(struct source *s)
     free(s->tracks);
     free(s->device_tracks);
     free(s->devices);
+    map_free(&s->descriptions);
     free(s);
 }
 

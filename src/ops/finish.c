@@ -51,6 +51,64 @@ uint32_t ops_own_run(const struct ops *ops, const struct op_call *call)
     return OPS_NONE;
 }
 
+/* Kernels of one execution of an op: same call, same replay, same device, one after the other. */
+static void join_kernels(struct ops *ops, struct op_call *call)
+{
+    for (uint32_t i = 1; i < call->runs; i++) {
+        const struct op_run *before = &ops->runs[ops->run_order[call->first_run + i - 1]];
+        struct op_run *run = &ops->runs[ops->run_order[call->first_run + i]];
+        if (run->session == before->session && run->device == before->device && run->device != OPS_NO_DEVICE)
+            run->flags |= OP_RUN_FURTHER;
+    }
+}
+
+static void join_all_kernels(struct ops *ops)
+{
+    for (size_t i = ops->finished.calls; i < ops->call_count; i++) {
+        if (ops->calls[i].runs > 1)
+            join_kernels(ops, &ops->calls[i]);
+    }
+}
+
+struct op_line_sum ops_sum_line(const struct ops *ops, const struct op_line *line)
+{
+    struct op_line_sum sum = {.gap_ns = OPS_NO_GAP};
+    const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
+    if (!run)
+        return sum;
+    sum = (struct op_line_sum){run->duration_ns, run->gap_ns, 1};
+    const struct op_call *call =
+        line->call == OPS_NONE || ops->calls[line->call].runs < 2 ? NULL : &ops->calls[line->call];
+    for (uint32_t i = 0, at = 0; call && i < call->runs; i++) {
+        uint32_t id = ops->run_order[call->first_run + i];
+        const struct op_run *further = &ops->runs[id];
+        at = id == line->run ? 1 : further->flags & OP_RUN_FURTHER ? at : 0;
+        if (!at || id == line->run)
+            continue;
+        if (sum.duration_ns != OPS_NO_DURATION && further->duration_ns != OPS_NO_DURATION)
+            sum.duration_ns += further->duration_ns;
+        if (further->gap_ns > 0 && sum.gap_ns != OPS_NO_GAP)
+            sum.gap_ns += further->gap_ns;
+        sum.runs++;
+    }
+    return sum;
+}
+
+/* A host op that a device ran something for is a device op: a framework knows this of none of its ops. Of one that was
+ * captured, and ran in replays alone, nothing is shown but the replays. */
+static bool is_captured(const struct ops *ops, const struct op_call *call)
+{
+    return call->type == OP_TYPE_HOST && call->runs && ops_own_run(ops, call) == OPS_NONE;
+}
+
+static void take_for_device_ops(struct ops *ops)
+{
+    for (size_t i = ops->finished.calls; i < ops->call_count; i++) {
+        if (ops->calls[i].type == OP_TYPE_HOST && ops->calls[i].runs)
+            ops->calls[i].type = OP_TYPE_DEVICE;
+    }
+}
+
 /* --- gaps --- */
 
 static bool find_gaps(struct ops *ops)
@@ -152,7 +210,7 @@ static bool list_further(const struct ops *ops, struct places *further)
         uint32_t own = ops_own_run(ops, call);
         for (uint32_t k = 0; k < call->runs; k++) {
             uint32_t run = ops->run_order[call->first_run + k];
-            if (run == own)
+            if (run == own || ops->runs[run].flags & OP_RUN_FURTHER)
                 continue;
             if (!array_reserve(&further->items, &capacity, further->count + 1, sizeof further->items[0]))
                 return false;
@@ -205,6 +263,8 @@ static bool make_lines(struct ops *ops)
     }
     while (is_fine && (from = earliest(ops, lists, 3, &id))) {
         struct op_line line = {OPS_NONE, OPS_NONE, OPS_NONE, 0};
+        if (from == &calls && is_captured(ops, &ops->calls[id]))
+            continue;
         if (from == &signposts)
             line.signpost = id;
         else if (from == &calls)
@@ -268,10 +328,14 @@ void ops_mark_finished(struct ops *ops)
 int ops_finish(struct ops *ops, struct error *err)
 {
     ops_forget_numbers(ops);
-    if (ops->failed || !group_runs(ops) || !find_gaps(ops) || !make_lines(ops))
+    if (ops->failed || !group_runs(ops) || !find_gaps(ops)) {
         ops->failed = true;
-    else
+    } else {
+        join_all_kernels(ops);
+        ops->failed |= !make_lines(ops);
+        take_for_device_ops(ops);
         mark_wrong_times(ops);
+    }
     ops_mark_finished(ops);
     return ops_check(ops, err);
 }

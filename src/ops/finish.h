@@ -13,7 +13,8 @@
 /* Fills run_order, first_run, runs, gaps that are not known yet (of runs that have a track), faults and lines.
  *
  * A call without a run, or with runs of its own, has a line at its start; a further run (a replay, another device) one
- * at its own. Signposts go before what begins at the same time; calls of one time are in the order in which they were
+ * at its own. Kernels of one execution share a line. A host op with runs is a device op from here on.
+ * Signposts go before what begins at the same time; calls of one time are in the order in which they were
  * added, further runs in that of their call's number and session. Runs of no call have no line (their fault says so,
  * and `unmatched_runs` counts them), unless there are no calls at all: then every run has one, in the order in which
  * they were added. */
@@ -30,6 +31,14 @@ static inline bool ops_line_is_first(const struct ops *ops, const struct op_line
     return line->call != OPS_NONE &&
            (line->run == OPS_NONE || ops_own_run(ops, &ops->calls[line->call]) == line->run);
 }
+
+/* What ran for a line: one run, or the kernels of one execution of an op. */
+struct op_line_sum {
+    uint64_t duration_ns; /* of the first run alone where that is not known: OPS_NO_DURATION */
+    int64_t gap_ns;       /* before them and between them; OPS_NO_GAP */
+    uint32_t runs;        /* 0: none */
+};
+struct op_line_sum ops_sum_line(const struct ops *ops, const struct op_line *line);
 
 /* True when the gap before a run is known and can be used: none of both times that make it is wrong. */
 static inline bool ops_has_gap(const struct op_run *run)

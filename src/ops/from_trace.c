@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/cpu_runs.h"
 #include "ops/description.h"
 #include "ops/known_figures.h"
 #include "ops/places.h"
@@ -20,7 +21,7 @@ _Static_assert((unsigned)OP_FIGURE_TICKS == TRACE_FIGURE_TICKS && (unsigned)OP_F
                    (unsigned)OP_FIGURE_KINDS == TRACE_FIGURE_KINDS,
                "figures have the same kinds in a trace");
 _Static_assert((unsigned)OP_TYPE_DEVICE == TRACE_OP_DEVICE && (unsigned)OP_TYPE_HOST == TRACE_OP_HOST &&
-                   (unsigned)OP_TYPE_FALLBACK == TRACE_OP_FALLBACK,
+                   (unsigned)OP_TYPE_FALLBACK == TRACE_OP_FALLBACK && (unsigned)OP_TYPE_CPU == TRACE_OP_CPU,
                "ops have the same types in a trace");
 _Static_assert((unsigned)OP_RUN_ESTIMATED == TRACE_RUN_ESTIMATED, "runs have the same flags in a trace");
 
@@ -41,6 +42,9 @@ struct reading {
     struct run_order *order;                 /* by run, where an importer kept it */
     size_t order_capacity, order_count;
     bool is_version_1; /* and an import of other things than tables */
+    struct cpu_runs cpu;
+    uint32_t cpu_device; /* OPS_NONE: not asked for yet */
+    bool has_runs;       /* a device ran something: what the CPU computed is the host's work then */
 };
 #define ROLE_FAULTS (UINT32_MAX - 2)
 #define ROLE_ORDER (UINT32_MAX - 3)
@@ -263,36 +267,73 @@ static uint32_t device_of(struct reading *r, uint32_t track)
     return *id;
 }
 
+/* --- calls --- */
+
+static uint32_t cpu_device(struct reading *r)
+{
+    if (r->cpu_device == OPS_NONE &&
+        (r->cpu_device = ops_device(r->ops, r->wanted->first_device)) != OPS_NONE)
+        r->ops->devices[r->cpu_device].name = ops_text(r->ops, slice_of(OPS_CPU_DEVICE));
+    return r->cpu_device;
+}
+
+/* What the CPU computed is a run of its own, where there is no device. */
+static void derive_run(struct reading *r, const struct trace_op *op, uint32_t call)
+{
+    if (op->type != TRACE_OP_CPU || r->has_runs || r->wanted->without_runs || op->track == TRACE_NONE ||
+        !op->end_ns || r->ops->failed || cpu_device(r) == OPS_NONE)
+        return;
+    if (call != OPS_NONE) {
+        r->ops->calls[call].type = OP_TYPE_DEVICE;
+        r->ops->calls[call].device = r->cpu_device;
+    }
+    cpu_runs_add(&r->cpu, r->ops, op->track, op->start_ns, op->end_ns, call, r->cpu_device);
+}
+
+static uint8_t type_of(const struct trace_op *op)
+{
+    return op->type <= TRACE_OP_FALLBACK ? (uint8_t)op->type : OP_TYPE_HOST;
+}
+
+static void add_call(struct reading *r, const struct trace_op *op, uint32_t process)
+{
+    const struct ops_wanted *wanted = r->wanted;
+    uint32_t device =
+        op->device == TRACE_NONE ? OPS_NONE : ops_device(r->ops, op->device + wanted->first_device);
+    ops_add_call(r->ops, &(struct op_call){
+                             .number = op->call,
+                             .start_ns = op->start_ns,
+                             .end_ns = op->end_ns > op->start_ns || !op->end_ns ? op->end_ns : op->start_ns,
+                             .process = process,
+                             .track = op->track == TRACE_NONE ? OPS_NONE : op->track + wanted->first_track,
+                             .name = name_of(r, op->name),
+                             .description = description_of(r, op->description),
+                             .device = device,
+                             .faults = op->end_ns ? 0 : OP_FAULT_OPEN,
+                             .type = type_of(op)});
+}
+
 static void read_op(struct reading *r, const struct trace_op *op)
 {
     struct ops *ops = r->ops;
     const struct ops_wanted *wanted = r->wanted;
     uint32_t process =
         op->process == TRACE_NONE || wanted->without_runs ? OPS_NONE : op->process + wanted->first_process;
-    if (wanted->wants_call && !wanted->wants_call(wanted->context, op))
+    if (wanted->wants_call && !wanted->wants_call(wanted->context, op)) {
+        derive_run(r, op, OPS_NONE);
         return;
+    }
     if (ops_find_call(ops, process, op->call) != OPS_NONE) {
         ops_add_notice(ops, OP_NOTICE_KIND_REPEATED, OP_NOTICE_DAMAGED, 0,
                        "call %" PRIu64 " comes again: the second is left out", op->call);
         return;
     }
-    ops_add_call(
-        ops, &(struct op_call){.number = op->call,
-                               .start_ns = op->start_ns,
-                               .end_ns = op->end_ns > op->start_ns || !op->end_ns ? op->end_ns : op->start_ns,
-                               .process = process,
-                               .track = op->track == TRACE_NONE ? OPS_NONE : op->track + wanted->first_track,
-                               .name = name_of(r, op->name),
-                               .description = description_of(r, op->description),
-                               .device = op->device == TRACE_NONE
-                                             ? OPS_NONE
-                                             : ops_device(ops, op->device + wanted->first_device),
-                               .faults = op->end_ns ? 0 : OP_FAULT_OPEN,
-                               .type = op->type <= TRACE_OP_FALLBACK ? (uint8_t)op->type : OP_TYPE_HOST});
+    add_call(r, op, process);
     if (op->part_count && !ops->failed)
         read_figures(r, op->parts, op->part_count, false);
     if (wanted->call_read && !ops->failed)
         wanted->call_read(wanted->context, ops);
+    derive_run(r, op, ops->failed ? OPS_NONE : (uint32_t)ops->call_count - 1);
 }
 
 /* Devices mostly run ops in the order in which they were called: the call after the last one is tried first. */
@@ -412,11 +453,14 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
                         .trace = trace,
                         .wanted = wanted ? wanted : &everything,
                         .last_call = OPS_NONE,
+                        .cpu_device = OPS_NONE,
                         .import = ops_import_track(trace)};
     r.is_version_1 = r.import && trace_get_info(trace)->format_version == 1 &&
                      !ends_with(r.import->name, OPS_TABLE_TRACK_ENDING);
     if (r.import && r.wanted->remarks)
         ops_add_fact(ops, slice_of(OPS_FACT_IMPORT), slice_of(r.import->name));
+    size_t position = 0;
+    r.has_runs = trace_next_block(trace, &(struct trace_block_filter){.type = TRACE_BLOCK_RUNS}, &position);
     return r;
 }
 
@@ -427,6 +471,7 @@ static void end(struct reading *r)
     free(r->devices.items);
     free(r->figures.items);
     free(r->order);
+    cpu_runs_free(&r->cpu);
 }
 
 static int read_points(struct reading *r, struct error *err)

@@ -25,6 +25,9 @@
 #define OPS_ATTRIBUTE_FLOPS "opscope.flops"
 #define OPS_ATTRIBUTE_BYTES "opscope.dram_bytes"
 
+/* What the host's CPU is called where ops were computed by it (ops/cpu_runs.h). */
+#define OPS_CPU_DEVICE "host CPU"
+
 /* --- what importers say of the whole --- */
 
 /* They leave it on a track of this ending, whose name is the fact "import". */

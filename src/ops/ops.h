@@ -92,7 +92,12 @@ static inline bool op_figure_is_real(uint32_t kind)
 
 /* --- calls, runs, signposts --- */
 
-enum op_type { OP_TYPE_DEVICE = 0, OP_TYPE_HOST = 1, OP_TYPE_FALLBACK = 2 };
+enum op_type {
+    OP_TYPE_DEVICE = 0,
+    OP_TYPE_HOST = 1,
+    OP_TYPE_FALLBACK = 2,
+    OP_TYPE_CPU = 3 /* in traces only */
+};
 
 /* What is wrong with a call or a run. Each is named in the notes and beside the row. */
 enum op_fault {
@@ -130,6 +135,8 @@ enum op_run_flag {
     OP_RUN_ESTIMATED = 1, /* from a model, not from a device */
     OP_RUN_MERGED = 2,    /* the longest of several devices stands for all */
     OP_RUN_WRONG_GAP = 4, /* the time before or after its gap is wrong: not to be summed */
+    OP_RUN_FURTHER =
+        8, /* of the same execution of its call as the run before it in ops.run_order: same line */
 };
 
 struct op_run {
@@ -162,7 +169,8 @@ struct op_signpost {
 };
 
 /* The order in which views show calls, runs and signposts. A call without runs and a run without a call have lines of
- * their own; a call with several runs has one line per run. */
+ * their own; a call that ran several times, or on several devices, has one line for each. Where a call ran as several
+ * kernels, the line has the first run, and the others are flagged OP_RUN_FURTHER (ops_sum_line). */
 struct op_line {
     uint32_t call, run, signpost; /* OPS_NONE where it has no such part */
     uint32_t source_line;         /* in the file that it was read from; 0: none */

@@ -69,51 +69,59 @@ OPSCOPE_API uint64_t opscope_op_current_(void)
     return c->ops->count ? c->ops->entries[c->ops->count - 1].call : 0;
 }
 
-/* The name is a text, or the id of one. */
-static inline uint64_t begin_op(const char *name, uint32_t id, int type, uint32_t device)
+/* The cursor of a thread that may begin an op; NULL: it is lost, and counted. */
+static struct thread_cursor *cursor_for_op(void)
 {
     struct thread_cursor *c = cursor_of_thread();
-    struct process_state *state = process_state_get();
-    if (!c || !state) {
-        cursor_lose_zone(NULL);
-        return 0;
-    }
-    if (c->skip) {
+    if (c && c->skip) {
         cursor_set_skip(c, c->skip + 1);
         cursor_lose_zone(c);
-        return 0;
+        return NULL;
     }
-    if (recorder_is_paused()) {
+    if (c && recorder_is_paused()) {
         opscope_zone_hide_();
-        return 0;
+        return NULL;
     }
-    id = id ? id : text_id(name);
-    uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
-    struct slot *slot = cursor_reserve(&c, 2);
+    if (!c)
+        cursor_lose_zone(NULL);
+    return c;
+}
+
+/* `more`: what follows the head of the record; its first word is the call's number. */
+static uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, struct slot *more,
+                         uint32_t count)
+{
+    struct process_state *state = process_state_get();
+    struct slot *slot = state ? cursor_reserve(&c, 1 + count) : NULL;
     if (!slot) {
         cursor_lose_zone(c);
         if (c)
             cursor_set_skip(c, 1);
         return 0;
     }
+    uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
     c->depth++;
     cursor_count(&c->zones);
     slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN);
-    slot->word = word_of(id, (uint32_t)type & 0xff, 1);
-    slot[1] = (struct slot){call, device};
-    cursor_publish(c, slot, 2);
+    slot->word = word_of(name, type & 0xff, count);
+    more[0].time_kind = call;
+    for (uint32_t i = 0; i < count; i++)
+        slot[1 + i] = more[i];
+    cursor_publish(c, slot, 1 + count);
     push_op(c, call);
     return call;
 }
 
 OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
 {
-    return begin_op(name, 0, type, device);
+    struct thread_cursor *c = cursor_for_op();
+    return c ? begin_op(c, text_id(name), (uint32_t)type, &(struct slot){0, device}, 1) : 0;
 }
 
 OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device)
 {
-    return begin_op(NULL, name, type, device);
+    struct thread_cursor *c = cursor_for_op();
+    return c ? begin_op(c, name, (uint32_t)type, &(struct slot){0, device}, 1) : 0;
 }
 
 /* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */
@@ -152,6 +160,35 @@ static void emit_part(uint32_t role, uint32_t id)
     struct thread_cursor *c = recorder_cursor;
     if (c && !c->skip && c->depth && !cursor_hides(c))
         emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
+}
+
+/* --- the same for an observer of many ops, which keeps the ids of what it names --- */
+
+OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
+{
+    struct thread_cursor *c = cursor_for_op();
+    struct slot more[2] = {{0, (uint64_t)op->parts << 32 | op->device}, {op->sequence, op->forward}};
+    return c ? begin_op(c, op->name, op->type, more, op->sequence == OPSCOPE_NO_SEQUENCE ? 1 : 2) : 0;
+}
+
+/* A part and the end at the same time: one reading of the clock, one place taken for both. */
+OPSCOPE_API void opscope_op_end_known_(uint32_t parts)
+{
+    struct thread_cursor *c = recorder_cursor;
+    if (parts && c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && c->depth) {
+        uint64_t ticks = clock_ticks(c->clock_source);
+        struct slot *slot = cursor_reserve(&c, 2);
+        if (slot) {
+            drop_ended_ops(c->ops, c->depth - 1);
+            c->depth--;
+            slot[0] = (struct slot){slot_time_kind(ticks, RECORD_OP_PART), word_of(parts, PART_LIST, 0)};
+            slot[1] = (struct slot){slot_time_kind(ticks, RECORD_ZONE_END), 0};
+            cursor_publish(c, slot, 2);
+            return;
+        }
+        cursor_lose_record(c);
+    }
+    opscope_op_end_();
 }
 
 /* A text that is put together on a small stack: no printf. */

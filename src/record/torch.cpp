@@ -1,52 +1,496 @@
 // SPDX-License-Identifier: Apache-2.0
-// A zone for each op of torch's dispatcher: an observer of at::RecordFunction, loaded into a process that has torch
-// (python/opscope/overhead/torch.py). Records name, start and end; nested ops lie inside one another, as they are
-// called.
+// The ops of PyTorch: an observer of at::RecordFunction, loaded into a process that has torch
+// (python/opscope/_torch.py). Each op of the dispatcher and of autograd is an op of the recorder, with its tensors,
+// nested as they are called; ranges that the program marks (torch.profiler.record_function) are zones.
 //
-// Built for one release of torch, whose C++ interface it uses: libopscope_torch-1.13.so. It goes through the recorder's
-// shared library, so that the zones land on the tracks of the process's other zones.
+// It uses the C++ interface of one release of torch, so it is built for each (docs/internals/torch.md), with -DNDEBUG:
+// at::RecordFunction has other members without it. It goes through the recorder's shared library, so that ops land on
+// the tracks of the process's other zones.
+//
+// What makes it cheap: names and descriptions are known to the recorder by ids, which each thread keeps in two small
+// tables. An op that was seen before, with tensors of the same sizes, costs a hash of these sizes, two look-ups and a
+// record of three slots; its outputs another look-up and a slot. Nothing is allocated on the way.
 #include <ATen/record_function.h>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cctype>
+#include <cstring>
+#include <string>
 
 #include "opscope/opscope.h"
 
 namespace
 {
 
-// Which of the open ops of this thread have a zone: the recorder may have no room for one, and then its end must not
-// end another.
-struct OpenOps {
-    static constexpr unsigned most = 1024;
-    unsigned depth = 0;
-    bool has_zone[most] = {};
+constexpr unsigned listed_tensors = 8; // of an op with lists of tensors; of the others the sums are recorded
+constexpr unsigned name_entries = 512, part_entries = 4096, open_most = 1024;
+constexpr uint32_t no_device = UINT32_MAX;
+
+// --- hashing ---
+
+__extension__ typedef unsigned __int128 wide;
+
+uint64_t mix(uint64_t hash, uint64_t value)
+{
+    wide product =
+        static_cast<wide>(hash ^ value ^ UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ (value << 1);
+}
+
+// Tensors whose sizes must not be asked for: that would call Python, or throw.
+bool is_opaque(const c10::TensorImpl *tensor)
+{
+    static const c10::DispatchKeySet keys =
+        c10::DispatchKeySet(c10::DispatchKey::Python) | c10::DispatchKeySet(c10::DispatchKey::NestedTensor);
+    return tensor->key_set().has_any(keys) || tensor->layout() != c10::kStrided ||
+           tensor->has_symbolic_sizes_strides();
+}
+
+uint64_t hash_tensor(uint64_t hash, const at::Tensor &value)
+{
+    const c10::TensorImpl *tensor = value.unsafeGetTensorImpl();
+    if (!value.defined())
+        return mix(hash, 1);
+    c10::Device device = tensor->device();
+    hash = mix(hash, static_cast<uint64_t>(c10::typeMetaToScalarType(tensor->dtype())) << 16 |
+                         static_cast<uint64_t>(device.type()) << 24 |
+                         static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 32 | 2);
+    if (is_opaque(tensor))
+        return mix(hash, 3);
+    c10::IntArrayRef sizes = tensor->sizes(), strides = tensor->strides();
+    hash = mix(hash, sizes.size());
+    for (size_t i = 0; i < sizes.size(); i++)
+        hash = mix(hash, static_cast<uint64_t>(sizes[i]) ^ static_cast<uint64_t>(strides[i]) << 40 ^
+                             static_cast<uint64_t>(strides[i]) >> 24);
+    return hash;
+}
+
+uint64_t hash_scalar(uint64_t hash, const c10::IValue &value)
+{
+    if (value.isBool())
+        return mix(hash, value.toBool() ? 5 : 4);
+    return value.isInt() ? mix(hash, static_cast<uint64_t>(value.toInt())) : mix(hash, 6);
+}
+
+uint64_t hash_values(uint64_t hash, c10::ArrayRef<const c10::IValue> values, bool has_scalars)
+{
+    for (const c10::IValue &value : values) {
+        if (value.isTensor()) {
+            hash = hash_tensor(hash, value.toTensor());
+        } else if (value.isList()) {
+            c10::ArrayRef<c10::IValue> items = value.toListRef();
+            hash = mix(hash, 7);
+            for (const c10::IValue &item : items) {
+                if (item.isTensor())
+                    hash = hash_tensor(hash, item.toTensor());
+                else if (has_scalars)
+                    hash = hash_scalar(hash, item);
+            }
+        } else if (value.isDevice()) { // of an op that makes a tensor
+            c10::Device device = value.toDevice();
+            hash = mix(hash, static_cast<uint64_t>(device.type()) << 24 | 8);
+        } else {
+            hash = has_scalars ? hash_scalar(hash, value) : mix(hash, 9);
+        }
+    }
+    return hash;
+}
+
+// --- descriptions ---
+
+std::string type_name(c10::ScalarType type)
+{
+    switch (type) {
+    case c10::ScalarType::Float:
+        return "FLOAT32";
+    case c10::ScalarType::Double:
+        return "FLOAT64";
+    case c10::ScalarType::Half:
+        return "FLOAT16";
+    case c10::ScalarType::Long:
+        return "INT64";
+    case c10::ScalarType::Int:
+        return "INT32";
+    case c10::ScalarType::Short:
+        return "INT16";
+    case c10::ScalarType::Char:
+        return "INT8";
+    case c10::ScalarType::Byte:
+        return "UINT8";
+    case c10::ScalarType::Bool:
+        return "BOOL8";
+    case c10::ScalarType::ComplexFloat:
+        return "COMPLEX64";
+    case c10::ScalarType::ComplexDouble:
+        return "COMPLEX128";
+    default:
+        break;
+    }
+    std::string name = c10::toString(type); // BFloat16, Float8_e4m3fn, QInt8 ...
+    for (char &letter : name)
+        letter = static_cast<char>(toupper(static_cast<unsigned char>(letter)));
+    return name;
+}
+
+std::string join(c10::IntArrayRef sizes)
+{
+    std::string text;
+    for (size_t i = 0; i < sizes.size(); i++)
+        text += (i ? "x" : "") + std::to_string(sizes[i]);
+    return text;
+}
+
+std::string memory_name(c10::Device device)
+{
+    std::string name = c10::DeviceTypeName(device.type());
+    if (!device.is_cpu() && device.index() >= 0)
+        name += std::to_string(device.index());
+    return name + "_DRAM";
+}
+
+struct Description {
+    std::string text; // for the recorder: opscope_known_op
+    char role;
+    unsigned tensors = 0;
+    std::string lists, scalars;
+    bool has_list = false, is_on_device = false;
+    uint32_t device = no_device;
+
+    explicit Description(char part_role) : role(part_role)
+    {
+    }
+
+    void part(char part_role, const std::string &value)
+    {
+        text += part_role;
+        text += value;
+        text += '\0';
+    }
+
+    void take_device(c10::Device on)
+    {
+        if (on.is_cpu() || on.is_meta() || is_on_device)
+            return;
+        is_on_device = true;
+        device = on.index() >= 0 ? static_cast<uint32_t>(on.index()) : 0;
+    }
+
+    void tensor(const at::Tensor &value)
+    {
+        const c10::TensorImpl *tensor = value.unsafeGetTensorImpl();
+        if (!value.defined()) {
+            part(role, "");
+            return;
+        }
+        std::string described;
+        take_device(tensor->device());
+        if (!is_opaque(tensor)) {
+            described = "shape=" + join(tensor->sizes());
+            if (!tensor->is_contiguous())
+                described += ";strides=" + join(tensor->strides());
+            described += ";";
+        }
+        described += "dtype=" + type_name(c10::typeMetaToScalarType(tensor->dtype()));
+        if (tensor->layout() != c10::kStrided)
+            described += ";layout=SPARSE";
+        part(role, described + ";memory=" + memory_name(tensor->device()));
+        tensors++;
+    }
+
+    void list(c10::ArrayRef<c10::IValue> items)
+    {
+        uint64_t count = 0, elements = 0, bytes = 0;
+        for (const c10::IValue &item : items) {
+            if (!item.isTensor() || !item.toTensor().defined())
+                continue;
+            const at::Tensor &value = item.toTensor();
+            const c10::TensorImpl *tensor = value.unsafeGetTensorImpl();
+            uint64_t own = is_opaque(tensor) ? 0 : static_cast<uint64_t>(tensor->numel());
+            count++;
+            elements += own;
+            bytes += own * tensor->itemsize();
+            if (tensors < listed_tensors)
+                this->tensor(value);
+            else
+                take_device(tensor->device());
+        }
+        if (!count)
+            return;
+        lists += (has_list ? " " : "") + std::to_string(count) + ":" + std::to_string(elements) + ":" +
+                 std::to_string(bytes);
+        has_list = true;
+    }
+
+    void scalar(const c10::IValue &value, bool is_item = false)
+    {
+        if (!scalars.empty() && scalars.back() != '[')
+            scalars += ",";
+        if (value.isBool())
+            scalars += value.toBool() ? "True" : "False";
+        else if (value.isInt())
+            scalars += std::to_string(value.toInt());
+        else if (value.isList() && !is_item) {
+            scalars += "[";
+            for (const c10::IValue &item : value.toListRef())
+                scalar(item, true);
+            scalars += "]";
+        } else
+            scalars += value.isTensor() ? "T" : "-";
+    }
+
+    void values(c10::ArrayRef<const c10::IValue> all, bool has_scalars)
+    {
+        for (const c10::IValue &value : all) {
+            if (value.isTensor())
+                tensor(value.toTensor());
+            else if (value.isList())
+                list(value.toListRef());
+            else if (value.isDevice())
+                take_device(value.toDevice());
+            else if (value.isNone() && has_scalars)
+                part(role, ""); // an optional tensor keeps its place
+            if (has_scalars)
+                scalar(value);
+        }
+        if (has_list)
+            part(3, (role == 1 ? "lists=" : "output lists=") + lists);
+        if (has_scalars)
+            part(3, "args=" + scalars);
+    }
 };
 
-thread_local OpenOps open_ops;
+// --- what a thread knows ---
+
+struct NameEntry {
+    const char *pointer; // of which the text is known; NULL: nothing
+    uint32_t id;
+    bool has_scalars;
+    char text[51];
+};
+
+struct PartEntry {
+    uint64_t hash; // 0: nothing
+    uint32_t id;   // 0: no tensors
+    uint32_t device;
+    uint32_t type;
+};
+
+struct OpenOp {
+    const at::RecordFunction *function;
+    bool is_op;
+};
+
+struct Thread {
+    NameEntry names[name_entries];
+    PartEntry parts[part_entries];
+    uint64_t last_sequence;
+    const char *module; // that it is in, as a path; NULL
+    unsigned depth;
+    OpenOp open[open_most];
+};
+
+__thread Thread *this_thread;
+pthread_key_t thread_key;
+
+void free_thread(void *thread)
+{
+    this_thread = nullptr;
+    free(thread);
+}
+
+Thread *thread_of()
+{
+    if (!this_thread) {
+        this_thread =
+            static_cast<Thread *>(calloc(1, sizeof(Thread))); // pages that are not used are not there
+        if (this_thread) {
+            this_thread->last_sequence = OPSCOPE_NO_SEQUENCE;
+            pthread_setspecific(thread_key, this_thread);
+        }
+    }
+    return this_thread;
+}
+
+// Ops whose amount of work follows from more than the sizes of their tensors.
+bool needs_scalars(const char *name)
+{
+    return strstr(name, "conv") || strstr(name, "attention") || strstr(name, "pool");
+}
+
+// Names of the dispatcher's ops stay where they are; those of autograd and of user ranges are at addresses that later
+// have other texts, hence the comparison.
+const NameEntry *name_of(Thread *thread, const char *name, NameEntry *own)
+{
+    NameEntry *entry =
+        &thread->names[(reinterpret_cast<uintptr_t>(name) * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
+    if (entry->pointer == name && strcmp(entry->text, name) == 0)
+        return entry;
+    size_t length = strlen(name);
+    NameEntry *to = length < sizeof entry->text ? entry : own;
+    to->id = opscope_name_(name, length);
+    to->has_scalars = needs_scalars(name);
+    to->pointer = to->id && to == entry ? name : nullptr;
+    if (to == entry)
+        memcpy(to->text, name, length + 1);
+    return to;
+}
+
+PartEntry describe(c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role, const char *module,
+                   uint64_t hash)
+{
+    Description d(role);
+    d.values(values, has_scalars);
+    if (module && role == 1)
+        d.part(3, std::string("module=") + module);
+    PartEntry entry = {hash, 0, d.device,
+                       static_cast<uint32_t>(d.is_on_device ? OPSCOPE_OP_HOST : OPSCOPE_OP_CPU)};
+    if (!d.text.empty())
+        entry.id = opscope_name_(d.text.data(), d.text.size());
+    return entry;
+}
+
+PartEntry parts_of(Thread *thread, c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role)
+{
+    PartEntry none = {0, 0, no_device, OPSCOPE_OP_CPU};
+    if (values.empty() && !thread->module)
+        return none;
+    try {
+        uint64_t kind = static_cast<uint64_t>(role) << 1 | has_scalars;
+        uint64_t hash = mix(reinterpret_cast<uintptr_t>(thread->module), kind);
+        hash = hash_values(hash, values, has_scalars) | 1;
+        PartEntry *entry = &thread->parts[hash >> 52];
+        if (entry->hash != hash)
+            *entry = describe(values, has_scalars, role, thread->module, hash);
+        return *entry;
+    } catch (...) { // a tensor that does not say what it is: the op is recorded without
+        return none;
+    }
+}
+
+// --- from an op of the backward pass to the op that it belongs to ---
+
+// The last op that was begun with a sequence number is the one that autograd made a node for.
+constexpr unsigned link_entries = 1u << 16;
+struct Link {
+    std::atomic<uint64_t> sequence, call;
+};
+Link links[link_entries];
+
+void keep_link(uint64_t sequence, uint64_t call)
+{
+    Link &link = links[sequence % link_entries];
+    link.call.store(call, std::memory_order_relaxed);
+    link.sequence.store(sequence, std::memory_order_release);
+}
+
+uint64_t find_link(uint64_t sequence)
+{
+    const Link &link = links[sequence % link_entries];
+    return link.sequence.load(std::memory_order_acquire) == sequence
+               ? link.call.load(std::memory_order_relaxed)
+               : 0;
+}
+
+// --- callbacks ---
+
+void begin_function(Thread *thread, const at::RecordFunction &function)
+{
+    NameEntry own;
+    const NameEntry *name = name_of(thread, function.name(), &own);
+    PartEntry parts = parts_of(thread, function.inputs(), name->has_scalars, 1);
+    bool is_backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
+    int64_t number = function.seqNr();
+    uint64_t sequence = number >= 0 ? static_cast<uint64_t>(number) : OPSCOPE_NO_SEQUENCE;
+    opscope_known_op op = {name->id, parts.id, parts.type, parts.device, OPSCOPE_NO_SEQUENCE, 0};
+    if (sequence != OPSCOPE_NO_SEQUENCE && (is_backward || sequence != thread->last_sequence)) {
+        op.sequence = thread->last_sequence = sequence;
+        op.forward = is_backward ? find_link(sequence) : 0;
+    }
+    uint64_t call = opscope_op_begin_known_(&op);
+    if (sequence != OPSCOPE_NO_SEQUENCE && !is_backward && call)
+        keep_link(sequence, call);
+}
 
 std::unique_ptr<at::ObserverContext> begin_op(const at::RecordFunction &function)
 {
-    const char *name = function.name();
-    if (open_ops.depth < OpenOps::most)
-        open_ops.has_zone[open_ops.depth] = opscope_zone_begin_named_(name, strlen(name), 0) != 0;
-    open_ops.depth++;
+    Thread *thread = opscope_is_recording() ? thread_of() : nullptr;
+    if (!thread || thread->depth == open_most)
+        return nullptr;
+    bool is_op = function.scope() != at::RecordScope::USER_SCOPE;
+    thread->open[thread->depth++] = {&function, is_op};
+    if (is_op) {
+        begin_function(thread, function);
+    } else {
+        const char *name = function.name();
+        opscope_zone_begin_named_(name, strlen(name), 0);
+    }
     return nullptr;
 }
 
-void end_op(const at::RecordFunction &, at::ObserverContext *)
+// Ranges may end on another thread, or not where they began: then what is open is ended where that is found out.
+void end_op(const at::RecordFunction &function, at::ObserverContext *)
 {
-    if (open_ops.depth == 0)
-        return; // begun before the observer was there
-    open_ops.depth--;
-    if (open_ops.depth < OpenOps::most && open_ops.has_zone[open_ops.depth])
+    Thread *thread = this_thread;
+    unsigned at = thread ? thread->depth : 0;
+    while (at && thread->open[at - 1].function != &function)
+        at--;
+    if (!at)
+        return; // begun before the observer was there, or on another thread
+    while (thread->depth > at) {
+        thread->depth--;
         opscope_zone_end_();
+    }
+    bool is_op = thread->open[--thread->depth].is_op;
+    if (!is_op) {
+        opscope_zone_end_();
+        return;
+    }
+    const std::vector<c10::IValue> &outputs = function.outputs();
+    c10::ArrayRef<const c10::IValue> values(outputs.data(), outputs.size());
+    uint32_t parts = outputs.empty() ? 0 : parts_of(thread, values, false, 2).id;
+    if (parts)
+        opscope_op_end_known_(parts);
+    else
+        opscope_op_end_();
 }
+
+at::CallbackHandle handle;
+bool is_started;
 
 } // namespace
 
+// Both by a thread that has the GIL.
 extern "C" __attribute__((visibility("default"))) void opscope_torch_start(void)
 {
-    static bool is_started = false;
+    static bool has_key;
     if (is_started || !opscope_is_recording())
         return;
+    has_key = has_key || pthread_key_create(&thread_key, free_thread) == 0;
+    if (!has_key)
+        return;
     is_started = true;
-    at::addGlobalCallback(at::RecordFunctionCallback(begin_op, end_op).scopes({at::RecordScope::FUNCTION}));
+    handle = at::addGlobalCallback(at::RecordFunctionCallback(begin_op, end_op)
+                                       .needsInputs(true)
+                                       .needsOutputs(true)
+                                       .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                                                at::RecordScope::USER_SCOPE}));
+}
+
+extern "C" __attribute__((visibility("default"))) void opscope_torch_stop(void)
+{
+    if (is_started)
+        at::removeCallback(handle);
+    is_started = false;
+}
+
+// From here on the thread's ops are those of this module, by its path; the text must stay. Returns the one before.
+extern "C" __attribute__((visibility("default"))) const char *opscope_torch_module(const char *path)
+{
+    Thread *thread = thread_of();
+    const char *before = thread ? thread->module : nullptr;
+    if (thread)
+        thread->module = path;
+    return before;
 }

@@ -238,12 +238,13 @@ enum record_kind {
     RECORD_TASK_BEGIN = 8,  /* id: NAME_TASK; a zone, inside which everything is on that task's track */
     RECORD_TASK_SWITCH =
         9, /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
-    RECORD_NOTHING = 10,      /* a slot that was given back */
-    RECORD_PAUSE = 11,        /* id: 1 = recording was paused, 0 = it goes on, by the process itself */
-    RECORD_COUNTER = 128,     /* id: name; + {double, -} */
-    RECORD_ZONE_VALUE = 129,  /* + {value, -} */
-    RECORD_MEMORY = 130,      /* id: pool; payload bit 0: release, bit 1: of all in it; + {address, size} */
-    RECORD_OP_BEGIN = 131,    /* id: name; payload low 24: type; + {call, device}; ended by RECORD_ZONE_END */
+    RECORD_NOTHING = 10,     /* a slot that was given back */
+    RECORD_PAUSE = 11,       /* id: 1 = recording was paused, 0 = it goes on, by the process itself */
+    RECORD_COUNTER = 128,    /* id: name; + {double, -} */
+    RECORD_ZONE_VALUE = 129, /* + {value, -} */
+    RECORD_MEMORY = 130,     /* id: pool; payload bit 0: release, bit 1: of all in it; + {address, size} */
+    RECORD_OP_BEGIN = 131, /* id: name; payload low 24: type; + {call, device | PART_LIST << 32}, and perhaps
+                               * {autograd's sequence number, call of the forward op or 0}; ended by RECORD_ZONE_END */
     RECORD_DEVICE_ZONE = 132, /* time: device ticks; id: name; payload low 24: track; + {duration, call} */
     RECORD_DEVICE_RUN =
         133, /* likewise; + {duration, call} {cores | session << 32, -} {part name, ticks}... */
@@ -264,6 +265,7 @@ enum record_part {
     PART_OUTPUT = 2,
     PART_ATTRIBUTE = 3, /* the text is key, NUL, value */
     PART_KERNEL = 4,
+    PART_LIST = 16, /* several of the above: a byte that says which, the text, a NUL, and so on */
 };
 
 enum name_kind {

@@ -56,8 +56,10 @@ bool trace_loss_is_lost(uint32_t reason)
 
 const char *trace_op_type_text(uint32_t type)
 {
-    static const char *const words[] = {
-        [TRACE_OP_DEVICE] = "device", [TRACE_OP_HOST] = "host", [TRACE_OP_FALLBACK] = "fallback"};
+    static const char *const words[] = {[TRACE_OP_DEVICE] = "device",
+                                        [TRACE_OP_HOST] = "host",
+                                        [TRACE_OP_FALLBACK] = "fallback",
+                                        [TRACE_OP_CPU] = "CPU"};
     return pick(words, COUNT_OF(words), type);
 }
 

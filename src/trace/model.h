@@ -158,7 +158,7 @@ struct trace_memory {
     bool is_all; /* with is_release: of all that the pool holds; no address */
 };
 
-enum trace_op_type { TRACE_OP_DEVICE = 0, TRACE_OP_HOST = 1, TRACE_OP_FALLBACK = 2 };
+enum trace_op_type { TRACE_OP_DEVICE = 0, TRACE_OP_HOST = 1, TRACE_OP_FALLBACK = 2, TRACE_OP_CPU = 3 };
 enum trace_part_role {
     TRACE_PART_INPUT = 1,
     TRACE_PART_OUTPUT = 2,
@@ -198,6 +198,11 @@ static inline bool trace_figure_is_real(uint32_t kind)
 {
     return kind == TRACE_FIGURE_REAL || kind == TRACE_FIGURE_PERCENT;
 }
+
+/* Figures of an op that a framework with automatic differentiation called: the number that it counts by, and the call
+ * of the op that this one is the backward of. */
+#define TRACE_FIGURE_SEQUENCE "sequence number"
+#define TRACE_FIGURE_FORWARD "forward op"
 
 struct trace_op {
     uint64_t call; /* unique in its process */

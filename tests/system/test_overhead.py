@@ -452,24 +452,6 @@ class Numpy(Overhead):
             self.assertIn(words[1], done.stderr)
 
 
-@needs("torch")
-class TorchHeaders(unittest.TestCase):
-    def test_the_one_thing_to_do(self):
-        """A build without torch's C++ headers has no observer: one sentence says what would help here."""
-        code = ("import os, sys; sys.path.insert(0, sys.argv[1]); from opscope.overhead import torch; "
-                "there = sys.argv[3:]; os.path.exists = lambda path: path in there; "
-                "print(torch.what_to_build(sys.argv[2]))")
-        header = os.path.join("include", "ATen", "record_function.h")
-        for there, said in (
-            ([os.path.join("/t", header)], "configure opscope with -DOPSCOPE_TORCH=/t and build it"),
-            ([os.path.join("/usr", header)], "they are installed now, so configure and build opscope again"),
-            ([], "install libtorch-dev, then configure and build opscope again"),
-        ):
-            command = [sys.executable, "-c", code, os.path.join(harness.SOURCE, "python"), "/t", *there]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            self.assertEqual(done.stdout.strip(), said)
-
-
 class Torch(Overhead):
     """Debian's torch."""
 

@@ -6,9 +6,8 @@ with any of these is left out, with what torch said.
 On a CPU the work is done when the call returns, so the default shape is small: what is left is the dispatch. With a
 GPU calls return early, and the shape is the one of the reference measurements on accelerators."""
 
-import ctypes
-import os
-
+from opscope import _torch
+from opscope._process import note
 from opscope.overhead import CannotCall, Op, Unavailable, first_line, import_package, shape_text
 
 CPU_SHAPE = (1, 4, 8, 8)
@@ -456,16 +455,6 @@ def group_of(name, schemas):
     return ("creation", "unary", "binary", "ternary")[count]
 
 
-def what_to_build(package):
-    """What the user does to have the observer of this torch, which needs its C++ headers."""
-    header = os.path.join("include", "ATen", "record_function.h")
-    if os.path.exists(os.path.join(package, header)):
-        return "configure opscope with -DOPSCOPE_TORCH=%s and build it" % package
-    if os.path.exists(os.path.join("/usr", header)):
-        return "they are installed now, so configure and build opscope again"
-    return "install libtorch-dev, then configure and build opscope again"
-
-
 class Provider:
     name = "torch"
 
@@ -495,15 +484,10 @@ class Provider:
 
     def observe(self):
         """A zone for each op of torch's dispatcher, from a library of ours made for this version of torch."""
-        release = ".".join(self.version.split(".")[:2])
-        path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "libopscope_torch-%s.so" % release)
-        if not os.path.exists(path):
-            raise Unavailable(
-                "--trace: opscope was built without the C++ headers of torch %s: %s"
-                % (release, what_to_build(os.path.dirname(self.torch.__file__)))
-            )
-        self.observer = ctypes.CDLL(path)
-        self.observer.opscope_torch_start()
+        try:
+            _torch.load(self.torch, note)
+        except _torch.CannotBuild as error:
+            raise Unavailable("--trace: the ops of torch %s cannot be observed: %s" % (self.version, error)) from error
 
     def find(self, name):
         """(name in Python, callable) of an op of the registry, or None."""

@@ -171,6 +171,7 @@ static bool take_line(struct taking *t, const struct op_line *line, struct diff_
     const struct ops *ops = t->ops;
     const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
     const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
+    struct op_line_sum sum = ops_sum_line(ops, line);
     op->time_ns = op->gap_ns = op->host_ns = NAN;
     op->key = line_key(t, line);
     if (op->key == INTERN_NONE)
@@ -182,9 +183,9 @@ static bool take_line(struct taking *t, const struct op_line *line, struct diff_
     if (t->diff->keys[op->key].kind == DIFF_HOST_OP)
         op->time_ns = op->host_ns;
     else if (run && !(run->faults & OP_FAULT_STALE))
-        op->time_ns = (double)run->duration_ns;
+        op->time_ns = (double)sum.duration_ns;
     if (!is_first && run && ops_has_gap(run))
-        op->gap_ns = (double)run->gap_ns;
+        op->gap_ns = (double)sum.gap_ns;
     return true;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analyze/report/torch_ops.h"
+
 /* First match wins; any case. */
 static const struct {
     const char *part;
@@ -119,6 +121,9 @@ static const char *after_dispatch(const char *name)
 
 struct perf_name perf_name_of(const char *name)
 {
+    struct perf_name torch;
+    if (torch_name_of(name, &torch))
+        return torch;
     name = after_dispatch(name);
     struct perf_name known = {.class_ = (uint8_t)class_of(name)};
     known.category = (uint8_t)perf_category_of(name, known.class_);

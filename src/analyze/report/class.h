@@ -52,6 +52,8 @@ enum perf_part {
 struct perf_name {
     uint8_t class_, category; /* enum perf_class, enum perf_category */
     uint16_t parts;           /* enum perf_part */
+    uint8_t model;            /* enum torch_model */
+    bool is_torch;            /* an op of PyTorch */
 };
 
 struct perf_name perf_name_of(const char *name);

@@ -350,7 +350,8 @@ static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *
     if (row->shown_gap_us > time_us && row->shown_gap_us > perf->machine->gap_mark_us &&
         !perf->gaps_dominate && !perf_is_estimated(perf, row))
         return PERF_BOUND_GAP;
-    if (!perf->has_machine || time_us == 0 || ((work->is_matmul || work->is_conv) && !work->has_shape))
+    if (!perf->has_machine || time_us == 0 || work->is_without_work ||
+        ((work->is_matmul || work->is_conv) && !work->has_shape))
         return PERF_BOUND_NONE; /* nothing is known of it */
     bool is_dram = figures->dram_percent >= target, is_flop = figures->flops_percent >= target;
     if (is_dram && is_flop)

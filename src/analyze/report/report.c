@@ -8,6 +8,7 @@
 
 #include "analyze/report/internal.h"
 #include "ops/description.h"
+#include "ops/finish.h"
 #include "ops/known_figures.h"
 
 void perf_begin(struct perf *perf, const struct perf_options *options, struct ops *ops)
@@ -95,7 +96,6 @@ static void take_line(struct perf *perf, size_t i, struct known_hosts *known)
     struct ops *ops = perf->ops;
     const struct op_line *line = &ops->lines[i];
     const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
-    const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
     struct perf_row *row = &perf->rows[i];
     *row = (struct perf_row){
         .line = (uint32_t)i, .work = OPS_NONE, .duration_ns = NAN, .shown_gap_us = NAN, .overlap_us = NAN};
@@ -105,8 +105,9 @@ static void take_line(struct perf *perf, size_t i, struct known_hosts *known)
     }
     uint32_t name = call ? call->name : OPS_NONE;
     row->kind = is_host_call(ops, call, known) ? PERF_HOST_OP : PERF_DEVICE_OP;
-    if (run && run->duration_ns != OPS_NO_DURATION)
-        row->duration_ns = (double)run->duration_ns;
+    struct op_line_sum sum = ops_sum_line(ops, line);
+    if (sum.runs && sum.duration_ns != OPS_NO_DURATION)
+        row->duration_ns = (double)sum.duration_ns;
     row->work = perf_find_work(perf, name == OPS_NONE ? no_name(perf) : name,
                                call ? call->description : OPS_NONE, row->kind == PERF_HOST_OP);
 }
@@ -239,8 +240,8 @@ double perf_host_ns(const struct perf *perf, const struct perf_row *row)
 
 double perf_gap_ns(const struct perf *perf, const struct perf_row *row)
 {
-    const struct op_run *run = perf_run(perf, row);
-    return run && run->gap_ns != OPS_NO_GAP ? (double)run->gap_ns : NAN;
+    struct op_line_sum sum = ops_sum_line(perf->ops, perf_line(perf, row));
+    return sum.gap_ns != OPS_NO_GAP ? (double)sum.gap_ns : NAN;
 }
 
 int32_t perf_device(const struct perf *perf, const struct perf_row *row)

@@ -79,7 +79,9 @@ struct perf_work {
     int32_t block_w, subblock_h, subblock_w; /* of a matmul's program config; PERF_NO_NUMBER */
     uint8_t class_, category, fidelity, model_flags;
     bool is_matmul, is_conv, is_dram_sharded;
-    bool has_shape; /* the sizes that its model needs are there */
+    bool has_shape;       /* the sizes that its model needs are there */
+    bool is_torch;        /* an op of PyTorch */
+    bool is_without_work; /* views, and ops that only call others: nothing bounds them */
 };
 
 /* --- a row of the report --- */

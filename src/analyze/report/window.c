@@ -325,8 +325,24 @@ static bool is_no_host_op(const struct perf *perf, size_t i, const void *context
     return perf_at(perf, i)->kind != PERF_HOST_OP;
 }
 
+/* A framework calls many ops that run nothing on a device themselves: views, and ops that only call others. */
+static bool runs_something(const struct perf *perf, size_t i, const void *context)
+{
+    const struct perf_row *row = perf_at(perf, i);
+    (void)context;
+    return row->kind != PERF_HOST_OP || !perf_work_of(perf, row)->is_torch;
+}
+
 void perf_drop_host_ops(struct perf *perf)
 {
+    size_t before = perf->count;
+    keep(perf, runs_something, NULL);
+    if (perf->count < before)
+        perf_note(
+            perf, PERF_NOTE_INFO, NULL,
+            "%zu ops of PyTorch ran nothing on a device themselves (views, ops that call others, work of "
+            "the CPU): they are not listed (opscope ops lists all)",
+            before - perf->count);
     if (perf->options.no_host_ops)
         keep(perf, is_no_host_op, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "analyze/report/attributes.h"
 #include "analyze/report/internal.h"
+#include "analyze/report/torch_ops.h"
 #include "base/hash.h"
 #include "ops/description.h"
 #include "text/csv/cell.h"
@@ -609,6 +610,20 @@ static void take_stated(struct perf_work *work, const struct source *source)
     }
 }
 
+/* An op of PyTorch whose amounts are not those of its class. */
+static void take_torch(struct perf_work *work, const struct source *source, struct perf_name name)
+{
+    struct torch_amounts amounts = torch_amounts(source->perf->ops, name.model, source->description);
+    work->flops = amounts.flops;
+    work->dram_bytes = amounts.bytes;
+    work->has_shape = amounts.flops >= 0 || amounts.bytes >= 0;
+    work->is_without_work = name.model == TORCH_NOTHING;
+    if (amounts.m > 0 && amounts.n > 0) {
+        begin_shape(source, amounts.batch, amounts.m, amounts.k, amounts.n);
+        work->shown = keep_text(source->perf);
+    }
+}
+
 static struct perf_name known_name(struct perf *perf, uint32_t name)
 {
     struct perf_known_name *known = &perf->known_names[name % PERF_KNOWN_NAMES];
@@ -628,6 +643,7 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
     struct perf_work work = perf_no_work;
     work.name = work.shown = name;
     work.class_ = known.class_;
+    work.is_torch = known.is_torch;
     work.category = known.category;
     work.fidelity = (uint8_t)perf_fidelity_of(source.fidelity);
     if (d->inputs)
@@ -640,7 +656,10 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
     work.math = types_text(&source);
     take_program_config(&work, &source);
     if (!is_host_op) {
-        take_by_class(&work, &source, known);
+        if (known.model == TORCH_BY_CLASS)
+            take_by_class(&work, &source, known);
+        else
+            take_torch(&work, &source, known);
         take_stated(&work, &source);
     }
     return work;

@@ -8,6 +8,7 @@
 
 #include "analyze/report/advice.h"
 #include "ops/description.h"
+#include "ops/finish.h"
 #include "present/report/words.h"
 
 /* --- which rows --- */
@@ -117,6 +118,9 @@ enum {
     OP_BLOCK_W,
     OP_SUBBLOCK_H,
     OP_SUBBLOCK_W,
+    OP_RUNS,
+    OP_FLOP_COUNT,
+    OP_DRAM_BYTES,
     OP_ADVICE,
     OP_COLUMNS
 };
@@ -158,13 +162,20 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_BLOCK_W] = {.key = "in0_block_w", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [OP_SUBBLOCK_H] = {.key = "out_subblock_h", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [OP_SUBBLOCK_W] = {.key = "out_subblock_w", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
+    [OP_RUNS] = {.key = "runs", .title = "runs", .type = TABLE_INTEGER, .drop = 15},
+    [OP_FLOP_COUNT] = {.key = "flop_count", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
+    [OP_DRAM_BYTES] = {.key = "dram_bytes", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
     [OP_ADVICE] = {.key = "advice", .shown = TABLE_DATA_ONLY},
 };
 
 /* What a run does not have is not shown. */
 static void hide_columns(const struct perf *perf, struct table *table)
 {
-    bool has_links = false;
+    bool has_links = false, has_kernels = false;
+    for (size_t i = 0; i < perf->ops->run_count && !has_kernels; i++)
+        has_kernels = perf->ops->runs[i].flags & OP_RUN_FURTHER;
+    if (!has_kernels)
+        table_show_column(table, OP_RUNS, TABLE_DATA_ONLY);
     for (size_t i = 0; i < perf->work_count && !has_links; i++)
         has_links = perf->works[i].link_bytes > 0 && perf->has_machine && perf->machine->link_gb_s > 0;
     if (!perf->has_sub_devices) {
@@ -315,6 +326,8 @@ static void add_data(const struct perf *perf, size_t i, const struct perf_figure
     set_int(table, OP_BLOCK_W, work->block_w);
     set_int(table, OP_SUBBLOCK_H, work->subblock_h);
     set_int(table, OP_SUBBLOCK_W, work->subblock_w);
+    table_set_real(table, OP_FLOP_COUNT, work->flops);
+    table_set_real(table, OP_DRAM_BYTES, work->dram_bytes);
     bytes_clear(text);
     perf_append_row_advice(perf, i, text);
     if (text->length)
@@ -354,6 +367,9 @@ static void add_op(const struct perf *perf, size_t i, bool is_data, struct table
     }
     if (call && call->number != OPS_NO_NUMBER)
         table_set_unsigned(table, OP_CALL, call->number);
+    uint32_t runs = ops_sum_line(perf->ops, perf_line(perf, row)).runs;
+    if (runs && !isnan(perf_time_us(row)))
+        table_set_unsigned(table, OP_RUNS, runs);
     if (is_data)
         add_data(perf, i, &figures, table, text);
     else

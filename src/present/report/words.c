@@ -125,9 +125,39 @@ static const char *layout_action(const char *name)
     return "leave it out: let the op before it write the layout that the op after it reads";
 }
 
+/* What can be done about an op of PyTorch; NULL: what is said of any other. */
+static const char *torch_action(const struct perf *perf, const struct perf_row *row, unsigned rule)
+{
+    const struct perf_work *work = perf_work_of(perf, row);
+    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    bool is_memory = dram_us >= perf_figures(perf, row).ideal_us;
+    if (rule == PERF_RULE_GAP)
+        return perf->looks_like_compilation
+                   ? NULL
+                   : "let the device run ahead of the host: torch.compile, CUDA graphs, fewer and larger ops, no "
+                     ".item() or .cpu() between them";
+    if (rule == PERF_RULE_LAYOUT)
+        return "leave it out: .contiguous(), .to() and slices copy; keep one layout, data type and device";
+    if (rule == PERF_RULE_DRAM)
+        return "it reads more than it computes: batch more rows into it, or use smaller types for the weights";
+    if (rule != PERF_RULE_SLOW && rule != PERF_RULE_MATMUL)
+        return NULL;
+    if (is_memory)
+        return "fuse it with the op that makes or uses its tensors (torch.compile), or use a smaller data type";
+    if (work->class_ == PERF_CLASS_MATMUL || work->class_ == PERF_CLASS_CONV)
+        return "give it more work at once (batch), sizes that are multiples of 8 or 16, or a smaller data type "
+               "(torch.autocast; channels_last for convolutions)";
+    if (work->class_ == PERF_CLASS_ATTENTION)
+        return "see which kernel it has (torch.nn.attention.sdpa_kernel): masks and types decide";
+    return NULL;
+}
+
 static const char *fixed_action(const struct perf *perf, const struct perf_advice *advice)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
+    const char *own = perf_work_of(perf, row)->is_torch ? torch_action(perf, row, advice->rule) : NULL;
+    if (own)
+        return own;
     struct perf_matmul matmul;
     const char *text = NULL;
     switch (advice->rule) {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops that the host's CPU computed itself (TRACE_OP_CPU) have no run in the trace: an op's run is the call less the
+ * ops inside it. These are found while the calls are read, all of them, also those that nobody wants: an op that is
+ * left out is still no part of the op around it.
+ *
+ * The runs of an op and of those inside it stand one after the other, from the op's start to its end, so that runs and
+ * gaps add up to the time of the thread: inside the op there are no gaps, and the gap before it is its own. */
+#ifndef OPSCOPE_OPS_CPU_RUNS_H
+#define OPSCOPE_OPS_CPU_RUNS_H
+
+#include "ops/ops.h"
+
+struct cpu_runs {
+    struct cpu_track *tracks; /* by number in the trace */
+    size_t track_count;
+};
+
+/* An op of a track, in the order in which ops end. `call` is in the model, or OPS_NONE where it is not wanted; it must
+ * be the call that was added last. `device` is in the model. */
+void cpu_runs_add(struct cpu_runs *runs, struct ops *ops, uint32_t track, uint64_t start_ns, uint64_t end_ns,
+                  uint32_t call, uint32_t device);
+void cpu_runs_free(struct cpu_runs *runs);
+
+#endif

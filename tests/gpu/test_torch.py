@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch under opscope run, on a GPU: its ops, their kernels and FLOPs against what torch itself says, and what recording
+costs. Each test prints its figures."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import gpu
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_programs.py")
+ROUNDS = int(os.environ.get("OPSCOPE_TEST_ROUNDS", "2"))
+SETTINGS = (
+    ("kernels alone", ("--python-no-torch", "--python-trace", "off")),
+    ("ops alone", ("--devices", "none", "--python-trace", "off")),
+    ("ops and kernels", ("--python-trace", "off")),
+    ("Python calls alone", ("--devices", "none", "--python-no-torch")),
+    ("everything", ()),
+)
+
+
+def is_kernel(run):
+    return not run["name"].startswith(("memcpy", "memset"))
+
+
+class TestCase(gpu.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not gpu.has_torch():
+            raise unittest.SkipTest("this Python has no torch with CUDA")
+        done = subprocess.run(
+            [gpu.OPSCOPE, "setup", "torch", "--python", sys.executable], capture_output=True, text=True
+        )
+        gpu.say((done.stdout + done.stderr).strip().replace("\n", "\n    "))
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+
+    def bare(self, *words):
+        done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def record_program(self, name, *words, **more):
+        trace = self.record(name, sys.executable, PROGRAM, *words, **more)
+        gpu.say(trace.err.strip().replace("\n", "\n    "))
+        self.assertNotIn("not recorded", trace.err)
+        return trace
+
+    def report(self, trace):
+        return json.loads(trace.command("report", "--json", trace.path))["rows"]
+
+
+class TransformerBlock(TestCase):
+    def compare(self, how):
+        trace = self.record_program("block-" + how, "block", how)
+        seen = self.bare("block", how, "profiler")
+        kernels = [run for run in trace.runs() if is_kernel(run)]
+        total_us = sum(run["end"] - run["start"] for run in kernels)
+        gpu.say(
+            "%s: %d kernels, %.1f us; torch.profiler: %d kernels, %.1f us (%+.2f %%)"
+            % (how, len(kernels), total_us, seen["kernels"], seen["us"], (total_us / seen["us"] - 1) * 100)
+        )
+        self.assertEqual(len(kernels), seen["kernels"])
+        self.assertAlmostEqual(total_us / seen["us"], 1, delta=0.01)
+        self.attribution(trace, kernels, total_us)
+        return trace
+
+    def attribution(self, trace, kernels, total_us):
+        ops = trace.ops()
+        with_op, names = 0, {}
+        for run in kernels:
+            op = ops.get(run["call"])
+            name = op["name"] if op else "(no op)"
+            names[name] = names.get(name, 0) + run["end"] - run["start"]
+            with_op += (run["end"] - run["start"]) * (name != run["name"] and op is not None)
+        most = sorted(names.items(), key=lambda item: -item[1])[:12]
+        gpu.say("kernel time with an op: %.2f %%" % (with_op / total_us * 100))
+        gpu.say("by op: " + ", ".join("%s %.0f us" % item for item in most))
+        self.assertGreaterEqual(with_op / total_us, 0.95)
+
+    def flops(self, trace, steps):
+        counted = self.bare("block", "eager", "flops")
+        rows = self.report(trace)
+        matrix = [row for row in rows if row.get("flop_count") and re.match("matmul|conv|attention", row["model"] or "")]
+        total = sum(row["flop_count"] for row in matrix)
+        by_op = {}
+        for row in matrix:
+            by_op[row["op_code"]] = by_op.get(row["op_code"], 0) + row["flop_count"] / steps
+        gpu.say("FLOPs of a step: opscope %.6g %s" % (total / steps, by_op))
+        gpu.say("flop_counter %.6g %s (torch %s)" % (counted["flops"], counted["by_op"], counted["torch"]))
+        self.assertAlmostEqual(total / steps / counted["flops"], 1, places=6)
+
+    def test_eager(self):
+        trace = self.compare("eager")
+        gpu.say(trace.command("report", "--top", "12", trace.path).replace("\n", "\n    "))
+        self.flops(trace, 30)
+
+    def test_graph(self):
+        trace = self.compare("graph")
+        self.flops(trace, 30 + 3)  # three steps before the capture; those of the capture itself do not run
+
+
+class Training(TestCase):
+    def source_lines(self, trace, kernels):
+        """Share of kernel time whose launching line is known: the innermost Python zone around the op, or around the
+        forward op of the backward pass that it is in."""
+        threads, forward = {}, {}
+        for e in trace.events():
+            if e.get("cat") == "zone" and e["ph"] == "X":
+                threads.setdefault((e["pid"], e["tid"]), []).append(e)
+            elif e.get("cat") == "op" and "forward op" in e["args"]:
+                forward[e["pid"], e["args"]["call"]] = e["pid"], e["args"]["forward op"]
+        line, root, link, name = {}, {}, {}, {}
+        for (pid, _), zones in threads.items():
+            open_zones = []  # (end, Python line, outermost op)
+            for e in sorted(zones, key=lambda e: (e["ts"], -e["dur"])):
+                while open_zones and open_zones[-1][0] <= e["ts"]:
+                    open_zones.pop()
+                place, outer = open_zones[-1][1:] if open_zones else (None, None)
+                at = e.get("args", {}).get("at", "")
+                place = "%s (%s)" % (e["name"], at) if ".py:" in at else place
+                call = (pid, e["args"]["call"]) if "call" in e.get("args", {}) else None
+                if call:
+                    outer = outer or call
+                    line[call], root[call], name[call] = place, outer, e["name"]
+                    if call in forward:
+                        link[outer] = forward[call]
+                open_zones.append((e["ts"] + e["dur"], place, outer))
+        pids = [pid for pid, _ in line]
+        launcher = max(set(pids), key=pids.count)
+        total = known = 0
+        unknown, lines = {}, {}
+        for run in kernels:
+            call, us = (run["pid"], run["call"]), run["end"] - run["start"]
+            call = call if call in line else (launcher, run["call"])  # where devices are processes of their own
+            place = line.get(call) or line.get(link.get(root.get(call)))
+            total += us
+            known += us if place else 0
+            table, key = (lines, place) if place else (unknown, name.get(call, run["name"]))
+            table[key] = table.get(key, 0) + us
+        for title, table in (("by line", lines), ("without a line", unknown)):
+            most = sorted(table.items(), key=lambda item: -item[1])[:8]
+            gpu.say(title + ": " + ", ".join("%s %.0f us" % item for item in most))
+        return known / total
+
+    def runs_of(self, trace):
+        """Kernels with the process that launched them: device tracks may be of another."""
+        events = [e for e in trace.events() if e.get("cat") == "run"]
+        found = []
+        for e in events:
+            run = {"name": e["name"], "start": e["ts"], "end": e["ts"] + e["dur"], "call": e["args"].get("call", 0)}
+            run["pid"] = e["pid"]
+            found += [run] if is_kernel(run) else []
+        return found
+
+    def test_everything_on(self):
+        trace = self.record_program("train", "train", "40")
+        info = trace.info()
+        kernels = self.runs_of(trace)
+        pids = [process["pid"] for process in info.get("processes", [])]
+        gpu.say("processes: %s; kernels: %d; lost: %s" % (pids, len(kernels), trace.losses()))
+        summary = json.loads(trace.command("summary", "--json", trace.path))
+        shares = [part.get("percent") or part.get("share_percent") for part in summary["partition"]]
+        gpu.say("parts: %s" % summary["partition"])
+        if all(shares):
+            self.assertAlmostEqual(sum(shares), 100, delta=0.1)
+        gpu.say(trace.command("summary", trace.path).replace("\n", "\n    "))
+        pids = {e["pid"] for e in trace.events() if e.get("cat") == "op"}
+        self.assertGreaterEqual(len(pids), 3, "the program and its two data-loader processes")
+        share = self.source_lines(trace, kernels)
+        gpu.say("launching line known: %.1f %% of kernel time" % (share * 100))
+        self.assertGreaterEqual(share, 0.9)
+        size = os.path.getsize(trace.path)
+        ops = len(trace.ops())
+        gpu.say("%d bytes: %.1f per op of %d, %.1f per kernel" % (size, size / ops, ops, size / len(kernels)))
+
+    def test_overhead_in_one_process(self):
+        """Groups of steps with and without the observer of ops."""
+        for name, options in (("ops", ("--devices", "none")), ("ops beside kernels", ())):
+            options += ("--python-trace", "off")
+            trace = self.record("toggle", sys.executable, PROGRAM, "train", "420", "toggle", options=options)
+            said = trace.said()
+            ratio = said["step_us"] / said["off_us"]
+            gpu.say("%-20s on %.0f us, off %.0f us a step: %.3f x" % (name, said["step_us"], said["off_us"], ratio))
+
+    def test_overhead(self):
+        """Settings one after the other; medians of the step times."""
+        times = {}
+        for number in range(ROUNDS):
+            times.setdefault("bare", []).append(self.bare("train", "80")["step_us"])
+            for name, options in SETTINGS:
+                trace = self.record("overhead", sys.executable, PROGRAM, "train", "80", options=options)
+                times.setdefault(name, []).append(trace.said()["step_us"])
+                if number == 0:
+                    size, ops = os.path.getsize(trace.path), trace.info().get("ops") or 0
+                    gpu.say("%s: %d bytes, %d ops: %.1f bytes each" % (name, size, ops, size / max(ops, 1)))
+        bare = sorted(times["bare"])[len(times["bare"]) // 2]
+        for name, values in times.items():
+            each = " ".join("%.0f" % value for value in values)
+            best = min(values)
+            gpu.say("%-20s best %8.0f us a step  %.3f x   (%s)" % (name, best, best / min(times["bare"]), each))
+        self.assertGreater(bare, 0)
+
+    def test_killed(self):
+        """What the program had synchronised is in the trace, whenever it is killed."""
+        whole = self.record_program("whole", "train", "12", options=("--python-trace", "off"))
+        per_step = self.steps_of(whole)
+        missing = []
+        for number in range(int(os.environ.get("OPSCOPE_TEST_KILLS", "20"))):
+            name = "killed-%d" % number
+            run = self.start(name, sys.executable, PROGRAM, "train", "100000", options=("--python-trace", "off"))
+            done, wanted = 0, random.randint(2, 40)
+            for line in run.stdout:
+                done = int(line.split()[1]) if line.startswith("synchronised") else done
+                if done >= wanted:
+                    break
+            time.sleep(random.random() * 0.02)
+            child = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True).stdout.split()
+            for pid in child:
+                os.kill(int(pid), signal.SIGKILL)
+            rest, err = run.communicate(timeout=120)
+            for line in rest.splitlines():
+                done = int(line.split()[1]) if line.startswith("synchronised") else done
+            trace = gpu.Recorded(self, self.trace_path(name), "", err)
+            kernels = len([run for run in trace.runs() if is_kernel(run)])
+            steps = (kernels - per_step[0]) / per_step[1]
+            gpu.say("kill %2d: synchronised %d steps; trace has %d kernels, %.2f steps" % (number, done, kernels, steps))
+            missing.append(max(0.0, done - steps))
+            self.forget(name)
+        self.assertLess(max(missing), 0.01, missing)
+
+    def steps_of(self, trace):
+        """(kernels before the first step, of a step): from two runs of different length."""
+        longer = self.record_program("longer", "train", "22", options=("--python-trace", "off"))
+        a, b = (len([run for run in t.runs() if is_kernel(run)]) for t in (trace, longer))
+        per_step = (b - a) / 10
+        gpu.say("%.1f kernels a step, %.1f besides" % (per_step, a - 12 * per_step))
+        return a - 12 * per_step, per_step
+
+
+if __name__ == "__main__":
+    gpu.main()

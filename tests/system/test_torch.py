@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops of PyTorch on the CPU, recorded and reported: Debian's torch, and any other that OPSCOPE_TEST_TORCH names by its
+interpreter. What a GPU does is in tests/gpu."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+PYTHON = "/usr/bin/python3"
+NETS = os.path.join(harness.SOURCE, "tests", "system", "python", "torch_nets.py")
+PACKAGE = os.path.join(harness.BUILD, "python", "opscope")
+PREBUILT = os.path.join(PACKAGE, "torch-prebuilt.txt")
+
+
+def has_torch(python):
+    found = subprocess.run([python, "-c", "import torch"], capture_output=True, cwd="/", check=False)
+    return found.returncode == 0
+
+
+class Ops(harness.TestCase):
+    python = PYTHON
+    steps = 3
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(PREBUILT) or not has_torch(self.python):
+            self.skipTest("no torch: Debian's python3-torch and libtorch-dev, and opscope built where they are")
+
+    def record(self, net, *options, steps=None):
+        self.trace = self.path(net + ".opscope")
+        command = [self.python, NETS, net, str(steps or self.steps)]
+        done = self.opscope("run", "-o", self.trace, *options, "--", *command)
+        self.assert_status(done)
+        self.assertEqual(done.stdout, "done\n")
+        self.assertNotIn("not recorded", done.stderr)
+        return done
+
+    def ops(self):
+        return harness.opscope_json("ops", self.trace)["rows"]
+
+    def report(self, *options):
+        return harness.opscope_json("report", self.trace, "--machine", "cpu", *options)
+
+    def by_name(self, rows, key="name"):
+        found = {}
+        for row in rows:
+            found.setdefault(row[key], []).append(row)
+        return found
+
+    def matrix_flops(self):
+        """Of products, convolutions and attention, by op and of one step."""
+        found = {}
+        for row in self.report()["rows"]:
+            if re.match("matmul|conv|attention", row["model"] or ""):
+                found[row["op_code"]] = found.get(row["op_code"], 0) + row["flop_count"] / self.steps
+        return found
+
+    def assert_adds_up(self):
+        """The runs of each thread are the time of its outermost ops, exactly."""
+        threads = {}
+        for row in self.ops():
+            threads.setdefault((row["pid"], row["thread"]), []).append(row)
+        for rows in threads.values():
+            end, whole = 0, 0
+            for row in sorted(rows, key=lambda row: (row["start_ns"], -row["host_ns"])):
+                if row["start_ns"] >= end:
+                    whole += row["host_ns"]
+                    end = row["start_ns"] + row["host_ns"]
+            self.assertEqual(sum(row["device_time_ns"] for row in rows), whole)
+
+
+class Networks(Ops):
+    def test_mlp(self):
+        self.record("mlp")
+        named = self.by_name(self.ops())
+        first = named["aten::addmm"][0]
+        self.assertEqual(first["inputs"], "64 FLOAT32 CPU_DRAM; 8x32 FLOAT32 CPU_DRAM; 32x64 FLOAT32 CPU_DRAM")
+        self.assertEqual(first["outputs"], "8x64 FLOAT32 CPU_DRAM")
+        self.assertEqual(len(named["aten::addmm"]), 2 * self.steps)
+        forward, last = 2 * 8 * 32 * 64, 2 * 8 * 64 * 10
+        self.assertEqual(
+            self.matrix_flops(),
+            {"aten::addmm": forward + last, "aten::mm": forward + 2 * last},  # no gradient of the input
+        )
+        self.assert_adds_up()
+
+    def test_report(self):
+        self.record("mlp")
+        found = self.report()
+        row = self.by_name(found["rows"], "op_code")["aten::addmm"][0]
+        self.assertEqual(row["op"], "aten::addmm 8 x 32 x 64")
+        self.assertEqual(row["dram_bytes"], 4 * (64 + 8 * 32 + 32 * 64 + 8 * 64))
+        self.assertEqual((row["input_0_type"], row["runs"], row["category"]), ("FLOAT32", 1, "Compute"))
+        self.assertIn(row["bound"], ("SLOW", "DRAM", "FLOP", "BOTH", "GAP"))
+        views = self.by_name(found["rows"], "op_code")["aten::t"]
+        self.assertEqual({(view["flop_count"], view["dram_bytes"]) for view in views}, {(None, None)})
+        self.assertIn("aten::", self.opscope("report", self.trace, "--machine", "cpu").stdout.split("Advice", 1)[1])
+
+    def test_no_machine(self):
+        """Nothing is said of rooflines that nobody measured."""
+        self.record("mlp")
+        rows = harness.opscope_json("report", self.trace)["rows"]
+        row = self.by_name(rows, "op_code")["aten::addmm"][0]
+        self.assertEqual({row[key] for key in row if key.startswith(("flops", "ideal", "dram_percent"))}, {None})
+        self.assertEqual(row["flop_count"], 2 * 8 * 32 * 64)
+
+    def test_conv(self):
+        self.record("conv")
+        flops = self.matrix_flops()
+        forward = 2 * 2 * 16 * 16 * 4 * 3 * 9 + 2 * 2 * 14 * 14 * 8 * 2 * 9
+        backward = 2 * 2 * 16 * 16 * 4 * 3 * 9 + 2 * 2 * 2 * 14 * 14 * 8 * 2 * 9  # no gradient of the input
+        self.assertEqual(sum(count for op, count in flops.items() if "backward" not in op), forward)
+        self.assertEqual(sum(count for op, count in flops.items() if "backward" in op), backward)
+        named = self.by_name(self.report()["rows"], "op_code")
+        self.assertEqual(named["aten::native_batch_norm"][0]["flop_count"], 7 * 2 * 4 * 16 * 16)
+        self.assertTrue(named["aten::max_pool2d_with_indices"][0]["dram_bytes"])
+        self.assert_adds_up()
+
+    def test_backward(self):
+        """Each op of the backward pass says which op it belongs to."""
+        self.record("mlp", steps=1)
+        rows = {row["call"]: row for row in self.ops()}
+        forward = {}
+        for row in rows.values():
+            found = re.search(r"forward op=(\d+)", row["figures"] or "")
+            if found:
+                forward.setdefault(row["name"], []).append(rows[int(found.group(1))]["name"])
+        self.assertEqual(forward["AddmmBackward0"], ["aten::addmm", "aten::addmm"])
+        self.assertEqual(forward["LogSoftmaxBackward0"], ["aten::_log_softmax"])
+        self.assertEqual(len(forward["ReluBackward0"]), 1)
+
+    def test_ranges(self):
+        self.record("mlp", "--python-trace", "off")
+        zones = {row["name"]: row["count"] for row in harness.opscope_json("zones", self.trace)["rows"]}
+        self.assertEqual([zones.get("step %d" % i) for i in range(self.steps)], [1] * self.steps)
+        self.assertEqual(zones["aten::addmm"], 2 * self.steps)
+
+    def test_threads(self):
+        self.record("threads", steps=1)
+        threads = {row["thread"]: 0 for row in self.ops()}
+        named = self.by_name(self.ops())
+        self.assertEqual(len(named["aten::mm"]), 60)
+        self.assertGreaterEqual(len({row["start_ns"] for row in named["aten::mm"]}), 60)
+        self.assertTrue(threads)
+        self.assert_adds_up()
+
+    def test_filter(self):
+        """An op's own time does not depend on what else is shown."""
+        self.record("mlp", steps=1)
+        own = {row["call"]: row["device_time_ns"] for row in self.ops()}
+        rows = harness.opscope_json("ops", self.trace, "--name", "aten::linear")["rows"]
+        self.assertEqual({row["call"]: row["device_time_ns"] for row in rows}, {row["call"]: own[row["call"]] for row in rows})
+
+    def test_modules(self):
+        self.record("mlp", "--python-torch-modules")
+        named = self.by_name(self.report()["rows"], "op_code")
+        self.assertEqual([row["layer"] for row in named["aten::addmm"][:2]], ["Sequential.0", "Sequential.2"])
+
+    def test_left_out(self):
+        self.trace = self.path("none.opscope")
+        done = self.opscope("run", "-o", self.trace, "--python-no-torch", "--", self.python, NETS, "mlp")
+        self.assert_status(done)
+        self.assertEqual(harness.opscope_json("info", self.trace)["ops"], 0)
+
+    def test_imported_before(self):
+        """Recording that begins when torch is there already, twice, and ends before the program does."""
+        code = (
+            "import torch, opscope\n"
+            "for name in 'one', 'two':\n"
+            "    with opscope.record(name + '.opscope'):\n"
+            "        torch.mm(torch.ones(2, 3), torch.ones(3, 4))\n"
+            "    torch.mm(torch.ones(2, 3), torch.ones(3, 4))\n"
+        )
+        env = {"PYTHONPATH": os.path.dirname(PACKAGE), "OPSCOPE_BIN": harness.OPSCOPE}
+        done = harness.run([self.python, "-c", code], env=env, cwd=self.folder)
+        self.assertEqual((done.status, done.stderr), (0, ""), done)
+        for name in ("one", "two"):
+            rows = harness.opscope_json("ops", self.path(name + ".opscope"))["rows"]
+            self.assertEqual([row["name"] for row in rows].count("aten::mm"), 1, name)
+
+
+class Setup(Ops):
+    """A package without an observer that was built with it."""
+
+    def setUp(self):
+        super().setUp()
+        self.package = self.path("package", "opscope")
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("*.so", "torch-prebuilt.txt", "host_overhead"))
+        os.symlink(os.path.join(harness.BUILD, "libopscope.so.0"), os.path.join(self.package, "libopscope.so.0"))
+        self.env = {"PYTHONPATH": self.path("package"), "XDG_CACHE_HOME": self.path("cache")}
+
+    def setup_torch(self, **env):
+        return harness.run([self.python, "-m", "opscope._torch"], env=dict(self.env, **env), cwd=self.folder)
+
+    def test_no_compiler(self):
+        done = self.setup_torch(PATH=self.path("nowhere"), CXX="")
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("there is no C++ compiler: install g++, then run opscope setup torch", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_compiler_that_fails(self):
+        with open(self.path("broken"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho no luck >&2\nexit 1\n")
+        os.chmod(self.path("broken"), 0o755)
+        done = self.setup_torch(CXX=self.path("broken"))
+        self.assertEqual(done.status, 1, done)
+        log = re.search(r"\S+build\.log", done.stderr).group(0)
+        with open(log, encoding="utf-8") as file:
+            self.assertIn("no luck", file.read())
+
+    def test_no_cache(self):
+        done = self.setup_torch(XDG_CACHE_HOME="/proc/nowhere")
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("XDG_CACHE_HOME names another folder", done.stderr)
+
+    @unittest.skipUnless(shutil.which("c++") or shutil.which("g++"), "no C++ compiler")
+    def test_built_once(self):
+        first = self.setup_torch()
+        self.assertEqual(first.status, 0, first)
+        self.assertIn("building the observer", first.stderr)
+        path = first.stdout.strip().rsplit(": ", 1)[1]
+        self.assertTrue(path.startswith(self.path("cache", "opscope", "torch")), path)
+        again = self.setup_torch(PATH=self.path("nowhere"), CXX="")
+        self.assertEqual((again.status, again.stdout, again.stderr), (0, first.stdout, ""), again)
+
+    def test_command(self):
+        done = self.opscope("setup", "torch", "--python", self.python)
+        self.assert_status(done)
+        self.assertIn("libopscope_torch-", done.stdout)
+        done = self.opscope("setup", "torch", "--python", self.path("nowhere"))
+        self.assertIn("--python names another interpreter", done.stderr)
+        self.assertNotEqual(done.status, 0)
+        done = self.opscope("setup", "tensorflow")
+        self.assert_status(done, 2)
+
+
+class Installed(Ops):
+    """A torch of PyPI."""
+
+    python = os.environ.get("OPSCOPE_TEST_TORCH", "")
+
+    def setUp(self):
+        harness.TestCase.setUp(self)
+        if not self.python:
+            self.skipTest("OPSCOPE_TEST_TORCH does not name the interpreter of a torch 2.1 or later")
+
+    def test_flops(self):
+        """As many as torch itself counts."""
+        done = self.opscope("setup", "torch", "--python", self.python)
+        self.assert_status(done)
+        for net in ("mlp", "attention"):
+            with self.subTest(net):
+                counted = harness.run([self.python, NETS, net, "1", "flops"])
+                self.record(net)
+                self.assertEqual(sum(self.matrix_flops().values()), int(counted.stdout))
+                self.assert_adds_up()
+
+
+if __name__ == "__main__":
+    unittest.main()
