@@ -43,8 +43,10 @@ struct reading {
     size_t order_capacity, order_count;
     bool is_version_1; /* and an import of other things than tables */
     struct cpu_runs cpu;
-    uint32_t cpu_device; /* OPS_NONE: not asked for yet */
-    bool has_runs;       /* a device ran something: what the CPU computed is the host's work then */
+    uint32_t cpu_device;    /* OPS_NONE: not asked for yet */
+    struct ops_links links; /* where places are wanted */
+    uint32_t forward_name;  /* of the figure; TRACE_NONE: not seen yet */
+    bool has_runs;          /* a device ran something: what the CPU computed is the host's work then */
 };
 #define ROLE_FAULTS (UINT32_MAX - 2)
 #define ROLE_ORDER (UINT32_MAX - 3)
@@ -313,6 +315,30 @@ static void add_call(struct reading *r, const struct trace_op *op, uint32_t proc
                              .type = type_of(op)});
 }
 
+static bool is_forward(struct reading *r, const struct trace_run_part *part)
+{
+    if (r->forward_name == TRACE_NONE &&
+        strcmp(trace_get_name(r->trace, part->name)->name, TRACE_FIGURE_FORWARD) == 0)
+        r->forward_name = part->name;
+    return part->name == r->forward_name;
+}
+
+/* Of the call that was added last. */
+static void keep_link(struct reading *r, const struct trace_op *op)
+{
+    struct ops_links *links = &r->links;
+    for (uint32_t i = 0; i < op->part_count && !r->ops->failed; i++) {
+        if (!is_forward(r, &op->parts[i]))
+            continue;
+        if (array_reserve(&links->items, &links->capacity, links->count + 1, sizeof *links->items))
+            links->items[links->count++] =
+                (struct ops_link){(uint32_t)r->ops->call_count - 1, op->parts[i].whole};
+        else
+            r->ops->failed = true;
+        return;
+    }
+}
+
 static void read_op(struct reading *r, const struct trace_op *op)
 {
     struct ops *ops = r->ops;
@@ -331,6 +357,8 @@ static void read_op(struct reading *r, const struct trace_op *op)
     add_call(r, op, process);
     if (op->part_count && !ops->failed)
         read_figures(r, op->parts, op->part_count, false);
+    if (wanted->places)
+        keep_link(r, op);
     if (wanted->call_read && !ops->failed)
         wanted->call_read(wanted->context, ops);
     derive_run(r, op, ops->failed ? OPS_NONE : (uint32_t)ops->call_count - 1);
@@ -454,6 +482,7 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
                         .wanted = wanted ? wanted : &everything,
                         .last_call = OPS_NONE,
                         .cpu_device = OPS_NONE,
+                        .forward_name = TRACE_NONE,
                         .import = ops_import_track(trace)};
     r.is_version_1 = r.import && trace_get_info(trace)->format_version == 1 &&
                      !ends_with(r.import->name, OPS_TABLE_TRACK_ENDING);
@@ -471,6 +500,7 @@ static void end(struct reading *r)
     free(r->devices.items);
     free(r->figures.items);
     free(r->order);
+    free(r->links.items);
     cpu_runs_free(&r->cpu);
 }
 
@@ -492,7 +522,7 @@ int ops_from_trace(struct ops *ops, struct trace *trace, const struct ops_wanted
     if (result == 0)
         result = read_points(&r, err);
     if (result == 0 && r.wanted->places && !r.import && !r.wanted->first_track)
-        result = ops_find_places(ops, trace, err);
+        result = ops_find_places(ops, trace, &r.links, err);
     end(&r);
     return result ? result : ops_check(ops, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where ops were called from: the innermost zone around the call, on its own track, that has a place in the source. */
+/* Where ops were called from: the innermost zone around the call, on its own track, that has a place in the source; of a
+ * backward pass, where the op was called whose backward it is: around it is what runs all of them, or nothing. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -128,7 +129,43 @@ static void set_places(struct places *p)
     bytes_free(&text);
 }
 
-int ops_find_places(struct ops *ops, struct trace *trace, struct error *err)
+/* What this call is the backward of; OPS_NONE. */
+static uint32_t find_forward(const struct places *p, const struct ops_links *links, uint32_t call)
+{
+    size_t low = 0, high = links->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (links->items[middle].call < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == links->count || links->items[low].call != call)
+        return OPS_NONE;
+    return ops_find_call(p->ops, p->ops->calls[call].process, links->items[low].forward);
+}
+
+/* One of the ops inside an outermost one says which op they all belong to: what adds up a gradient stands beside it. */
+static void follow_links(struct places *p, const struct ops_links *links)
+{
+    struct op_call *calls = p->ops->calls;
+    for (size_t first = 0, next; first < p->count; first = next) {
+        const struct op_call *outer = &calls[p->items[first].call];
+        uint32_t place = OPS_NONE;
+        for (next = first; next < p->count && p->items[next].track == p->items[first].track &&
+                           (next == first || p->items[next].start_ns < outer->end_ns);
+             next++) {
+            uint32_t forward =
+                place == OPS_NONE ? find_forward(p, links, p->items[next].call) : (uint32_t)OPS_NONE;
+            if (forward != OPS_NONE)
+                place = ops_location(p->ops, &calls[forward]);
+        }
+        for (size_t i = first; i < next && place != OPS_NONE; i++)
+            calls[p->items[i].call].place = place;
+    }
+}
+
+int ops_find_places(struct ops *ops, struct trace *trace, const struct ops_links *links, struct error *err)
 {
     struct places p = {.ops = ops, .trace = trace};
     int result = prepare(&p) ? 0 : error_set_errno(err, ENOMEM, "places of ops");
@@ -141,6 +178,8 @@ int ops_find_places(struct ops *ops, struct trace *trace, struct error *err)
             offer(&p, open[i].track, open[i].depth, open[i].name, open[i].start, open[i].seen + 1);
     if (result == 0)
         set_places(&p);
+    if (result == 0 && links->count)
+        follow_links(&p, links);
     free(p.items);
     free(p.first);
     free(p.has_place);

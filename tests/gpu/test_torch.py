@@ -109,47 +109,16 @@ class TransformerBlock(TestCase):
 
 
 class Training(TestCase):
-    def source_lines(self, trace, kernels):
-        """Share of kernel time whose launching line is known: the innermost Python zone around the op, or around the
-        forward op of the backward pass that it is in."""
-        threads, forward = {}, {}
-        for e in trace.events():
-            if e.get("cat") == "zone" and e["ph"] == "X":
-                threads.setdefault((e["pid"], e["tid"]), []).append(e)
-            elif e.get("cat") == "op" and "forward op" in e["args"]:
-                forward[e["pid"], e["args"]["call"]] = e["pid"], e["args"]["forward op"]
-        line, root, link, name = {}, {}, {}, {}
-        for (pid, _), zones in threads.items():
-            open_zones = []  # (end, Python line, outermost op)
-            for e in sorted(zones, key=lambda e: (e["ts"], -e["dur"])):
-                while open_zones and open_zones[-1][0] <= e["ts"]:
-                    open_zones.pop()
-                place, outer = open_zones[-1][1:] if open_zones else (None, None)
-                at = e.get("args", {}).get("at", "")
-                place = "%s (%s)" % (e["name"], at) if ".py:" in at else place
-                call = (pid, e["args"]["call"]) if "call" in e.get("args", {}) else None
-                if call:
-                    outer = outer or call
-                    line[call], root[call], name[call] = place, outer, e["name"]
-                    if call in forward:
-                        link[outer] = forward[call]
-                open_zones.append((e["ts"] + e["dur"], place, outer))
-        pids = [pid for pid, _ in line]
-        launcher = max(set(pids), key=pids.count)
-        total = known = 0
-        unknown, lines = {}, {}
-        for run in kernels:
-            call, us = (run["pid"], run["call"]), run["end"] - run["start"]
-            call = call if call in line else (launcher, run["call"])  # where devices are processes of their own
-            place = line.get(call) or line.get(link.get(root.get(call)))
-            total += us
-            known += us if place else 0
-            table, key = (lines, place) if place else (unknown, name.get(call, run["name"]))
-            table[key] = table.get(key, 0) + us
+    def source_lines(self, trace):
+        """Share of device time whose launching line is known, also of the backward pass: that of its forward op."""
+        lines, unknown = {}, {}
+        for row in json.loads(trace.command("ops", "--json", trace.path))["rows"]:
+            table, key = (lines, row["location"]) if row["location"] else (unknown, row["name"])
+            table[key] = table.get(key, 0) + (row["device_time_ns"] or 0)
         for title, table in (("by line", lines), ("without a line", unknown)):
             most = sorted(table.items(), key=lambda item: -item[1])[:8]
-            gpu.say(title + ": " + ", ".join("%s %.0f us" % item for item in most))
-        return known / total
+            gpu.say(title + ": " + ", ".join("%s %.0f us" % (key, ns / 1000) for key, ns in most))
+        return sum(lines.values()) / (sum(lines.values()) + sum(unknown.values()))
 
     def runs_of(self, trace):
         """Kernels with the process that launched them: device tracks may be of another."""
@@ -174,7 +143,7 @@ class Training(TestCase):
         gpu.say(trace.command("summary", trace.path).replace("\n", "\n    "))
         pids = {e["pid"] for e in trace.events() if e.get("cat") == "op"}
         self.assertGreaterEqual(len(pids), 3, "the program and its two data-loader processes")
-        share = self.source_lines(trace, kernels)
+        share = self.source_lines(trace)
         gpu.say("launching line known: %.1f %% of kernel time" % (share * 100))
         self.assertGreaterEqual(share, 0.9)
         size = os.path.getsize(trace.path)

@@ -132,6 +132,12 @@ class Networks(Ops):
         self.assertEqual(forward["AddmmBackward0"], ["aten::addmm", "aten::addmm"])
         self.assertEqual(forward["LogSoftmaxBackward0"], ["aten::_log_softmax"])
         self.assertEqual(len(forward["ReluBackward0"]), 1)
+        places = {name: {row["location"].rsplit("/", 1)[-1] for row in found}
+                  for name, found in self.by_name(rows.values()).items()}
+        self.assertEqual(places["AddmmBackward0"], places["aten::addmm"])  # not that of backward()
+        self.assertEqual(places["autograd::engine::evaluate_function: AddmmBackward0"], places["aten::addmm"])
+        self.assertEqual(len(places["aten::addmm"]), 1, places)
+        self.assertRegex(places["aten::addmm"].pop(), r"linear\.py:\d+$")
 
     def test_ranges(self):
         self.record("mlp", "--python-trace", "off")
