@@ -44,10 +44,9 @@ static bool write_flag(const struct source *s, uint32_t pid, bool is_paused)
 /* Returns how many processes could not be reached. The order is that of capture_settle. */
 static uint32_t tell_source(struct source *s, bool is_paused, bool tells_all)
 {
-    uint32_t unreachable = 0, count = session_segment_process_count(s->segment);
+    uint32_t unreachable = 0;
     session_segment_set_paused(s->segment, is_paused);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    count = session_segment_process_count(s->segment);
+    uint32_t count = session_segment_process_count(s->segment);
     for (uint32_t row = 0; row < count; row++) {
         struct session_process p;
         const struct source_process *known = row < s->process_count ? &s->processes[row] : NULL;

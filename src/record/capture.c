@@ -44,9 +44,9 @@ void capture_describe(struct segment_header *h, bool is_paused)
 static void set_paused(bool is_paused)
 {
     if (rule.kind == CAPTURE_ZONE)
-        __atomic_store_n(&capture_waits, is_paused, __ATOMIC_RELAXED);
+        __atomic_store_n(&capture_waits, is_paused, __ATOMIC_SEQ_CST);
     else if (__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED))
-        __atomic_store_n(&opscope_recording, is_paused ? RECORDING_PAUSED : RECORDING_ON, __ATOMIC_RELAXED);
+        __atomic_store_n(&opscope_recording, is_paused ? RECORDING_PAUSED : RECORDING_ON, __ATOMIC_SEQ_CST);
     if (is_paused)
         cursors_take_slow_path();
 }
@@ -60,7 +60,6 @@ void capture_settle(void)
     do {
         is_paused = __atomic_load_n(asked, __ATOMIC_SEQ_CST);
         set_paused(is_paused != 0);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } while (is_paused != __atomic_load_n(asked, __ATOMIC_SEQ_CST));
 }
 

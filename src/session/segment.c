@@ -152,7 +152,7 @@ void session_segment_set_closed(struct session_segment *s)
 
 void session_segment_set_paused(struct session_segment *s, bool is_paused)
 {
-    __atomic_store_n(&live(s)->is_paused, is_paused, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&live(s)->is_paused, is_paused, __ATOMIC_SEQ_CST);
 }
 
 uint64_t session_segment_pause_request(const struct session_segment *s)
@@ -173,7 +173,8 @@ void session_segment_unplaced_losses(const struct session_segment *s, uint64_t *
 
 uint32_t session_segment_process_count(const struct session_segment *s)
 {
-    uint32_t count = __atomic_load_n(&live(s)->process_count, __ATOMIC_ACQUIRE);
+    uint32_t count =
+        __atomic_load_n(&live(s)->process_count, __ATOMIC_SEQ_CST); /* after session_segment_set_paused */
     uint32_t committed = __atomic_load_n(&live(s)->processes_committed, __ATOMIC_ACQUIRE);
     count = count < committed ? count : committed;
     return count < s->layout.process_count ? count : s->layout.process_count;
