@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where ops were called from: the innermost zone around the call, on its own track, that has a place in the source; of a
- * backward pass, where the op was called whose backward it is: around it is what runs all of them, or nothing. */
+/* Where ops were called from: the innermost zone around the call, on its own track, that has a place in the source. Of
+ * a backward pass: where the op was called whose backward it is, for around it is what runs all of them, or nothing. */
 #include <errno.h>
 #include <stdlib.h>
 
