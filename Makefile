@@ -12,6 +12,9 @@ BENCH_FLAGS ?=
 PYTHON       = $(if $(wildcard /usr/bin/python3),/usr/bin/python3,python3)
 GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 
+# What was missing when the build folder was made may have been installed since.
+FIND_AGAIN = ! grep -qs '=\(OPSCOPE_NPM\|OPENCL_.*\|TORCH_.*\)-NOTFOUND' $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) >/dev/null
+
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-long test-gpu bench lint format docs setup install uninstall cross fuzz clean help \
         setup-build setup-test setup-bench setup-lint
@@ -19,7 +22,7 @@ GENERATOR    = $(if $(shell command -v ninja),-G Ninja)
 all: ## build into build/
 	@[ -f $(BUILD)/CMakeCache.txt ] || scripts/setup.sh --check build
 	@[ -f $(BUILD)/CMakeCache.txt ] || cmake -S . -B $(BUILD) $(GENERATOR) $(CMAKE_FLAGS)
-	@! grep -qs OPSCOPE_NPM-NOTFOUND $(BUILD)/CMakeCache.txt || ! command -v npm >/dev/null || cmake -S . -B $(BUILD)
+	@$(FIND_AGAIN)
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: setup-build ## profile an example, show its zones and its live page
