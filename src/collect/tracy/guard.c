@@ -46,21 +46,37 @@ static int spawn(pid_t *pid, const char *session, int fd)
     return status;
 }
 
+static void *start(void *context)
+{
+    struct tracy_guard *guard = context;
+    if (spawn(&guard->pid, guard->session, guard->its_end) != 0)
+        guard->pid = 0;
+    close(guard->its_end);
+    return NULL;
+}
+
 void tracy_guard_start(struct tracy_guard *guard, const char *session)
 {
     int ends[2];
-    *guard = (struct tracy_guard){.fd = -1};
+    sigset_t all, saved;
+    *guard = (struct tracy_guard){.fd = -1, .session = session};
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
-    if (spawn(&guard->pid, session, ends[0]) == 0)
-        guard->fd = ends[1];
-    else
-        close(ends[1]);
-    close(ends[0]);
+    guard->fd = ends[1];
+    guard->its_end = ends[0];
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved); /* signals are the main thread's */
+    guard->has_starter = pthread_create(&guard->starter, NULL, start, guard) == 0;
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    if (!guard->has_starter)
+        start(guard);
 }
 
 void tracy_guard_take_over(struct tracy_guard *guard)
 {
+    if (guard->has_starter)
+        pthread_join(guard->starter, NULL);
+    guard->has_starter = false;
     if (guard->fd >= 0)
         close(guard->fd);
     guard->fd = -1;

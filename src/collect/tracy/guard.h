@@ -5,15 +5,21 @@
 #ifndef OPSCOPE_COLLECT_TRACY_GUARD_H
 #define OPSCOPE_COLLECT_TRACY_GUARD_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct tracy_guard {
     int fd; /* open as long as the clients are ours; -1: there is no guard */
     pid_t pid;
+    int its_end; /* of the pipe, until it has been started */
+    const char *session;
+    pthread_t starter; /* starting takes long on a busy machine, and the collector must not stand still */
+    bool has_starter;
 };
 
 /* The guard is `opscope tracy-guard`, in a session of its own, so that it outlives what ends us. */
-void tracy_guard_start(struct tracy_guard *guard, const char *session);
+void tracy_guard_start(struct tracy_guard *guard, const char *session); /* both must stay where they are */
 /* From now on the clients are the guard's. */
 void tracy_guard_take_over(struct tracy_guard *guard);
 /* After that: waits for a moment, since mostly nobody is left and it ends at once. */
