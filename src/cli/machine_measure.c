@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "analyze/machine_write.h"
 #include "base/count_of.h"
+#include "base/output_path.h"
 #include "measure/peaks/peaks.h"
 
 #define DEFAULT_SECONDS 1.0
@@ -86,8 +86,10 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
                                     .device = (uint32_t)o->device,
                                     .seconds = o->seconds_ns ? (double)o->seconds_ns / 1e9 : DEFAULT_SECONDS,
                                     .folder = o->library};
-    int status =
-        strcmp(kind, "cuda") == 0 ? peaks_cuda(&peaks, &options, err) : peaks_cpu(&peaks, &options, err);
+    int status = o->save ? output_path_check(o->save, NULL, 0, NULL, err) : 0;
+    if (status)
+        return status;
+    status = strcmp(kind, "cuda") == 0 ? peaks_cuda(&peaks, &options, err) : peaks_cpu(&peaks, &options, err);
     if (status)
         return status;
     machine_defaults(m);
@@ -109,26 +111,19 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
     return 0;
 }
 
+static int write_file(const void *context, FILE *out, struct error *err)
+{
+    const struct machine *m = context;
+    int status = machine_write(out, m, m->name, NULL, NULL);
+    return status ? error_set_errno(err, -status, "machine file") : 0;
+}
+
 int machine_measure_save(const struct machine *m, const char *path, struct error *err)
 {
-    char partial[4200];
     const char *missing = machine_missing(m);
     if (missing)
         return error_set(err, ENODATA, "%s was not measured: no machine file without it", missing);
-    snprintf(partial, sizeof partial, "%s.partial", path);
-    FILE *stream = fopen(partial, "we");
-    if (!stream)
-        return error_set(err, errno, "cannot write %s: %s", partial, strerror(errno));
-    int status = machine_write(stream, m, m->name, NULL, NULL);
-    if (fclose(stream) != 0 && !status)
-        status = -errno;
-    if (!status && rename(partial, path) != 0)
-        status = -errno;
-    if (status) {
-        unlink(partial);
-        return error_set(err, -status, "cannot write %s: %s", path, strerror(-status));
-    }
-    return 0;
+    return output_write_file(path, write_file, m, err);
 }
 
 #define FIELD(name) OPTION_FIELD(struct machine_measure_options, name)

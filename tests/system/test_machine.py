@@ -3,6 +3,7 @@
 
 import json
 import os
+import stat
 
 import harness
 
@@ -50,6 +51,23 @@ class Measure(harness.TestCase):
         done = self.opscope("machine", "measure", "--time", "5ms", "--threads", "1", "--save", "/nowhere/m.json")
         self.assertEqual(done.status, 2)
         self.assertIn("cannot write /nowhere/m.json", done.stderr)
+
+    def test_devices_and_links_of_the_same_name_stay(self):
+        """What is there under the name is written into where it is no file, and never replaced."""
+        os.symlink("/dev/full", self.path("full.json"))
+        done = self.opscope("machine", "measure", "--time", "10ms", "--save", "full.json")
+        self.assert_status(done, 2)
+        self.assertIn("No space left on device", done.stderr)
+        self.assertEqual(os.readlink(self.path("full.json")), "/dev/full")
+        os.mkdir(self.path("folder.json"))
+        done = self.opscope("machine", "measure", "--time", "10ms", "--save", "folder.json")
+        self.assert_status(done, 2)
+        self.assertNotIn("dram_gb_s", done.stdout, "it was measured first")
+        os.mkfifo(self.path("fifo.json"))
+        reader = self.start(["cat", self.path("fifo.json")])
+        self.assert_status(self.opscope("machine", "measure", "--time", "10ms", "--save", "fifo.json"))
+        self.assertIn(b"dram_gb_s", reader.communicate(timeout=harness.TIMEOUT_S)[0])
+        self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("fifo.json")).st_mode))
 
     def test_no_such_device(self):
         done = self.opscope("machine", "measure", "cuda", "--device", "63")

@@ -11,6 +11,7 @@
 
 #include "base/count_of.h"
 #include "base/make_folder.h"
+#include "base/output_path.h"
 #include "base/slice.h"
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/host.h"
@@ -438,13 +439,14 @@ static int write_file(const struct ops_told *told, const char *name,
                       struct error *err)
 {
     struct bytes path = {0};
-    int result = 0;
+    int result;
     bytes_append_format(&path, "%s/.logs/%s", bytes_text(&told->folder), name);
-    FILE *file = fopen(bytes_text(&path), "we");
+    result = output_path_check(bytes_text(&path), NULL, 0, NULL, err);
+    FILE *file = result ? NULL : fopen(bytes_text(&path), "we");
     if (file)
         write(told, find_owner(told), file);
     bool is_bad = file && ferror(file);
-    if (!file || fclose(file) != 0 || is_bad)
+    if (!result && (!file || fclose(file) != 0 || is_bad))
         result = error_set_errno(err, errno ? errno : EIO, "%s", bytes_text(&path));
     bytes_free(&path);
     return result;
