@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/command/session_table.h"
 #include "present/document.h"
 #include "present/format.h"
 #include "session/folder.h"
@@ -24,15 +25,6 @@ struct search {
     struct table *table; /* NULL: do not list them */
 };
 
-enum { COLUMN_PATH, COLUMN_STATE, COLUMN_PID, COLUMN_COMMAND, COLUMN_OUTPUT, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
-    [COLUMN_PATH] = {.key = "session", .title = "session"},
-    [COLUMN_STATE] = {.key = "state", .title = "state"},
-    [COLUMN_PID] = {.key = "pid", .title = "pid", .type = TABLE_IDENTIFIER, .drop = 2},
-    [COLUMN_COMMAND] = {.key = "command", .title = "command", .shrink = 16},
-    [COLUMN_OUTPUT] = {.key = "trace", .title = "trace", .shrink = 16, .drop = 1},
-};
-
 static void look_at(void *context, const char *path)
 {
     struct search *search = context;
@@ -44,14 +36,9 @@ static void look_at(void *context, const char *path)
     if (is_alive && (!search->collector || folder.control.collector_pid == search->collector)) {
         search->count++;
         snprintf(search->found, sizeof search->found, "%s", path);
-        if (search->table) {
-            table_add_row(search->table);
-            table_set_text(search->table, COLUMN_PATH, path);
-            table_set_text(search->table, COLUMN_STATE, folder.control.is_paused ? "paused" : "recording");
-            table_set_unsigned(search->table, COLUMN_PID, folder.control.collector_pid);
-            table_set_text(search->table, COLUMN_COMMAND, folder.command);
-            table_set_text(search->table, COLUMN_OUTPUT, folder.output);
-        }
+        if (search->table)
+            session_table_add(search->table, path, folder.control.is_paused ? "paused" : "recording",
+                              &folder);
     }
     session_folder_close(&folder);
 }
@@ -134,7 +121,7 @@ static int change(const struct command *command, int argc, char **argv, bool is_
     struct number_text number;
     if (unreachable)
         command_say(
-            "opscope %s: %s could not be told and %s on: /proc/PID/mem cannot be written (another user, a "
+            "opscope %s: %s could not be reached and %s on: /proc/PID/mem cannot be written (another user, a "
             "container, or kernel.yama.ptrace_scope)",
             command->name, format_things(&number, unreachable, "process"), unreachable == 1 ? "goes" : "go");
     return unreachable ? EXIT_NEGATIVE : EXIT_OK;
@@ -164,7 +151,7 @@ static int status_run(const struct command *command, int argc, char **argv)
         return status;
     if (output_open(&output, &o.out, &err) != 0)
         return command_fail(command, &err);
-    table_init(&table, "sessions", columns, COLUMNS);
+    session_table_init(&table);
     struct search search = {.table = &table};
     search_for(&search, line.count ? line.values[0] : NULL, path, sizeof path);
     report_begin(&report, &output, "status");
@@ -190,8 +177,8 @@ static const struct command_argument arguments[] = {
     {.name = NULL},
 };
 static const struct command_exit exits[] = {
-    {0, "done: all processes of the session were told"},
-    {1, "some processes could not be told; they go on as they were"},
+    {0, "done, in all processes of the session"},
+    {1, "some processes could not be reached; they go on as they were"},
     {2, "usage error, or no such session"},
     {0, NULL},
 };

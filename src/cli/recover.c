@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command/command.h"
+#include "cli/command/session_table.h"
 #include "collect/recover.h"
 #include "present/format.h"
 #include "present/document.h"
@@ -35,30 +36,19 @@ static const struct command_option options_table[] = {
 };
 static const struct option_table recover_table = {"Options", options_table};
 
-enum { COLUMN_PATH, COLUMN_STATE, COLUMN_PID, COLUMN_COMMAND, COLUMN_OUTPUT, COLUMNS };
-static const struct table_column columns[COLUMNS] = {
-    [COLUMN_PATH] = {.key = "session", .title = "session"},
-    [COLUMN_STATE] = {.key = "state", .title = "state"},
-    [COLUMN_PID] = {.key = "pid", .title = "pid", .type = TABLE_IDENTIFIER, .drop = 2},
-    [COLUMN_COMMAND] = {.key = "command", .title = "command", .shrink = 16},
-    [COLUMN_OUTPUT] = {.key = "trace", .title = "trace", .shrink = 16, .drop = 1},
-};
-
 static void list_session(void *context, const char *path)
 {
     struct table *table = context;
     struct session_folder folder;
     bool is_alive = false;
     int status = session_folder_open(&folder, path, &is_alive, NULL);
-    table_add_row(table);
-    table_set_text(table, COLUMN_PATH, path);
-    table_set_text(table, COLUMN_STATE, status ? "unreadable" : is_alive ? "running" : "left behind");
-    if (status)
-        return;
-    table_set_unsigned(table, COLUMN_PID, folder.control.collector_pid);
-    table_set_text(table, COLUMN_COMMAND, folder.command);
-    table_set_text(table, COLUMN_OUTPUT, folder.output);
-    session_folder_close(&folder);
+    session_table_add(table, path,
+                      status     ? "unreadable"
+                      : is_alive ? "running"
+                                 : "left behind",
+                      status ? NULL : &folder);
+    if (!status)
+        session_folder_close(&folder);
 }
 
 static int list(const struct command *command, const struct output_options *options)
@@ -69,7 +59,7 @@ static int list(const struct command *command, const struct output_options *opti
     struct table table;
     if (output_open(&output, options, &err) != 0)
         return command_fail(command, &err);
-    table_init(&table, "sessions", columns, COLUMNS);
+    session_table_init(&table);
     session_folder_each(list_session, &table);
     report_begin(&report, &output, "sessions");
     report_table(&report, "rows", &table);

@@ -417,7 +417,7 @@ static void show_results(const struct run_options *o, const struct launch_result
     if (has_ops && o->layout && !output_path_is_null(output))
         write_layout(o, additions, output);
     else if (o->layout)
-        command_say("opscope: --layout: no op table: the program told of no op");
+        command_say("opscope: --layout: no op table: the program reported no op");
 }
 
 static int launch(struct run_options *o, struct run_profile *profile, char **argv, const char *output,

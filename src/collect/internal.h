@@ -229,7 +229,7 @@ struct collector {
     struct map newest_of_pid; /* pid -> process in the trace */
     uint64_t next_peek_ns;    /* at unsealed chunks */
     struct {
-        bool is_paused;    /* what the processes were told */
+        bool is_paused;    /* what the processes do */
         bool is_open;      /* a span of the trace in which nothing is recorded */
         uint64_t since_ns; /* its begin */
         uint64_t request;  /* the last of the control file that was seen */

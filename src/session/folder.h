@@ -27,7 +27,7 @@ int session_folder_create(struct session_folder *folder, struct error *err);
 int session_folder_open(struct session_folder *folder, const char *path, bool *is_alive, struct error *err);
 
 /* Asks the collector of an open session to pause, or to go on, and waits until that is done. *unreachable: processes
- * that could not be told. */
+ * that could not be reached. */
 int session_folder_pause(const struct session_folder *folder, bool is_paused, uint32_t *unreachable,
                          struct error *err);
 

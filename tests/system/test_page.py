@@ -77,39 +77,11 @@ class Scripts(harness.TestCase):
         self.assertEqual(done.status, 0, done)
 
 
-class Driven:
-    """Uses the page once for all cases; whose it is says open_page()."""
-
-    seen = None
-    failed = False
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.seen = None
-        super().tearDownClass()
-
-    def setUp(self):
-        super().setUp()
-        kind = type(self)
-        if kind.failed:
-            self.fail("the page was not used to the end: see the first of these cases that failed")
-        if kind.seen is None:
-            kind.failed = True
-            kind.seen = self.drive()
-        kind.failed = False
-
-    def skip(self, reason):
-        type(self).failed = False
-        self.skipTest(reason)
+class Driven(views.UsedOnce):
+    """Whose page it is says open_page()."""
 
     def drive(self):
-        chromium = shutil.which("chromium")
-        if not chromium:
-            self.skip("chromium is not installed")
-        try:
-            puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
-        except unittest.SkipTest as missing:
-            self.skip(str(missing))
+        puppeteer, chromium = self.browser()
         link, facts = self.open_page(self.trace(*training(), name="training.opscope"))
         driver = os.path.join(harness.SOURCE, "tests", "page", "drive.mjs")
         done = self.run_command(["node", driver, puppeteer, chromium, link, self.pictures, *self.others()])
@@ -207,7 +179,7 @@ class Page(Driven, views.ViewCase):
         self.assertTrue(link.startswith("http://127.0.0.1:"), link)
         with urllib.request.urlopen(link) as answer:
             if b"app.js" not in answer.read():
-                self.skip("this build has no page (npm)")
+                self.skipTest("this build has no page (npm)")
         with urllib.request.urlopen(f"{link}api/t/0/overview") as answer:
             overview = json.load(answer)
         with urllib.request.urlopen(f"{link}licenses.txt") as answer:
@@ -336,7 +308,7 @@ class File(Driven, views.ViewCase):
 
     def open_page(self, trace):
         if not pages.are_built():
-            self.skip(pages.NOT_BUILT)
+            self.skipTest(pages.NOT_BUILT)
         done = self.opscope("view", trace, "--html", self.path("page.html"))
         self.assertEqual((done.status, done.stdout, done.stderr), (0, "", ""))
         os.remove(trace)

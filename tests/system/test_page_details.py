@@ -2,8 +2,6 @@
 """Steps, cores, gaps, ops and several selected things on the page, links and paper, in a real browser (tests/page/details.mjs)."""
 
 import os
-import shutil
-import unittest
 
 import harness
 import views
@@ -38,35 +36,11 @@ def program(source):
             yield ("zone", 0, 0, busy * MS, "kernel", "k.c:1")
 
 
-class Details(views.ViewCase):
-    seen = None
-    failed = False
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.seen = None
-        super().tearDownClass()
-
-    def setUp(self):
-        super().setUp()
-        if Details.failed:
-            self.fail("the page was not used to the end: see the first of these cases that failed")
-        if Details.seen is None:
-            Details.failed = True
-            Details.seen = self.drive()
-        Details.failed = False
-
+class Details(views.UsedOnce, views.ViewCase):
     def drive(self):
-        chromium = shutil.which("chromium")
-        try:
-            if not chromium:
-                raise unittest.SkipTest("chromium is not installed")
-            puppeteer = harness.npm_package("puppeteer-core", harness.PUPPETEER_VERSION)
-            if not os.path.exists(os.path.join(harness.SOURCE, "web", "node_modules", "esbuild")):
-                raise unittest.SkipTest("the page was not built here (npm)")
-        except unittest.SkipTest:
-            Details.failed = False
-            raise
+        puppeteer, chromium = self.browser()
+        if not os.path.exists(os.path.join(harness.SOURCE, "web", "node_modules", "esbuild")):
+            self.skipTest("the page was not built here (npm)")
         source = self.path("train.py")
         with open(source, "w", encoding="utf-8") as file:
             file.write("\n".join(SOURCE) + "\n")

@@ -2,12 +2,10 @@
 """Tracks, search, flows and ranges of the page in a real browser, driven by tests/page/interact.mjs."""
 
 import os
-import shutil
 import unittest
 
 import harness
 import views
-from test_page import PUPPETEER_VERSION
 
 MS = 1000000
 DEPTHS = 120
@@ -40,35 +38,11 @@ def device():
             yield ("run", call, at + (20 + place * 8) * MS, at + (26 + place * 8) * MS, name)
 
 
-class Tracks(views.ViewCase):
-    seen = None
-    failed = False
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.seen = None
-        super().tearDownClass()
-
-    def setUp(self):
-        super().setUp()
-        if Tracks.failed:
-            self.fail("the page was not used to the end: see the first of these cases that failed")
-        if Tracks.seen is None:
-            Tracks.failed = True
-            Tracks.seen = self.drive()
-        Tracks.failed = False
-
+class Tracks(views.UsedOnce, views.ViewCase):
     def drive(self):
-        chromium = shutil.which("chromium")
-        try:
-            if not chromium:
-                raise unittest.SkipTest("chromium is not installed")
-            puppeteer = harness.npm_package("puppeteer-core", PUPPETEER_VERSION)
-            if not os.path.exists(os.path.join(harness.SOURCE, "web", "node_modules", "esbuild")):
-                raise unittest.SkipTest("the page was not built here (npm)")
-        except unittest.SkipTest:
-            Tracks.failed = False
-            raise
+        puppeteer, chromium = self.browser()
+        if not os.path.exists(os.path.join(harness.SOURCE, "web", "node_modules", "esbuild")):
+            self.skipTest("the page was not built here (npm)")
         trace = self.trace(*program(), name="tracks.opscope")
         server = self.start([harness.OPSCOPE, "view", trace])
         link = server.stdout.readline().decode().strip()

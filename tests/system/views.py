@@ -4,9 +4,11 @@
 import fcntl
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import termios
+import unittest
 
 import harness
 
@@ -51,3 +53,36 @@ class ViewCase(harness.TestCase):
         os.close(ours)
         self.assertEqual(process.wait(harness.TIMEOUT_S), 0, data)
         return data.decode().replace("\r\n", "\n").splitlines()
+
+
+class UsedOnce:
+    """The page is used once for all cases, by drive(); what was seen there is in `seen`."""
+
+    seen = None
+    failed = False
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.seen = None
+        super().tearDownClass()
+
+    def setUp(self):
+        super().setUp()
+        kind = type(self)
+        if kind.failed:
+            self.fail("the page was not used to the end: see the first of these cases that failed")
+        if kind.seen is None:
+            kind.failed = True
+            try:
+                kind.seen = self.drive()
+            except unittest.SkipTest:
+                kind.failed = False
+                raise
+        kind.failed = False
+
+    def browser(self):
+        """What drives it, and Chromium."""
+        chromium = shutil.which("chromium")
+        if not chromium:
+            self.skipTest("chromium is not installed")
+        return harness.npm_package("puppeteer-core", harness.PUPPETEER_VERSION), chromium
