@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/output_path.h"
 #include "base/count_of.h"
 
 #define LOOK_US 5000u
@@ -60,7 +61,12 @@ int tracy_capture_start(struct tracy_capture *capture, const char *tool, const c
     *capture = (struct tracy_capture){0};
     snprintf(capture->output, sizeof capture->output, "%s", output);
     snprintf(text, sizeof text, "%u", port);
-    unlink(output); /* what is there afterwards is this run's */
+    enum output_way way;
+    int status = output_path_check(output, NULL, 0, &way, err);
+    if (status)
+        return status;
+    if (way == OUTPUT_REPLACE)
+        unlink(output); /* what is there afterwards is this run's */
     pid_t pid = fork();
     if (pid == 0)
         become(tool, output, text, parent);
