@@ -185,14 +185,18 @@ class Servers(FaultCase):
             done = self.opscope("run", "--python-trace=off", "-o", self.path("t.opscope"), "--", "sh", "-c",
                                 f"setsid {command} > {self.path('out')} 2>&1 < /dev/null &{wait[1:]}")
             self.assert_status(done)
-            harness.wait_until(lambda: os.path.getsize(self.path("out")), "the client has started")
-            with open(self.path("out"), encoding="utf-8") as file:
-                pid = int(file.read().split()[3])
+            line = harness.wait_until(self.first_line, "the client has started")  # whole: unbuffered, Python writes it word by word
+            pid = int(line.split()[3])
             self.assertTrue(harness.process_is_alive(pid))
             self.open_gate()
             harness.wait_until(lambda pid=pid: not harness.process_is_alive(pid), "the client has ended")
             os.remove(self.path("gate"))
             os.remove(self.path("out"))
+
+    def first_line(self):
+        with open(self.path("out"), encoding="utf-8") as file:
+            line = file.readline()
+        return line if line.endswith("\n") else None
 
 
 class Strings(harness.TestCase):
