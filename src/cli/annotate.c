@@ -25,27 +25,11 @@ struct annotate_options {
     bool debug;
 };
 
-static int write_bytes(const struct bytes *text, const char *path, struct error *err)
-{
-    struct output output;
-    if (text->failed)
-        return error_no_memory(err, path);
-    int status = output_open(&output, &(struct output_options){.output = path}, err);
-    if (status)
-        return status;
-    if (fwrite(text->data, 1, text->length, output.stream) != text->length) {
-        status = error_set_errno(err, errno, "cannot write %s", path);
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
-}
-
 static int write_csv(const struct measured *measured, const char *path, struct error *err)
 {
     struct bytes text = {0};
     measured_append_csv(measured, &text);
-    int status = write_bytes(&text, path, err);
+    int status = output_write_text(path, &text, err);
     bytes_free(&text);
     return status;
 }
@@ -56,7 +40,7 @@ static int write_perfetto(const struct measured *measured, const struct estimate
     struct bytes trace = {0};
     int status = torq_tracks_append(measured, &estimate->timeline, &trace, err);
     if (status == 0)
-        status = write_bytes(&trace, path, err);
+        status = output_write_text(path, &trace, err);
     bytes_free(&trace);
     return status;
 }

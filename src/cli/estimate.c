@@ -30,22 +30,6 @@ struct estimate_command {
 
 static const char *const form_choices[] = {"tasks", "units", "all", NULL};
 
-static int write_text(const char *path, const struct bytes *text, struct error *err)
-{
-    struct output output;
-    if (text->failed)
-        return error_no_memory(err, path);
-    int status = output_open(&output, &(struct output_options){.output = path}, err);
-    if (status)
-        return status;
-    if (fwrite(text->data, 1, text->length, output.stream) != text->length) {
-        status = error_set_errno(err, errno, "cannot write %s", path);
-        output_abandon(&output);
-        return status;
-    }
-    return output_finish(&output, err);
-}
-
 /* --- files --- */
 
 static int find_dispatch(const struct timeline *timeline, const char *name, uint32_t *dispatch,
@@ -72,7 +56,7 @@ static int write_csv(const struct estimate *estimate, const struct estimate_comm
     if (status)
         return status;
     timeline_append_csv(&estimate->timeline, dispatch, form, &text);
-    status = write_text(path, &text, err);
+    status = output_write_text(path, &text, err);
     bytes_free(&text);
     return status;
 }
@@ -82,7 +66,7 @@ static int write_layers(const struct estimate *estimate, const char *path, struc
     struct bytes text = {0};
     int status = estimate_append_layers(&estimate->timeline, &text, err);
     if (status == 0)
-        status = write_text(path, &text, err);
+        status = output_write_text(path, &text, err);
     bytes_free(&text);
     return status;
 }
@@ -93,7 +77,7 @@ static int write_annotated(const struct estimate *estimate, const struct estimat
     struct bytes text = {0};
     int status = estimate_annotate(estimate, step, options->as_compiler, &text, err);
     if (status == 0)
-        status = write_text(path, &text, err);
+        status = output_write_text(path, &text, err);
     bytes_free(&text);
     return status;
 }
@@ -131,7 +115,7 @@ static int write_phase(const struct estimate *estimate, const struct estimate_co
     if (!phase->is_input)
         return write_annotated(estimate, options, phase->step, path, err);
     bytes_append(&input, estimate->mlir->text, estimate->mlir->length);
-    int status = write_text(path, &input, err);
+    int status = output_write_text(path, &input, err);
     bytes_free(&input);
     return status;
 }
