@@ -22,6 +22,12 @@ export async function settled(page) {
     }
 }
 
+/** The fragment of the address once it has this in it: some of it is written a moment later. */
+export async function fragment(page, part) {
+    await page.waitForFunction((wanted) => location.hash.includes(wanted), {}, part);
+    return page.evaluate(() => location.hash);
+}
+
 /** A page that counts what it waits for, and collects what its scripts complain of in `problems`. */
 export async function newPage(browser, { width = 1440, height = 900, scale = 1, theme = "light", features = {}, vision, media = "", firstVisit = false } = {}) {
     const page = await browser.newPage();

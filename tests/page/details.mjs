@@ -4,17 +4,17 @@
 //   node details.mjs PUPPETEER_FOLDER CHROMIUM URL OVERHEAD_FILE SCREENSHOT_FOLDER
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { launch, newPage, settled, text, texts } from "./browser.mjs";
+import { fragment, launch, newPage, settled, text, texts } from "./browser.mjs";
 
 const [packageFolder, chromium, url, overheadFile, folder] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const browser = await launch(packageFolder, chromium);
 const problems = [];
 
-async function open(fragment, options = {}) {
+async function open(part, options = {}) {
     const page = await newPage(browser, { width: 1920, height: 1080, ...options });
     page.problems = problems;
-    await page.goto(`${url}#${fragment}`);
+    await page.goto(`${url}#${part}`);
     await page.waitForSelector("[role=treeitem]");
     await settled(page);
     return page;
@@ -47,7 +47,7 @@ async function steps(page) {
     await picture(page, "steps");
     await page.$$eval(".step", (all) => all[1].dispatchEvent(new MouseEvent("click", { bubbles: true })));
     await settled(page);
-    seen.chosen = new URL(page.url()).hash;
+    seen.chosen = await fragment(page, "sel=range");
     seen.ring = await page.$$eval(".step-ring", (all) => all.length);
     return seen;
 }
@@ -82,9 +82,8 @@ async function op(page) {
     seen.byName = await page.$$eval(".drawer tbody tr .swatch", (all) => all.map((one) => one.className));
     await page.select("[aria-label='Colours of ops']", "bound");
     await settled(page);
-    await page.waitForFunction(() => location.hash.includes("colours")); // which is written a moment later
     seen.byBound = await page.$$eval(".drawer tbody tr .swatch", (all) => all.map((one) => one.className));
-    seen.link = new URL(page.url()).hash;
+    seen.link = await fragment(page, "colours=bound");
     return seen;
 }
 
@@ -98,7 +97,7 @@ async function several() {
     await page.mouse.click(...at(15));
     await page.mouse.click(...at(25));
     await settled(page);
-    const seen = { three: await text(page, ".inspector"), link: new URL(page.url()).hash };
+    const seen = { three: await text(page, ".inspector"), link: await fragment(page, "sel=set") };
     await page.mouse.click(...at(3));
     await page.keyboard.up("Control");
     await settled(page);
@@ -157,7 +156,7 @@ result.several = await several();
 result.paper = await paper();
 const shared = await open(`timeline&hide=${idOf("idle thread")}&order=${idOf("worker")},${idOf("MainThread")}`);
 result.shared = {
-    ids: ["worker", "MainThread", "idle thread"].map(idOf), tracks: await shared.$$eval("[role=treeitem]", (all) => all.map((one) => one.dataset.node)), note: await text(shared, ".flags-name"), link: new URL(shared.url()).hash };
+    ids: ["worker", "MainThread", "idle thread"].map(idOf), tracks: await shared.$$eval("[role=treeitem]", (all) => all.map((one) => one.dataset.node)), note: await text(shared, ".flags-name"), link: await fragment(shared, "order=") };
 if (overheadFile !== "-") result.overhead = await overhead();
 result.problems = problems;
 console.log(JSON.stringify(result));
