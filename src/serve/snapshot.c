@@ -17,7 +17,7 @@
 #include "text/base64.h"
 
 #define RUNS_DETAILED 4000u      /* runs with all that is known of them */
-#define RUNS_SEARCHED 200000000u /* of many runs the details of fewer: each has to be looked for among them */
+#define RUNS_SEARCHED 200000000u /* each is looked for among all runs, ops and names: of many, fewer */
 #define GROUPS_MAX 5000u
 #define SERIES_PIXELS 4096u
 #define SERIES_POINTS_MAX ((size_t)256 << 10) /* of all counters and pools */
@@ -384,7 +384,8 @@ static int add_runs(struct snapshot *s, struct error *err)
     size_t count, added = 0;
     struct place *places = find_runs(&s->st->runs, &count);
     int status = places ? 0 : error_no_memory(err, "the page");
-    size_t most = RUNS_SEARCHED / (count + 1) < RUNS_DETAILED ? RUNS_SEARCHED / (count + 1) : RUNS_DETAILED;
+    size_t others = trace_get_info(s->st->trace)->ops + trace_name_count(s->st->trace) + count + 1;
+    size_t most = RUNS_SEARCHED / others < RUNS_DETAILED ? RUNS_SEARCHED / others : RUNS_DETAILED;
     begin_answer(s, "application/json", "runs");
     bytes_append_text(s->out, "[");
     for (; added < count && added < most && s->out->length < s->limit && !status; added++) {

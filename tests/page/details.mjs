@@ -71,12 +71,25 @@ async function gap(page) {
     return seen;
 }
 
+const launched = async (page) => ({ places: await texts(page, ".inspector .launch button"), on: await texts(page, ".inspector pre .on") });
+
 async function op(page) {
     const before = await painted(page, "acc");
     const rows = await page.$$(".drawer tbody tr");
     await rows[0].click();
     await settled(page);
     const seen = { before, after: await painted(page, "acc"), inspector: await text(page, ".inspector"), runs: await texts(page, ".inspector .last-part .list-rows button") };
+    await page.waitForFunction(() => document.querySelector(".inspector pre") !== null);
+    seen.launched = await launched(page);
+    await picture(page, "op");
+    await page.click(".inspector .launch button");
+    await settled(page);
+    seen.closed = await launched(page);
+    await page.click(".inspector .last-part .list-rows button");
+    await page.waitForFunction(() => document.querySelector(".inspector pre") !== null);
+    await settled(page);
+    seen.launchedRun = await launched(page);
+    await picture(page, "run");
     await page.select("[aria-label='Colours of ops']", "name");
     await settled(page);
     seen.byName = await page.$$eval(".drawer tbody tr .swatch", (all) => all.map((one) => one.className));

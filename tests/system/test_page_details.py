@@ -96,6 +96,12 @@ class Details(views.UsedOnce, views.ViewCase):
         self.assertEqual(len(op["runs"]), STEPS)
         self.assertRegex(op["runs"][0], r"at 8\.0000 ms5\.00 ms")
 
+    def test_an_op_and_a_run_show_the_code_that_launched_them(self):
+        there = {"places": ["train.py:4 (forward)"], "on": [f"4{SOURCE[3]}"]}
+        self.assertEqual(self.seen["op"]["launched"], there)
+        self.assertEqual(self.seen["op"]["closed"], {**there, "on": []})
+        self.assertEqual(self.seen["op"]["launchedRun"], there)
+
     def test_colours_of_ops_are_chosen(self):
         op = self.seen["op"]
         self.assertNotEqual(op["byName"], op["byBound"])

@@ -14,14 +14,15 @@ class Runs(ServerCase):
 
     def setUp(self):
         super().setUp()
-        self.serve(self.trace(
+        self.made = self.trace(
             ("track", "main", 1), ("zone", 0, 0, 40 * MS, "train", "train.py:5"), ("zone", 1, 6 * MS, 9 * MS, "load", "train.py:9"),
             ("device", "GPU 0", "made up"),
             ("op", 1, 1 * MS, 2 * MS, "matmul"), ("run", 1, 2 * MS, 5 * MS, "matmul_kernel"),
             ("op", 2, 9 * MS, 9 * MS + 500, "softmax"), ("run", 2, 10 * MS, 12 * MS, "softmax_kernel"),
             ("op", 3, 9 * MS + 1000, 9 * MS + 2000, "matmul"), ("run", 3, 12 * MS + 100, 20 * MS, "matmul_kernel"),
             ("run", 4, 14 * MS, 16 * MS, "copy_kernel"), ("op", 5, 27 * MS, 27 * MS + 10, "matmul"),
-            ("run", 5, 28 * MS, 30 * MS, "matmul_kernel")))
+            ("run", 5, 28 * MS, 30 * MS, "matmul_kernel"))
+        self.serve(self.made)
         self.device = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "device")
 
     def one(self, at, lane=None, status=200):
@@ -63,6 +64,23 @@ class Runs(ServerCase):
         self.assertEqual((op["call"], op["text"], op["start"], op["end"]), (2, "softmax", 9 * MS, 9 * MS + 500))
         main = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "thread")
         self.assertEqual(op["track"], main["id"])
+
+    def test_a_run_knows_the_code_that_launched_it(self):
+        train = {"text": "train.py:5", "file": "train.py", "line": 5, "function": "train"}
+        self.assertEqual(self.one(3 * MS)["launched_from"], train)
+        self.assertEqual(self.one(29 * MS)["launched_from"], train)
+        self.assertIsNone(self.one(15 * MS, 1)["launched_from"], "its call was not recorded")
+
+    def test_an_op_knows_all_the_code_that_launched_it(self):
+        op = self.get("/api/t/0/op?name=matmul&group=op")
+        self.assertEqual(op["place_count"], 1)
+        self.assertEqual(op["places"], [{"text": "train.py:5", "file": "train.py", "line": 5, "function": "train", "count": 3,
+                                         "device_ns": 3 * MS + 8 * MS - 100 + 2 * MS}])
+        locations = {group["name"]: group["location"] for group in self.get("/api/t/0/ops?group=op")["groups"]}
+        self.assertEqual(locations["softmax"], "train.py:5")
+        said = {row["name"]: row["location"] for row in self.opscope("ops", self.made, "--json").json()["rows"] if row["type"] != "run"}
+        self.assertEqual(said, {"matmul": "train.py:5", "softmax": "train.py:5"}, "as opscope ops says")
+        self.assertEqual(self.get("/api/t/0/op?name=nothing&group=op")["places"], [])
 
     def test_a_stretch_of_the_host_knows_what_it_launched(self):
         main = next(track for track in self.get("/api/t/0/trace")["tracks"] if track["kind"] == "thread")

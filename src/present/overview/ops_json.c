@@ -103,6 +103,8 @@ static void write_group(const struct overview *o, const struct overview_op *op, 
     json_member_real(json, "dram_percent", op->dram_percent);
     json_member_real(json, "flops_percent", op->flops_percent);
     json_member_text(json, "bound", perf_bound_text(op->bound));
+    uint32_t location = perf_location(&o->perf, perf_at(&o->perf, op->row));
+    json_member_text(json, "location", location == OPS_NONE ? NULL : perf_text(&o->perf, location));
     json_key(json, "rows"); /* the costliest */
     json_array(json, JSON_INLINE);
     json_object(json, JSON_INLINE);

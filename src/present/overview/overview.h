@@ -84,6 +84,12 @@ void overview_write_json(const struct overview *overview, struct json *json); /*
 void overview_write_gap(const struct overview *overview, const struct overview_gap *gap, struct json *json);
 /* Members "track" and "start" of a row of the report's table. */
 void overview_write_row_place(const struct overview *overview, uint32_t row, struct json *json);
+/* Members "text" (the location), "file", "line" and "function"; null where it names no line, or no zone is there. */
+void overview_write_launch(const struct trace *trace, const char *location, struct json *json);
+/* Members "place_count" and "places": from where these rows of the report's table were launched, by device time. */
+#define OVERVIEW_LAUNCHES 8u
+int overview_write_launches(const struct overview *overview, const uint32_t *rows, size_t count,
+                            struct json *json, struct error *err);
 /* Members of the answers about gaps, ops and the roofline (docs/http-api.md). */
 void overview_write_gaps(const struct overview *overview, size_t limit, struct json *json);
 void overview_write_groups(const struct overview *overview, const struct overview_ops *groups,

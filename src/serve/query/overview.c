@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "load/overview.h"
+#include "ops/description.h"
 #include "present/overview/overview.h"
 #include "present/report/view.h"
 #include "serve/query/query.h"
@@ -87,6 +88,25 @@ int serve_trace_overview(struct serve_trace *st, const struct query_window *wind
     if (!status)
         *overview = &find_kept(st, window, include_warm_up)->loaded.overview;
     return status;
+}
+
+int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
+                         struct error *err)
+{
+    const struct query_window whole = {.since_ns = st->start_ns, .until_ns = st->end_ns, .is_whole = true};
+    int status = st->own_overview || st->overview ? 0 : make(st, &whole, false, err);
+    if (status)
+        return status;
+    const struct ops *ops = &(st->own_overview ? st->own_overview : st->overview)->loaded.ops;
+    *location = NULL;
+    for (size_t i = 0; i < ops->call_count; i++) {
+        if (ops->calls[i].number != call || ops->calls[i].process != process)
+            continue;
+        uint32_t text = ops_location(ops, &ops->calls[i]);
+        *location = text == OPS_NONE ? NULL : ops_get_text(ops, text);
+        return 0;
+    }
+    return 0;
 }
 
 int query_overview_asked(struct serve_trace *st, const struct query *q, const struct overview **overview,
@@ -232,9 +252,12 @@ int query_op(struct serve_trace *st, const struct query *q, struct bytes *out, s
         json_end(&j);
     }
     json_end(&j);
-    json_end(&j);
+    status = overview_write_launches(overview, rows, count, &j, err);
+    if (!status)
+        json_end(&j);
     free(rows);
-    return query_json_end(&j, out, err);
+    int ended = query_json_end(&j, out, err);
+    return status ? status : ended;
 }
 
 int query_roofline(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)

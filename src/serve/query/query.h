@@ -132,6 +132,9 @@ int serve_trace_overview(struct serve_trace *st, const struct query_window *wind
 /* The same of `from`, `to` and `warmup`. */
 int query_overview_asked(struct serve_trace *st, const struct query *q, const struct overview **overview,
                          struct error *err);
+/* From where a call was made ("train.py:9"), as the ops of a kept overview know it; NULL: not known. */
+int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call, const char **location,
+                         struct error *err);
 
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);

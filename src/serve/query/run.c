@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "present/overview/overview.h"
 #include "serve/query/query.h"
 
 /* --- finding --- */
@@ -111,6 +112,21 @@ static int put_call(struct json *j, struct serve_trace *st, uint32_t process, ui
     return status;
 }
 
+/* The code that launched it. Where there can be no overview, who asks for that is told why. */
+static void put_launch(struct json *j, struct serve_trace *st, uint32_t process, uint64_t call)
+{
+    const char *location = NULL;
+    struct error ignored = {0};
+    json_key(j, "launched_from");
+    if (!call || serve_trace_location(st, process, call, &location, &ignored) != 0 || !location) {
+        json_null(j);
+        return;
+    }
+    json_object(j, JSON_INLINE);
+    overview_write_launch(st->trace, location, j);
+    json_end(j);
+}
+
 /* --- the question --- */
 
 /* The gap that ends where the run begins; nothing when the device was busy until then, or it was too short to count. */
@@ -159,7 +175,11 @@ static int put_run(struct json *j, struct serve_trace *st, uint32_t track, const
         }
     }
     trace_rows_free(&rows);
-    return status ? status : put_call(j, st, process, call, err);
+    if (!status)
+        status = put_call(j, st, process, call, err);
+    if (!status)
+        put_launch(j, st, process, call);
+    return status;
 }
 
 int query_run(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)

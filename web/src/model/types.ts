@@ -237,7 +237,27 @@ export interface Step {
     ns: number[];
 }
 
+/** Code that launched something on a device; `file` and `line` are null where `text` does not end in a line. */
+export interface LaunchPlace {
+    text: string;
+    file: string | null;
+    line: number | null;
+    function: string | null;
+    /** Of an op: runs from there, and their time. */
+    count?: number;
+    device_ns?: number;
+}
+
+/** Lines of a file of the trace, where they can be read and are those of the recording. */
+export interface SourceAnswer {
+    state: string;
+    source: ZoneDetail["source"];
+}
+
 export interface OpRuns {
+    /** The longest eight of `place_count`. */
+    places: LaunchPlace[];
+    place_count: number;
     count: number;
     runs: { track: number | null; start: number | null; duration: number | null }[];
 }
@@ -294,6 +314,7 @@ export interface RunDetail {
     } | null;
     text: string;
     gap_before: { start: number; duration: number } | null;
+    launched_from: LaunchPlace | null;
 }
 
 export interface Point {

@@ -12,6 +12,7 @@ import { detail } from "../timeline/stage";
 import { EstimateOfRun } from "./estimated";
 import { Facts, Histogram, trackLabel, useAnswer, type Fact } from "./facts";
 import { Part } from "./inspector";
+import { LaunchedFrom } from "./launch";
 
 type Run = Extract<Selection, { kind: "run" }>;
 
@@ -58,6 +59,7 @@ export function RunDetails({ chosen }: { chosen: Run }) {
             {group && <AgainstMachine group={group} />}
             <EstimateOfRun track={chosen.track} start={chosen.start} />
             {launch.length > 0 && <Part title="How it came to run"><Facts rows={launch} /></Part>}
+            {data?.launched_from && <LaunchedFrom key={data.launched_from.text} places={[data.launched_from]} />}
             {data?.op && data.op.description.length > 0 && (
                 <Part title="Tensors, attributes, kernels">
                     <Facts rows={data.op.description.slice(0, 40).map((part): Fact => [part.role, safeText(part.text)])} />
@@ -136,6 +138,7 @@ function runDoor(count: number, share: number, ns: number): ComponentChildren {
 
 export function OpDetails({ name }: { name: string }) {
     const group = state.ops.data.value?.groups.find((one) => one.name === name || one.name.startsWith(`${name} `));
+    const runs = state.opRuns.data.value;
     if (!group) return <p class="t2">{state.ops.data.value ? `'${safeText(name)}' is not among the ops of this window.` : "Counting …"}</p>;
     return (
         <>
@@ -150,6 +153,7 @@ export function OpDetails({ name }: { name: string }) {
                     group.gap_before_ns !== null && ["gaps before", duration(group.gap_before_ns)],
                 ]} />
             </Part>
+            <LaunchedFrom key={group.name} places={runs?.places ?? []} count={runs?.place_count} />
             <OpRunList group={group} />
         </>
     );

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From which code ops were launched, as JSON (docs/http-api.md). */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/slice.h"
+#include "present/overview/overview.h"
+
+/* "train.py:9": false where there is no line. */
+static bool split(const char *text, struct slice *file, uint32_t *line)
+{
+    const char *colon = strrchr(text, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    if (!digits || digits > 9 || colon[1 + digits] || colon == text)
+        return false;
+    *file = slice_from(text, (size_t)(colon - text));
+    *line = (uint32_t)strtoul(colon + 1, NULL, 10);
+    return *line > 0;
+}
+
+/* What zones that begin there are in; NULL: none does. */
+static const char *function_at(const struct trace *trace, struct slice file, uint32_t line)
+{
+    size_t count = trace_name_count(trace);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_name *name = trace_get_name(trace, i);
+        if (name->line == line && strlen(name->file) == file.length &&
+            memcmp(name->file, file.data, file.length) == 0)
+            return name->function[0] ? name->function : name->name;
+    }
+    return NULL;
+}
+
+void overview_write_launch(const struct trace *trace, const char *location, struct json *json)
+{
+    struct slice file;
+    uint32_t line;
+    json_member_text(json, "text", location);
+    if (!split(location, &file, &line)) {
+        json_member_text(json, "file", NULL);
+        json_member_text(json, "line", NULL);
+        json_member_text(json, "function", NULL);
+        return;
+    }
+    json_key(json, "file");
+    json_text_length(json, file.data, file.length);
+    json_member_unsigned(json, "line", line);
+    json_member_text(json, "function", function_at(trace, file, line));
+}
+
+struct launch { /* rows from one place */
+    uint32_t location;
+    uint64_t count;
+    double ns;
+};
+
+static int compare_locations(const void *left, const void *right)
+{
+    const struct launch *a = left, *b = right;
+    return (a->location > b->location) - (a->location < b->location);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const struct launch *a = left, *b = right;
+    return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : compare_locations(left, right);
+}
+
+/* Rows that have a place, summed up by it: longest first. */
+static size_t add_up(const struct overview *o, const uint32_t *rows, size_t count, struct launch *places)
+{
+    size_t known = 0, distinct = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct perf_row *row = perf_at(&o->perf, rows[i]);
+        uint32_t location = perf_location(&o->perf, row);
+        double us = perf_time_us(row);
+        if (location != OPS_NONE)
+            places[known++] = (struct launch){location, 1, isfinite(us) ? us * 1000 : 0};
+    }
+    if (known)
+        qsort(places, known, sizeof *places, compare_locations);
+    for (size_t i = 0; i < known; i++) {
+        if (distinct && places[distinct - 1].location == places[i].location) {
+            places[distinct - 1].count++;
+            places[distinct - 1].ns += places[i].ns;
+        } else {
+            places[distinct++] = places[i];
+        }
+    }
+    if (distinct)
+        qsort(places, distinct, sizeof *places, compare_times);
+    return distinct;
+}
+
+int overview_write_launches(const struct overview *o, const uint32_t *rows, size_t count, struct json *json,
+                            struct error *err)
+{
+    struct launch *places = malloc((count + 1) * sizeof *places);
+    if (!places)
+        return error_no_memory(err, "the places of an op");
+    size_t distinct = add_up(o, rows, count, places);
+    json_member_unsigned(json, "place_count", distinct);
+    json_key(json, "places");
+    json_array(json, JSON_LINES);
+    for (size_t i = 0; i < distinct && i < OVERVIEW_LAUNCHES; i++) {
+        json_object(json, JSON_INLINE);
+        overview_write_launch(o->trace, perf_text(&o->perf, places[i].location), json);
+        json_member_unsigned(json, "count", places[i].count);
+        json_member_real(json, "device_ns", round(places[i].ns));
+        json_end(json);
+    }
+    json_end(json);
+    free(places);
+    return 0;
+}
