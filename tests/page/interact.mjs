@@ -165,6 +165,8 @@ async function regions() {
 }
 
 result.hint = await hint();
+result.devices = await text(page, ".context .devices");
+await page.screenshot({ path: join(folder, "devices.png") });
 result.tracks = await pinAndMove();
 result.deep = await deep();
 result.search = {

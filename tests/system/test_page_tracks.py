@@ -36,6 +36,9 @@ def device():
             call = step * 2 + place + 1
             yield ("op", call, at + (2 + place) * MS, at + (2 + place) * MS + 1000, name)
             yield ("run", call, at + (20 + place * 8) * MS, at + (26 + place * 8) * MS, name)
+    yield ("device", "GPU 1", "made up")
+    yield ("op", 99, 100, 200, "copy")
+    yield ("run", 99, 21 * MS, 22 * MS, "copy")
 
 
 class Tracks(views.UsedOnce, views.ViewCase):
@@ -62,6 +65,9 @@ class Tracks(views.UsedOnce, views.ViewCase):
     def test_hint_on_the_first_visit(self):
         self.assertIn("Drag to measure", self.seen["hint"]["before"])
         self.assertIsNone(self.seen["hint"]["after"], "any key dismisses it")
+
+    def test_several_devices_are_named(self):
+        self.assertTrue(self.seen["devices"].startswith("ops of 2 devices (0, 1) merged: "), self.seen["devices"])
 
     def test_tracks_are_moved_pinned_hidden_and_come_back(self):
         main, one, two = self.ids("MainThread", "worker 1", "worker 2")

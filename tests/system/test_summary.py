@@ -219,6 +219,24 @@ class Devices(SummaryCase):
         self.assertEqual(self.parts(overview)["busy"], 75 * MS)
         self.assertIn("At least one of 2 GPUs", self.sentence(overview))
 
+    def test_says_how_devices_were_merged_as_the_report_does(self):
+        made = self.trace(*device_trace(), ("device", "GPU 1"), ("op", 9, 1, 2, "copy"), ("run", 9, 1 + 45 * MS, 1 + 65 * MS, "copy"))
+        said = "ops of 2 devices (0, 1) merged: the slowest's time, the mean of collectives"
+        self.assertEqual(self.summary(made)["devices"], said)
+        self.assertIn(said, self.opscope("summary", made).stdout.splitlines())
+        self.assertIn(f"opscope report: {said}", self.opscope("report", made).stderr.splitlines())
+        alone = self.opscope("report", made, "--no-merge-devices").stderr
+        self.assertIn("opscope report: ops of 2 devices (0, 1), each by itself", alone.splitlines())
+        one = self.trace(*device_trace(), name="one.opscope")
+        self.assertIsNone(self.summary(one)["devices"])
+        self.assertNotIn("merged", self.opscope("summary", one).stdout)
+
+    def test_many_devices_are_a_range(self):
+        lines = [line for number in range(4) for line in (
+            ("device", f"GPU {number}"), ("op", 10 + number, 1, 2, "copy"), ("run", 10 + number, 1 + 45 * MS, 1 + 65 * MS, "copy"))]
+        self.assertTrue(self.summary(self.trace(("track", "main"), ("zone", 0, 1, 90 * MS, "work"), *lines))["devices"].startswith(
+            "ops of 4 devices (0 to 3) merged: "))
+
     def test_steps_without_the_first(self):
         overview = self.summary(self.trace(*steps()))
         self.assertEqual(overview["window"]["source"], "steps 2 to 6")

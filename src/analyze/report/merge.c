@@ -2,12 +2,14 @@
 #include "analyze/report/merge.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Beyond this many, device numbers are nonsense, and walking them side by side would take for ever. */
 #define DEVICES_MAX 4096u
+#define DEVICES_NAMED 8u /* by number, in the note */
 
 struct queue {
     int32_t device;
@@ -187,6 +189,26 @@ static void back_to_source_order(uint32_t *order, size_t count)
         qsort(order, count, sizeof *order, compare_source);
 }
 
+const char perf_note_devices[] = "devices";
+
+/* "ops of 8 devices (0 to 7) merged". */
+static void note_devices(const struct walk *walk, const char *how)
+{
+    const struct queue *queues = walk->queues;
+    size_t count = walk->queue_count;
+    bool is_range = count > 2 && (int64_t)queues[count - 1].device - queues[0].device + 1 == (int64_t)count;
+    struct bytes numbers = {0};
+    for (size_t i = 0; i < count && i < DEVICES_NAMED && !is_range; i++)
+        bytes_append_format(&numbers, "%s%" PRId32, i ? ", " : "", queues[i].device);
+    if (is_range)
+        bytes_append_format(&numbers, "%" PRId32 " to %" PRId32, queues[0].device, queues[count - 1].device);
+    else if (count > DEVICES_NAMED)
+        bytes_append_text(&numbers, ", ...");
+    perf_notes_add(walk->merge->notes, PERF_NOTE_INFO, perf_note_devices, "ops of %zu devices (%s)%s", count,
+                   bytes_text(&numbers), how);
+    bytes_free(&numbers);
+}
+
 static int walk_devices(struct walk *walk, uint32_t *order, size_t *count, struct error *err)
 {
     uint32_t *block = malloc(walk->queue_count * sizeof *block);
@@ -202,10 +224,7 @@ static int walk_devices(struct walk *walk, uint32_t *order, size_t *count, struc
     memcpy(order, walk->kept, walk->kept_count * sizeof *order);
     *count = walk->kept_count;
     back_to_source_order(order, *count);
-    perf_notes_add(walk->merge->notes, PERF_NOTE_INFO, NULL,
-                   "ops of %zu devices merged: the slowest device's time, the mean for "
-                   "collectives",
-                   walk->queue_count);
+    note_devices(walk, " merged: the slowest's time, the mean of collectives");
     free(block);
     return 0;
 }
@@ -217,12 +236,11 @@ int perf_merge_devices(const struct perf_merge *merge, uint32_t *order, size_t *
     if (!count_devices(merge, order, *count, &walk.queues, &walk.queue_count))
         status = error_set(err, ENOMEM, "no memory to merge devices");
     else if (walk.queue_count > DEVICES_MAX)
-        perf_notes_add(merge->notes, PERF_NOTE_WARN, NULL,
+        perf_notes_add(merge->notes, PERF_NOTE_WARN, perf_note_devices,
                        "%s: column 'DEVICE ID': more than %u different DEVICE IDs; devices are not merged",
                        merge->path, DEVICES_MAX);
     else if (merge->is_off && walk.queue_count > 1)
-        perf_notes_add(merge->notes, PERF_NOTE_INFO, NULL, "ops of %zu devices, each by itself",
-                       walk.queue_count);
+        note_devices(&walk, ", each by itself");
     else if (walk.queue_count == 1)
         back_to_source_order(order, *count);
     else if (walk.queue_count > 1)

@@ -37,6 +37,9 @@ struct perf_merge {
     bool prefers_known_times; /* to missing ones */
 };
 
+/* The kind of the note that says which devices there are and how they were merged; there is none of a single one. */
+extern const char perf_note_devices[];
+
 /* `order` holds rows by number, in the order in which they are shown; what is left of them is in the rows' own
  * order. */
 int perf_merge_devices(const struct perf_merge *merge, uint32_t *order, size_t *count, struct error *err);

@@ -260,6 +260,8 @@ static inline const char *perf_text(const struct perf *perf, uint32_t id) /* "" 
 {
     return ops_get_text(perf->ops, id);
 }
+/* Which devices there are and how they were merged, in words; NULL: there is one at most. */
+const char *perf_devices_text(const struct perf *perf);
 void perf_note(struct perf *perf, enum perf_note_level level, const void *kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -291,6 +291,15 @@ int perf_merge(struct perf *perf, struct error *err)
     return perf_merge_devices(&merge, perf->order, &perf->count, err);
 }
 
+const char *perf_devices_text(const struct perf *perf)
+{
+    for (size_t i = 0; i < perf->notes.count; i++) {
+        if (perf->notes.items[i].kind == perf_note_devices)
+            return perf->notes.items[i].text;
+    }
+    return NULL;
+}
+
 /* --- numbers --- */
 
 static bool is_in_range(const struct perf *perf, size_t i, const void *context)

@@ -265,6 +265,7 @@ void overview_write_json(const struct overview *o, struct json *json)
     json_member_text(json, "kind", overview_kind_text(o));
     write_sentence(json, o);
     write_window(json, o);
+    json_member_text(json, "devices", perf_devices_text(&o->perf));
     write_partition(json, o);
     write_functions(json, "top", o, false);
     write_functions(json, "top_waits", o, true);

@@ -189,6 +189,14 @@ static void add_window(struct screen *s)
     bytes_free(&line);
 }
 
+/* Several devices: which, and what became of the same op on each. */
+static void add_devices(struct screen *s)
+{
+    const char *text = perf_devices_text(&s->o->perf);
+    if (text)
+        put_line(s, &s->head, "\033[2m", text);
+}
+
 static void add_bar(struct screen *s)
 {
     const struct overview *o = s->o;
@@ -510,6 +518,7 @@ void overview_show(const struct overview *o, struct report *report, const struct
         add_facts(&s);
     add_sentence(&s);
     add_window(&s);
+    add_devices(&s);
     if (o->total_ns) {
         add_bar(&s);
         add_legend(&s);

@@ -75,6 +75,11 @@ function LeftOut() {
     );
 }
 
+function Devices() {
+    const text = state.overview.data.value?.devices;
+    return text ? <span class="wide devices">{safeText(text)}</span> : null;
+}
+
 function stateText(info: TraceInfo): { text: string; kind: string } {
     const entry = state.traces.value?.[state.traceIndex.value];
     if (entry?.state === "growing") return { text: recordingText(info), kind: "growing" };
@@ -124,7 +129,7 @@ export function ContextBar() {
     return (
         <div class="context" aria-label="What the numbers are about" role="region" data-region>
             <span class="wide">Numbers from</span>
-            {state.panel.value === "compare" ? <ComparedWindows /> : <><Crumbs /><LeftOut /></>}
+            {state.panel.value === "compare" ? <ComparedWindows /> : <><Crumbs /><LeftOut /><Devices /></>}
             {embedded && embedded.missing().length > 0 && (
                 <button class="pill" title={embedded.missing().join("; ")} onClick={() => { state.select(null); state.inspectorShown.value = true; }}>
                     not all is in this file

@@ -154,6 +154,8 @@ export interface Overview {
     kind: "c" | "python" | "ops" | "gpu" | "estimate" | "empty";
     sentence: SentencePart[];
     window: { from: number; to: number; source: string; left_out: { what: string; reason: string; undo: string }[] };
+    /** Of several: which, and how their ops were merged. */
+    devices: string | null;
     partition: { basis: string; total_ns: number; parts: PartitionPart[] };
     top: TopZone[];
     top_waits: TopZone[];
