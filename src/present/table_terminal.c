@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table for a terminal. Each column is as wide as its widest cell. Where that does not fit, texts that may
  * shrink do so down to their least width; then columns are left out, the highest `drop` first, and the room
- * they leave goes back to the texts; then texts shrink below their least width. Numbers are never cut. */
+ * they leave goes back to the texts; then texts shrink below their least width, down to their headings, and only where
+ * that is not enough are headings cut. Numbers are never cut. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,17 +66,26 @@ static size_t total_width(const struct layout *layout)
     return total;
 }
 
+enum shrinking { TO_LEAST_WIDTH, TO_HEADING, TO_NARROWEST };
+
+/* How narrow a text may become; SIZE_MAX: it stays as it is. */
+static size_t least_width(const struct table_column *column, enum shrinking how)
+{
+    size_t heading = utf8_width(column->title, strlen(column->title));
+    if (column->type != TABLE_TEXT || (how == TO_LEAST_WIDTH && !column->shrink))
+        return SIZE_MAX;
+    size_t least = how == TO_LEAST_WIDTH ? column->shrink : NARROWEST_TEXT;
+    return how != TO_NARROWEST && heading > least ? heading : least;
+}
+
 /* Takes columns away from the widest text that may still shrink until it fits or none can. */
-static void shrink_texts(const struct table *table, struct layout *layout, size_t limit, bool below_least)
+static void shrink_texts(const struct table *table, struct layout *layout, size_t limit, enum shrinking how)
 {
     size_t total;
     while ((total = total_width(layout)) > limit) {
         size_t widest = SIZE_MAX;
         for (size_t c = 0; c < table->column_count; c++) {
-            const struct table_column *column = &table->columns[c];
-            size_t least = below_least || column->shrink == 0 ? NARROWEST_TEXT : column->shrink;
-            bool may = layout->is_shown[c] && column->type == TABLE_TEXT && (column->shrink || below_least);
-            if (may && layout->width[c] > least &&
+            if (layout->is_shown[c] && layout->width[c] > least_width(&table->columns[c], how) &&
                 (widest == SIZE_MAX || layout->width[c] > layout->width[widest]))
                 widest = c;
         }
@@ -115,12 +125,13 @@ static void widen_texts(struct layout *layout, size_t limit)
 static size_t fit(const struct table *table, struct layout *layout, size_t limit)
 {
     size_t dropped = 0, choice;
-    shrink_texts(table, layout, limit, false);
+    shrink_texts(table, layout, limit, TO_LEAST_WIDTH);
     while (total_width(layout) > limit && (choice = next_dropped(table, layout)) != SIZE_MAX) {
         layout->is_shown[choice] = false;
         dropped++;
     }
-    shrink_texts(table, layout, limit, true);
+    shrink_texts(table, layout, limit, TO_HEADING);
+    shrink_texts(table, layout, limit, TO_NARROWEST);
     widen_texts(layout, limit);
     return dropped;
 }

@@ -231,6 +231,22 @@ class Devices(SummaryCase):
         self.assertIsNone(self.summary(one)["devices"])
         self.assertNotIn("merged", self.opscope("summary", one).stdout)
 
+    def test_headings_are_whole_in_narrow_terminals(self):
+        made = self.trace(*device_trace(), ("op", 9, 1, 2, "a_kernel_with_a_long_name_that_has_to_be_cut"),
+                          ("run", 9, 1 + 45 * MS, 1 + 65 * MS, "k"), ("track", "other"),
+                          ("zone", 0, 1, 60 * MS, "a function with a long name that has to be cut", "a_long_folder/of/sources/module.py:1234"))
+        heads = {
+            "summary": {60: ["op count device alone share", "function location self total count"],
+                        80: ["op, by device time count device alone share", "function, by own time location self total count"],
+                        100: ["op, by device time count device alone share", "function, by own time location self total count"]},
+            "zones": {60: ["zone location count total"], 80: ["zone location count total wall self"],
+                      100: ["zone location count total wall self waiting mean"]}}
+        for command, widths in heads.items():
+            for width, expected in widths.items():
+                shown = self.opscope(command, made, env={"COLUMNS": str(width)}).stdout
+                lines = [" ".join(line.split()) for line in shown.splitlines()]
+                self.assertEqual([line for line in lines if line in expected], expected, shown)
+
     def test_many_devices_are_a_range(self):
         lines = [line for number in range(4) for line in (
             ("device", f"GPU {number}"), ("op", 10 + number, 1, 2, "copy"), ("run", 10 + number, 1 + 45 * MS, 1 + 65 * MS, "copy"))]

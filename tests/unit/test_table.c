@@ -106,6 +106,26 @@ static void test_terminal_drops_columns_and_says_so(void **state)
     table_free(&table);
 }
 
+/* A wide text gives way before a heading is cut; only where nothing else helps it is. */
+static void test_terminal_keeps_headings(void **state)
+{
+    static const struct table_column texts[] = {{.key = "a", .title = "long heading", .shrink = 10},
+                                                {.key = "b", .title = "b", .shrink = 18}};
+    struct table table;
+    (void)state;
+    table_init(&table, "texts", texts, 2);
+    table_add_row(&table);
+    table_set_text(&table, 0, "a_long_text_here");
+    table_set_text(&table, 1, "another_long_text_here");
+    assert_terminal(&table, (struct table_look){.width = 22},
+                    "long heading  b\n"
+                    "a_lon.._here  ano..ere\n");
+    assert_terminal(&table, (struct table_look){.width = 14},
+                    "longding  b\n"
+                    "a_l..ere  a..e\n");
+    table_free(&table);
+}
+
 /* Whatever the width, no line of the table itself is wider, as long as the numbers that must stay fit. */
 static void test_terminal_fits_every_width(void **state)
 {
@@ -336,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_terminal_without_limit),
         cmocka_unit_test(test_terminal_shortens_texts_first),
         cmocka_unit_test(test_terminal_drops_columns_and_says_so),
+        cmocka_unit_test(test_terminal_keeps_headings),
         cmocka_unit_test(test_terminal_fits_every_width),
         cmocka_unit_test(test_terminal_colours),
         cmocka_unit_test(test_terminal_indents_and_aligns_wide_characters),

@@ -14,6 +14,7 @@
 
 #define WIDTH_MOST 100u
 #define WIDTH_PIPE 80u
+#define WIDTH_HEADINGS 72u /* narrower ones have shorter headings */
 #define LEAST_ROWS 2u
 #define ADVICE_LINES 2u
 #define NEXT_LINES 2u
@@ -370,6 +371,14 @@ static void add_lists(struct screen *s)
 
 /* --- tables --- */
 
+/* In a narrow terminal the heading says only what the rows are, not by what they are sorted. */
+static struct table_column first_column(const struct screen *s, const struct table_column *column)
+{
+    struct table_column own = *column;
+    own.title = s->width < WIDTH_HEADINGS ? column->key : column->title;
+    return own;
+}
+
 enum { OP_NAME, OP_COUNT, OP_DEVICE, OP_ALONE, OP_SHARE, OP_BOUND, OP_COLUMNS };
 
 static const struct table_column op_columns[OP_COLUMNS] = {
@@ -384,10 +393,13 @@ static const struct table_column op_columns[OP_COLUMNS] = {
 static void add_ops(struct screen *s, size_t rows)
 {
     const struct overview *o = s->o;
+    struct table_column columns[OP_COLUMNS];
     struct bytes name = {0};
     struct table table;
     bool has_bound = false;
-    table_init(&table, "ops", op_columns, OP_COLUMNS);
+    memcpy(columns, op_columns, sizeof columns);
+    columns[OP_NAME] = first_column(s, &op_columns[OP_NAME]);
+    table_init(&table, "ops", columns, OP_COLUMNS);
     for (size_t i = 0; i < o->ops.count && i < rows; i++) {
         const struct overview_op *op = &o->ops.items[i];
         if (!(op->device_ns > 0))
@@ -459,6 +471,7 @@ static size_t long_waits(const struct overview *o)
 static void add_functions(struct screen *s, size_t rows)
 {
     const struct overview *o = s->o;
+    struct table_column columns[FUNCTION_COLUMNS];
     struct place_labels places = {0};
     struct error err; /* without memory, whole paths are shown */
     struct table table;
@@ -466,7 +479,9 @@ static void add_functions(struct screen *s, size_t rows)
     size_t working = o->working_count < rows - waiting ? o->working_count : rows - waiting;
     waiting = waits < rows - working ? waits : rows - working;
     place_labels_make(&places, o->trace, &err);
-    table_init(&table, "functions", function_columns, FUNCTION_COLUMNS);
+    memcpy(columns, function_columns, sizeof columns);
+    columns[FUNCTION_NAME] = first_column(s, &function_columns[FUNCTION_NAME]);
+    table_init(&table, "functions", columns, FUNCTION_COLUMNS);
     for (size_t i = 0; i < working; i++)
         add_function(s, &table, &places, &o->working[i], false);
     for (size_t i = 0; i < waiting; i++)
