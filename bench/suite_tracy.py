@@ -76,16 +76,18 @@ class Stream:
         self.version, self.client = version, tracy_stream.Client(version)
         made = random.Random(1)
         zones = b"".join(self.client.begin(100, place) + self.client.end(10) for place in PLACES)  # so that all are asked for
-        self.first = pack(self.client.thread(THREAD) + self.client.begin(10**9, PLACES[0], is_first=True) + self.client.end(10) + zones)
-        packed, self.zones = [], 0
+        self.first = pack(self.client.thread(THREAD) + self.client.begin(10**9, PLACES[0]) + self.client.end(10) + zones)
+        packed, self.zones, self.ticks = [], 0, 0
         for _ in range(frames):
             records = []
             size = 0
             while size < FRAME_BYTES:
                 depth = made.randint(1, 4)
-                group = b"".join(self.client.begin(made.randint(20, 900), PLACES[made.randint(0, 7)]) for _ in range(depth))
-                group += b"".join(self.client.end(made.randint(20, 900)) for _ in range(depth))
+                times = [made.randint(20, 900) for _ in range(2 * depth)]
+                group = b"".join(self.client.begin(time, PLACES[made.randint(0, 7)]) for time in times[:depth])
+                group += b"".join(self.client.end(time) for time in times[depth:])
                 records.append(group)
+                self.ticks += sum(times)
                 size += len(group)
                 self.zones += depth
             packed.append(pack(b"".join(records)))
@@ -158,6 +160,14 @@ class Server(threading.Thread):
         self.listener.close()
 
 
+def check(bench, trace, stream, rounds):
+    """That the trace has all zones, and their times: a stream whose times make no sense is quickly written."""
+    info = json.loads(bench.run([bench.opscope, "info", "--json", trace]))
+    found, wanted = (info["zones"], info["length_ns"]), (stream.zones * rounds + 9, stream.ticks * rounds + 8 * 110 + 10)
+    if found != wanted:
+        raise Skip(f"the trace has {found[0]} zones in {found[1]} ns, and not {wanted[0]} in {wanted[1]} ns")
+
+
 def zones_per_second(bench, make_command, zones, times=3):
     """Median and best, in millions a second of the command's own CPU time."""
     slow, quick = median_and_least([bench.timed(make_command())[0] for _ in range(times)])
@@ -172,6 +182,7 @@ def decoding(bench):
         stream.write(path, rounds)
         command = [bench.opscope, "import", "tracy", path, "--protocol", str(version), "-o", bench.path("tracy.opscope")]
         rate, best = zones_per_second(bench, lambda command=command: command, zones)
+        check(bench, command[-1], stream, rounds)
         size = os.path.getsize(path) / zones
         yield Row(f"import of {zones / 1e6:.0f} M zones, protocol {version} ({size:.1f} B a zone)", rate, "M zones/s", limit=15,
                   limit_text=">= 15 M zones/s", at_least=True, best=best)

@@ -74,9 +74,9 @@ class Session:
         for _ in range(self.options.zones):
             records += client.begin(100, LOCATION) + client.end(50)
         for thread in range(1, self.options.threads):
-            records += client.thread(os.getpid() + thread) + client.begin(now + 100, LOCATION, is_first=True) + client.end(50)
+            records += client.thread(os.getpid() + thread) + client.begin(now + 100, LOCATION) + client.end(50)
         if self.options.threads > 1:
-            records += client.thread(os.getpid()) + client.begin(now + 60000, LOCATION, is_first=True) + client.end(50)
+            records += client.thread(os.getpid()) + client.begin(now + 60000, LOCATION) + client.end(50)
         tag = LITERAL << 8 if self.options.version >= 79 else LITERAL
         records += client.record("MESSAGE_LITERAL", tracy_stream.u64(now + 2000), tracy_stream.u64(tag))
         payload = struct.pack("<II", 0, 5) + b"main\0main.c\0whole"

@@ -63,13 +63,15 @@ class Client:
     def thread(self, number):
         return self.record("THREAD_CONTEXT", u32(number))
 
-    def begin(self, delta, location, is_first=False):
-        """is_first: of a thread, when its time is a whole one."""
-        if self.version >= 79 and not is_first:
+    def begin(self, delta, location):
+        """In the shortest form that the version has, as a client writes it: the longer ones leave out what shorter ones hold."""
+        if self.version < 79 or delta < 0:
+            return self.record("ZONE_BEGIN", u64(delta), u64(location))
+        if delta < 2**16:
             return self.record("ZONE_BEGIN_16", u16(delta), u64(location))
-        if self.version >= 79:
-            delta -= 65536 + 2**32
-        return self.record("ZONE_BEGIN", u64(delta), u64(location))
+        if delta < 2**16 + 2**32:
+            return self.record("ZONE_BEGIN_32", u32(delta - 2**16), u64(location))
+        return self.record("ZONE_BEGIN", u64(delta - 2**16 - 2**32), u64(location))
 
     def end(self, delta):
         if self.version >= 78:
