@@ -19,6 +19,9 @@
 #define RUNS_DETAILED 4000u      /* runs with all that is known of them */
 #define RUNS_SEARCHED 200000000u /* each is looked for among all runs, ops and names: of many, fewer */
 #define GROUPS_MAX 5000u
+#define OPS_DETAILED 400u /* ops with their runs and what launched them ... */
+#define OP_RUNS_MAX 200u  /* ... the longest of each */
+#define OP_BYTES_MAX ((size_t)2 << 20)
 #define SERIES_PIXELS 4096u
 #define SERIES_POINTS_MAX ((size_t)256 << 10) /* of all counters and pools */
 #define NAMES_PER_PAGE 1024u
@@ -33,6 +36,7 @@ enum part {
     PART_MESSAGES,
     PART_SERIES,
     PART_RUNS,
+    PART_OP_RUNS,
     PART_COUNT,
     PART_NEEDED = PART_COUNT,
 };
@@ -46,6 +50,7 @@ static const char *const part_texts[PART_COUNT] = {
     [PART_MESSAGES] = "messages",
     [PART_SERIES] = "counters or memory over time",
     [PART_RUNS] = "details of the shorter runs",
+    [PART_OP_RUNS] = "the runs of ops that took less time",
 };
 
 struct snapshot {
@@ -292,6 +297,25 @@ static int add_zones(struct snapshot *s, const struct query_window *window, stru
     return status ? status : add_answer(s, PART_FLAME, err, "flame?%s&direction=up", span);
 }
 
+/* What the page asks for when an op is selected, of all of them in one answer. */
+static int add_op_runs(struct snapshot *s, const char *group, const char *warm_up, struct error *err)
+{
+    const struct query_ops_room room = {OPS_DETAILED, OP_BYTES_MAX, OP_RUNS_MAX};
+    char question[80], target[80];
+    bool is_all = true;
+    snprintf(question, sizeof question, "op?group=%s&warmup=%s", group, warm_up);
+    int length = snprintf(target, sizeof target, "/%s", question);
+    bytes_clear(&s->answer);
+    int status = query_parse(&s->query, target, (size_t)length, err);
+    if (!status)
+        status = query_all_ops(s->st, &s->query, &room, &is_all, &s->answer, err);
+    if (status)
+        return status;
+    bool has_room = s->out->length + s->answer.length <= s->limit;
+    s->is_left_out[PART_OP_RUNS] |= !is_all || !has_room;
+    return has_room ? add_given(s, question, &s->answer, err) : 0;
+}
+
 static int add_ops(struct snapshot *s, const char *warm_up, struct error *err)
 {
     static const char *const groups[] = {"op%2Bshape", "op", "kind", "none"};
@@ -299,6 +323,9 @@ static int add_ops(struct snapshot *s, const char *warm_up, struct error *err)
     for (size_t i = 0; i < COUNT_OF(groups) && !status; i++)
         status =
             add_answer(s, PART_OPS, err, "ops?group=%s&limit=%u&warmup=%s", groups[i], GROUPS_MAX, warm_up);
+    for (size_t i = 0; i < COUNT_OF(groups) - 1 && !status;
+         i++) /* without grouping names are those of shapes */
+        status = add_op_runs(s, groups[i], warm_up, err);
     if (!status)
         status = add_answer(s, PART_OPS, err, "roofline?warmup=%s", warm_up);
     if (!status)

@@ -109,6 +109,30 @@ class Html(HtmlCase):
         self.assertEqual((row["name"], row["count"], row["min_ns"]), ("gelu", 4, 2 * MS - 1))
         self.assertFalse([question for question in parts.answers if question.startswith("overlay")])
 
+    def device(self, ops, runs):
+        """So many ops, each with so many runs, all from one line."""
+        yield from (("track", "main"), ("zone", 0, 0, (ops * runs + 1) * MS, "train", "a.py:7"), ("device", "GPU 0"))
+        for call in range(ops * runs):
+            at = (call + 1) * MS
+            yield ("op", call + 1, at - MS + 1, at - MS + 100, f"op{call % ops}")
+            yield ("run", call + 1, at, at + 1000 + call % ops, f"op{call % ops}")
+
+    def test_has_the_runs_of_ops_and_what_launched_them(self):
+        parts = self.page(self.trace(*self.device(2, 3), name="ops.opscope"))
+        for group in ("op%2Bshape", "op"):
+            found = {op["name"]: op for op in parts.chosen(f"op?group={group}")}
+            self.assertEqual((found["op1"]["count"], found["op1"]["place_count"]), (3, 1))
+            self.assertEqual([(run["start"], round(run["duration"])) for run in found["op1"]["runs"]], [(at * MS, 1001) for at in (2, 4, 6)])
+            self.assertEqual(found["op1"]["places"], [{"text": "a.py:7", "file": "a.py", "line": 7, "function": "train", "count": 3, "device_ns": 3003}])
+        self.assertEqual(parts.json("runs")[0]["launched_from"]["text"], "a.py:7")
+        self.assertEqual(parts.trace()["left_out"], [])
+
+    def test_of_many_ops_the_costliest_have_their_runs(self):
+        parts = self.page(self.trace(*self.device(500, 1), name="ops.opscope"))
+        found = [op["name"] for op in parts.chosen("op?group=op")]
+        self.assertEqual(found, [f"op{number}" for number in range(499, 99, -1)])
+        self.assertIn("the runs of ops that took less time", parts.trace()["left_out"])
+
     def test_does_not_say_where_the_trace_was(self):
         self.page(self.small)
         self.assertNotIn(self.folder, self.text)

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Embedded, NotHere } from "../src/model/embedded";
 import { decodeRows, encodeRows, FLAG_GAP, FLAG_SUMMARY, FLAG_WAIT, rowKey, summarise, type Section } from "../src/model/rows";
-import type { FindResult, RangeStats, SearchResult, ZoneDetail } from "../src/model/types";
+import type { FindResult, OpRuns, RangeStats, SearchResult, ZoneDetail } from "../src/model/types";
 
 type Row = [start: number, end: number, name: number, flags?: number];
 
@@ -141,4 +141,13 @@ test("a file of two traces answers for each, and compares them as they are", () 
     assert.throws(() => two.answer("/compare", { a: 1, b: 0 }), NotHere);
     assert.throws(() => two.answer("/compare", { a: 0, b: 1, b_from: 3 }), NotHere);
     assert.deepEqual([two.panel, two.missing()], ["compare", ["messages"]]);
+});
+
+test("the runs of an op are those of its grouping", () => {
+    const of = (name: string) => JSON.stringify([{ name, count: 1, runs: [{ track: 1, start: 5, duration: 2 }], place_count: 0, places: [] }]);
+    const one = file({ "op?group=op%2Bshape&warmup=leave-out": of("k 2 x 2"), "op?group=op&warmup=leave-out": of("k") });
+    assert.equal((one.answer("/t/0/op", { name: "k 2 x 2" }) as OpRuns).count, 1);
+    assert.equal((one.answer("/t/0/op", { name: "k", group: "op" }) as OpRuns).runs[0]?.start, 5);
+    assert.equal((one.answer("/t/0/op", { name: "k 2 x 2", group: "none" }) as OpRuns).count, 1, "which has the names of shapes");
+    assert.throws(() => one.answer("/t/0/op", { name: "another" }), NotHere);
 });

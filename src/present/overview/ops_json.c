@@ -67,7 +67,7 @@ void overview_write_gaps(const struct overview *o, size_t limit, struct json *js
 
 /* --- ops --- */
 
-static const char *name_of(const struct overview *o, const struct overview_op *op)
+const char *overview_op_name(const struct overview *o, const struct overview_op *op)
 {
     return op->name == OPS_NONE ? op->is_host ? "host" : perf_class_text(op->class_)
                                 : perf_text(&o->perf, op->name);
@@ -89,7 +89,7 @@ static void write_machine(const struct overview *o, struct json *json)
 static void write_group(const struct overview *o, const struct overview_op *op, struct json *json)
 {
     json_object(json, JSON_INLINE);
-    json_member_text(json, "name", name_of(o, op));
+    json_member_text(json, "name", overview_op_name(o, op));
     json_member_text(json, "kind", op->is_host ? "host" : perf_class_text(op->class_));
     json_member_unsigned(json, "colour", overview_colour(op->class_));
     json_member_unsigned(json, "count", op->count);
@@ -208,7 +208,7 @@ void overview_write_roofline(const struct overview *o, struct json *json)
             continue;
         }
         json_object(json, JSON_INLINE);
-        json_member_text(json, "name", name_of(o, op));
+        json_member_text(json, "name", overview_op_name(o, op));
         json_member_text(json, "kind", perf_class_text(op->class_));
         json_member_unsigned(json, "colour", overview_colour(op->class_));
         json_member_real(json, "flop_per_byte", work->flops / work->dram_bytes);

@@ -7,6 +7,7 @@
 #include "analyze/overview/overview.h"
 #include "analyze/overview/steps.h"
 #include "base/bytes.h"
+#include "base/slice.h"
 #include "present/document.h"
 #include "text/json/writer.h"
 
@@ -86,10 +87,22 @@ void overview_write_gap(const struct overview *overview, const struct overview_g
 void overview_write_row_place(const struct overview *overview, uint32_t row, struct json *json);
 /* Members "text" (the location), "file", "line" and "function"; null where it names no line, or no zone is there. */
 void overview_write_launch(const struct trace *trace, const char *location, struct json *json);
+/* "train.py:9"; false where there is no line. */
+bool overview_split_place(const char *text, struct slice *file, uint32_t *line);
+struct overview_launch {
+    uint32_t location; /* text */
+    uint64_t count;
+    double ns;
+};
+/* From where these rows of the report's table (NULL: the first `count`) were launched, by device time; `places` has
+ * room for one of each. */
+size_t overview_add_up_launches(const struct overview *overview, const uint32_t *rows, size_t count,
+                                struct overview_launch *places);
 /* Members "place_count" and "places": from where these rows of the report's table were launched, by device time. */
 #define OVERVIEW_LAUNCHES 8u
 int overview_write_launches(const struct overview *overview, const uint32_t *rows, size_t count,
                             struct json *json, struct error *err);
+const char *overview_op_name(const struct overview *overview, const struct overview_op *op); /* of a group */
 /* Members of the answers about gaps, ops and the roofline (docs/http-api.md). */
 void overview_write_gaps(const struct overview *overview, size_t limit, struct json *json);
 void overview_write_groups(const struct overview *overview, const struct overview_ops *groups,

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/slice.h"
 #include "present/overview/overview.h"
 
-/* "train.py:9": false where there is no line. */
-static bool split(const char *text, struct slice *file, uint32_t *line)
+bool overview_split_place(const char *text, struct slice *file, uint32_t *line)
 {
     const char *colon = strrchr(text, ':');
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
@@ -38,7 +36,7 @@ void overview_write_launch(const struct trace *trace, const char *location, stru
     struct slice file;
     uint32_t line;
     json_member_text(json, "text", location);
-    if (!split(location, &file, &line)) {
+    if (!overview_split_place(location, &file, &line)) {
         json_member_text(json, "file", NULL);
         json_member_text(json, "line", NULL);
         json_member_text(json, "function", NULL);
@@ -50,34 +48,28 @@ void overview_write_launch(const struct trace *trace, const char *location, stru
     json_member_text(json, "function", function_at(trace, file, line));
 }
 
-struct launch { /* rows from one place */
-    uint32_t location;
-    uint64_t count;
-    double ns;
-};
-
 static int compare_locations(const void *left, const void *right)
 {
-    const struct launch *a = left, *b = right;
+    const struct overview_launch *a = left, *b = right;
     return (a->location > b->location) - (a->location < b->location);
 }
 
 static int compare_times(const void *left, const void *right)
 {
-    const struct launch *a = left, *b = right;
+    const struct overview_launch *a = left, *b = right;
     return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : compare_locations(left, right);
 }
 
-/* Rows that have a place, summed up by it: longest first. */
-static size_t add_up(const struct overview *o, const uint32_t *rows, size_t count, struct launch *places)
+size_t overview_add_up_launches(const struct overview *o, const uint32_t *rows, size_t count,
+                                struct overview_launch *places)
 {
     size_t known = 0, distinct = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct perf_row *row = perf_at(&o->perf, rows[i]);
+        const struct perf_row *row = perf_at(&o->perf, rows ? rows[i] : i);
         uint32_t location = perf_location(&o->perf, row);
         double us = perf_time_us(row);
         if (location != OPS_NONE)
-            places[known++] = (struct launch){location, 1, isfinite(us) ? us * 1000 : 0};
+            places[known++] = (struct overview_launch){location, 1, isfinite(us) ? us * 1000 : 0};
     }
     if (known)
         qsort(places, known, sizeof *places, compare_locations);
@@ -97,10 +89,10 @@ static size_t add_up(const struct overview *o, const uint32_t *rows, size_t coun
 int overview_write_launches(const struct overview *o, const uint32_t *rows, size_t count, struct json *json,
                             struct error *err)
 {
-    struct launch *places = malloc((count + 1) * sizeof *places);
+    struct overview_launch *places = malloc((count + 1) * sizeof *places);
     if (!places)
         return error_no_memory(err, "the places of an op");
-    size_t distinct = add_up(o, rows, count, places);
+    size_t distinct = overview_add_up_launches(o, rows, count, places);
     json_member_unsigned(json, "place_count", distinct);
     json_key(json, "places");
     json_array(json, JSON_LINES);

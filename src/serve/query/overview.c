@@ -220,14 +220,35 @@ int query_ops(struct serve_trace *st, const struct query *q, struct bytes *out, 
 #define RUNS_SHOWN 1000u
 #define RUNS_MOST 100000u
 
-/* Every run of an op: where it is, how long it took. */
+/* Every run of an op: where it is, how long it took, and what launched it. */
+static int put_op(struct json *j, const struct overview *overview, enum overview_group by, const char *name,
+                  uint64_t limit, struct error *err)
+{
+    size_t count;
+    uint32_t *rows = overview_rows_of(overview, by, name, &count);
+    if (!rows)
+        return error_no_memory(err, "the runs of an op");
+    json_member_unsigned(j, "count", count);
+    json_key(j, "runs");
+    json_array(j, JSON_LINES);
+    for (size_t i = 0; i < count && i < limit; i++) {
+        json_object(j, JSON_INLINE);
+        overview_write_row_place(overview, rows[i], j);
+        json_member_real(j, "duration", perf_time_us(perf_at(&overview->perf, rows[i])) * 1000);
+        json_end(j);
+    }
+    json_end(j);
+    int status = overview_write_launches(overview, rows, count, j, err);
+    free(rows);
+    return status;
+}
+
 int query_op(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     const char *name = query_text(q, "name");
     const struct overview *overview;
     uint64_t limit = RUNS_SHOWN;
     unsigned by = 0;
-    size_t count;
     int status = query_choice(q, "group", groupings, &by, err);
     if (!status)
         status = query_unsigned(q, "limit", RUNS_MOST, &limit, err);
@@ -237,25 +258,46 @@ int query_op(struct serve_trace *st, const struct query *q, struct bytes *out, s
         status = query_overview_asked(st, q, &overview, err);
     if (status)
         return status;
-    uint32_t *rows = overview_rows_of(overview, (enum overview_group)by, name, &count);
-    if (!rows)
-        return error_no_memory(err, "the runs of an op");
     struct json j = query_json(out);
     json_object(&j, JSON_LINES);
-    json_member_unsigned(&j, "count", count);
-    json_key(&j, "runs");
-    json_array(&j, JSON_LINES);
-    for (size_t i = 0; i < count && i < limit; i++) {
-        json_object(&j, JSON_INLINE);
-        overview_write_row_place(overview, rows[i], &j);
-        json_member_real(&j, "duration", perf_time_us(perf_at(&overview->perf, rows[i])) * 1000);
-        json_end(&j);
-    }
-    json_end(&j);
-    status = overview_write_launches(overview, rows, count, &j, err);
+    status = put_op(&j, overview, (enum overview_group)by, name, limit, err);
     if (!status)
         json_end(&j);
-    free(rows);
+    int ended = query_json_end(&j, out, err);
+    return status ? status : ended;
+}
+
+#define ROWS_SEARCHED 20000000u /* all rows are looked at for each op */
+
+int query_all_ops(struct serve_trace *st, const struct query *q, const struct query_ops_room *room,
+                  bool *is_all, struct bytes *out, struct error *err)
+{
+    const struct overview *overview;
+    struct overview_ops groups = {0};
+    unsigned by = 0;
+    int status = query_choice(q, "group", groupings, &by, err);
+    if (!status)
+        status = query_overview_asked(st, q, &overview, err);
+    if (!status)
+        status = overview_group_ops(overview, (enum overview_group)by, &groups, err);
+    if (status)
+        return status;
+    size_t most = ROWS_SEARCHED / (overview->perf.count + 1), made = 0;
+    struct json j = query_json(out);
+    json_array(&j, JSON_LINES);
+    for (most = most < room->ops ? most : room->ops;
+         made < groups.count && made < most && j.buffer.length < room->bytes && !status; made++) {
+        const char *name = overview_op_name(overview, &groups.items[made]);
+        json_object(&j, JSON_LINES);
+        json_member_text(&j, "name", name);
+        status = put_op(&j, overview, (enum overview_group)by, name, room->runs, err);
+        if (!status)
+            json_end(&j);
+    }
+    if (!status)
+        json_end(&j);
+    *is_all = made == groups.count;
+    overview_ops_free(&groups);
     int ended = query_json_end(&j, out, err);
     return status ? status : ended;
 }

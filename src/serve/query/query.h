@@ -109,6 +109,14 @@ void query_put_source(struct json *j, const struct serve_trace *st, const struct
 int query_all_rows(struct serve_trace *st, uint64_t most, unsigned *tile, struct bytes *out,
                    struct error *err);
 
+/* What query_op answers of each of the costliest ops, with its name, as an array; *is_all: of every one. */
+struct query_ops_room {
+    size_t ops, bytes; /* at most, nearly */
+    uint64_t runs;     /* of each */
+};
+int query_all_ops(struct serve_trace *st, const struct query *q, const struct query_ops_room *room,
+                  bool *is_all, struct bytes *out, struct error *err);
+
 /* The window that the overview chooses where none is asked for. It is whole where nothing is left out. */
 int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err);
 

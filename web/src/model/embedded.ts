@@ -6,7 +6,7 @@ import type { Dispatch } from "./dispatch";
 import { duration } from "./format";
 import { decodeRows, encodeRows, firstEndingAfter, FLAG_GAP, FLAG_OPEN, FLAG_SUMMARY, summarise, type Section } from "./rows";
 import { matcher } from "./text";
-import type { FindResult, Gaps, Overview, Point, RangeStats, RunDetail, SearchResult, TraceInfo, ZoneDetail, ZoneRow } from "./types";
+import type { FindResult, Gaps, OpRuns, Overview, Point, RangeStats, RunDetail, SearchResult, TraceInfo, ZoneDetail, ZoneRow } from "./types";
 
 export type Given = Record<string, string | number | null | undefined>;
 /** The text of an element with this question; null: there is none. */
@@ -155,6 +155,8 @@ export class Embedded {
                 return this.chosen(`${question}?`, given);
             case "ops":
                 return this.chosen(`ops?group=${encodeURIComponent(String(given["group"] ?? "op+shape"))}&limit=5000&`, given);
+            case "op":
+                return this.op(given);
             case "overhead":
                 return this.chosen("overhead?limit=1000&", given);
             case "zones":
@@ -234,6 +236,15 @@ export class Embedded {
     private chosen<T>(question: string, given: Given): T {
         const all = `${question}warmup=include`;
         return this.json(given["warmup"] === "include" && this.source(all) !== null ? all : `${question}warmup=leave-out`);
+    }
+
+    /** The runs of an op, where it is one of the costliest. */
+    private op(given: Given): OpRuns {
+        const group = String(given["group"] ?? "op+shape");
+        const all = this.chosen<(OpRuns & { name: string })[]>(`op?group=${encodeURIComponent(group === "none" ? "op+shape" : group)}&`, given);
+        const found = all.find((one) => one.name === given["name"]);
+        if (!found) throw new NotHere(`The runs of this op are not in this file: ${ELSEWHERE}`);
+        return found;
     }
 
     /** The last pages are not there where names are too many. */
