@@ -289,7 +289,8 @@ static int run(const struct command *command, int argc, char **argv)
     struct error err = {0};
     if (kind == IMPORT_TRACE && trace_open(&trace, path, flags, &err) != 0)
         return command_fail(command, &err);
-    bool has_table = import_has_ops(kind) || (trace && import_trace_has_table(trace));
+    bool has_table =
+        import_has_ops(kind) || (trace && (import_trace_has_table(trace) || import_trace_tells_ops(trace)));
     if (!has_table && !options.columns)
         return run_trace(command, path, trace, &options);
     if (!has_trace_filters(&options.filter))
@@ -370,10 +371,11 @@ const struct command command_ops = {
         "between two of them was called there.\n\n"
         "FILE may also be a folder of device logs (or the one above its .logs), a device log, an ops CSV of "
         "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
-        "is byte for byte what the vendor's tool writes. What does not fit together (an op without device data, a "
-        "cut message, a replay nobody recorded) is kept, reported on stderr and marked in a column NOTE. Cells of an "
-        "ops CSV that are not what their column should hold are written as they are, and reported with file, line and "
-        "column.",
+        "is byte for byte what the vendor's tool writes. While a program that tells of its ops by Tracy is recorded, "
+        "FILE.partial has the ops so far, without device times. What does not fit together (an op without device "
+        "data, a cut message, a replay nobody recorded) is kept, reported on stderr and marked in a column "
+        "NOTE. Cells of an ops CSV that are not what their column should hold are written as they are, and "
+        "reported with file, line and column.",
     .options = {{&ops_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct ops_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct ops_options, output)}},

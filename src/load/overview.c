@@ -11,7 +11,8 @@ int load_overview(struct loaded_overview *loaded, struct trace *trace, const cha
     *loaded = (struct loaded_overview){0};
     ops_init(&loaded->ops);
     int status = machine_files_read(&loaded->machines, options->machine, err);
-    if (!status && trace_get_info(trace)->ops + trace_get_info(trace)->runs)
+    if (!status &&
+        (trace_get_info(trace)->ops + trace_get_info(trace)->runs || import_trace_tells_ops(trace)))
         status = ops_load(&loaded->ops, path, &loading, err);
     if (options->machine && machine_file_is_path(options->machine) && loaded->machines.count)
         wanted.machine = loaded->machines.machines[loaded->machines.newest].name;

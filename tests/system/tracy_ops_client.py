@@ -2,12 +2,12 @@
 """A program that tells of its ops as tt-metal does: messages, zones and device zones by a Tracy client with 16-bit GPU
 contexts, and files of the devices when it ends.
 
-    python3 tracy_ops_client.py LOGS [--version N] [--exit STATUS] [--cores] [--threads] [--save FILE]
+    python3 tracy_ops_client.py LOGS [--version N] [--exit STATUS] [--cores] [--threads] [--save FILE] [--gate FILE]
 
 LOGS is a .logs folder of some run: what its tracy_ops_data.csv and tracy_ops_times.csv say is sent, in that order and with
 those times; its devices' files are left in $TT_METAL_PROFILER_DIR/.logs. --save FILE writes the stream to a file, with the
 answers that a server would get, instead of waiting for one. --cores sends zones of devices as well, --threads what it says from two
-threads, one after the other.
+threads, one after the other. --gate FILE: when all was told it goes on answering questions, and ends when that file is there.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import csv
 import ctypes
 import os
 import re
+import select
 import shutil
 import struct
 import sys
@@ -182,11 +183,27 @@ class OpsSession(tracy_client.Session):
             self.tell(os.getpid(), messages, zones, base)
         self.device_zones(runs)
         self.flush()
+        if self.options.gate:
+            self.wait_at_gate()
         leave_files(logs)
         if self.options.save:
             self.answer_all()
         self.send(self.client.record("TERMINATE"))
         self.serve()
+
+    def wait_at_gate(self):
+        """Or until the test is over, or the server has left."""
+        gate = self.options.gate
+        while not os.path.exists(gate) and os.path.exists(os.path.dirname(gate)):
+            if not select.select([self.connection], [], [], 0.01)[0]:
+                continue
+            data = self.connection.recv(4096)
+            if not data:
+                return
+            self.queries += data
+            while len(self.queries) >= 13:
+                query, self.queries = self.queries[:13], self.queries[13:]
+                self.answer(query)
 
     def answer_all(self):
         """As a server would ask: locations in the order of their first use."""
@@ -229,6 +246,7 @@ def main():
     parser.add_argument("--cores", action="store_true")
     parser.add_argument("--threads", action="store_true")
     parser.add_argument("--save")
+    parser.add_argument("--gate", default="")
     options = parser.parse_args()
     if options.save:
         OpsSession(File(options.save), options).play()

@@ -51,6 +51,8 @@ static void set_times(struct tt_model *model, uint64_t id, const struct tt_host_
 {
     char text[WHERE_BYTES];
     uint32_t index = map_get(&model->op_of_id, id);
+    if (index == TT_NONE && model->is_growing)
+        return;
     struct tt_op *op = index == TT_NONE ? tt_op_add(model, id) : &model->ops[index];
     if (!op)
         return;

@@ -168,7 +168,8 @@ struct tt_replay { /* messages of one trace on one device */
     X(INFO, NO_HOST_OPS)                                                                                     \
     X(INFO, LACKS_FILE)                                                                                      \
     X(INFO, REPLAY_TWICE)                                                                                    \
-    X(INFO, RECORDED_OPS)
+    X(INFO, RECORDED_OPS)                                                                                    \
+    X(INFO, GROWING)
 
 enum tt_notice {
 #define X(severity, name) TT_##severity##_##name,
@@ -216,6 +217,7 @@ struct tt_model {
     size_t device_count, device_capacity;
     uint64_t origin_ns; /* where the program's own times begin in those of the model */
     bool has_origin;
+    bool is_growing; /* more is to come: a zone whose op is not known yet is none that lacks its message */
     bool is_device_only; /* no host ops: the table of what devices recorded */
     bool has_locations;  /* messages of a compiler say where ops come from */
     bool is_quasar;

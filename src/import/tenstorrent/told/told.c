@@ -17,6 +17,7 @@
 #include "import/tenstorrent/host.h"
 #include "import/tenstorrent/messages.h"
 #include "import/tenstorrent/tenstorrent.h"
+#include "import/tenstorrent/told/growing.h"
 #include "import/tenstorrent/trace.h"
 
 #define DEEPEST 64u /* of zones of ops and their functions */
@@ -90,9 +91,14 @@ static void find_folder(struct bytes *folder)
         bytes_append_format(folder, "%s/generated/profiler", home && *home ? home : ".");
 }
 
+struct ops_told *tt_told_new(void)
+{
+    return calloc(1, sizeof(struct ops_told));
+}
+
 struct ops_told *ops_told_new(const char *folder)
 {
-    struct ops_told *told = calloc(1, sizeof *told);
+    struct ops_told *told = tt_told_new();
     if (!told)
         return NULL;
     if (folder)
@@ -136,6 +142,19 @@ static bool wants_zone(const char *name)
     return strstr(name, "TT_") != NULL;
 }
 
+/* What the file of messages would have. */
+static bool wants_message(struct slice text)
+{
+    struct slice inner = slice_begins(text, "`") ? slice_from(text.data + 1, text.length - 1) : text;
+    return slice_begins(inner, "TT_") || slice_begins(inner, "MLIR_");
+}
+
+bool tt_told_is_op(struct slice text)
+{
+    return wants_message(text) &&
+           slice_has(slice_from(text.data, text.length < 32 ? text.length : 32), "TT_DNN_");
+}
+
 static struct program *find_program(struct ops_told *told, const struct trace_told *said)
 {
     uint32_t index = map_get(&told->program_of, said->process);
@@ -154,11 +173,8 @@ static void tell(void *context, const struct trace_told *said)
 {
     struct ops_told *told = context;
     struct slice text = slice_from(said->text, said->length);
-    if (!said->name) {
-        struct slice inner = slice_begins(text, "`") ? slice_from(text.data + 1, text.length - 1) : text;
-        if (!slice_begins(inner, "TT_") && !slice_begins(inner, "MLIR_"))
-            return;
-    }
+    if (!said->name && !wants_message(text))
+        return;
     struct program *program = find_program(told, said);
     struct items *list = !program ? NULL : said->name ? &program->zones : &program->messages;
     if (!list || said->length > UINT32_MAX || list->count >= UINT32_MAX ||
@@ -177,8 +193,7 @@ static void tell(void *context, const struct trace_told *said)
     list->count++;
     if (text.length)
         bytes_append(&told->texts, text.data, text.length);
-    program->ops +=
-        !said->name && slice_has(slice_from(text.data, text.length < 32 ? text.length : 32), "TT_DNN_");
+    program->ops += !said->name && tt_told_is_op(text);
 }
 
 void ops_told_listener(struct ops_told *told, struct trace_listener *listener)
@@ -264,6 +279,17 @@ static void add_zone(void *context, const struct tt_host_zone *zone)
         tt_host_zone_add(model, zone, 0);
 }
 
+static void fill_model(const struct ops_told *told, struct program *program, struct tt_model *model)
+{
+    model->has_origin = true;
+    model->origin_ns = program->origin_ns;
+    sort(&program->messages, compare_messages);
+    sort(&program->zones, compare_zones);
+    read_messages(told, program, model);
+    each_zone(told, program, add_zone, model);
+    model->has_locations |= told->adds_places;
+}
+
 /* --- the trace --- */
 
 struct writing {
@@ -304,17 +330,11 @@ static int write_program(struct writing *to, struct program *program, struct tt_
                                 .counts = to->counts};
     tt_model_init(&model);
     ops_init(&ops);
-    model.has_origin = true;
-    model.origin_ns = program->origin_ns;
     ops_writing_begin(&w.ops, to->writer, program->process, to->import_track);
     w.ops.remark_ns = program->origin_ns;
-    sort(&program->messages, compare_messages);
-    sort(&program->zones, compare_zones);
-    read_messages(to->told, program, &model);
-    each_zone(to->told, program, add_zone, &model);
+    fill_model(to->told, program, &model);
     know_tracks(&w, &program->messages);
     know_tracks(&w, &program->zones);
-    model.has_locations |= to->told->adds_places;
     int result = tt_model_check(&model, err);
     if (result == 0)
         result = tt_load_devices(&model, files, &(struct import_options){0}, false, err);
@@ -375,6 +395,7 @@ int ops_told_write(struct ops_told *told, struct trace_writer *writer, struct im
     *counts = (struct import_counts){0};
     if (result)
         return result;
+    /* Defined before the first op record: growing.h rests on it. */
     to.import_track = !owner ? TRACE_NONE
                              : trace_writer_track(writer, &(struct trace_track){.id = TRACE_NONE,
                                                                                 .process = owner->process,
@@ -391,6 +412,41 @@ int ops_told_write(struct ops_told *told, struct trace_writer *writer, struct im
         result = told->programs[i].ops ? write_program(&to, &told->programs[i], &files, err)
                                        : write_signposts(&to, &told->programs[i], err);
         tt_files_free(&files);
+    }
+    return result;
+}
+
+/* --- while it is still being said --- */
+
+static int program_to_ops(const struct ops_told *told, struct program *program, struct ops *ops,
+                          struct tt_fields *fields, struct error *err)
+{
+    struct tt_model model;
+    struct tt_trace_writer w = {.model = &model, .process = program->process};
+    size_t first_notice = ops->notice_count;
+    tt_model_init(&model);
+    model.is_growing = true;
+    fill_model(told, program, &model);
+    know_tracks(&w, &program->messages);
+    know_tracks(&w, &program->zones);
+    int result = tt_model_check(&model, err);
+    if (result == 0 && w.failed)
+        result = error_no_memory(err, "ops");
+    if (result == 0)
+        result = tt_to_ops(&model, ops, &w, fields, err);
+    for (size_t i = first_notice; i < ops->notice_count; i++)
+        ops->notices[i].kind = UINT32_MAX - (uint32_t)i; /* another program may say the same */
+    map_free(&w.track_of_thread);
+    tt_model_free(&model);
+    return result;
+}
+
+int tt_told_to_ops(struct ops_told *told, struct ops *ops, struct tt_fields *fields, struct error *err)
+{
+    int result = told->failed || told->texts.failed ? error_no_memory(err, "ops") : 0;
+    for (size_t i = 0; i < told->program_count && result == 0; i++) {
+        if (told->programs[i].ops)
+            result = program_to_ops(told, &told->programs[i], ops, fields, err);
     }
     return result;
 }

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops that a program tells of by Tracy are there while it runs, without what its devices did: in the op table, in the report,
+in the page. Each is there once, and at the end as in the files."""
+
+import csv
+import io
+import os
+import signal
+
+import facts
+import harness
+import serving
+import test_tracy_ops
+
+OPS = 10  # of own_run
+# What the devices' files say, what is known of them alone, and times that count from another moment until the end.
+LATER = ("DEVICE FW", "DEVICE KERNEL", "DEVICE BRISC", "DEVICE NCRISC", "DEVICE TRISC", "DEVICE ERISC", "DEVICE COMPUTE",
+         "OP TO OP", "CORE COUNT", "AVAILABLE WORKER", "DEVICE ARCH", "PM FPU UTIL", "METAL TRACE REPLAY", "SUB DEVICE", "NOTE",
+         "HOST START TS", "HOST END TS")
+
+
+class Running(serving.ServerCase, test_tracy_ops.OpsCase):
+    def start_client(self, *options, own=()):
+        """Everything was told, and it waits at the gate; the logs."""
+        logs = self.own_logs()
+        command = [harness.OPSCOPE, "run", "-q", "--python-trace=off", "-o", self.path("t.opscope"), *options, "--"]
+        command += test_tracy_ops.client(logs, "--gate", self.path("gate"), *own)
+        self.process = self.start(command, env={"TT_METAL_PROFILER_DIR": self.path("profiler")})
+        return logs
+
+    def rows(self, path):
+        """Of the op table, or none where there is no such file or no op in it."""
+        done = self.opscope("ops", path, "--csv")
+        return list(csv.DictReader(io.StringIO(done.stdout))) if done.status == 0 else []
+
+    def ops(self, path):
+        return [row for row in self.rows(path) if row.get("GLOBAL CALL COUNT")]
+
+    def wait_for_ops(self, path):
+        """Blocks are written when they are two seconds old, those of zones apart from those of messages; names come later."""
+
+        def has_all():
+            rows = self.ops(path)
+            return rows if len(rows) >= OPS and all(row["HOST DURATION [ns]"] for row in rows) else None
+
+        return harness.wait_until(has_all, "the ops in the growing file")
+
+    def end(self):
+        with open(self.path("gate"), "w", encoding="utf-8"):
+            pass
+        self.assertEqual(self.process.wait(harness.TIMEOUT_S), 0)
+
+    def assert_same_ops(self, live, final):
+        """Each once, and what the host says of it is what it stays."""
+        ids = [row["GLOBAL CALL COUNT"] for row in live]
+        self.assertEqual(len(ids), len(set(ids)))
+        first = {}
+        for row in final:
+            first.setdefault(row["GLOBAL CALL COUNT"], row)
+        first.pop("", None)  # signposts
+        self.assertEqual(set(ids), set(first))
+        for row in live:
+            known = {key: value for key, value in row.items() if not key.startswith(LATER)}
+            self.assertGreater(len(known), 30)
+            self.assertEqual(known, {key: first[row["GLOBAL CALL COUNT"]][key] for key in known})
+            self.assertFalse(row["DEVICE KERNEL DURATION [ns]"])
+
+    def test_table(self):
+        for own in ((), ("--threads",)):
+            with self.subTest(own):
+                logs = self.start_client(own=own)
+                live = self.wait_for_ops(self.path("t.opscope.partial"))
+                self.assertEqual(len(live), OPS)
+                signposts = [row["OP CODE"] for row in self.rows(self.path("t.opscope.partial")) if row["OP TYPE"] == "signpost"]
+                self.assertEqual(signposts, ["start", "stop"])
+                self.end()
+                self.assertEqual(self.table(self.path("t.opscope"), "have.csv"), self.table(os.path.dirname(logs), "want.csv"))
+                self.assert_same_ops(live, self.rows(self.path("t.opscope")))
+                self.tidy()
+
+    def tidy(self):
+        for folder in ("pair", "made", "profiler"):
+            test_tracy_ops.shutil.rmtree(self.path(folder))
+        for name in ("t.opscope", "gate"):
+            os.remove(self.path(name))
+
+    def test_report_and_page(self):
+        self.start_client()
+        partial = self.path("t.opscope.partial")
+        self.wait_for_ops(partial)
+        report = self.opscope_json("report", partial, "--json")
+        self.assertIn("the trace is unfinished", self.opscope("ops", partial).stdout)
+        self.assertEqual((report["device_ops"], len(report["rows"])), (OPS // 2, OPS // 2))  # two devices are one
+        self.serve(partial)
+        page = self.get("/api/t/0/overhead")
+        self.assertEqual(page["calls"], OPS)
+        self.assertEqual(sorted(row["name"] for row in page["rows"]), ["Add", "Matmul", "Softmax", "Untilize"])
+        self.end()
+        self.assertEqual(len([row for row in self.rows(self.path("t.opscope")) if "Softmax" in row["OP CODE"]]), 2 * (1 + 3))
+
+    def test_collector_that_was_killed(self):
+        """What it had written has the ops, also once it was recovered."""
+        self.start_client()
+        live = self.wait_for_ops(self.path("t.opscope.partial"))
+        pid = int(self.process.stdout.readline().split()[3])
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.assertEqual(self.ops(self.path("t.opscope.partial")), live)
+        harness.wait_until(lambda: not harness.process_is_alive(pid), "the program, which nobody listens to, to end")
+        (session,) = facts.session_folders(harness.environment()["OPSCOPE_DIR"])
+        self.assert_status(self.opscope("recover", session))
+        self.assertEqual(self.ops(self.path("t.opscope")), live)
