@@ -2,11 +2,29 @@
 #include "collect/recover.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/output_path.h"
+
+#define LOCK_TRIES 2500u /* of 2 ms */
+
+/* A child of a collector that was killed has its lock until it runs its own program: that is waited for. */
+static bool stays_locked(const struct session_folder *folder)
+{
+    pid_t pid = (pid_t)folder->control.collector_pid;
+    for (unsigned i = 0; i < LOCK_TRIES; i++) {
+        if (flock(folder->control_fd, LOCK_EX | LOCK_NB) == 0)
+            return false;
+        if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
+            return true;
+        usleep(2000);
+    }
+    return true;
+}
 
 /* PATH.partial, or its segments when it is a flight recorder's. */
 static bool has_partial(const char *path)
@@ -61,7 +79,7 @@ int recover_session(const char *session, const char *output, bool keep_session, 
     int status = session_folder_open(&folder, session, &is_alive, err);
     if (status)
         return status;
-    if (is_alive)
+    if (is_alive && stays_locked(&folder))
         status = error_set(err, EBUSY, "%s is in use by a running opscope (pid %llu)", folder.path,
                            (unsigned long long)folder.control.collector_pid);
     if (!status)

@@ -2,6 +2,7 @@
 """The collector is killed: `opscope recover` finishes the trace from the file and the session, and every zone is found
 or counted as lost. Sessions that were left behind are listed, named by the next run, and removed."""
 
+import fcntl
 import json
 import os
 import random
@@ -14,6 +15,21 @@ import harness
 
 
 RECORD_KINDS = ("points", "counters", "memory_events", "ops", "runs")
+
+
+def lock(file):
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def has_open(pid, path):
+    try:
+        return any(os.path.samefile(f"/proc/{pid}/fd/{fd}", path) for fd in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:  # it closed that, or has ended
+        return False
 
 
 class Killed(harness.TestCase):
@@ -311,6 +327,18 @@ class Commands(Killed):
         run.go_on()
         self.assert_status(run.finish())
         self.assertEqual(run.trace().zones, 20)
+
+    def test_a_child_of_the_collector_still_has_its_lock(self):
+        """As it has until it runs its own program."""
+        run = self.leave_behind()
+        session = self.session()
+        path = os.path.join(session, "control")
+        with open(path, "rb") as control:
+            harness.wait_until(lambda: lock(control), "the lock")
+            recover = self.start([harness.OPSCOPE, "recover", session], env={"OPSCOPE_DIR": self.folder})
+            harness.wait_until(lambda: recover.poll() is not None or has_open(recover.pid, path), "it to look at the session")
+        self.assertEqual(recover.wait(harness.TIMEOUT_S), 0, recover.stderr.read())
+        self.assertEqual(run.trace().zones, 100)
 
     def test_what_is_no_session(self):
         for path in (self.path("nowhere"), self.folder, "/dev/null"):
