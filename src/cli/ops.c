@@ -371,9 +371,9 @@ const struct command command_ops = {
         "between two of them was called there.\n\n"
         "FILE may also be a folder of device logs (or the one above its .logs), a device log, an ops CSV of "
         "any version, or a trace made of these by opscope import: then the table has the vendor's columns, and CSV "
-        "is byte for byte what the vendor's tool writes. While a program that tells of its ops by Tracy is recorded, "
-        "FILE.partial has the ops so far, without device times. What does not fit together (an op without device "
-        "data, a cut message, a replay nobody recorded) is kept, reported on stderr and marked in a column "
+        "is byte for byte what the vendor's tool writes. While a program that reports its ops through Tracy is "
+        "recorded, FILE.partial has the ops so far, without device times. What does not fit together (an op without "
+        "device data, a cut message, a replay nobody recorded) is kept, reported on stderr and marked in a column "
         "NOTE. Cells of an ops CSV that are not what their column should hold are written as they are, and "
         "reported with file, line and column.",
     .options = {{&ops_table, 0},

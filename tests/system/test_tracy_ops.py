@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that tell of their ops by Tracy (tracy_ops_client.py), recorded live: the same op table, byte for byte, as from the
+"""Programs that report their ops through Tracy (tracy_ops_client.py), recorded live: the same op table, byte for byte, as from the
 files that the vendor's tools make of the same run."""
 
 import csv

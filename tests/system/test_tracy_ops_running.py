@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops that a program tells of by Tracy are there while it runs, without what its devices did: in the op table, in the report,
+"""The ops that a program reports through Tracy are there while it runs, without what its devices did: in the op table, in the report,
 in the page. Each is there once, and at the end as in the files."""
 
 import csv

@@ -183,7 +183,7 @@ struct command {
         .name = "device-logs", .type = OPTION_TEXT, .argument = "DIR", .offset = (field_offset),             \
         .is_file = true,                                                                                     \
         .help =                                                                                              \
-            "The folder with the devices' files of a program that tells of its ops by Tracy "                \
+            "The folder with the devices' files of a program that reports its ops through Tracy "            \
             "(cpp_device_perf_report.csv, profile_log_device.csv; here or in .logs). Default: where the "    \
             "runtime puts them, and only what was written meanwhile."                                        \
     }

@@ -167,7 +167,7 @@ int tt_told_read(struct ops *ops, struct trace *trace, struct tt_fields *fields,
     if (result == 0)
         ops_add_notice(
             ops, OP_NOTICE_KIND_OWN + TT_INFO_GROWING, OP_NOTICE_INFO, 0,
-            "the trace is unfinished: its ops are what the program has told so far; what devices did "
+            "the trace is unfinished: its ops are what the program has reported so far; what devices did "
             "is joined when it ends");
     ops_told_free(told);
     return result;
