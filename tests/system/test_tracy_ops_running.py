@@ -5,6 +5,7 @@ in the page. Each is there once, and at the end as in the files."""
 import csv
 import io
 import os
+import shutil
 import signal
 
 import facts
@@ -20,11 +21,12 @@ LATER = ("DEVICE FW", "DEVICE KERNEL", "DEVICE BRISC", "DEVICE NCRISC", "DEVICE 
 
 
 class Running(serving.ServerCase, test_tracy_ops.OpsCase):
-    def start_client(self, *options, own=()):
-        """Everything was told, and it waits at the gate; the logs."""
-        logs = self.own_logs()
-        command = [harness.OPSCOPE, "run", "-q", "--python-trace=off", "-o", self.path("t.opscope"), *options, "--"]
-        command += test_tracy_ops.client(logs, "--gate", self.path("gate"), *own)
+    def start_client(self, *options, logs=None, programs=1):
+        """It tells everything and waits at the gate; the logs."""
+        logs = logs or self.own_logs()
+        command = [harness.OPSCOPE, "run", "-q", "--python-trace=off", "-o", self.path("t.opscope"), "--"]
+        own = test_tracy_ops.client(logs, "--gate", self.path("gate"), *options)
+        command += own if programs == 1 else ["sh", "-c", " & ".join([" ".join(own)] * programs) + "; wait"]
         self.process = self.start(command, env={"TT_METAL_PROFILER_DIR": self.path("profiler")})
         return logs
 
@@ -36,12 +38,12 @@ class Running(serving.ServerCase, test_tracy_ops.OpsCase):
     def ops(self, path):
         return [row for row in self.rows(path) if row.get("GLOBAL CALL COUNT")]
 
-    def wait_for_ops(self, path):
+    def wait_for_ops(self, path, count=OPS):
         """Blocks are written when they are two seconds old, those of zones apart from those of messages; names come later."""
 
         def has_all():
             rows = self.ops(path)
-            return rows if len(rows) >= OPS and all(row["HOST DURATION [ns]"] for row in rows) else None
+            return rows if len(rows) >= count and all(row["HOST DURATION [ns]"] for row in rows) else None
 
         return harness.wait_until(has_all, "the ops in the growing file")
 
@@ -68,7 +70,7 @@ class Running(serving.ServerCase, test_tracy_ops.OpsCase):
     def test_table(self):
         for own in ((), ("--threads",)):
             with self.subTest(own):
-                logs = self.start_client(own=own)
+                logs = self.start_client(*own)
                 live = self.wait_for_ops(self.path("t.opscope.partial"))
                 self.assertEqual(len(live), OPS)
                 signposts = [row["OP CODE"] for row in self.rows(self.path("t.opscope.partial")) if row["OP TYPE"] == "signpost"]
@@ -80,9 +82,28 @@ class Running(serving.ServerCase, test_tracy_ops.OpsCase):
 
     def tidy(self):
         for folder in ("pair", "made", "profiler"):
-            test_tracy_ops.shutil.rmtree(self.path(folder))
+            shutil.rmtree(self.path(folder), ignore_errors=True)
         for name in ("t.opscope", "gate"):
             os.remove(self.path(name))
+
+    def test_reference_pairs(self):
+        for name in test_tracy_ops.PAIRS:
+            with self.subTest(name):
+                logs = self.logs(harness.reference_data("tenstorrent", "pairs", name))
+                ids = {row["GLOBAL CALL COUNT"] for row in self.ops(os.path.dirname(logs))}
+                self.start_client("--cores", logs=logs)
+                live = self.wait_for_ops(self.path("t.opscope.partial"), len(ids))
+                self.end()
+                self.assert_same_ops(live, self.rows(self.path("t.opscope")))
+                self.tidy()
+
+    def test_two_programs(self):
+        """Each has its ops, whatever numbers the other gave."""
+        self.start_client(programs=2)
+        live = self.wait_for_ops(self.path("t.opscope.partial"), 2 * OPS)
+        ids = [row["GLOBAL CALL COUNT"] for row in live]
+        self.assertEqual(sorted(ids), sorted(2 * list(set(ids))))
+        self.end()
 
     def test_report_and_page(self):
         self.start_client()
