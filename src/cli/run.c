@@ -456,6 +456,8 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .listener = additions.told.told ? &additions.told.listener : NULL,
         .capture_tool = o->tracy_tools ? o->capture_tool : NULL,
         .capture_output = o->capture_output,
+        .reads_gpu_metrics = o->devices.reads_gpu_metrics,
+        .gpu_interval_ns = o->devices.gpu_interval_ns,
         .before_finish = add_to_trace,
         .finish_context = &additions,
         .opened = o->view.is_wanted ? run_view_start : NULL,

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "collect/clock_map.h"
+#include "collect/gpu/metrics.h"
 #include "collect/tracy/live.h"
 #include "session/cgroup.h"
 
@@ -51,6 +52,7 @@ struct run {
     struct trace_writer *writer;
     struct collector *collector; /* NULL once recording is over */
     struct tracy_live *tracy;    /* NULL: programs built with Tracy are left alone */
+    struct gpu_metrics *gpu;     /* NULL: no counters of GPUs, or not any more */
     sigset_t original_mask;
     bool was_ignored[COUNT_OF(own_signals)];
     int signal_fd, inotify_fd;
@@ -250,6 +252,22 @@ static void watch_folder(struct run *r)
     }
 }
 
+static uint32_t root_process(const struct run *r)
+{
+    return collector_process(r->collector, r->child, r->start_ns);
+}
+
+static void end_gpu_metrics(struct run *r)
+{
+    if (!r->gpu)
+        return;
+    if (r->collector)
+        gpu_metrics_stop(r->gpu, r->writer, root_process(r));
+    snprintf(r->result->gpu_trouble, sizeof r->result->gpu_trouble, "%s", gpu_metrics_trouble(r->gpu));
+    gpu_metrics_free(r->gpu);
+    r->gpu = NULL;
+}
+
 static void collect(struct run *r)
 {
     struct error err = {0};
@@ -268,6 +286,8 @@ static void collect(struct run *r)
     uint64_t taken = collector_poll(r->collector, &err);
     if (r->tracy)
         taken += tracy_live_poll(r->tracy, now);
+    if (r->gpu)
+        taken += gpu_metrics_poll(r->gpu, r->writer, root_process(r));
     if (err.code && !r->result->trace_error.code) {
         r->result->trace_error = err;
         char text[600];
@@ -293,6 +313,7 @@ static void stop_recording(struct run *r)
     read_folder_events(r);
     if (r->tracy)
         tracy_live_stop(r->tracy);
+    end_gpu_metrics(r);
     collector_finish(r->collector);
     r->result->stats = *collector_get_stats(r->collector);
     if (r->tracy)
@@ -448,11 +469,15 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         trace_writer_discard(r.writer);
         return status;
     }
+    if (options->reads_gpu_metrics)
+        r.gpu = gpu_metrics_start(options->gpu_interval_ns, options->argv ? options->argv[0] : NULL);
     struct error session_error = {0};
     set_up_collection(&r, &session_error);
     if (open_signals(&r) != 0)
         notice(&r, "cannot watch signals: they will not be passed on");
     r.start_ns = clock_raw_ns();
+    if (r.gpu)
+        gpu_metrics_begin(r.gpu);
     r.next_progress_ns = r.start_ns + 2 * PROGRESS_NS;
     status = begin(&r, &session_error, err);
     if (result->was_started) {
@@ -469,6 +494,7 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
         session_folder_close(&r.folder);
     }
     tracy_live_free(r.tracy);
+    gpu_metrics_free(r.gpu);
     if (r.writer) { /* nothing was recorded: leave nothing behind */
         trace_writer_discard(r.writer);
         r.writer = NULL;

@@ -35,6 +35,8 @@ struct launch_options {
     bool records_tracy;                        /* also programs built with Tracy, as they are */
     const struct tracy_dialect *tracy_dialect; /* NULL: found by trying */
     const struct trace_listener *listener;     /* of such programs; NULL: none */
+    bool reads_gpu_metrics;                    /* collect/gpu/metrics.h */
+    uint64_t gpu_interval_ns;                  /* 0: the usual */
     const char *capture_tool, *capture_output; /* Tracy's own, as in struct tracy_hub_options; NULL: none */
     void (*progress)(void *context, const struct launch_progress *progress); /* may be NULL */
     void (*notice)(void *context, const char *text); /* a line for the user; may be NULL */
@@ -61,6 +63,7 @@ struct launch_result {
     bool has_trace;           /* output was written */
     struct error trace_error; /* what went wrong with writing it; code 0 = nothing */
     char session_path[3072];
+    char gpu_trouble[1200]; /* why counters of GPUs are missing; "" where they are not */
     uint64_t elapsed_ns;
     uint64_t size_bytes;
     struct collector_stats stats;

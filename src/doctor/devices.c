@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/own_library.h"
+#include "collect/gpu/library.h"
 #include "doctor/doctor.h"
 #include "text/file_map.h"
 
@@ -58,26 +59,39 @@ static bool counters_are_restricted(void)
     return is_restricted && geteuid() != 0;
 }
 
-/* The adapter itself looks for libcupti, as it would in a program. */
-static void check_cupti(struct doctor *doctor, const char *path, int driver)
+/* For --gpu-metrics. Whether the GPU's chip is known, and whether another tool has the counters, shows when it runs. */
+static void check_counters(struct doctor *doctor)
 {
-    int (*probe)(uint32_t * version, char *text, size_t size) = NULL;
-    char text[1500] = "the adapter cannot be loaded";
-    uint32_t version = 0;
-    void *adapter = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = adapter ? dlsym(adapter, "opscope_cuda_probe_") : NULL;
-    memcpy(&probe, &symbol, sizeof symbol);
-    if (probe && probe(&version, text, sizeof text))
-        doctor_add(doctor, "CUDA", DOCTOR_OK, NULL, "driver for CUDA %d.%d; %s (version %u)", driver / 1000,
-                   driver % 1000 / 10, text, version);
-    else
-        doctor_add(doctor, "CUDA", DOCTOR_WARN,
-                   "Programs that bring their own, as torch does, are recorded all the same.", "%s", text);
+    struct pm_library *library = calloc(1, sizeof *library);
+    struct error err = {0};
     if (counters_are_restricted())
         doctor_add(doctor, "GPU counters", DOCTOR_INFO,
                    "Kernels are recorded all the same. For counters: root, or the driver's option "
                    "NVreg_RestrictProfilingToAdminUsers=0.",
                    "for administrators alone (RmProfilingAdminOnly)");
+    else if (library && pm_library_open(library, NULL, &err) == 0)
+        doctor_add(doctor, "GPU counters", DOCTOR_OK, NULL, "opscope run --gpu-metrics can sample them");
+    else
+        doctor_add(doctor, "GPU counters", DOCTOR_INFO, "Kernels are recorded all the same.", "%s",
+                   err.message);
+    free(library);
+}
+
+/* The adapter itself looks for libcupti, as it would in a program. */
+static void check_cupti(struct doctor *doctor, int driver)
+{
+    char path[1500];
+    uint32_t version = 0;
+    struct error err = {0};
+    if (cupti_find(path, sizeof path, &version, &err) != 0) {
+        doctor_add(doctor, "CUDA", DOCTOR_WARN,
+                   "Programs that bring their own, as torch does, are recorded all the same.", "%s",
+                   err.message);
+        return;
+    }
+    doctor_add(doctor, "CUDA", DOCTOR_OK, NULL, "driver for CUDA %d.%d; %s (version %u)", driver / 1000,
+               driver % 1000 / 10, path, version);
+    check_counters(doctor);
 }
 
 static void check_cuda(struct doctor *doctor)
@@ -93,7 +107,7 @@ static void check_cuda(struct doctor *doctor)
     if (!get_version || get_version(&version) != 0)
         doctor_add(doctor, "CUDA", DOCTOR_INFO, NULL, "no libcuda.so.1: nothing to record");
     else
-        check_cupti(doctor, path, version);
+        check_cupti(doctor, version);
     if (driver)
         dlclose(driver);
 }

@@ -41,16 +41,46 @@ extern const struct command command_setup;
 extern const struct command command_help;
 extern const struct command command_completion;
 extern const struct command command_tracy_guard;
+extern const struct command command_gpu_sampler;
 
 static const struct command *const all_commands[] = {
-    &command_run,         &command_attach,    &command_collect, &command_pause,      &command_resume,
-    &command_status,      &command_recover,   &command_import,  &command_summary,    &command_view,
-    &command_info,        &command_zones,     &command_tree,    &command_messages,   &command_frames,
-    &command_counters,    &command_memory,    &command_locks,   &command_ops,        &command_device_stats,
-    &command_report,      &command_diff,      &command_check,   &command_overhead,   &command_estimate,
-    &command_annotate,    &command_calibrate, &command_machine, &command_export,     &command_mcp,
-    &command_setup,       &command_doctor,    &command_help,    &command_completion, &command_overhead_worker,
+    &command_run,
+    &command_attach,
+    &command_collect,
+    &command_pause,
+    &command_resume,
+    &command_status,
+    &command_recover,
+    &command_import,
+    &command_summary,
+    &command_view,
+    &command_info,
+    &command_zones,
+    &command_tree,
+    &command_messages,
+    &command_frames,
+    &command_counters,
+    &command_memory,
+    &command_locks,
+    &command_ops,
+    &command_device_stats,
+    &command_report,
+    &command_diff,
+    &command_check,
+    &command_overhead,
+    &command_estimate,
+    &command_annotate,
+    &command_calibrate,
+    &command_machine,
+    &command_export,
+    &command_mcp,
+    &command_setup,
+    &command_doctor,
+    &command_help,
+    &command_completion,
+    &command_overhead_worker,
     &command_tracy_guard,
+    &command_gpu_sampler,
 };
 
 const struct command *command_at(size_t i)

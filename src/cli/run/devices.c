@@ -17,6 +17,9 @@
 #include "base/count_of.h"
 #include "base/own_library.h"
 
+#define GPU_INTERVAL_LEAST_NS UINT64_C(10000)
+#define GPU_INTERVAL_MOST_NS UINT64_C(1000000000)
+
 enum when { BY_NAME = 1, IN_AUTO = 2, WITH_ANY = 4 };
 
 static const struct adapter {
@@ -79,6 +82,11 @@ static int read_names(const char *names, unsigned *set, struct error *err)
 int run_devices_check(const struct run_devices_options *options, struct error *err)
 {
     unsigned set;
+    uint64_t interval_ns = options->gpu_interval_ns;
+    if (interval_ns && !options->reads_gpu_metrics)
+        return error_set(err, EINVAL, "--gpu-metrics-interval is for --gpu-metrics");
+    if (interval_ns && (interval_ns < GPU_INTERVAL_LEAST_NS || interval_ns > GPU_INTERVAL_MOST_NS))
+        return error_set(err, EINVAL, "--gpu-metrics-interval: 10us to 1s can be had");
     return read_names(options->names, &set, err);
 }
 
@@ -142,6 +150,18 @@ static const struct command_option options_table[] = {
      .help =
          "Which devices are recorded, comma-separated: auto (all; the default), cuda, opencl, opencl-preload (for "
          "programs that do not go through OpenCL's loader), nvtx (ranges alone, which come with every other), none."},
+    {.name = "gpu-metrics",
+     .type = OPTION_FLAG,
+     .offset = OPTION_FIELD(struct run_devices_options, reads_gpu_metrics),
+     .help =
+         "Sample hardware counters of all GPUs of NVIDIA while COMMAND runs: memory read and written, tensor pipes, "
+         "multiprocessors and GPU active, PCIe. A process of opscope's own reads them; it needs the driver's "
+         "permission (docs/cuda.md), and COMMAND is started when it is ready, after about a second."},
+    {.name = "gpu-metrics-interval",
+     .type = OPTION_DURATION,
+     .argument = "TIME",
+     .offset = OPTION_FIELD(struct run_devices_options, gpu_interval_ns),
+     .help = "How often, 10us to 1s. Default: 100us for each GPU there is, which takes 0.6 of a CPU."},
     {.name = NULL},
 };
 const struct option_table run_devices_table = {"Devices", options_table};

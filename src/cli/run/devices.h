@@ -8,6 +8,8 @@
 
 struct run_devices_options {
     const char *names; /* comma-separated; NULL: auto */
+    bool reads_gpu_metrics;
+    uint64_t gpu_interval_ns; /* 0: the usual */
 };
 extern const struct option_table run_devices_table;
 

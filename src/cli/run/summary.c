@@ -87,6 +87,8 @@ static void warn(const struct launch_result *r, const struct held *held)
                     format_things(&number, s->broken_segments, "segment"));
     if (s->notices)
         command_say("%s", s->notice);
+    if (r->gpu_trouble[0])
+        command_say("opscope: GPU counters are missing: %s", r->gpu_trouble);
     if (r->trace_error.code)
         command_say("opscope: %s", r->trace_error.message);
 }

@@ -5,51 +5,23 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/own_process.h"
 #include "collect/tracy/hub.h"
 
 #define LOOK_MS 100
 #define LEAVE_NS UINT64_C(50000000)   /* for a guard that has nothing to do */
 #define ALIVE_NS UINT64_C(1000000000) /* between two looks whether anybody is left */
 
-extern char **environ;
-
-static int spawn(pid_t *pid, const char *session, int fd)
-{
-    char *const arguments[] = {"opscope", "tracy-guard", (char *)(uintptr_t)session, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    if (posix_spawn_file_actions_init(&files) != 0)
-        return ENOMEM;
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&files);
-        return ENOMEM;
-    }
-    posix_spawn_file_actions_adddup2(&files, fd, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int status = posix_spawn(pid, "/proc/self/exe", &files, &attributes, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-    return status;
-}
-
 static void *start(void *context)
 {
     struct tracy_guard *guard = context;
-    if (spawn(&guard->pid, guard->session, guard->its_end) != 0)
+    char *const arguments[] = {"opscope", "tracy-guard", (char *)(uintptr_t)guard->session, NULL};
+    if (own_process_spawn(&guard->pid, arguments, guard->its_end, -1) != 0)
         guard->pid = 0;
     close(guard->its_end);
     return NULL;
