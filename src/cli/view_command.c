@@ -115,7 +115,8 @@ static const struct command_option view_options[] = {
     OPTION_FILE(
         "html", OPTION_FIELD(struct view_options, html),
         "Write the page with the trace into this file instead (- is standard output) and end: it needs no "
-        "server and no network. Of more than 200,000 zones and runs the shortest are drawn summed up."),
+        "server and no network. Of more than 200,000 zones and runs the shortest are drawn summed up. Source lines "
+        "around the places in its tables are in it, where they can be read here."),
     {0},
 };
 

@@ -37,6 +37,7 @@ enum part {
     PART_SERIES,
     PART_RUNS,
     PART_OP_RUNS,
+    PART_SOURCES,
     PART_COUNT,
     PART_NEEDED = PART_COUNT,
 };
@@ -51,6 +52,7 @@ static const char *const part_texts[PART_COUNT] = {
     [PART_SERIES] = "counters or memory over time",
     [PART_RUNS] = "details of the shorter runs",
     [PART_OP_RUNS] = "the runs of ops that took less time",
+    [PART_SOURCES] = "source lines of code that took less time",
 };
 
 struct snapshot {
@@ -441,6 +443,19 @@ static int add_rows(struct snapshot *s, struct error *err)
     return end_answer(s, err);
 }
 
+/* The lines around the places that tables name, as far as their files are here and as they were. */
+static int add_sources(struct snapshot *s, struct error *err)
+{
+    bool is_all = true;
+    bytes_clear(&s->answer);
+    int status = query_all_sources(s->st, &is_all, &s->answer, err);
+    if (status)
+        return status;
+    bool has_room = s->out->length + s->answer.length <= s->limit;
+    s->is_left_out[PART_SOURCES] = !is_all || !has_room;
+    return has_room ? add_given(s, "sources", &s->answer, err) : 0;
+}
+
 static int add_answers(struct snapshot *s, struct error *err)
 {
     size_t names = trace_name_count(s->st->trace);
@@ -455,6 +470,8 @@ static int add_answers(struct snapshot *s, struct error *err)
         status = add_series(s, err);
     if (!status)
         status = add_runs(s, err);
+    if (!status)
+        status = add_sources(s, err);
     for (size_t page = 0; page * NAMES_PER_PAGE < names && !status && !s->is_left_out[PART_NAMES]; page++)
         status = add_answer(s, PART_NAMES, err, "names?page=%zu", page);
     return status;

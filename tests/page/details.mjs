@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps, cores, gaps, ops, several selected, colours, links, paper; and the file of `opscope overhead --html`. Prints what it saw
 // as JSON; what that should be is in tests/system/test_page_details.py.
-//   node details.mjs PUPPETEER_FOLDER CHROMIUM URL OVERHEAD_FILE SCREENSHOT_FOLDER
+//   node details.mjs PUPPETEER_FOLDER CHROMIUM URL OVERHEAD_FILE SAVED_FILE SCREENSHOT_FOLDER
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fragment, launch, newPage, settled, text, texts } from "./browser.mjs";
 
-const [packageFolder, chromium, url, overheadFile, folder] = process.argv.slice(2);
+const [packageFolder, chromium, url, overheadFile, savedFile, folder] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const browser = await launch(packageFolder, chromium);
 const problems = [];
@@ -72,6 +72,33 @@ async function gap(page) {
 }
 
 const launched = async (page) => ({ places: await texts(page, ".inspector .launch button"), on: await texts(page, ".inspector pre .on") });
+
+/** What the inspector says of the first op, of a run of it and of a zone, of the page that is served or of the file. */
+async function inspected(address, name) {
+    const page = await newPage(browser, { width: 1920, height: 1080 });
+    const seen = {};
+    const learn = async (what) => {
+        await page.waitForFunction(() => document.querySelector(".inspector pre") !== null);
+        await settled(page);
+        seen[what] = await text(page, ".inspector");
+    };
+    page.problems = problems;
+    await page.goto(`${address}#overview`);
+    await page.waitForSelector(".drawer tbody tr");
+    await settled(page);
+    await page.click(".drawer tbody tr");
+    await learn("op");
+    await picture(page, name);
+    await page.click(".inspector .last-part .list-rows button");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent.startsWith("Run"));
+    await learn("run");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press("[");
+    await page.waitForFunction(() => document.querySelector(".inspector .tag").textContent === "Zone");
+    await learn("zone");
+    await page.close();
+    return seen;
+}
 
 async function op(page) {
     const before = await painted(page, "acc");
@@ -164,6 +191,8 @@ result.said = await text(page, "[aria-label='Timeline as text']");
 result.steps = await steps(page);
 result.cores = await cores(page);
 result.gap = await gap(page);
+result.served = await inspected(url, "op-served");
+result.saved = await inspected(`file://${savedFile}`, "op-saved");
 result.op = await op(await open("overview&v=20ms..60ms"));
 result.several = await several();
 result.paper = await paper();

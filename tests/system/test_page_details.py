@@ -49,10 +49,12 @@ class Details(views.UsedOnce, views.ViewCase):
             file.write("op,count,python min dispatch time (ms),python mean dispatch time(ms),python mean dispatch + sync time (ms)\n"
                        "torch.add,800,0.021,0.024,0.11\ntorch.mul,800,0.031,0.034,0.12\n<b class=x>,1,0.5,0.5,0.6\n")
         self.assert_status(self.opscope("overhead", "--show", "times.csv", "--html", "times.html"))
-        server = self.start([harness.OPSCOPE, "view", self.trace(*program(source), name="details.opscope")])
+        trace = self.trace(*program(source), name="details.opscope")
+        self.assert_status(self.opscope("view", trace, "--html", "saved.html"))
+        server = self.start([harness.OPSCOPE, "view", trace])
         link = server.stdout.readline().decode().strip()
         driver = os.path.join(harness.SOURCE, "tests", "page", "details.mjs")
-        done = self.run_command(["node", driver, puppeteer, chromium, link, self.path("times.html"), os.path.join(PICTURES, "details")])
+        done = self.run_command(["node", driver, puppeteer, chromium, link, self.path("times.html"), self.path("saved.html"), os.path.join(PICTURES, "details")])
         self.assertEqual(done.status, 0, done)
         return done.json()
 
@@ -101,6 +103,12 @@ class Details(views.UsedOnce, views.ViewCase):
         self.assertEqual(self.seen["op"]["launched"], there)
         self.assertEqual(self.seen["op"]["closed"], {**there, "on": []})
         self.assertEqual(self.seen["op"]["launchedRun"], there)
+
+    def test_a_saved_file_shows_of_an_op_and_a_zone_what_the_served_page_does(self):
+        served, saved = self.seen["served"], self.seen["saved"]
+        self.assertIn("train.py:4 (forward)", served["op"])
+        self.assertEqual(saved, served)
+        self.assertIn(f"4{SOURCE[3]}", saved["zone"])
 
     def test_colours_of_ops_are_chosen(self):
         op = self.seen["op"]

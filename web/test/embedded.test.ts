@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Embedded, NotHere } from "../src/model/embedded";
 import { decodeRows, encodeRows, FLAG_GAP, FLAG_SUMMARY, FLAG_WAIT, rowKey, summarise, type Section } from "../src/model/rows";
-import type { FindResult, OpRuns, RangeStats, SearchResult, ZoneDetail } from "../src/model/types";
+import type { FindResult, Launched, OpRuns, RangeStats, SearchResult, SourceAnswer, ZoneDetail } from "../src/model/types";
 
 type Row = [start: number, end: number, name: number, flags?: number];
 
@@ -53,8 +53,8 @@ function file(more: Record<string, string> = {}, changed?: Section[]): Embedded 
         "zones?from=0&to=300&sort=self&top=5000": JSON.stringify({ rows: [zoneRow] }),
         "points?limit=1000": JSON.stringify({ points: [{ time: 5, track: 0, header: "", text: "an inner thought" }] }),
         "ops?group=op%2Bshape&limit=5000&warmup=leave-out": JSON.stringify({ groups: [] }),
-        ...more,
         runs: "[]",
+        ...more,
         rows: base64(encodeRows(rows, 0, 300)),
     };
     return new Embedded((question) => answers[question] ?? null);
@@ -150,4 +150,23 @@ test("the runs of an op are those of its grouping", () => {
     assert.equal((one.answer("/t/0/op", { name: "k", group: "op" }) as OpRuns).runs[0]?.start, 5);
     assert.equal((one.answer("/t/0/op", { name: "k 2 x 2", group: "none" }) as OpRuns).count, 1, "which has the names of shapes");
     assert.throws(() => one.answer("/t/0/op", { name: "another" }), NotHere);
+});
+
+test("source lines are those around a place", () => {
+    const source = { file: "a.py", first_line: 1, line: 1, lines: ["import x"] };
+    const one = file({ sources: JSON.stringify([{ file: "a.py", state: "read", source }]) });
+    assert.deepEqual((one.answer("/t/0/source", { file: "a.py", line: 1 }) as SourceAnswer).source, source);
+    assert.throws(() => one.answer("/t/0/source", { file: "a.py", line: 2 }), NotHere);
+    assert.deepEqual((one.answer("/t/0/zone", { track: 0, depth: 1, at: 15 }) as ZoneDetail).source, source);
+    assert.equal((one.answer("/t/0/zone", { track: 0, depth: 0, at: 5 }) as ZoneDetail).source, null);
+});
+
+test("what a zone launched is known where every run is in the file", () => {
+    const run = (call: number, start: number) => ({ track: 1, lane: 0, start, duration: 5, name: 2, op: { call, track: 0, start: start - 10 } });
+    const runs = JSON.stringify([run(2, 80), run(1, 20)]);
+    const trace = (count: number) => JSON.stringify({ duration_ns: 300, runs: count, tracks: [] });
+    const ask = (count: number, to: number) => file({ runs, trace: trace(count) }).answer("/t/0/launched", { track: 0, from: 0, to }) as Launched;
+    assert.deepEqual(ask(2, 100).runs.map((one) => one.start), [20, 80]);
+    assert.deepEqual([ask(2, 70).count, ask(2, 70).calls], [1, 1]);
+    assert.throws(() => ask(3, 100), NotHere);
 });

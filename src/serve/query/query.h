@@ -117,6 +117,10 @@ struct query_ops_room {
 int query_all_ops(struct serve_trace *st, const struct query *q, const struct query_ops_room *room,
                   bool *is_all, struct bytes *out, struct error *err);
 
+/* What query_source answers of the places that tables of the trace's own window name, as an array: what launched ops,
+ * then zones by their own time. Places of which nothing can be read are not in it; *is_all: all places fitted. */
+int query_all_sources(struct serve_trace *st, bool *is_all, struct bytes *out, struct error *err);
+
 /* The window that the overview chooses where none is asked for. It is whole where nothing is left out. */
 int serve_trace_own_window(struct serve_trace *st, struct query_window *window, struct error *err);
 
@@ -146,5 +150,7 @@ int serve_trace_location(struct serve_trace *st, uint32_t process, uint64_t call
 
 /* Statistics by name of a window, in st->stats; the last ones are kept. */
 int serve_trace_stats(struct serve_trace *st, const struct query_window *window, struct error *err);
+/* Those of the last ones, by their own time; the caller frees the list. NULL: no memory. */
+const struct zone_stats_row **serve_trace_rows_by_self(const struct serve_trace *st, size_t *count);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source text: only of files that names of the trace are in, and only as it was when the trace was recorded. */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/clockquality.h"
+#include "present/overview/overview.h"
 #include "serve/query/query.h"
 #include "text/source_text.h"
 
@@ -92,6 +95,21 @@ static const char *state_text(enum source_state state)
                                      : "not readable";
 }
 
+static void put_answer(struct json *j, const struct source_text *source, const char *file, uint32_t line,
+                       uint32_t count)
+{
+    json_object(j, JSON_LINES);
+    json_member_text(j, "file", file);
+    json_member_text(j, "state", state_text(source->state));
+    json_member_unsigned(j, "line_count", source->line_count);
+    json_key(j, "source");
+    if (source->state == SOURCE_READ)
+        put_lines(j, source, file, line, count);
+    else
+        json_null(j);
+    json_end(j);
+}
+
 int query_source(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
 {
     struct source_text source = {0};
@@ -110,18 +128,144 @@ int query_source(struct serve_trace *st, const struct query *q, struct bytes *ou
         status = error_set(err, ENOENT, "line: %.200s has %zu lines", file, source.line_count);
     if (!status) {
         struct json j = query_json(out);
-        json_object(&j, JSON_LINES);
-        json_member_text(&j, "file", file);
-        json_member_text(&j, "state", state_text(source.state));
-        json_member_unsigned(&j, "line_count", source.line_count);
-        json_key(&j, "source");
-        if (source.state == SOURCE_READ)
-            put_lines(&j, &source, file, (uint32_t)line, (uint32_t)count);
-        else
-            json_null(&j);
-        json_end(&j);
+        put_answer(&j, &source, file, (uint32_t)line, (uint32_t)count);
         status = query_json_end(&j, out, err);
     }
     source_text_free(&source);
     return status;
+}
+
+/* --- of all places at once --- */
+
+#define PLACES_MAX 400u
+#define PLACE_LINES 12u /* that the page shows, and a few more */
+#define PLACE_LINE_BYTES 1000u
+#define PLACES_BYTES ((size_t)1 << 20)
+
+struct source_place {
+    const char *file; /* of a name of the trace */
+    uint32_t line;
+};
+
+struct source_places {
+    struct source_place items[PLACES_MAX];
+    size_t count;
+    bool is_all;
+};
+
+static void add_place(struct source_places *places, const char *file, uint32_t line)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        if (places->items[i].line == line && strcmp(places->items[i].file, file) == 0)
+            return;
+    }
+    if (places->count < PLACES_MAX)
+        places->items[places->count++] = (struct source_place){file, line};
+    else
+        places->is_all = false;
+}
+
+static int add_launches(struct source_places *places, struct serve_trace *st, struct error *err)
+{
+    const struct query nothing = {0};
+    const struct overview *overview;
+    int status = query_overview_asked(st, &nothing, &overview, err);
+    if (status)
+        return status;
+    struct overview_launch *launches = malloc((overview->perf.count + 1) * sizeof *launches);
+    if (!launches)
+        return error_no_memory(err, "the places of ops");
+    size_t count = overview_add_up_launches(overview, NULL, overview->perf.count, launches);
+    for (size_t i = 0; i < count && places->is_all; i++) {
+        const char *text = perf_text(&overview->perf, launches[i].location), *file = NULL;
+        struct slice path;
+        uint32_t line;
+        char wanted[PATH_MAX];
+        if (!overview_split_place(text, &path, &line) || path.length >= sizeof wanted)
+            continue;
+        memcpy(wanted, path.data, path.length);
+        wanted[path.length] = '\0';
+        if (find_file(st, wanted, &file, NULL) == 0)
+            add_place(places, file, line);
+    }
+    free(launches);
+    return 0;
+}
+
+static int add_zones(struct source_places *places, struct serve_trace *st, struct error *err)
+{
+    size_t count;
+    const struct query_window whole = {.since_ns = st->start_ns, .until_ns = st->end_ns, .is_whole = true};
+    int status = st->has_stats ? 0 : serve_trace_stats(st, &whole, err);
+    const struct zone_stats_row **rows = status ? NULL : serve_trace_rows_by_self(st, &count);
+    if (!status && !rows)
+        return error_no_memory(err, "the places of zones");
+    for (size_t i = 0; !status && i < count && places->is_all; i++) {
+        const struct trace_name *name = trace_get_name(st->trace, rows[i]->name);
+        if (name->file[0] && name->line)
+            add_place(places, name->file, name->line);
+    }
+    free(rows);
+    return status;
+}
+
+static int compare_files(const void *left, const void *right)
+{
+    const struct source_place *a = left, *b = right;
+    int order = strcmp(a->file, b->file);
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+/* Text, and not the single line of a file that a program wrote. */
+static bool is_worth(const struct source_text *source, uint32_t line)
+{
+    uint32_t first = line > PLACE_LINES ? line - PLACE_LINES : 1;
+    if (source->state != SOURCE_READ || line > source->line_count)
+        return false;
+    for (uint32_t i = first; i < line + PLACE_LINES && source_text_line(source, i); i++) {
+        if (strlen(source_text_line(source, i)) > PLACE_LINE_BYTES)
+            return false;
+    }
+    return true;
+}
+
+static int put_places(struct json *j, const struct serve_trace *st, struct source_places *places,
+                      struct error *err)
+{
+    struct source_text source = {0};
+    int status = 0;
+    for (size_t i = 0; i < places->count && !status && places->is_all; i++) {
+        const struct source_place *place = &places->items[i];
+        if (!i || strcmp(place->file, place[-1].file) != 0) {
+            source_text_free(&source);
+            status = load(&source, st, place->file, err);
+        }
+        if (status || !is_worth(&source, place->line))
+            continue;
+        put_answer(j, &source, place->file, place->line, PLACE_LINES);
+        places->is_all = j->buffer.length < PLACES_BYTES;
+    }
+    source_text_free(&source);
+    return status;
+}
+
+int query_all_sources(struct serve_trace *st, bool *is_all, struct bytes *out, struct error *err)
+{
+    struct source_places places = {.is_all = true};
+    int status = trace_get_info(st->trace)->ops ? add_launches(&places, st, err) : 0;
+    if (!status)
+        status = add_zones(&places, st, err);
+    if (status)
+        return status;
+    *is_all = places.is_all;
+    places.is_all = true;
+    if (places.count)
+        qsort(places.items, places.count, sizeof places.items[0], compare_files);
+    struct json j = query_json(out);
+    json_array(&j, JSON_LINES);
+    status = put_places(&j, st, &places, err);
+    json_end(&j);
+    *is_all &= places.is_all;
+    int ended = query_json_end(&j, out, err);
+    return status ? status : ended;
 }

@@ -100,6 +100,11 @@ static const struct zone_stats_row **sorted_rows(const struct serve_trace *st, c
     return rows;
 }
 
+const struct zone_stats_row **serve_trace_rows_by_self(const struct serve_trace *st, size_t *count)
+{
+    return sorted_rows(st, &(struct wanted){0}, SORT_SELF, count);
+}
+
 static void put_times(struct json *j, const struct zone_stats_row *row)
 {
     json_member_unsigned(j, "count", row->count);

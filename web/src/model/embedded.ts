@@ -6,7 +6,7 @@ import type { Dispatch } from "./dispatch";
 import { duration } from "./format";
 import { decodeRows, encodeRows, firstEndingAfter, FLAG_GAP, FLAG_OPEN, FLAG_SUMMARY, summarise, type Section } from "./rows";
 import { matcher } from "./text";
-import type { FindResult, Gaps, OpRuns, Overview, Point, RangeStats, RunDetail, SearchResult, TraceInfo, ZoneDetail, ZoneRow } from "./types";
+import type { FindResult, Gaps, Launched, OpRuns, Overview, Point, RangeStats, RunDetail, SearchResult, SourceAnswer, TraceInfo, ZoneDetail, ZoneRow } from "./types";
 
 export type Given = Record<string, string | number | null | undefined>;
 /** The text of an element with this question; null: there is none. */
@@ -155,6 +155,8 @@ export class Embedded {
                 return this.chosen(`${question}?`, given);
             case "ops":
                 return this.chosen(`ops?group=${encodeURIComponent(String(given["group"] ?? "op+shape"))}&limit=5000&`, given);
+            case "source":
+                return this.sourceAt(String(given["file"]), numberOf(given, "line", 0));
             case "op":
                 return this.op(given);
             case "overhead":
@@ -175,6 +177,8 @@ export class Embedded {
                 return this.zone(numberOf(given, "track", 0), this.depthOf(given), numberOf(given, "at", 0));
             case "run":
                 return this.run(given);
+            case "launched":
+                return this.launched(numberOf(given, "track", 0), from, to, numberOf(given, "limit", 64));
             case "find":
                 return this.find(numberOf(given, "name", 0), from, to, numberOf(given, "limit", 100));
             case "range":
@@ -236,6 +240,16 @@ export class Embedded {
     private chosen<T>(question: string, given: Given): T {
         const all = `${question}warmup=include`;
         return this.json(given["warmup"] === "include" && this.source(all) !== null ? all : `${question}warmup=leave-out`);
+    }
+
+    private linesOf(file: string, line: number): SourceAnswer | undefined {
+        return this.source("sources") === null ? undefined : this.json<SourceAnswer[]>("sources").find(({ source }) => source?.file === file && source.line === line);
+    }
+
+    private sourceAt(file: string, line: number): SourceAnswer {
+        const found = this.linesOf(file, line);
+        if (!found) throw new NotHere(`These source lines are not in this file: ${ELSEWHERE}`);
+        return found;
     }
 
     /** The runs of an op, where it is one of the costliest. */
@@ -306,9 +320,11 @@ export class Embedded {
             parents.push({ name: parent.section.name[parent.index] as number, depth: above, start: since, duration: (parent.section.end[parent.index] as number) - since });
         }
         const { inside, count, exact } = this.children(track, depth, start, end);
+        const [, , file = "", line = 0] = this.names()[section.name[index] as number] ?? [];
         return {
             name: section.name[index] as number, track, depth, start, duration: end - start, self: exact ? Math.max(0, end - start - inside) : null,
-            open: ((section.flags[index] as number) & FLAG_OPEN) !== 0, texts: [], value: null, parents, children: exact ? count : null, source: null,
+            open: ((section.flags[index] as number) & FLAG_OPEN) !== 0, texts: [], value: null, parents, children: exact ? count : null,
+            source: this.linesOf(file, line)?.source ?? null,
         };
     }
 
@@ -339,6 +355,18 @@ export class Embedded {
             run.track === track && (lane < 0 || run.lane === lane) && run.start <= time && run.start + run.duration >= time);
         if (!found) throw new NotHere(`The details of this run are not in this file: ${ELSEWHERE}`);
         return found;
+    }
+
+    /** Where the file knows every run. */
+    private launched(track: number, from: number, to: number, limit: number): Launched {
+        const all = this.json<RunDetail[]>("runs");
+        if (all.length < this.json<TraceInfo>("trace").runs) throw new NotHere(`This file does not have all runs: ${ELSEWHERE}`);
+        const runs = all.filter(({ op }) => op && op.track === track && op.start !== null && op.start >= from && op.start < to);
+        runs.sort((a, b) => a.track - b.track || a.start - b.start);
+        return {
+            runs: runs.slice(0, limit).map(({ name, track: on, lane, start, duration: length }) => ({ name: name ?? -1, track: on, lane, start, duration: length })),
+            count: runs.length, calls: new Set(runs.map(({ op }) => op?.call)).size,
+        };
     }
 
     /** Calls visit(section, index, start, end) for zones in the window, cut to it. */
