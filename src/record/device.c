@@ -69,8 +69,8 @@ OPSCOPE_API uint64_t opscope_op_current_(void)
     return c->ops->count ? c->ops->entries[c->ops->count - 1].call : 0;
 }
 
-/* The cursor of a thread that may begin an op; NULL: it is lost, and counted. */
-static struct thread_cursor *cursor_for_op(void)
+/* Everything that cursor_for_op leaves. */
+__attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
 {
     struct thread_cursor *c = cursor_of_thread();
     if (c && c->skip) {
@@ -84,14 +84,24 @@ static struct thread_cursor *cursor_for_op(void)
     }
     if (!c)
         cursor_lose_zone(NULL);
+    else if (c->limit && !c->zone_limit) /* for a pause that is over? */
+        cursor_set_skip(c, 0);
     return c;
 }
 
-/* `more`: what follows the head of the record; its first word is the call's number. */
-static uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, struct slot *more,
-                         uint32_t count)
+/* The cursor of a thread that may begin an op; NULL: it is lost, and counted. */
+static inline struct thread_cursor *cursor_for_op(void)
+{
+    struct thread_cursor *c = recorder_cursor;
+    return LIKELY(c && c->zone_limit) ? c : cursor_for_op_slow(); /* with that limit nothing is in the way */
+}
+
+/* What follows the head of the record: `second`, after the call's number, and `third`, unless it is NULL. */
+static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, uint64_t second,
+                                const struct slot *third)
 {
     struct process_state *state = process_state_get();
+    uint32_t count = third ? 2 : 1;
     struct slot *slot = state ? cursor_reserve(&c, 1 + count) : NULL;
     if (!slot) {
         cursor_lose_zone(c);
@@ -104,9 +114,10 @@ static uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, 
     cursor_count(&c->zones);
     slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN);
     slot->word = word_of(name, type & 0xff, count);
-    more[0].time_kind = call;
-    for (uint32_t i = 0; i < count; i++)
-        slot[1 + i] = more[i];
+    slot[1].time_kind = call;
+    slot[1].word = second;
+    if (third)
+        slot[2] = *third;
     cursor_publish(c, slot, 1 + count);
     push_op(c, call);
     return call;
@@ -115,13 +126,13 @@ static uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, 
 OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
 {
     struct thread_cursor *c = cursor_for_op();
-    return c ? begin_op(c, text_id(name), (uint32_t)type, &(struct slot){0, device}, 1) : 0;
+    return c ? begin_op(c, text_id(name), (uint32_t)type, device, NULL) : 0;
 }
 
 OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device)
 {
     struct thread_cursor *c = cursor_for_op();
-    return c ? begin_op(c, name, (uint32_t)type, &(struct slot){0, device}, 1) : 0;
+    return c ? begin_op(c, name, (uint32_t)type, device, NULL) : 0;
 }
 
 /* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */
@@ -167,8 +178,11 @@ static void emit_part(uint32_t role, uint32_t id)
 OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
 {
     struct thread_cursor *c = cursor_for_op();
-    struct slot more[2] = {{0, (uint64_t)op->parts << 32 | op->device}, {op->sequence, op->forward}};
-    return c ? begin_op(c, op->name, op->type, more, op->sequence == OPSCOPE_NO_SEQUENCE ? 1 : 2) : 0;
+    if (UNLIKELY(!c))
+        return 0;
+    uint64_t second = (uint64_t)op->parts << 32 | op->device;
+    struct slot third = {op->sequence, op->forward};
+    return begin_op(c, op->name, op->type, second, op->sequence == OPSCOPE_NO_SEQUENCE ? NULL : &third);
 }
 
 /* A part and the end at the same time: one reading of the clock, one place taken for both. */

@@ -7,9 +7,10 @@
 // at::RecordFunction has other members without it. It goes through the recorder's shared library, so that ops land on
 // the tracks of the process's other zones.
 //
-// What makes it cheap: names and descriptions are known to the recorder by ids, which each thread keeps in two small
-// tables. An op that was seen before, with tensors of the same sizes, costs a hash of these sizes, two look-ups and a
-// record of three slots; its outputs another look-up and a slot. Nothing is allocated on the way.
+// What makes it cheap: names and descriptions are known to the recorder by ids, which each thread keeps in a table by
+// hash. An op that was seen before, with tensors of the same sizes, costs a hash of these sizes, two look-ups and a
+// record of two slots; its outputs another look-up and a slot. Nothing is allocated on the way. What it costs is mostly
+// cache lines that torch has driven out since the last op: hence a table without gaps, of small entries.
 #include <ATen/record_function.h>
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ namespace
 {
 
 constexpr unsigned listed_tensors = 8; // of an op with lists of tensors; of the others the sums are recorded
-constexpr unsigned name_entries = 512, part_entries = 4096, open_most = 1024;
+constexpr unsigned known_most = 8192, known_chains = 2048, open_most = 1024;
 constexpr uint32_t no_device = UINT32_MAX;
 
 // --- hashing ---
@@ -39,13 +40,37 @@ uint64_t mix(uint64_t hash, uint64_t value)
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ (value << 1);
 }
 
+uint64_t hash_text(uint64_t hash, const char *text, size_t length)
+{
+    for (; length > 8; text += 8, length -= 8) {
+        uint64_t word;
+        memcpy(&word, text, 8);
+        hash = mix(hash, word);
+    }
+    uint64_t last = 0;
+    for (size_t i = 0; i < length; i++)
+        last = last << 8 | static_cast<unsigned char>(text[i]);
+    return mix(mix(hash, last), length);
+}
+
 // Tensors whose sizes must not be asked for: that would call Python, or throw.
 bool is_opaque(const c10::TensorImpl *tensor)
 {
-    static const c10::DispatchKeySet keys =
+    constexpr c10::DispatchKeySet keys =
         c10::DispatchKeySet(c10::DispatchKey::Python) | c10::DispatchKeySet(c10::DispatchKey::NestedTensor);
     return tensor->key_set().has_any(keys) || tensor->layout() != c10::kStrided ||
            tensor->has_symbolic_sizes_strides();
+}
+
+bool is_elsewhere(c10::Device device)
+{
+    return !device.is_cpu() && !device.is_meta();
+}
+
+uint64_t device_word(c10::Device device)
+{
+    return static_cast<uint64_t>(device.type()) << 24 |
+           static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 32;
 }
 
 uint64_t hash_tensor(uint64_t hash, const at::Tensor &value)
@@ -53,10 +78,8 @@ uint64_t hash_tensor(uint64_t hash, const at::Tensor &value)
     const c10::TensorImpl *tensor = value.unsafeGetTensorImpl();
     if (!value.defined())
         return mix(hash, 1);
-    c10::Device device = tensor->device();
     hash = mix(hash, static_cast<uint64_t>(c10::typeMetaToScalarType(tensor->dtype())) << 16 |
-                         static_cast<uint64_t>(device.type()) << 24 |
-                         static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 32 | 2);
+                         device_word(tensor->device()) | 2);
     if (is_opaque(tensor))
         return mix(hash, 3);
     c10::IntArrayRef sizes = tensor->sizes(), strides = tensor->strides();
@@ -74,23 +97,55 @@ uint64_t hash_scalar(uint64_t hash, const c10::IValue &value)
     return value.isInt() ? mix(hash, static_cast<uint64_t>(value.toInt())) : mix(hash, 6);
 }
 
+// What is said of a list's tensors beyond those that are listed: Description::list.
+struct Sums {
+    uint64_t count, elements, bytes;
+
+    void add(const c10::TensorImpl *tensor)
+    {
+        uint64_t own = is_opaque(tensor) ? 0 : static_cast<uint64_t>(tensor->numel());
+        count++;
+        elements += own;
+        bytes += own * tensor->itemsize();
+    }
+};
+
+uint64_t hash_list(uint64_t hash, c10::ArrayRef<c10::IValue> items, bool has_scalars, unsigned *listed)
+{
+    Sums rest = {0, 0, 0};
+    uint64_t where = 0; // the first device of the rest
+    for (const c10::IValue &item : items) {
+        bool is_tensor = item.isTensor();
+        if (has_scalars)
+            hash = is_tensor ? mix(hash, 10) : hash_scalar(hash, item);
+        if (!is_tensor || !item.toTensor().defined())
+            continue;
+        const c10::TensorImpl *tensor = item.toTensor().unsafeGetTensorImpl();
+        if (*listed < listed_tensors) {
+            ++*listed;
+            hash = hash_tensor(hash, item.toTensor());
+            continue;
+        }
+        rest.add(tensor);
+        c10::Device device = tensor->device();
+        if (!where && is_elsewhere(device))
+            where = device_word(device) | 1;
+    }
+    return rest.count ? mix(mix(mix(mix(hash, rest.count), rest.elements), rest.bytes), where) : hash;
+}
+
 uint64_t hash_values(uint64_t hash, c10::ArrayRef<const c10::IValue> values, bool has_scalars)
 {
+    unsigned listed = 0;
     for (const c10::IValue &value : values) {
         if (value.isTensor()) {
+            listed += value.toTensor().defined();
             hash = hash_tensor(hash, value.toTensor());
         } else if (value.isList()) {
-            c10::ArrayRef<c10::IValue> items = value.toListRef();
-            hash = mix(hash, 7);
-            for (const c10::IValue &item : items) {
-                if (item.isTensor())
-                    hash = hash_tensor(hash, item.toTensor());
-                else if (has_scalars)
-                    hash = hash_scalar(hash, item);
-            }
+            hash = hash_list(mix(hash, 7), value.toListRef(), has_scalars, &listed);
         } else if (value.isDevice()) { // of an op that makes a tensor
             c10::Device device = value.toDevice();
-            hash = mix(hash, static_cast<uint64_t>(device.type()) << 24 | 8);
+            hash = mix(hash, device_word(device) | 8);
         } else {
             hash = has_scalars ? hash_scalar(hash, value) : mix(hash, 9);
         }
@@ -171,7 +226,7 @@ struct Description {
 
     void take_device(c10::Device on)
     {
-        if (on.is_cpu() || on.is_meta() || is_on_device)
+        if (!is_elsewhere(on) || is_on_device)
             return;
         is_on_device = true;
         device = on.index() >= 0 ? static_cast<uint32_t>(on.index()) : 0;
@@ -201,25 +256,22 @@ struct Description {
 
     void list(c10::ArrayRef<c10::IValue> items)
     {
-        uint64_t count = 0, elements = 0, bytes = 0;
+        Sums all = {0, 0, 0};
         for (const c10::IValue &item : items) {
             if (!item.isTensor() || !item.toTensor().defined())
                 continue;
             const at::Tensor &value = item.toTensor();
             const c10::TensorImpl *tensor = value.unsafeGetTensorImpl();
-            uint64_t own = is_opaque(tensor) ? 0 : static_cast<uint64_t>(tensor->numel());
-            count++;
-            elements += own;
-            bytes += own * tensor->itemsize();
+            all.add(tensor);
             if (tensors < listed_tensors)
                 this->tensor(value);
             else
                 take_device(tensor->device());
         }
-        if (!count)
+        if (!all.count)
             return;
-        lists += (has_list ? " " : "") + std::to_string(count) + ":" + std::to_string(elements) + ":" +
-                 std::to_string(bytes);
+        lists += (has_list ? " " : "") + std::to_string(all.count) + ":" + std::to_string(all.elements) +
+                 ":" + std::to_string(all.bytes);
         has_list = true;
     }
 
@@ -263,19 +315,16 @@ struct Description {
 
 // --- what a thread knows ---
 
-struct NameEntry {
-    const char *pointer; // of which the text is known; NULL: nothing
-    uint32_t id;
-    bool has_scalars;
-    char text[51];
+// A name, or the description of an op's inputs or outputs.
+struct Known {
+    uint64_t hash;
+    uint32_t id;    // 0: no tensors
+    uint16_t next;  // of its chain, + 1; 0: none
+    uint8_t device; // + 1; 0: none
+    uint8_t
+        is_marked; // a name: its arguments that are no tensors are recorded, too; a description: not of the CPU
 };
-
-struct PartEntry {
-    uint64_t hash; // 0: nothing
-    uint32_t id;   // 0: no tensors
-    uint32_t device;
-    uint32_t type;
-};
+static_assert(sizeof(Known) == 16, "four to a cache line");
 
 struct OpenOp {
     const at::RecordFunction *function;
@@ -283,12 +332,12 @@ struct OpenOp {
 };
 
 struct Thread {
-    NameEntry names[name_entries];
-    PartEntry parts[part_entries];
     uint64_t last_sequence;
     const char *module; // that it is in, as a path; NULL
-    unsigned depth;
+    unsigned depth, known_count;
     OpenOp open[open_most];
+    uint16_t chains[known_chains]; // the first of each in `known`, + 1
+    Known known[known_most];       // in the order in which they were met
 };
 
 __thread Thread *this_thread;
@@ -319,51 +368,65 @@ bool needs_scalars(const char *name)
     return strstr(name, "conv") || strstr(name, "attention") || strstr(name, "pool");
 }
 
-// Names of the dispatcher's ops stay where they are; those of autograd and of user ranges are at addresses that later
-// have other texts, hence the comparison.
-const NameEntry *name_of(Thread *thread, const char *name, NameEntry *own)
+const Known *find_known(const Thread *thread, uint64_t hash)
 {
-    NameEntry *entry =
-        &thread->names[(reinterpret_cast<uintptr_t>(name) * UINT64_C(0x9e3779b97f4a7c15)) >> 55];
-    if (entry->pointer == name && strcmp(entry->text, name) == 0)
-        return entry;
-    size_t length = strlen(name);
-    NameEntry *to = length < sizeof entry->text ? entry : own;
-    to->id = opscope_name_(name, length);
-    to->has_scalars = needs_scalars(name);
-    to->pointer = to->id && to == entry ? name : nullptr;
-    if (to == entry)
-        memcpy(to->text, name, length + 1);
-    return to;
+    for (unsigned at = thread->chains[hash % known_chains]; at; at = thread->known[at - 1].next)
+        if (thread->known[at - 1].hash == hash)
+            return &thread->known[at - 1];
+    return nullptr;
 }
 
-PartEntry describe(c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role, const char *module,
-                   uint64_t hash)
+// When the table is full it is begun anew: a program that always has other sizes.
+const Known *keep_known(Thread *thread, Known known)
+{
+    if (thread->known_count == known_most) {
+        thread->known_count = 0;
+        memset(thread->chains, 0, sizeof thread->chains);
+    }
+    uint16_t *chain = &thread->chains[known.hash % known_chains];
+    known.next = *chain;
+    thread->known[thread->known_count] = known;
+    *chain = static_cast<uint16_t>(++thread->known_count);
+    return &thread->known[*chain - 1];
+}
+
+// By its text, not by where that is: the names of autograd and of user ranges are on the stack.
+Known name_of(Thread *thread, const char *name)
+{
+    size_t length = strlen(name);
+    uint64_t hash = hash_text(0, name, length);
+    const Known *known = find_known(thread, hash);
+    if (known)
+        return *known;
+    Known made = {hash, opscope_name_(name, length), 0, 0, needs_scalars(name)};
+    return made.id ? *keep_known(thread, made) : made;
+}
+
+Known describe(c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role, const char *module,
+               uint64_t hash)
 {
     Description d(role);
     d.values(values, has_scalars);
     if (module && role == 1)
         d.part(3, std::string("module=") + module);
-    PartEntry entry = {hash, 0, d.device,
-                       static_cast<uint32_t>(d.is_on_device ? OPSCOPE_OP_HOST : OPSCOPE_OP_CPU)};
+    Known made = {hash, 0, 0, static_cast<uint8_t>(d.device + 1), d.is_on_device};
     if (!d.text.empty())
-        entry.id = opscope_name_(d.text.data(), d.text.size());
-    return entry;
+        made.id = opscope_name_(d.text.data(), d.text.size());
+    return made;
 }
 
-PartEntry parts_of(Thread *thread, c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role)
+Known parts_of(Thread *thread, c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role)
 {
-    PartEntry none = {0, 0, no_device, OPSCOPE_OP_CPU};
+    Known none = {0, 0, 0, 0, false};
     if (values.empty() && !thread->module)
         return none;
     try {
         uint64_t kind = static_cast<uint64_t>(role) << 1 | has_scalars;
         uint64_t hash = mix(reinterpret_cast<uintptr_t>(thread->module), kind);
-        hash = hash_values(hash, values, has_scalars) | 1;
-        PartEntry *entry = &thread->parts[hash >> 52];
-        if (entry->hash != hash)
-            *entry = describe(values, has_scalars, role, thread->module, hash);
-        return *entry;
+        hash = hash_values(hash, values, has_scalars);
+        const Known *known = find_known(thread, hash);
+        return known ? *known
+                     : *keep_known(thread, describe(values, has_scalars, role, thread->module, hash));
     } catch (...) { // a tensor that does not say what it is: the op is recorded without
         return none;
     }
@@ -397,13 +460,14 @@ uint64_t find_link(uint64_t sequence)
 
 void begin_function(Thread *thread, const at::RecordFunction &function)
 {
-    NameEntry own;
-    const NameEntry *name = name_of(thread, function.name(), &own);
-    PartEntry parts = parts_of(thread, function.inputs(), name->has_scalars, 1);
+    Known name = name_of(thread, function.name());
+    Known parts = parts_of(thread, function.inputs(), name.is_marked, 1);
     bool is_backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
     int64_t number = function.seqNr();
     uint64_t sequence = number >= 0 ? static_cast<uint64_t>(number) : OPSCOPE_NO_SEQUENCE;
-    opscope_known_op op = {name->id, parts.id, parts.type, parts.device, OPSCOPE_NO_SEQUENCE, 0};
+    uint32_t type = parts.is_marked ? OPSCOPE_OP_HOST : OPSCOPE_OP_CPU;
+    uint32_t device = parts.device ? parts.device - 1u : no_device;
+    opscope_known_op op = {name.id, parts.id, type, device, OPSCOPE_NO_SEQUENCE, 0};
     if (sequence != OPSCOPE_NO_SEQUENCE && (is_backward || sequence != thread->last_sequence)) {
         op.sequence = thread->last_sequence = sequence;
         op.forward = is_backward ? find_link(sequence) : 0;

@@ -154,6 +154,14 @@ class Networks(Ops):
         self.assertTrue(threads)
         self.assert_adds_up()
 
+    def test_sizes(self):
+        self.record("sizes", "--python-trace", "off", steps=1)
+        named = self.by_name(self.ops())
+        made = {row["outputs"] for row in named["aten::empty"]}
+        self.assertEqual({"%d FLOAT32 CPU_DRAM" % size for size in range(9000)} - made, set())
+        lists = [row["attributes"] for row in named["aten::cat"]]
+        self.assertEqual(lists, ["lists=10:40:160", "lists=10:44:176", "lists=10:40:192"])
+
     def test_filter(self):
         """An op's own time does not depend on what else is shown."""
         self.record("mlp", steps=1)

@@ -46,10 +46,24 @@ def threads():
     return loss
 
 
+def sizes():
+    """More descriptions than the observer keeps, and lists that differ beyond the tensors that are listed."""
+
+    def loss():
+        for size in range(9000):
+            torch.empty(size)
+        same = [torch.ones(2, 2)] * 8
+        for more in (torch.ones(2, 2), torch.ones(3, 2), torch.ones(2, 2, dtype=torch.float64)):
+            torch.cat(same + [more] * 2)
+        return torch.ones(1, requires_grad=True) * 2
+
+    return loss
+
+
 def main(words):
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    loss = {"mlp": mlp, "conv": conv, "attention": attention, "threads": threads}[words[0]]()
+    loss = {"mlp": mlp, "conv": conv, "attention": attention, "threads": threads, "sizes": sizes}[words[0]]()
     steps = int(words[1]) if len(words) > 1 else 1
     if "flops" in words:
         from torch.utils.flop_counter import FlopCounterMode
