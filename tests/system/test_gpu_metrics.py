@@ -63,6 +63,20 @@ class StandIn(harness.TestCase):
         rows = self.counters()["GPU 0 SM active %"]
         self.assertGreater(rows[0][0], -1000)  # two clocks are compared: a ms is much
 
+    def test_libcupti_of_the_packages_of_the_programs_python(self):
+        packages = self.path("env", "lib", "python3.11", "site-packages", "nvidia", "cu13", "lib")
+        os.makedirs(packages)
+        os.makedirs(self.path("env", "bin"))
+        os.symlink(STANDIN, os.path.join(packages, "libcupti.so.13"))
+        os.symlink("/bin/sh", self.path("env", "bin", "python3"))
+        path = self.path("env", "bin") + os.pathsep + os.environ["PATH"]
+        for python in ("python3", self.path("env", "bin", "python3")):
+            if os.path.exists(self.path("done")):
+                os.unlink(self.path("done"))
+            done = self.record(command=[python, "-c", WAIT], OPSCOPE_CUPTI="", PATH=path)
+            self.assertNotIn(MISSING, done.stderr)
+            self.assertEqual(len(self.values()), 7)
+
     def test_several_gpus(self):
         done = self.record(PM_STANDIN_GPUS="2", PM_STANDIN_INTERVAL="200000")
         self.assertNotIn(MISSING, done.stderr)
@@ -155,10 +169,14 @@ class Real(harness.TestCase):
         if not library:
             self.skipTest("no libcupti here: OPSCOPE_CUPTI, or pip install nvidia-cuda-cupti")
         done = self.opscope("gpu-sampler", "--chip", "GH100", env={"OPSCOPE_CUPTI": library})
+        if done.status == 2 and "(999)" in done.stderr and not glob.glob("/dev/nvidia[0-9]*"):
+            self.skipTest("%s has its tables with a driver alone, as that of CUDA 13.4" % library)
         self.assert_status(done)
+        # That of CUDA 12 counts no bytes of the memory for sampling.
+        titles = [title for title in TITLES if ".so.12" not in library or "DRAM" not in title]
         lines = done.stdout.splitlines()
-        self.assertRegex(lines[0], r"^GH100: 7 counters in one pass, an image of \d+ bytes")
-        self.assertEqual([line.split(":")[0] for line in lines[1:]], TITLES)
+        self.assertRegex(lines[0], r"^GH100: %d counters in one pass, an image of \d+ bytes" % len(titles))
+        self.assertEqual([line.split(":")[0] for line in lines[1:]], titles)
         done = self.opscope("gpu-sampler", "--chip", "ZZ100", env={"OPSCOPE_CUPTI": library})
         self.assert_status(done, 2)
         self.assertIn("cannot sample ZZ100", done.stderr)

@@ -11,6 +11,7 @@
 
 enum pm_result {
     PM_OK = 0,
+    PM_INVALID_PARAMETER = 1,
     PM_OUT_OF_MEMORY = 8, /* of decoding: the device's buffer was full */
     PM_NOT_INITIALIZED = 15,
     PM_HARDWARE_BUSY = 26,

@@ -107,6 +107,8 @@ int gpu_config_make(struct gpu_config *config, struct pm_library *l, const char 
     if (try_metrics(config, l, chip, availability, &result))
         return 0;
     gpu_config_free(config, l);
+    if (result == PM_INVALID_PARAMETER) /* what CUDA 12 says of a chip that it does not know */
+        result = PM_UNKNOWN_CHIP;
     if (result != PM_OK)
         return gpu_error(l, result, chip, err);
     /* One after the other, as long as they fit. */

@@ -59,6 +59,7 @@ AT(pm_sample_info, sample, CUpti_PmSampling_CounterData_GetSampleInfo_Params, sa
 AT(pm_sample_info, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp);
 
 SAME(CUPTI_SUCCESS, PM_OK);
+SAME(CUPTI_ERROR_INVALID_PARAMETER, PM_INVALID_PARAMETER);
 SAME(CUPTI_ERROR_OUT_OF_MEMORY, PM_OUT_OF_MEMORY);
 SAME(CUPTI_ERROR_NOT_INITIALIZED, PM_NOT_INITIALIZED);
 SAME(CUPTI_ERROR_HARDWARE_BUSY, PM_HARDWARE_BUSY);
