@@ -22,6 +22,8 @@ static int check_options(const struct command *command, const struct report_opti
     if (options->compat && strcmp(options->compat, "1.2.4") != 0)
         return command_usage_error(command, "--compat %s: 1.2.4 is the version that can be reproduced",
                                    options->compat);
+    if (options->no_source && !options->html)
+        return command_usage_error(command, "--no-source goes with --html");
     if (options->compat && (options->html || options->output.json))
         return command_usage_error(command, "--compat writes text and CSV: no --html, no --json");
     if (options->compat && options->group_by > PERF_BY_CATEGORY)
@@ -186,6 +188,7 @@ static int write_page(const struct report_options *options, const struct perf_op
         return status;
     st.machine = options->machine ? options->machine : options->arch;
     st.report = wanted;
+    st.has_no_source = options->no_source;
     status = snapshot_write(&st, "overview", options->html, err);
     serve_trace_close(&st);
     return status;
@@ -417,7 +420,9 @@ static const struct command_option file_options[] = {
     OPTION_FILE(
         "html", FIELD(html),
         "Also write the page of opscope view with these ops: one file that needs no server. It has all of them, "
-        "and advice, whatever --top and --no-advice say."),
+        "and advice, whatever --top and --no-advice say; of a trace also source lines around the places in its "
+        "tables."),
+    OPTION_NO_SOURCE(FIELD(no_source)),
     {.name = "summary-file",
      .type = OPTION_TEXT,
      .argument = "BASE",

@@ -14,7 +14,7 @@ extern char **environ;
 struct view_options {
     uint64_t port, timeout_ns;
     const char *listen, *html;
-    bool open, until_eof;
+    bool open, until_eof, no_source;
 };
 
 static void open_browser(const char *url)
@@ -26,7 +26,7 @@ static void open_browser(const char *url)
 }
 
 /* One file instead of a server. */
-static int write_snapshot(const char *path, const char *trace_path, struct error *err)
+static int write_snapshot(const struct view_options *options, const char *trace_path, struct error *err)
 {
     struct serve_trace st;
     int status = snapshot_check(err);
@@ -35,7 +35,8 @@ static int write_snapshot(const char *path, const char *trace_path, struct error
     status = serve_trace_open(&st, trace_path, err);
     if (status)
         return status;
-    status = snapshot_write(&st, "overview", path, err);
+    st.has_no_source = options->no_source;
+    status = snapshot_write(&st, "overview", options->html, err);
     serve_trace_close(&st);
     return status;
 }
@@ -48,7 +49,7 @@ static int run_html(const struct command *command, const struct view_options *op
         return command_usage_error(command, "--html writes a file: no --port, --listen, --timeout, --open");
     if (line->count != 1)
         return command_usage_error(command, "--html takes one trace");
-    return write_snapshot(options->html, line->values[0], &err) ? command_fail(command, &err) : EXIT_OK;
+    return write_snapshot(options, line->values[0], &err) ? command_fail(command, &err) : EXIT_OK;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -62,6 +63,8 @@ static int run(const struct command *command, int argc, char **argv)
         return status;
     if (options.html)
         return run_html(command, &options, &line);
+    if (options.no_source)
+        return command_usage_error(command, "--no-source goes with --html");
     const struct server_options served = {.paths = (const char *const *)line.values,
                                           .path_count = (size_t)line.count,
                                           .listen = options.listen,
@@ -117,6 +120,7 @@ static const struct command_option view_options[] = {
         "Write the page with the trace into this file instead (- is standard output) and end: it needs no "
         "server and no network. Of more than 200,000 zones and runs the shortest are drawn summed up. Source lines "
         "around the places in its tables are in it, where they can be read here."),
+    OPTION_NO_SOURCE(OPTION_FIELD(struct view_options, no_source)),
     {0},
 };
 

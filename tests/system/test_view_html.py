@@ -155,6 +155,21 @@ class Html(HtmlCase):
         self.assertNotIn("<", parts.answers["sources"])
         self.assertEqual(parts.trace()["left_out"], [])
 
+    def test_without_source(self):
+        """Nothing of the code is in the file, wherever the page has it from."""
+        ours = self.write_source("ours.py", [f"secret = {number}" for number in range(1, 41)])
+        trace = self.trace(("track", "main"), ("zone", 0, 0, 90 * MS, "train", f"{ours}:20"), ("device", "GPU 0"),
+                           ("op", 1, 1 * MS, 2 * MS, "matmul"), ("run", 1, 3 * MS, 9 * MS, "matmul"), name="sources.opscope")
+        for command, has_some in (("view",), True), (("view", "--no-source"), False), (("report", "--no-source"), False):
+            html = self.path("page.html")
+            self.assert_status(self.opscope(*command, trace, "--html", html))
+            with open(html, encoding="utf-8") as file:
+                self.assertEqual("secret = 20" in file.read(), has_some, command)
+        for command in "view", "report":
+            done = self.opscope(command, trace, "--no-source")
+            self.assert_status(done, 2)
+            self.assertIn("--no-source goes with --html", done.stderr)
+
     def test_of_many_places_the_costliest_have_their_source(self):
         ours = self.write_source("ours.py", [f"line {number}" for number in range(1, 501)])
         made = [("track", "main")] + [("zone", 0, at * MS, at * MS + 1000 + at, f"f{at}", f"{ours}:{at}") for at in range(1, 501)]

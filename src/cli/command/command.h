@@ -167,6 +167,12 @@ struct command {
         .name = "salvage", .type = OPTION_FLAG, .offset = (field_offset),                                    \
         .help = "Read every whole block of a damaged trace and leave out the rest."                          \
     }
+/* Of commands that write a page into a file (--html). */
+#define OPTION_NO_SOURCE(field_offset)                                                                       \
+    {                                                                                                        \
+        .name = "no-source", .type = OPTION_FLAG, .offset = (field_offset),                                  \
+        .help = "Leave source lines out of the file of --html: for somebody who is not to see the code."     \
+    }
 /* Of recordings. */
 #define OPTION_MAX_SIZE(field_offset)                                                                        \
     {                                                                                                        \

@@ -21,7 +21,7 @@ struct report_options {
     unsigned group_by; /* enum perf_group_by */
     uint64_t top;
     double min_percentage;
-    bool no_advice, no_summary, no_stacked_report, no_stack_by_in0, raw_op_codes, no_color;
+    bool no_advice, no_summary, no_stacked_report, no_stack_by_in0, raw_op_codes, no_color, no_source;
     bool classic_colors;
     const char *html, *summary_file, *stacked_csv;
     struct output_options output;

@@ -19,6 +19,10 @@
 static int load(struct source_text *source, const struct serve_trace *st, const char *file, struct error *err)
 {
     uint64_t not_after = clock_quality_realtime(st->trace, st->end_ns);
+    if (st->has_no_source) {
+        *source = (struct source_text){.state = SOURCE_MISSING};
+        return 0;
+    }
     return source_text_load(source, file, not_after, err);
 }
 

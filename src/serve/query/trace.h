@@ -99,6 +99,7 @@ struct serve_trace {
     uint64_t start_ns, end_ns; /* host times */
     uint32_t id, generation;
     bool is_prepared;
+    bool has_no_source; /* source files are as if they were not here: their lines are not to be passed on */
     struct machine_set machines;
     /* For the overview, where a report is looked at: they must stay. */
     const char *machine; /* name or file; NULL: what the devices say that they are */
