@@ -223,6 +223,104 @@ static void test_pieces(void **state)
     client_free(&client);
 }
 
+/* --- zones, many at once --- */
+
+#define STEPS (3 * TRACY_MOST_STEPS + 5)
+
+struct step_log {
+    struct tracy_step steps[STEPS];
+    uint32_t threads[STEPS];
+    size_t count, most;
+};
+
+static void keep_steps(void *context, uint32_t thread, const struct tracy_step *steps, size_t count)
+{
+    struct step_log *log = context;
+    assert_in_range(count, 1, TRACY_MOST_STEPS);
+    assert_true(log->count + count <= STEPS);
+    log->most = count > log->most ? count : log->most;
+    for (size_t i = 0; i < count; i++) {
+        log->threads[log->count] = thread;
+        log->steps[log->count++] = steps[i];
+    }
+}
+
+static void ignore_event(void *context, const struct tracy_event *event)
+{
+    (void)context;
+    assert_true(event->kind != TRACY_EVENT_ZONE_BEGIN && event->kind != TRACY_EVENT_ZONE_END);
+}
+
+/* A begin or an end in one of the forms that the version has, with what it means. */
+static struct tracy_step put_step(struct client *client, unsigned number, int64_t time)
+{
+    static const unsigned begins[] = {TRACY_ZONE_BEGIN_16, TRACY_ZONE_BEGIN, TRACY_ZONE_BEGIN_32},
+                          ends[] = {TRACY_ZONE_END_16, TRACY_ZONE_END, TRACY_ZONE_END_32};
+    uint32_t version = client->table.dialect.version;
+    bool is_begin = number % 5 < 2, is_short = version >= (is_begin ? 79 : 78);
+    unsigned form = is_short ? number % 4 : 1;
+    struct tracy_step step = {.source = is_begin ? number % 2 : TRACY_END};
+    struct bytes *out = record(client, is_begin ? begins[form % 3] : ends[form % 3]);
+    if (form % 3 == 0) {
+        put_u16(out, (uint16_t)(number * 211));
+        step.time = time + (uint16_t)(number * 211);
+    } else if (form == 2) {
+        bytes_append_u32(out, number);
+        step.time = time + number + 65536;
+    } else {
+        int64_t delta = number % 3 ? (int64_t)number : -(int64_t)number;
+        bytes_append_u64(out, (uint64_t)delta);
+        step.time = time + delta + (is_short && delta >= 0 ? 65536 + (INT64_C(1) << 32) : 0);
+    }
+    if (is_begin)
+        bytes_append_u64(out, 0x401000 + 8 * (number % 2));
+    return step;
+}
+
+/* All forms of all versions, more than go at once, two threads, a frame that ends with each form. */
+static void test_steps(void **state)
+{
+    (void)state;
+    static struct step_log log, wanted;
+    for (uint32_t version = TRACY_OLDEST; version <= TRACY_NEWEST; version++) {
+        struct client client;
+        int64_t time = 0;
+        client_begin(&client, version, false, 0);
+        memset(&log, 0, sizeof log);
+        memset(&wanted, 0, sizeof wanted);
+        client_thread(&client, 1);
+        client_begin_zone(&client, -1, 0x401000); /* so that the places have their numbers */
+        client_begin_zone(&client, -1, 0x401008);
+        wanted.steps[0] = (struct tracy_step){.time = -1, .source = 0};
+        wanted.steps[1] = (struct tracy_step){.time = -2, .source = 1};
+        time = -2;
+        for (unsigned i = 2; i < STEPS; i++) {
+            if (i == STEPS - 40) {
+                client_thread(&client, 2);
+                time = 0;
+            }
+            wanted.steps[i] = put_step(&client, i, time);
+            time = wanted.steps[i].time;
+            if (i > STEPS - 20)
+                client_flush(&client);
+        }
+        struct tracy_stream *stream = tracy_stream_new(version, TRACY_WIDE_DETECT, ignore_event, &log);
+        assert_non_null(stream);
+        tracy_stream_set_zones(stream, keep_steps);
+        assert_int_equal(tracy_stream_feed(stream, client.sent.data, client.sent.length, NULL), 0);
+        assert_int_equal(log.count, STEPS);
+        assert_int_equal(log.most, TRACY_MOST_STEPS);
+        for (size_t i = 0; i < STEPS; i++) {
+            assert_int_equal(log.steps[i].time, wanted.steps[i].time);
+            assert_int_equal(log.steps[i].source, wanted.steps[i].source);
+            assert_int_equal(log.threads[i], i < STEPS - 40 ? 1 : 2);
+        }
+        assert_int_equal(tracy_stream_counts(stream)->items, STEPS + 2);
+        tracy_stream_free(stream);
+        client_free(&client);
+    }
+}
+
 static void test_text_lengths(void **state)
 {
     (void)state;
@@ -404,7 +502,7 @@ int main(void)
         cmocka_unit_test(test_zone_and_names), cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_text_lengths),   cmocka_unit_test(test_tagged_addresses),
         cmocka_unit_test(test_context_width),  cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_distrust),
+        cmocka_unit_test(test_distrust),       cmocka_unit_test(test_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

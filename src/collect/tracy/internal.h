@@ -15,8 +15,7 @@ struct tracy_stream {
     struct tracy_table table;
     bool is_width_known; /* of GPU contexts */
     tracy_event_fn event;
-    tracy_begin_fn begin; /* NULL: zones are events as well */
-    tracy_end_fn end;
+    tracy_steps_fn steps; /* NULL: zones are events as well */
     void *context;
     enum { STREAM_STATUS, STREAM_WELCOME, STREAM_ON_DEMAND, STREAM_FRAMES, STREAM_FAILED } state;
     struct error error;

@@ -7,6 +7,7 @@
 
 #define BIAS_16 65536                          /* what the 32-bit form of a difference leaves out */
 #define BIAS_32 (BIAS_16 + (INT64_C(1) << 32)) /* and the 64-bit form, where there are shorter ones */
+#define LONGEST_STEP 17u                       /* bytes of a begin with a time of 64 bits */
 #define LONG_TEXT 256u /* what the length of a long text leaves out since version 80 */
 
 /* A function that takes a record of fixed size; which records, records.def says. */
@@ -91,10 +92,10 @@ static inline uint32_t find_source(struct tracy_stream *s, uint64_t address)
 
 /* --- zones --- */
 
-static inline void emit_begin(struct tracy_stream *s, uint32_t source)
+static void emit_begin(struct tracy_stream *s, uint32_t source)
 {
-    if (s->begin)
-        s->begin(s->context, s->thread, s->thread_time, source);
+    if (s->steps)
+        s->steps(s->context, s->thread, &(struct tracy_step){s->thread_time, source}, 1);
     else
         emit(s, &(struct tracy_event){.kind = TRACY_EVENT_ZONE_BEGIN,
                                       .thread = s->thread,
@@ -118,8 +119,8 @@ TAKES(zone_begin_payload)
 TAKES(zone_end)
 {
     s->thread_time = add(s->thread_time, delta_of(s, at + 1, size - 1, 78));
-    if (s->end)
-        s->end(s->context, s->thread, s->thread_time);
+    if (s->steps)
+        s->steps(s->context, s->thread, &(struct tracy_step){s->thread_time, TRACY_END}, 1);
     else
         emit(s, &(struct tracy_event){
                     .kind = TRACY_EVENT_ZONE_END, .thread = s->thread, .time = s->thread_time});
@@ -563,32 +564,54 @@ static bool does_not_fit(struct tracy_stream *s, unsigned type, size_t at, const
     return false;
 }
 
-/* Zones are most of what comes: they are taken here as long as one follows another. Returns where the rest begins. */
-static size_t take_zones(struct tracy_stream *s, const uint8_t *data, size_t length, size_t at)
+/* The shortest record of a zone has its difference as it is, in 2 or 8 bytes. */
+static uint64_t mask_of(unsigned bytes)
+{
+    return bytes == 2 ? UINT16_MAX : UINT64_MAX;
+}
+
+/* Zones that follow one another, as many as go at once. Returns where the rest begins. The shortest records, which most
+ * are, are compared with their numbers, and not looked up: where the next one begins can then be foreseen. */
+static size_t take_steps(struct tracy_stream *s, const uint8_t *data, size_t length, size_t at)
 {
     const struct tracy_table *table = &s->table;
+    const unsigned begin = table->begin, begin_size = table->size[begin], end = table->end,
+                   end_size = table->size[end];
+    const uint64_t begin_mask = mask_of(begin_size - 9), end_mask = mask_of(end_size - 1);
+    struct tracy_step steps[TRACY_MOST_STEPS];
     int64_t time = s->thread_time;
-    uint64_t items = 0;
-    while (at < length) {
-        unsigned type = data[at], record = table->record[type], size = table->size[type];
+    size_t count = 0;
+    while (at < length && count < TRACY_MOST_STEPS) {
         const uint8_t *item = data + at;
-        if (size > length - at)
+        unsigned type = item[0], record = table->record[type], size = table->size[type];
+        bool is_whole = length - at >= LONGEST_STEP;
+        if (type == end && is_whole) {
+            time = add(time, (int64_t)(tracy_u64(item + 1) & end_mask));
+            steps[count].source = TRACY_END;
+            size = end_size;
+        } else if (type == begin && is_whole) {
+            time = add(time, (int64_t)(tracy_u64(item + 1) & begin_mask));
+            steps[count].source = find_source(s, tracy_u64(item + begin_size - 8));
+            size = begin_size;
+        } else if (size > length - at) {
             break;
-        if (record - TRACY_ZONE_END <= TRACY_ZONE_END_16 - TRACY_ZONE_END) {
+        } else if (record - TRACY_ZONE_END <= TRACY_ZONE_END_16 - TRACY_ZONE_END) {
             time = add(time, delta_of(s, item + 1, size - 1, 78));
-            s->end(s->context, s->thread, time);
+            steps[count].source = TRACY_END;
         } else if (record - TRACY_ZONE_BEGIN <= TRACY_ZONE_BEGIN_16 - TRACY_ZONE_BEGIN) {
             time = add(time, delta_of(s, item + 1, size - 9, 79));
-            s->begin(s->context, s->thread, time, find_source(s, tracy_u64(item + size - 8)));
+            steps[count].source = find_source(s, tracy_u64(item + size - 8));
         } else {
             break;
         }
+        steps[count++].time = time;
         s->counts.records[record]++;
-        items++;
         at += size;
     }
     s->thread_time = time;
-    s->counts.items += items;
+    s->counts.items += count;
+    if (count)
+        s->steps(s->context, s->thread, steps, count);
     return at;
 }
 
@@ -596,8 +619,9 @@ bool tracy_items_take(struct tracy_stream *s, const uint8_t *data, size_t length
 {
     size_t at = 0;
     while (at < length) {
-        if (s->begin && (at = take_zones(s, data, length, at)) == length)
-            break;
+        size_t before = at;
+        if (s->steps && (at = take_steps(s, data, length, at)) > before)
+            continue;
         unsigned type = data[at], record = s->table.record[type];
         size_t left = length - at, taken = s->table.size[type], prefix;
         if (record == TRACY_NO_RECORD)

@@ -56,6 +56,10 @@ bool tracy_table_make(struct tracy_table *table, struct tracy_dialect dialect)
         table->size[table->count] = size_of(i, dialect);
         table->body[table->count] = records[i].body;
         table->has_context[table->count] = records[i].size != records[i].wide;
+        if (i - TRACY_ZONE_BEGIN <= TRACY_ZONE_BEGIN_16 - TRACY_ZONE_BEGIN) /* the longest is the first */
+            table->begin = table->count;
+        if (i - TRACY_ZONE_END <= TRACY_ZONE_END_16 - TRACY_ZONE_END)
+            table->end = table->count;
         table->count++;
     }
     return true;

@@ -66,6 +66,7 @@ struct tracy_table {
     uint8_t size[256];
     uint8_t body[256];     /* enum tracy_body */
     bool has_context[256]; /* of a GPU: wider in a wide dialect */
+    unsigned begin, end;   /* the shortest records of zones: their numbers */
 };
 
 /* All versions, in the order in which they are tried: released ones first. */

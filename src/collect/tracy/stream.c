@@ -28,10 +28,9 @@ struct tracy_stream *tracy_stream_new(uint32_t version, enum tracy_wide wide, tr
     return s;
 }
 
-void tracy_stream_set_zones(struct tracy_stream *s, tracy_begin_fn begin, tracy_end_fn end)
+void tracy_stream_set_zones(struct tracy_stream *s, tracy_steps_fn steps)
 {
-    s->begin = begin;
-    s->end = end;
+    s->steps = steps;
 }
 
 void tracy_stream_free(struct tracy_stream *s)
@@ -74,14 +73,28 @@ static void take_frame(struct tracy_stream *s, const uint8_t *block, size_t leng
         fail(s);
 }
 
+/* Bytes of the step that begins there; of a frame those of its length, until that is there. */
+static size_t step_bytes(const struct tracy_stream *s, const uint8_t *data, size_t length)
+{
+    switch (s->state) {
+    case STREAM_STATUS:
+        return 1;
+    case STREAM_WELCOME:
+        return tracy_welcome_bytes(s->table.dialect.version);
+    case STREAM_ON_DEMAND:
+        return ON_DEMAND_BYTES;
+    default: {
+        size_t size = length < 4 ? 0 : tracy_u32(data);
+        return 4 + (size <= TRACY_BLOCK_BYTES ? size : 0);
+    }
+    }
+}
+
 /* Takes one step if all bytes of it are there. Returns how many it took; 0: more are needed. */
 static size_t take_step(struct tracy_stream *s, const uint8_t *data, size_t length)
 {
     uint32_t version = s->table.dialect.version;
-    size_t need = s->state == STREAM_STATUS      ? 1
-                  : s->state == STREAM_WELCOME   ? tracy_welcome_bytes(version)
-                  : s->state == STREAM_ON_DEMAND ? ON_DEMAND_BYTES
-                                                 : 4;
+    size_t need = step_bytes(s, data, length);
     if (length < need)
         return 0;
     switch (s->state) {
@@ -116,10 +129,8 @@ static size_t take_step(struct tracy_stream *s, const uint8_t *data, size_t leng
             fail(s);
             return 0;
         }
-        if (length - 4 < size)
-            return 0;
         take_frame(s, data + 4, size);
-        return 4 + (size_t)size;
+        break;
     }
     }
     return need;
@@ -138,15 +149,18 @@ static size_t take_steps(struct tracy_stream *s, const uint8_t *data, size_t len
 int tracy_stream_feed(struct tracy_stream *s, const void *data, size_t length, struct error *err)
 {
     struct bytes *input = &s->input;
-    if (input->length) {
-        bytes_append(input, data, length);
-        size_t taken = input->failed ? 0 : take_steps(s, input->data, input->length);
-        input->length -= taken;
-        memmove(input->data, input->data + taken, input->length);
-    } else if (s->state != STREAM_FAILED && length) {
-        size_t taken = take_steps(s, data, length);
-        if (taken < length)
-            bytes_append(input, (const uint8_t *)data + taken, length - taken);
+    const uint8_t *at = data, *end = at + length;
+    while (input->length && at < end && !input->failed && s->state != STREAM_FAILED) {
+        /* what is missing of the step that was begun; the rest is taken where it is */
+        size_t missing = step_bytes(s, input->data, input->length) - input->length, left = (size_t)(end - at);
+        bytes_append(input, at, missing < left ? missing : left);
+        at += missing < left ? missing : left;
+        if (!input->failed && take_step(s, input->data, input->length))
+            bytes_clear(input);
+    }
+    if (at < end && !input->failed && s->state != STREAM_FAILED) {
+        at += take_steps(s, at, (size_t)(end - at));
+        bytes_append(input, at, (size_t)(end - at));
     }
     if (input->failed && s->state != STREAM_FAILED) {
         error_no_memory(&s->error, "a frame of the stream");

@@ -67,9 +67,15 @@ struct tracy_event {
 };
 
 typedef void (*tracy_event_fn)(void *context, const struct tracy_event *event);
-/* Zones, which are most of what comes, without the struct. */
-typedef void (*tracy_begin_fn)(void *context, uint32_t thread, int64_t time, uint32_t source);
-typedef void (*tracy_end_fn)(void *context, uint32_t thread, int64_t time);
+/* Begin or end of a zone. They are most of what comes: without the struct, and those of a thread that follow one
+ * another at once, at most TRACY_MOST_STEPS. */
+struct tracy_step {
+    int64_t time;
+    uint32_t source; /* TRACY_END: an end */
+};
+#define TRACY_END (TRACY_NONE - 1)
+#define TRACY_MOST_STEPS 128u
+typedef void (*tracy_steps_fn)(void *context, uint32_t thread, const struct tracy_step *steps, size_t count);
 
 enum tracy_wide { TRACY_WIDE_DETECT, TRACY_WIDE_NO, TRACY_WIDE_YES };
 
@@ -79,7 +85,7 @@ struct tracy_stream;
 struct tracy_stream *tracy_stream_new(uint32_t version, enum tracy_wide wide, tracy_event_fn event,
                                       void *context);
 /* Begins and ends of zones go there, and not to `event`. */
-void tracy_stream_set_zones(struct tracy_stream *s, tracy_begin_fn begin, tracy_end_fn end);
+void tracy_stream_set_zones(struct tracy_stream *s, tracy_steps_fn steps);
 void tracy_stream_free(struct tracy_stream *s);
 
 /* Takes bytes that the client sent, in pieces of any size. 0; or the error that ended the stream, again and again. */

@@ -54,7 +54,7 @@ __attribute__((always_inline)) static inline uint64_t to_ns(struct tracy_trace *
     } else {
         /* cut off as Tracy's own tools do, so that sums are equal */
         double since = (double)(int64_t)((uint64_t)ticks - t->first_tick) * t->ns_per_tick;
-        ns = since > 0 && since < 9e18 ? t->origin_ns + (uint64_t)since : t->origin_ns;
+        ns = since > 0 && since < 9e18 ? t->origin_ns + (uint64_t)(int64_t)since : t->origin_ns;
     }
     if (ns > t->last_ns && ns < INT64_MAX)
         t->last_ns = ns;
@@ -212,11 +212,11 @@ __attribute__((always_inline)) static inline bool end_zone(struct tracy_trace *t
     if (__builtin_expect(stack->depth == 0, 0))
         return false;
     const struct open_zone *zone = &stack->zones[--stack->depth];
-    uint64_t duration = ns - zone->start;
-    if (stack->depth)
-        stack->zones[stack->depth - 1].child += duration;
-    else
-        stack->turn_busy += ns - (zone->start > stack->turn_ns ? zone->start : stack->turn_ns);
+    /* Whether it is inside another cannot be foreseen: a branch would cost more than doing both. */
+    uint64_t duration = ns - zone->start, is_inner = stack->depth != 0;
+    uint64_t turn_start = zone->start > stack->turn_ns ? zone->start : stack->turn_ns;
+    stack->zones[stack->depth - is_inner].child += duration & (0 - is_inner);
+    stack->turn_busy += (ns - turn_start) & (is_inner - 1);
     bool is_written = duration >= t->options.min_duration_ns;
     if (__builtin_expect(is_written, 1))
         zone_sink_add(stack->sink, stack->depth, zone->start, ns, zone->child, zone->name);
@@ -236,28 +236,31 @@ static inline uint64_t step_time(struct tracy_trace *t, struct stack *stack, int
     return stack->last_ns;
 }
 
-static void take_begin(void *context, uint32_t thread_id, int64_t ticks, uint32_t source)
+static void count_unmatched(struct tracy_trace *t, struct stack *stack, uint64_t ns)
 {
-    struct tracy_trace *t = context;
-    struct thread *thread = trace_thread(t, thread_id);
-    if (thread)
-        begin_zone(thread->now, step_time(t, thread->now, ticks), source, late_name_of_source(t, source));
-    else
-        t->stats.lost_zones++;
-}
-
-static void take_end(void *context, uint32_t thread_id, int64_t ticks)
-{
-    struct tracy_trace *t = context;
-    struct thread *thread = trace_thread(t, thread_id);
-    if (!thread)
-        return;
-    uint64_t ns = step_time(t, thread->now, ticks);
-    if (__builtin_expect(end_zone(t, thread->now, ns), 1))
-        return;
-    trace_count_loss(&thread->now->unmatched, TRACE_LOSS_UNMATCHED, ns);
+    trace_count_loss(&stack->unmatched, TRACE_LOSS_UNMATCHED, ns);
     if (!(tracy_stream_welcome(t->stream)->flags & TRACY_ON_DEMAND))
         tracy_stream_distrust(t->stream);
+}
+
+static void take_steps(void *context, uint32_t thread_id, const struct tracy_step *steps, size_t count)
+{
+    struct tracy_trace *t = context;
+    struct thread *thread = trace_thread(t, thread_id);
+    if (!thread) {
+        for (size_t i = 0; i < count; i++)
+            t->stats.lost_zones += steps[i].source != TRACY_END;
+        return;
+    }
+    struct stack *stack = thread->now;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns = step_time(t, stack, steps[i].time);
+        uint32_t source = steps[i].source;
+        if (source != TRACY_END)
+            begin_zone(stack, ns, source, late_name_of_source(t, source));
+        else if (__builtin_expect(!end_zone(t, stack, ns), 0))
+            count_unmatched(t, stack, ns);
+    }
 }
 
 /* Several texts of a zone are lines of one. */
@@ -437,7 +440,7 @@ struct tracy_trace *tracy_trace_new(const struct tracy_trace_options *options)
         free(t);
         return NULL;
     }
-    tracy_stream_set_zones(t->stream, take_begin, take_end);
+    tracy_stream_set_zones(t->stream, take_steps);
     t->names = tracy_stream_names(t->stream);
     t->free_gpu_zone = t->frame_track = t->plot_track = t->load_name = TRACE_NONE;
     t->frames = (struct lanes){.name = "frames", .kind = TRACE_TRACK_OTHER, .parent = TRACE_NONE};
