@@ -69,6 +69,14 @@ class Ranges(harness.TestCase):
             ],
         )
 
+    def test_ops_of_torch(self):
+        """Names are those of ops, however often these are called; the numbers of a call are its text."""
+        self.record("torch")
+        self.assertEqual(self.counts(), {"aten::linear": 3, "aten::t": 3, "a, seq = of something else": 1})
+        texts = {event["args"]["text"] for event in self.events() if event["ph"] == "X" and event["name"].startswith("aten::")}
+        expected = {f"seq = {i}, op_id = {10 * i}, sizes = [[2, 3], [4, 3]]" for i in range(3)}
+        self.assertEqual(texts, expected | {f"op_id = {10 * i + 1}" for i in range(3)})
+
     def test_texts(self):
         self.record("texts")
         names = list(self.counts())
@@ -118,9 +126,10 @@ class RealHeader(Ranges):
         self.include = found[0]
         self.program = self.path("real")
         source = os.path.join(harness.SOURCE, "tests", "system", "programs", "nvtx_ranges.c")
-        runtime = [folder for folder in found if os.path.exists(os.path.join(folder, "cuda_runtime_api.h"))]
+        included = "cuda_runtime_api.h", os.path.join("crt", "host_defines.h")
+        runtime = [folder for folder in found if all(os.path.exists(os.path.join(folder, name)) for name in included)]
         if not runtime:
-            self.skipTest("CUDA's headers, which NVTX's include, are not here")
+            self.skipTest("CUDA's headers, which NVTX's include, are not here (PyPI: nvidia-cuda-runtime, nvidia-cuda-crt)")
         done = self.run_command(
             ["cc", "-DREAL_NVTX", "-D_GNU_SOURCE", "-I", runtime[0], source, "-o", self.program, "-ldl", "-lpthread"]
         )

@@ -247,6 +247,31 @@ static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event
     return true;
 }
 
+/* Torch's own ranges (emit_nvtx) have numbers behind the op: "aten::add, seq = 7, op_id = 9, sizes = [[2]]". The length
+ * of the op's name; 0 for other texts. */
+static size_t torch_op_length(const struct nvtx_slice *name)
+{
+    static const char *const parts[] = {", seq = ", ", op_id = "};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const char *found = strstr(name->data, parts[i]);
+        if (found && found[strlen(parts[i])] >= '0' && found[strlen(parts[i])] <= '9')
+            return (size_t)(found - name->data);
+    }
+    return 0;
+}
+
+/* A zone with the op's name, so that it is the same zone each time, and the numbers as its text. */
+static bool begin_torch_op(const struct nvtx_event *event, const struct nvtx_slice *name, size_t length,
+                           uint32_t *id)
+{
+    char op[NVTX_SHORT_TEXT];
+    snprintf(op, sizeof op, "%.*s", (int)(length < sizeof op ? length : sizeof op - 1), name->data);
+    struct opscope_site site = site_of(op, event);
+    bool is_zone = begin_zone(&site, event, name->data + length + 2, name->length - length - 2);
+    *id = site.id;
+    return is_zone;
+}
+
 static inline struct cached *cache_place(struct thread *t, const void *message, const void *domain)
 {
     uintptr_t hash = (uintptr_t)message ^ (uintptr_t)domain << 3;
@@ -261,6 +286,9 @@ static bool begin_range(struct thread *t, const void *domain, const struct nvtx_
     if (!is_same(c, domain, event)) {
         struct nvtx_slice name;
         slice_of(&name, event);
+        size_t op = domain ? 0 : torch_op_length(&name);
+        if (op)
+            return begin_torch_op(event, &name, op, id);
         if (!keep(c, domain, event, &name)) {
             char details[1024];
             size_t length = describe(details, sizeof details, domain, event->category);

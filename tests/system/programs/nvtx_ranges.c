@@ -85,6 +85,23 @@ static void texts(void)
     nvtxRangePop();
 }
 
+/* As torch's emit_nvtx: the numbers are of the call, and never the same. */
+static void torch(void)
+{
+    char buffer[128];
+    for (int i = 0; i < 3; i++) {
+        snprintf(buffer, sizeof buffer, "aten::linear, seq = %d, op_id = %d, sizes = [[2, 3], [4, 3]]", i,
+                 10 * i);
+        nvtxRangePushA(buffer);
+        snprintf(buffer, sizeof buffer, "aten::t, op_id = %d", 10 * i + 1);
+        nvtxRangePushA(buffer);
+        nvtxRangePop();
+        nvtxRangePop();
+    }
+    nvtxRangePushA("a, seq = of something else");
+    nvtxRangePop();
+}
+
 static void unbalanced(void)
 {
     printf("%s\n", nvtxRangePop() < 0 ? "nothing to pop" : "popped");
@@ -146,8 +163,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"nested", nested},         {"attributes", attributes}, {"texts", texts},
-                 {"unbalanced", unbalanced}, {"threads", threads},       {"forks", forks}};
+    } cases[] = {
+        {"nested", nested},   {"attributes", attributes}, {"texts", texts}, {"unbalanced", unbalanced},
+        {"threads", threads}, {"forks", forks},           {"torch", torch}};
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
             if (strcmp(argv[i], cases[k].name) == 0)
