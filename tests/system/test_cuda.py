@@ -107,6 +107,20 @@ class StandIn(harness.TestCase):
         owners = collections.Counter((run["name"], ops[run["args"]["call"]]) for run in self.events("run"))
         self.assertEqual(owners, {("scale", "first"): 10, ("axpy", "second"): 10})
 
+    def test_very_long_names(self):
+        """They are cut where the trace's own limit is, and counted as themselves; the demangler never sees the deepest."""
+        for size in 40, 5000, 64 * 1024, 1 << 20:
+            self.record("names", str(size))
+            runs = collections.Counter(run["name"] for run in self.events("run"))
+            self.assertEqual(sorted(runs.values()), [10, 10], size)
+            plain, mangled = sorted(runs, key=lambda name: name[0] != "k")
+            self.assertTrue(plain == "k" * min(size, 60000), (size, plain[:80]))
+            if size == 40:
+                self.assertEqual(mangled, "f(int" + "*" * 35 + ")")
+            elif size > 8192:
+                self.assertTrue(mangled == ("_Z1f" + "P" * (size - 5) + "i")[:60000], (size, mangled[:80]))
+            os.unlink(self.trace)
+
     def test_between_the_calls_that_start_and_stop_profilers(self):
         self.trace = self.path("t.opscope")
         command = ["--capture", "cuda-profiler-api", "--", self.program, CUPTI, "profiler", "20"]

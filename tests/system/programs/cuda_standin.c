@@ -176,6 +176,27 @@ static void work_profiler(uint32_t count)
     }
 }
 
+/* Two kernels with names of that many bytes, as templates make them: a plain one, and a mangled one that is as deep. */
+static void work_names(uint32_t bytes)
+{
+    static char *plain, *mangled;
+    plain = malloc(bytes + 1);
+    mangled = malloc(bytes + 1);
+    if (!plain || !mangled || bytes < 8)
+        exit(3);
+    memset(plain, 'k', bytes);
+    memset(mangled, 'P', bytes); /* f(int ***...) */
+    memcpy(mangled, "_Z1f", 4);
+    mangled[bytes - 1] = 'i';
+    plain[bytes] = mangled[bytes] = '\0';
+    for (int i = 0; i < 10; i++) {
+        launch(plain, 7);
+        launch(mangled, 7);
+    }
+    end_some(20);
+    wait_until_filled(20); /* records point to the names, which stay as CUPTI's do */
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -197,6 +218,8 @@ int main(int argc, char **argv)
         work_fork(count);
     else if (strcmp(work, "graph") == 0)
         work_graph(count);
+    else if (strcmp(work, "names") == 0)
+        work_names(count);
     else if (strcmp(work, "profiler") == 0)
         work_profiler(count);
     else if (strcmp(work, "refused") == 0)
