@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/sessions.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 #include "session/folder.h"
 
@@ -17,9 +15,6 @@ static void look_into(void *context, const char *path)
     struct session_folder folder;
     struct bytes partial = {0};
     bool is_alive;
-    size_t chosen = strlen(session_folder_candidate(0));
-    if (chosen && strncmp(path, session_folder_candidate(0), chosen) != 0)
-        return; /* who chose a folder for sessions has them there alone */
     if (session_folder_open(&folder, path, &is_alive, NULL) != 0)
         return;
     bytes_append_format(&partial, "%s.partial", folder.output);

@@ -231,9 +231,7 @@ void session_folder_each(session_folder_fn found, void *context)
         for (unsigned j = 0; j < i; j++)
             is_repeated |= strcmp(session_folder_candidate(j), base) == 0;
         DIR *dir = *base && !is_repeated ? opendir(base) : NULL;
-        if (!dir)
-            continue;
-        for (struct dirent *entry; (entry = readdir(dir));) {
+        for (struct dirent *entry; dir && (entry = readdir(dir));) {
             char path[3072];
             int n = snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
             struct stat st;
@@ -242,6 +240,9 @@ void session_folder_each(session_folder_fn found, void *context)
                 st.st_uid == getuid())
                 found(context, path);
         }
-        closedir(dir);
+        if (dir)
+            closedir(dir);
+        if (i == 0 && *base)
+            return; /* who chose a folder for sessions has them there alone */
     }
 }

@@ -40,7 +40,7 @@ int session_folder_remove(const char *path, struct error *err);
 void session_folder_make_spares(const struct session_folder *folder);
 void session_folder_variable(const struct session_folder *folder, char *out, size_t size);
 
-/* Calls back for every session folder of this user that can be found. */
+/* Calls back for every session folder of this user: those in $OPSCOPE_DIR where it is set, else in all candidates. */
 typedef void (*session_folder_fn)(void *context, const char *path);
 void session_folder_each(session_folder_fn found, void *context);
 

@@ -116,6 +116,19 @@ static void test_folder_asked_for_by_name_is_the_only_one(void **state)
     assert_int_equal(session_folder_create(&folder, &err), -ENOENT);
     assert_non_null(strstr(err.message, "/nowhere/at/all"));
     setenv("OPSCOPE_DIR", base, 1);
+    make_folder(&folder);
+    struct found found = {folder.path, 0};
+    setenv("XDG_RUNTIME_DIR", base, 1);
+    setenv("OPSCOPE_DIR", "/nowhere/at/all", 1);
+    session_folder_each(count_folder, &found); /* nor are others looked for */
+    assert_int_equal(found.count, 0);
+    unsetenv("OPSCOPE_DIR");
+    session_folder_each(count_folder, &found);
+    assert_int_equal(found.count, 1);
+    setenv("OPSCOPE_DIR", base, 1);
+    unsetenv("XDG_RUNTIME_DIR");
+    session_folder_close(&folder);
+    session_folder_remove(folder.path, NULL);
 }
 
 static void damage_control(const struct session_folder *folder, off_t offset, const void *data, size_t length,
