@@ -115,11 +115,13 @@ static void loop(struct attaching *a, struct tracy_attach_result *result)
         struct error err = {0};
         if (poll(fds, 2, POLL_MS) < 0 && errno != EINTR)
             break;
-        tracy_hub_poll(a->hub);
         uint64_t now_ns = clock_raw_ns();
+        bool is_last =
+            was_asked_to_stop(a) || (a->options->duration_ns && now_ns - start_ns >= a->options->duration_ns);
+        tracy_hub_poll(a->hub); /* behind that: what was sent before the signal is in the trace */
         if (trace_writer_tick(a->writer, now_ns, &err) != 0 && !result->trace_error.code)
             result->trace_error = err;
-        if (was_asked_to_stop(a) || (a->options->duration_ns && now_ns - start_ns >= a->options->duration_ns))
+        if (is_last)
             break;
     }
     tracy_hub_stop(a->hub);
