@@ -38,6 +38,9 @@ class Running(serving.ServerCase, test_tracy_ops.OpsCase):
     def ops(self, path):
         return [row for row in self.rows(path) if row.get("GLOBAL CALL COUNT")]
 
+    def signposts(self):
+        return [row["OP CODE"] for row in self.rows(self.path("t.opscope.partial")) if row["OP TYPE"] == "signpost"]
+
     def wait_for_ops(self, path, count=OPS):
         """Blocks are written when they are two seconds old, those of zones apart from those of messages; names come later."""
 
@@ -73,8 +76,7 @@ class Running(serving.ServerCase, test_tracy_ops.OpsCase):
                 logs = self.start_client(*own)
                 live = self.wait_for_ops(self.path("t.opscope.partial"))
                 self.assertEqual(len(live), OPS)
-                signposts = [row["OP CODE"] for row in self.rows(self.path("t.opscope.partial")) if row["OP TYPE"] == "signpost"]
-                self.assertEqual(signposts, ["start", "stop"])
+                harness.wait_until(lambda: self.signposts() == ["start", "stop"], "the signposts in the growing file")
                 self.end()
                 self.assertEqual(self.table(self.path("t.opscope"), "have.csv"), self.table(os.path.dirname(logs), "want.csv"))
                 self.assert_same_ops(live, self.rows(self.path("t.opscope")))

@@ -17,8 +17,8 @@
 #include "collect/own_process.h"
 
 #define READY_NS UINT64_C(10000000000) /* a GPU that sleeps takes seconds to come up */
-#define STOP_NS UINT64_C(1000000000)
-#define PIPE_BYTES (1 << 20) /* over a second of samples at 100 us */
+#define STOP_NS UINT64_C(5000000000)   /* it needs 0.1 s, on a busy machine more */
+#define PIPE_BYTES (1 << 20)           /* over a second of samples at 100 us */
 
 struct lanes { /* of one device */
     uint32_t track;

@@ -13,7 +13,7 @@ struct gpu_metrics *gpu_metrics_start(uint64_t interval_ns, const char *command)
 void gpu_metrics_begin(struct gpu_metrics *metrics);
 /* Takes what was sent. The tracks are those of this process. Returns how many samples. */
 uint64_t gpu_metrics_poll(struct gpu_metrics *metrics, struct trace_writer *writer, uint32_t process);
-/* The end, within a second: all that was sampled until now is in the writer. */
+/* The end, within seconds: all that was sampled until now is in the writer. */
 void gpu_metrics_stop(struct gpu_metrics *metrics, struct trace_writer *writer, uint32_t process);
 /* What is wrong; "" when nothing is. */
 const char *gpu_metrics_trouble(const struct gpu_metrics *metrics);
