@@ -89,7 +89,7 @@ int import_hosts_to_trace(const char *const *paths, size_t count, uint32_t devic
                           struct error *err);
 /* Such a trace holds a vendor's op table. */
 bool import_trace_has_table(const struct trace *trace);
-/* It will hold one when it is finished: programs told of ops, and no op records were made of that yet. Such ops are
+/* It will hold one when it is finished: programs reported ops, and no op records were made of that yet. Such ops are
  * there for import_rows_open and ops_load, without what devices did. */
 bool import_trace_tells_ops(struct trace *trace);
 bool import_path_has_table(const char *path); /* false for what is not a trace */

@@ -376,7 +376,7 @@ const Known *find_known(const Thread *thread, uint64_t hash)
     return nullptr;
 }
 
-// When the table is full it is begun anew: a program that always has other sizes.
+// When the table is full it is begun again: a program that always has other sizes.
 const Known *keep_known(Thread *thread, Known known)
 {
     if (thread->known_count == known_most) {

@@ -163,6 +163,13 @@ def include_folders():
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
+def checked(program, folders):
+    """A program that compares our declarations with those of the headers in these folders: words for the compiler."""
+    words = [word for folder in folders for word in ("-isystem", folder)]
+    words += ["-I", os.path.join(harness.SOURCE, "src"), "-I", os.path.join(harness.SOURCE, "include")]
+    return words + [os.path.join(harness.SOURCE, "tests", "system", "programs", "cuda", program)]
+
+
 class Declarations(harness.TestCase):
     def test_as_in_the_vendors_headers(self):
         folders = include_folders()
@@ -177,10 +184,7 @@ class Declarations(harness.TestCase):
         names = ("KERNEL", "KERNEL_BYTES", "COPY", "COPY_BYTES", "SET", "SET_BYTES")
         command = ["cc", "-std=gnu11", "-fsyntax-only"] + ["-D%s=%s" % pair for pair in zip(names, facts)]
         command += [calls] if calls else []
-        command += [word for folder in folders for word in ("-isystem", folder)]
-        command += ["-I", os.path.join(harness.SOURCE, "src"), "-I", os.path.join(harness.SOURCE, "include")]
-        command += [os.path.join(harness.SOURCE, "tests", "system", "programs", "cuda", "abi_check.c")]
-        self.assert_status(self.run_command(command))
+        self.assert_status(self.run_command(command + checked("abi_check.c", folders)))
 
 
 if __name__ == "__main__":

@@ -189,10 +189,7 @@ class Real(harness.TestCase):
         with open(self.path("empty", "string"), "w"):
             pass
         command = ["cc", "-std=gnu11", "-fsyntax-only", "-isystem", self.path("empty")]
-        command += [word for folder in folders for word in ("-isystem", folder)]
-        command += ["-I", os.path.join(harness.SOURCE, "src"), "-I", os.path.join(harness.SOURCE, "include")]
-        command += [os.path.join(harness.SOURCE, "tests", "system", "programs", "cuda", "pm_abi_check.c")]
-        self.assert_status(self.run_command(command))
+        self.assert_status(self.run_command(command + test_cuda.checked("pm_abi_check.c", folders)))
 
 
 if __name__ == "__main__":

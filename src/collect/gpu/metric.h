@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters that are read, and the image by which a chip is told so. */
+/* The counters that are read, and the configuration image that selects them on a chip. */
 #ifndef OPSCOPE_COLLECT_GPU_METRIC_H
 #define OPSCOPE_COLLECT_GPU_METRIC_H
 

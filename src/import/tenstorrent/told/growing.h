@@ -13,9 +13,9 @@
 #include "import/told.h"
 #include "trace/reader.h"
 
-/* Such a trace, and a program told of an op. */
+/* Such a trace, and a program reported an op. */
 bool tt_told_is_in(struct trace *trace);
-/* Adds what was told to the model. `fields` as in tt_to_ops; processes and tracks are counted from these. */
+/* Adds what was reported to the model. `fields` as in tt_to_ops; processes and tracks are counted from these. */
 int tt_told_read(struct ops *ops, struct trace *trace, struct tt_fields *fields, uint32_t first_process,
                  uint32_t first_track, struct error *err);
 
