@@ -27,6 +27,7 @@
 #include "collect/tracy/protocol.h"
 #include "present/format.h"
 #include "session/folder.h"
+#include "trace/writer.h"
 
 struct run_options {
     const char *output;
@@ -228,7 +229,8 @@ static int choose_output(const char *program, char *out, size_t size)
         if (fd < 0)
             continue;
         close(fd);
-        if (!file_exists(out)) /* its run may have ended since the first look */
+        /* Its run may have ended since the first look, or be a flight recorder, which holds numbered files alone. */
+        if (!file_exists(out) && !trace_partial_is_numbered(out))
             return 0;
         unlink(partial);
     }

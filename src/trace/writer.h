@@ -37,6 +37,8 @@ int trace_writer_resume(struct trace_writer **out, const char *path, struct erro
 /* Makes what a writer that died left of PATH that of another path. 1; 0 where there was nothing; -EBUSY where its
  * writer lives. */
 int trace_partial_move(const char *path, const char *to, struct error *err);
+/* Whether a flight recorder writes PATH, or died over it: numbered files are there. */
+bool trace_partial_is_numbered(const char *path);
 
 /* Definitions. A process or track is defined again to update it (exit status, name). */
 uint32_t trace_writer_name(struct trace_writer *w, const char *name, const char *function, const char *file,

@@ -260,6 +260,15 @@ class Command(harness.TestCase):
         self.assertEqual(len(names), 4, names)
         self.assertEqual(sorted(facts.Trace(self.path(name)).zones for name in names), [21, 22, 23, 24])
 
+    def test_beside_a_flight_recorder_of_that_name(self):
+        run = facts.Run(self, ["zones=10", "say=ready", "read"], options=["--max-size", "1M"], output="script.opscope")
+        run.expect("ready")
+        done = self.opscope("run", "--", harness.program("script"), "zones=7")
+        self.assert_status(done)
+        run.go_on()
+        self.assert_status(run.finish())
+        self.assertEqual((run.trace().zones, facts.Trace(self.path("script.2.opscope")).zones), (10, 7))
+
     def test_the_same_output_twice_at_once_is_refused(self):
         run = facts.Run(self, ["zones=10", "say=ready", "read", "zones=10"])
         run.expect("ready")

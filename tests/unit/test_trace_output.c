@@ -104,11 +104,35 @@ static void test_traps(void **state)
         unlink(name);
         unlink(victim);
     }
-    write_whole(test_path(names[0]), "", 0); /* an empty one holds the name for its run */
-    trace_writer_discard(begin(trace, 0, 5));
-    assert_int_equal(access(test_path(names[0]), F_OK), -1);
-    trace_writer_discard(begin(trace, 1 << 20, 5));
-    assert_int_equal(access(test_path(names[1]), F_OK), -1);
+}
+
+/* An empty .partial holds the name for its run, and is the file that its writer takes: were it replaced, another run
+ * could choose the name between the two. */
+static void test_a_held_name_is_never_free(void **state)
+{
+    (void)state;
+    const char *trace = test_path("held.opscope"), *partial = test_path("held.opscope.partial");
+    const char *first = test_path("held.opscope.partial.000");
+    struct stat held, taken;
+    write_whole(partial, "", 0);
+    int fd = open(partial, O_RDONLY | O_CLOEXEC); /* its number is not given to another file */
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &held), 0);
+    struct trace_writer *w = begin(trace, 0, 5);
+    assert_int_equal(stat(partial, &taken), 0);
+    assert_true(held.st_ino == taken.st_ino);
+    trace_writer_discard(w);
+    close(fd);
+    assert_int_equal(access(partial, F_OK), -1);
+
+    write_whole(partial, "", 0); /* a flight recorder holds its numbered files instead */
+    assert_false(trace_partial_is_numbered(trace));
+    w = begin(trace, 1 << 20, 5);
+    assert_int_equal(access(partial, F_OK), -1);
+    assert_int_equal(access(first, F_OK), 0);
+    assert_true(trace_partial_is_numbered(trace));
+    trace_writer_discard(w);
+    assert_int_equal(access(first, F_OK), -1);
 }
 
 static void test_a_good_trace_is_kept(void **state)
@@ -137,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_null_device),
         cmocka_unit_test(test_devices_and_pipes),
         cmocka_unit_test(test_traps),
+        cmocka_unit_test(test_a_held_name_is_never_free),
         cmocka_unit_test(test_a_good_trace_is_kept),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

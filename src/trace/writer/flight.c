@@ -70,8 +70,8 @@ int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, st
     return status;
 }
 
-/* A file of an earlier recording by this name: an empty one goes, anything else stays and is in the way. */
-static int remove_empty(const char *path, struct error *err)
+/* A file of an earlier recording by this name: an empty one is no obstacle, anything else stays and is in the way. */
+static int check_empty(const char *path, bool is_removed, struct error *err)
 {
     struct stat about;
     if (lstat(path, &about) != 0)
@@ -83,13 +83,14 @@ static int remove_empty(const char *path, struct error *err)
         status = error_set(err, EBUSY, "%s: another opscope is writing it", path);
     else if (fstat(fd, &about) != 0 || about.st_size != 0)
         status = error_set(err, EEXIST, "%s is in the way: a run that was killed left it there", path);
-    else
+    else if (is_removed)
         unlink(path);
     close(fd);
     return status;
 }
 
-/* A living recorder holds its newest file alone: that one is tried first. */
+/* A living recorder holds its newest file alone: that one is tried first. PATH.partial stays: an empty one holds the
+ * name for this writer until its first file is there. */
 int flight_clear(const struct trace_writer *w, struct error *err)
 {
     uint32_t *numbers;
@@ -101,15 +102,25 @@ int flight_clear(const struct trace_writer *w, struct error *err)
         status = error_set_errno(err, ENOMEM, "%s", w->path);
     }
     if (!status)
-        status = remove_empty(partial, err);
+        status = check_empty(partial, false, err);
     for (size_t i = count; i > 0 && !status; i--) {
         char *path = flight_segment_path(w, numbers[i - 1]);
-        status = path ? remove_empty(path, err) : error_set_errno(err, ENOMEM, "%s", w->path);
+        status = path ? check_empty(path, true, err) : error_set_errno(err, ENOMEM, "%s", w->path);
         free(path);
     }
     free(numbers);
     free(partial);
     return status;
+}
+
+/* The first numbered file is there: whoever looks for a free name sees that instead. */
+void flight_release_name(const struct trace_writer *w)
+{
+    char *partial;
+    if (asprintf(&partial, "%s.partial", w->path) < 0)
+        return; /* an empty file stays */
+    unlink(partial);
+    free(partial);
 }
 
 static uint64_t finished_bytes(const struct trace_writer *w)

@@ -286,6 +286,7 @@ int flight_begin_segment(struct trace_writer *w, uint32_t flags, struct error *e
 int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, struct error *err);
 /* Whether a new recording may take this name: -EBUSY when a writer lives, -EEXIST where a dead one left something. */
 int flight_clear(const struct trace_writer *w, struct error *err);
+void flight_release_name(const struct trace_writer *w);
 char *flight_joined_path(const struct trace_writer *w);
 int flight_finish(struct trace_writer *w, struct error *err);
 void flight_remove_segments(const struct trace_writer *w);

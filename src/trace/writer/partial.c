@@ -71,3 +71,12 @@ int trace_partial_move(const char *path, const char *to, struct error *err)
     free(numbers);
     return status < 0 ? status : found > 0;
 }
+
+bool trace_partial_is_numbered(const char *path)
+{
+    uint32_t *numbers;
+    size_t count;
+    int status = flight_list_segments(path, &numbers, &count, NULL);
+    free(numbers);
+    return status == 0 && count > 0;
+}

@@ -141,6 +141,8 @@ int trace_writer_open(struct trace_writer **out, const char *path, const struct 
         status = flight_clear(w, err);
     if (!status)
         status = file_create(w, partial, err);
+    if (!status && w->max_size_bytes)
+        flight_release_name(w);
     if (!status)
         status = file_begin_segment(w, 0, err);
     if (!status && definitions_init(w))
