@@ -145,6 +145,21 @@ void ops_forget_indexes(struct ops *ops)
     }
 }
 
+static uint64_t make_slot(uint64_t hash, size_t id)
+{
+    return hash << 32 | (id + 1);
+}
+
+static bool slot_has(uint64_t slot, uint64_t hash)
+{
+    return (uint32_t)(slot >> 32) == (uint32_t)hash;
+}
+
+static uint32_t slot_id(uint64_t slot)
+{
+    return (uint32_t)slot - 1;
+}
+
 /* At most half of the slots are taken when one more of `count` elements is added. */
 static bool grow_index(struct ops *ops, struct op_index *index, size_t count,
                        uint64_t (*hash_of)(const struct ops *ops, uint32_t id))
@@ -154,14 +169,15 @@ static bool grow_index(struct ops *ops, struct op_index *index, size_t count,
         slot_count *= 2;
     if (slot_count == index->slot_count)
         return true;
-    uint32_t *slots = calloc(slot_count, sizeof slots[0]);
+    uint64_t *slots = calloc(slot_count, sizeof slots[0]);
     if (!slots)
         return fail(ops);
     for (uint32_t id = 0; id < count; id++) {
-        size_t at = (size_t)hash_of(ops, id) & (slot_count - 1);
+        uint64_t hash = hash_of(ops, id);
+        size_t at = (size_t)hash & (slot_count - 1);
         while (slots[at])
             at = (at + 1) & (slot_count - 1);
-        slots[at] = id + 1;
+        slots[at] = make_slot(hash, id);
     }
     free(index->slots);
     *index = (struct op_index){slots, slot_count};
@@ -185,14 +201,17 @@ uint32_t ops_attribute(struct ops *ops, uint32_t key, uint32_t value)
     if (!room(ops, &ops->attributes, ops->attribute_count, &ops->attribute_capacity, 1, sizeof attribute) ||
         !grow_index(ops, index, ops->attribute_count, hash_attribute_at))
         return OPS_NONE;
-    size_t at = (size_t)hash_attribute(&attribute) & (index->slot_count - 1);
+    uint64_t hash = hash_attribute(&attribute);
+    size_t at = (size_t)hash & (index->slot_count - 1);
     for (; index->slots[at]; at = (at + 1) & (index->slot_count - 1)) {
-        const struct op_attribute *known = &ops->attributes[index->slots[at] - 1];
+        if (!slot_has(index->slots[at], hash))
+            continue;
+        const struct op_attribute *known = &ops->attributes[slot_id(index->slots[at])];
         if (known->key == key && known->value == value)
-            return index->slots[at] - 1;
+            return slot_id(index->slots[at]);
     }
     ops->attributes[ops->attribute_count] = attribute;
-    index->slots[at] = (uint32_t)ops->attribute_count + 1;
+    index->slots[at] = make_slot(hash, ops->attribute_count);
     return (uint32_t)ops->attribute_count++;
 }
 
@@ -232,10 +251,12 @@ uint32_t ops_description(struct ops *ops, const struct op_description *descripti
               sizeof *description) ||
         !grow_index(ops, index, ops->description_count, hash_description_at))
         return OPS_NONE;
-    size_t at = (size_t)hash_description(description, ids) & (index->slot_count - 1);
+    uint64_t hash = hash_description(description, ids);
+    size_t at = (size_t)hash & (index->slot_count - 1);
     for (; index->slots[at]; at = (at + 1) & (index->slot_count - 1)) {
-        if (is_description(ops, &ops->descriptions[index->slots[at] - 1], description, ids))
-            return index->slots[at] - 1;
+        if (slot_has(index->slots[at], hash) &&
+            is_description(ops, &ops->descriptions[slot_id(index->slots[at])], description, ids))
+            return slot_id(index->slots[at]);
     }
     struct op_description *kept = &ops->descriptions[ops->description_count];
     *kept = *description;
@@ -243,7 +264,7 @@ uint32_t ops_description(struct ops *ops, const struct op_description *descripti
     if (count)
         memcpy(ops->lists + ops->list_count, ids, count * sizeof ids[0]);
     ops->list_count += count;
-    index->slots[at] = (uint32_t)ops->description_count + 1;
+    index->slots[at] = make_slot(hash, ops->description_count);
     return (uint32_t)ops->description_count++;
 }
 

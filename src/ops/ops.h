@@ -248,7 +248,7 @@ struct ops {
     /* equal ones are kept once: bytes of the struct to its place */
     struct intern tensor_index, kernel_index, size_index;
     struct op_index {    /* of arrays that may be long: ids by what they stand for, until ops_finish */
-        uint32_t *slots; /* id + 1; 0: free */
+        uint64_t *slots; /* hash << 32 | id + 1, so that a search looks at the right one alone; 0: free */
         size_t slot_count;
     } attribute_index, description_index;
     struct intern tensor_texts; /* of the first tensors that were parsed ... */
