@@ -160,7 +160,7 @@ const struct command command_attach = {
         "A program that was not built to record on demand keeps everything since its start in its memory until "
         "somebody connects, and takes one session only: what is not recorded then never is. opscope run finds and "
         "records such programs by itself. What is not read yet stays in the program's memory, which grows where the "
-        "network is slower than the program.\n\n"
+        "network is slower than the program: a line says so when it comes 5 s late.\n\n"
         "Times of a program on this machine are those of all other traces. Those of another machine are placed by its "
         "wall clock, to about a second.",
     .options = {{&attach_table, 0}},

@@ -70,6 +70,13 @@ class Clients(FaultCase):
         self.assertEqual(process.wait(harness.TIMEOUT_S), 0)
         self.assertEqual(sum(self.zones(trace).values()), 11)
 
+    def test_sends_late(self):
+        """What waits to be sent is in the client's memory: whoever runs it learns that."""
+        done, trace = self.run_client("--fault", "late")
+        self.assertEqual(self.zones(trace), {"work": 10, "whole": 1})
+        self.assertRegex(done.stderr, r"fake client\): what it records comes \d+ s late, and fills its memory")
+        self.assertEqual(done.stderr.count("fills its memory"), 1)
+
     def zones_so_far(self, trace):
         done = self.opscope("zones", trace, "--all", "--json")
         return {row["name"]: row["count"] for row in done.json()["rows"]} if done.status == 0 else {}

@@ -108,6 +108,11 @@ class Session:
             self.send(client.begin(1, 0xDEADBEEFDEADBEEF) + client.begin(1, LOCATION + 8) + b"\xfa")
             self.serve()
             return
+        if fault == "late":
+            self.queries += self.connection.recv(13)  # the server has what was sent
+            since = now_ns()
+            while now_ns() - since < 6_000_000_000:
+                time.sleep(0.1)
         if fault == "wait":
             print("waiting", flush=True)
             sys.stdin.read()

@@ -22,6 +22,7 @@
 
 #define HANDSHAKE_NS UINT64_C(5000000000) /* for the first answer of a client */
 #define ANSWERS_NS UINT64_C(2000000000)   /* without one, at the end */
+#define LATE_NS 5e9                       /* so late come the events of a client whose memory grows */
 #define READ_BYTES (256 * 1024)
 #define MOST_BYTES ((size_t)16 << 20) /* of one client in one poll */
 #define LAST_VERSION 120u             /* that is tried to let a client go */
@@ -250,6 +251,30 @@ static void let_go(struct client *c, const uint8_t *data)
     disconnect(c);
 }
 
+/* Events that come later than they did before lie in the client's memory, which has no limit. Compared with the
+ * quickest, since what was recorded before we came is late by itself, and another machine's clock is not ours. */
+static void watch_delay(struct client *c)
+{
+    uint64_t last_ns = tracy_trace_last_ns(c->trace);
+    if (last_ns == c->last_ns || c->is_slow)
+        return;
+    int64_t delay_ns = (int64_t)(clock_raw_ns() - last_ns);
+    c->last_ns = last_ns;
+    if (delay_ns < c->least_delay_ns)
+        c->least_delay_ns = delay_ns;
+    double late_ns = (double)delay_ns - (double)c->least_delay_ns;
+    if (late_ns < LATE_NS)
+        return;
+    char text[200];
+    c->is_slow = true;
+    snprintf(
+        text, sizeof text,
+        "what it records comes %.0f s late, and fills its memory until then: the program, the network or "
+        "opscope cannot keep up",
+        late_ns / 1e9);
+    client_notice(c, text);
+}
+
 static void take_bytes(struct client *c, const uint8_t *data, size_t length)
 {
     struct error err = {0};
@@ -270,6 +295,7 @@ static void take_bytes(struct client *c, const uint8_t *data, size_t length)
         c->hub->last_version = c->version;
         c->hub->stats.clients++;
     }
+    watch_delay(c);
     if (status) {
         char text[600];
         snprintf(text, sizeof text, "%s; %s", err.message,
@@ -381,8 +407,12 @@ void tracy_hub_connect(struct tracy_hub *hub, const struct tracy_place *places, 
     struct client *c = count && count <= TRACY_MAX_PLACES ? calloc(1, sizeof *c) : NULL;
     if (!c)
         return;
-    *c = (struct client){
-        .next = hub->clients, .hub = hub, .place = places[0], .other_count = count - 1, .fd = -1};
+    *c = (struct client){.least_delay_ns = INT64_MAX,
+                         .next = hub->clients,
+                         .hub = hub,
+                         .place = places[0],
+                         .other_count = count - 1,
+                         .fd = -1};
     memcpy(c->others, places + 1, (count - 1) * sizeof *places);
     hub->clients = c;
     if (!relay_begin(c))

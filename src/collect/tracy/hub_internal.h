@@ -42,6 +42,9 @@ struct client {
     bool is_welcome;
     bool is_late;              /* it does not answer, and the user knows */
     struct tracy_trace *trace; /* NULL: it is only let go */
+    uint64_t last_ns;          /* its newest event when that was last looked at */
+    int64_t least_delay_ns; /* the shortest time that an event took to come here; INT64_MAX: none has come */
+    bool is_slow;           /* its events come late, and the user knows */
     uint8_t tail[TRACY_QUERY_BYTES];
     size_t tail_length; /* rest of a question that was sent in part */
     uint64_t deadline_ns;

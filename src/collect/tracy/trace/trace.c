@@ -472,6 +472,11 @@ int tracy_trace_feed(struct tracy_trace *t, const void *data, size_t length, str
     return status;
 }
 
+uint64_t tracy_trace_last_ns(const struct tracy_trace *t)
+{
+    return t->last_ns;
+}
+
 struct tracy_stream *tracy_trace_stream(struct tracy_trace *t)
 {
     return t->stream;

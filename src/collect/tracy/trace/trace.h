@@ -51,6 +51,7 @@ struct tracy_trace *tracy_trace_new(const struct tracy_trace_options *options);
 /* As tracy_stream_feed; what an error cuts off is a Loss record. */
 int tracy_trace_feed(struct tracy_trace *t, const void *data, size_t length, struct error *err);
 struct tracy_stream *tracy_trace_stream(struct tracy_trace *t);
+uint64_t tracy_trace_last_ns(const struct tracy_trace *t); /* of its newest event; 0: none yet */
 /* The client is gone, with what it had not sent: a Loss record says so. */
 void tracy_trace_lose_contact(struct tracy_trace *t);
 /* Nothing more comes: names that are not known get what is known of them. Zones that are open stay so. */
