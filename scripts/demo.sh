@@ -19,7 +19,7 @@ record() {
     run=$!
     trap 'kill -TERM "$run" 2>/dev/null && wait "$run" || :' EXIT
     trap 'exit 130' INT TERM
-    while kill -0 "$run" 2>/dev/null && ! grep -q "until Ctrl+C" "$said"; do
+    while kill -0 "$run" 2>/dev/null && ! grep -qs "until Ctrl+C" "$said"; do
         sleep 0.05
     done
     grep -v "until Ctrl+C" "$said" >&2 || :
@@ -35,7 +35,7 @@ has_page() {
     case $line in *" 200 "*) return 0 ;; *) return 1 ;; esac
 }
 
-rm -f "$trace"
+rm -f "$trace" "$said" # what an earlier demo said must not be taken for this one's
 record
 if ! [ -e "$trace" ]; then # the page cannot be served here: the rest works without it
     url=

@@ -76,8 +76,8 @@ static const struct command_option options_table[] = {
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_options, view.is_wanted),
      .help =
-         "Serve the page of the recording while COMMAND runs, and after it until Ctrl+C. The link is printed on "
-         "standard error before COMMAND is started."},
+         "Serve the page of the recording while COMMAND runs, and after it until Ctrl+C; SIGTERM while COMMAND "
+         "runs ends both. The link is printed on standard error before COMMAND is started."},
     {.name = "port",
      .letter = 'p',
      .type = OPTION_NUMBER,
@@ -487,7 +487,9 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
     }
     show_results(o, &result, &additions, argv, output, csv);
     run_told_end(&additions.told);
-    run_view_stay(&o->view);
+    if (!result.is_to_end)
+        run_view_stay(&o->view);
+    run_view_end(&o->view);
     return pass_on_status(result.wait_status);
 }
 

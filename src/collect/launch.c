@@ -196,6 +196,7 @@ static void read_signals(struct run *r)
 {
     struct signalfd_siginfo info;
     while (read(r->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        r->result->is_to_end |= info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP;
         /* ssi_code > 0: from the kernel, that is from the terminal, which signals the command as well. Only when it is
          * closed does it signal the leader of the session alone. */
         bool is_ours = info.ssi_code <= 0 || (info.ssi_signo == SIGHUP && getsid(0) == getpid());

@@ -60,6 +60,7 @@ struct launch_result {
     bool was_started;
     int exec_error;           /* errno when it could not be started */
     int wait_status;          /* as from waitpid */
+    bool is_to_end;           /* SIGTERM or SIGHUP came: nothing is wanted any more */
     bool has_trace;           /* output was written */
     struct error trace_error; /* what went wrong with writing it; code 0 = nothing */
     char session_path[3072];

@@ -93,6 +93,16 @@ class RunView(LiveCase):
         os.killpg(self.program.pid, signal.SIGINT)
         self.assertEqual(self.program.wait(harness.TIMEOUT_S), -signal.SIGINT)
 
+    def test_terminated_with_the_command(self):
+        """Whoever sends SIGTERM to opscope, as a script or a service manager does, has no second one for the page."""
+        self.run_view("zones=2", "say=ready", "read")
+        self.assertIn(b"ready", self.program.stdout.readline())
+        self.program.send_signal(signal.SIGTERM)
+        self.assertEqual(self.program.wait(harness.TIMEOUT_S), -signal.SIGTERM)
+        self.assertEqual(harness.opscope_json("info", self.path("live.opscope"))["zones"], 2)
+        with self.assertRaises(OSError):
+            socket.create_connection(self.address)
+
     def test_a_server_that_stands_still_does_not_stop_the_recording(self):
         """The slowest of all viewers: neither it nor its server takes anything. All the same, the command ends and
         the trace is whole."""
