@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -50,6 +51,85 @@ static void test_tables(void **state)
     assert_true(tracy_dialect_parse("82", &dialect) && !dialect.has_wide_contexts && dialect.version == 82);
     assert_false(tracy_dialect_parse("62", &dialect) || tracy_dialect_parse("83", &dialect) ||
                  tracy_dialect_parse("tt", &dialect) || tracy_dialect_parse("", &dialect));
+}
+
+/* LZ4 as its description says it, byte by byte. */
+static ptrdiff_t plain_lz4(const uint8_t *block, size_t length, uint8_t *out, size_t room, size_t history)
+{
+    size_t at = 0, to = 0;
+    while (at < length) {
+        size_t token = block[at++], counts[2] = {token >> 4, token & 15}, offset = 0;
+        for (unsigned part = 0; part < 2; part++) {
+            for (uint8_t more = 255; (token >> (4 - 4 * part) & 15) == 15 && more == 255;) {
+                if (at == length)
+                    return -1;
+                counts[part] += more = block[at++];
+            }
+            counts[part] += part ? 4 : 0;
+            if (counts[part] > room - to || (part == 0 && counts[0] > length - at) ||
+                (part == 1 && (!offset || offset > to + history)))
+                return -1;
+            for (size_t i = 0; i < counts[part]; i++, to++)
+                out[to] = part ? out[(ptrdiff_t)to - (ptrdiff_t)offset] : block[at++];
+            if (part == 0 && at == length)
+                return (ptrdiff_t)to;
+            if (part == 0 && length - at < 2)
+                return -1;
+            if (part == 0) {
+                offset = (size_t)block[at] | (size_t)block[at + 1] << 8;
+                at += 2;
+            }
+        }
+    }
+    return length ? -1 : 0;
+}
+
+static uint32_t below(uint32_t *seed, size_t limit)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % (uint32_t)limit;
+}
+
+/* Sequences of all lengths and distances, most of them short, some of them wrong, and cut anywhere: both decoders say
+ * the same, in buffers that end where they may not be read or written any further. */
+static void test_lz4_sequences(void **state)
+{
+    (void)state;
+    enum { HISTORY = 100, ROOM = 3000, LONGEST = 1024 };
+    uint32_t seed = 1;
+    unsigned good = 0, bad = 0;
+    for (unsigned round = 0; round < 4000; round++) {
+        uint8_t block[LONGEST];
+        size_t length = 0, sequences = below(&seed, 60), far = below(&seed, 4) ? HISTORY : 400;
+        for (size_t i = 0; i < sequences; i++) {
+            size_t literals = below(&seed, 8) ? below(&seed, 3) : below(&seed, 15),
+                   distance = 1 + below(&seed, below(&seed, 4) ? far : 16);
+            block[length++] = (uint8_t)(literals << 4 | below(&seed, below(&seed, 8) ? 8 : 15));
+            while (literals--)
+                block[length++] = (uint8_t)below(&seed, 256);
+            block[length++] = (uint8_t)distance;
+            block[length++] = (uint8_t)(distance >> 8);
+        }
+        block[length++] = 0x20;
+        block[length++] = 'y';
+        block[length++] = 'z';
+        if (below(&seed, 4) == 0)
+            length -= below(&seed, length);
+        size_t room = below(&seed, 4) ? ROOM : below(&seed, 400);
+        uint8_t *copy = malloc(length), *ours = malloc(HISTORY + room), *plain = malloc(HISTORY + room);
+        memcpy(copy, block, length);
+        for (size_t i = 0; i < HISTORY; i++)
+            ours[i] = plain[i] = (uint8_t)i;
+        ptrdiff_t size = plain_lz4(copy, length, plain + HISTORY, room, HISTORY);
+        assert_int_equal(lz4_decode(copy, length, ours + HISTORY, room, HISTORY), size);
+        if (size > 0)
+            assert_memory_equal(ours, plain, HISTORY + (size_t)size);
+        *(size < 0 ? &bad : &good) += 1;
+        free(copy);
+        free(ours);
+        free(plain);
+    }
+    assert_true(good > 1000 && bad > 500);
 }
 
 static void test_lz4(void **state)
@@ -498,11 +578,17 @@ static void test_distrust(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),         cmocka_unit_test(test_lz4),
-        cmocka_unit_test(test_zone_and_names), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_text_lengths),   cmocka_unit_test(test_tagged_addresses),
-        cmocka_unit_test(test_context_width),  cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_distrust),       cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_lz4),
+        cmocka_unit_test(test_lz4_sequences),
+        cmocka_unit_test(test_zone_and_names),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_text_lengths),
+        cmocka_unit_test(test_tagged_addresses),
+        cmocka_unit_test(test_context_width),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_distrust),
+        cmocka_unit_test(test_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
