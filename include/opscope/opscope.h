@@ -183,6 +183,16 @@ OPSCOPE_API void opscope_zone_end_(void) OPSCOPE_HOT_;
 OPSCOPE_API void opscope_span_begin_(const char *name, size_t length, uint64_t number);
 OPSCOPE_API void opscope_span_end_(uint64_t number);
 OPSCOPE_API void opscope_zone_suspend_(const char *part, size_t length, uint64_t number);
+/* What a thread did with a lock, which has a number among those of its process: its address, say. Returns whether it is
+ * now recorded as held, and its release is to be told. */
+enum opscope_lock_step_ {
+    OPSCOPE_LOCK_WAIT_ = 0,
+    OPSCOPE_LOCK_OBTAINED_ = 1,
+    OPSCOPE_LOCK_RELEASED_ = 2,
+    OPSCOPE_LOCK_GAVE_UP_ = 3,
+    OPSCOPE_LOCK_SHARED_ = 4 /* added to one of the others */
+};
+OPSCOPE_API int opscope_lock_(const char *name, size_t length, uint64_t number, int step);
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length);
 OPSCOPE_API void opscope_zone_value_(uint64_t value);
 OPSCOPE_API void opscope_zone_colour_(uint32_t colour);

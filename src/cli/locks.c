@@ -15,10 +15,13 @@ enum {
     COLUMN_PROCESS,
     COLUMN_PID,
     COLUMN_PROGRAM,
+    COLUMN_LOCKS,
     COLUMN_HOLDS,
+    COLUMN_SHARED,
     COLUMN_HELD,
     COLUMN_LONGEST_HOLD,
     COLUMN_WAITS,
+    COLUMN_OPEN,
     COLUMN_WAITED,
     COLUMN_LONGEST,
     COLUMN_AT,
@@ -33,10 +36,13 @@ static const struct table_column columns[COLUMNS] = {
         {.key = "process", .title = "process", .shown = TABLE_TERMINAL_ONLY, .shrink = 12, .drop = 3},
     [COLUMN_PID] = {.key = "pid", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [COLUMN_PROGRAM] = {.key = "program", .shown = TABLE_DATA_ONLY},
+    [COLUMN_LOCKS] = {.key = "locks", .title = "locks", .type = TABLE_INTEGER, .drop = 6},
     [COLUMN_HOLDS] = {.key = "holds", .title = "holds", .type = TABLE_INTEGER},
+    [COLUMN_SHARED] = {.key = "shared_holds", .title = "shared", .type = TABLE_INTEGER, .drop = 7},
     [COLUMN_HELD] = {.key = "held", .title = "held", .type = TABLE_TIME, .drop = 4},
     [COLUMN_LONGEST_HOLD] = {.key = "longest_hold", .title = "longest", .type = TABLE_TIME, .drop = 2},
     [COLUMN_WAITS] = {.key = "waits", .title = "waits", .type = TABLE_INTEGER},
+    [COLUMN_OPEN] = {.key = "open_waits", .title = "open", .type = TABLE_INTEGER, .drop = 5},
     [COLUMN_WAITED] = {.key = "waited", .title = "waited", .type = TABLE_TIME},
     [COLUMN_LONGEST] = {.key = "longest_wait", .title = "longest wait", .type = TABLE_TIME},
     [COLUMN_AT] = {.key = "longest_wait_at", .title = "at", .type = TABLE_INSTANT, .drop = 1},
@@ -50,16 +56,19 @@ static void add_row(struct view *view, struct table *table, const struct lock_ro
         row->process == TRACE_NONE ? NULL : trace_get_process(view->trace, row->process);
     char program[64], thread[64];
     table_add_row(table);
-    table_set_text(table, COLUMN_NAME, row->name);
+    table_set_text(table, COLUMN_NAME, trace_get_name(view->trace, row->name)->name);
     if (process) {
         view_set_process(view, table, COLUMN_PROCESS, row->process);
         table_set_integer(table, COLUMN_PID, process->pid);
         table_set_text(table, COLUMN_PROGRAM, label_program(process, program, sizeof program));
     }
+    table_set_unsigned(table, COLUMN_LOCKS, row->locks);
     table_set_unsigned(table, COLUMN_HOLDS, row->holds);
+    table_set_unsigned(table, COLUMN_SHARED, row->shared_holds);
     table_set_unsigned(table, COLUMN_HELD, row->held_ns);
     table_set_unsigned(table, COLUMN_LONGEST_HOLD, row->longest_hold_ns);
     table_set_unsigned(table, COLUMN_WAITS, row->waits);
+    table_set_unsigned(table, COLUMN_OPEN, row->open_waits);
     table_set_unsigned(table, COLUMN_WAITED, row->waited_ns);
     if (!row->waits)
         return;
@@ -109,11 +118,13 @@ const struct command command_locks = {
     .summary = "Show locks: who waited how long, and who held them",
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
-        "One row for each lock of each process that was built with Tracy, or with opscope's headers of Tracy's names: "
-        "how often it was held, how long in all and at most (longest); how often threads waited for it, how long in "
-        "all, the longest wait, when that began (at, since the start of the trace), which thread waited (of), and "
-        "which thread held the lock for most of that time (for). Locks of the same name are one row. A wait or a hold "
-        "that had not ended is counted up to where the trace ends.",
+        "One row for each name that locks have in a process that was built with Tracy, or with opscope's headers of "
+        "Tracy's names: how many locks are called so; how often they were held, how many of these holds were shared, "
+        "how long they lasted in all and at most (longest); how often threads waited, how many of these waits had not "
+        "ended (open), how long they lasted in all, the longest wait, when that began (at, since the start of the "
+        "trace), which thread waited (of), and which thread held that lock for most of the time (for). A wait or a "
+        "hold that had not ended is counted up to where its thread was last seen; one of a program that still runs is "
+        "not counted yet. Traces that were recorded before locks had rows of their own show none.",
     .options = {{&row_option_table, OPTION_FIELD(struct locks_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct locks_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct locks_options, output)}},

@@ -55,6 +55,13 @@ struct span_lane { /* a track for one span at a time */
     uint64_t free_ns; /* the end of the last one, which another thread's record may have brought early */
 };
 
+struct open_lock { /* that the thread waits for, or holds */
+    uint64_t number, start;
+    uint32_t name, track;
+    uint32_t kind; /* enum trace_lock_kind */
+    bool is_shared;
+};
+
 struct early_end { /* of a span whose begin, on another thread, has not been read yet */
     uint64_t number, end_ns;
     uint32_t process;
@@ -132,6 +139,8 @@ struct track {
     size_t span_count, span_capacity;
     struct span_lane *span_lanes;
     size_t span_lane_count, span_lane_capacity;
+    struct open_lock *locks;
+    size_t lock_count, lock_capacity;
     struct open_zone *stack;
     uint32_t depth;
     size_t stack_capacity;
@@ -283,6 +292,10 @@ void span_end(struct source *s, struct track *t, uint64_t number, uint64_t end_n
 struct trace_open_zone span_open_zone(const struct track *t, size_t i, uint64_t seen_ns);
 void spans_close(struct source *s, struct track *t); /* with its thread */
 void spans_free(struct track *t);
+
+/* locks.c */
+void lock_step(struct source *s, struct track *t, uint64_t word, uint64_t number, uint64_t ns);
+void locks_close(struct source *s, struct track *t, uint64_t seen_ns); /* with its thread */
 
 /* ledger.c: what recover needs to know of a collector that died */
 void ledger_prepare(struct collector *c, struct track *t); /* before its last chunk goes back */

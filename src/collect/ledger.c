@@ -217,7 +217,8 @@ void ledger_open(struct collector *c)
     snprintf(path, sizeof path, "%s.partial", c->folder->output);
     if (counts_are_known(c) && trace_open(&trace, path, 0, NULL) == 0) {
         const struct trace_info *info = trace_get_info(trace);
-        c->known_rows.records = info->points + info->counters + info->memory_events + info->ops + info->runs;
+        c->known_rows.records =
+            info->points + info->counters + info->memory_events + info->ops + info->runs + info->locks;
         read_losses(c, trace);
         trace_close(trace);
     }

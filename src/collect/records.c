@@ -521,6 +521,9 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
     case RECORD_ZONE_SUSPEND:
         span_from_zone(s, t, source_name(s, (uint32_t)word), second.time_kind);
         return 1 + more;
+    case RECORD_LOCK:
+        lock_step(s, t, word, second.time_kind, ns);
+        break;
     case RECORD_DEVICE_ZONE: {
         struct device_row row = {device_ticks, second.time_kind, second.word, source_name(s, (uint32_t)word)};
         device_zone(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &row);

@@ -37,6 +37,7 @@ void source_close(struct source *s)
             while (fiber_drop(s->tracks[i]))
                 ;
             spans_free(s->tracks[i]);
+            free(s->tracks[i]->locks);
             free(s->tracks[i]->tasks);
             free(s->tracks[i]);
         }

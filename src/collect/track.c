@@ -335,6 +335,7 @@ void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
             record_end_op(s, t, t->ops[t->op_count - 1].depth, 0);
     } while (fiber_drop(t));
     task_close_all(s, t);
+    locks_close(s, t, seen_ns);
     spans_close(s, t);
     source_forget_track(s, t);
     free(t);

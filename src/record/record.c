@@ -260,6 +260,31 @@ OPSCOPE_API void opscope_span_end_(uint64_t number)
     emit_always(RECORD_SPAN_END, 0, 0, &(struct slot){number, 0}, 1);
 }
 
+_Static_assert((int)OPSCOPE_LOCK_WAIT_ == (int)RECORD_LOCK_WAIT &&
+                   (int)OPSCOPE_LOCK_OBTAINED_ == (int)RECORD_LOCK_OBTAINED &&
+                   (int)OPSCOPE_LOCK_RELEASED_ == (int)RECORD_LOCK_RELEASED &&
+                   (int)OPSCOPE_LOCK_GAVE_UP_ == (int)RECORD_LOCK_GAVE_UP &&
+                   (int)OPSCOPE_LOCK_SHARED_ == (int)RECORD_LOCK_SHARED,
+               "the recorder's steps of locks are the session's");
+
+/* While paused only what ends is recorded: of a lock that is obtained then, the wait. */
+OPSCOPE_API int opscope_lock_(const char *name, size_t length, uint64_t number, int step)
+{
+    uint32_t payload = (uint32_t)step, kind = payload & RECORD_LOCK_STEPS, id = 0;
+    bool begins = kind == RECORD_LOCK_WAIT || kind == RECORD_LOCK_OBTAINED;
+    if (begins && recorder_is_paused()) {
+        if (kind == RECORD_LOCK_WAIT)
+            return 0;
+        kind = RECORD_LOCK_GAVE_UP;
+        payload = kind | (payload & RECORD_LOCK_SHARED);
+        begins = false;
+    }
+    if (begins && cursor_of_thread())
+        id = names_text(name, length);
+    emit_always(RECORD_LOCK, id, payload, &(struct slot){number, 0}, 1);
+    return kind == RECORD_LOCK_OBTAINED;
+}
+
 OPSCOPE_API void opscope_zone_suspend_(const char *part, size_t length, uint64_t number)
 {
     if (!zone_is_skipped())

@@ -60,6 +60,7 @@
 #define SESSION_PIECE_SLOTS 255u /* text slots after one record: 4,080 bytes */
 /* A span whose number has this bit, and none above it, may end on another thread of its process. */
 #define SESSION_SPAN_ANY_THREAD (UINT64_C(1) << 61)
+#define SESSION_SPAN_LOCK (UINT64_C(1) << 63) /* and the number of the lock: the span of who holds it */
 #define SESSION_PAGE ((size_t)4096)
 #define SESSION_LATE_TRACKS 65536u /* threads whose ends can be reported late */
 
@@ -256,7 +257,18 @@ enum record_kind {
         138, /* id: name; + {number, -}; a zone that need not end where it began: collect/spans.c */
     RECORD_SPAN_END = 139, /* + {number, -} */
     RECORD_ZONE_SUSPEND =
-        140, /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
+        140,           /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
+    RECORD_LOCK = 141, /* id: name of the lock, of the first two; payload: enum record_lock; + {number, -} */
+};
+
+/* RECORD_LOCK's payload: what the thread did, and perhaps RECORD_LOCK_SHARED. */
+enum record_lock {
+    RECORD_LOCK_WAIT = 0,
+    RECORD_LOCK_OBTAINED = 1, /* whether it waited or not */
+    RECORD_LOCK_RELEASED = 2,
+    RECORD_LOCK_GAVE_UP = 3, /* it waits no longer */
+    RECORD_LOCK_STEPS = 3,   /* the bits of these */
+    RECORD_LOCK_SHARED = 4,
 };
 
 /* RECORD_OP_PART's payload. */

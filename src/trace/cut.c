@@ -394,6 +394,19 @@ static void write_sample(struct cutting *c, const struct trace_sample *sample, u
     free(frames);
 }
 
+/* Those that overlap the window, cut as zones are. */
+static void write_lock(struct cutting *c, const struct trace_lock *lock)
+{
+    struct trace_lock copy = *lock;
+    if (!wants_track(c, lock->track) || lock->end_ns < c->cut->since_ns || lock->start_ns > c->cut->until_ns)
+        return;
+    copy.start_ns = lock->start_ns > c->cut->since_ns ? lock->start_ns : c->cut->since_ns;
+    copy.end_ns = lock->end_ns < c->cut->until_ns ? lock->end_ns : c->cut->until_ns;
+    copy.track = map_track(c, lock->track);
+    copy.name = map_name(c, lock->name);
+    trace_writer_lock(c->writer, &copy);
+}
+
 static void write_rows(struct cutting *c, uint32_t type, const struct trace_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -420,6 +433,8 @@ static void write_rows(struct cutting *c, uint32_t type, const struct trace_rows
             write_run(c, &rows->runs[i]);
         } else if (type == TRACE_BLOCK_SAMPLES) {
             write_sample(c, &rows->samples[i], ticks);
+        } else if (type == TRACE_BLOCK_LOCKS) {
+            write_lock(c, &rows->locks[i]);
         }
     }
 }
@@ -427,7 +442,8 @@ static void write_rows(struct cutting *c, uint32_t type, const struct trace_rows
 static int copy_rows(struct cutting *c, struct error *err)
 {
     static const uint32_t types[] = {TRACE_BLOCK_POINTS, TRACE_BLOCK_COUNTERS, TRACE_BLOCK_MEMORY,
-                                     TRACE_BLOCK_OPS,    TRACE_BLOCK_RUNS,     TRACE_BLOCK_SAMPLES};
+                                     TRACE_BLOCK_OPS,    TRACE_BLOCK_RUNS,     TRACE_BLOCK_SAMPLES,
+                                     TRACE_BLOCK_LOCKS};
     struct trace_rows rows = {0};
     int result = 0;
     for (size_t i = 0; i < COUNT_OF(types); i++) {

@@ -128,13 +128,14 @@ enum definition_column {
     DESCRIPTION_TEXT = 84,
 };
 
-/* Points, counters, memory events, ops, runs, samples, losses: one numbering for all of them. */
+/* Points, counters, memory events, ops, runs, samples, locks, losses: one numbering for all of them. */
 enum row_column {
     ROW_TRACK = 1,
-    ROW_TIME = 2, /* start of an op or a run, first time of a loss */
-    ROW_KIND = 3, /* kind of a point, type of an op, reason of a loss, 1 = release of memory, 3 = of a pool */
-    ROW_NAME = 4, /* also: header of a point, memory pool */
-    ROW_VALUE = 5, /* bits of a counter's double, address of a memory event */
+    ROW_TIME = 2, /* start of an op, a run or a lock's row, first time of a loss */
+    ROW_KIND =
+        3, /* of a point, an op, a lock's row; reason of a loss; 1 = release of memory, 3 = of a pool */
+    ROW_NAME = 4,  /* also: header of a point, memory pool */
+    ROW_VALUE = 5, /* bits of a counter's double, address of a memory event, number of a lock */
     ROW_SIZE = 6,
     ROW_LENGTH = 7,
     ROW_TEXT = 8,
@@ -142,7 +143,7 @@ enum row_column {
     ROW_PROCESS = 10,
     ROW_DEVICE = 11, /* device of an op, session of a run */
     ROW_DESCRIPTION = 12,
-    ROW_END = 13, /* end of an op or a loss, duration of a run */
+    ROW_END = 13, /* end of an op or a loss, duration of a run or a lock's row */
     ROW_CORES = 14,
     ROW_PARTS = 15,     /* number of parts of a run, of frames of a sample, other records of a loss */
     ROW_PART_NAME = 16, /* one value per part; parts of a run are ticks */
@@ -152,8 +153,10 @@ enum row_column {
     ROW_FIGURE_NAME = 19, /* one value per figure */
     ROW_FIGURE_KIND = 20,
     ROW_FIGURE_VALUE = 21, /* whole number, bits of a double or name id, as the kind says */
-    ROW_FLAGS = 22,        /* of a run */
+    ROW_FLAGS = 22,        /* of a run, of a lock's row: enum lock_flag */
 };
+
+enum lock_flag { LOCK_SHARED = 1, LOCK_OPEN = 2 };
 
 enum checkpoint_column {
     CHECKPOINT_INFO = 1,

@@ -273,6 +273,19 @@ struct trace_sample {
     const uint32_t *frames; /* name ids, innermost first */
 };
 
+enum trace_lock_kind { TRACE_LOCK_WAIT = 1, TRACE_LOCK_HOLD = 2 };
+
+/* A thread or task waited for a lock, or held it. */
+struct trace_lock {
+    uint32_t track;
+    uint32_t name;   /* of the lock */
+    uint32_t kind;   /* enum trace_lock_kind */
+    uint64_t number; /* which lock of the process it was: names may be shared */
+    uint64_t start_ns, end_ns;
+    bool is_shared; /* others may hold it as well, so long as theirs are shared, too */
+    bool is_open;   /* had not ended when its thread, its process or the recording did, at end_ns */
+};
+
 /* Words for the enums above, declared once for every view. */
 const char *trace_track_kind_text(uint32_t kind);
 const char *trace_point_kind_text(uint32_t kind);

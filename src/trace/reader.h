@@ -34,7 +34,7 @@ struct trace_info {
     uint64_t damaged_blocks;
     uint64_t size_bytes;
     uint64_t start_ns, end_ns; /* host times of all rows and open zones; 0, 0 when there are none */
-    uint64_t zones, points, counters, memory_events, ops, runs, samples;
+    uint64_t zones, points, counters, memory_events, ops, runs, samples, locks;
     uint64_t lost_zones, lost_records; /* sums of the Loss records, LATE_ENDS and DROPPED_OLD left out */
     uint64_t zone_blocks, zone_bytes;
     const char *program, *command, *host;
@@ -81,7 +81,15 @@ enum trace_block_type {
     TRACE_BLOCK_LOSSES = 9,
     TRACE_BLOCK_SAMPLES = 10,
     TRACE_BLOCK_CHECKPOINT = 11,
+    TRACE_BLOCK_LOCKS = 12,
 };
+
+/* Is it of what trace_decode_rows decodes? */
+static inline bool trace_block_has_rows(uint32_t type)
+{
+    return (type >= TRACE_BLOCK_POINTS && type <= TRACE_BLOCK_SAMPLES && type != TRACE_BLOCK_LOSSES) ||
+           type == TRACE_BLOCK_LOCKS;
+}
 
 struct trace_block { /* an entry of the index */
     uint32_t type;   /* enum trace_block_type */
@@ -147,6 +155,7 @@ struct trace_rows { /* zero-initialise once, reuse, free at the end */
     const struct trace_op *ops;
     const struct trace_run *runs;
     const struct trace_sample *samples;
+    const struct trace_lock *locks;
     struct trace_rows_memory *storage;
 };
 int trace_decode_rows(struct trace *t, const struct trace_block *block, struct trace_rows *rows,

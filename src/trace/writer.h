@@ -71,6 +71,7 @@ void trace_writer_op(struct trace_writer *w, const struct trace_op *op);
 void trace_writer_run(struct trace_writer *w, const struct trace_run *run);
 void trace_writer_loss(struct trace_writer *w, const struct trace_loss *loss);
 void trace_writer_sample(struct trace_writer *w, const struct trace_sample *sample);
+void trace_writer_lock(struct trace_writer *w, const struct trace_lock *lock);
 
 /* --- zones: the hot path, 40 M per second ---
  *

@@ -56,6 +56,8 @@ static void add_thread(uint32_t chunk, uint32_t track, uint32_t name)
     image_long_record(&image, chunk, 300, RECORD_COUNTER, name, 0, more, 1);
     image_long_record(&image, chunk, 301, RECORD_MEMORY, name, 0, more, 1);
     image_record(&image, chunk, 302, RECORD_FRAME, name, 0);
+    for (uint32_t step = RECORD_LOCK_WAIT; step <= RECORD_LOCK_GAVE_UP; step++)
+        image_long_record(&image, chunk, 303 + step, RECORD_LOCK, name, step, more, 1);
     image_chunk(&image, chunk + 1, track, 1, CHUNK_OWNED)->zones_before = 16;
     image_descriptor(&image, chunk + 1)->depth_at_start = 1;
     image_zone(&image, chunk + 1, 400, 500, name);

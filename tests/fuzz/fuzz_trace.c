@@ -79,6 +79,8 @@ static void read_blocks(struct trace *t)
                 touch(rows.samples[i].frames, rows.samples[i].frame_count * sizeof *rows.samples[i].frames);
             for (size_t i = 0; rows.ops && i < rows.count; i++)
                 seen += rows.ops[i].call;
+            for (size_t i = 0; rows.locks && i < rows.count; i++)
+                seen += rows.locks[i].end_ns - rows.locks[i].start_ns;
         }
     }
     zone_rows_free(&zones);

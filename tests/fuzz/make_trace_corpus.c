@@ -100,6 +100,13 @@ static void add_rows(struct trace_writer *w, uint32_t track, uint32_t device)
         trace_writer_run(w, &run);
         trace_writer_sample(w, &sample);
         trace_writer_loss(w, &loss);
+        trace_writer_lock(w, &(struct trace_lock){.track = track,
+                                                  .name = name,
+                                                  .kind = 1 + (uint32_t)i % 2,
+                                                  .number = 4096 * i,
+                                                  .start_ns = i,
+                                                  .end_ns = 3 * i,
+                                                  .is_shared = i == 3});
     }
 }
 

@@ -18,6 +18,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 MODES = {"off": [], "on": ["-DTRACY_ENABLE", "-DTRACY_FIBERS"]}
 NAME = re.compile(r"(?:Zone|Frame|Tracy|Lock|SharedLock)[A-Za-z]")
 COMPILERS = {"c": ("gcc", "clang"), "cpp": ("g++", "clang++")}
+LOCK_KEYS = ("locks", "holds", "shared_holds", "waits")
 STANDARDS = {"c": ("c99", "c17"), "cpp": ("c++11", "c++20")}
 
 
@@ -51,7 +52,7 @@ class Case(harness.TestCase):
     def build_program(self, name, text):
         """A C++ program with TRACY_ENABLE."""
         source, program = self.source(f"{name}.cpp", text), self.path(name)
-        done = self.run_command(["g++", *WARNINGS, "-DTRACY_ENABLE", f"-I{COMPAT}", source, "-o", program,
+        done = self.run_command(["g++", *WARNINGS, "-pthread", "-DTRACY_ENABLE", f"-I{COMPAT}", source, "-o", program,
                                  f"-L{harness.BUILD}", "-lopscope", f"-Wl,-rpath,{harness.BUILD}"])
         self.assert_status(done)
         return program
@@ -79,6 +80,9 @@ class Recorded(Case):
         rows = self.opscope_json("memory", path)["rows"]
         pools = {row["pool"]: [row["allocations"], row["releases"], row["allocated_bytes"]] for row in rows}
         self.assertEqual(pools, expected["memory"])
+        locks = self.opscope_json("locks", path)["rows"]
+        self.assertEqual({row["name"]: [row[key] for key in LOCK_KEYS] for row in locks}, expected["locks"])
+        self.assertEqual([row["open_waits"] for row in locks], [0] * len(locks))
         for row in rows:
             self.assertEqual([row["live_bytes"], row["unmatched_releases"], row["lost_releases"]], [0, 0, 0], row)
 
@@ -141,6 +145,35 @@ class Recorded(Case):
         trace = facts.Trace(path)
         self.assertEqual((trace.counts(), len(trace.processes), trace.lost_zones), ({"work": 3}, 2, 0))
         self.assertEqual(sorted(row["text"] for row in trace.messages()), ["after", "before", "child"])
+
+    @harness.needs_command("g++")
+    def test_locks(self):
+        """Main waits for the first of two locks of one name, which "holder" has until main waits; "other" has the second all the time. What
+        begins while paused is not recorded, what ends then has ended. The last lock is waited for, for ever."""
+        text = (
+            "#include <tracy/Tracy.hpp>\n#include <atomic>\n#include <chrono>\n#include <thread>\n"
+            "static std::atomic<int> step(0);\n"
+            "static void until(int wanted)\n{\n    while (step < wanted)\n        std::this_thread::yield();\n}\n"
+            'static tracy::LockableCtx first("queue", "q.cpp", 1), second("queue", "q.cpp", 2), paused("paused", "p.cpp", 3), last("last", "l.cpp", 4);\n'
+            'static void other()\n{\n    tracy::SetThreadName("other");\n    second.AfterTryLock(true);\n    step = 1;\n    until(4);\n    second.AfterUnlock();\n}\n'
+            'static void holder()\n{\n    tracy::SetThreadName("holder");\n    until(1);\n    first.AfterTryLock(true);\n    step = 2;\n    until(3);\n'
+            "    std::this_thread::sleep_for(std::chrono::milliseconds(1));\n    first.AfterUnlock();\n}\n"
+            'int main()\n{\n    tracy::SetThreadName("the main thread");\n    std::thread a(other), b(holder);\n    until(2);\n    first.BeforeLock();\n'
+            "    step = 3;\n    b.join();\n    first.AfterLock();\n    first.AfterUnlock();\n    step = 4;\n    a.join();\n"
+            "    paused.BeforeLock();\n    paused.AfterLock();\n    opscope_pause();\n    paused.AfterUnlock();\n"
+            "    paused.BeforeLock();\n    paused.AfterLock();\n    opscope_resume();\n    paused.AfterUnlock();\n"
+            "    paused.BeforeLock();\n    opscope_pause();\n    paused.AfterLock();\n    opscope_resume();\n    paused.AfterUnlock();\n"
+            "    last.BeforeLock();\n    return 0;\n}\n"
+        )
+        path = self.path("locks.opscope")
+        self.assert_status(self.opscope("run", "-q", "-o", path, "--", self.build_program("locks", text)))
+        rows = {row["name"]: row for row in self.opscope_json("locks", path)["rows"]}
+        found = {name: [row[key] for key in (*LOCK_KEYS, "open_waits")] for name, row in rows.items()}
+        self.assertEqual(found, {"queue": [2, 3, 0, 1, 0], "paused": [1, 1, 0, 2, 0], "last": [1, 0, 0, 1, 1]})
+        self.assertEqual((rows["queue"]["waiter"], rows["queue"]["holder"]), ("the main thread", "holder"))
+        trace = facts.Trace(path)
+        self.assertEqual((trace.open_names(), trace.lost_records), (["wait for last"], 0))
+        self.assertEqual(self.opscope_json("info", path)["lock_events"], 4 + 4)
 
     @harness.needs_command("nm")
     def test_off_is_nothing(self):

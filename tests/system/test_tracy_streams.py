@@ -169,7 +169,8 @@ class Made(MadeCase):
 
 
     def test_locks(self):
-        """Thread 8 waits twice, for 7 and then for 9; 9 still holds a lock at the end; a zone that is only called so is none."""
+        """Thread 8 waits twice, for 7 and then for 9, while 7 holds another lock of the same name; 9 still holds a lock at the end, that 7
+        and 8 share; a zone that is only called as one who waits is none."""
         client = tracy_stream.Client(72)
         now = 0
 
@@ -178,18 +179,23 @@ class Made(MadeCase):
             delta, now = tracy_stream.u64(time - now), time
             if kind == "LOCK_RELEASE":
                 return client.record(kind, tracy_stream.u32(lock), delta)
+            if kind == "LOCK_SHARED_RELEASE":
+                return client.record(kind, tracy_stream.u32(lock), delta, tracy_stream.u32(thread))
             return client.record(kind, tracy_stream.u32(thread), tracy_stream.u32(lock), delta)
 
         records = b""
-        for lock, name in ((1, b"queue"), (2, b"log")):
+        for lock, name in ((1, b"queue"), (2, b"log"), (3, b"queue"), (4, b"table")):
             text = client.record("SINGLE_STRING_DATA", tracy_stream.u16(len(name)), name)
             records += client.record("LOCK_ANNOUNCE", tracy_stream.u32(lock), tracy_stream.u64(1500), tracy_stream.u64(0), b"\0")
             records += text + client.record("LOCK_NAME", tracy_stream.u32(lock))
         records += step("LOCK_WAIT", 2000, 1, 7) + step("LOCK_OBTAIN", 2001, 1, 7) + step("LOCK_WAIT", 2010, 1, 8)
         records += step("LOCK_RELEASE", 2100, 1) + step("LOCK_OBTAIN", 2101, 1, 8) + step("LOCK_RELEASE", 2110, 1)
-        records += step("LOCK_WAIT", 3000, 1, 9) + step("LOCK_OBTAIN", 3000, 1, 9) + step("LOCK_WAIT", 3100, 1, 8)
-        records += step("LOCK_RELEASE", 3500, 1) + step("LOCK_OBTAIN", 3500, 1, 8) + step("LOCK_RELEASE", 3510, 1)
+        records += step("LOCK_OBTAIN", 2900, 3, 7) + step("LOCK_WAIT", 3000, 1, 9) + step("LOCK_OBTAIN", 3000, 1, 9) + step("LOCK_WAIT", 3100, 1, 8)
+        records += step("LOCK_RELEASE", 3450, 1) + step("LOCK_OBTAIN", 3500, 1, 8) + step("LOCK_RELEASE", 3510, 1) + step("LOCK_RELEASE", 3590, 3)
         records += step("LOCK_WAIT", 3600, 2, 9) + step("LOCK_OBTAIN", 3600, 2, 9)
+        for thread in (7, 8):
+            records += step("LOCK_SHARED_OBTAIN", 3700, 4, thread)
+        records += step("LOCK_SHARED_RELEASE", 3750, 4, 8) + step("LOCK_SHARED_RELEASE", 3800, 4, 7) + step("LOCK_WAIT", 3900, 2, 8)
         payload = struct.pack("<II", 0, 5) + b"main\0main.c\0wait for rain"
         records += client.thread(7) + client.record("SOURCE_LOCATION_PAYLOAD", tracy_stream.u64(0), tracy_stream.u16(len(payload)), payload)
         records += client.record("ZONE_BEGIN_ALLOC_SRCLOC", tracy_stream.u64(4000)) + client.end(100)
@@ -197,11 +203,15 @@ class Made(MadeCase):
             records += client.answer("THREAD_NAME", thread, b"thread " + b"%d" % thread)
         stream = tracy_stream.welcome(72) + tracy_stream.frame(records) + tracy_stream.frame(client.record("TERMINATE"))
         self.assert_status(self.import_bytes(stream, "--protocol", "72"))
-        queue, log = self.opscope_json("locks", self.path("t.opscope"), "--json")["rows"]
-        self.assertEqual((queue["name"], queue["holds"], queue["held_ns"], queue["longest_hold_ns"]), ("queue", 4, 99 + 9 + 500 + 10, 500))
+        queue, log, table = self.opscope_json("locks", self.path("t.opscope"), "--json")["rows"]
+        self.assertEqual((queue["name"], queue["locks"], queue["holds"]), ("queue", 2, 5))
+        self.assertEqual((queue["held_ns"], queue["longest_hold_ns"]), (99 + 9 + 450 + 10 + 690, 690))
         self.assertEqual((queue["waits"], queue["waited_ns"], queue["longest_wait_ns"]), (4, 1 + 91 + 0 + 400, 400))
         self.assertEqual((queue["longest_wait_at_ns"], queue["waiter"], queue["holder"]), (1100, "thread 8", "thread 9"))
-        self.assertEqual((log["name"], log["holds"], log["waits"], log["held_ns"]), ("log", 1, 1, 500))
+        self.assertEqual((log["name"], log["holds"], log["waits"], log["open_waits"], log["held_ns"]), ("log", 1, 2, 1, 500))
+        self.assertEqual((log["waiter"], log["holder"], log["waited_ns"]), ("thread 8", "thread 9", 200))
+        self.assertEqual((table["name"], table["holds"], table["shared_holds"], table["held_ns"]), ("table", 2, 2, 50 + 100))
+        self.assertEqual((queue["shared_holds"], queue["open_waits"]), (0, 0))
         early = self.opscope_json("locks", self.path("t.opscope"), "--until", "500ns", "--json")["rows"]
         self.assertEqual([(row["name"], row["waiter"], row["holder"]) for row in early], [("queue", "thread 8", "thread 7")])
         self.assertIn("queue", self.opscope("locks", self.path("t.opscope"), "--name", "q*").stdout)

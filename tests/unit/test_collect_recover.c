@@ -152,7 +152,7 @@ static void test_taken_but_not_written(void **state)
 
 /* --- records that are not zones --- */
 
-enum { POINTS = 3, RECORDS = POINTS + 4, ZONES_APART = 3 }; /* of add_every_record */
+enum { POINTS = 3, RECORDS = POINTS + 6, ZONES_APART = 4 }; /* of add_every_record */
 
 static uint32_t define_queue(void)
 {
@@ -164,8 +164,8 @@ static uint32_t define_queue(void)
     return image_define(&image, &queue, "queue");
 }
 
-/* Three points, a counter, a memory event, an op (with its zone) and a run; a span, and two zones of the device: the
- * run's and another. */
+/* Three points, a counter, a memory event, an op (with its zone), a run, a lock that is waited for and held; a span,
+ * that of who holds the lock, and two zones of the device: the run's and another. */
 static void add_every_record(uint32_t chunk, uint64_t at, uint32_t queue)
 {
     struct slot more[2] = {{at, 5}, {1, 0}};
@@ -180,11 +180,14 @@ static void add_every_record(uint32_t chunk, uint64_t at, uint32_t queue)
     image_long_record(&image, chunk, at + 8, RECORD_SPAN_END, 0, 0, more, 1);
     image_long_record(&image, chunk, at + 9, RECORD_DEVICE_ZONE, name, queue, more, 1);
     image_long_record(&image, chunk, at + 9, RECORD_DEVICE_RUN, name, queue, more, 2);
+    image_long_record(&image, chunk, at + 10, RECORD_LOCK, name, RECORD_LOCK_WAIT, more, 1);
+    image_long_record(&image, chunk, at + 11, RECORD_LOCK, name, RECORD_LOCK_OBTAINED, more, 1);
+    image_long_record(&image, chunk, at + 12, RECORD_LOCK, 0, RECORD_LOCK_RELEASED, more, 1);
 }
 
 static uint64_t count_records(const struct trace_info *info)
 {
-    return info->points + info->counters + info->memory_events + info->ops + info->runs;
+    return info->points + info->counters + info->memory_events + info->ops + info->runs + info->locks;
 }
 
 static void test_every_record_is_found_or_lost(void **state)

@@ -226,6 +226,13 @@ static void write_every_row(struct trace_writer *w, const uint32_t *processes, c
                                                       .size = 64});
         trace_writer_sample(
             w, &(struct trace_sample){.track = track, .time = time + 4, .frame_count = 1, .frames = &name});
+        trace_writer_lock(w, &(struct trace_lock){.track = track,
+                                                  .name = name,
+                                                  .kind = TRACE_LOCK_HOLD,
+                                                  .number = time << 32,
+                                                  .start_ns = time + 5,
+                                                  .end_ns = time + 400,
+                                                  .is_shared = which});
     }
     struct trace_run_part figure = {.name = name, .kind = TRACE_FIGURE_COUNT, .whole = 9};
     if (which)
@@ -323,6 +330,12 @@ static void print_row(struct bytes *out, struct trace *t, uint32_t type, const s
         const struct trace_sample *row = &rows->samples[i];
         bytes_append_format(out, "%s %s %llu\n", trace_get_track(t, row->track)->name,
                             trace_get_name(t, row->frames[0])->name, (unsigned long long)row->time);
+    } else if (type == TRACE_BLOCK_LOCKS) {
+        const struct trace_lock *row = &rows->locks[i];
+        bytes_append_format(out, "%s %s %u %llu %llu %llu %d %d\n", trace_get_track(t, row->track)->name,
+                            trace_get_name(t, row->name)->name, row->kind, (unsigned long long)row->number,
+                            (unsigned long long)row->start_ns, (unsigned long long)row->end_ns,
+                            row->is_shared, row->is_open);
     }
 }
 
@@ -343,10 +356,10 @@ static struct bytes print_trace(struct trace *t)
             (unsigned long long)zones.items[i].start, (unsigned long long)zones.items[i].duration,
             (unsigned long long)zones.items[i].child);
     ref_free(&zones);
-    for (uint32_t type = TRACE_BLOCK_POINTS; type <= TRACE_BLOCK_SAMPLES; type++) {
+    for (uint32_t type = TRACE_BLOCK_POINTS; type <= TRACE_BLOCK_LOCKS; type++) {
         const struct trace_block *block;
         struct trace_block_filter filter = {.type = type};
-        for (int of_device = 0; of_device < 2 && type != TRACE_BLOCK_LOSSES; of_device++)
+        for (int of_device = 0; of_device < 2 && trace_block_has_rows(type); of_device++)
             for (size_t position = 0; (block = trace_next_block(t, &filter, &position));) {
                 if ((block->clock != TRACE_HOST_CLOCK) != (of_device != 0))
                     continue;
@@ -378,6 +391,7 @@ static void the_whole_window_is_the_whole_trace(void **state)
     const struct trace_info *info = trace_get_info(whole);
     assert_int_equal(info->points, 10);
     assert_int_equal(info->memory_events, 10);
+    assert_int_equal(info->locks, 10);
     assert_string_equal(trace_get_track(whole, 0)->name, "main");
     struct trace_cut cut = {
         .track = 0, .since_ns = info->start_ns, .until_ns = info->end_ns, .command = "sh -c true"};
@@ -409,6 +423,35 @@ static void open_zones_are_cut(void **state)
     trace_close(whole);
 }
 
+/* Waits and holds as well: those that only touch the window from outside are not in it. */
+static void locks_are_cut(void **state)
+{
+    (void)state;
+    struct trace_rows rows = {0};
+    size_t position = 0;
+    write_everything(test_path("all.opscope"));
+    struct trace *whole = open_trace(test_path("all.opscope"), 0);
+    struct trace_cut cut = {.track = 0, .since_ns = 2300, .until_ns = 3100, .command = "x"};
+    assert_ok(trace_cut(whole, test_path("locks.opscope"), &cut, ERR));
+    struct trace *part = open_trace(test_path("locks.opscope"), 0);
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_LOCKS};
+    const struct trace_block *block = trace_next_block(part, &filter, &position);
+    assert_non_null(block);
+    assert_ok(trace_decode_rows(part, block, &rows, ERR));
+    static const uint64_t times[2][2] = {{2300, 2400}, {3005, 3100}};
+    assert_int_equal(rows.count, 4); /* of two threads */
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(rows.locks[i].start_ns, times[i % 2][0]);
+        assert_int_equal(rows.locks[i].end_ns, times[i % 2][1]);
+        assert_int_equal(rows.locks[i].number, (uint64_t)(i % 2 ? 3000 : 2000) << 32);
+        assert_int_equal(rows.locks[i].is_shared, i > 1);
+    }
+    assert_null(trace_next_block(part, &filter, &position));
+    trace_rows_free(&rows);
+    trace_close(part);
+    trace_close(whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +461,7 @@ int main(void)
         cmocka_unit_test(nothing_is_left_of_a_failure),
         cmocka_unit_test(the_whole_window_is_the_whole_trace),
         cmocka_unit_test(open_zones_are_cut),
+        cmocka_unit_test(locks_are_cut),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -250,6 +250,44 @@ static void test_counters_and_memory(void **state)
     trace_close(t);
 }
 
+static void test_locks(void **state)
+{
+    const char *path = test_path("locks.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    uint32_t process = add_process(w, 1), track = add_track(w, process, "t", 0);
+    uint32_t names[] = {add_name(w, "queue"), add_name(w, "log")};
+    struct trace_rows rows = {0};
+    size_t position = 0, seen = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) /* they come in the order of their ends; one ends before it begins */
+        trace_writer_lock(w, &(struct trace_lock){.track = track,
+                                                  .name = names[i % 2],
+                                                  .kind = i % 3 ? TRACE_LOCK_HOLD : TRACE_LOCK_WAIT,
+                                                  .number = UINT64_MAX - i,
+                                                  .start_ns = i * 9 - i % 5,
+                                                  .end_ns = i == 7 ? 3 : i * 10,
+                                                  .is_shared = i % 4 == 0,
+                                                  .is_open = i % 7 == 0});
+    struct trace *t = finish_and_open(w, path);
+    assert_int_equal(trace_get_info(t)->locks, 20000);
+    assert_int_equal(trace_get_info(t)->end_ns, 199990);
+    for (; next_rows(t, TRACE_BLOCK_LOCKS, &position, &rows);)
+        for (size_t i = 0; i < rows.count; i++, seen++) {
+            const struct trace_lock *row = &rows.locks[i];
+            assert_int_equal(row->track, track);
+            assert_int_equal(row->name, names[seen % 2]);
+            assert_int_equal(row->kind, seen % 3 ? TRACE_LOCK_HOLD : TRACE_LOCK_WAIT);
+            assert_true(row->number == UINT64_MAX - seen);
+            assert_int_equal(row->start_ns, seen * 9 - seen % 5);
+            assert_int_equal(row->end_ns, seen == 7 ? row->start_ns : seen * 10);
+            assert_int_equal(row->is_shared, seen % 4 == 0);
+            assert_int_equal(row->is_open, seen % 7 == 0);
+        }
+    assert_int_equal(seen, 20000);
+    trace_rows_free(&rows);
+    trace_close(t);
+}
+
 static void check_ops(struct trace *t, uint32_t description)
 {
     struct trace_rows rows = {0};
@@ -548,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_points),
         cmocka_unit_test(test_counters_and_memory),
+        cmocka_unit_test(test_locks),
         cmocka_unit_test(test_ops_runs_samples),
         cmocka_unit_test(test_losses_and_open_zones),
         cmocka_unit_test(test_open_zones_alone),

@@ -203,6 +203,28 @@ static void put_lock(struct client *c, unsigned number, uint32_t thread, int64_t
     bytes_append_u64(&c->frame, (uint64_t)delta);
 }
 
+/* Rows of locks as lines "thread kind name number start+duration", in the order of the file. */
+static void assert_locks(struct trace *trace, const char *lines)
+{
+    char text[1000] = "";
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_LOCKS};
+    struct trace_rows rows = {0};
+    size_t position = 0, length = 0;
+    const struct trace_block *block = trace_next_block(trace, &filter, &position);
+    assert_non_null(block);
+    assert_int_equal(trace_decode_rows(trace, block, &rows, NULL), 0);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct trace_lock *row = &rows.locks[i];
+        length += (size_t)snprintf(
+            text + length, sizeof text - length, "%d %s %s %d %d+%d%s%s\n",
+            (int)trace_get_track(trace, row->track)->number, row->kind == TRACE_LOCK_WAIT ? "wait" : "hold",
+            trace_get_name(trace, row->name)->name, (int)row->number, (int)row->start_ns,
+            (int)(row->end_ns - row->start_ns), row->is_shared ? " shared" : "", row->is_open ? " open" : "");
+    }
+    assert_string_equal(text, lines);
+    trace_rows_free(&rows);
+}
+
 static void test_locks(void **state)
 {
     (void)state;
@@ -234,6 +256,38 @@ static void test_locks(void **state)
     const struct trace_open_zone *zones = trace_get_open_zones(trace, &open);
     assert_int_equal(open, 1);
     assert_int_equal(zones[0].start, 1101);
+    assert_locks(trace, "7 wait mutex m 4 1000+10\n7 hold mutex m 4 1010+90\n8 wait mutex m 4 1015+86\n"
+                        "8 hold mutex m 4 1101+0 open\n");
+    trace_close(trace);
+}
+
+/* Two threads hold it at once; a third wants it alone, for ever. */
+static void test_shared_locks(void **state)
+{
+    (void)state;
+    struct making m;
+    struct tracy_trace_stats stats;
+    start(&m, 72, 0);
+    bytes_append_u32(record(&m.client, TRACY_LOCK_ANNOUNCE), 4);
+    bytes_append_u64(&m.client.frame, 2000);
+    bytes_append_u64(&m.client.frame, 0x401000);
+    bytes_append_u8(&m.client.frame, 1);
+    put_lock(&m.client, TRACY_LOCK_SHARED_WAIT, 7, 2000);
+    put_lock(&m.client, TRACY_LOCK_SHARED_OBTAIN, 7, 0);
+    put_lock(&m.client, TRACY_LOCK_SHARED_OBTAIN, 8, 10);
+    put_lock(&m.client, TRACY_LOCK_WAIT, 9, 10);
+    for (uint32_t thread = 8; thread >= 7; thread--) {
+        bytes_append_u32(record(&m.client, TRACY_LOCK_SHARED_RELEASE), 4);
+        bytes_append_u64(&m.client.frame, 100);
+        bytes_append_u32(&m.client.frame, thread);
+    }
+    client_location(&m.client, 0x501000, 0x502000, 0, 3, 0);
+    client_string(&m.client, 0x501000, "");
+    client_string(&m.client, 0x502000, "mutex m");
+    flush(&m);
+    struct trace *trace = finish(&m, &stats);
+    assert_locks(trace, "7 wait mutex m 4 1000+0 shared\n8 hold mutex m 4 1010+110 shared\n"
+                        "7 hold mutex m 4 1000+220 shared\n9 wait mutex m 4 1020+200 open\n");
     trace_close(trace);
 }
 
@@ -446,7 +500,7 @@ int main(void)
         cmocka_unit_test(test_samples),       cmocka_unit_test(test_late_names),
         cmocka_unit_test(test_resumed_names), cmocka_unit_test(test_locks),
         cmocka_unit_test(test_devices),       cmocka_unit_test(test_fibers),
-        cmocka_unit_test(test_unmatched_end),
+        cmocka_unit_test(test_unmatched_end), cmocka_unit_test(test_shared_locks),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

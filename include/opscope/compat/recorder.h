@@ -195,7 +195,7 @@ static inline void opscope_tracy_fiber_leave_(void)
     OPSCOPE_IF_RECORDING_(opscope_task_switch_(NULL, 0, 0));
 }
 
-/* --- locks: waiting for one is a zone, "wait for NAME", holding it a span of the lock's name --- */
+/* --- locks: waiting for one is also a zone of the thread, "wait for NAME" --- */
 
 struct opscope_tracy_lock_name { /* followed by the text */
     struct opscope_tracy_lock_name *before;
@@ -205,7 +205,8 @@ struct opscope_tracy_lock_name { /* followed by the text */
 struct opscope_tracy_lock {
     struct opscope_site wait;
     struct opscope_tracy_lock_name
-        *name; /* those before it stay until the end: threads may be reading them */
+        *name;     /* those before it stay until the end: threads may be reading them */
+    uint32_t held; /* how often, as far as it is recorded */
 };
 
 #define OPSCOPE_TRACY_WAIT_ "wait for "
@@ -238,6 +239,7 @@ static inline void opscope_tracy_lock_init_(struct opscope_tracy_lock *lock, con
 {
     lock->wait = opscope_tracy_site_(line, file, "lock", name, 0);
     lock->name = NULL;
+    lock->held = 0;
     opscope_tracy_lock_name_(lock, name, opscope_tracy_length_(name));
 }
 
@@ -251,28 +253,43 @@ static inline void opscope_tracy_lock_destroy_(struct opscope_tracy_lock *lock)
     lock->name = NULL;
 }
 
-static inline void opscope_tracy_lock_wait_(struct opscope_tracy_lock *lock)
+static inline int opscope_tracy_lock_step_(const struct opscope_tracy_lock *lock, int step, int is_shared)
 {
-    if (opscope_is_recording() && opscope_zone_begin_(&lock->wait))
+    const struct opscope_tracy_lock_name *name = __atomic_load_n(&lock->name, __ATOMIC_ACQUIRE);
+    return opscope_lock_(name ? (const char *)(name + 1) + sizeof OPSCOPE_TRACY_WAIT_ - 1 : "",
+                         name ? name->length : 0, (uint64_t)(uintptr_t)lock,
+                         is_shared ? step | OPSCOPE_LOCK_SHARED_ : step);
+}
+
+static inline void opscope_tracy_lock_wait_(struct opscope_tracy_lock *lock, int is_shared)
+{
+    if (opscope_is_recording() && opscope_zone_begin_(&lock->wait)) {
         opscope_tracy_waits_++;
+        opscope_tracy_lock_step_(lock, OPSCOPE_LOCK_WAIT_, is_shared);
+    }
 }
 
 /* The wait is over, if there was one: a lock that is only tried may be reported without its beginning. */
-static inline void opscope_tracy_lock_waited_(struct opscope_tracy_lock *lock, int is_taken)
+static inline void opscope_tracy_lock_waited_(struct opscope_tracy_lock *lock, int is_taken, int is_shared)
 {
-    if (opscope_tracy_waits_) {
+    const int had_wait = opscope_tracy_waits_ != 0;
+    if (had_wait) {
         opscope_tracy_waits_--;
         opscope_zone_end_();
     }
-    const struct opscope_tracy_lock_name *name = __atomic_load_n(&lock->name, __ATOMIC_ACQUIRE);
-    if (is_taken && name && opscope_is_recording())
-        opscope_span_begin_((const char *)(name + 1) + sizeof OPSCOPE_TRACY_WAIT_ - 1, name->length,
-                            (uint64_t)(uintptr_t)lock | OPSCOPE_TRACY_SPAN_);
+    if (had_wait ? !opscope_has_session() : !is_taken || !opscope_is_recording())
+        return;
+    if (opscope_tracy_lock_step_(lock, is_taken ? OPSCOPE_LOCK_OBTAINED_ : OPSCOPE_LOCK_GAVE_UP_, is_shared))
+        __atomic_fetch_add(&lock->held, 1, __ATOMIC_RELAXED);
 }
 
-static inline void opscope_tracy_lock_released_(struct opscope_tracy_lock *lock)
+/* Of a hold that was recorded, also while paused. */
+static inline void opscope_tracy_lock_released_(struct opscope_tracy_lock *lock, int is_shared)
 {
-    OPSCOPE_IF_RECORDING_(opscope_span_end_((uint64_t)(uintptr_t)lock | OPSCOPE_TRACY_SPAN_));
+    if (!opscope_has_session() || !__atomic_load_n(&lock->held, __ATOMIC_RELAXED))
+        return;
+    __atomic_fetch_sub(&lock->held, 1, __ATOMIC_RELAXED);
+    opscope_tracy_lock_step_(lock, OPSCOPE_LOCK_RELEASED_, is_shared);
 }
 
 #ifdef __cplusplus

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks, from the zones that they leave: waiting for one is a zone "wait for NAME" of the thread, holding it a zone
- * NAME on a track of spans below the thread. Both Tracy's protocol and Tracy's macros are recorded so. */
+/* Locks: what the rows of their waits and holds add up to. */
 #ifndef OPSCOPE_ANALYZE_EVENTS_LOCKS_H
 #define OPSCOPE_ANALYZE_EVENTS_LOCKS_H
 
 #include "analyze/filter.h"
-#include "trace/lock_names.h"
 
 struct lock_row { /* all locks of one name in one process */
-    const char *name;
+    uint32_t name;
     uint32_t process;
-    uint64_t holds, held_ns, longest_hold_ns;
+    uint64_t locks;
+    uint64_t holds, shared_holds, held_ns, longest_hold_ns;
     uint64_t waits, waited_ns, longest_wait_ns, longest_wait_at_ns;
-    uint32_t waiter, holder; /* of the longest wait: threads; TRACE_NONE: none, not known */
+    uint64_t longest_wait_lock; /* the number of the lock that it was for */
+    uint64_t open_waits;        /* of `waits`, that had not ended when the recording, or their process, did */
+    uint32_t waiter, holder;    /* of the longest wait: threads or tasks; TRACE_NONE: none, not known */
 };
 
 struct lock_stats {

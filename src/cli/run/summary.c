@@ -34,7 +34,8 @@ static void read_file(struct held *held, const char *output)
     trace_get_open_zones(trace, &open_zones);
     held->zones = info->zones;
     held->ops = info->ops;
-    held->others = info->points + info->counters + info->memory_events + info->runs + info->samples;
+    held->others =
+        info->points + info->counters + info->memory_events + info->runs + info->samples + info->locks;
     held->open_zones = open_zones;
     held->length_ns = info->end_ns - info->start_ns;
     held->is_file = true;

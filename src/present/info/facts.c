@@ -73,6 +73,7 @@ static void add_counts(struct view *view, const struct trace_info *info)
         {"ops", "op", info->ops},
         {"runs", "device run", info->runs},
         {"samples", "sample", info->samples},
+        {"lock_events", "lock event", info->locks},
     };
     struct bytes text = {0};
     struct number_text number;

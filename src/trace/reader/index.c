@@ -27,8 +27,7 @@ static struct entry *add_entry(struct trace *t)
 
 bool index_has_times(uint32_t type)
 {
-    return type == TRACE_BLOCK_ZONES ||
-           (type >= TRACE_BLOCK_POINTS && type <= TRACE_BLOCK_SAMPLES && type != TRACE_BLOCK_LOSSES);
+    return type == TRACE_BLOCK_ZONES || trace_block_has_rows(type);
 }
 
 int index_add_block(struct trace *t, uint64_t offset, const struct block_header *header)

@@ -214,6 +214,9 @@ static void count_rows(struct trace_info *info, const struct trace_block *block)
     case TRACE_BLOCK_SAMPLES:
         info->samples += block->count;
         break;
+    case TRACE_BLOCK_LOCKS:
+        info->locks += block->count;
+        break;
     default:
         break;
     }

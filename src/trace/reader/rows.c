@@ -298,6 +298,26 @@ static int make_samples(struct rows_decoder *d, struct trace_rows *out)
     return 0;
 }
 
+static int make_locks(struct rows_decoder *d, struct trace_rows *out)
+{
+    struct trace_lock *rows = reserve(&d->m->rows, d->count, sizeof *rows);
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < d->count; i++) {
+        uint64_t start = d->v[ROW_TIME][i];
+        rows[i] = (struct trace_lock){.track = track_of(d, i),
+                                      .name = name_of(d, i),
+                                      .kind = (uint32_t)d->v[ROW_KIND][i],
+                                      .number = d->v[ROW_VALUE][i],
+                                      .start_ns = start,
+                                      .end_ns = saturating_add_u64(start, d->v[ROW_END][i]),
+                                      .is_shared = d->v[ROW_FLAGS][i] & LOCK_SHARED,
+                                      .is_open = d->v[ROW_FLAGS][i] & LOCK_OPEN};
+    }
+    out->locks = rows;
+    return 0;
+}
+
 static int decode(struct rows_decoder *d, const struct block_view *view, struct trace_rows *out)
 {
     uint32_t type = d->entry->block.type;
@@ -322,14 +342,11 @@ static int decode(struct rows_decoder *d, const struct block_view *view, struct 
         return make_ops(d, out);
     case TRACE_BLOCK_RUNS:
         return make_runs(d, out);
+    case TRACE_BLOCK_LOCKS:
+        return make_locks(d, out);
     default:
         return make_samples(d, out);
     }
-}
-
-static bool is_row_type(uint32_t type)
-{
-    return type >= TRACE_BLOCK_POINTS && type <= TRACE_BLOCK_SAMPLES && type != TRACE_BLOCK_LOSSES;
 }
 
 int trace_decode_rows(struct trace *t, const struct trace_block *block, struct trace_rows *rows,
@@ -341,7 +358,7 @@ int trace_decode_rows(struct trace *t, const struct trace_block *block, struct t
     if (!m)
         return error_set_errno(err, ENOMEM, "%s", t->path);
     *rows = (struct trace_rows){.storage = m};
-    if (!entry || !is_row_type(entry->block.type))
+    if (!entry || !trace_block_has_rows(entry->block.type))
         return error_set(err, EINVAL, "%s: not a block of such rows", t->path);
     int status = reader_open_block(t, entry, true, &view, err);
     if (status)

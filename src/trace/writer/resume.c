@@ -285,11 +285,6 @@ static int take_entries(struct trace_writer *w, const struct trace *t, uint32_t 
     return 0;
 }
 
-static bool counts_as_records(uint32_t type)
-{
-    return type >= TRACE_BLOCK_POINTS && type <= TRACE_BLOCK_SAMPLES && type != TRACE_BLOCK_LOSSES;
-}
-
 /* The flight recorder tells a segment's losses again when it drops it. */
 static int take_losses(struct trace_writer *w, const struct trace *t)
 {
@@ -319,7 +314,7 @@ static int take_state(struct trace_writer *w, struct trace *t, uint32_t source, 
         bool in_last = entry->block.offset >= w->segment_start;
         if (entry->source != source)
             continue;
-        if (counts_as_records(entry->block.type)) {
+        if (trace_block_has_rows(entry->block.type)) {
             w->record_count += entry->block.count;
             w->segment_records += in_last ? entry->block.count : 0;
         }

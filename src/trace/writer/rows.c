@@ -29,6 +29,8 @@ static const uint32_t columns_of_type[] = {
     [TRACE_BLOCK_LOSSES] = BIT(ROW_PROCESS) | BIT(ROW_TRACK) | BIT(ROW_KIND) | BIT(ROW_TIME) | BIT(ROW_END) |
                            BIT(ROW_SIZE) | BIT(ROW_PARTS),
     [TRACE_BLOCK_SAMPLES] = BIT(ROW_TRACK) | BIT(ROW_TIME) | BIT(ROW_PARTS),
+    [TRACE_BLOCK_LOCKS] = BIT(ROW_TRACK) | BIT(ROW_TIME) | BIT(ROW_KIND) | BIT(ROW_NAME) | BIT(ROW_VALUE) |
+                          BIT(ROW_END) | BIT(ROW_FLAGS),
 };
 
 static bool is_delta(unsigned column)
@@ -231,6 +233,22 @@ void trace_writer_sample(struct trace_writer *w, const struct trace_sample *samp
         b->columns[ROW_PART_VALUE].values[b->part_count] = 0;
     }
     end_row(b, sample->time, sample->time);
+}
+
+void trace_writer_lock(struct trace_writer *w, const struct trace_lock *lock)
+{
+    struct row_buffer *b = begin_row(w, TRACE_BLOCK_LOCKS, TRACE_HOST_CLOCK, 0);
+    if (!b)
+        return;
+    uint64_t end_ns = lock->end_ns > lock->start_ns ? lock->end_ns : lock->start_ns;
+    put(b, ROW_TRACK, lock->track);
+    put(b, ROW_TIME, lock->start_ns);
+    put(b, ROW_KIND, lock->kind);
+    put(b, ROW_NAME, lock->name);
+    put(b, ROW_VALUE, lock->number);
+    put(b, ROW_END, end_ns - lock->start_ns);
+    put(b, ROW_FLAGS, (lock->is_shared ? LOCK_SHARED : 0) | (lock->is_open ? LOCK_OPEN : 0));
+    end_row(b, lock->start_ns, end_ns);
 }
 
 static void melt_loss(struct trace_loss *known, const struct trace_loss *loss)

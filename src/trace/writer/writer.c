@@ -237,7 +237,7 @@ static bool holds_something(const char *path)
     const struct trace_info *info = trace_get_info(t);
     trace_get_open_zones(t, &open_zones);
     bool is_something = open_zones || info->zones || info->points || info->counters || info->memory_events ||
-                        info->ops || info->runs || info->samples;
+                        info->ops || info->runs || info->samples || info->locks;
     trace_close(t);
     return is_something;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracy's lock wrappers, recorded by opscope: waiting for a lock is a zone, "wait for NAME", holding it a span of the
-// lock's name. Included by tracy/Tracy.hpp.
+// Tracy's lock wrappers, recorded by opscope: who waits for a lock and who holds it. Included by tracy/Tracy.hpp.
 #ifndef OPSCOPE_COMPAT_TRACY_LOCK_HPP
 #define OPSCOPE_COMPAT_TRACY_LOCK_HPP
 
@@ -31,20 +30,20 @@ class LockableCtx
 
     bool BeforeLock()
     {
-        opscope_tracy_lock_wait_(&lock_);
+        opscope_tracy_lock_wait_(&lock_, 0);
         return true;
     }
     void AfterLock()
     {
-        opscope_tracy_lock_waited_(&lock_, 1);
+        opscope_tracy_lock_waited_(&lock_, 1, 0);
     }
     void AfterUnlock()
     {
-        opscope_tracy_lock_released_(&lock_);
+        opscope_tracy_lock_released_(&lock_, 0);
     }
     void AfterTryLock(bool acquired)
     {
-        opscope_tracy_lock_waited_(&lock_, acquired);
+        opscope_tracy_lock_waited_(&lock_, acquired, 0);
     }
     /// Where a lock is held is not recorded.
     void Mark(const SourceLocationData *)
@@ -55,7 +54,7 @@ class LockableCtx
         opscope_tracy_lock_name_(&lock_, name, size);
     }
 
-  private:
+  protected:
     opscope_tracy_lock lock_;
 };
 
@@ -66,19 +65,20 @@ class SharedLockableCtx : public LockableCtx
 
     bool BeforeLockShared()
     {
-        return BeforeLock();
+        opscope_tracy_lock_wait_(&lock_, 1);
+        return true;
     }
     void AfterLockShared()
     {
-        AfterLock();
+        opscope_tracy_lock_waited_(&lock_, 1, 1);
     }
     void AfterUnlockShared()
     {
-        AfterUnlock();
+        opscope_tracy_lock_released_(&lock_, 1);
     }
     void AfterTryLockShared(bool acquired)
     {
-        AfterTryLock(acquired);
+        opscope_tracy_lock_waited_(&lock_, acquired, 1);
     }
 };
 

@@ -383,11 +383,11 @@ static inline void opscope_tracy_lock_delete_(struct opscope_tracy_lock *lock)
 
 #define TracyCLockAnnounce(lock) ((lock) = opscope_tracy_lock_new_(#lock, TracyFile, (uint32_t)(TracyLine)))
 #define TracyCLockTerminate(lock) opscope_tracy_lock_delete_(lock)
-#define TracyCLockBeforeLock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_wait_(lock))
-#define TracyCLockAfterLock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_waited_(lock, 1))
-#define TracyCLockAfterUnlock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_released_(lock))
+#define TracyCLockBeforeLock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_wait_(lock, 0))
+#define TracyCLockAfterLock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_waited_(lock, 1, 0))
+#define TracyCLockAfterUnlock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_released_(lock, 0))
 #define TracyCLockAfterTryLock(lock, acquired)                                                               \
-    OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_waited_(lock, (acquired) != 0))
+    OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_waited_(lock, (acquired) != 0, 0))
 #define TracyCLockMark(lock) ((void)(lock))
 #define TracyCLockCustomName(lock, name, size)                                                               \
     OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_name_(lock, name, size))
@@ -397,10 +397,13 @@ static inline void opscope_tracy_lock_delete_(struct opscope_tracy_lock *lock)
 #define TracyCSharedLockAfterLock(lock) TracyCLockAfterLock(lock)
 #define TracyCSharedLockAfterUnlock(lock) TracyCLockAfterUnlock(lock)
 #define TracyCSharedLockAfterTryLock(lock, acquired) TracyCLockAfterTryLock(lock, acquired)
-#define TracyCSharedLockBeforeSharedLock(lock) TracyCLockBeforeLock(lock)
-#define TracyCSharedLockAfterSharedLock(lock) TracyCLockAfterLock(lock)
-#define TracyCSharedLockAfterSharedUnlock(lock) TracyCLockAfterUnlock(lock)
-#define TracyCSharedLockAfterTrySharedLock(lock, acquired) TracyCLockAfterTryLock(lock, acquired)
+#define TracyCSharedLockBeforeSharedLock(lock) OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_wait_(lock, 1))
+#define TracyCSharedLockAfterSharedLock(lock)                                                                \
+    OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_waited_(lock, 1, 1))
+#define TracyCSharedLockAfterSharedUnlock(lock)                                                              \
+    OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_released_(lock, 1))
+#define TracyCSharedLockAfterTrySharedLock(lock, acquired)                                                   \
+    OPSCOPE_TRACY_WITH_(lock, opscope_tracy_lock_waited_(lock, (acquired) != 0, 1))
 #define TracyCSharedLockMark(lock) TracyCLockMark(lock)
 #define TracyCSharedLockCustomName(lock, name, size) TracyCLockCustomName(lock, name, size)
 

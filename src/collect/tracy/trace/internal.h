@@ -60,6 +60,7 @@ struct lane {
     uint32_t track, name;
     uint64_t key, start;
     bool is_busy;
+    bool is_shared; /* of a lock */
 };
 
 struct lanes { /* tracks of one kind, each with one zone at a time */
@@ -69,10 +70,10 @@ struct lanes { /* tracks of one kind, each with one zone at a time */
     size_t count, capacity;
 };
 
-/* False: no room. */
-bool lane_begin(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns, uint32_t name);
-/* Where the zone went; NULL: none is open under that key. */
-struct zone_sink *lane_end(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns);
+/* NULL: no room. */
+struct lane *lane_begin(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns, uint32_t name);
+/* Where the zone was, until the next begins; NULL: none is open under that key. */
+const struct lane *lane_end(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns);
 void lanes_close(struct tracy_trace *t, struct lanes *set);
 void lanes_list_open(const struct tracy_trace *t, const struct lanes *set, struct trace_writer *w);
 void lanes_free(struct lanes *set);
@@ -235,6 +236,7 @@ void trace_gpu_event(struct tracy_trace *t, const struct tracy_event *event);
 void trace_gpu_close(struct tracy_trace *t);
 void trace_gpu_free(struct tracy_trace *t);
 void trace_lock_event(struct tracy_trace *t, const struct tracy_event *event);
+void trace_locks_close(struct tracy_trace *t);
 void trace_locks_free(struct tracy_trace *t);
 void trace_row_event(struct tracy_trace *t, const struct tracy_event *event);
 void trace_points_settle(struct tracy_trace *t, bool is_final);

@@ -32,23 +32,23 @@ static struct lane *find_free(struct tracy_trace *t, struct lanes *set)
     return &set->lanes[set->count++];
 }
 
-bool lane_begin(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns, uint32_t name)
+struct lane *lane_begin(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns, uint32_t name)
 {
     struct lane *lane = find(set, key);
     if (!lane)
         lane = find_free(t, set);
     if (!lane) {
         t->stats.lost_zones++;
-        return false;
+        return NULL;
     }
     lane->key = key;
     lane->start = ns;
     lane->name = name;
     lane->is_busy = true;
-    return true;
+    return lane;
 }
 
-struct zone_sink *lane_end(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns)
+const struct lane *lane_end(struct tracy_trace *t, struct lanes *set, uint64_t key, uint64_t ns)
 {
     struct lane *lane = find(set, key);
     (void)t;
@@ -56,7 +56,7 @@ struct zone_sink *lane_end(struct tracy_trace *t, struct lanes *set, uint64_t ke
         return NULL;
     lane->is_busy = false;
     zone_sink_add(lane->sink, 0, lane->start, ns > lane->start ? ns : lane->start, 0, lane->name);
-    return lane->sink;
+    return lane;
 }
 
 void lanes_close(struct tracy_trace *t, struct lanes *set)

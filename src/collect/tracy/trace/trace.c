@@ -520,6 +520,7 @@ void tracy_trace_close(struct tracy_trace *t)
     lanes_close(t, &t->frames);
     lanes_close(t, &t->sections);
     lanes_close(t, &t->cpus);
+    trace_locks_close(t);
     for (size_t i = 0; i < t->thread_count; i++) {
         lanes_close(t, &t->threads[i]->waits);
         lanes_close(t, &t->threads[i]->holds);
