@@ -192,7 +192,7 @@ enum opscope_lock_step_ {
     OPSCOPE_LOCK_GAVE_UP_ = 3,
     OPSCOPE_LOCK_SHARED_ = 4 /* added to one of the others */
 };
-OPSCOPE_API int opscope_lock_(const char *name, size_t length, uint64_t number, int step);
+OPSCOPE_API int opscope_lock_(struct opscope_site *name, uint64_t number, int step);
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length);
 OPSCOPE_API void opscope_zone_value_(uint64_t value);
 OPSCOPE_API void opscope_zone_colour_(uint32_t colour);

@@ -260,6 +260,14 @@ OPSCOPE_API void opscope_span_end_(uint64_t number)
     emit_always(RECORD_SPAN_END, 0, 0, &(struct slot){number, 0}, 1);
 }
 
+static uint32_t site_id(struct opscope_site *site)
+{
+    if (!cursor_of_thread())
+        return 0;
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    return id ? id : names_site(site);
+}
+
 _Static_assert((int)OPSCOPE_LOCK_WAIT_ == (int)RECORD_LOCK_WAIT &&
                    (int)OPSCOPE_LOCK_OBTAINED_ == (int)RECORD_LOCK_OBTAINED &&
                    (int)OPSCOPE_LOCK_RELEASED_ == (int)RECORD_LOCK_RELEASED &&
@@ -268,7 +276,7 @@ _Static_assert((int)OPSCOPE_LOCK_WAIT_ == (int)RECORD_LOCK_WAIT &&
                "the recorder's steps of locks are the session's");
 
 /* While paused only what ends is recorded: of a lock that is obtained then, the wait. */
-OPSCOPE_API int opscope_lock_(const char *name, size_t length, uint64_t number, int step)
+OPSCOPE_API int opscope_lock_(struct opscope_site *name, uint64_t number, int step)
 {
     uint32_t payload = (uint32_t)step, kind = payload & RECORD_LOCK_STEPS, id = 0;
     bool begins = kind == RECORD_LOCK_WAIT || kind == RECORD_LOCK_OBTAINED;
@@ -279,8 +287,8 @@ OPSCOPE_API int opscope_lock_(const char *name, size_t length, uint64_t number, 
         payload = kind | (payload & RECORD_LOCK_SHARED);
         begins = false;
     }
-    if (begins && cursor_of_thread())
-        id = names_text(name, length);
+    if (begins)
+        id = site_id(name);
     emit_always(RECORD_LOCK, id, payload, &(struct slot){number, 0}, 1);
     return kind == RECORD_LOCK_OBTAINED;
 }
@@ -303,14 +311,6 @@ OPSCOPE_API void opscope_signpost_(const char *header, const char *message)
     capture_signpost(header, true);
     emit_text(RECORD_SIGNPOST, header, strlen(header) + 1, message, strlen(message));
     capture_signpost(header, false);
-}
-
-static uint32_t site_id(struct opscope_site *site)
-{
-    if (!cursor_of_thread())
-        return 0;
-    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-    return id ? id : names_site(site);
 }
 
 static uint32_t text_id(const char *text)

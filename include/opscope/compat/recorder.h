@@ -199,11 +199,10 @@ static inline void opscope_tracy_fiber_leave_(void)
 
 struct opscope_tracy_lock_name { /* followed by the text */
     struct opscope_tracy_lock_name *before;
-    size_t length;
 };
 
 struct opscope_tracy_lock {
-    struct opscope_site wait;
+    struct opscope_site wait, own; /* names: of who waits for it, and of itself */
     struct opscope_tracy_lock_name
         *name;     /* those before it stay until the end: threads may be reading them */
     uint32_t held; /* how often, as far as it is recorded */
@@ -228,16 +227,18 @@ static inline void opscope_tracy_lock_name_(struct opscope_tracy_lock *lock, con
         memcpy(copy + head, text, length);
     copy[head + length] = '\0';
     name->before = lock->name;
-    name->length = length;
-    __atomic_store_n(&lock->name, name, __ATOMIC_RELEASE);
-    __atomic_store_n(&lock->wait.name, copy, __ATOMIC_RELAXED);
+    lock->name = name;
+    __atomic_store_n(&lock->wait.name, copy, __ATOMIC_RELEASE);
+    __atomic_store_n(&lock->own.name, copy + head, __ATOMIC_RELEASE);
     __atomic_store_n(&lock->wait.id, 0, __ATOMIC_RELEASE); /* to be looked up again */
+    __atomic_store_n(&lock->own.id, 0, __ATOMIC_RELEASE);
 }
 
 static inline void opscope_tracy_lock_init_(struct opscope_tracy_lock *lock, const char *name,
                                             const char *file, uint32_t line)
 {
     lock->wait = opscope_tracy_site_(line, file, "lock", name, 0);
+    lock->own = opscope_tracy_site_(0, NULL, NULL, name, 0);
     lock->name = NULL;
     lock->held = 0;
     opscope_tracy_lock_name_(lock, name, opscope_tracy_length_(name));
@@ -253,11 +254,9 @@ static inline void opscope_tracy_lock_destroy_(struct opscope_tracy_lock *lock)
     lock->name = NULL;
 }
 
-static inline int opscope_tracy_lock_step_(const struct opscope_tracy_lock *lock, int step, int is_shared)
+static inline int opscope_tracy_lock_step_(struct opscope_tracy_lock *lock, int step, int is_shared)
 {
-    const struct opscope_tracy_lock_name *name = __atomic_load_n(&lock->name, __ATOMIC_ACQUIRE);
-    return opscope_lock_(name ? (const char *)(name + 1) + sizeof OPSCOPE_TRACY_WAIT_ - 1 : "",
-                         name ? name->length : 0, (uint64_t)(uintptr_t)lock,
+    return opscope_lock_(&lock->own, (uint64_t)(uintptr_t)lock,
                          is_shared ? step | OPSCOPE_LOCK_SHARED_ : step);
 }
 
