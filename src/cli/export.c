@@ -23,8 +23,8 @@ struct export_command_options {
     unsigned format, what, unit, flame_by;
 };
 
-static const char *const what_choices[] = {"zones", "messages", "counters", "memory",
-                                           "ops",   "runs",     "losses",   NULL};
+static const char *const what_choices[] = {"zones", "messages", "counters", "memory", "ops",
+                                           "runs",  "losses",   "locks",    NULL};
 static const char *const unit_choices[] = {"ns", "us", NULL};
 
 #define FORMAT_UNSET UINT32_MAX
@@ -173,6 +173,7 @@ static void say_what_is_there(const struct export_counts *counts, const char *pa
     add_count(&text, counts->ops, "op");
     add_count(&text, counts->runs, "run");
     add_count(&text, counts->losses, "loss record");
+    add_count(&text, counts->locks, "lock event");
     command_say("wrote %s: %s (%s)", path, text.length ? bytes_text(&text) : "no rows",
                 format_bytes(&size, counts->size_bytes));
     bytes_free(&text);

@@ -3,12 +3,15 @@
 
 import csv
 import gzip
+import io
 import os
 import shutil
 import struct
 
 import harness
 import tracy_stream
+
+LOCK_COLUMNS = ("event", "name", "lock", "shared", "thread", "start_ns", "duration_ns", "open")
 
 
 class Recorded(harness.TestCase):
@@ -215,6 +218,12 @@ class Made(MadeCase):
         early = self.opscope_json("locks", self.path("t.opscope"), "--until", "500ns", "--json")["rows"]
         self.assertEqual([(row["name"], row["waiter"], row["holder"]) for row in early], [("queue", "thread 8", "thread 7")])
         self.assertIn("queue", self.opscope("locks", self.path("t.opscope"), "--name", "q*").stdout)
+        done = self.opscope("export", self.path("t.opscope"), "--format", "csv", "--what", "locks", "--name", "log", "--name", "table")
+        self.assert_status(done)
+        rows = [tuple(row[key] for key in LOCK_COLUMNS) for row in csv.DictReader(io.StringIO(done.stdout))]
+        self.assertEqual(sorted(rows), [("hold", "log", "2", "0", "thread 9", "1600", "500", "1"), ("hold", "table", "4", "1", "thread 7", "1700", "100", "0"),
+                                        ("hold", "table", "4", "1", "thread 8", "1700", "50", "0"), ("wait", "log", "2", "0", "thread 8", "1900", "200", "1"),
+                                        ("wait", "log", "2", "0", "thread 9", "1600", "0", "0")])
         self.assertEqual(self.opscope_json("locks", self.path("t.opscope"), "--name", "nothing", "--json")["rows"], [])
 
     def test_counter_of_a_device_begins_again(self):

@@ -382,6 +382,32 @@ static int visit_memory(void *context, const struct trace_rows *rows)
     return result;
 }
 
+/* Cut at the borders of the window, as zones are. */
+static int visit_locks(void *context, const struct trace_rows *rows)
+{
+    struct csv *csv = context;
+    const struct trace_filter *filter = csv->job->filter;
+    int result = 0;
+    for (size_t i = 0; i < rows->count && result == 0; i++) {
+        const struct trace_lock *lock = &rows->locks[i];
+        uint64_t start_ns = lock->start_ns, duration_ns = lock->end_ns - lock->start_ns;
+        if (!trace_filter_wants_track(filter, lock->track) || !trace_filter_wants_name(filter, lock->name) ||
+            !trace_filter_clip(filter, &start_ns, &duration_ns))
+            continue;
+        put_text(csv, lock->kind == TRACE_LOCK_WAIT ? "wait" : "hold");
+        put_text(csv, trace_get_name(csv->job->trace, lock->name)->name);
+        put_unsigned(csv, lock->number);
+        put_unsigned(csv, lock->is_shared);
+        put_track(csv, lock->track);
+        put_time(csv, start_ns);
+        put_unsigned(csv, duration_ns);
+        put_unsigned(csv, lock->is_open);
+        csv->job->counts->locks++;
+        result = end_row(csv);
+    }
+    return result;
+}
+
 /* The parts of one role in one field, joined by " | " (a tensor's own separator is ';'). */
 static void put_parts(struct csv *csv, const struct trace_part *parts, size_t count, uint32_t role)
 {
@@ -520,6 +546,8 @@ static const struct {
         {"call,name,process,pid,track,number,start_ns,duration_ns,start_ticks,duration_ticks,"
          "session,cores,parts_ticks",
          TRACE_BLOCK_RUNS, visit_runs},
+    [EXPORT_ROWS_LOCKS] = {"event,name,lock,shared,process,pid,thread,tid,start_ns,duration_ns,open",
+                           TRACE_BLOCK_LOCKS, visit_locks},
     [EXPORT_ROWS_LOSSES] = {"reason,process,pid,thread,tid,from_ns,to_ns,zones,records", 0, NULL},
 };
 

@@ -37,6 +37,7 @@ enum export_rows {
     EXPORT_ROWS_OPS = 4,
     EXPORT_ROWS_RUNS = 5,
     EXPORT_ROWS_LOSSES = 6,
+    EXPORT_ROWS_LOCKS = 7,
 };
 
 /* Flame graphs: what a frame is as wide as. */
@@ -61,7 +62,7 @@ struct export_options {
 };
 
 struct export_counts { /* rows written */
-    uint64_t zones, open_zones, points, counters, memory_events, ops, runs, losses;
+    uint64_t zones, open_zones, points, counters, memory_events, ops, runs, losses, locks;
     uint64_t lost_zones, lost_records; /* by the recording, among the losses that were asked for */
     uint64_t size_bytes;
 };
