@@ -104,28 +104,35 @@ void zone_sink_extra(struct zone_sink *sink, const struct trace_extra *extra);
 /* The thread is gone: writes what is open (packed with other small tracks) and frees the sink. */
 void trace_writer_close_sink(struct trace_writer *w, struct zone_sink *sink);
 
+/* False, and nothing is changed: it takes more than a place in the arrays (zone_sink_add_slow). */
+static inline bool zone_sink_try_add(struct zone_sink *sink, uint32_t depth, uint64_t start, uint64_t end,
+                                     uint64_t child, uint32_t name)
+{
+    if (__builtin_expect(depth >= sink->group_count || sink->count >= sink->limit, 0))
+        return false;
+    struct zone_group *group = &sink->groups[depth];
+    uint64_t gap = start - group->last_end; /* wraps to something large when the zone began too early */
+    uint64_t duration = end - start;
+    uint32_t i = group->count;
+    if (__builtin_expect(((gap | duration | child) >> 32) != 0 || i >= group->capacity, 0))
+        return false;
+    group->gap[i] = (uint32_t)gap;
+    group->duration[i] = (uint32_t)duration;
+    group->child[i] = (uint32_t)child;
+    group->name[i] = name;
+    group->count = i + 1;
+    group->last_end = end;
+    sink->count++;
+    sink->last_row_depth = depth;
+    sink->last_row_carried = false;
+    return true;
+}
+
 static inline void zone_sink_add(struct zone_sink *sink, uint32_t depth, uint64_t start, uint64_t end,
                                  uint64_t child, uint32_t name)
 {
-    if (__builtin_expect(depth < sink->group_count && sink->count < sink->limit, 1)) {
-        struct zone_group *group = &sink->groups[depth];
-        uint64_t gap = start - group->last_end; /* wraps to something large when the zone began too early */
-        uint64_t duration = end - start;
-        uint32_t i = group->count;
-        if (__builtin_expect(((gap | duration | child) >> 32) == 0 && i < group->capacity, 1)) {
-            group->gap[i] = (uint32_t)gap;
-            group->duration[i] = (uint32_t)duration;
-            group->child[i] = (uint32_t)child;
-            group->name[i] = name;
-            group->count = i + 1;
-            group->last_end = end;
-            sink->count++;
-            sink->last_row_depth = depth;
-            sink->last_row_carried = false;
-            return;
-        }
-    }
-    zone_sink_add_slow(sink, depth, start, end, child, name);
+    if (__builtin_expect(!zone_sink_try_add(sink, depth, start, end, child, name), 0))
+        zone_sink_add_slow(sink, depth, start, end, child, name);
 }
 
 /* Zones of one depth without children, one after the other: what zone_sink_add looks up for each of them is looked up

@@ -17,16 +17,21 @@ static void list_open(void *context, struct trace_writer *w)
     tracy_trace_list_open(context, w);
 }
 
-static void start(struct making *m, uint32_t version, uint8_t flags)
+static void start_with(struct making *m, struct tracy_trace_options options, uint8_t flags)
 {
-    *m = (struct making){.options = {.version = version}};
+    *m = (struct making){.options = options};
     m->path = test_path("tracy.opscope");
-    client_begin(&m->client, version, false, flags);
+    client_begin(&m->client, options.version, false, flags);
     assert_int_equal(trace_writer_open(&m->options.writer, m->path, &(struct trace_writer_options){0}, NULL),
                      0);
     m->trace = tracy_trace_new(&m->options);
     assert_non_null(m->trace);
     trace_writer_set_open_zones(m->options.writer, list_open, m->trace);
+}
+
+static void start(struct making *m, uint32_t version, uint8_t flags)
+{
+    start_with(m, (struct tracy_trace_options){.version = version}, flags);
 }
 
 static void flush(struct making *m)
@@ -428,6 +433,152 @@ static void test_unmatched_end(void **state)
     }
 }
 
+struct nested { /* a zone that the trace should have, or has */
+    uint64_t depth, start, duration, child, name, texts;
+};
+
+static int compare_nested(const void *left, const void *right)
+{
+    return memcmp(left, right, sizeof(struct nested));
+}
+
+static size_t read_nested(struct trace *trace, struct nested *zones, size_t room)
+{
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_ZONES};
+    struct zone_rows rows = {0};
+    const struct trace_block *block;
+    size_t position = 0, count = 0;
+    while ((block = trace_next_block(trace, &filter, &position))) {
+        assert_int_equal(trace_decode_zones(trace, block, TRACE_COLUMN_ALL, &rows, NULL), 0);
+        for (size_t g = 0; g < rows.group_count; g++) {
+            const struct zone_rows_group *group = &rows.groups[g];
+            for (uint32_t i = group->first; i < group->first + group->count; i++, count++) {
+                const struct trace_extra *extra;
+                assert_true(count < room);
+                zones[count] = (struct nested){group->depth,
+                                               rows.start[i],
+                                               rows.duration[i],
+                                               rows.child[i],
+                                               (uint8_t)trace_get_name(trace, rows.name[i])->name[0],
+                                               zone_rows_find_extras(&rows, i, &extra)};
+            }
+        }
+    }
+    zone_rows_free(&rows);
+    return count;
+}
+
+enum { MOST_NESTED = 40000, DEEPEST = 300 };
+
+struct nesting { /* what is expected */
+    struct nested zones[MOST_NESTED], open[DEEPEST];
+    size_t count, depth;
+    uint64_t ticks, last, unmatched;
+    uint64_t places[4]; /* as they are asked for */
+    size_t place_count;
+    unsigned asked;
+};
+
+static void expect_end(struct nesting *n, uint64_t ns, uint64_t least_ns)
+{
+    if (!n->depth) {
+        n->unmatched++;
+        return;
+    }
+    struct nested *zone = &n->open[--n->depth];
+    zone->duration = ns - zone->start;
+    if (n->depth)
+        n->open[n->depth - 1].child += zone->duration;
+    if (zone->duration >= least_ns)
+        n->zones[n->count++] = *zone;
+}
+
+/* A begin or an end, at random; time may stand still, or run backwards, which the trace does not. */
+static void put_step(struct client *c, struct nesting *n, uint32_t random,
+                     const struct tracy_trace_options *o)
+{
+    int64_t delta = random % 97 == 0 ? -(int64_t)(random >> 8 & 255) : (int64_t)(random >> 8 & 63);
+    bool is_rising = (n->ticks >> 14 & 7) == 0, is_begin = (random >> 20 & 15) < (is_rising ? 10 : 7);
+    uint64_t before = o->clock ? 0 : 1000; /* the client's first tick */
+    if (n->depth == DEEPEST)
+        is_begin = false;
+    n->ticks += (uint64_t)delta;
+    uint64_t ns = n->ticks > before ? n->ticks - before : 0;
+    if (o->clock && n->ticks >= 200000)
+        ns += 5000; /* where its second piece begins */
+    n->last = ns = ns > n->last ? ns : n->last;
+    if (is_begin) {
+        uint64_t place = random >> 16 & 3;
+        client_begin_zone(c, delta, 0x401000 + 64 * place);
+        if (!(n->asked & 1u << place))
+            n->places[n->place_count++] = place;
+        n->asked |= 1u << place;
+        n->open[n->depth] = (struct nested){.depth = n->depth, .start = ns, .name = 'a' + place};
+        n->depth++;
+    } else {
+        client_end_zone(c, delta);
+        expect_end(n, ns, o->min_duration_ns);
+    }
+    if (random % 311 == 0 && n->depth) {
+        client_text(c, "text");
+        record(c, TRACY_ZONE_TEXT);
+        n->open[n->depth - 1].texts = 1; /* several are lines of one */
+    }
+}
+
+/* Zones are as a plain stack has them, whatever comes between them: steps by the hundred and alone, texts, ends without
+ * begins, times out of order, clocks of two pieces, zones too short to be kept, blocks that are full. */
+static void test_nesting(void **state)
+{
+    (void)state;
+    struct clock_piece pieces[] = {{0, 0, UINT64_C(1) << 32, 200000},
+                                   {200000, 205000, UINT64_C(1) << 32, UINT64_MAX}};
+    struct clock_map map = {.pieces = pieces, .piece_count = 2, .piece_capacity = 2};
+    const struct tracy_trace_options options[] = {
+        {.version = 72},
+        {.version = 72, .min_duration_ns = 100},
+        {.version = 72, .time = TRACY_TIME_LOCAL, .clock = &map},
+    };
+    struct nesting *n = malloc(sizeof *n);
+    struct nested *found = malloc(sizeof n->zones);
+    assert_true(n && found);
+    for (size_t k = 0; k < sizeof options / sizeof options[0]; k++) {
+        struct making m;
+        struct tracy_trace_stats stats;
+        uint32_t seed = 7;
+        *n = (struct nesting){.ticks = 1000};
+        start_with(&m, options[k], TRACY_ON_DEMAND);
+        client_thread(&m.client, 7);
+        bytes_append_u64(record(&m.client, TRACY_ZONE_END), n->ticks); /* unmatched, too */
+        n->unmatched++;
+        n->last = options[k].clock ? 1000 : 0;
+        for (size_t i = 0; i < 50000; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            put_step(&m.client, n, seed, &options[k]);
+            if (m.client.frame.length > 4000 || i < 20)
+                flush(&m);
+        }
+        assert_int_equal(n->place_count, 4);
+        for (uint64_t place = 0; place < 4; place++)
+            client_location(&m.client, 0x501000 + 64 * n->places[place], 0, 0, 1, 0);
+        for (uint64_t place = 0; place < 4; place++)
+            client_string(&m.client, 0x501000 + 64 * place, (const char[]){(char)('a' + place), 0});
+        flush(&m);
+        struct trace *trace = finish(&m, &stats);
+        assert_int_equal(stats.zones, n->count);
+        assert_int_equal(stats.open_zones, n->depth);
+        assert_int_equal(stats.lost_zones, n->unmatched);
+        assert_int_equal(read_nested(trace, found, MOST_NESTED), n->count);
+        assert_true(n->count > 5000 && n->unmatched > 10 && n->ticks > 300000);
+        qsort(found, n->count, sizeof *found, compare_nested);
+        qsort(n->zones, n->count, sizeof *found, compare_nested);
+        assert_memory_equal(found, n->zones, n->count * sizeof *found);
+        trace_close(trace);
+    }
+    free(found);
+    free(n);
+}
+
 static void put_sample(struct client *c, int64_t delta, const uint64_t *addresses, size_t count)
 {
     client_answer(c, TRACY_CALLSTACK_PAYLOAD, 0, addresses, count * sizeof *addresses);
@@ -501,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_resumed_names), cmocka_unit_test(test_locks),
         cmocka_unit_test(test_devices),       cmocka_unit_test(test_fibers),
         cmocka_unit_test(test_unmatched_end), cmocka_unit_test(test_shared_locks),
+        cmocka_unit_test(test_nesting),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

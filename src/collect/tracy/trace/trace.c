@@ -243,6 +243,80 @@ static void count_unmatched(struct tracy_trace *t, struct stack *stack, uint64_t
         tracy_stream_distrust(t->stream);
 }
 
+static void take_step(struct tracy_trace *t, struct stack *stack, const struct tracy_step *step)
+{
+    uint64_t ns = step_time(t, stack, step->time);
+    if (step->source != TRACY_END)
+        begin_zone(stack, ns, step->source, late_name_of_source(t, step->source));
+    else if (!end_zone(t, stack, ns))
+        count_unmatched(t, stack, ns);
+}
+
+/* The usual steps, with what each of them changes in registers: begins whose names are known, ends whose zones have a
+ * place in the sink and nothing else to them. Returns how many these were. Nobody is called from here: they would look
+ * at the stack. */
+__attribute__((always_inline)) static inline size_t take_usual(struct tracy_trace *t, struct stack *stack,
+                                                               const struct tracy_step *steps, size_t count,
+                                                               bool by_counter)
+{
+    const uint32_t *names = t->late.of_source;
+    const uint8_t *wishes = t->wishes;
+    const size_t name_count = t->late.source_capacity, wish_count = t->wish_capacity,
+                 capacity = stack->capacity;
+    const bool listens = t->options.listener != NULL;
+    const struct clock_piece piece = t->piece;
+    const uint64_t first_tick = t->first_tick, origin_ns = t->origin_ns, turn_ns = stack->turn_ns,
+                   least_ns = t->options.min_duration_ns;
+    const double ns_per_tick = t->ns_per_tick, most_ns = origin_ns < INT64_MAX / 2 ? 4e18 : 0;
+    struct zone_sink *sink = stack->sink;
+    struct open_zone *zones = stack->zones;
+    uint64_t last_ns = stack->last_ns, turn_busy = stack->turn_busy, ended = 0;
+    uint32_t depth = stack->depth;
+    size_t i = 0;
+    for (; i < count; i++) {
+        uint64_t ticks = (uint64_t)steps[i].time, ns;
+        uint32_t source = steps[i].source;
+        if (by_counter) {
+            ns = clock_piece_ns(&piece, ticks);
+            if (ticks - piece.ticks >= piece.end_ticks - piece.ticks || ns >= INT64_MAX)
+                break;
+        } else {
+            double since = (double)(int64_t)(ticks - first_tick) * ns_per_tick;
+            if (!(since > 0 && since < most_ns))
+                break;
+            ns = origin_ns + (uint64_t)(int64_t)since;
+        }
+        ns = ns > last_ns ? ns : last_ns;
+        if (source != TRACY_END) {
+            uint32_t known = source < name_count ? names[source] : 0;
+            if (!known || depth >= capacity)
+                break;
+            zones[depth++] = (struct open_zone){.start = ns, .source = source, .name = known - 1};
+        } else {
+            if (depth == 0)
+                break;
+            const struct open_zone *zone = &zones[depth - 1];
+            uint64_t start = zone->start, duration = ns - start, is_inner = depth != 1;
+            if (duration < least_ns ||
+                (listens && !(zone->source < wish_count && wishes[zone->source] == WISH_NO)) ||
+                !zone_sink_try_add(sink, depth - 1, start, ns, zone->child, zone->name))
+                break;
+            depth--;
+            zones[depth - is_inner].child += duration; /* or its own, which nobody reads any more */
+            turn_busy += (ns - (start > turn_ns ? start : turn_ns)) & (is_inner - 1);
+            ended++;
+        }
+        last_ns = ns;
+    }
+    stack->depth = depth;
+    stack->turn_busy = turn_busy;
+    stack->last_ns = last_ns;
+    t->stats.zones += ended;
+    if (last_ns > t->last_ns && last_ns < INT64_MAX)
+        t->last_ns = last_ns;
+    return i;
+}
+
 static void take_steps(void *context, uint32_t thread_id, const struct tracy_step *steps, size_t count)
 {
     struct tracy_trace *t = context;
@@ -254,12 +328,12 @@ static void take_steps(void *context, uint32_t thread_id, const struct tracy_ste
     }
     struct stack *stack = thread->now;
     for (size_t i = 0; i < count; i++) {
-        uint64_t ns = step_time(t, stack, steps[i].time);
-        uint32_t source = steps[i].source;
-        if (source != TRACY_END)
-            begin_zone(stack, ns, source, late_name_of_source(t, source));
-        else if (__builtin_expect(!end_zone(t, stack, ns), 0))
-            count_unmatched(t, stack, ns);
+        size_t left = count - i;
+        if (t->has_time && !stack->too_deep && !stack->detail_count && (!t->clock || t->piece.multiplier))
+            i += t->clock ? take_usual(t, stack, steps + i, left, true)
+                          : take_usual(t, stack, steps + i, left, false);
+        if (i < count)
+            take_step(t, stack, &steps[i]);
     }
 }
 
