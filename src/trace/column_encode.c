@@ -68,6 +68,23 @@ static bool has_repetitions(const uint8_t *data, size_t count)
     return found >= WANTED;
 }
 
+/* Whether all bytes are about equally frequent, by a sample: no code for single bytes then saves the 64th part that
+ * zstd wants to save, and letting it find that out takes 1.3 ns a byte. The sum of the squares, divided by what it is
+ * for bytes that are equally frequent, is 1 give or take 2 % for bytes at random, and at least 1.09 where a 64th can be
+ * saved. */
+static bool looks_random(const uint8_t *data, size_t count)
+{
+    uint16_t of_value[256] = {0};
+    uint64_t squares = 0, n = 0;
+    if (count < 4 * SAMPLE_VALUES)
+        return false;
+    for (size_t i = 0, step = count / SAMPLE_VALUES | 1; i < count; i += step, n++)
+        of_value[data[i]]++;
+    for (unsigned value = 0; value < 256; value++)
+        squares += (uint32_t)of_value[value] * of_value[value];
+    return (squares - n) * 256 * 100 < n * n * 107;
+}
+
 /* zstd that does nothing but code the bytes by how often they occur. */
 static struct ZSTD_CCtx_s *new_entropy_coder(void)
 {
@@ -91,6 +108,8 @@ static size_t compress(struct column_codec *codec, const uint8_t *data, size_t c
 {
     if (is_text || has_repetitions(data, count))
         return ZSTD_compressCCtx(codec->compressor, out, bound, data, count, ZSTD_LEVEL);
+    if (looks_random(data, count))
+        return count;
     return ZSTD_compress2(codec->entropy_coder, out, bound, data, count);
 }
 

@@ -368,6 +368,12 @@ static void test_sizes(void **state)
     for (size_t i = 0; i < COUNT; i++) /* a few values, one in 500 from afar */
         values[i] = random_u64() % 500 ? 11 + (uint32_t)(random_u64() % 3) : 5000;
     assert_true(bits_stored(&codec, values, COUNT) < 1.15 * log2(3.0));
+    for (size_t i = 0; i < COUNT; i++) /* any byte, one of them more often: 7.82 bits */
+        values[i] = random_u64() % 16 ? (uint32_t)(random_u64() % 256) : 7;
+    assert_true(bits_stored(&codec, values, COUNT) < 7.9);
+    for (size_t i = 0; i < COUNT; i++) /* any byte: nothing to be saved, and nothing added */
+        values[i] = (uint32_t)(random_u64() % 256);
+    assert_true(bits_stored(&codec, values, COUNT) < 8.01);
     for (size_t period = 3; period < COUNT / 2; period = period * 5 + 1) {
         for (size_t i = 0; i < COUNT; i++)
             values[i] = i < period ? (uint32_t)(random_u64() % 100) : values[i - period];
