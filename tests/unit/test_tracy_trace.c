@@ -433,6 +433,62 @@ static void test_unmatched_end(void **state)
     }
 }
 
+static bool wants(const char *name)
+{
+    return name[0] == 'w';
+}
+
+static void count_told(void *context, const struct trace_told *told)
+{
+    assert_string_equal(told->name, "wanted");
+    ++*(unsigned *)context;
+}
+
+static void put_zones(struct making *m, uint64_t location, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        client_begin_zone(&m->client, 5, location);
+        client_end_zone(&m->client, 5);
+        if (m->client.frame.length > 100000)
+            flush(m);
+    }
+}
+
+/* Zones whose names are not known are kept for the listener, 65,536 of them; from the answer on all that it wants are
+ * given to it, those that follow at once included. */
+static void test_listener(void **state)
+{
+    (void)state;
+    unsigned told = 0;
+    struct trace_listener listener = {.wants_zone = wants, .tell = count_told, .context = &told};
+    struct making m;
+    struct tracy_trace_stats stats;
+    start_with(&m, (struct tracy_trace_options){.version = 72, .listener = &listener}, 0);
+    client_thread(&m.client, 7);
+    put_zones(&m, 0x401000, 1);
+    put_zones(&m, 0x402000, 70000);
+    put_zones(&m, 0x401000, 3); /* too many are kept by now */
+    flush(&m);
+    put_zones(&m, 0x402000, 10);
+    client_location(&m.client, 0x501000, 0, 0, 3, 0);
+    client_location(&m.client, 0x502000, 0, 0, 4, 0);
+    client_string(&m.client, 0x501000, "wanted");
+    put_zones(&m, 0x401000, 2);
+    put_zones(&m, 0x402000, 2);
+    assert_int_equal(told, 0);
+    flush(&m);
+    assert_int_equal(told, 3);
+    put_zones(&m, 0x401000, 4);
+    client_string(&m.client, 0x502000, "other");
+    put_zones(&m, 0x402000, 200);
+    flush(&m);
+    assert_int_equal(told, 7);
+    struct trace *trace = finish(&m, &stats);
+    assert_int_equal(told, 7);
+    assert_int_equal(stats.zones, 70222);
+    trace_close(trace);
+}
+
 struct nested { /* a zone that the trace should have, or has */
     uint64_t depth, start, duration, child, name, texts;
 };
@@ -652,7 +708,7 @@ int main(void)
         cmocka_unit_test(test_resumed_names), cmocka_unit_test(test_locks),
         cmocka_unit_test(test_devices),       cmocka_unit_test(test_fibers),
         cmocka_unit_test(test_unmatched_end), cmocka_unit_test(test_shared_locks),
-        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_nesting),       cmocka_unit_test(test_listener),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

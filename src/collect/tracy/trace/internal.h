@@ -145,7 +145,8 @@ struct lock {
     uint32_t owner;
 };
 
-enum wish { WISH_UNKNOWN, WISH_NO, WISH_YES }; /* of the listener, by source location */
+/* Of the listener, by source location. From WISH_WAITING on: its name was not known after so many answers. */
+enum wish { WISH_UNKNOWN, WISH_NO, WISH_YES, WISH_WAITING };
 
 struct heard_zone { /* that may be wanted */
     uint64_t start, end;
@@ -190,7 +191,7 @@ struct tracy_trace {
     struct pending_point *points;
     size_t point_count, point_capacity;
     uint64_t settled_answers; /* when the points were last looked through */
-    uint8_t *wishes;          /* enum wish, by source location */
+    uint32_t *wishes;         /* enum wish, by source location */
     size_t wish_capacity;
     struct heard_zone *heard;
     size_t heard_count, heard_capacity;
@@ -226,9 +227,22 @@ void trace_listen_zone(struct tracy_trace *t, const struct stack *stack, uint64_
 void trace_listen_settle(struct tracy_trace *t, bool is_final);
 void trace_listen_free(struct tracy_trace *t);
 
+/* The wish for a name that has just been looked for in vain. */
+static inline uint32_t trace_waiting_wish(const struct tracy_trace *t)
+{
+    return WISH_WAITING + (uint32_t)(t->names->answered & INT32_MAX);
+}
+
+/* Like WISH_NO: until the next answer, zones of unknown names are not kept when as many are as can be. */
+static inline uint32_t trace_vain_wish(const struct tracy_trace *t)
+{
+    return t->heard_count < MAX_HEARD ? WISH_NO : trace_waiting_wish(t);
+}
+
 static inline bool trace_may_listen(const struct tracy_trace *t, uint32_t source)
 {
-    return t->options.listener && !(source < t->wish_capacity && t->wishes[source] == WISH_NO);
+    uint32_t wish = source < t->wish_capacity ? t->wishes[source] : WISH_UNKNOWN;
+    return t->options.listener && wish != WISH_NO && wish != trace_vain_wish(t);
 }
 
 /* gpu.c, locks.c, rows.c */

@@ -21,18 +21,20 @@ void trace_listen_message(struct tracy_trace *t, uint32_t track, uint64_t ns, co
 }
 
 /* NULL: no memory, or none of the stream's. */
-static uint8_t *wish_of(struct tracy_trace *t, uint32_t source)
+static const uint32_t *wish_of(struct tracy_trace *t, uint32_t source)
 {
     size_t had = t->wish_capacity;
     if (source == TRACY_NONE || (source >= had && !array_reserve(&t->wishes, &t->wish_capacity,
                                                                  (size_t)source + 1, sizeof *t->wishes)))
         return NULL;
     if (t->wish_capacity > had)
-        memset(t->wishes + had, WISH_UNKNOWN, t->wish_capacity - had);
-    const char *name = t->wishes[source] == WISH_UNKNOWN ? late_source_text(t, source) : NULL;
-    if (name)
-        t->wishes[source] = t->options.listener->wants_zone(name) ? WISH_YES : WISH_NO;
-    return &t->wishes[source];
+        memset(t->wishes + had, 0, (t->wish_capacity - had) * sizeof *t->wishes); /* WISH_UNKNOWN */
+    uint32_t *wish = &t->wishes[source], waiting = trace_waiting_wish(t);
+    if (*wish == WISH_NO || *wish == WISH_YES || *wish == waiting)
+        return wish;
+    const char *name = late_source_text(t, source);
+    *wish = !name ? waiting : t->options.listener->wants_zone(name) ? WISH_YES : WISH_NO;
+    return wish;
 }
 
 static void tell_zone(struct tracy_trace *t, const struct heard_zone *zone)
@@ -62,7 +64,7 @@ static void keep_zone(struct tracy_trace *t, struct heard_zone zone)
 void trace_listen_zone(struct tracy_trace *t, const struct stack *stack, uint64_t end_ns)
 {
     const struct open_zone *open = &stack->zones[stack->depth];
-    const uint8_t *wish = wish_of(t, open->source);
+    const uint32_t *wish = wish_of(t, open->source);
     struct heard_zone zone = {
         .start = open->start, .end = end_ns, .source = open->source, .track = stack->track};
     if (!wish || *wish == WISH_NO)
@@ -88,8 +90,8 @@ void trace_listen_settle(struct tracy_trace *t, bool is_final)
         return;
     t->heard_answers = t->names->answered;
     for (size_t i = 0; i < t->heard_count; i++) {
-        const uint8_t *wish = wish_of(t, t->heard[i].source);
-        if (wish && *wish == WISH_UNKNOWN && !is_final) {
+        const uint32_t *wish = wish_of(t, t->heard[i].source);
+        if (wish && *wish >= WISH_WAITING && !is_final) {
             t->heard[kept++] = t->heard[i];
             continue;
         }

@@ -260,7 +260,7 @@ __attribute__((always_inline)) static inline size_t take_usual(struct tracy_trac
                                                                bool by_counter)
 {
     const uint32_t *names = t->late.of_source;
-    const uint8_t *wishes = t->wishes;
+    const uint32_t *wishes = t->wishes, vain_wish = trace_vain_wish(t);
     const size_t name_count = t->late.source_capacity, wish_count = t->wish_capacity,
                  capacity = stack->capacity;
     const bool listens = t->options.listener != NULL;
@@ -298,7 +298,8 @@ __attribute__((always_inline)) static inline size_t take_usual(struct tracy_trac
             const struct open_zone *zone = &zones[depth - 1];
             uint64_t start = zone->start, duration = ns - start, is_inner = depth != 1;
             if (duration < least_ns ||
-                (listens && !(zone->source < wish_count && wishes[zone->source] == WISH_NO)) ||
+                (listens && !(zone->source < wish_count &&
+                              (wishes[zone->source] == WISH_NO || wishes[zone->source] == vain_wish))) ||
                 !zone_sink_try_add(sink, depth - 1, start, ns, zone->child, zone->name))
                 break;
             depth--;
