@@ -149,7 +149,7 @@ static size_t take_steps(struct tracy_stream *s, const uint8_t *data, size_t len
 int tracy_stream_feed(struct tracy_stream *s, const void *data, size_t length, struct error *err)
 {
     struct bytes *input = &s->input;
-    const uint8_t *at = data, *end = at + length;
+    const uint8_t *at = data, *end = length ? at + length : at; /* nothing may be at NULL */
     while (input->length && at < end && !input->failed && s->state != STREAM_FAILED) {
         /* what is missing of the step that was begun; the rest is taken where it is */
         size_t missing = step_bytes(s, input->data, input->length) - input->length, left = (size_t)(end - at);
