@@ -15,6 +15,11 @@ import harness
 from serving import LiveCase
 
 
+def wait_for_path(test, name):
+    """A trace is complete a moment before it is renamed."""
+    harness.wait_until(lambda: test.get("/api/traces")["traces"][0]["path"] == test.path(name), "the trace has its name")
+
+
 class RunView(LiveCase):
     def run_view(self, *steps, options=("--view",), output="live.opscope"):
         """Starts the recording of a script; returns when its link was printed."""
@@ -66,7 +71,7 @@ class RunView(LiveCase):
         while self.state(page)["state"] != "complete":
             pass
         self.assertEqual(self.get("/api/t/0/trace")["exit_status"], 7)
-        self.assertEqual(self.get("/api/traces")["traces"][0]["path"], self.path("live.opscope"))
+        wait_for_path(self, "live.opscope")
         self.assertEqual(self.finish(), 7)
         with self.assertRaises(OSError):
             socket.create_connection(self.address)
@@ -197,7 +202,7 @@ class Sessions(LiveCase):
         program.stdin.close()
         while self.state(page)["state"] != "complete":
             pass
-        self.assertEqual(self.get("/api/traces")["traces"][0]["path"], self.path("live.opscope"))
+        wait_for_path(self, "live.opscope")
 
     def test_waits_for_a_program(self):
         here = self.path("here")
