@@ -184,7 +184,7 @@ OPSCOPE_API void opscope_span_begin_(const char *name, size_t length, uint64_t n
 OPSCOPE_API void opscope_span_end_(uint64_t number);
 OPSCOPE_API void opscope_zone_suspend_(const char *part, size_t length, uint64_t number);
 /* What a thread did with a lock, which has a number among those of its process: its address, say. Returns whether it is
- * now recorded as held, and its release is to be told. */
+ * now recorded as held, and its release is to be reported. */
 enum opscope_lock_step_ {
     OPSCOPE_LOCK_WAIT_ = 0,
     OPSCOPE_LOCK_OBTAINED_ = 1,

@@ -230,16 +230,22 @@ static void assert_locks(struct trace *trace, const char *lines)
     trace_rows_free(&rows);
 }
 
+/* A stream of protocol 72 that announces lock 4. */
+static void start_with_lock(struct making *m, bool is_shared)
+{
+    start(m, 72, 0);
+    bytes_append_u32(record(&m->client, TRACY_LOCK_ANNOUNCE), 4);
+    bytes_append_u64(&m->client.frame, 2000);
+    bytes_append_u64(&m->client.frame, 0x401000);
+    bytes_append_u8(&m->client.frame, is_shared);
+}
+
 static void test_locks(void **state)
 {
     (void)state;
     struct making m;
     struct tracy_trace_stats stats;
-    start(&m, 72, 0);
-    bytes_append_u32(record(&m.client, TRACY_LOCK_ANNOUNCE), 4);
-    bytes_append_u64(&m.client.frame, 2000);
-    bytes_append_u64(&m.client.frame, 0x401000);
-    bytes_append_u8(&m.client.frame, 0);
+    start_with_lock(&m, false);
     put_lock(&m.client, TRACY_LOCK_WAIT, 7, 2000);
     put_lock(&m.client, TRACY_LOCK_OBTAIN, 7, 10);
     put_lock(&m.client, TRACY_LOCK_WAIT, 8, 5);
@@ -272,11 +278,7 @@ static void test_shared_locks(void **state)
     (void)state;
     struct making m;
     struct tracy_trace_stats stats;
-    start(&m, 72, 0);
-    bytes_append_u32(record(&m.client, TRACY_LOCK_ANNOUNCE), 4);
-    bytes_append_u64(&m.client.frame, 2000);
-    bytes_append_u64(&m.client.frame, 0x401000);
-    bytes_append_u8(&m.client.frame, 1);
+    start_with_lock(&m, true);
     put_lock(&m.client, TRACY_LOCK_SHARED_WAIT, 7, 2000);
     put_lock(&m.client, TRACY_LOCK_SHARED_OBTAIN, 7, 0);
     put_lock(&m.client, TRACY_LOCK_SHARED_OBTAIN, 8, 10);
