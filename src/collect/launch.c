@@ -33,6 +33,8 @@
 #define RESCAN_NS UINT64_C(10000000) /* without inotify */
 #define LET_GO_MS 100                /* between two looks for clients of Tracy when recording is over */
 #define WATCH_AFTER_NS UINT64_C(50000000)
+#define URGENT_PRIORITY (-5)
+#define GATHER_MS 1 /* what Tracy clients send meanwhile is read in one go */
 
 extern char **environ;
 
@@ -64,6 +66,8 @@ struct run {
     uint64_t alive_ns; /* when the command was last seen alive */
     uint64_t start_ns, next_progress_ns, next_rescan_ns;
     int idle_ms;
+    int own_priority; /* as we were started */
+    bool is_urgent;
 };
 
 static void notice(const struct run *r, const char *text)
@@ -269,6 +273,16 @@ static void end_gpu_metrics(struct run *r)
     r->gpu = NULL;
 }
 
+/* Shared memory that nobody empties is full soon, so that taking from it comes before what the machine does besides.
+ * What a Tracy client has not sent waits in its own memory: reading it need not keep its program from the processor
+ * (an IREE program ran 1.08 x as long as under its own capture tool, 1.00 x without). */
+static void set_urgent(struct run *r, bool is_urgent)
+{
+    if (is_urgent != r->is_urgent)
+        setpriority(PRIO_PROCESS, 0, is_urgent ? URGENT_PRIORITY : r->own_priority);
+    r->is_urgent = is_urgent;
+}
+
 static void collect(struct run *r)
 {
     struct error err = {0};
@@ -284,9 +298,10 @@ static void collect(struct run *r)
     }
     if (!r->has_exited)
         collector_root_alive(r->collector, r->alive_ns);
-    uint64_t taken = collector_poll(r->collector, &err);
-    if (r->tracy)
-        taken += tracy_live_poll(r->tracy, now);
+    uint64_t taken = collector_poll(r->collector, &err), sent = r->tracy ? tracy_live_poll(r->tracy, now) : 0;
+    if (taken || sent)
+        set_urgent(r, taken != 0);
+    taken += sent;
     if (r->gpu)
         taken += gpu_metrics_poll(r->gpu, r->writer, root_process(r));
     if (err.code && !r->result->trace_error.code) {
@@ -364,6 +379,16 @@ static bool is_asked_to_stop(struct run *r, const struct pollfd *stop, const str
     return o->watched_pid && r->watched_fd < 0 && kill((pid_t)o->watched_pid, 0) != 0 && errno == ESRCH;
 }
 
+/* Waits for something to do. A wake-up for each packet of a Tracy client costs its program more than one a
+ * millisecond. */
+static int wait_for_work(const struct run *r, struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    int ready = poll(fds, count, timeout_ms);
+    if (ready == 1 && r->collector && fds[count - 1].revents)
+        ready += poll(fds, count - 1, GATHER_MS);
+    return ready;
+}
+
 static void loop(struct run *r)
 {
     uint64_t deadline = r->options->duration_ns ? r->start_ns + r->options->duration_ns : 0;
@@ -374,7 +399,7 @@ static void loop(struct run *r)
                                {.fd = r->collector ? r->inotify_fd : -1, .events = POLLIN},
                                {.fd = r->tracy ? tracy_live_fd(r->tracy) : -1, .events = POLLIN}};
         int timeout = r->collector ? r->idle_ms : r->tracy ? LET_GO_MS : -1;
-        if (poll(fds, sizeof fds / sizeof fds[0], timeout) < 0 && errno != EINTR)
+        if (wait_for_work(r, fds, COUNT_OF(fds), timeout) < 0 && errno != EINTR)
             break;
         read_signals(r);
         r->has_exited |= is_asked_to_stop(r, &fds[1], &fds[2]);
@@ -484,7 +509,8 @@ int launch_run(const struct launch_options *options, struct launch_result *resul
     if (result->was_started) {
         if (r.collector && r.child)
             collector_set_root(r.collector, r.child, options->command, r.start_ns);
-        setpriority(PRIO_PROCESS, 0, -5); /* after the start: the command must not inherit it */
+        r.own_priority = getpriority(PRIO_PROCESS, 0);
+        set_urgent(&r, true); /* after the start: the command must not inherit it */
         loop(&r);
         if (r.tracy)
             tracy_live_leave(r.tracy, r.child);

@@ -108,6 +108,16 @@ class Run(LiveCase):
         done = self.opscope("run", "--python-trace=off", "--duration", "100ms", "-o", trace, "--", "sh", "-c", script)
         self.assert_status(done, 8)
 
+    def test_does_not_keep_the_program_from_the_processor(self):
+        """A collector comes before what runs besides, for shared memory is full soon; not so for what waits in a client."""
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        run = self.start([harness.OPSCOPE, "run", "--python-trace=off", "-o", self.path("t.opscope"), "--",
+                          *client("--fault", "wait", "--exit", "3")], stdin=subprocess.PIPE, text=True)
+        self.assertEqual([run.stdout.readline().split()[0], run.stdout.readline().strip()], ["port", "waiting"])
+        harness.wait_until(lambda: os.getpriority(os.PRIO_PROCESS, run.pid) == own, "the priority that it was started with")
+        run.stdin.close()
+        self.assertEqual(run.wait(harness.TIMEOUT_S), 3)
+
 
 class Attach(LiveCase):
     def start_client(self, *options, env=None):
