@@ -224,6 +224,20 @@ else:
 """
 
 
+STREAMS = """
+import ctypes, torch
+torch.ones(1, device="cuda")
+driver, handle, made = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), 0
+for _ in range(3000):
+    made += driver.cuStreamCreate(ctypes.byref(handle), 0) == 0
+    driver.cuStreamDestroy_v2(handle)
+for _ in range(4):
+    made += driver.cuCtxCreate_v2(ctypes.byref(handle), 0, 0) == 0
+    driver.cuCtxDestroy_v2(handle)
+print(made)
+"""
+
+
 class Torch(gpu.TestCase):
     def setUp(self):
         if not gpu.has_torch():
@@ -245,6 +259,10 @@ class Torch(gpu.TestCase):
         gpu.say(trace.err.strip())
         self.assertGreaterEqual(ours, per_step * 23)
         self.assertLess(ours, per_step * 23 + 200)
+
+    def test_streams_and_contexts_that_are_gone_at_once(self):
+        trace = self.record("streams", sys.executable, "-c", STREAMS, timeout=600)
+        self.assertEqual(trace.out.strip(), "3004")
 
     def test_torch_profiler_inside_a_recorded_program(self):
         trace = self.record("rival", sys.executable, self.script, "profiler", timeout=600)

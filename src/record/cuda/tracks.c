@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and their streams as tracks. They are made on our own thread, some milliseconds after the driver has said
  * that there is one, since a callback is no place to ask the driver questions; a record of a stream that has no
- * track yet makes it. Numbers are CUPTI's: of contexts from 1, of streams within the process. */
+ * track yet makes it. Numbers are CUPTI's: of contexts from 1, of streams within the process. They are asked for at
+ * once: a stream may be destroyed by the time that our thread comes to it (cuBLAS makes such), and CUPTI reads the
+ * memory behind its handle. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,20 +21,29 @@ struct device_facts {
     uint32_t first_context;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* never in a callback: its holder may ask the driver */
+static pthread_mutex_t expected_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device_facts devices[CUDA_DEVICES];
 static struct expected {
-    void *context, *stream;
+    uint32_t device, context, stream;
 } expected[EXPECTED_MOST];
 static uint32_t expected_count;
 static uint32_t context_devices[CONTEXT_IDS]; /* + 1 */
 
 void tracks_expect_stream(void *context, void *stream)
 {
-    pthread_mutex_lock(&lock);
+    const struct cupti *cupti = &cuda.cupti;
+    struct expected e;
+    if (!cupti->cuptiGetStreamIdEx || !cupti->cuptiGetContextId ||
+        cupti->cuptiGetDeviceId(context, &e.device) != CUPTI_OK ||
+        cupti->cuptiGetContextId(context, &e.context) != CUPTI_OK ||
+        cupti->cuptiGetStreamIdEx(context, stream, 0, &e.stream) != CUPTI_OK)
+        return; /* its first record makes it */
+    pthread_mutex_lock(&expected_lock);
     if (expected_count < EXPECTED_MOST)
-        expected[expected_count++] = (struct expected){context, stream};
-    pthread_mutex_unlock(&lock);
+        expected[expected_count++] = e;
+    pthread_mutex_unlock(&expected_lock);
 }
 
 void tracks_expect_context(void *context)
@@ -144,24 +155,16 @@ uint32_t tracks_multiprocessors(uint32_t device)
 
 void tracks_make_expected(void)
 {
-    const struct cupti *cupti = &cuda.cupti;
     struct expected list[EXPECTED_MOST];
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&expected_lock);
     uint32_t count = expected_count;
     memcpy(list, expected, count * sizeof list[0]);
     expected_count = 0;
+    pthread_mutex_unlock(&expected_lock);
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < count; i++)
+        find_or_make(list[i].device, list[i].context, list[i].stream);
     pthread_mutex_unlock(&lock);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t device, context, stream;
-        if (!cupti->cuptiGetStreamIdEx || !cupti->cuptiGetContextId ||
-            cupti->cuptiGetDeviceId(list[i].context, &device) != CUPTI_OK ||
-            cupti->cuptiGetContextId(list[i].context, &context) != CUPTI_OK ||
-            cupti->cuptiGetStreamIdEx(list[i].context, list[i].stream, 0, &stream) != CUPTI_OK)
-            continue;
-        pthread_mutex_lock(&lock);
-        find_or_make(device, context, stream);
-        pthread_mutex_unlock(&lock);
-    }
 }
 
 /* One point of each device's clock, which is CLOCK_MONOTONIC_RAW: CUPTI converts, and follows the drift by itself. The

@@ -63,6 +63,7 @@ static uint32_t record_count, first_of_buffer;
 static uint8_t *buffer;
 static size_t buffer_size, buffer_used;
 static size_t dropped;
+static __thread int is_in_callback; /* handles are good there; later their object may be gone */
 
 static void put32(uint8_t *at, uint32_t value)
 {
@@ -254,6 +255,8 @@ EXPORT int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, u
 {
     (void)context;
     (void)per_thread;
+    if (!is_in_callback)
+        abort(); /* CUPTI reads the stream's memory: of one that was destroyed it dies */
     *id = stream ? (uint32_t)(uintptr_t)stream : 7;
     return 0;
 }
@@ -328,8 +331,10 @@ static void call(int site, uint32_t id, const void *arguments, const char *symbo
 EXPORT void standin_resource(uint32_t id, void *stream, const void *description)
 {
     struct resource r = {(void *)1, stream, description};
+    is_in_callback = 1;
     if (callback && is_enabled[1024 + id])
         callback(callback_context, 3, id, &r);
+    is_in_callback = 0;
 }
 
 /* A call of the driver that makes no record. */
