@@ -458,9 +458,9 @@ uint64_t find_link(uint64_t sequence)
 
 // --- callbacks ---
 
-void begin_function(Thread *thread, const at::RecordFunction &function)
+void begin_function(Thread *thread, const at::RecordFunction &function, const char *title)
 {
-    Known name = name_of(thread, function.name());
+    Known name = name_of(thread, title);
     Known parts = parts_of(thread, function.inputs(), name.is_marked, 1);
     bool is_backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
     int64_t number = function.seqNr();
@@ -477,19 +477,26 @@ void begin_function(Thread *thread, const at::RecordFunction &function)
         keep_link(sequence, call);
 }
 
+// What a collective calls to describe itself, around its kernels: they are those of the op that is outside,
+// c10d::allreduce_ and the like, which says which collective it is.
+bool is_inside_collective(const Thread *thread, const char *name)
+{
+    return name[0] == 'r' && thread->depth && thread->open[thread->depth - 1].is_op &&
+           strcmp(name, "record_param_comms") == 0;
+}
+
 std::unique_ptr<at::ObserverContext> begin_op(const at::RecordFunction &function)
 {
     Thread *thread = opscope_is_recording() ? thread_of() : nullptr;
     if (!thread || thread->depth == open_most)
         return nullptr;
-    bool is_op = function.scope() != at::RecordScope::USER_SCOPE;
+    const char *name = function.name();
+    bool is_op = function.scope() != at::RecordScope::USER_SCOPE && !is_inside_collective(thread, name);
     thread->open[thread->depth++] = {&function, is_op};
-    if (is_op) {
-        begin_function(thread, function);
-    } else {
-        const char *name = function.name();
+    if (is_op)
+        begin_function(thread, function, name);
+    else
         opscope_zone_begin_named_(name, strlen(name), 0);
-    }
     return nullptr;
 }
 

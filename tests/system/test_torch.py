@@ -273,6 +273,34 @@ class Installed(Ops):
                 self.assertEqual(sum(self.matrix_flops().values()), int(counted.stdout))
                 self.assert_adds_up()
 
+    def test_a_collective_has_its_own_name(self):
+        """What NCCL's ops call around their kernels is no op inside them; without one outside it is."""
+        code = r"""import torch
+from torch.utils import cpp_extension
+source = r'''
+#include <ATen/record_function.h>
+void collective(bool is_inside, at::Tensor x) {
+  auto work = [&] {
+    RECORD_FUNCTION("record_param_comms", std::vector<c10::IValue>{x});
+    x.add(1);
+  };
+  if (!is_inside)
+    return work();
+  RECORD_FUNCTION("c10d::allreduce_", std::vector<c10::IValue>{x});
+  work();
+}'''
+module = cpp_extension.load_inline("collective", source, functions=["collective"], build_directory=".")
+for _ in range(3):
+    module.collective(True, torch.ones(4))
+module.collective(False, torch.ones(4))
+"""
+        self.assert_status(self.opscope("setup", "torch", "--python", self.python))
+        trace = self.path("t.opscope")
+        done = self.opscope("run", "--python-trace", "off", "-o", trace, "--", self.python, "-c", code, cwd=self.folder)
+        self.assert_status(done)
+        names = [row["name"] for row in self.opscope_json("ops", trace, "--json")["rows"]]
+        self.assertEqual((names.count("c10d::allreduce_"), names.count("record_param_comms")), (3, 1))
+
 
 if __name__ == "__main__":
     unittest.main()
