@@ -4,7 +4,7 @@
 
 #include "cli/command/command.h"
 #include "cli/run/output.h"
-#include "cli/run/told.h"
+#include "cli/run/reported.h"
 #include "collect/tracy/attach.h"
 #include "present/format.h"
 #include "text/json/writer.h"
@@ -91,7 +91,7 @@ static int run(const struct command *command, int argc, char **argv)
     struct tracy_dialect dialect;
     struct tracy_attach_result result;
     struct error err = {0};
-    struct run_told told;
+    struct run_reported reported;
     int status = command_parse(command, argc, argv, &o, &line);
     if (status != COMMAND_CONTINUE)
         return status;
@@ -105,7 +105,7 @@ static int run(const struct command *command, int argc, char **argv)
     struct earlier_run earlier;
     if (run_output_check(o.output, &err) != 0 || run_output_keep_earlier(o.output, &earlier, &err) != 0)
         return command_fail(command, &err);
-    run_told_begin(&told, o.device_logs);
+    run_reported_begin(&reported, o.device_logs);
     struct tracy_attach_options options = {
         .target = o.tracy,
         .output = o.output,
@@ -115,20 +115,20 @@ static int run(const struct command *command, int argc, char **argv)
         .max_size_bytes = o.max_size_bytes,
         .min_duration_ns = o.min_duration_ns,
         .notice = command_say_notice,
-        .listener = told.told ? &told.listener : NULL,
-        .before_finish = run_told_add,
-        .finish_context = &told,
+        .listener = reported.reported ? &reported.listener : NULL,
+        .before_finish = run_reported_add,
+        .finish_context = &reported,
     };
     if (tracy_attach(&options, &result, &err) != 0) {
-        run_told_end(&told);
+        run_reported_end(&reported);
         return command_fail(command, &err);
     }
     if (o.is_json)
-        print_json(o.output, &result, &told.counts);
+        print_json(o.output, &result, &reported.counts);
     if (!o.is_quiet)
         print_summary(o.output, &result);
-    run_told_show(&told, "opscope", o.output, o.is_quiet);
-    run_told_end(&told);
+    run_reported_show(&reported, "opscope", o.output, o.is_quiet);
+    run_reported_end(&reported);
     if (result.trace_error.code)
         command_say("opscope: %s", result.trace_error.message);
     return result.trace_error.code ? EXIT_USAGE : EXIT_OK;

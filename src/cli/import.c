@@ -7,7 +7,7 @@
 
 #include "base/count_of.h"
 #include "cli/command/command.h"
-#include "cli/run/told.h"
+#include "cli/run/reported.h"
 #include "collect/tracy/recorded.h"
 #include "import/open.h"
 #include "import/timeline_csv.h"
@@ -191,26 +191,26 @@ static int import_tracy(const struct command *command, const char *path,
     struct tracy_dialect dialect;
     struct tracy_recorded r;
     struct error err = {0};
-    struct run_told told;
+    struct run_reported reported;
     if (options->protocol && !tracy_dialect_parse(options->protocol, &dialect))
         return command_usage_error(
             command, "--protocol: '%s' is not known: %u to %u are, tt66 is 66 with 16-bit contexts",
             options->protocol, TRACY_OLDEST, TRACY_NEWEST);
-    run_told_begin(&told, options->device_logs);
+    run_reported_begin(&reported, options->device_logs);
     const struct tracy_recorded_options how = {.dialect = options->protocol ? &dialect : NULL,
-                                               .listener = told.told ? &told.listener : NULL,
-                                               .before_finish = run_told_add,
-                                               .finish_context = &told};
+                                               .listener = reported.reported ? &reported.listener : NULL,
+                                               .before_finish = run_reported_add,
+                                               .finish_context = &reported};
     if (tracy_recorded_import(path, options->output, &how, &r, &err) != 0) {
-        run_told_end(&told);
+        run_reported_end(&reported);
         return command_fail(command, &err);
     }
     if (options->is_json)
-        print_tracy_json(&r, &told.counts, options->output);
+        print_tracy_json(&r, &reported.counts, options->output);
     else
         say_tracy(&r, options->output);
-    run_told_show(&told, "opscope import", options->output, options->is_json);
-    run_told_end(&told);
+    run_reported_show(&reported, "opscope import", options->output, options->is_json);
+    run_reported_end(&reported);
     return EXIT_OK;
 }
 

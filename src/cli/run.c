@@ -20,7 +20,7 @@
 #include "cli/run/profile.h"
 #include "cli/run/python.h"
 #include "cli/run/summary.h"
-#include "cli/run/told.h"
+#include "cli/run/reported.h"
 #include "cli/run/view.h"
 #include "collect/launch.h"
 #include "collect/tracy/capture.h"
@@ -374,7 +374,7 @@ static int pass_on_status(int wait_status)
 
 struct additions { /* to the trace, when the command has ended */
     struct run_profile *profile;
-    struct run_told told;
+    struct run_reported reported;
 };
 
 static void add_to_trace(void *context, struct trace_writer *writer)
@@ -382,7 +382,7 @@ static void add_to_trace(void *context, struct trace_writer *writer)
     struct additions *additions = context;
     if (additions->profile->path)
         run_profile_add(additions->profile, writer);
-    run_told_add(&additions->told, writer);
+    run_reported_add(&additions->reported, writer);
 }
 
 /* Where another tool would have put it. */
@@ -390,10 +390,11 @@ static void write_layout(const struct run_options *o, const struct additions *ad
 {
     char path[4200];
     struct error err = {0};
-    const char *folder = additions->told.told ? ops_told_folder(additions->told.told) : ".";
+    const char *folder =
+        additions->reported.reported ? ops_reported_folder(additions->reported.reported) : ".";
     int status = 0;
-    if (o->layout == OPS_LAYOUT_METAL && additions->told.told)
-        status = ops_told_write_logs(additions->told.told, &err);
+    if (o->layout == OPS_LAYOUT_METAL && additions->reported.reported)
+        status = ops_reported_write_logs(additions->reported.reported, &err);
     if (!status)
         status =
             ops_layout_table((enum ops_layout)o->layout, folder, o->layout_name, path, sizeof path, &err);
@@ -409,11 +410,11 @@ static void show_results(const struct run_options *o, const struct launch_result
 {
     run_summary(result, argv, output, o->is_quiet);
     run_profile_show(additions->profile, output, o->is_quiet);
-    run_told_show(&additions->told, "opscope", output, o->is_quiet);
+    run_reported_show(&additions->reported, "opscope", output, o->is_quiet);
     if (o->keep_session && result->session_path[0])
         command_say("opscope: session kept: %s", result->session_path);
     bool has_ops = result->has_trace &&
-                   (result->stats.ops || additions->profile->is_added || additions->told.counts.ops);
+                   (result->stats.ops || additions->profile->is_added || additions->reported.counts.ops);
     if (has_ops && (csv[0] || !output_path_is_null(output)))
         write_ops_csv(output, csv, o->is_quiet);
     if (has_ops && o->layout && !output_path_is_null(output))
@@ -428,9 +429,9 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
     struct additions additions = {.profile = profile};
     struct bytes command = {0};
     if (!o->no_tracy)
-        run_told_begin(&additions.told, o->device_logs);
-    if (additions.told.told)
-        ops_told_set_layout(additions.told.told, (enum ops_layout)o->layout);
+        run_reported_begin(&additions.reported, o->device_logs);
+    if (additions.reported.reported)
+        ops_reported_set_layout(additions.reported.reported, (enum ops_layout)o->layout);
     snprintf(o->capture_output, sizeof o->capture_output, "%.*s", stem_length(output), output);
     join_command(argv, &command);
     /* Where the command's own output is on the screen, a line of ours would stand in the middle of it. */
@@ -455,7 +456,7 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         .progress = show_progress,
         .notice = show_notice,
         .context = &screen,
-        .listener = additions.told.told ? &additions.told.listener : NULL,
+        .listener = additions.reported.reported ? &additions.reported.listener : NULL,
         .capture_tool = o->tracy_tools ? o->capture_tool : NULL,
         .capture_output = o->capture_output,
         .reads_gpu_metrics = o->devices.reads_gpu_metrics,
@@ -472,12 +473,12 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
     bytes_free(&command);
     clear_line(&screen);
     if (status) {
-        run_told_end(&additions.told);
+        run_reported_end(&additions.reported);
         command_say("opscope run: %s", err.message);
         return EXIT_RUN_FAILED;
     }
     if (!result.was_started) {
-        run_told_end(&additions.told);
+        run_reported_end(&additions.reported);
         run_view_end(&o->view);
         bool is_script = result.exec_error == EACCES && has_suffix(argv[0], ".py");
         command_say("opscope run: cannot run %s: %s%s%s", argv[0], strerror(result.exec_error),
@@ -486,7 +487,7 @@ static int launch(struct run_options *o, struct run_profile *profile, char **arg
         return result.exec_error == ENOENT ? 127 : 126;
     }
     show_results(o, &result, &additions, argv, output, csv);
-    run_told_end(&additions.told);
+    run_reported_end(&additions.reported);
     if (!result.is_to_end)
         run_view_stay(&o->view);
     run_view_end(&o->view);

@@ -15,7 +15,7 @@
 #include "import/overhead_csv.h"
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/tenstorrent.h"
-#include "import/tenstorrent/told/growing.h"
+#include "import/tenstorrent/reported/growing.h"
 #include "import/tenstorrent/trace.h"
 #include "import/timeline_csv.h"
 #include "import/torq/rows_csv.h"
@@ -232,11 +232,12 @@ static int load_trace(struct ops *ops, struct ops_loading *loading, struct error
     }
     wanted.places = true;
     int status = ops_from_trace(ops, loading->trace, &wanted, err);
-    if (!status && !import && tt_told_is_in(loading->trace)) {
+    if (!status && !import && tt_reported_is_in(loading->trace)) {
         first_description = ops->description_count;
         tt_fields_begin(&fields, ops, false);
         fields.first_device = loading->first_device;
-        status = tt_told_read(ops, loading->trace, &fields, wanted.first_process, wanted.first_track, err);
+        status =
+            tt_reported_read(ops, loading->trace, &fields, wanted.first_process, wanted.first_track, err);
         return end_fields(ops, &fields, first_description, status, err);
     }
     return import   ? end_fields(ops, &fields, first_description, status, err)
@@ -326,7 +327,7 @@ bool import_trace_has_table(const struct trace *trace)
 
 bool import_trace_tells_ops(struct trace *trace)
 {
-    return tt_told_is_in(trace);
+    return tt_reported_is_in(trace);
 }
 
 bool import_path_has_table(const char *path)

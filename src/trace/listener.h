@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct trace_told {
+struct trace_reported {
     uint32_t process, track;
     uint64_t origin_ns; /* where the program's own times begin */
     uint64_t start_ns, end_ns;
@@ -19,7 +19,8 @@ struct trace_told {
 
 struct trace_listener {
     bool (*wants_zone)(const char *name);
-    void (*tell)(void *context, const struct trace_told *told); /* in the order in which they became known */
+    void (*tell)(void *context,
+                 const struct trace_reported *reported); /* in the order in which they became known */
     void *context;
 };
 

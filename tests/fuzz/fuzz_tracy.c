@@ -11,7 +11,7 @@
 
 #include "../unit/tracy_client.h"
 #include "collect/tracy/trace/trace.h"
-#include "import/told.h"
+#include "import/reported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -69,15 +69,15 @@ static void list_open(void *context, struct trace_writer *w)
 static void make_trace(const struct client *client, uint32_t version, enum tracy_wide wide)
 {
     struct tracy_trace_options options = {.version = version, .wide = wide};
-    struct ops_told *told = ops_told_new("/dev/null/nothing");
+    struct ops_reported *reported = ops_reported_new("/dev/null/nothing");
     struct trace_listener listener;
     struct import_counts counts;
-    if (!told ||
+    if (!reported ||
         trace_writer_open(&options.writer, "/dev/null", &(struct trace_writer_options){0}, NULL) != 0) {
-        ops_told_free(told);
+        ops_reported_free(reported);
         return;
     }
-    ops_told_listener(told, &listener);
+    ops_reported_listener(reported, &listener);
     options.listener = &listener;
     struct tracy_trace *t = tracy_trace_new(&options);
     if (t) {
@@ -87,10 +87,10 @@ static void make_trace(const struct client *client, uint32_t version, enum tracy
         assert(tracy_stream_is_trusted(tracy_trace_stream(t)) ||
                tracy_stream_queries(tracy_trace_stream(t))->length == 0);
     }
-    ops_told_write(told, options.writer, &counts, NULL);
+    ops_reported_write(reported, options.writer, &counts, NULL);
     trace_writer_finish(options.writer, NULL);
     tracy_trace_free(t);
-    ops_told_free(told);
+    ops_reported_free(reported);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

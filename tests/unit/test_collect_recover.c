@@ -411,7 +411,7 @@ static void test_zones_that_began_before(void **state)
     assert_int_equal(info->lost_zones, 0);
 }
 
-static void test_late_ends_are_told_in_the_next_chunk(void **state)
+static void test_late_ends_are_reported_in_the_next_chunk(void **state)
 {
     (void)state;
     image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
@@ -562,7 +562,7 @@ int main(void)
         CASE(test_nothing_was_written),
         CASE(test_death_between_the_steps),
         CASE(test_zones_that_began_before),
-        CASE(test_late_ends_are_told_in_the_next_chunk),
+        CASE(test_late_ends_are_reported_in_the_next_chunk),
         CASE(test_numbers_that_make_no_sense),
         CASE(test_losses_of_the_program),
         CASE(test_zones_of_tasks),

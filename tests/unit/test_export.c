@@ -709,7 +709,7 @@ static void test_chrome_reused_numbers(void **state)
     end(&f);
 }
 
-static void test_write_errors_are_told(void **state)
+static void test_write_errors_are_reported(void **state)
 {
     (void)state;
     struct fixture f;
@@ -762,7 +762,7 @@ int main(void)
         cmocka_unit_test(test_memory_in_order_of_time),
         cmocka_unit_test(test_memory_returns_to_zero),
         cmocka_unit_test(test_chrome_reused_numbers),
-        cmocka_unit_test(test_write_errors_are_told),
+        cmocka_unit_test(test_write_errors_are_reported),
         cmocka_unit_test(test_empty_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

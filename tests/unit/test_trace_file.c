@@ -698,7 +698,7 @@ static int fill_disk(const char *path, uint64_t limit)
 {
     struct recording r;
     struct error err = {0};
-    bool was_told = false;
+    bool was_reported = false;
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit rlimit = {.rlim_cur = limit, .rlim_max = limit};
     if (setrlimit(RLIMIT_FSIZE, &rlimit) != 0)
@@ -709,9 +709,9 @@ static int fill_disk(const char *path, uint64_t limit)
         int status = trace_writer_tick(r.w, 1 + i * 50000000, &err);
         if (status != 0 && status != -EFBIG)
             return 11;
-        was_told |= status == -EFBIG;
+        was_reported |= status == -EFBIG;
     }
-    if (!was_told || trace_writer_size_bytes(r.w) > limit)
+    if (!was_reported || trace_writer_size_bytes(r.w) > limit)
         return 12;
     int status = trace_writer_finish(r.w, &err);
     if (status != 0 && status != -EFBIG)

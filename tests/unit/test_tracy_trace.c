@@ -440,9 +440,9 @@ static bool wants(const char *name)
     return name[0] == 'w';
 }
 
-static void count_told(void *context, const struct trace_told *told)
+static void count_reported(void *context, const struct trace_reported *reported)
 {
-    assert_string_equal(told->name, "wanted");
+    assert_string_equal(reported->name, "wanted");
     ++*(unsigned *)context;
 }
 
@@ -461,8 +461,8 @@ static void put_zones(struct making *m, uint64_t location, size_t count)
 static void test_listener(void **state)
 {
     (void)state;
-    unsigned told = 0;
-    struct trace_listener listener = {.wants_zone = wants, .tell = count_told, .context = &told};
+    unsigned reported = 0;
+    struct trace_listener listener = {.wants_zone = wants, .tell = count_reported, .context = &reported};
     struct making m;
     struct tracy_trace_stats stats;
     start_with(&m, (struct tracy_trace_options){.version = 72, .listener = &listener}, 0);
@@ -477,16 +477,16 @@ static void test_listener(void **state)
     client_string(&m.client, 0x501000, "wanted");
     put_zones(&m, 0x401000, 2);
     put_zones(&m, 0x402000, 2);
-    assert_int_equal(told, 0);
+    assert_int_equal(reported, 0);
     flush(&m);
-    assert_int_equal(told, 3);
+    assert_int_equal(reported, 3);
     put_zones(&m, 0x401000, 4);
     client_string(&m.client, 0x502000, "other");
     put_zones(&m, 0x402000, 200);
     flush(&m);
-    assert_int_equal(told, 7);
+    assert_int_equal(reported, 7);
     struct trace *trace = finish(&m, &stats);
-    assert_int_equal(told, 7);
+    assert_int_equal(reported, 7);
     assert_int_equal(stats.zones, 70222);
     trace_close(trace);
 }

@@ -335,7 +335,7 @@ static void start_all(struct sampler *s)
     }
 }
 
-static bool is_told_to_end(int go_fd)
+static bool is_asked_to_end(int go_fd)
 {
     char byte;
     struct pollfd go = {.fd = go_fd, .events = POLLIN};
@@ -363,7 +363,7 @@ void gpu_sampler_work(uint64_t interval_ns, const char *command, int go_fd, int 
     }
     if (n == 1) {
         start_all(s);
-        while (!s->is_cut_off && !is_told_to_end(go_fd))
+        while (!s->is_cut_off && !is_asked_to_end(go_fd))
             take_all(s, false);
         for (uint32_t i = 0; i < s->count; i++) {
             struct pm_object stop = {.object = s->devices[i].object};

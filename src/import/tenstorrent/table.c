@@ -16,7 +16,7 @@
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/recorded_cells.h"
 #include "import/tenstorrent/row_writer.h"
-#include "import/tenstorrent/told/growing.h"
+#include "import/tenstorrent/reported/growing.h"
 #include "import/tenstorrent/trace.h"
 #include "ops/description.h"
 #include "ops/finish.h"
@@ -776,12 +776,12 @@ int tt_trace_rows_open(struct op_rows **rows, struct trace *trace, const char *p
         t->kind = KIND_CSV;
         result = ops_pieces_open(&t->pieces, &t->ops, t->trace, &table, err);
     } else {
-        bool is_told = tt_told_is_in(t->trace);
+        bool is_reported = tt_reported_is_in(t->trace);
         t->is_version_1 = import && trace_get_info(t->trace)->format_version == 1;
-        result = ops_from_trace(&t->ops, t->trace, import || is_told ? &cells : &own, err);
-        if (result == 0 && is_told)
-            result = tt_told_read(&t->ops, t->trace, NULL, 0, 0, err);
-        t->kind = !import && !is_told                            ? KIND_RECORDED
+        result = ops_from_trace(&t->ops, t->trace, import || is_reported ? &cells : &own, err);
+        if (result == 0 && is_reported)
+            result = tt_reported_read(&t->ops, t->trace, NULL, 0, 0, err);
+        t->kind = !import && !is_reported                        ? KIND_RECORDED
                   : ops_has_fact(&t->ops, "kind", "device only") ? KIND_DEVICES
                                                                  : KIND_FOLDER;
         read_origins(t);

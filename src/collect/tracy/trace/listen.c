@@ -5,18 +5,18 @@
 
 #include "collect/tracy/trace/internal.h"
 
-static void tell(struct tracy_trace *t, struct trace_told told)
+static void tell(struct tracy_trace *t, struct trace_reported reported)
 {
     const struct trace_listener *listener = t->options.listener;
-    told.process = t->process;
-    told.origin_ns = trace_ns(t, (int64_t)t->first_tick);
-    listener->tell(listener->context, &told);
+    reported.process = t->process;
+    reported.origin_ns = trace_ns(t, (int64_t)t->first_tick);
+    listener->tell(listener->context, &reported);
 }
 
 void trace_listen_message(struct tracy_trace *t, uint32_t track, uint64_t ns, const char *text, size_t length)
 {
     if (t->options.listener)
-        tell(t, (struct trace_told){
+        tell(t, (struct trace_reported){
                     .track = track, .start_ns = ns, .end_ns = ns, .text = text, .length = length});
 }
 
@@ -39,12 +39,12 @@ static const uint32_t *wish_of(struct tracy_trace *t, uint32_t source)
 
 static void tell_zone(struct tracy_trace *t, const struct heard_zone *zone)
 {
-    tell(t, (struct trace_told){.track = zone->track,
-                                .start_ns = zone->start,
-                                .end_ns = zone->end,
-                                .name = late_source_text(t, zone->source),
-                                .text = zone->text,
-                                .length = zone->text_length});
+    tell(t, (struct trace_reported){.track = zone->track,
+                                    .start_ns = zone->start,
+                                    .end_ns = zone->end,
+                                    .name = late_source_text(t, zone->source),
+                                    .text = zone->text,
+                                    .length = zone->text_length});
 }
 
 static void keep_zone(struct tracy_trace *t, struct heard_zone zone)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/told.h"
+#include "import/reported.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "import/tenstorrent/host.h"
 #include "import/tenstorrent/messages.h"
 #include "import/tenstorrent/tenstorrent.h"
-#include "import/tenstorrent/told/growing.h"
+#include "import/tenstorrent/reported/growing.h"
 #include "import/tenstorrent/trace.h"
 
 #define DEEPEST 64u /* of zones of ops and their functions */
@@ -44,7 +44,7 @@ struct program {
     size_t ops; /* messages of ops */
 };
 
-struct ops_told {
+struct ops_reported {
     struct bytes folder, texts;
     struct intern names;
     struct program *programs;
@@ -52,16 +52,16 @@ struct ops_told {
     struct map program_of;
     struct stat before[2]; /* of the devices' files: the report, the log; st_ino 0: not there */
     bool takes_any;
-    bool adds_places; /* also where no compiler told of any */
+    bool adds_places; /* also where no compiler reported any */
     bool failed;
 };
 
 /* --- the devices' files --- */
 
-static struct tt_files device_files(const struct ops_told *told)
+static struct tt_files device_files(const struct ops_reported *reported)
 {
     struct tt_files files = {0};
-    if (tt_files_find(&files, bytes_text(&told->folder), NULL) == 0) {
+    if (tt_files_find(&files, bytes_text(&reported->folder), NULL) == 0) {
         bytes_clear(&files.messages);
         bytes_clear(&files.times);
     }
@@ -91,44 +91,44 @@ static void find_folder(struct bytes *folder)
         bytes_append_format(folder, "%s/generated/profiler", home && *home ? home : ".");
 }
 
-struct ops_told *tt_told_new(void)
+struct ops_reported *tt_reported_new(void)
 {
-    return calloc(1, sizeof(struct ops_told));
+    return calloc(1, sizeof(struct ops_reported));
 }
 
-struct ops_told *ops_told_new(const char *folder)
+struct ops_reported *ops_reported_new(const char *folder)
 {
-    struct ops_told *told = tt_told_new();
-    if (!told)
+    struct ops_reported *reported = tt_reported_new();
+    if (!reported)
         return NULL;
     if (folder)
-        bytes_append_text(&told->folder, folder);
+        bytes_append_text(&reported->folder, folder);
     else
-        find_folder(&told->folder);
-    told->takes_any = folder != NULL;
-    struct tt_files files = device_files(told);
-    find_state(&files.report, &told->before[0]);
-    find_state(&files.log, &told->before[1]);
+        find_folder(&reported->folder);
+    reported->takes_any = folder != NULL;
+    struct tt_files files = device_files(reported);
+    find_state(&files.report, &reported->before[0]);
+    find_state(&files.log, &reported->before[1]);
     tt_files_free(&files);
-    return told;
+    return reported;
 }
 
 /* Those that were written since. */
-static struct tt_files new_files(const struct ops_told *told)
+static struct tt_files new_files(const struct ops_reported *reported)
 {
-    struct tt_files files = device_files(told);
+    struct tt_files files = device_files(reported);
     struct bytes *const paths[] = {&files.report, &files.log};
     struct stat now;
-    for (size_t i = 0; i < COUNT_OF(paths) && !told->takes_any; i++) {
-        if (!find_state(paths[i], &now) || is_same(&now, &told->before[i]))
+    for (size_t i = 0; i < COUNT_OF(paths) && !reported->takes_any; i++) {
+        if (!find_state(paths[i], &now) || is_same(&now, &reported->before[i]))
             bytes_clear(paths[i]);
     }
     return files;
 }
 
-const char *ops_told_folder(const struct ops_told *told)
+const char *ops_reported_folder(const struct ops_reported *reported)
 {
-    return bytes_text(&told->folder);
+    return bytes_text(&reported->folder);
 }
 
 /* --- listening --- */
@@ -149,61 +149,61 @@ static bool wants_message(struct slice text)
     return slice_begins(inner, "TT_") || slice_begins(inner, "MLIR_");
 }
 
-bool tt_told_is_op(struct slice text)
+bool tt_reported_is_op(struct slice text)
 {
     return wants_message(text) &&
            slice_has(slice_from(text.data, text.length < 32 ? text.length : 32), "TT_DNN_");
 }
 
-static struct program *find_program(struct ops_told *told, const struct trace_told *said)
+static struct program *find_program(struct ops_reported *reported, const struct trace_reported *said)
 {
-    uint32_t index = map_get(&told->program_of, said->process);
+    uint32_t index = map_get(&reported->program_of, said->process);
     if (index != MAP_NONE)
-        return &told->programs[index];
-    if (!array_reserve(&told->programs, &told->program_capacity, told->program_count + 1,
-                       sizeof told->programs[0]) ||
-        !map_put(&told->program_of, said->process, (uint32_t)told->program_count))
+        return &reported->programs[index];
+    if (!array_reserve(&reported->programs, &reported->program_capacity, reported->program_count + 1,
+                       sizeof reported->programs[0]) ||
+        !map_put(&reported->program_of, said->process, (uint32_t)reported->program_count))
         return NULL;
-    told->programs[told->program_count] =
+    reported->programs[reported->program_count] =
         (struct program){.process = said->process, .origin_ns = said->origin_ns};
-    return &told->programs[told->program_count++];
+    return &reported->programs[reported->program_count++];
 }
 
-static void tell(void *context, const struct trace_told *said)
+static void tell(void *context, const struct trace_reported *said)
 {
-    struct ops_told *told = context;
+    struct ops_reported *reported = context;
     struct slice text = slice_from(said->text, said->length);
     if (!said->name && !wants_message(text))
         return;
-    struct program *program = find_program(told, said);
+    struct program *program = find_program(reported, said);
     struct items *list = !program ? NULL : said->name ? &program->zones : &program->messages;
     if (!list || said->length > UINT32_MAX || list->count >= UINT32_MAX ||
         !array_reserve(&list->items, &list->capacity, list->count + 1, sizeof list->items[0])) {
-        told->failed = true;
+        reported->failed = true;
         return;
     }
     list->items[list->count] =
         (struct item){.start_ns = said->start_ns,
                       .end_ns = said->end_ns,
-                      .text = told->texts.length,
+                      .text = reported->texts.length,
                       .length = (uint32_t)said->length,
                       .track = said->track,
-                      .name = said->name ? intern_add(&told->names, said->name, strlen(said->name)) : 0,
+                      .name = said->name ? intern_add(&reported->names, said->name, strlen(said->name)) : 0,
                       .order = (uint32_t)list->count};
     list->count++;
     if (text.length)
-        bytes_append(&told->texts, text.data, text.length);
-    program->ops += !said->name && tt_told_is_op(text);
+        bytes_append(&reported->texts, text.data, text.length);
+    program->ops += !said->name && tt_reported_is_op(text);
 }
 
-void ops_told_listener(struct ops_told *told, struct trace_listener *listener)
+void ops_reported_listener(struct ops_reported *reported, struct trace_listener *listener)
 {
-    *listener = (struct trace_listener){.wants_zone = wants_zone, .tell = tell, .context = told};
+    *listener = (struct trace_listener){.wants_zone = wants_zone, .tell = tell, .context = reported};
 }
 
-static struct slice text_of(const struct ops_told *told, const struct item *item)
+static struct slice text_of(const struct ops_reported *reported, const struct item *item)
 {
-    return slice_from((const char *)told->texts.data + item->text, item->length);
+    return slice_from((const char *)reported->texts.data + item->text, item->length);
 }
 
 /* --- the model --- */
@@ -236,12 +236,13 @@ static void sort(struct items *list, int (*compare)(const void *, const void *))
         qsort(list->items, list->count, sizeof list->items[0], compare);
 }
 
-static void read_messages(const struct ops_told *told, const struct program *program, struct tt_model *model)
+static void read_messages(const struct ops_reported *reported, const struct program *program,
+                          struct tt_model *model)
 {
     struct tt_messages *messages = tt_messages_new(model);
     for (size_t i = 0; i < program->messages.count && !model->failed; i++) {
         const struct item *message = &program->messages.items[i];
-        tt_messages_take(messages, text_of(told, message), message->start_ns, message->track);
+        tt_messages_take(messages, text_of(reported, message), message->start_ns, message->track);
     }
     tt_messages_free(messages);
 }
@@ -249,14 +250,15 @@ static void read_messages(const struct ops_told *told, const struct program *pro
 typedef void (*zone_fn)(void *context, const struct tt_host_zone *zone);
 
 /* An op's zone tells its id by its text, also for itself: the vendor's table has a column for that as well. */
-static void each_zone(const struct ops_told *told, const struct program *program, zone_fn take, void *context)
+static void each_zone(const struct ops_reported *reported, const struct program *program, zone_fn take,
+                      void *context)
 {
     const struct item *stack[DEEPEST];
     size_t depth = 0;
     for (size_t i = 0; i < program->zones.count; i++) {
         const struct item *item = &program->zones.items[i];
-        struct tt_host_zone zone = {.name = slice_of(intern_text(&told->names, item->name)),
-                                    .text = text_of(told, item),
+        struct tt_host_zone zone = {.name = slice_of(intern_text(&reported->names, item->name)),
+                                    .text = text_of(reported, item),
                                     .parent = slice_of(""),
                                     .start_ns = item->start_ns,
                                     .duration_ns = item->end_ns - item->start_ns,
@@ -267,7 +269,7 @@ static void each_zone(const struct ops_told *told, const struct program *program
         if (slice_has(zone.name, "TT_") && depth < DEEPEST)
             stack[depth++] = item;
         if (depth)
-            zone.parent = text_of(told, stack[depth - 1]);
+            zone.parent = text_of(reported, stack[depth - 1]);
         take(context, &zone);
     }
 }
@@ -279,21 +281,21 @@ static void add_zone(void *context, const struct tt_host_zone *zone)
         tt_host_zone_add(model, zone, 0);
 }
 
-static void fill_model(const struct ops_told *told, struct program *program, struct tt_model *model)
+static void fill_model(const struct ops_reported *reported, struct program *program, struct tt_model *model)
 {
     model->has_origin = true;
     model->origin_ns = program->origin_ns;
     sort(&program->messages, compare_messages);
     sort(&program->zones, compare_zones);
-    read_messages(told, program, model);
-    each_zone(told, program, add_zone, model);
-    model->has_locations |= told->adds_places;
+    read_messages(reported, program, model);
+    each_zone(reported, program, add_zone, model);
+    model->has_locations |= reported->adds_places;
 }
 
 /* --- the trace --- */
 
 struct writing {
-    const struct ops_told *told;
+    const struct ops_reported *reported;
     struct trace_writer *writer;
     uint32_t import_track;
     struct import_counts *counts;
@@ -332,7 +334,7 @@ static int write_program(struct writing *to, struct program *program, struct tt_
     ops_init(&ops);
     ops_writing_begin(&w.ops, to->writer, program->process, to->import_track);
     w.ops.remark_ns = program->origin_ns;
-    fill_model(to->told, program, &model);
+    fill_model(to->reported, program, &model);
     know_tracks(&w, &program->messages);
     know_tracks(&w, &program->zones);
     int result = tt_model_check(&model, err);
@@ -349,17 +351,17 @@ static int write_program(struct writing *to, struct program *program, struct tt_
 }
 
 /* The devices' files are those of one program: that of the most ops. */
-static const struct program *find_owner(const struct ops_told *told)
+static const struct program *find_owner(const struct ops_reported *reported)
 {
     const struct program *owner = NULL;
-    for (size_t i = 0; i < told->program_count; i++) {
-        if (told->programs[i].ops && (!owner || told->programs[i].ops > owner->ops))
-            owner = &told->programs[i];
+    for (size_t i = 0; i < reported->program_count; i++) {
+        if (reported->programs[i].ops && (!owner || reported->programs[i].ops > owner->ops))
+            owner = &reported->programs[i];
     }
     return owner;
 }
 
-/* Of a program that told of no op: on the track that the first of them came from. */
+/* Of a program that reported no op: on the track that the first of them came from. */
 static int write_signposts(struct writing *to, struct program *program, struct error *err)
 {
     struct tt_model model;
@@ -368,7 +370,7 @@ static int write_signposts(struct writing *to, struct program *program, struct e
     tt_model_init(&model);
     ops_init(&ops);
     sort(&program->messages, compare_messages);
-    read_messages(to->told, program, &model);
+    read_messages(to->reported, program, &model);
     for (size_t i = 0; i < model.signpost_count; i++)
         ops_add_signpost(&ops, model.signposts[i].time_ns, model.signposts[i].header,
                          model.signposts[i].text);
@@ -386,12 +388,12 @@ static int write_signposts(struct writing *to, struct program *program, struct e
     return result ? result : written;
 }
 
-int ops_told_write(struct ops_told *told, struct trace_writer *writer, struct import_counts *counts,
-                   struct error *err)
+int ops_reported_write(struct ops_reported *reported, struct trace_writer *writer,
+                       struct import_counts *counts, struct error *err)
 {
-    struct writing to = {.told = told, .writer = writer, .counts = counts};
-    const struct program *owner = find_owner(told);
-    int result = told->failed || told->texts.failed ? error_no_memory(err, "ops") : 0;
+    struct writing to = {.reported = reported, .writer = writer, .counts = counts};
+    const struct program *owner = find_owner(reported);
+    int result = reported->failed || reported->texts.failed ? error_no_memory(err, "ops") : 0;
     *counts = (struct import_counts){0};
     if (result)
         return result;
@@ -405,12 +407,12 @@ int ops_told_write(struct ops_told *told, struct trace_writer *writer, struct im
                                                                                 .name = TT_TRACK_FOLDER});
     if (owner && to.import_track == TRACE_NONE)
         return error_no_memory(err, "ops");
-    for (size_t i = 0; i < told->program_count && result == 0; i++) {
+    for (size_t i = 0; i < reported->program_count && result == 0; i++) {
         struct tt_files files = {0};
-        if (&told->programs[i] == owner)
-            files = new_files(told);
-        result = told->programs[i].ops ? write_program(&to, &told->programs[i], &files, err)
-                                       : write_signposts(&to, &told->programs[i], err);
+        if (&reported->programs[i] == owner)
+            files = new_files(reported);
+        result = reported->programs[i].ops ? write_program(&to, &reported->programs[i], &files, err)
+                                           : write_signposts(&to, &reported->programs[i], err);
         tt_files_free(&files);
     }
     return result;
@@ -418,7 +420,7 @@ int ops_told_write(struct ops_told *told, struct trace_writer *writer, struct im
 
 /* --- while it is still being said --- */
 
-static int program_to_ops(const struct ops_told *told, struct program *program, struct ops *ops,
+static int program_to_ops(const struct ops_reported *reported, struct program *program, struct ops *ops,
                           struct tt_fields *fields, struct error *err)
 {
     struct tt_model model;
@@ -426,7 +428,7 @@ static int program_to_ops(const struct ops_told *told, struct program *program, 
     size_t first_notice = ops->notice_count;
     tt_model_init(&model);
     model.is_growing = true;
-    fill_model(told, program, &model);
+    fill_model(reported, program, &model);
     know_tracks(&w, &program->messages);
     know_tracks(&w, &program->zones);
     int result = tt_model_check(&model, err);
@@ -441,29 +443,30 @@ static int program_to_ops(const struct ops_told *told, struct program *program, 
     return result;
 }
 
-int tt_told_to_ops(struct ops_told *told, struct ops *ops, struct tt_fields *fields, struct error *err)
+int tt_reported_to_ops(struct ops_reported *reported, struct ops *ops, struct tt_fields *fields,
+                       struct error *err)
 {
-    int result = told->failed || told->texts.failed ? error_no_memory(err, "ops") : 0;
-    for (size_t i = 0; i < told->program_count && result == 0; i++) {
-        if (told->programs[i].ops)
-            result = program_to_ops(told, &told->programs[i], ops, fields, err);
+    int result = reported->failed || reported->texts.failed ? error_no_memory(err, "ops") : 0;
+    for (size_t i = 0; i < reported->program_count && result == 0; i++) {
+        if (reported->programs[i].ops)
+            result = program_to_ops(reported, &reported->programs[i], ops, fields, err);
     }
     return result;
 }
 
-void ops_told_set_layout(struct ops_told *told, enum ops_layout layout)
+void ops_reported_set_layout(struct ops_reported *reported, enum ops_layout layout)
 {
-    told->adds_places = layout == OPS_LAYOUT_TORCH;
+    reported->adds_places = layout == OPS_LAYOUT_TORCH;
 }
 
 /* --- as files --- */
 
-static void write_messages(const struct ops_told *told, const struct program *program, FILE *file)
+static void write_messages(const struct ops_reported *reported, const struct program *program, FILE *file)
 {
     fputs("MessageName;total_ns\n", file);
     for (size_t i = 0; i < program->messages.count; i++) {
         const struct item *message = &program->messages.items[i];
-        fwrite(text_of(told, message).data, 1, message->length, file);
+        fwrite(text_of(reported, message).data, 1, message->length, file);
         fprintf(file, ";%" PRIu64 "\n", message->start_ns - program->origin_ns);
     }
 }
@@ -481,26 +484,26 @@ static void write_zone(void *context, const struct tt_host_zone *zone)
             zone->duration_ns, (unsigned)zone->thread, (int)zone->parent.length, zone->parent.data);
 }
 
-static void write_times(const struct ops_told *told, const struct program *program, FILE *file)
+static void write_times(const struct ops_reported *reported, const struct program *program, FILE *file)
 {
     struct times_file times = {file, program->origin_ns};
     fputs("name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,value,"
           "special_parent_text\n",
           file);
-    each_zone(told, program, write_zone, &times);
+    each_zone(reported, program, write_zone, &times);
 }
 
-static int write_file(const struct ops_told *told, const char *name,
-                      void (*write)(const struct ops_told *, const struct program *, FILE *),
+static int write_file(const struct ops_reported *reported, const char *name,
+                      void (*write)(const struct ops_reported *, const struct program *, FILE *),
                       struct error *err)
 {
     struct bytes path = {0};
     int result;
-    bytes_append_format(&path, "%s/.logs/%s", bytes_text(&told->folder), name);
+    bytes_append_format(&path, "%s/.logs/%s", bytes_text(&reported->folder), name);
     result = output_path_check(bytes_text(&path), NULL, 0, NULL, err);
     FILE *file = result ? NULL : fopen(bytes_text(&path), "we");
     if (file)
-        write(told, find_owner(told), file);
+        write(reported, find_owner(reported), file);
     bool is_bad = file && ferror(file);
     if (!result && (!file || fclose(file) != 0 || is_bad))
         result = error_set_errno(err, errno ? errno : EIO, "%s", bytes_text(&path));
@@ -508,33 +511,33 @@ static int write_file(const struct ops_told *told, const char *name,
     return result;
 }
 
-int ops_told_write_logs(struct ops_told *told, struct error *err)
+int ops_reported_write_logs(struct ops_reported *reported, struct error *err)
 {
     struct bytes folder = {0};
-    if (!find_owner(told))
+    if (!find_owner(reported))
         return 0;
-    bytes_append_format(&folder, "%s/.logs", bytes_text(&told->folder));
+    bytes_append_format(&folder, "%s/.logs", bytes_text(&reported->folder));
     int result = make_folder(bytes_text(&folder), err);
     if (result == 0)
-        result = write_file(told, "tracy_ops_data.csv", write_messages, err);
+        result = write_file(reported, "tracy_ops_data.csv", write_messages, err);
     if (result == 0)
-        result = write_file(told, "tracy_ops_times.csv", write_times, err);
+        result = write_file(reported, "tracy_ops_times.csv", write_times, err);
     bytes_free(&folder);
     return result;
 }
 
-void ops_told_free(struct ops_told *told)
+void ops_reported_free(struct ops_reported *reported)
 {
-    if (!told)
+    if (!reported)
         return;
-    for (size_t i = 0; i < told->program_count; i++) {
-        free(told->programs[i].messages.items);
-        free(told->programs[i].zones.items);
+    for (size_t i = 0; i < reported->program_count; i++) {
+        free(reported->programs[i].messages.items);
+        free(reported->programs[i].zones.items);
     }
-    free(told->programs);
-    map_free(&told->program_of);
-    intern_free(&told->names);
-    bytes_free(&told->texts);
-    bytes_free(&told->folder);
-    free(told);
+    free(reported->programs);
+    map_free(&reported->program_of);
+    intern_free(&reported->names);
+    bytes_free(&reported->texts);
+    bytes_free(&reported->folder);
+    free(reported);
 }

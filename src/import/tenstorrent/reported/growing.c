@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/tenstorrent/told/growing.h"
+#include "import/tenstorrent/reported/growing.h"
 
 #include <stdlib.h>
 
@@ -26,10 +26,10 @@ static const struct trace_track *teller(const struct trace *trace, uint32_t id)
 static bool is_op(const struct trace *trace, const struct trace_point *point)
 {
     return point->kind == TRACE_POINT_MESSAGE && teller(trace, point->track) &&
-           tt_told_is_op(slice_from(point->text, point->text_length));
+           tt_reported_is_op(slice_from(point->text, point->text_length));
 }
 
-bool tt_told_is_in(struct trace *trace)
+bool tt_reported_is_in(struct trace *trace)
 {
     const struct trace_block_filter filter = {.type = TRACE_BLOCK_POINTS};
     const struct trace_info *info = trace_get_info(trace);
@@ -51,7 +51,7 @@ bool tt_told_is_in(struct trace *trace)
 }
 
 /* Where the program's own times begin is not in the trace yet: they are counted from its start. */
-static void tell(const struct reading *r, const struct trace_track *track, struct trace_told said)
+static void tell(const struct reading *r, const struct trace_track *track, struct trace_reported said)
 {
     const struct trace_process *process = trace_get_process(r->trace, track->process);
     said.process = track->process + r->first_process;
@@ -74,10 +74,10 @@ static int read_messages(const struct reading *r, struct error *err)
             const struct trace_track *track = teller(r->trace, point->track);
             if (track && point->kind == TRACE_POINT_MESSAGE)
                 tell(r, track,
-                     (struct trace_told){.start_ns = point->time,
-                                         .end_ns = point->time,
-                                         .text = point->text,
-                                         .length = point->text_length});
+                     (struct trace_reported){.start_ns = point->time,
+                                             .end_ns = point->time,
+                                             .text = point->text,
+                                             .length = point->text_length});
         }
     }
     trace_rows_free(&rows);
@@ -89,9 +89,9 @@ static void tell_zone(const struct reading *r, const struct trace_track *track, 
 {
     const struct trace_extra *extras;
     size_t count = zone_rows_find_extras(rows, row, &extras);
-    struct trace_told said = {.start_ns = rows->start[row],
-                              .end_ns = rows->start[row] + rows->duration[row],
-                              .name = trace_get_name(r->trace, rows->name[row])->name};
+    struct trace_reported said = {.start_ns = rows->start[row],
+                                  .end_ns = rows->start[row] + rows->duration[row],
+                                  .name = trace_get_name(r->trace, rows->name[row])->name};
     for (size_t i = 0; i < count; i++) {
         if (extras[i].kind == TRACE_EXTRA_TEXT) {
             said.text = extras[i].text;
@@ -151,24 +151,24 @@ static int read_zones(struct reading *r, struct error *err)
     return result;
 }
 
-int tt_told_read(struct ops *ops, struct trace *trace, struct tt_fields *fields, uint32_t first_process,
-                 uint32_t first_track, struct error *err)
+int tt_reported_read(struct ops *ops, struct trace *trace, struct tt_fields *fields, uint32_t first_process,
+                     uint32_t first_track, struct error *err)
 {
-    struct ops_told *told = tt_told_new();
+    struct ops_reported *reported = tt_reported_new();
     struct reading r = {.trace = trace, .first_process = first_process, .first_track = first_track};
-    if (!told)
+    if (!reported)
         return error_no_memory(err, "ops");
-    ops_told_listener(told, &r.listener);
+    ops_reported_listener(reported, &r.listener);
     int result = read_messages(&r, err);
     if (result == 0)
         result = read_zones(&r, err);
     if (result == 0)
-        result = tt_told_to_ops(told, ops, fields, err);
+        result = tt_reported_to_ops(reported, ops, fields, err);
     if (result == 0)
         ops_add_notice(
             ops, OP_NOTICE_KIND_OWN + TT_INFO_GROWING, OP_NOTICE_INFO, 0,
             "the trace is unfinished: its ops are what the program has reported so far; what devices did "
             "is joined when it ends");
-    ops_told_free(told);
+    ops_reported_free(reported);
     return result;
 }
