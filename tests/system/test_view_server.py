@@ -24,8 +24,8 @@ class Answers(ServerCase):
         self.assertEqual([(t["id"], t["name"], t["state"], t["zones"], t["duration_ns"]) for t in listed],
                          [(0, "made.opscope", "complete", 4, 4000)])
         trace = self.get("/api/t/0/trace")
-        self.assertEqual((trace["duration_ns"], trace["zones"], trace["points"], trace["memory_events"]),
-                         (4000, 4, 2, 2))
+        self.assertEqual((trace["duration_ns"], trace["zones"], trace["points"], trace["memory_events"], trace["lock_events"]),
+                         (4000, 4, 2, 2, 0))
         track, = trace["tracks"]
         self.assertEqual((track["name"], track["kind"], track["depths"], track["zones"], track["busy_ns"]),
                          ("main", "thread", 2, 4, 2500))

@@ -208,6 +208,7 @@ static void put_info(struct json *j, const struct serve_trace *st)
     json_member_unsigned(j, "ops", info->ops);
     json_member_unsigned(j, "runs", info->runs);
     json_member_unsigned(j, "samples", info->samples);
+    json_member_unsigned(j, "lock_events", info->locks);
     json_member_unsigned(j, "lost_zones", info->lost_zones);
     json_member_unsigned(j, "lost_records", info->lost_records);
     json_member_bool(j, "complete", info->is_complete);
