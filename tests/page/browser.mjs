@@ -34,7 +34,8 @@ export async function newPage(browser, { width = 1440, height = 900, scale = 1, 
     page.setDefaultTimeout(60000);
     page.pending = new Set();
     page.problems = [];
-    page.on("request", (request) => page.pending.add(request));
+    // Chromium's own (data:, a filter for how colours are seen) may have no end.
+    page.on("request", (request) => request.url().startsWith("data:") || page.pending.add(request));
     for (const ended of ["requestfinished", "requestfailed"]) page.on(ended, (request) => page.pending.delete(request));
     page.on("pageerror", (error) => page.problems.push(`script: ${error}`));
     page.on("console", (message) => message.type() === "error" && page.problems.push(`console: ${message.text()}`));

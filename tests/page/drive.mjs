@@ -26,7 +26,7 @@ async function open(address, width = 1440, height = 900, theme = "light", ready 
     page.pending = new Set();
     for (const ended of ["requestfinished", "requestfailed"]) page.on(ended, (request) => page.pending.delete(request));
     page.on("request", (request) => {
-        page.pending.add(request);
+        if (!request.url().startsWith("data:")) page.pending.add(request); // Chromium's own may have no end
         const { origin, protocol } = new URL(request.url());
         if (protocol.startsWith("http") && !seen.origins.includes(origin)) seen.origins.push(origin);
     });
