@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/checked.h"
 
@@ -163,4 +164,33 @@ bool array_reserve(void *array_pointer, size_t *capacity, size_t need, size_t si
     memcpy(array_pointer, &grown, sizeof grown);
     *capacity = wanted;
     return true;
+}
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static bool is_mapped(size_t bytes)
+{
+    return bytes >= 2 * HUGE_PAGE;
+}
+
+uint64_t *slots_alloc(size_t count)
+{
+    size_t total;
+    if (!checked_mul_size(count, sizeof(uint64_t), &total))
+        return NULL;
+    if (!is_mapped(total))
+        return calloc(1, total);
+    void *slots = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (slots == MAP_FAILED)
+        return NULL;
+    madvise(slots, total, MADV_HUGEPAGE);
+    return slots;
+}
+
+void slots_free(uint64_t *slots, size_t count)
+{
+    if (slots && is_mapped(count * sizeof slots[0]))
+        munmap(slots, count * sizeof slots[0]);
+    else
+        free(slots);
 }

@@ -58,4 +58,9 @@ const uint8_t *cursor_take(struct cursor *c, size_t length); /* NULL when it is 
  * Returns false, with the array untouched, when there is no memory. */
 bool array_reserve(void *array_pointer, size_t *capacity, size_t need, size_t size);
 
+/* `count` slots of zeros, for a hash table: large ones on huge pages where the system has them, since each access is to
+ * another page, and given back to it at once. NULL: no memory. */
+uint64_t *slots_alloc(size_t count);
+void slots_free(uint64_t *slots, size_t count); /* NULL is allowed */
+
 #endif

@@ -30,7 +30,7 @@ void intern_free(struct intern *table)
         table->pages = next;
     }
     free(table->entries);
-    free(table->slots);
+    slots_free(table->slots, table->slot_count);
     *table = (struct intern){0};
 }
 
@@ -85,7 +85,7 @@ static bool grow_slots(struct intern *table)
     size_t count = table->slot_count ? table->slot_count : 64;
     while (table->count * 4 >= count * 3)
         count *= 2;
-    uint64_t *slots = calloc(count, sizeof *slots);
+    uint64_t *slots = slots_alloc(count);
     if (!slots)
         return false;
     for (size_t i = 0; i < table->count; i++) {
@@ -94,7 +94,7 @@ static bool grow_slots(struct intern *table)
             at = (at + 1) & (count - 1);
         slots[at] = make_slot(table->entries[i].hash, i);
     }
-    free(table->slots);
+    slots_free(table->slots, table->slot_count);
     table->slots = slots;
     table->slot_count = count;
     return true;
@@ -102,7 +102,7 @@ static bool grow_slots(struct intern *table)
 
 void intern_forget_index(struct intern *table)
 {
-    free(table->slots);
+    slots_free(table->slots, table->slot_count);
     table->slots = NULL;
     table->slot_count = 0;
 }

@@ -328,6 +328,7 @@ void ops_mark_finished(struct ops *ops)
 int ops_finish(struct ops *ops, struct error *err)
 {
     ops_forget_numbers(ops);
+    ops_forget_indexes(ops); /* here and not at the end: what follows takes the most memory */
     if (ops->failed || !group_runs(ops) || !find_gaps(ops)) {
         ops->failed = true;
     } else {

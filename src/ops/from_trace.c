@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "ops/cpu_runs.h"
 #include "ops/description.h"
 #include "ops/known_figures.h"
@@ -493,12 +494,18 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
     return r;
 }
 
+static void forget_ids(struct reading *r)
+{
+    struct ids *const all[] = {&r->names, &r->descriptions, &r->devices, &r->figures};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        free(all[i]->items);
+        *all[i] = (struct ids){0};
+    }
+}
+
 static void end(struct reading *r)
 {
-    free(r->names.items);
-    free(r->descriptions.items);
-    free(r->devices.items);
-    free(r->figures.items);
+    forget_ids(r);
     free(r->order);
     free(r->links.items);
     cpu_runs_free(&r->cpu);
@@ -517,10 +524,12 @@ int ops_from_trace(struct ops *ops, struct trace *trace, const struct ops_wanted
     int result = read_blocks(&r, TRACE_BLOCK_OPS, err);
     if (result == 0 && !r.wanted->without_runs)
         result = read_blocks(&r, TRACE_BLOCK_RUNS, err);
+    ops_forget_indexes(ops); /* what follows takes the most memory */
     if (result == 0)
         restore_order(&r, first_run);
     if (result == 0)
         result = read_points(&r, err);
+    forget_ids(&r);
     if (result == 0 && r.wanted->places && !r.import && !r.wanted->first_track)
         result = ops_find_places(ops, trace, &r.links, err);
     end(&r);

@@ -140,7 +140,7 @@ void ops_forget_indexes(struct ops *ops)
 {
     struct op_index *indexes[] = {&ops->attribute_index, &ops->description_index};
     for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
-        free(indexes[i]->slots);
+        slots_free(indexes[i]->slots, indexes[i]->slot_count);
         *indexes[i] = (struct op_index){0};
     }
 }
@@ -169,7 +169,7 @@ static bool grow_index(struct ops *ops, struct op_index *index, size_t count,
         slot_count *= 2;
     if (slot_count == index->slot_count)
         return true;
-    uint64_t *slots = calloc(slot_count, sizeof slots[0]);
+    uint64_t *slots = slots_alloc(slot_count);
     if (!slots)
         return fail(ops);
     for (uint32_t id = 0; id < count; id++) {
@@ -179,7 +179,7 @@ static bool grow_index(struct ops *ops, struct op_index *index, size_t count,
             at = (at + 1) & (slot_count - 1);
         slots[at] = make_slot(hash, id);
     }
-    free(index->slots);
+    slots_free(index->slots, index->slot_count);
     *index = (struct op_index){slots, slot_count};
     return true;
 }

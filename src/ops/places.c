@@ -33,6 +33,15 @@ static int compare(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
+static bool is_in_order(const struct places *p)
+{
+    for (size_t i = 1; i < p->count; i++) {
+        if (compare(&p->items[i - 1], &p->items[i]) > 0)
+            return false;
+    }
+    return true;
+}
+
 static bool prepare(struct places *p)
 {
     const struct ops *ops = p->ops;
@@ -49,7 +58,8 @@ static bool prepare(struct places *p)
             p->items[p->count++] =
                 (struct placed){.start_ns = call->start_ns, .track = call->track, .call = i};
     }
-    qsort(p->items, p->count, sizeof *p->items, compare);
+    if (!is_in_order(p)) /* qsort takes as much memory again */
+        qsort(p->items, p->count, sizeof *p->items, compare);
     for (size_t i = 0; i < p->count; i++)
         p->first[p->items[i].track + 1]++;
     for (size_t track = 0; track < p->track_count; track++)
