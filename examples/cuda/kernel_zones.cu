@@ -6,11 +6,14 @@
 //
 // kernel_zones cost [WARPS]: what a zone costs, in ns, with so many warps on each multiprocessor.
 // kernel_zones overflow: with room for fewer zones than there are.
+// kernel_zones names: more names than fit into an entry.
+// kernel_zones long: a zone of more cycles than fit into an entry.
 #include <opscope/opscope_kernel.cuh>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 #include <algorithm>
 
@@ -40,6 +43,24 @@ __global__ void process(float *data, int rounds, opscope::kernel_buffer zones)
         OPSCOPE_KERNEL_ZONE(STORE);
         data[at] = tile[threadIdx.x];
     }
+}
+
+__global__ void with_many_names(unsigned int names, opscope::kernel_buffer zones)
+{
+    OPSCOPE_KERNEL(zones);
+    for (unsigned int id = 0; id < names; id++) {
+        OPSCOPE_KERNEL_ZONE(id);
+        for (long long begin = clock64(); clock64() - begin < 1000 * (id + 1);)
+            ;
+    }
+}
+
+__global__ void take_long(long long cycles, opscope::kernel_buffer zones)
+{
+    OPSCOPE_KERNEL(zones);
+    OPSCOPE_KERNEL_ZONE(WORK);
+    for (long long begin = clock64(); clock64() - begin < cycles;)
+        ;
 }
 
 // Times of count zones around nothing, less those of as many turns of an empty loop.
@@ -95,8 +116,35 @@ static void cost(int warps)
     cudaFree(cycles);
 }
 
+// Each zone takes 1,000 cycles more than the one before.
+static int many_names()
+{
+    std::vector<std::string> names;
+    for (int i = 0; i < 20; i++)
+        names.push_back("name " + std::to_string(i));
+    int khz = 0;
+    cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0);
+    opscope::kernel_zones zones(names);
+    with_many_names<<<4, 64>>>(unsigned(names.size()), zones.buffer());
+    size_t taken = zones.collect();
+    std::printf("{\"warps\": 8, \"zones\": %zu, \"khz\": %d}\n", taken, khz);
+    return cudaGetLastError() == cudaSuccess ? 0 : 3;
+}
+
+static int long_zone()
+{
+    opscope::kernel_zones zones({"load", "work"});
+    take_long<<<1, 32>>>((1ll << 32) + (1 << 20), zones.buffer());
+    std::printf("{\"zones\": %zu}\n", zones.collect());
+    return cudaGetLastError() == cudaSuccess ? 0 : 3;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && std::strcmp(argv[1], "names") == 0)
+        return many_names();
+    if (argc > 1 && std::strcmp(argv[1], "long") == 0)
+        return long_zone();
     if (argc > 1 && std::strcmp(argv[1], "cost") == 0) {
         cost(argc > 2 ? std::atoi(argv[2]) : 1);
         return 0;

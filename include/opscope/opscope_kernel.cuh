@@ -17,10 +17,12 @@
 //     product<<<blocks, threads>>>(data, zones.buffer());
 //     zones.collect();                        // waits for the device, and hands over what was recorded
 //
-// Link with libopscope. A zone costs two reads of the device's clock (32 ns resolution) and one store of 16 bytes by the
-// warp's first lane, into memory of the warp's own; a warp asks once per kernel for its memory. What does not fit is
-// counted and said at the end of the run. A zone is that of the warp's first lane: in a branch that this lane does not
-// take, nothing is recorded. The compiler may move arithmetic (not memory accesses) out of a zone.
+// Link with libopscope. A zone costs two reads of the multiprocessor's clock (16 cycles resolution, 8 ns at 2 GHz) and one
+// store of 8 bytes by the warp's first lane, into memory of the warp's own; a warp asks once per kernel for its memory.
+// With ids of 14 and more it is two stores. What does not fit is counted and said at the end of the run. A zone is that of
+// the warp's first lane: in a branch that this lane does not take, nothing is recorded. The compiler may move arithmetic
+// (not memory accesses) out of a zone. Zones of 2^32 cycles (2 s) and more are not told from shorter ones: that a kernel
+// took so long is said.
 //
 // Compile with -DOPSCOPE_DISABLE to turn everything into nothing.
 #ifndef OPSCOPE_OPSCOPE_KERNEL_CUH
@@ -49,16 +51,29 @@ struct kernel_counts { // in the device's memory
     unsigned long long lost; // zones
 };
 
+struct kernel_times { // both clocks of a warp at one moment; zero: not written
+    unsigned long long cycles, ns;
+};
+
+struct kernel_warp {
+    kernel_times begin, end; // of the warp: what turns the cycles of its zones into ns
+    unsigned long long multiprocessor;
+};
+
 // What a kernel gets, by value.
 struct kernel_buffer {
     kernel_counts *counts;
-    // {id << 48 | begin, multiprocessor << 48 | end}, warp by warp; what is zero was not written. The low 48 bits of
-    // times: this way round a zone takes one instruction to put together, not three.
-    ulonglong2 *zones;
+    kernel_warp *owners;
+    // {begin, end} in cycles, warp by warp, with the id + 1 in the low four bits of the begin; the end as it was read, since
+    // any instruction that needs it would wait for it. Ids of 14 and more are in an entry of their own that follows, after
+    // 15 in these bits. What is zero was not written.
+    uint2 *zones;
     unsigned int warps, zones_per_warp;
 };
 
 namespace kernel_detail {
+
+constexpr unsigned int tag_mask = 15, tag_of_large_id = 15; // ids from tag_of_large_id - 1 on are large
 
 __device__ __forceinline__ unsigned long long device_ns()
 {
@@ -67,55 +82,86 @@ __device__ __forceinline__ unsigned long long device_ns()
     return ns;
 }
 
+__device__ __forceinline__ unsigned int device_cycles()
+{
+    unsigned int cycles;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+    return cycles;
+}
+
+__device__ __forceinline__ kernel_times device_times()
+{
+    kernel_times now;
+    now.ns = device_ns();
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now.cycles)::"memory");
+    return now;
+}
+
 class warp {
 public:
-    __device__ __forceinline__ explicit warp(const kernel_buffer &buffer) : counts(buffer.counts)
+    __device__ __forceinline__ explicit warp(const kernel_buffer &buffer) : counts(buffer.counts), owner(buffer.owners)
     {
         unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-        unsigned int mine = 0, sm;
-        asm("mov.u32 %0, %%smid;" : "=r"(sm));
-        multiprocessor = sm;
-        is_writer = thread % 32 == 0;
-        if (is_writer && counts)
+        unsigned int mine = 0, multiprocessor;
+        asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+        is_writer = thread % 32 == 0 && counts;
+        if (is_writer)
             mine = atomicAdd(&counts->warps, 1u);
-        bool has_memory = is_writer && counts && mine < buffer.warps;
+        bool has_memory = is_writer && mine < buffer.warps;
         zones = buffer.zones + size_t(has_memory ? mine : 0) * buffer.zones_per_warp;
+        asm volatile("" : "+l"(zones)); // else each zone takes four instructions to find its place, not one
         limit = has_memory ? buffer.zones_per_warp : 0;
+        if (has_memory) {
+            owner += mine;
+            owner->multiprocessor = multiprocessor;
+            owner->begin = device_times();
+        }
     }
     __device__ __forceinline__ ~warp()
     {
-        if (is_writer && counts && used > limit)
+        if (limit)
+            owner->end = device_times();
+        if (is_writer && used > limit)
             atomicAdd(&counts->lost, (unsigned long long)(used - limit));
     }
-    // No branch: a predicated store of both halves.
-    __device__ __forceinline__ void put(unsigned long long begin, unsigned long long end, unsigned int id)
+    // No branch where the id is a constant: a predicated store.
+    __device__ __forceinline__ void put(unsigned int begin, unsigned int id)
     {
-        const unsigned int low_halves = 0x5410; // of __byte_perm: the low half of the first, then that of the second
-        unsigned int has_room = used < limit;
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.v4.u32 [%1], {%2, %3, %4, %5}; }" ::"r"(has_room),
-                     "l"(zones + used), "r"((unsigned int)begin),
-                     "r"(__byte_perm((unsigned int)(begin >> 32), id, low_halves)), "r"((unsigned int)end),
-                     "r"(__byte_perm((unsigned int)(end >> 32), multiprocessor, low_halves))
-                     : "memory");
-        used++;
+        unsigned int end = device_cycles();
+        if (id + 1 < tag_of_large_id) {
+            store(used < limit, used, (begin & ~tag_mask) | (id + 1), end);
+            used++;
+        } else {
+            unsigned int has_room = used + 1 < limit;
+            store(has_room, used, begin | tag_of_large_id, end);
+            store(has_room, used + 1, id, 0);
+            used = has_room ? used + 2 : max(used, limit) + 1;
+        }
     }
 
 private:
+    __device__ __forceinline__ void store(unsigned int has_room, unsigned int at, unsigned int first, unsigned int second)
+    {
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.v2.u32 [%1], {%2, %3}; }" ::"r"(has_room),
+                     "l"(zones + at), "r"(first), "r"(second)
+                     : "memory");
+    }
+
     kernel_counts *counts;
-    ulonglong2 *zones;
-    unsigned int used = 0, limit, multiprocessor; // used: also those without room
+    kernel_warp *owner;
+    uint2 *zones;
+    unsigned int used = 0, limit; // used: also those without room
     bool is_writer;
 };
 
 class zone {
 public:
-    __device__ __forceinline__ zone(warp &owner, unsigned int id) : owner(owner), id(id), begin(device_ns()) {}
-    __device__ __forceinline__ ~zone() { owner.put(begin, device_ns(), id); }
+    __device__ __forceinline__ zone(warp &owner, unsigned int id) : owner(owner), id(id), begin(device_cycles()) {}
+    __device__ __forceinline__ ~zone() { owner.put(begin, id); }
 
 private:
     warp &owner;
-    unsigned int id;
-    unsigned long long begin;
+    unsigned int id, begin;
 };
 
 // Answers with the device's time whenever the host asks: how the two clocks are compared.
@@ -150,7 +196,7 @@ struct clock_pair {
 // The memory of zones on one device, and the way from there into the trace. Not for several threads at once.
 class kernel_zones {
 public:
-    // Ids are indices of names. The memory is warps * zones_per_warp * 16 bytes; a warp is counted anew in each kernel.
+    // Ids are indices of names. The memory is warps * zones_per_warp * 8 bytes; a warp is counted anew in each kernel.
     explicit kernel_zones(std::vector<std::string> names, unsigned int zones_per_warp = 64, unsigned int warps = 16384)
         : names(std::move(names))
     {
@@ -158,9 +204,7 @@ public:
             return;
         view.warps = warps;
         view.zones_per_warp = zones_per_warp;
-        size_t bytes = size_t(warps) * zones_per_warp * sizeof(ulonglong2);
-        if (cudaMalloc(&view.zones, bytes) != cudaSuccess || cudaMalloc(&view.counts, sizeof(kernel_counts)) != cudaSuccess ||
-            cudaMemset(view.zones, 0, bytes) != cudaSuccess || cudaMemset(view.counts, 0, sizeof(kernel_counts)) != cudaSuccess ||
+        if (!make(&view.zones, size_t(warps) * zones_per_warp) || !make(&view.owners, warps) || !make(&view.counts, 1) ||
             cudaHostAlloc(&shared, sizeof *shared, cudaHostAllocMapped) != cudaSuccess) {
             std::fprintf(stderr, "opscope: no memory for zones inside kernels\n");
             release();
@@ -188,24 +232,25 @@ public:
             cudaMemcpy(&counts, view.counts, sizeof counts, cudaMemcpyDeviceToHost) != cudaSuccess)
             return 0;
         unsigned int used = std::min(counts.warps, view.warps);
-        std::vector<ulonglong2> copy(size_t(used) * view.zones_per_warp);
-        size_t bytes = copy.size() * sizeof(ulonglong2);
-        if (used && (cudaMemcpy(copy.data(), view.zones, bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
-                     cudaMemset(view.zones, 0, bytes) != cudaSuccess))
+        std::vector<uint2> zones(size_t(used) * view.zones_per_warp);
+        std::vector<kernel_warp> owners(used);
+        if (!take(zones, view.zones) || !take(owners, view.owners))
             return 0;
         cudaMemset(view.counts, 0, sizeof counts);
         kernel_detail::clock_pair now = compare_clocks();
-        size_t taken = 0;
-        for (unsigned int i = 0; i < used; i++)
-            taken += take_warp(copy.data() + size_t(i) * view.zones_per_warp, now);
-        last = now;
-        if (counts.lost) {
-            char text[200];
-            std::snprintf(text, sizeof text,
-                          "opscope: %llu zones inside kernels had no room: give kernel_zones more warps or zones_per_warp",
-                          counts.lost);
-            opscope_message(text);
+        double common = common_ns_per_cycle(owners);
+        size_t taken = 0, long_warps = 0;
+        for (unsigned int i = 0; i < used; i++) {
+            taken += take_warp(zones.data() + size_t(i) * view.zones_per_warp, owners[i], common, now);
+            long_warps += owners[i].end.cycles && owners[i].end.cycles - owners[i].begin.cycles >> 32;
         }
+        last = now;
+        if (long_warps)
+            say("opscope: warps inside kernels that took 2^32 cycles or more: %llu; their zones may be recorded 2^32 cycles too "
+                "early or too short",
+                long_warps);
+        if (counts.lost)
+            say("opscope: %llu zones inside kernels had no room: give kernel_zones more warps or zones_per_warp", counts.lost);
         return taken;
     }
 
@@ -219,9 +264,30 @@ private:
         std::uint64_t end;
     };
 
+    static void say(const char *format, unsigned long long count)
+    {
+        char text[200];
+        std::snprintf(text, sizeof text, format, count);
+        opscope_message(text);
+    }
+
+    template <typename Item> static bool make(Item **items, size_t count)
+    {
+        return cudaMalloc(items, count * sizeof **items) == cudaSuccess && cudaMemset(*items, 0, count * sizeof **items) == cudaSuccess;
+    }
+
+    // Takes the first items of the device, and leaves zeros there.
+    template <typename Item> static bool take(std::vector<Item> &items, Item *from)
+    {
+        size_t bytes = items.size() * sizeof(Item);
+        return !bytes || (cudaMemcpy(items.data(), from, bytes, cudaMemcpyDeviceToHost) == cudaSuccess &&
+                          cudaMemset(from, 0, bytes) == cudaSuccess);
+    }
+
     void release()
     {
         cudaFree(view.zones);
+        cudaFree(view.owners);
         cudaFree(view.counts);
         cudaFreeHost(shared);
         view = kernel_buffer();
@@ -261,6 +327,11 @@ private:
             after = host_ns();
             if (shared->answer[i] && i && after - before < best.uncertainty)
                 best = {before + (after - before) / 2, shared->answer[i], after - before};
+            for (std::uint64_t rest = shared->answer[i]; rest;) { // the tick: what divides all times
+                std::uint64_t next = tick % rest;
+                tick = rest;
+                rest = next;
+            }
         }
         cudaDeviceSynchronize();
         if (trace_device && best.device) {
@@ -299,28 +370,65 @@ private:
         return track;
     }
 
-    size_t take_warp(const ulonglong2 *zones, const kernel_detail::clock_pair &now)
+    // Of all warps together; the clock's nominal rate where none has ended.
+    double common_ns_per_cycle(const std::vector<kernel_warp> &owners) const
     {
-        const std::uint64_t mask = (std::uint64_t(1) << 48) - 1;
-        size_t count = 0;
-        std::uint64_t first = ~std::uint64_t(0), end = 0;
-        while (count < view.zones_per_warp && zones[count].x)
-            count++;
-        for (size_t i = 0; i < count; i++) {
-            first = std::min<std::uint64_t>(first, zones[i].x & mask);
-            end = std::max<std::uint64_t>(end, zones[i].y & mask);
+        double ns = 0, cycles = 0;
+        for (const kernel_warp &w : owners) {
+            ns += w.end.cycles ? double(w.end.ns - w.begin.ns) : 0;
+            cycles += w.end.cycles ? double(w.end.cycles - w.begin.cycles) : 0;
         }
-        std::uint32_t track = count ? track_of(unsigned(zones[0].y >> 48), first, end) : 0;
-        for (size_t i = 0; i < count; i++) {
-            // 48 of 64 bits were kept: the others are those of now.
-            std::uint64_t from = now.device - ((now.device - zones[i].x) & mask);
-            std::uint64_t to = now.device - ((now.device - zones[i].y) & mask);
-            std::uint64_t start = to_host(from, now), stop = to_host(to, now);
-            size_t id = zones[i].x >> 48;
-            opscope_device_zone(track, id < names.size() ? names[id].c_str() : "(zone without a name)", start,
-                                stop > start ? stop - start : 0);
+        int khz = 0;
+        if (ns > 0 && cycles > 0)
+            return ns / cycles;
+        return cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device) == cudaSuccess && khz > 0 ? 1e6 / khz : 1.0;
+    }
+
+    // The rate at which all warps ran is the better one for a short warp, as the device's timer ticks coarsely; a warp that
+    // differs by more than these ticks ran while the clock had another rate.
+    double ns_per_cycle(const kernel_warp &owner, double common) const
+    {
+        if (!owner.end.cycles || owner.end.ns <= owner.begin.ns)
+            return common;
+        double cycles = double(owner.end.cycles - owner.begin.cycles), ns = double(owner.end.ns - owner.begin.ns);
+        double by_ticks = 2.0 * double(tick) / ns, own = ns / cycles;
+        return own > common * (1 + by_ticks) || own < common * (1 - by_ticks) ? own : common;
+    }
+
+    // Zones are stored when they end, so that ends are in order: from one to the next, less than 2^32 cycles.
+    size_t take_warp(const uint2 *entries, const kernel_warp &owner, double common, const kernel_detail::clock_pair &now)
+    {
+        using namespace kernel_detail;
+        struct found {
+            std::uint64_t begin, end; // ns of the device's clock
+            size_t id;
+        };
+        std::vector<found> zones;
+        double rate = ns_per_cycle(owner, common);
+        std::uint64_t at = owner.begin.cycles, start = at;
+        auto to_ns = [&](std::uint64_t cycles) { return owner.begin.ns + tick / 2 + std::uint64_t(double(cycles - start) * rate); };
+        for (unsigned int i = 0; i < view.zones_per_warp && entries[i].x; i++) {
+            unsigned int tag = entries[i].x & tag_mask;
+            // Begins are rounded down, which keeps their order, so that zones still nest.
+            std::uint32_t length = entries[i].y - (entries[i].x & ~tag_mask);
+            at += std::uint32_t(entries[i].y - std::uint32_t(at));
+            size_t id = tag - 1;
+            if (tag == tag_of_large_id && i + 1 < view.zones_per_warp)
+                id = entries[++i].x;
+            zones.push_back({to_ns(at - std::min<std::uint64_t>(length, at - start)), to_ns(at), id});
         }
-        return count;
+        if (zones.empty())
+            return 0;
+        std::uint64_t first = zones[0].begin;
+        for (const found &zone : zones)
+            first = std::min(first, zone.begin);
+        std::uint32_t track = track_of(unsigned(owner.multiprocessor), first, zones.back().end);
+        for (const found &zone : zones) {
+            std::uint64_t from = to_host(zone.begin, now), to = to_host(zone.end, now);
+            opscope_device_zone(track, zone.id < names.size() ? names[zone.id].c_str() : "(zone without a name)", from,
+                                to > from ? to - from : 0);
+        }
+        return zones.size();
     }
 
     std::vector<std::string> names;
@@ -328,6 +436,7 @@ private:
     shared_memory *shared = nullptr;
     int device = 0;
     std::uint32_t trace_device = 0;
+    std::uint64_t tick = 0; // of the device's timer, ns
     kernel_detail::clock_pair last = {};
     std::map<unsigned int, std::vector<lane>> lanes; // by multiprocessor
 };

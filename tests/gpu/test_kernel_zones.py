@@ -61,6 +61,30 @@ class KernelZones(gpu.TestCase):
         gpu.say(trace.out.strip() + " | " + " ".join(line for line in trace.err.splitlines() if "had no room" in line))
         self.assertIn("zones inside kernels had no room", trace.err)
 
+    def test_more_names_than_fit_into_an_entry(self):
+        """Each of the twenty zones takes 1,000 cycles more than the one before."""
+        trace = self.record("names", self.program, "names")
+        said = trace.said()
+        self.assertEqual(said["zones"], 20 * said["warps"])
+        times = {}
+        for e in trace.events():
+            if e.get("cat") == "zone" and e["name"].startswith("name "):
+                times.setdefault(int(e["name"][5:]), []).append(e["dur"] * 1000)
+        self.assertEqual(sorted(times), list(range(20)))
+        nominal = 1e6 / said["khz"]  # ns per cycle
+        off = {}
+        for number, found in times.items():
+            self.assertEqual(len(found), said["warps"])
+            off[number] = sorted(found)[len(found) // 2] - 1000 * (number + 1) * nominal
+        gpu.say("medians less 1,000, 2,000, ... cycles at %d kHz, ns: %s" % (said["khz"], ["%.0f" % off[n] for n in sorted(off)]))
+        for number, ns in off.items():
+            self.assertLess(abs(ns), 100 + 0.05 * 1000 * (number + 1) * nominal, "name %d" % number)
+
+    def test_a_zone_too_long_is_said(self):
+        trace = self.record("long", self.program, "long")
+        gpu.say(" ".join(line for line in trace.err.splitlines() if "2^32" in line))
+        self.assertIn("took 2^32 cycles or more: 1;", trace.err)
+
     def test_cost(self):
         for warps in ("1", "4", "16", "32"):
             trace = self.record("cost-" + warps, self.program, "cost", warps)
