@@ -77,6 +77,16 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Of rounds that followed one another: a machine that is slower for a while does not change it. */
+static double median_ratio(const struct result *r)
+{
+    double ratios[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++)
+        ratios[i] = r->zone[i] / r->floor[i];
+    qsort(ratios, ROUNDS, sizeof *ratios, by_value);
+    return ratios[ROUNDS / 2];
+}
+
 static void print(const char *name, int threads, double *values)
 {
     qsort(values, ROUNDS, sizeof *values, by_value);
@@ -98,6 +108,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
+    printf("ratio_%dt_median %.4f x\n", count, median_ratio(&results[0]));
     print("floor", count, results[0].floor);
     print(getenv(SESSION_VARIABLE) ? "zone" : "zone_without_session", count, results[0].zone);
     return 0;

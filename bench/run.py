@@ -29,19 +29,22 @@ class Skip(Exception):
 
 class Row:
     """One line of the table. limit and value are compared with `<=`, or `>=` when at_least is set. value and floor are
-    medians where there is more than one measurement; best is then the best of them."""
+    medians where there is more than one measurement; best is then the best of them. Where both were measured in turns,
+    ratio is the median of the ratios of the turns, which a machine that is slower for some seconds does not change, and it is
+    what ratio_limit is compared with."""
 
-    def __init__(self, what, value, unit, floor=None, floor_name="", limit=None, limit_text="", at_least=False, best=None):
+    def __init__(self, what, value, unit, floor=None, floor_name="", limit=None, limit_text="", at_least=False, best=None,
+                 ratio=None, ratio_limit=None):
         self.what, self.value, self.unit, self.best = what, value, unit, best
         self.floor, self.floor_name = floor, floor_name
         self.limit, self.limit_text, self.at_least = limit, limit_text, at_least
-
-    @property
-    def ratio(self):
-        return self.value / self.floor if self.floor else None
+        self.ratio = ratio or (value / floor if floor else None)
+        self.ratio_limit = ratio_limit
 
     @property
     def verdict(self):
+        if self.ratio_limit is not None:
+            return "met" if self.ratio <= self.ratio_limit else "MISSED"
         if self.limit is None:
             return ""
         met = self.value >= self.limit if self.at_least else self.value <= self.limit
@@ -51,6 +54,11 @@ class Row:
 def median_and_least(values):
     values = sorted(values)
     return values[len(values) // 2], values[0]
+
+
+def median_ratio(values, floors):
+    """Of measurements that were made in turns."""
+    return median_and_least([value / floor for value, floor in zip(values, floors)])[0]
 
 
 class Bench:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 
-from run import HERE, Row, Skip, median_and_least
+from run import HERE, Row, Skip, median_and_least, median_ratio
 
 WORKLOADS = os.path.join(HERE, "python_workloads.py")
 TURNS = 5
@@ -92,12 +92,12 @@ class Python:
 
 
 class Seconds(float):
-    """The median of some measurements; the least of them is .best."""
+    """The median of some measurements; the least of them is .best, all of them are .values."""
 
     def __new__(cls, values):
         median, best = median_and_least(values)
         seconds = super().__new__(cls, median)
-        seconds.best = best
+        seconds.best, seconds.values = best, values
         return seconds
 
 
@@ -123,18 +123,24 @@ def interpreters(bench):
 
 def times_as_long(times, base, **names):
     """"bare hook 1.60 x, cProfile 5.20 x": the other tools of the same turns."""
-    return ", ".join(f"{name.replace('_', ' ')} {times[tool] / base:.2f} x" for name, tool in names.items() if tool in times)
+    return ", ".join(f"{name.replace('_', ' ')} {median_ratio(times[tool].values, base.values):.2f} x"
+                     for name, tool in names.items() if tool in times)
 
 
 def row(what, times, tool, base, base_name, limit=None, tolerance=0.0):
     limit_text = "" if not limit else f"<= {limit:.2f} x" if not tolerance else f"{limit:.2f} x, +- {tolerance:.0%}"
-    return Row(what, times[tool] * 1000, "ms", times[base] * 1000, base_name,
-               limit and limit * (1 + tolerance) * times[base] * 1000, limit_text, best=times[tool].best * 1000)
+    return Row(what, times[tool] * 1000, "ms", times[base] * 1000, base_name, limit_text=limit_text,
+               best=times[tool].best * 1000, ratio=median_ratio(times[tool].values, times[base].values),
+               ratio_limit=limit and limit * (1 + tolerance))
 
 
 def beside_the_floor(what, times, tool, floor, limit=1.15, name="the bare hook"):
     if floor in times:
         yield row(what, times, tool, floor, name, limit)
+
+
+def ns_of_an_event(times, plain):
+    return median_and_least([a - b for a, b in zip(times.values, plain.values)])[0] / FIB_EVENTS * 1e9
 
 
 def fib_rows(python):
@@ -146,8 +152,8 @@ def fib_rows(python):
     yield row(f"{name}, fib(27): calls", times, "opscope:calls", "plain", f"untraced; {others}", 1.8 if is_old else None)
     yield from beside_the_floor(f"{name}, fib(27): calls, over the bare hook", times, "opscope:calls", "floor-calls",
                                 None if is_old else 1.15)
-    bare = f"bare hook: {(times['floor-calls'] - plain) / FIB_EVENTS * 1e9:.1f} ns" if "floor-calls" in times else ""
-    yield Row(f"{name}, fib(27): one event, call or return", (calls - plain) / FIB_EVENTS * 1e9, "ns",
+    bare = f"bare hook: {ns_of_an_event(times['floor-calls'], plain):.1f} ns" if "floor-calls" in times else ""
+    yield Row(f"{name}, fib(27): one event, call or return", ns_of_an_event(calls, plain), "ns",
               limit=20 if is_old else None, limit_text="<= 20 ns" if is_old else "", floor_name=bare)
     yield row(f"{name}, fib(27): -p, nothing enabled", times, "opscope:partial", "plain", "untraced", 1.0, 0.02)
 

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training step of many small ops on the CPU, with and without opscope's observer in turn. To be run by opscope run;
-prints the CPU time per op of the program itself, in ns: NAME VALUE for each round."""
+"""A training step of many small ops on the CPU, with and without opscope's observer in turn, and with one that does nothing
+(torch_floor.cpp). To be run by opscope run; prints the CPU time per op of the program itself, in ns: NAME VALUE for each
+round.
 
+    torch_workload.py ROUNDS FOLDER       FOLDER: for the observer that does nothing"""
+
+import ctypes
+import os
+import subprocess
 import sys
 import time
 
@@ -32,7 +38,19 @@ def ops_of(step):
     return len(profile.function_events)
 
 
-def main(rounds):
+def build_floor(folder):
+    """As opscope's own observer is built: None without a compiler."""
+    package, output = os.path.dirname(os.path.abspath(torch.__file__)), os.path.join(folder, "torch_floor.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_floor.cpp")
+    for standard in _torch.STANDARDS:
+        command = _torch.command_of(torch, package, standard, output)
+        command = [source if word.endswith("torch.cpp") else word for word in command]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return ctypes.CDLL(output)
+    return None
+
+
+def main(rounds, folder):
     torch.set_num_threads(1)
     layers = [torch.nn.Embedding(WORDS, SIZE), *(Block() for _ in range(LAYERS)), torch.nn.Linear(SIZE, WORDS)]
     model = torch.nn.Sequential(*layers)
@@ -50,7 +68,10 @@ def main(rounds):
     observer = _torch.observer
     observer.opscope_torch_stop()
     ops = ops_of(step)
-    modes = (("bare", nothing, nothing), ("observed", observer.opscope_torch_start, observer.opscope_torch_stop))
+    modes = [("bare", nothing, nothing), ("observed", observer.opscope_torch_start, observer.opscope_torch_stop)]
+    floor = build_floor(folder)
+    if floor:
+        modes.append(("floor", floor.torch_floor_start, floor.torch_floor_stop))
     for _ in range(rounds):
         for name, begin, end in modes:
             begin()
@@ -63,4 +84,4 @@ def main(rounds):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2])
