@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer of PyTorch's ops that does nothing: what torch itself takes for handing the inputs and outputs of its ops to
-// any observer. bench/suite_torch.py builds it, and measures opscope's beside it.
+// An observer of PyTorch's ops that does nothing: what torch itself takes for handing the inputs and outputs of its ops
+// to any observer. bench/suite_torch.py builds it, and measures opscope's beside it.
 #include <ATen/record_function.h>
 
 static at::CallbackHandle handle;

@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from tree import SOURCE, tree_files
+
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 CODE = re.compile(r"`[^`\n]+`")
@@ -31,20 +32,6 @@ READ_IN_SHELL = re.compile(r"\$\{?(OPSCOPE_[A-Z_]+)")
 READ_IN_PYTHON = re.compile(r"environ(?:\.get\(|\[)\s*[\"'](\w+)[\"']")
 # What the tests hand on to the runtime of the sanitizer: nothing here reads them.
 READ_BY_OTHERS = {"ASAN_OPTIONS", "UBSAN_OPTIONS"}
-
-
-def tree_files(*patterns):
-    """Files of the tree, whether git is there or not."""
-    command = ["git", "ls-files", "-co", "--exclude-standard", "-z", "--", *patterns]
-    listing = subprocess.run(command, cwd=SOURCE, capture_output=True, check=False) if shutil.which("git") else None
-    if listing and listing.returncode == 0:
-        names = [name for name in listing.stdout.decode().split("\0") if name]
-    else:
-        names = []
-        for pattern in patterns:
-            names += glob.glob("**/" + pattern, root_dir=SOURCE, recursive=True)
-        names = [name for name in names if not name.startswith("build")]
-    return sorted(name for name in names if os.path.isfile(os.path.join(SOURCE, name)))
 
 
 def read(name):

@@ -7,23 +7,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-list() { # the files of the tree whose name matches one of the patterns
-    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-        git ls-files -co --exclude-standard -- "$@" | while IFS= read -r file; do
-            if [ -f "$file" ]; then printf '%s\n' "$file"; fi
-        done
-    else
-        local pattern
-        for pattern in "$@"; do
-            find . -path './build*' -prune -o -type f -name "$pattern" -print | sed 's|^\./||'
-        done
-    fi
-}
-
-mapfile -t sources < <(list '*.c' '*.h' '*.cpp' '*.hpp')
-mapfile -t shell_scripts < <(list '*.sh' '.ci/run')
 python=/usr/bin/python3
 [ -x $python ] || python=python3
+mapfile -t sources < <($python scripts/tree.py '*.c' '*.h' '*.cpp' '*.hpp')
+mapfile -t shell_scripts < <($python scripts/tree.py '*.sh' '.ci/run')
 failed=0
 
 if [ "${1-}" = --format ]; then

@@ -9,9 +9,9 @@ file:line: message, and ends with status 1 when there was an error; warnings do 
 
 import os
 import re
-import shutil
-import subprocess
 import sys
+
+from tree import tree_files
 
 LINE_COLUMNS_MAX = 120  # clang-format holds code to 110 and leaves comments alone
 FILE_LINES_MAX = 800
@@ -99,23 +99,6 @@ LEFTOVER = re.compile(r"\b(?:" + "|".join(UNFINISHED_MARKS) + r")\b")
 CODE_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 FUNCTION_STATIC = re.compile(r"^\s+(?:_Thread_local\s+)?static\s+(?!const\b|_Thread_local\s+const\b)(?!.*\*\s*const\b)(?!inline\b)")
-
-
-def tree_files():
-    """Files of the work tree: tracked ones and new ones that are not ignored; without git, all but what is built."""
-    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    listing = subprocess.run(command, capture_output=True, check=False) if shutil.which("git") else None
-    if listing and listing.returncode == 0:
-        names = listing.stdout.decode().split("\0")
-    else:
-        names = []
-        for folder, folders, files in os.walk("."):
-            ignored = (".git", "__pycache__", "node_modules")
-            folders[:] = [
-                name for name in folders if name not in ignored and not (folder == "." and name.startswith("build"))
-            ]
-            names += [os.path.normpath(os.path.join(folder, name)) for name in files]
-    return sorted(name for name in names if name and os.path.isfile(name))
 
 
 def blank(match):
@@ -264,10 +247,10 @@ class Linter:
 def main():
     linter = Linter()
     named = sys.argv[1:]
-    for path in named or tree_files():
+    for path in named or tree_files(root=os.getcwd()):
         if path.endswith(TEXT_ENDINGS) or path in ("Makefile", ".ci/run"):
             linter.check_file(path)
-    linter.check_folders(named or tree_files())
+    linter.check_folders(named or tree_files(root=os.getcwd()))
     return 1 if linter.errors else 0
 
 

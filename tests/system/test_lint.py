@@ -90,7 +90,7 @@ class Lint(harness.TestCase):
     def setUp(self):
         super().setUp()
         os.mkdir(self.path("scripts"))
-        for name in ("lint_sources.py",):
+        for name in ("lint_sources.py", "tree.py"):
             if os.path.exists(os.path.join(harness.SOURCE, "scripts", name)):
                 shutil.copy(os.path.join(harness.SOURCE, "scripts", name), self.path("scripts"))
 
@@ -198,6 +198,25 @@ class Whole(harness.TestCase):
         self.assert_status(done, 1)
         for part in (GENERATED, "code should be clang-formatted", "gets() is banned here", "SC2086"):
             self.assertIn(part, done.stdout + done.stderr)
+
+
+class Tree(harness.TestCase):
+    def test_the_same_files_with_and_without_git(self):
+        """Nothing that was built or installed: a machine without git has no list of what is ignored."""
+        shutil.copytree(os.path.join(harness.SOURCE, "scripts"), self.path("scripts"), ignore=shutil.ignore_patterns("*.pyc", "__pycache__"))
+        shutil.copy(os.path.join(harness.SOURCE, ".gitignore"), self.path(".gitignore"))
+        names = ("README.md", "docs/a.md", "docs/building.md", "web/node_modules/x/README.md", "build/a.md", "build-2/a.md", "a.c")
+        for name in names:
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write("[a link](that/leads/nowhere)\n")
+        wanted = ["README.md", "docs/a.md", "docs/building.md"]
+        command = [sys.executable, self.path("scripts", "tree.py"), "*.md"]
+        env = {**os.environ, "PATH": self.folder}
+        self.assertEqual(self.run_command(command, env=env).stdout.split(), wanted)
+        if shutil.which("git"):
+            subprocess.run(["git", "init", "-q"], cwd=self.folder, check=True)
+            self.assertEqual(self.run_command(command).stdout.split(), wanted)
 
 
 if __name__ == "__main__":
