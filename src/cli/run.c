@@ -336,6 +336,8 @@ static int stem_length(const char *trace)
     return (int)(strlen(trace) - (has_suffix(trace, ".opscope") ? strlen(".opscope") : 0));
 }
 
+#define TABLE_OPS_MOST 100000u /* of a table that nobody asked for: some 20 MB */
+
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
 static void write_ops_csv(const char *trace, const char *csv, bool is_quiet)
 {
@@ -404,6 +406,13 @@ static void write_layout(const struct run_options *o, const struct additions *ad
         write_ops_csv(output, path, o->is_quiet);
 }
 
+static void say_table_is_large(uint64_t ops, const char *trace)
+{
+    struct number_text count;
+    command_say("opscope: op table: not written, as it has %s: opscope ops %s --csv=%.*s.ops.csv",
+                format_things(&count, ops, "op"), trace, stem_length(trace), trace);
+}
+
 static void show_results(const struct run_options *o, const struct launch_result *result,
                          const struct additions *additions, char *const *argv, const char *output,
                          const char *csv)
@@ -415,8 +424,11 @@ static void show_results(const struct run_options *o, const struct launch_result
         command_say("opscope: session kept: %s", result->session_path);
     bool has_ops = result->has_trace &&
                    (result->stats.ops || additions->profile->is_added || additions->reported.counts.ops);
-    if (has_ops && (csv[0] || !output_path_is_null(output)))
+    bool is_large = result->stats.ops > TABLE_OPS_MOST;
+    if (has_ops && (csv[0] || (!is_large && !output_path_is_null(output))))
         write_ops_csv(output, csv, o->is_quiet);
+    else if (has_ops && is_large && !o->is_quiet && !output_path_is_null(output))
+        say_table_is_large(result->stats.ops, output);
     if (has_ops && o->layout && !output_path_is_null(output))
         write_layout(o, additions, output);
     else if (o->layout)
@@ -656,8 +668,8 @@ const struct command command_run = {
         "left behind lets them go.\n\n"
         "While it grows, the trace is called FILE.partial, and can be read. The FILE.partial of a run that was "
         "killed is kept: the next run with the same FILE moves it to NAME.killed.opscope. When the trace holds "
-        "ops, the op table is "
-        "written beside it as NAME.ops.csv.\n\n"
+        "ops, the op table is written beside it as NAME.ops.csv; of more than 100,000 ops only where -o names a "
+        "table.\n\n"
         "The run ends when COMMAND does. Descendants that live on are listed as still running; "
         "what they do later is "
         "not recorded (--wait-all waits for them). Two runs at once have nothing to do with each "

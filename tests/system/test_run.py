@@ -306,6 +306,20 @@ class Command(harness.TestCase):
         with open(self.path("asked.csv"), encoding="utf-8") as file:
             self.assertIn("matmul", file.read())
 
+    def test_a_large_op_table_is_written_where_it_is_asked_for(self):
+        """One of a training run of minutes is gigabytes."""
+        many = harness.program("many_ops")
+        done = self.opscope("run", "-o", "t.opscope", many, 100001)
+        self.assert_status(done, 0)
+        self.assertIn("op table: not written, as it has 100,001 ops: opscope ops t.opscope --csv=t.ops.csv", done.stderr)
+        self.assertFalse(os.path.exists(self.path("t.ops.csv")))
+        self.assert_status(self.opscope("ops", "t.opscope", "--csv=t.ops.csv"), 0)
+        self.assert_status(self.opscope("run", "-o", "asked.csv", many, 100001), 0)
+        self.assert_status(self.opscope("run", "-o", "few.opscope", many, 100000), 0)
+        for name, ops in (("t.ops.csv", 100001), ("asked.csv", 100001), ("few.ops.csv", 100000)):
+            with open(self.path(name), encoding="utf-8") as file:
+                self.assertEqual(sum(1 for _ in file), ops + 1, name)
+
     def test_no_op_table_without_ops(self):
         done, _ = facts.record_script(self, "zones=10")
         self.assert_status(done)
