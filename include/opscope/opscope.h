@@ -201,6 +201,8 @@ OPSCOPE_API void opscope_message_(const char *text, size_t length);
 OPSCOPE_API void opscope_counter_(struct opscope_site *site, double value);
 OPSCOPE_API void opscope_counter_named_(const char *name, double value);
 OPSCOPE_API void opscope_frame_(struct opscope_site *site);
+/* A frame that an observer of a framework sees; nothing in a program that marks frames itself. */
+OPSCOPE_API void opscope_frame_observed_(struct opscope_site *site);
 OPSCOPE_API void opscope_alloc_(const void *address, size_t size, const char *pool);
 OPSCOPE_API void opscope_free_(const void *address, const char *pool);
 OPSCOPE_API void opscope_free_all_(const char *pool);

@@ -109,39 +109,9 @@ static void take_for_device_ops(struct ops *ops)
     }
 }
 
-/* --- gaps --- */
+/* --- order by time --- */
 
-static bool find_gaps(struct ops *ops)
-{
-    struct end_of_track {
-        uint64_t end_ns;
-        bool has_end;
-    } *ends = NULL;
-    size_t tracks = 0;
-    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
-        uint32_t track = ops->runs[i].track;
-        if (track != OPS_NONE && track >= tracks)
-            tracks = (size_t)track + 1;
-    }
-    if (tracks && !(ends = calloc(tracks, sizeof *ends)))
-        return false;
-    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
-        struct op_run *run = &ops->runs[i];
-        if (run->track == OPS_NONE)
-            continue;
-        struct end_of_track *last = &ends[run->track];
-        if (run->gap_ns == OPS_NO_GAP)
-            run->gap_ns = last->has_end ? (int64_t)(run->start_ns - last->end_ns) : 0;
-        *last = (struct end_of_track){run->start_ns + run->duration_ns, true};
-    }
-    free(ends);
-    return true;
-}
-
-/* --- lines --- */
-
-/* Calls and signposts mostly lie in the order of their times already; then nothing is sorted and no place is kept. */
-struct place { /* of something that has a line */
+struct place { /* of something that has a line, or a gap */
     uint64_t time_ns;
     uint64_t number; /* further runs: of their call */
     uint32_t session, id;
@@ -159,6 +129,87 @@ static int compare_places(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
+/* --- gaps --- */
+
+/* Runs of a track are stored as they were reported, which need not be the order in which they ran: launches of two
+ * threads into one queue of CUDA come in buffers of their own. They are taken in the order of their times, unless one of
+ * them cannot be where its time says, before its call: then the times are not to be trusted, and the order is (is_stale).
+ */
+struct track_gaps {
+    uint64_t start_ns, end_ns; /* of the last run */
+    bool has_run, is_disordered, is_doubtful;
+};
+
+static bool is_before_its_call(const struct ops *ops, const struct op_run *run)
+{
+    return run->call >= ops->call_count || run->start_ns + OPS_STALE_NS < ops->calls[run->call].start_ns;
+}
+
+static void take_gap(struct op_run *run, struct track_gaps *track)
+{
+    if (run->gap_ns == OPS_NO_GAP)
+        run->gap_ns = track->has_run ? (int64_t)(run->start_ns - track->end_ns) : 0;
+    track->end_ns = run->start_ns + run->duration_ns;
+    track->has_run = true;
+}
+
+static size_t look_at_tracks(const struct ops *ops, struct track_gaps *tracks)
+{
+    size_t to_sort = 0;
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
+        const struct op_run *run = &ops->runs[i];
+        if (run->track == OPS_NONE)
+            continue;
+        struct track_gaps *track = &tracks[run->track];
+        track->is_disordered |= run->start_ns < track->start_ns;
+        track->is_doubtful |= run->gap_ns != OPS_NO_GAP || is_before_its_call(ops, run);
+        track->start_ns = run->start_ns;
+    }
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++)
+        to_sort += ops->runs[i].track != OPS_NONE && tracks[ops->runs[i].track].is_disordered &&
+                   !tracks[ops->runs[i].track].is_doubtful;
+    return to_sort;
+}
+
+static bool find_gaps(struct ops *ops)
+{
+    size_t count = 0, to_sort, sorted = 0;
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
+        uint32_t track = ops->runs[i].track;
+        if (track != OPS_NONE && track >= count)
+            count = (size_t)track + 1;
+    }
+    struct track_gaps *tracks = calloc(count + 1, sizeof *tracks);
+    if (!tracks)
+        return false;
+    to_sort = look_at_tracks(ops, tracks);
+    struct place *places = to_sort ? malloc(to_sort * sizeof *places) : NULL;
+    bool is_fine = !to_sort || places;
+    for (size_t i = ops->finished.runs; is_fine && i < ops->run_count; i++) {
+        struct op_run *run = &ops->runs[i];
+        struct track_gaps *track = run->track == OPS_NONE ? NULL : &tracks[run->track];
+        if (track && track->is_disordered && !track->is_doubtful)
+            places[sorted++] = (struct place){.time_ns = run->start_ns, .id = (uint32_t)i};
+        else if (track)
+            take_gap(run, track);
+    }
+    if (sorted)
+        qsort(places, sorted, sizeof *places, compare_places);
+    for (size_t i = 0; i < sorted; i++) {
+        struct op_run *run = &ops->runs[places[i].id];
+        uint64_t end_ns = tracks[run->track].end_ns;
+        take_gap(run, &tracks[run->track]);
+        if (tracks[run->track].end_ns < end_ns) /* it ran beside a longer one */
+            tracks[run->track].end_ns = end_ns;
+    }
+    free(places);
+    free(tracks);
+    return is_fine;
+}
+
+/* --- lines --- */
+
+/* Calls and signposts mostly lie in the order of their times already; then nothing is sorted and no place is kept. */
 struct places {
     struct place (*at)(const struct ops *ops, uint32_t i);
     struct place *items; /* NULL: in order as they are */
@@ -284,10 +335,11 @@ static bool make_lines(struct ops *ops)
 
 /* --- wrong times --- */
 
-static bool is_stale(const struct op_run *run)
+static bool is_stale(const struct ops *ops, const struct op_run *run)
 {
     uint64_t limit = run->duration_ns / 2 > OPS_STALE_NS ? run->duration_ns / 2 : OPS_STALE_NS;
-    return run->gap_ns != OPS_NO_GAP && run->gap_ns < -OPS_STALE_NS && (uint64_t)-run->gap_ns > limit;
+    return run->gap_ns != OPS_NO_GAP && run->gap_ns < -OPS_STALE_NS && (uint64_t)-run->gap_ns > limit &&
+           (run->track == OPS_NONE || is_before_its_call(ops, run));
 }
 
 /* A large gap beside a wrong time is wrong as well. */
@@ -304,7 +356,7 @@ static void mark_wrong_times(struct ops *ops)
         if (is_device && !run) {
             is_wrong = true;
             call->faults |= OP_FAULT_NO_RUN;
-        } else if (is_device && is_stale(run)) {
+        } else if (is_device && is_stale(ops, run)) {
             is_wrong = true;
             run->faults |= OP_FAULT_STALE;
         }

@@ -500,9 +500,20 @@ std::unique_ptr<at::ObserverContext> begin_op(const at::RecordFunction &function
     return nullptr;
 }
 
+// A step of a training loop ends where its optimizer has: torch marks that with a range of its own.
+void mark_step(const at::RecordFunction &function)
+{
+    static const char range[] = "Optimizer.step#"; // and the name of the class
+    static opscope_site site = {sizeof site, 0, "optimizer step", nullptr, nullptr, 0, 0};
+    if (strncmp(function.name(), range, sizeof range - 1) == 0 && opscope_has_session())
+        opscope_frame_observed_(&site);
+}
+
 // Ranges may end on another thread, or not where they began: then what is open is ended where that is found out.
 void end_op(const at::RecordFunction &function, at::ObserverContext *)
 {
+    if (function.scope() == at::RecordScope::USER_SCOPE)
+        mark_step(function);
     Thread *thread = this_thread;
     unsigned at = thread ? thread->depth : 0;
     while (at && thread->open[at - 1].function != &function)

@@ -17,6 +17,7 @@ killed, with its whole process group, when the test ends. Nothing here waits for
 polls a condition and fails after a generous limit.
 """
 
+import fcntl
 import functools
 import json
 import os
@@ -382,26 +383,31 @@ def needs_module(name):
 
 
 def npm_package(name, version):
-    """Folder of a package from npm, installed once into the build folder; skips where it cannot be had."""
+    """Folder of a package from npm, installed once into the build folder; skips where it cannot be had. Modules run beside
+    each other: one installs, the others wait, and a package is there when all that it needs is."""
     for tool in ("node", "npm"):
         if not shutil.which(tool):
             raise unittest.SkipTest(f"{tool} is not installed")
-    root = os.path.join(BUILD, "test-npm")
-    folder = os.path.join(root, "node_modules", name)
-    manifest = os.path.join(folder, "package.json")
-    if os.path.exists(manifest):
-        with open(manifest, encoding="utf-8") as file:
-            if json.load(file).get("version") == version:
-                return folder
-    if os.environ.get("OPSCOPE_NO_INSTALL", "0") not in ("", "0"):
-        raise unittest.SkipTest(f"{name} {version} from npm is not there, and OPSCOPE_NO_INSTALL is set")
-    os.makedirs(root, exist_ok=True)
+    root = os.path.join(BUILD, "test-npm", f"{name.replace('/', '+')}-{version}")
+    complete = os.path.join(root, "complete")
+    if not os.path.exists(complete):
+        if os.environ.get("OPSCOPE_NO_INSTALL", "0") not in ("", "0"):
+            raise unittest.SkipTest(f"{name} {version} from npm is not there, and OPSCOPE_NO_INSTALL is set")
+        os.makedirs(root, exist_ok=True)
+        with open(root + ".lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(complete):
+                install_from_npm(name, version, root)
+                open(complete, "w", encoding="ascii").close()
+    return os.path.join(root, "node_modules", name)
+
+
+def install_from_npm(name, version, root):
     options = ["--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=30000"]
     done = run(["npm", "install", *options, "--prefix", root, f"{name}@{version}"], cwd=root)
     if done.status != 0:
         lines = [line for line in done.stderr.splitlines() if "err" in line.lower()]
         raise unittest.SkipTest(f"npm cannot install {name} {version}: {lines[0] if lines else done.status}")
-    return folder
 
 
 def reference_data(*names):

@@ -98,6 +98,9 @@ class Networks(Ops):
         self.assertIn(row["bound"], ("SLOW", "DRAM", "FLOP", "BOTH", "GAP"))
         views = self.by_name(found["rows"], "op_code")["aten::t"]
         self.assertEqual({(view["flop_count"], view["dram_bytes"]) for view in views}, {(None, None)})
+        named = self.by_name(found["rows"], "op_code")
+        picked = {named[name][0]["dram_bytes"] for name in ("aten::nll_loss_forward", "aten::nll_loss_backward")}
+        self.assertEqual(picked, {8 * 8 + 8 * 4})  # the targets, and one of the ten classes for each
         self.assertIn("aten::", self.opscope("report", self.trace, "--machine", "cpu").stdout.split("Advice", 1)[1])
 
     def test_no_machine(self):

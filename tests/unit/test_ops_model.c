@@ -222,10 +222,10 @@ static void test_gaps_and_stale_times(void **state)
     (void)state;
     ops_init(&ops);
     for (uint64_t i = 1; i <= 5; i++)
-        add_call(&ops, i, i * 100, OP_TYPE_DEVICE);
+        add_call(&ops, i, 99 * ms + i * 100, OP_TYPE_DEVICE);
     add_run(&ops, 1, 100 * ms, 10, 0);
     add_run(&ops, 2, 100 * ms + 40, 10, 0);
-    add_run(&ops, 3, 20 * ms, 10, 0); /* the device gave an old time */
+    add_run(&ops, 3, 20 * ms, 10, 0); /* the device gave an old time: before the call */
     add_run(&ops, 4, 101 * ms, 10, 0);
     add_run(&ops, 5, 101 * ms + 15, 10, 0);
     assert_int_equal(ops_finish(&ops, &err), 0);
@@ -235,6 +235,30 @@ static void test_gaps_and_stale_times(void **state)
     assert_int_equal(ops.runs[2].faults, OP_FAULT_STALE);
     assert_int_equal(ops.runs[1].faults | ops.runs[3].faults, 0);
     assert_false(ops_has_gap(&ops.runs[2]) || ops_has_gap(&ops.runs[3])); /* both sides of the wrong time */
+    ops_free(&ops);
+}
+
+/* What two threads put into one queue may be reported one thread after the other. */
+static void test_gaps_of_runs_reported_out_of_order(void **state)
+{
+    const uint64_t ms = 1000000;
+    struct ops ops;
+    (void)state;
+    ops_init(&ops);
+    for (uint64_t i = 1; i <= 5; i++)
+        add_call(&ops, i, i * 100, OP_TYPE_DEVICE);
+    add_run(&ops, 1, 10 * ms, 1 * ms, 0);
+    add_run(&ops, 4, 40 * ms, 1 * ms, 0);
+    add_run(&ops, 2, 20 * ms, 5 * ms, 0);
+    add_run(&ops, 3, 30 * ms, 1 * ms, 0);
+    add_run(&ops, 5, 50 * ms, 1 * ms, 0);
+    assert_int_equal(ops_finish(&ops, &err), 0);
+    const int64_t gaps[] = {0, 9, 9, 5, 9}; /* as they are stored */
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(ops.runs[i].faults, 0);
+        assert_int_equal(ops.runs[i].gap_ns, gaps[i] * (int64_t)ms);
+        assert_true(ops_has_gap(&ops.runs[i]));
+    }
     ops_free(&ops);
 }
 
@@ -253,7 +277,8 @@ static void test_overlap_is_not_stale(void **state)
     assert_int_equal(ops_finish(&ops, &err), 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(ops.runs[i].faults, 0);
-    assert_int_equal(ops.runs[1].gap_ns, -500000);
+    assert_int_equal(ops.runs[2].gap_ns, -6000000); /* by their times: the first, the third, the second */
+    assert_int_equal(ops.runs[1].gap_ns, -14500000);
     ops_free(&ops);
 }
 
@@ -372,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_runs_without_calls),
         cmocka_unit_test(test_gaps_and_stale_times),
+        cmocka_unit_test(test_gaps_of_runs_reported_out_of_order),
         cmocka_unit_test(test_overlap_is_not_stale),
         cmocka_unit_test(test_from_trace),
     };

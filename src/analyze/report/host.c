@@ -169,21 +169,25 @@ static int compare_zones(const void *a, const void *b)
     return left > right ? -1 : left < right;
 }
 
-static bool add_covered(struct perf *perf, const char *name, const char *thread, double weight_us)
+/* Threads of several processes may have one name, and be in one zone at the same moment: that counts once. */
+static bool add_covered(struct perf *perf, const char *name, const char *thread, size_t moment,
+                        double weight_us)
 {
     uint32_t name_id = perf_intern(perf, name, strlen(name)),
              thread_id = perf_intern(perf, thread, strlen(thread));
     for (size_t i = 0; i < perf->host_zone_count; i++) {
         struct perf_host_zone *zone = &perf->host_zones[i];
         if (zone->name == name_id && zone->thread == thread_id) {
-            zone->covered_us += weight_us;
+            zone->covered_us += zone->last_moment == moment ? 0 : weight_us;
+            zone->last_moment = moment;
             return true;
         }
     }
     if (!array_reserve(&perf->host_zones, &perf->host_zone_capacity, perf->host_zone_count + 1,
                        sizeof *perf->host_zones))
         return false;
-    perf->host_zones[perf->host_zone_count++] = (struct perf_host_zone){name_id, thread_id, weight_us, 0};
+    perf->host_zones[perf->host_zone_count++] =
+        (struct perf_host_zone){name_id, thread_id, weight_us, 0, moment};
     return true;
 }
 
@@ -192,13 +196,15 @@ static bool sum_up(struct perf *perf, const struct trace *trace, const struct se
     double total_us = 0;
     for (size_t m = 0; m < search->moment_count; m++)
         total_us += search->moments[m].weight_us;
-    for (size_t t = 0; t < search->thread_count; t++) {
-        char label[80];
-        const char *thread = label_track(trace, search->tracks[t], label, sizeof label);
-        for (size_t m = 0; m < search->moment_count; m++) {
+    for (size_t m = 0; m < search->moment_count; m++) {
+        for (size_t t = 0; t < search->thread_count; t++) {
             const struct found *found = &search->found[t][m];
-            if (found->depth_plus_1 && !add_covered(perf, trace_get_name(trace, found->name)->name, thread,
-                                                    search->moments[m].weight_us))
+            char label[80];
+            if (!found->depth_plus_1)
+                continue;
+            const char *thread = label_track(trace, search->tracks[t], label, sizeof label);
+            if (!add_covered(perf, trace_get_name(trace, found->name)->name, thread, m,
+                             search->moments[m].weight_us))
                 return false;
         }
     }

@@ -111,7 +111,9 @@ static bool is_invalid(struct perf *perf, const struct perf_row *row, double gap
         return false;
     if (isnan(row->duration_ns) || row->duration_ns < 0)
         return true;
-    if (!is_stale(gap_ns, row->duration_ns))
+    const struct op_line *line = perf_line(perf, row);
+    const struct op_run *run = line->run == OPS_NONE ? NULL : &perf->ops->runs[line->run];
+    if (run && run->track != OPS_NONE ? !(run->faults & OP_FAULT_STALE) : !is_stale(gap_ns, row->duration_ns))
         return false;
     if (perf_line(perf, row)->source_line == 0) /* else whoever read the line has said it */
         perf_note(

@@ -122,6 +122,7 @@ struct perf_advice {
 struct perf_host_zone {
     uint32_t name, thread; /* texts */
     double covered_us, percent;
+    size_t last_moment; /* while they are found */
 };
 
 /* Which lines of the model came from which file. */

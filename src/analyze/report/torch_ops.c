@@ -197,10 +197,10 @@ static const struct torch_op known_ops[] = {
     {"new_empty_strided", OTHER, TORCH_NOTHING},
     {"new_zeros", OTHER, TORCH_NOTHING},
     {"nll_loss", OTHER, TORCH_NOTHING},
-    {"nll_loss2d_backward", REDUCTION, TORCH_BY_CLASS},
-    {"nll_loss2d_forward", REDUCTION, TORCH_BY_CLASS},
-    {"nll_loss_backward", REDUCTION, TORCH_BY_CLASS},
-    {"nll_loss_forward", REDUCTION, TORCH_BY_CLASS},
+    {"nll_loss2d_backward", REDUCTION, TORCH_PICK_BACK},
+    {"nll_loss2d_forward", REDUCTION, TORCH_PICK},
+    {"nll_loss_backward", REDUCTION, TORCH_PICK_BACK},
+    {"nll_loss_forward", REDUCTION, TORCH_PICK},
     {"nll_loss_nd", OTHER, TORCH_NOTHING},
     {"norm", REDUCTION, TORCH_BY_CLASS},
     {"normal", ELEMENTWISE, TORCH_WRITE},
@@ -446,6 +446,14 @@ static double all_bytes(const struct operands *o)
     return bytes;
 }
 
+/* Of one class for each target; of a gradient the others are zeroed by another op. */
+static double picked_bytes(const struct operands *o, const struct op_tensor *classes,
+                           const struct op_tensor *targets)
+{
+    double all = elements_from(o, classes, 0);
+    return bytes_of(o, targets) + (all > 0 ? bytes_of(o, classes) / all * elements_from(o, targets, 0) : NAN);
+}
+
 static struct torch_amounts product(const struct operands *o, unsigned first, bool is_linear)
 {
     const struct op_tensor *a = input(o, first), *b = input(o, first + 1);
@@ -569,6 +577,12 @@ struct torch_amounts torch_amounts(const struct ops *ops, unsigned model, uint32
         return amounts;
     case TORCH_SCATTER: /* what is added is read, and the places that it goes to are read and written */
         amounts.bytes = bytes_of(&o, out) + bytes_of(&o, input(&o, 1)) + 2 * bytes_of(&o, input(&o, 0));
+        return amounts;
+    case TORCH_PICK:
+        amounts.bytes = picked_bytes(&o, input(&o, 0), input(&o, 1));
+        return amounts;
+    case TORCH_PICK_BACK:
+        amounts.bytes = picked_bytes(&o, input(&o, 1), input(&o, 2));
         return amounts;
     case TORCH_TWICE:
     case TORCH_FOREACH:

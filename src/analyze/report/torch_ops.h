@@ -24,6 +24,8 @@ enum torch_model {
     TORCH_WRITE,     /* of the output alone */
     TORCH_LOOKUP,    /* rows of the first input, by the second */
     TORCH_SCATTER,   /* the gradient of that */
+    TORCH_PICK,      /* one element of the first input for each of the second */
+    TORCH_PICK_BACK, /* the gradient of that: one of the second input's for each of the third */
     TORCH_TWICE,     /* lists of tensors that are read and written once: cat */
     TORCH_FOREACH,   /* lists of tensors: the first is also written */
     TORCH_OPTIMIZER, /* lists of tensors: all but the gradients, which are second, are also written */

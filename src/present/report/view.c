@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/zones/waiting.h"
 #include "present/output.h"
 #include "present/report/files.h"
 #include "present/report/table.h"
@@ -77,13 +78,19 @@ static void add_totals(const struct perf *perf, struct report *report)
 
 #define HOST_ZONES 5u
 
-/* Which zones of the host the device waited for. */
+/* Which zones of the host the device waited for: those that worked, then those that waited themselves. */
 static void add_host_zones(const struct perf *perf, struct report *report)
 {
-    for (size_t i = 0; i < perf->host_zone_count && i < HOST_ZONES && !report_is_json(report); i++) {
-        const struct perf_host_zone *zone = &perf->host_zones[i];
-        report_note(report, TABLE_NORMAL, "  %5.1f %% of the gaps: the host was in %s (%s)", zone->percent,
-                    perf_text(perf, zone->name), perf_text(perf, zone->thread));
+    size_t shown = 0;
+    for (int waits = 0; waits < 2 && !report_is_json(report); waits++) {
+        for (size_t i = 0; i < perf->host_zone_count && shown < HOST_ZONES; i++) {
+            const struct perf_host_zone *zone = &perf->host_zones[i];
+            if (waiting_is_name(perf_text(perf, zone->name)) != (waits == 1))
+                continue;
+            report_note(report, TABLE_NORMAL, "  %5.1f %% of the gaps: the host %s in %s (%s)", zone->percent,
+                        waits ? "waited" : "was", perf_text(perf, zone->name), perf_text(perf, zone->thread));
+            shown++;
+        }
     }
     if (!report_is_json(report))
         return;
@@ -95,6 +102,7 @@ static void add_host_zones(const struct perf *perf, struct report *report)
         json_member_text(&report->json, "thread", perf_text(perf, perf->host_zones[i].thread));
         json_member_real(&report->json, "covered_us", perf->host_zones[i].covered_us);
         json_member_real(&report->json, "percent", perf->host_zones[i].percent);
+        json_member_bool(&report->json, "waits", waiting_is_name(perf_text(perf, perf->host_zones[i].name)));
         json_end(&report->json);
     }
     json_end(&report->json);

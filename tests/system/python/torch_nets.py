@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small networks in PyTorch, forward and backward, for test_torch.py: torch_nets.py mlp|conv|attention|threads [STEPS]
+"""Small networks in PyTorch, forward and backward, for test_torch.py: torch_nets.py mlp|conv|attention|optimizer|threads [STEPS]
 [flops]. With `flops` it prints what torch.utils.flop_counter counts for a step (torch 2.1 or later)."""
 
 import sys
@@ -46,6 +46,18 @@ def threads():
     return loss
 
 
+def optimizer():
+    model = nn.Linear(8, 8)
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def loss():
+        sgd.step()
+        sgd.zero_grad()
+        return model(torch.ones(4, 8)).sum()
+
+    return loss
+
+
 def sizes():
     """More descriptions than the observer keeps, and lists that differ beyond the tensors that are listed."""
 
@@ -63,7 +75,7 @@ def sizes():
 def main(words):
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    loss = {"mlp": mlp, "conv": conv, "attention": attention, "threads": threads, "sizes": sizes}[words[0]]()
+    loss = {"mlp": mlp, "conv": conv, "attention": attention, "threads": threads, "sizes": sizes, "optimizer": optimizer}[words[0]]()
     steps = int(words[1]) if len(words) > 1 else 1
     if "flops" in words:
         from torch.utils.flop_counter import FlopCounterMode
