@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opscope report: the performance report of a run's ops. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
+#include "analyze/overview/overview.h"
 #include "base/output_path.h"
 #include "present/report/view.h"
 #include "analyze/report/host.h"
@@ -194,6 +196,30 @@ static int write_page(const struct report_options *options, const struct perf_op
     return status;
 }
 
+/* Without a word about which ops: those of the steps after the warm-up, as in opscope summary. */
+static int find_steps(struct perf_options *wanted, const struct report_options *options, struct trace *trace,
+                      struct bytes *text, struct error *err)
+{
+    struct overview_warm_steps steps;
+    bool is_asked = wanted->start_signpost || wanted->end_signpost || wanted->id_range;
+    if (!trace || options->path_count != 1 || is_asked || options->ignore_signposts ||
+        options->include_warm_up)
+        return 0;
+    struct trace_filter everything = {0};
+    int status = trace_filter_resolve(&everything, trace, &(struct trace_filter_options){0}, err);
+    if (!status)
+        status = overview_find_warm_steps(&steps, trace, &everything, true, err);
+    trace_filter_free(&everything);
+    if (status || !steps.name)
+        return status;
+    bytes_append_format(text, "%s %" PRIu64 " to %" PRIu64, steps.name, steps.first, steps.last);
+    wanted->steps = bytes_text(text);
+    wanted->since_ns = steps.from_ns;
+    wanted->until_ns = steps.to_ns;
+    free(steps.name);
+    return text->failed ? error_no_memory(err, "the names of frames") : 0;
+}
+
 static int show_report(const struct report_options *options, const struct machine_set *machines,
                        struct error *err)
 {
@@ -201,10 +227,16 @@ static int show_report(const struct report_options *options, const struct machin
     struct trace *trace = NULL;
     struct ops ops;
     struct perf perf;
+    struct bytes steps = {0};
     uint32_t devices = 0;
     ops_init(&ops);
     perf_begin(&perf, &wanted, &ops);
     int status = load_files(&perf, options, &trace, &devices, err);
+    if (!status)
+        status = find_steps(&wanted, options, trace, &steps, err);
+    perf.options.steps = wanted.steps;
+    perf.options.since_ns = wanted.since_ns;
+    perf.options.until_ns = wanted.until_ns;
     if (!status)
         status = perf_finish(&perf, err);
     if (!status && trace && options->path_count == 1)
@@ -220,6 +252,7 @@ static int show_report(const struct report_options *options, const struct machin
     perf_free(&perf);
     ops_free(&ops);
     trace_close(trace);
+    bytes_free(&steps);
     return status;
 }
 
@@ -312,6 +345,12 @@ static const struct command_option window_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(ignore_signposts),
      .help = "Take all ops. Without a signpost option the last signpost starts the report."},
+    {.name = "include-warm-up",
+     .type = OPTION_FLAG,
+     .offset = FIELD(include_warm_up),
+     .help =
+         "Take all ops. Without a word about which ops, first steps (frames, steps of a PyTorch optimizer) that "
+         "are slower than the others are left out where the run has no signposts."},
     {.name = "print-signposts",
      .type = OPTION_FLAG,
      .offset = FIELD(print_signposts),

@@ -132,9 +132,9 @@ static int compare_places(const void *left, const void *right)
 /* --- gaps --- */
 
 /* Runs of a track are stored as they were reported, which need not be the order in which they ran: launches of two
- * threads into one queue of CUDA come in buffers of their own. They are taken in the order of their times, unless one of
- * them cannot be where its time says, before its call: then the times are not to be trusted, and the order is (is_stale).
- */
+ * threads into one queue of CUDA come in buffers of their own. They are taken in the order of their times, unless one
+ * of them cannot be where its time says, before its call: then the times are not to be trusted, and the order is
+ * (is_stale). */
 struct track_gaps {
     uint64_t start_ns, end_ns; /* of the last run */
     bool has_run, is_disordered, is_doubtful;

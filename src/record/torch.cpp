@@ -543,11 +543,11 @@ bool is_started;
 
 } // namespace
 
-// Both by a thread that has the GIL.
+// Both by a thread that has the GIL. Also while recording is paused: nobody would say here that it goes on.
 extern "C" __attribute__((visibility("default"))) void opscope_torch_start(void)
 {
     static bool has_key;
-    if (is_started || !opscope_is_recording())
+    if (is_started || !opscope_has_session())
         return;
     has_key = has_key || pthread_key_create(&thread_key, free_thread) == 0;
     if (!has_key)

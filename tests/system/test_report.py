@@ -463,6 +463,17 @@ class Report(harness.TestCase):
         self.assertIn("load", [zone["zone"] for zone in report["host_zones"]])
         self.assertIn("host-bound", self.report(trace).stdout)
 
+    def test_the_first_steps_are_left_out_where_they_are_slow(self):
+        """As in opscope summary: frames say where a step ends."""
+        trace = self.record([harness.program("step_ops")])
+        done = self.report(trace)
+        said = re.search(r"ops of step (\d) to 6: the warm-up is left out \(--include-warm-up takes all ops\)", done.stderr)
+        self.assertIsNotNone(said, done)
+        first = int(said.group(1))  # 2, or more where a busy machine makes those slow that follow, too
+        self.assertIn(first, (2, 3, 4))
+        for options, count in (((), 7 - first), (("--include-warm-up",), 6), (("--ignore-signposts",), 6), (("--id-range", "1-"), 6)):
+            self.assertEqual(self.json(trace, *options)["device_ops"], count, options)
+
     def test_zones_that_fill_the_gaps_are_on_the_page(self):
         trace = self.record([harness.program("op_gaps")])
         gaps = self.page_of(trace).chosen("gaps?sort=duration&limit=2000")["gaps"]

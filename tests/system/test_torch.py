@@ -142,6 +142,32 @@ class Networks(Ops):
         self.assertEqual(len(places["aten::addmm"]), 1, places)
         self.assertRegex(places["aten::addmm"].pop(), r"linear\.py:\d+$")
 
+    def test_steps_of_an_optimizer(self):
+        """They are frames, so that the numbers leave out the warm-up; nothing where the program marks frames itself."""
+        self.record("optimizer", steps=6)
+        frames = harness.opscope_json("frames", self.trace)
+        self.assertEqual([(row["name"], row["count"]) for row in frames["rows"]], [("optimizer step", 5)])
+        self.record("optimizer", "--capture", "steps:3-4", steps=6)
+        self.assertEqual(len(self.by_name(self.ops())["aten::addmm"]), 2)
+        script = "import opscope, sys; sys.argv[1:] = ['optimizer', '4']; opscope.frame('mine'); opscope.frame('mine'); exec(open(%r).read())" % NETS
+        trace = self.path("mine.opscope")
+        self.assert_status(self.opscope("run", "-o", trace, "--", self.python, "-c", script))
+        self.assertEqual([row["name"] for row in harness.opscope_json("frames", trace)["rows"]], ["mine"])
+
+    def test_captured(self):
+        """A recording that begins paused has the ops from there on that it goes on."""
+        script = (
+            "import torch, opscope\nx = torch.ones(4, 4)\n"
+            "for part in ('', 'A', 'B'):\n"
+            "    opscope.signpost(part)\n"
+            "    for _ in range(5): x = x @ x\n"
+        )
+        trace = self.path("captured.opscope")
+        done = self.opscope("run", "-o", trace, "--capture", "signpost:A..B", "--", self.python, "-c", script)
+        self.assert_status(done)
+        rows = harness.opscope_json("ops", trace)["rows"]
+        self.assertEqual(len(self.by_name(rows)["aten::mm"]), 5)
+
     def test_ranges(self):
         self.record("mlp", "--python-trace", "off")
         zones = {row["name"]: row["count"] for row in harness.opscope_json("zones", self.trace)["rows"]}

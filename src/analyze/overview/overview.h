@@ -121,6 +121,17 @@ enum overview_group { OVERVIEW_BY_SHAPE, OVERVIEW_BY_OP, OVERVIEW_BY_KIND, OVERV
 
 enum overview_source { OVERVIEW_WHOLE, OVERVIEW_ASKED, OVERVIEW_STEPS, OVERVIEW_SIGNPOST };
 
+/* Steps that frames mark, after those that are slower because they are the first. */
+struct overview_warm_steps {
+    char *name; /* of the frames; NULL: no such steps */
+    uint64_t from_ns, to_ns;
+    uint64_t first, last, left_out;
+    uint64_t median_ns, longest_left_out_ns;
+};
+/* has_ops: the trace has ops, which need not all lie in frames. The name is the caller's to free. */
+int overview_find_warm_steps(struct overview_warm_steps *found, struct trace *trace,
+                             const struct trace_filter *filter, bool has_ops, struct error *err);
+
 struct overview_options {
     const struct trace_filter *filter; /* processes, tracks, the window that was asked for */
     bool include_warm_up;              /* the whole trace, unless a window was asked for */

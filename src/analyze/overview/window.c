@@ -57,9 +57,9 @@ static struct steps look_at_steps(const struct frame_stats *stats, size_t row)
 }
 
 /* Takes the steps after the warm-up, where there is one; false where there is none. */
-static bool take_steps(struct overview *o, const struct frame_stats *stats, size_t row, bool has_ops)
+static bool take_steps(struct overview_warm_steps *found, const struct trace_info *info,
+                       const struct frame_stats *stats, size_t row, bool has_ops)
 {
-    const struct trace_info *info = trace_get_info(o->trace);
     struct steps steps = look_at_steps(stats, row);
     if (!steps.warm || !steps.first_kept || steps.count - steps.warm < LEAST_STEPS - 1)
         return false;
@@ -67,31 +67,50 @@ static bool take_steps(struct overview *o, const struct frame_stats *stats, size
     /* A program that marks a few of its frames is not all in them. */
     if (!has_ops && (to - from) / 2 < (info->end_ns - info->start_ns) / 4)
         return false;
-    o->from_ns = from;
-    o->to_ns = to;
-    o->source = OVERVIEW_STEPS;
-    o->left_out_steps = steps.warm;
-    o->longest_left_out_ns = steps.longest_warm_ns;
-    o->first_step = steps.first_kept->number;
-    o->last_step = steps.last->number;
-    o->step_median_ns = stats->rows[row].p50_ns;
+    found->from_ns = from;
+    found->to_ns = to;
+    found->left_out = steps.warm;
+    found->longest_left_out_ns = steps.longest_warm_ns;
+    found->first = steps.first_kept->number;
+    found->last = steps.last->number;
+    found->median_ns = stats->rows[row].p50_ns;
     return true;
 }
 
-static int find_steps(struct overview *o, const struct trace_filter *filter, bool has_ops, struct error *err)
+int overview_find_warm_steps(struct overview_warm_steps *found, struct trace *trace,
+                             const struct trace_filter *filter, bool has_ops, struct error *err)
 {
     struct frame_stats stats;
-    int status = frame_stats_make(&stats, o->trace, filter, err);
+    *found = (struct overview_warm_steps){0};
+    int status = frame_stats_make(&stats, trace, filter, err);
     if (status)
         return status;
     size_t row = overview_main_frames(&stats);
-    if (row != SIZE_MAX && take_steps(o, &stats, row, has_ops)) {
-        o->step_name = strdup(frame_row_name(&stats, &stats.rows[row]));
-        if (!o->step_name)
+    if (row != SIZE_MAX && take_steps(found, trace_get_info(trace), &stats, row, has_ops)) {
+        found->name = strdup(frame_row_name(&stats, &stats.rows[row]));
+        if (!found->name)
             status = error_no_memory(err, "the names of frames");
     }
     frame_stats_free(&stats);
     return status;
+}
+
+static int find_steps(struct overview *o, const struct trace_filter *filter, bool has_ops, struct error *err)
+{
+    struct overview_warm_steps found;
+    int status = overview_find_warm_steps(&found, o->trace, filter, has_ops, err);
+    if (status || !found.name)
+        return status;
+    o->from_ns = found.from_ns;
+    o->to_ns = found.to_ns;
+    o->source = OVERVIEW_STEPS;
+    o->step_name = found.name;
+    o->left_out_steps = found.left_out;
+    o->longest_left_out_ns = found.longest_left_out_ns;
+    o->first_step = found.first;
+    o->last_step = found.last;
+    o->step_median_ns = found.median_ns;
+    return 0;
 }
 
 /* The last signpost that any call follows; UINT64_MAX. */

@@ -219,6 +219,24 @@ static void start_at_last(struct perf *perf)
     cut_before(perf, start);
 }
 
+static bool is_in_steps(const struct perf *perf, size_t i, const void *context)
+{
+    const struct perf_options *options = context;
+    uint64_t start = start_of(perf, perf->order[i]);
+    return start >= options->since_ns && start <= options->until_ns;
+}
+
+static void take_steps(struct perf *perf)
+{
+    struct bytes *text = &perf->scratch;
+    perf_note(perf, PERF_NOTE_INFO, NULL,
+              "ops of %s: the warm-up is left out (--include-warm-up takes all ops)", perf->options.steps);
+    bytes_clear(text);
+    bytes_append_format(text, "of %s, after the warm-up", perf->options.steps);
+    perf->window = perf_intern(perf, text->data, text->length);
+    keep(perf, is_in_steps, &perf->options);
+}
+
 int perf_apply_signposts(struct perf *perf, struct error *err)
 {
     const char *start = perf->options.start_signpost, *end = perf->options.end_signpost;
@@ -229,7 +247,11 @@ int perf_apply_signposts(struct perf *perf, struct error *err)
         signposts += perf_at(perf, i)->kind == PERF_SIGNPOST;
     perf->read_op_count = perf->count - signposts;
     if (perf->options.ignore_signposts || signposts == 0) {
-        return signposts == 0 && (start || end) ? no_signpost(perf, start ? start : end, "", err) : 0;
+        if (signposts == 0 && (start || end))
+            return no_signpost(perf, start ? start : end, "", err);
+        if (perf->options.steps)
+            take_steps(perf);
+        return 0;
     }
     int status = named_window(perf, &window, &is_found, err);
     if (status)

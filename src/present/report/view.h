@@ -13,7 +13,7 @@
 
 struct report_options {
     const char *start_signpost, *end_signpost, *signpost, *id_range;
-    bool ignore_signposts, print_signposts, no_host_ops, no_merge_devices, tracing_mode;
+    bool ignore_signposts, include_warm_up, print_signposts, no_host_ops, no_merge_devices, tracing_mode;
     unsigned ids; /* 0 table, 1 line */
     const char *machine, *arch, *compat;
     uint64_t active_experts;
