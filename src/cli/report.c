@@ -349,8 +349,9 @@ static const struct command_option window_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(include_warm_up),
      .help =
-         "Take all ops. Without a word about which ops, first steps (frames, steps of a PyTorch optimizer) that "
-         "are slower than the others are left out where the run has no signposts."},
+         "Take all ops. Without a word about which ops, where the run has no signposts and frames mark its "
+         "steps (so does a PyTorch optimizer), first steps that are slower than the others and what comes "
+         "before the first one are left out."},
     {.name = "print-signposts",
      .type = OPTION_FLAG,
      .offset = FIELD(print_signposts),

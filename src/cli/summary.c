@@ -54,8 +54,8 @@ static const struct command_option summary_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(include_warm_up),
      .help =
-         "Take the whole trace: first iterations that are slower than the others, and what comes before the "
-         "last signpost, are left out otherwise."},
+         "Take the whole trace: first iterations that are slower than the others, what comes before the first "
+         "one and what comes before the last signpost are left out otherwise."},
     OPTION_START_SIGNPOST(FIELD(filter.start_signpost)),
     OPTION_END_SIGNPOST(FIELD(filter.end_signpost)),
     {.name = "machine",

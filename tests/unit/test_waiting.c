@@ -29,6 +29,9 @@ static void test_names_that_wait(void **state)
                                         "wait for data",
                                         "waiting: lock",
                                         "lock",
+                                        "cuCtxSynchronize",
+                                        "cudaStreamSynchronize",
+                                        "torch.cuda.synchronize",
                                         "join"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -125,7 +125,7 @@ enum overview_source { OVERVIEW_WHOLE, OVERVIEW_ASKED, OVERVIEW_STEPS, OVERVIEW_
 struct overview_warm_steps {
     char *name; /* of the frames; NULL: no such steps */
     uint64_t from_ns, to_ns;
-    uint64_t first, last, left_out;
+    uint64_t first, last, left_out; /* left out: 0 where it is what comes before the first */
     uint64_t median_ns, longest_left_out_ns;
 };
 /* has_ops: the trace has ops, which need not all lie in frames. The name is the caller's to free. */

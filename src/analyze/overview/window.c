@@ -2,8 +2,8 @@
 /* Which part of a trace the numbers are about, where nobody asked for one.
  *
  * Programs for accelerators compile, allocate and fill caches in their first iterations. Where frames mark iterations
- * and the first ones take more than WARM_UP times the median, the window is what follows them. Where signposts are
- * among ops, the window begins at the last one that ops follow, as in the report. */
+ * and the first ones, or what comes before them, take more than WARM_UP times the median, the window is what follows.
+ * Where signposts are among ops, the window begins at the last one that ops follow, as in the report. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +61,20 @@ static bool take_steps(struct overview_warm_steps *found, const struct trace_inf
                        const struct frame_stats *stats, size_t row, bool has_ops)
 {
     struct steps steps = look_at_steps(stats, row);
-    if (!steps.warm || !steps.first_kept || steps.count - steps.warm < LEAST_STEPS - 1)
+    if (!steps.first_kept || steps.count - steps.warm < LEAST_STEPS - 1)
         return false;
     uint64_t from = steps.first_kept->start_ns, to = steps.last->start_ns + steps.last->duration_ns;
+    /* Where the end of a step is marked, what the first one took is before the first mark. */
+    uint64_t before = from - info->start_ns;
+    if (!steps.warm && (!has_ops || (double)before <= WARM_UP * (double)stats->rows[row].p50_ns))
+        return false;
     /* A program that marks a few of its frames is not all in them. */
     if (!has_ops && (to - from) / 2 < (info->end_ns - info->start_ns) / 4)
         return false;
     found->from_ns = from;
     found->to_ns = to;
     found->left_out = steps.warm;
-    found->longest_left_out_ns = steps.longest_warm_ns;
+    found->longest_left_out_ns = steps.warm ? steps.longest_warm_ns : before;
     found->first = steps.first_kept->number;
     found->last = steps.last->number;
     found->median_ns = stats->rows[row].p50_ns;

@@ -36,6 +36,7 @@ static const char *const words[] = {
     "barrier",      "MPI_Barrier",
     "MPI_Wait",     "MPI_Waitall",
     "MPI_Recv",     "MPI_Probe",
+    "synchronize",  "clFinish",
 };
 
 static const struct {
@@ -71,6 +72,8 @@ bool waiting_is_name(const char *name)
         if (strcmp(word, words[i]) == 0)
             return true;
     }
+    if (ends_with(word, strlen(word), "Synchronize")) /* cudaDeviceSynchronize, hipStreamSynchronize */
+        return true;
     for (size_t i = 0; i < COUNT_OF(owned); i++) {
         if (strcmp(word, owned[i].word) == 0 && ends_with(name, owner_length, owned[i].owner_end))
             return true;
