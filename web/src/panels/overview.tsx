@@ -60,7 +60,7 @@ function Legend({ data }: { data: Overview }) {
     const chosen = state.selection.value;
     return (
         <div class="legend">
-            {parts.map((part, index) => (
+            {parts.map((part, index) => part.ns === 0 && parts.some((other) => other.ns > 0) ? null : (
                 <button key={part.key} aria-pressed={chosen?.kind === "part" && chosen.key === part.key} onClick={() => choosePart(part)}
                     title={exactNs(part.ns)}>
                     <i class={`swatch ${PART_CLASS[part.key] ?? "imports"}`} />
