@@ -463,16 +463,28 @@ class Report(harness.TestCase):
         self.assertIn("load", [zone["zone"] for zone in report["host_zones"]])
         self.assertIn("host-bound", self.report(trace).stdout)
 
+    def first_step(self, trace, last):
+        """The first that is not left out: more than the slow one, where a busy machine makes others slow, too."""
+        done = self.report(trace)
+        said = re.search(r"ops of step (\d) to %d: the warm-up is left out \(--include-warm-up takes all ops\)" % last, done.stderr)
+        self.assertIsNotNone(said, done)
+        return int(said.group(1))
+
     def test_the_first_steps_are_left_out_where_they_are_slow(self):
         """As in opscope summary: frames say where a step ends."""
         trace = self.record([harness.program("step_ops")])
-        done = self.report(trace)
-        said = re.search(r"ops of step (\d) to 6: the warm-up is left out \(--include-warm-up takes all ops\)", done.stderr)
-        self.assertIsNotNone(said, done)
-        first = int(said.group(1))  # 2, or more where a busy machine makes those slow that follow, too
+        first = self.first_step(trace, 6)
         self.assertIn(first, (2, 3, 4))
         for options, count in (((), 7 - first), (("--include-warm-up",), 6), (("--ignore-signposts",), 6), (("--id-range", "1-"), 6)):
             self.assertEqual(self.json(trace, *options)["device_ops"], count, options)
+
+    def test_what_comes_before_the_first_step_is_left_out(self):
+        trace = self.record([harness.program("step_ops"), "ends"])
+        first = self.first_step(trace, 5)  # the second step is the first that has a begin
+        self.assertIn(first, (1, 2, 3))
+        self.assertEqual(self.json(trace)["device_ops"], 6 - first)
+        if first == 1:
+            self.assertIn("all before, start-up: ", self.opscope("summary", trace).stdout.replace("\n", " "))
 
     def test_zones_that_fill_the_gaps_are_on_the_page(self):
         trace = self.record([harness.program("op_gaps")])
