@@ -21,8 +21,8 @@
 // store of 8 bytes by the warp's first lane, into memory of the warp's own; a warp asks once per kernel for its memory.
 // With ids of 14 and more it is two stores. What does not fit is counted and said at the end of the run. A zone is that of
 // the warp's first lane: in a branch that this lane does not take, nothing is recorded. The compiler may move arithmetic
-// (not memory accesses) out of a zone. Zones of 2^32 cycles (2 s) and more are not told from shorter ones: that a kernel
-// took so long is said.
+// (not memory accesses) out of a zone. Zones of 2^32 cycles (2 s) and more cannot be distinguished from
+// shorter ones; a message says where a kernel took so long.
 //
 // Compile with -DOPSCOPE_DISABLE to turn everything into nothing.
 #ifndef OPSCOPE_OPSCOPE_KERNEL_CUH
@@ -196,7 +196,7 @@ struct clock_pair {
 // The memory of zones on one device, and the way from there into the trace. Not for several threads at once.
 class kernel_zones {
 public:
-    // Ids are indices of names. The memory is warps * zones_per_warp * 8 bytes; a warp is counted anew in each kernel.
+    // Ids are indices of names. The memory is warps * zones_per_warp * 8 bytes; a warp counts again in each kernel.
     explicit kernel_zones(std::vector<std::string> names, unsigned int zones_per_warp = 64, unsigned int warps = 16384)
         : names(std::move(names))
     {

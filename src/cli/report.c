@@ -213,9 +213,7 @@ static int find_steps(struct perf_options *wanted, const struct report_options *
     if (status || !steps.name)
         return status;
     bytes_append_format(text, "%s %" PRIu64 " to %" PRIu64, steps.name, steps.first, steps.last);
-    wanted->steps = bytes_text(text);
-    wanted->since_ns = steps.from_ns;
-    wanted->until_ns = steps.to_ns;
+    wanted->steps = (struct perf_steps){bytes_text(text), steps.from_ns, steps.to_ns};
     free(steps.name);
     return text->failed ? error_no_memory(err, "the names of frames") : 0;
 }
@@ -235,8 +233,6 @@ static int show_report(const struct report_options *options, const struct machin
     if (!status)
         status = find_steps(&wanted, options, trace, &steps, err);
     perf.options.steps = wanted.steps;
-    perf.options.since_ns = wanted.since_ns;
-    perf.options.until_ns = wanted.until_ns;
     if (!status)
         status = perf_finish(&perf, err);
     if (!status && trace && options->path_count == 1)

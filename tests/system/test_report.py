@@ -478,13 +478,20 @@ class Report(harness.TestCase):
         for options, count in (((), 7 - first), (("--include-warm-up",), 6), (("--ignore-signposts",), 6), (("--id-range", "1-"), 6)):
             self.assertEqual(self.json(trace, *options)["device_ops"], count, options)
 
+    def test_the_page_of_a_report_has_the_same_steps(self):
+        trace = self.record([harness.program("step_ops")])
+        first = self.first_step(trace, 6)
+        shown = self.page_of(trace).chosen("overview")
+        self.assertEqual(shown["window"]["source"], f"steps {first} to 6")
+        self.assertRegex(shown["window"]["left_out"][0]["reason"], "^warm-up: ")
+
     def test_what_comes_before_the_first_step_is_left_out(self):
         trace = self.record([harness.program("step_ops"), "ends"])
         first = self.first_step(trace, 5)  # the second step is the first that has a begin
         self.assertIn(first, (1, 2, 3))
         self.assertEqual(self.json(trace)["device_ops"], 6 - first)
         if first == 1:
-            self.assertIn("all before, start-up: ", self.opscope("summary", trace).stdout.replace("\n", " "))
+            self.assertIn("what comes before, start-up: ", self.opscope("summary", trace).stdout.replace("\n", " "))
 
     def test_zones_that_fill_the_gaps_are_on_the_page(self):
         trace = self.record([harness.program("op_gaps")])

@@ -151,6 +151,7 @@ static int make_report(struct overview *o, struct ops *ops, const struct overvie
     wanted.machines = options->machines;
     wanted.has_host_start = options->has_host_start;
     wanted.group_by = PERF_BY_OP;
+    wanted.steps = (struct perf_steps){0}; /* the window has them */
     int status = overview_place_runs(o, ops, err);
     if (status)
         return status;

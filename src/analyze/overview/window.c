@@ -148,8 +148,8 @@ int overview_find_window(struct overview *o, const struct ops *ops, const struct
         o->source = OVERVIEW_ASKED;
         return 0;
     }
-    if (options->include_warm_up || options->report || o->kind == OVERVIEW_ESTIMATE ||
-        o->kind == OVERVIEW_EMPTY)
+    bool is_chosen = options->report && !options->report->steps.text; /* by signposts or numbers */
+    if (options->include_warm_up || is_chosen || o->kind == OVERVIEW_ESTIMATE || o->kind == OVERVIEW_EMPTY)
         return 0;
     int status = find_steps(o, options->filter, has_ops, err);
     if (status || o->source == OVERVIEW_STEPS || o->kind != OVERVIEW_GPU)

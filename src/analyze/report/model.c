@@ -115,7 +115,7 @@ static bool is_invalid(struct perf *perf, const struct perf_row *row, double gap
     const struct op_run *run = line->run == OPS_NONE ? NULL : &perf->ops->runs[line->run];
     if (run && run->track != OPS_NONE ? !(run->faults & OP_FAULT_STALE) : !is_stale(gap_ns, row->duration_ns))
         return false;
-    if (perf_line(perf, row)->source_line == 0) /* else whoever read the line has said it */
+    if (line->source_line == 0) /* else whoever read the line has said it */
         perf_note(
             perf, PERF_NOTE_WARN, kind_stale,
             "%s: a gap of %.0f ns before an op of %.0f ns cannot be (stale counters of a replayed trace); both "

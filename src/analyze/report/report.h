@@ -44,8 +44,10 @@ enum perf_group_by {
 struct perf_options {
     const char *start_signpost, *end_signpost;
     bool ignore_signposts, print_signposts;
-    const char *steps; /* where the run has no signposts: ops of this time alone, in these words; NULL: all */
-    uint64_t since_ns, until_ns;
+    struct perf_steps {   /* where the run has no signposts: ops of this time alone */
+        const char *text; /* in words; NULL: all ops */
+        uint64_t since_ns, until_ns;
+    } steps;
     const char *id_range; /* "A-B", "A-", "-B" */
     const char *machine;  /* by name; NULL: what the devices say that they are */
     const struct machine_set *machines;

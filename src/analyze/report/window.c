@@ -221,20 +221,21 @@ static void start_at_last(struct perf *perf)
 
 static bool is_in_steps(const struct perf *perf, size_t i, const void *context)
 {
-    const struct perf_options *options = context;
+    const struct perf_steps *steps = context;
     uint64_t start = start_of(perf, perf->order[i]);
-    return start >= options->since_ns && start <= options->until_ns;
+    return start >= steps->since_ns && start <= steps->until_ns;
 }
 
 static void take_steps(struct perf *perf)
 {
     struct bytes *text = &perf->scratch;
     perf_note(perf, PERF_NOTE_INFO, NULL,
-              "ops of %s: the warm-up is left out (--include-warm-up takes all ops)", perf->options.steps);
+              "ops of %s: the warm-up is left out (--include-warm-up takes all ops)",
+              perf->options.steps.text);
     bytes_clear(text);
-    bytes_append_format(text, "of %s, after the warm-up", perf->options.steps);
+    bytes_append_format(text, "of %s, after the warm-up", perf->options.steps.text);
     perf->window = perf_intern(perf, text->data, text->length);
-    keep(perf, is_in_steps, &perf->options);
+    keep(perf, is_in_steps, &perf->options.steps);
 }
 
 int perf_apply_signposts(struct perf *perf, struct error *err)
@@ -249,7 +250,7 @@ int perf_apply_signposts(struct perf *perf, struct error *err)
     if (perf->options.ignore_signposts || signposts == 0) {
         if (signposts == 0 && (start || end))
             return no_signpost(perf, start ? start : end, "", err);
-        if (perf->options.steps)
+        if (perf->options.steps.text)
             take_steps(perf);
         return 0;
     }

@@ -106,7 +106,7 @@ void overview_append_left_out(const struct overview *o, struct bytes *what, stru
     struct number_text longest, median, ops;
     uint64_t shown = o->perf.device_op_count + o->perf.host_op_count;
     if (o->source == OVERVIEW_STEPS && !o->left_out_steps) {
-        bytes_append_text(what, "all before");
+        bytes_append_text(what, "what comes before");
         bytes_append_format(reason, "start-up: %s, the median step is %s",
                             format_duration(&longest, o->longest_left_out_ns),
                             format_duration(&median, o->step_median_ns));
