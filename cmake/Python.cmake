@@ -121,9 +121,10 @@ function(opscope_python_extensions)
     # What _torch.py compiles for the torch that it finds.
     file(MAKE_DIRECTORY ${folder}/observer/opscope)
     file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/record/torch.cpp ${folder}/observer/torch.cpp SYMBOLIC)
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/opscope/opscope.h ${folder}/observer/opscope/opscope.h SYMBOLIC)
+    foreach(header opscope.h zone.h)
+      file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/opscope/${header} ${folder}/observer/opscope/${header} SYMBOLIC)
+      install(FILES ${CMAKE_SOURCE_DIR}/include/opscope/${header} DESTINATION lib/opscope/python/opscope/observer/opscope)
+    endforeach()
     install(FILES ${CMAKE_SOURCE_DIR}/src/record/torch.cpp DESTINATION lib/opscope/python/opscope/observer)
-    install(FILES ${CMAKE_SOURCE_DIR}/include/opscope/opscope.h
-            DESTINATION lib/opscope/python/opscope/observer/opscope)
   endif()
 endfunction()

@@ -165,6 +165,7 @@ static inline int opscope_has_session(void)
 
 /* The recorder's side of the calls below; use the macros and the inline functions. */
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site) OPSCOPE_HOT_;
+OPSCOPE_API void opscope_zone_end_(void) OPSCOPE_HOT_;
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour);
 /* A zone that was not begun because recording is paused will end: that end is not another zone's. */
 OPSCOPE_API void opscope_zone_hide_(void);
@@ -176,7 +177,6 @@ OPSCOPE_API int opscope_task_begin_(const char *name, size_t length, uint64_t nu
 /* From here on the thread runs another stack (a fiber, a greenlet): what the one before has open stays open until it
  * goes on. NULL: the one that the thread began with. */
 OPSCOPE_API void opscope_task_switch_(const char *name, size_t length, uint64_t number);
-OPSCOPE_API void opscope_zone_end_(void) OPSCOPE_HOT_;
 /* A span is a zone that may last over what its thread does in between: other tasks' turns. It has a number that its
  * process uses once. opscope_zone_suspend_: the innermost zone goes on as a span; its part up to its end, which
  * follows, is called `part`. */
@@ -247,6 +247,14 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
 OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start);
 OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size);
 
+#ifdef __cplusplus
+}
+#endif
+#include "zone.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define OPSCOPE_IF_RECORDING_(call)                                                                          \
     do {                                                                                                     \
         if (opscope_is_recording())                                                                          \
@@ -274,14 +282,14 @@ OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size
 static inline void opscope_scope_end_(const int *is_open)
 {
     if (*is_open)
-        opscope_zone_end_();
+        opscope_zone_leave_();
 }
 
 #define OPSCOPE_ZONE_AT2_(unique, name, colour) OPSCOPE_ZONE_AT_(unique, name, colour)
 #define OPSCOPE_ZONE_AT_(unique, name, colour)                                                               \
     OPSCOPE_SITE_(OPSCOPE_JOIN_(opscope_site_, unique), name, colour);                                       \
     const int OPSCOPE_JOIN_(opscope_scope_, unique) __attribute__((cleanup(opscope_scope_end_), unused)) =   \
-        opscope_is_recording() ? opscope_zone_begin_(&OPSCOPE_JOIN_(opscope_site_, unique)) : 0
+        opscope_zone_enter_(&OPSCOPE_JOIN_(opscope_site_, unique))
 
 /* A zone until the end of the block. The name must be a string literal. */
 #define OPSCOPE_ZONE(name) OPSCOPE_ZONE_AT2_(__COUNTER__, "" name, 0)
@@ -293,10 +301,10 @@ static inline void opscope_scope_end_(const int *is_open)
 #define OPSCOPE_BEGIN(name)                                                                                  \
     do {                                                                                                     \
         OPSCOPE_SITE_(opscope_site_here_, "" name, 0);                                                       \
-        if (opscope_is_recording() ? !opscope_zone_begin_(&opscope_site_here_) : opscope_has_session())      \
+        if (!opscope_zone_enter_(&opscope_site_here_) && opscope_has_session())                              \
             opscope_zone_hide_();                                                                            \
     } while (0)
-#define OPSCOPE_END() OPSCOPE_IF_SESSION_(opscope_zone_end_())
+#define OPSCOPE_END() OPSCOPE_IF_SESSION_(opscope_zone_leave_())
 
 #define OPSCOPE_COUNTER(name, value)                                                                         \
     do {                                                                                                     \
@@ -323,7 +331,7 @@ static inline void opscope_zone_begin(const char *name)
 }
 static inline void opscope_zone_end(void)
 {
-    OPSCOPE_IF_SESSION_(opscope_zone_end_());
+    OPSCOPE_IF_SESSION_(opscope_zone_leave_());
 }
 /* One turn of a coroutine, fiber or task: a zone on the thread's track of the task's name; until its end
  * (opscope_task_end) all that the thread records is on the track of that task. Tasks of one thread are told apart by
@@ -336,7 +344,7 @@ static inline void opscope_task_begin(const char *name, uint64_t number)
 }
 static inline void opscope_task_end(void)
 {
-    OPSCOPE_IF_SESSION_(opscope_zone_end_());
+    OPSCOPE_IF_SESSION_(opscope_zone_leave_());
 }
 /* These three belong to the innermost open zone of this thread. Text: up to 1 MiB. */
 static inline void opscope_zone_text(const char *text)

@@ -342,7 +342,7 @@ __attribute__((noinline)) static PyObject *evaluated(PyObject *result, uint32_t 
         return result;
     }
     t->depth = depth;
-    struct thread_cursor *c = recorder_cursor; /* not the same after a fork */
+    struct thread_cursor *c = cursor_known(); /* not the same after a fork */
     if (UNLIKELY(!c || !fast_end(c)))
         opscope_zone_end_();
     return result;
@@ -352,7 +352,7 @@ static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int thr
 {
     struct thread_stack *t = &thread_stack;
     struct code_site *site = code_site_known(frame->f_code);
-    struct thread_cursor *c = recorder_cursor;
+    struct thread_cursor *c = cursor_known();
     if (UNLIKELY(!site || site->special || !hook_is_fast || stack_pointer() < t->stack_limit || t->is_muted ||
                  !c || may_be_refused(thread)))
         return evaluate_special(thread, frame, throwflag);

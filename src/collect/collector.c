@@ -334,7 +334,7 @@ static void lose_chunk(struct source *s, const struct segment_chunk *chunk)
                               .reason = TRACE_LOSS_NO_MEMORY,
                               .from_ns = ns,
                               .to_ns = ns};
-    for (uint32_t i = chunk->consumed; i < chunk->d.published;) {
+    for (uint32_t i = chunk->consumed; i < chunk->d.slots;) {
         const struct slot *slot = &chunk->slots[i];
         unsigned kind = (unsigned)(__atomic_load_n(&slot->time_kind, __ATOMIC_RELAXED) & 0xff);
         uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED);
@@ -342,14 +342,14 @@ static void lose_chunk(struct source *s, const struct segment_chunk *chunk)
             loss.zones++;
         else if (kind != RECORD_ZONE_END && kind != RECORD_LATE_ENDS && kind != RECORD_NOTHING)
             loss.records++;
-        i += kind < 128 ? 1 : 1 + (uint32_t)(word >> 56);
+        i += 1 + slot_more(kind, word);
     }
     if (loss.zones || loss.records)
         trace_writer_loss(s->collector->writer, &loss);
     s->zones_without_track += loss.zones;
     s->collector->stats.lost_zones += loss.zones;
     s->collector->stats.lost_records += loss.records;
-    session_segment_consumed(s->segment, chunk, chunk->d.published);
+    session_segment_consumed(s->segment, chunk, chunk->d.slots);
 }
 
 /* Takes what one chunk holds; is_final: its owner will write no more. */
@@ -371,14 +371,14 @@ static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, 
     }
     if (chunk->consumed == 0)
         track_flush_loss(s, t, collector_ns(s->collector, chunk->d.base_ticks));
-    uint64_t taken = chunk->d.published > chunk->consumed ? chunk->d.published - chunk->consumed : 0;
+    uint64_t taken = chunk->d.slots > chunk->consumed ? chunk->d.slots - chunk->consumed : 0;
     struct segment_chunk rest = *chunk;
     if (s->collector->flags & COLLECTOR_RECOVER)
         rest.consumed = ledger_replay(s, t, chunk);
     track_drain(s, t, &rest);
     track_flush_losses(s, t);
     ledger_consume(s, chunk);
-    if (chunk->d.published)
+    if (chunk->d.slots)
         t->unseen_sequence = chunk->d.sequence + 1;
     track_note_loss(s, t, &chunk->d);
     if (!is_done)

@@ -84,10 +84,10 @@ void ledger_consume(struct source *s, const struct segment_chunk *chunk)
     bool has_rows = ledger && (ledger->taken.zones != taken.zones || ledger->taken.records != taken.records);
     if (has_rows) {
         ledger->taking = taken;
-        ledger->taking_slots = chunk->d.published;
+        ledger->taking_slots = chunk->d.slots;
         __atomic_store_n(&ledger->taking_chunk, key_of_chunk(s, chunk), __ATOMIC_RELEASE);
     }
-    session_segment_consumed(s->segment, chunk, chunk->d.published);
+    session_segment_consumed(s->segment, chunk, chunk->d.slots);
     if (has_rows) {
         __atomic_store_n(&ledger->taken.zones, taken.zones, __ATOMIC_RELEASE);
         __atomic_store_n(&ledger->taken.records, taken.records, __ATOMIC_RELEASE);
@@ -263,7 +263,7 @@ void ledger_open_track(struct source *s, struct track *t, const struct segment_c
                  trace_writer_track_zones(c->writer, t->trace_id) + reported.on_disk + zones_of_tasks(c, t),
              open = d->depth_at_start;
     uint64_t first = __atomic_load_n(&chunk->slots[0].time_kind, __ATOMIC_RELAXED);
-    if (d->published && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, reported in this chunk */
+    if (d->slots && (first & 0xff) == RECORD_LATE_ENDS) /* ended before, reported in this chunk */
         open += (uint32_t)__atomic_load_n(&chunk->slots[0].word, __ATOMIC_RELAXED);
     uint64_t ended = d->zones_before > open ? d->zones_before - open : 0;
     t->next_sequence = t->unseen_sequence = d->sequence;
@@ -332,7 +332,7 @@ uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_c
     uint32_t i = chunk->consumed;
     if (control->taking_chunk == key_of_chunk(s, chunk) && chunk->taken < control->taking_slots)
         s->collector->taking_is_undone = true;
-    while (i < chunk->d.published && (t->ends_to_skip || i < chunk->taken)) {
+    while (i < chunk->d.slots && (t->ends_to_skip || i < chunk->taken)) {
         const struct slot *slot = &chunk->slots[i];
         uint64_t time_kind = __atomic_load_n(&slot->time_kind, __ATOMIC_RELAXED);
         uint64_t word = __atomic_load_n(&slot->word, __ATOMIC_RELAXED),
@@ -351,7 +351,7 @@ uint32_t ledger_replay(struct source *s, struct track *t, const struct segment_c
             end_zones(s, t, ns, kind == RECORD_ZONE_END ? 1 : (uint32_t)word, is_known);
             i++;
         } else {
-            i += record_take(s, t, slot, chunk->d.published - i, time_kind, word, ns);
+            i += record_take(s, t, slot, chunk->d.slots - i, time_kind, word, ns);
         }
     }
     t->is_muted = false;

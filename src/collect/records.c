@@ -475,12 +475,12 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
                      uint64_t time_kind, uint64_t word, uint64_t ns)
 {
     unsigned kind = (unsigned)(time_kind & 0xff);
-    if (kind < 128) {
+    uint32_t more = slot_more(kind, word);
+    if (kind < 128 && more < available) {
         take_short(s, t, kind, word, ns);
-        return 1;
+        return 1 + more;
     }
-    uint32_t more = (uint32_t)(word >> 56);
-    if (more >= available) { /* says it is longer than what was published: nothing after it can be trusted */
+    if (more >= available) { /* says it is longer than what is there: nothing after it can be trusted */
         damaged(s, t, ns);
         return available;
     }

@@ -258,7 +258,7 @@ void track_drain(struct source *s, struct track *t, const struct segment_chunk *
     if (piece)
         clock_use(&clock, piece);
     const struct slot *slots = chunk->slots;
-    uint32_t i = chunk->consumed, end = chunk->d.published;
+    uint32_t i = chunk->consumed, end = chunk->d.slots;
     while (i < end) {
         if (i + 1 < end && (uint8_t)load_word(&slots[i].time_kind) == RECORD_ZONE_BEGIN &&
             (uint8_t)load_word(&slots[i + 1].time_kind) == RECORD_ZONE_END)

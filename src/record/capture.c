@@ -10,7 +10,7 @@
  * Zones stay in balance: those that were open when recording was paused end as ever. One that is begun while paused is
  * not recorded; where its end will come all the same (OPSCOPE_BEGIN, an op), opscope_zone_hide_ notes how many recorded
  * zones were open then: an end that finds just as many is that zone's. As long as a thread has such zones open, it
- * takes the slow path (zone_limit = 0).
+ * takes the slow path (no zone_limit).
  *
  * To hear of a zone that begins, one must be called: with --capture zone:NAME a waiting process has opscope_recording =
  * 1 and capture_waits = 1 instead, zones take the slow path and are refused there. */
@@ -130,7 +130,7 @@ bool capture_zone_begins(struct thread_cursor *c, uint32_t id)
         return false;
     if (!c->capture_depth) {
         __atomic_fetch_add(&zones_open, 1, __ATOMIC_RELAXED);
-        c->capture_depth = c->depth + 1;
+        c->capture_depth = cursor_depth(c) + 1;
     }
     change(false);
     return true;
@@ -155,9 +155,9 @@ OPSCOPE_API void opscope_zone_hide_(void)
         return;
     }
     uint32_t n = c->hidden_count;
-    bool is_same = n && (c->hidden[n - 1].depth == c->depth || n == CURSOR_HIDDEN);
+    bool is_same = n && (c->hidden[n - 1].depth == cursor_depth(c) || n == CURSOR_HIDDEN);
     if (!is_same)
-        c->hidden[n] = (struct hidden_zones){c->depth, 0};
+        c->hidden[n] = (struct hidden_zones){cursor_depth(c), 0};
     c->hidden_count = is_same ? n : n + 1;
     c->hidden[c->hidden_count - 1].count++;
     cursor_set_skip(c, 0); /* the limit */

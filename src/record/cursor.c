@@ -20,7 +20,7 @@
 #define BLOCK_CURSORS 512u
 #define INLINE_KEYS 32u /* pthread keys that need no malloc when set: safe in a signal handler */
 
-__thread struct thread_cursor *recorder_cursor;
+__thread struct opscope_cursor_ *opscope_thread_cursor_;
 
 static pthread_key_t thread_end_key;
 static enum { KEY_NONE, KEY_MADE, KEY_DELETED } thread_end_state;
@@ -58,6 +58,16 @@ static void share_losses(struct thread_cursor *c)
     } while (zones != c->lost_zones || records != c->lost_records);
 }
 
+/* With a slot in its hand, so that no handler switches chunks: the one before may be another thread's by then. */
+static void count_loss(struct thread_cursor *c, volatile uint32_t *counter)
+{
+    struct slot *slot = cursor_take_slots(c, 1);
+    cursor_count(counter);
+    if (c->descriptor)
+        share_losses(c);
+    cursor_give_back(c, slot, 1);
+}
+
 void cursor_lose_zone(struct thread_cursor *c)
 {
     if (!c) { /* neither a track nor a process to count for, though there may be a segment */
@@ -69,8 +79,7 @@ void cursor_lose_zone(struct thread_cursor *c)
         __atomic_fetch_add(&own_process(c)->lost_zones, 1, __ATOMIC_RELAXED);
         return;
     }
-    cursor_advance(&c->lost_zones, 1);
-    share_losses(c);
+    count_loss(c, &c->lost_zones);
 }
 
 void cursor_lose_record(struct thread_cursor *c)
@@ -84,8 +93,7 @@ void cursor_lose_record(struct thread_cursor *c)
         __atomic_fetch_add(&own_process(c)->lost_records, 1, __ATOMIC_RELAXED);
         return;
     }
-    cursor_advance(&c->lost_records, 1);
-    share_losses(c);
+    count_loss(c, &c->lost_records);
 }
 
 static bool commit_late_page(uint32_t track)
@@ -108,7 +116,7 @@ static bool commit_late_page(uint32_t track)
 void cursor_end_late(struct thread_cursor *c)
 {
     size_t at = recorder_segment.layout.late + c->track * sizeof(struct late_ends);
-    cursor_advance(&c->late_ends, 1);
+    cursor_count(&c->late_ends);
     if (!c->has_late_page)
         c->has_late_page = commit_late_page(c->track);
     uint32_t count;
@@ -156,19 +164,37 @@ static void give_back(struct thread_cursor *c)
 
 /* --- chunks --- */
 
-static void set_limit(struct thread_cursor *c, uint32_t limit)
+/* Whether zones take the slow path may have changed. A handler that comes in between may have switched chunks: the last
+ * store is never of an older chunk than the limit. */
+static void update_zone_limit(struct thread_cursor *c)
 {
-    bool is_slow = c->skip || c->hidden_count || c->capture_depth ||
-                   c->clock_source != CLOCK_SOURCE_COUNTER || recorder_is_paused();
-    c->limit = limit;
-    c->zone_limit = is_slow ? 0 : limit;
+    struct slot *limit;
+    do {
+        bool is_slow = c->skip || c->hidden_count || c->capture_depth ||
+                       c->clock_source != CLOCK_SOURCE_COUNTER || recorder_is_paused();
+        limit = c->limit;
+        c->hot.zone_limit = is_slow ? NULL : (uint64_t *)(void *)limit;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (limit != c->limit);
 }
 
-/* A handler that comes in between leaves limit and skip as they were. */
+/* For the outermost call, which switches chunks. */
+static void set_limit(struct thread_cursor *c, struct slot *limit)
+{
+    c->limit = limit;
+    update_zone_limit(c);
+}
+
+static void set_at(struct thread_cursor *c, struct slot *slot)
+{
+    c->hot.at = (uint64_t *)(void *)slot;
+}
+
+/* A handler that comes in between leaves skip as it was. */
 void cursor_set_skip(struct thread_cursor *c, uint32_t skip)
 {
     c->skip = skip;
-    set_limit(c, c->limit);
+    update_zone_limit(c);
 }
 
 /* A thread that is setting its limit right now may miss this: its zones are then recorded until its chunk is full. */
@@ -179,10 +205,18 @@ void cursors_take_slow_path(void)
     for (; block; block = block->next_free)
         for (uint32_t i = 1; i < BLOCK_CURSORS; i++)
             if (block[i].magic == CURSOR_MAGIC)
-                block[i].zone_limit = 0;
+                block[i].hot.zone_limit = NULL;
 }
 
-/* Only the outermost call gets here, so everything in the chunk is published. */
+/* How many slots of its chunk a thread has used: those before the first that it can do without. */
+static void note_slots(struct thread_cursor *c, const struct slot *end)
+{
+    uint32_t slots = cursor_index(c, end);
+    if (c->descriptor)
+        c->descriptor->slots = slots < CHUNK_SLOTS ? slots : CHUNK_SLOTS;
+}
+
+/* Only the outermost call gets here, so every slot is written. */
 static void seal(struct chunk_descriptor *d, uint16_t flags)
 {
     if (!d)
@@ -191,18 +225,26 @@ static void seal(struct chunk_descriptor *d, uint16_t flags)
     __atomic_store_n(&d->state, CHUNK_SEALED, __ATOMIC_RELEASE);
 }
 
+/* From here on nothing is in the cursor but what is owed. */
+static void use_chunk(struct thread_cursor *c, struct slot *base)
+{
+    c->zones += c->hot.state.all >> 48;
+    c->hot.state.all = c->hot.state.owed_bytes;
+    c->base = base;
+}
+
 static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
 {
     struct chunk_descriptor *d = segment_descriptor(chunk);
-    d->published = 0;
+    d->slots = 0;
     d->process = c->process;
     d->track = c->track;
     d->sequence = c->sequence;
     d->base_ticks = clock_ticks(c->clock_source);
     d->base_raw_ns = clock_raw_ns();
-    d->zones_before = c->zones;
+    d->zones_before = c->zones + (c->hot.state.all >> 48);
     d->thread_id = c->thread_id;
-    d->depth_at_start = (uint16_t)(c->depth < UINT16_MAX ? c->depth : UINT16_MAX);
+    d->depth_at_start = (uint16_t)(cursor_depth(c) < UINT16_MAX ? cursor_depth(c) : UINT16_MAX);
     d->flags = 0;
     d->lost_zones = c->lost_zones;
     d->lost_records = c->lost_records;
@@ -214,24 +256,25 @@ static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
 
 /* Gives the full chunk away before waiting for another: if every thread kept one while it waits, none would ever
  * come free. Ends that are owed and find no chunk later on are reported late. */
-static void let_go(struct thread_cursor *c)
+static void let_go(struct thread_cursor *c, const struct slot *first, uint32_t slots)
 {
+    note_slots(c, first);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
-    c->no_chunk = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    c->index = CHUNK_SLOTS + 1;
-    set_limit(c, 0);
-    c->published = &c->no_chunk;
-    c->descriptor = NULL; /* from here on handlers count in the process's row */
+    set_limit(c, NULL);
+    use_chunk(c, NULL);
+    set_at(c, (struct slot *)NULL + slots); /* the caller's: handlers see that they are nested */
+    c->descriptor = NULL;                   /* from here on handlers count in the process's row */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     seal(old, 0);
     c->is_switching = 0;
 }
 
-/* Only the outermost call gets here, with its slots reserved: handlers find them unpublished, and no room after them.
- * On success index is after the caller's slots in the new chunk, which begin at *first. */
-static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
+/* Only the outermost call gets here, with its slots taken from *first on: handlers see that they are nested, and find
+ * no room. On success `at` is after the caller's slots in the new chunk, which begin at *first. */
+static bool next_chunk(struct thread_cursor *c, struct slot **first, uint32_t slots)
 {
     if (c->retry > 0) {
         c->retry--;
@@ -239,34 +282,33 @@ static bool next_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
     }
     int32_t chunk = segment_take_chunk(NULL);
     if (chunk < 0 && segment_may_wait()) {
-        let_go(c);
+        let_go(c, *first, slots);
+        *first = NULL;
         chunk = segment_take_chunk(c);
     }
     if (chunk < 0) {
         c->retry = LOST_RETRY;
         return false;
     }
+    note_slots(c, *first);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
-    c->index = CHUNK_SLOTS + 1;
-    set_limit(c, 0); /* nothing may be written until the new chunk is in place */
+    set_limit(c, NULL); /* nothing may be written until the new chunk is in place */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     describe_chunk(c, (uint32_t)chunk);
     seal(old, 0); /* from here on it may belong to another thread: handlers must count in the new one */
-    c->base = (struct slot *)(void *)(recorder_segment.memory + recorder_segment.layout.chunks +
-                                      (size_t)chunk * CHUNK_BYTES);
-    c->published = &segment_descriptor((uint32_t)chunk)->published;
-    *first = 0;
+    use_chunk(c, (struct slot *)(void *)(recorder_segment.memory + recorder_segment.layout.chunks +
+                                         (size_t)chunk * CHUNK_BYTES));
+    *first = c->base;
     if (c->late_ends) {
-        c->base[0] =
-            (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_LATE_ENDS), c->late_ends};
+        uint64_t head = slot_time_kind(clock_ticks(c->clock_source), RECORD_LATE_ENDS);
+        cursor_write(c, (*first)++, head, c->late_ends, NULL, 0);
         c->late_ends = 0;
-        *first = 1;
-        __atomic_store_n(c->published, 1, __ATOMIC_RELEASE);
     }
+    set_at(c, *first + slots);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    set_limit(c, CHUNK_SLOTS);
-    c->index = *first + slots;
+    set_limit(c, c->base + CHUNK_SLOTS);
     c->is_switching = 0;
     return true;
 }
@@ -280,100 +322,105 @@ static bool switch_begins(struct process_state *state)
     return false;
 }
 
-static bool switch_chunk(struct thread_cursor *c, uint32_t slots, uint32_t *first)
+static bool switch_chunk(struct thread_cursor *c, struct slot **first, uint32_t slots)
 {
     struct process_state *state = process_state_get();
     if (!state || !switch_begins(state))
         return false;
-    bool is_done = c->magic == CURSOR_MAGIC && next_chunk(c, slots, first);
+    bool is_done = c->magic == CURSOR_MAGIC && next_chunk(c, first, slots);
     __atomic_fetch_sub(&state->inside, 1, __ATOMIC_RELEASE);
     return is_done;
 }
 
-/* The outermost call could not have another chunk: nothing is reserved any more. */
-static void settle(struct thread_cursor *c, uint32_t index, uint32_t slots)
+/* A call that interrupted others and found no room, so often that they will never go on (CURSOR_STUCK): now it is the
+ * outermost one. A chunk that was being left has had its slots counted. Returns the call's first slot. */
+static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32_t slots)
 {
-    cursor_give_back(c, index, slots);
-    if (!c->limit) /* let go of its chunk, or never had one */
-        c->no_chunk = c->index;
+    if (c->is_switching || !c->limit) {
+        struct chunk_descriptor *old = c->descriptor;
+        set_limit(c, NULL);
+        c->descriptor = NULL;
+        seal(old, 0);
+        use_chunk(c, NULL);
+        slot = NULL;
+        set_at(c, slot + slots);
+    }
+    uint64_t done = (uint64_t)(cursor_index(c, slot) & 0xffff) << 32;
+    c->hot.state.all = (c->hot.state.all & ~((uint64_t)0xffff << 32)) | done;
+    c->is_switching = c->nested_failures = 0;
+    return slot;
 }
 
-static struct slot *reserve_slow(struct thread_cursor *c, uint32_t index, uint32_t slots, bool is_end)
+static bool has_room(const struct thread_cursor *c, const struct slot *slot, uint32_t slots)
 {
-    uint32_t unpublished = index - cursor_published(c); /* slots of calls that we interrupted */
-    uint32_t owed = is_end ? 0 : (c->depth + 1 < CURSOR_RESERVED_ENDS ? c->depth + 1 : CURSOR_RESERVED_ENDS);
-    uint32_t room =
-        is_end ? 0 : owed + CURSOR_SLACK + (unpublished < CHUNK_SLOTS ? unpublished : CHUNK_SLOTS);
-    bool has_room = index + slots + room <= c->limit;
-    if (!unpublished)
+    return (uintptr_t)(slot + slots) <= (uintptr_t)c->limit;
+}
+
+static struct slot *reserve_slow(struct thread_cursor *c, struct slot *slot, uint32_t slots, bool is_end)
+{
+    /* slots of calls that we interrupted */
+    uint32_t nested = cursor_index(c, slot) - cursor_done(c) + c->is_switching;
+    uint32_t owed = cursor_depth(c) + 1 < CURSOR_RESERVED_ENDS ? cursor_depth(c) + 1 : CURSOR_RESERVED_ENDS;
+    uint32_t room = slots + (is_end ? 0 : owed + OPSCOPE_ZONE_SLACK_);
+    if (!nested) {
         c->nested_failures = 0;
-    if (unpublished && !has_room) {
+    } else if (!has_room(c, slot, room + (is_end ? 0 : nested < CHUNK_SLOTS ? nested : CHUNK_SLOTS))) {
         if (++c->nested_failures <= CURSOR_STUCK) {
-            cursor_give_back(c, index, slots);
             note_reason(c, CHUNK_LOST_NESTED);
+            cursor_give_back(c, slot, slots);
             return NULL;
         }
-        /* What is published of a chunk that is being left is all of it. */
-        if (c->is_switching || !c->limit || index > c->limit)
-            c->published = &c->no_chunk;
-        c->is_switching = c->nested_failures = 0;
-        __atomic_store_n(c->published, index, __ATOMIC_RELEASE); /* now we are the outermost call */
-        has_room = index + slots + (is_end ? 0 : owed + CURSOR_SLACK) <= c->limit;
+        slot = take_over(c, slot, slots);
     }
-    if (has_room)
-        return c->base + index; /* a handler, or a stack deeper than the ends we keep room for */
-    uint32_t first;
-    if (!switch_chunk(c, slots, &first)) {
-        settle(c, index, slots);
+    if (has_room(c, slot, room))
+        return slot; /* a handler, or a stack deeper than the ends we keep room for */
+    if (!switch_chunk(c, &slot, slots)) {
         note_reason(c, CHUNK_LOST_FULL);
+        cursor_give_back(c, slot, slots);
         return NULL;
     }
-    return c->base + first;
+    return slot;
 }
 
 /* Wiped by fork, or of an earlier session: start afresh. */
 struct thread_cursor *cursor_renew(struct thread_cursor *c)
 {
     give_back(c);
-    recorder_cursor = NULL;
+    opscope_thread_cursor_ = NULL;
     return cursor_of_thread();
 }
 
-struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end)
+struct slot *cursor_reserve_slow(struct thread_cursor **cursor, struct slot *slot, uint32_t slots,
+                                 bool is_end)
 {
     struct thread_cursor *c = *cursor;
     if (UNLIKELY(c->magic != CURSOR_MAGIC)) {
         c = *cursor = cursor_renew(c);
         if (!c || is_end) /* what ends here began where it is not seen */
             return NULL;
-        index = cursor_advance(&c->index, slots);
+        slot = cursor_take_slots(c, slots);
     }
-    return reserve_slow(c, index, slots, is_end);
+    return reserve_slow(c, slot, slots, is_end);
 }
 
 /* --- threads --- */
 
-/* After a siglongjmp out of the recorder the thread's last records may be unpublished. */
-static void publish_rest(struct thread_cursor *c)
-{
-    if (c->magic == CURSOR_MAGIC && !c->is_switching && c->index <= c->limit)
-        cursor_catch_up(c);
-}
-
 static void thread_ends(void *unused)
 {
     (void)unused;
-    struct thread_cursor *c = recorder_cursor;
+    struct thread_cursor *c = cursor_known();
     struct process_state *state = process_state_get();
     if (!c || !state)
         return;
     sigset_t all, saved;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
-    recorder_cursor = NULL;
-    publish_rest(c);
-    if (c->magic == CURSOR_MAGIC)
+    opscope_thread_cursor_ = NULL;
+    if (c->magic == CURSOR_MAGIC) {
+        if (c->limit && !c->is_switching) /* else it was left by siglongjmp */
+            note_slots(c, (struct slot *)(void *)c->hot.at);
         seal(c->descriptor, CHUNK_LAST);
+    }
     give_back(c);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
@@ -385,8 +432,6 @@ __attribute__((destructor)) static void forget_threads(void)
     if (thread_end_state == KEY_MADE)
         pthread_key_delete(thread_end_key);
     thread_end_state = KEY_DELETED;
-    if (recorder_cursor)
-        publish_rest(recorder_cursor);
 }
 
 static struct thread_cursor *allocate_cursor(struct process_state *state)
@@ -426,8 +471,7 @@ static void record_thread_name(struct thread_cursor *c)
     struct slot *slot = cursor_reserve(&c, 1);
     if (!slot)
         return;
-    *slot = (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_THREAD_NAME), id};
-    cursor_publish(c, slot, 1);
+    cursor_write(c, slot, slot_time_kind(clock_ticks(c->clock_source), RECORD_THREAD_NAME), id, NULL, 0);
 }
 
 static struct thread_cursor *set_up_thread(void)
@@ -447,7 +491,6 @@ static struct thread_cursor *set_up_thread(void)
         c->track = __atomic_fetch_add(&recorder_segment.header->track_count, 1, __ATOMIC_RELAXED);
         c->thread_id = (uint32_t)syscall(SYS_gettid);
         c->clock_source = recorder_segment.header->clock_source;
-        c->published = &c->no_chunk;
         c->magic = CURSOR_MAGIC;
     }
     unlock_state(state);
@@ -455,13 +498,13 @@ static struct thread_cursor *set_up_thread(void)
         return NULL;
     if (thread_end_state == KEY_MADE && thread_end_key < INLINE_KEYS)
         pthread_setspecific(thread_end_key, c);
-    recorder_cursor = c;
+    opscope_thread_cursor_ = &c->hot;
     return c;
 }
 
 struct thread_cursor *cursor_of_thread(void)
 {
-    struct thread_cursor *c = recorder_cursor;
+    struct thread_cursor *c = cursor_known();
     if (c && c->magic == CURSOR_MAGIC)
         return c;
     if (!__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED))
@@ -489,7 +532,9 @@ static void make_stale(struct thread_cursor *c)
     if (c->descriptor)
         segment_avoid(c->descriptor);
     c->magic = CURSOR_STALE;
-    c->limit = c->zone_limit = c->depth = c->skip = c->hidden_count = c->capture_depth = 0;
+    c->limit = NULL;
+    c->hot.zone_limit = NULL;
+    c->hot.state.all = c->skip = c->hidden_count = c->capture_depth = 0;
 }
 
 /* False when some thread does not leave the recorder: it has been stopped there, or left it by siglongjmp. */

@@ -23,11 +23,7 @@ __attribute__((noinline)) static bool emit_at(uint64_t ticks, unsigned kind, uin
         cursor_lose_record(c);
         return false;
     }
-    slot->time_kind = slot_time_kind(ticks, kind);
-    slot->word = word;
-    for (uint32_t i = 0; i < count; i++)
-        slot[i + 1] = more[i];
-    cursor_publish(c, slot, 1 + count);
+    cursor_write(c, slot, slot_time_kind(ticks, kind), word, more, count);
     return true;
 }
 
@@ -49,23 +45,24 @@ static void drop_ended_ops(struct op_stack *ops, uint32_t depth)
 static void push_op(const struct thread_cursor *c, uint64_t call)
 {
     struct op_stack *ops = c->ops;
-    drop_ended_ops(ops, c->depth - 1);
+    const struct op_stack_entry entry = {.call = call, .depth = cursor_depth(c)};
+    drop_ended_ops(ops, entry.depth - 1);
     uint32_t count = ops->count;
     if (count >= OP_STACK_ENTRIES)
         return;
-    ops->entries[count] = (struct op_stack_entry){.call = call, .depth = c->depth};
+    ops->entries[count] = entry;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     ops->count = count + 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    ops->entries[count] = (struct op_stack_entry){.call = call, .depth = c->depth};
+    ops->entries[count] = entry;
 }
 
 OPSCOPE_API uint64_t opscope_op_current_(void)
 {
-    const struct thread_cursor *c = recorder_cursor;
+    const struct thread_cursor *c = cursor_known();
     if (!c || c->magic != CURSOR_MAGIC || !c->ops->count)
         return 0;
-    drop_ended_ops(c->ops, c->depth);
+    drop_ended_ops(c->ops, cursor_depth(c));
     return c->ops->count ? c->ops->entries[c->ops->count - 1].call : 0;
 }
 
@@ -84,7 +81,7 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
     }
     if (!c)
         cursor_lose_zone(NULL);
-    else if (c->limit && !c->zone_limit) /* for a pause that is over? */
+    else if (c->limit && !c->hot.zone_limit) /* for a pause that is over? */
         cursor_set_skip(c, 0);
     return c;
 }
@@ -92,8 +89,9 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
 /* The cursor of a thread that may begin an op; NULL: it is lost, and counted. */
 static inline struct thread_cursor *cursor_for_op(void)
 {
-    struct thread_cursor *c = recorder_cursor;
-    return LIKELY(c && c->zone_limit) ? c : cursor_for_op_slow(); /* with that limit nothing is in the way */
+    struct thread_cursor *c = cursor_known();
+    return LIKELY(c && c->hot.zone_limit) ? c
+                                          : cursor_for_op_slow(); /* with that limit nothing is in the way */
 }
 
 /* What follows the head of the record: `second`, after the call's number, and `third`, unless it is NULL. */
@@ -110,15 +108,13 @@ static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t
         return 0;
     }
     uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
-    c->depth++;
-    cursor_count(&c->zones);
-    slot->time_kind = slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN);
     slot->word = word_of(name, type & 0xff, count);
     slot[1].time_kind = call;
     slot[1].word = second;
     if (third)
         slot[2] = *third;
-    cursor_publish(c, slot, 1 + count);
+    slot_show(slot, slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN));
+    cursor_did(c, 1 + count, 1, 1);
     push_op(c, call);
     return call;
 }
@@ -138,13 +134,14 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
 /* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */
 OPSCOPE_API void opscope_op_end_(void)
 {
-    const struct thread_cursor *c = recorder_cursor;
-    if (c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && c->depth && c->ops->count)
-        drop_ended_ops(c->ops, c->depth - 1);
+    const struct thread_cursor *c = cursor_known();
+    if (c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c) && c->ops->count)
+        drop_ended_ops(c->ops, cursor_depth(c) - 1);
     opscope_zone_end_();
 }
 
-/* Begin, attribute and end in one go: one reservation, and one more look at the clock. */
+/* Begin, attribute and end in one go: one reservation, and one more look at the clock. The first head is written last,
+ * so that they can be seen together. */
 OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start)
 {
     struct thread_cursor *c = cursor_of_thread();
@@ -156,20 +153,20 @@ OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_
         return 0;
     }
     uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
-    cursor_count(&c->zones);
-    slot[0] = (struct slot){slot_time_kind(start, RECORD_OP_BEGIN), word_of(name, OPSCOPE_OP_DEVICE, 1)};
+    slot->word = word_of(name, OPSCOPE_OP_DEVICE, 1);
     slot[1] = (struct slot){call, device};
     if (attribute)
         slot[2] = (struct slot){slot_time_kind(start, RECORD_OP_PART), word_of(attribute, PART_ATTRIBUTE, 0)};
     slot[slots - 1] = (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_ZONE_END), 0};
-    cursor_publish(c, slot, slots);
+    slot_show(slot, slot_time_kind(start, RECORD_OP_BEGIN));
+    cursor_did(c, slots, 1, 0);
     return call;
 }
 
 static void emit_part(uint32_t role, uint32_t id)
 {
-    struct thread_cursor *c = recorder_cursor;
-    if (c && !c->skip && c->depth && !cursor_hides(c))
+    struct thread_cursor *c = cursor_known();
+    if (c && !c->skip && cursor_depth(c) && !cursor_hides(c))
         emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
 }
 
@@ -188,16 +185,15 @@ OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
 /* A part and the end at the same time: one reading of the clock, one place taken for both. */
 OPSCOPE_API void opscope_op_end_known_(uint32_t parts)
 {
-    struct thread_cursor *c = recorder_cursor;
-    if (parts && c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && c->depth) {
+    struct thread_cursor *c = cursor_known();
+    if (parts && c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c)) {
         uint64_t ticks = clock_ticks(c->clock_source);
         struct slot *slot = cursor_reserve(&c, 2);
         if (slot) {
-            drop_ended_ops(c->ops, c->depth - 1);
-            c->depth--;
-            slot[0] = (struct slot){slot_time_kind(ticks, RECORD_OP_PART), word_of(parts, PART_LIST, 0)};
+            drop_ended_ops(c->ops, cursor_depth(c) - 1);
             slot[1] = (struct slot){slot_time_kind(ticks, RECORD_ZONE_END), 0};
-            cursor_publish(c, slot, 2);
+            slot_write(slot, slot_time_kind(ticks, RECORD_OP_PART), word_of(parts, PART_LIST, 0));
+            cursor_did(c, 2, 0, -1);
             return;
         }
         cursor_lose_record(c);

@@ -31,7 +31,7 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
     }
     if (UNLIKELY(recorder_is_paused()) && !capture_zone_begins(c, id))
         return 0;
-    if (UNLIKELY(c->limit && !c->zone_limit)) /* for a pause that is over? */
+    if (UNLIKELY(c->limit && !c->hot.zone_limit)) /* for a pause that is over? */
         cursor_set_skip(c, 0);
     struct slot *slot = cursor_reserve(&c, 1);
     if (UNLIKELY(!slot)) {
@@ -41,11 +41,8 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
         cursor_set_skip(c, 1);
         return 1;
     }
-    c->depth++;
-    cursor_count(&c->zones);
-    slot->time_kind = now_kind(c, kind);
-    slot->word = id_payload(id, colour);
-    cursor_publish(c, slot, 1);
+    slot_write(slot, now_kind(c, kind), id_payload(id, colour));
+    cursor_did(c, 1, 1, 1);
     return 1;
 }
 
@@ -60,19 +57,20 @@ __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
     return begin_slow(c, RECORD_ZONE_BEGIN, id ? id : names_site(site), 0);
 }
 
-__attribute__((noinline)) static int zone_begin_rare(struct thread_cursor *c, uint32_t first, uint64_t head,
-                                                     uint64_t word)
+OPSCOPE_API int opscope_zone_begin_rare_(uint64_t *slot, uint64_t word)
 {
-    return fast_begin_rare(c, first, head, word) ? 1 : begin_slow(c, RECORD_ZONE_BEGIN, (uint32_t)word, 0);
+    struct thread_cursor *c = cursor_known();
+    cursor_give_back(c, (struct slot *)(void *)slot, 1);
+    return begin_slow(c, RECORD_ZONE_BEGIN, (uint32_t)word, 0);
 }
 
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
 {
-    struct thread_cursor *c = recorder_cursor;
+    struct thread_cursor *c = cursor_known();
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     if (UNLIKELY(!c || !id))
         return zone_begin_first(site);
-    return fast_begin_or(c, id, zone_begin_rare);
+    return opscope_begin_or_(&c->hot, id, opscope_zone_begin_rare_);
 }
 
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour)
@@ -113,39 +111,36 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
     }
     if (capture_hidden_ends(c))
         return;
-    if (c->depth == 0) /* begun before the session, or before the fork */
+    if (cursor_depth(c) == 0) /* begun before the session, or before the fork */
         return;
-    uint32_t index = cursor_advance(&c->index, 1);
-    struct slot *slot = cursor_reserve_slow(&c, index, 1, true);
+    struct slot *slot = cursor_reserve_slow(&c, cursor_take_slots(c, 1), 1, true);
     if (!slot) {
-        if (c && c->depth) { /* else: of an earlier session */
-            c->depth--;
+        if (c && cursor_depth(c)) { /* else: of an earlier session */
+            cursor_did(c, 0, 0, -1);
             cursor_end_late(c);
         }
         return;
     }
-    c->depth--;
-    slot->time_kind = now_kind(c, RECORD_ZONE_END);
-    slot->word = 0;
-    cursor_publish(c, slot, 1);
-    if (UNLIKELY(c->capture_depth > c->depth))
+    slot_write(slot, now_kind(c, RECORD_ZONE_END), 0);
+    cursor_did(c, 1, 0, -1);
+    if (UNLIKELY(c->capture_depth > cursor_depth(c)))
         capture_zone_ended(c);
 }
 
-__attribute__((noinline)) static int zone_end_rare(struct thread_cursor *c, uint32_t first, uint64_t head,
-                                                   uint64_t word)
+OPSCOPE_API int opscope_zone_end_rare_(uint64_t *slot, uint64_t word)
 {
-    if (!fast_end_rare(c, first, head, word))
-        end_slow(c);
+    struct thread_cursor *c = cursor_known();
+    (void)word;
+    cursor_give_back(c, (struct slot *)(void *)slot, 1);
+    end_slow(c);
     return 1;
 }
 
 OPSCOPE_API void opscope_zone_end_(void)
 {
-    struct thread_cursor *c = recorder_cursor;
-    uint32_t depth = LIKELY(c) ? c->depth : 0;
-    if (LIKELY(depth))
-        fast_end_or(c, depth, zone_end_rare);
+    struct thread_cursor *c = cursor_known();
+    if (LIKELY(c && c->hot.state.owed_bytes))
+        opscope_end_or_(&c->hot, opscope_zone_end_rare_);
     else if (c)
         end_slow(c);
 }
@@ -159,11 +154,7 @@ static void emit_always(unsigned kind, uint32_t id, uint32_t payload, const stru
         cursor_lose_record(c);
         return;
     }
-    slot->time_kind = now_kind(c, kind);
-    slot->word = id_payload(id, payload | count << 24);
-    for (uint32_t i = 0; i < count; i++)
-        slot[i + 1] = more[i];
-    cursor_publish(c, slot, 1 + count);
+    cursor_write(c, slot, now_kind(c, kind), id_payload(id, payload | count << 24), more, count);
 }
 
 static void emit(unsigned kind, uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
@@ -203,7 +194,6 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
             cursor_lose_record(c);
             return;
         }
-        slot->time_kind = now_kind(c, kind);
         slot->word = id_payload((uint32_t)total, (uint32_t)offset | slots << 24);
         char *out = (char *)(slot + 1);
         size_t from_head = offset < head_length ? head_length - offset : 0;
@@ -212,7 +202,8 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
             memcpy(out, head + offset, from_head);
         if (bytes > from_head)
             memcpy(out + from_head, tail + (offset + from_head - head_length), bytes - from_head);
-        cursor_publish(c, slot, 1 + slots);
+        slot_show(slot, now_kind(c, kind));
+        cursor_did(c, 1 + slots, 0, 0);
         offset += bytes;
     } while (offset < total);
 }
@@ -220,8 +211,8 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
 /* Extras of an unrecorded zone are not recorded either. */
 static bool zone_is_skipped(void)
 {
-    struct thread_cursor *c = recorder_cursor;
-    return !c || c->skip || c->depth == 0 || cursor_hides(c);
+    struct thread_cursor *c = cursor_known();
+    return !c || c->skip || !cursor_depth(c) || cursor_hides(c);
 }
 
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length)

@@ -56,7 +56,8 @@ _Static_assert(sizeof(struct op_stack) == 512, "op stacks lie behind the cursors
 extern struct segment recorder_segment;
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return
  * NULL when there is no room; the slots are then given back, and the caller counts the loss. */
-struct slot *cursor_reserve_slow(struct thread_cursor **cursor, uint32_t index, uint32_t slots, bool is_end);
+struct slot *cursor_reserve_slow(struct thread_cursor **cursor, struct slot *slot, uint32_t slots,
+                                 bool is_end);
 struct thread_cursor *cursor_of_thread(void); /* sets the thread up; NULL when nothing is recorded */
 struct thread_cursor *cursor_renew(struct thread_cursor *c); /* one whose magic is not CURSOR_MAGIC */
 void cursor_lose_zone(struct thread_cursor *c);              /* NULL: a thread that could not be set up */
@@ -65,14 +66,26 @@ void cursor_end_late(struct thread_cursor *c); /* an end that found no room */
 void cursor_set_skip(struct thread_cursor *c, uint32_t skip);
 void cursors_take_slow_path(void); /* all threads' zones, until their next look */
 
-/* Room for `slots` slots beside the ends that are owed. Followed by cursor_publish. */
+/* Room for `slots` slots beside the ends that are owed. Followed by slot_show and cursor_did. */
 static inline struct slot *cursor_reserve(struct thread_cursor **cursor, uint32_t slots)
 {
     struct thread_cursor *c = *cursor;
-    uint32_t index = cursor_advance(&c->index, slots);
-    if (UNLIKELY(index + slots + c->depth + 1 + CURSOR_SLACK > c->limit || cursor_published(c) != index))
-        return cursor_reserve_slow(cursor, index, slots, false);
-    return c->base + index;
+    uintptr_t more = (slots + 1 + OPSCOPE_ZONE_SLACK_) * sizeof(struct slot) + c->hot.state.owed_bytes;
+    struct slot *slot = cursor_take_slots(c, slots);
+    if (UNLIKELY((uintptr_t)slot + more > (uintptr_t)c->limit))
+        return cursor_reserve_slow(cursor, slot, slots, false);
+    return slot;
+}
+
+/* One record, of which `count` slots follow the first. */
+static inline void cursor_write(struct thread_cursor *c, struct slot *slot, uint64_t head, uint64_t word,
+                                const struct slot *more, uint32_t count)
+{
+    slot->word = word; /* first: it says how long the record is, should this call never end */
+    for (uint32_t i = 0; i < count; i++)
+        slot[i + 1] = more[i];
+    slot_show(slot, head);
+    cursor_did(c, 1 + count, 0, 0);
 }
 
 /* capture.c */
@@ -100,7 +113,7 @@ static inline bool recorder_is_paused(void)
 /* Is the innermost zone of the thread one that was begun while paused? */
 static inline bool cursor_hides(const struct thread_cursor *c)
 {
-    return c->hidden_count && c->hidden[c->hidden_count - 1].depth == c->depth;
+    return c->hidden_count && c->hidden[c->hidden_count - 1].depth == cursor_depth(c);
 }
 
 /* record.c */

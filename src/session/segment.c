@@ -232,6 +232,19 @@ static int by_track_and_sequence(const void *a, const void *b)
     return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
+/* Up to the first record that is not written yet. Of what is damaged its reader will tell. */
+static uint32_t written_slots(const struct slot *slots, uint32_t from)
+{
+    uint32_t at = from;
+    while (at < CHUNK_SLOTS) {
+        uint64_t head = __atomic_load_n(&slots[at].time_kind, __ATOMIC_ACQUIRE);
+        if (!head)
+            return at;
+        at += 1 + slot_more(head, __atomic_load_n(&slots[at].word, __ATOMIC_RELAXED));
+    }
+    return CHUNK_SLOTS;
+}
+
 const struct segment_chunk *session_segment_scan(struct session_segment *s, bool include_owned, size_t *count)
 {
     uint32_t chunks = committed_chunks(s);
@@ -245,9 +258,8 @@ const struct segment_chunk *session_segment_scan(struct session_segment *s, bool
         if (!array_reserve(&s->list, &s->list_capacity, n + 1, sizeof *s->list))
             break;
         struct segment_chunk *c = &s->list[n];
-        uint32_t published = __atomic_load_n(&d->published, __ATOMIC_ACQUIRE);
         memcpy(&c->d, d, sizeof c->d);
-        c->d.published = published < CHUNK_SLOTS ? published : CHUNK_SLOTS;
+        c->d.slots = c->d.slots < CHUNK_SLOTS ? c->d.slots : CHUNK_SLOTS;
         c->chunk = i;
         c->is_sealed = state == CHUNK_SEALED;
         c->slots = (const struct slot *)(void *)(s->memory + s->layout.chunks + (size_t)i * CHUNK_BYTES);
@@ -255,8 +267,10 @@ const struct segment_chunk *session_segment_scan(struct session_segment *s, bool
         if (!seen->is_known || seen->track != c->d.track || seen->sequence != c->d.sequence)
             *seen = (struct chunk_seen){c->d.sequence, c->d.track, 0, true};
         c->consumed = seen->consumed;
+        if (!c->is_sealed)
+            c->d.slots = written_slots(c->slots, c->consumed);
         c->taken = __atomic_load_n(taken(s, i), __ATOMIC_RELAXED);
-        c->taken = c->taken < c->d.published ? c->taken : c->d.published;
+        c->taken = c->taken < c->d.slots ? c->taken : c->d.slots;
         if (n > 0 && by_track_and_sequence(&s->list[n - 1], c) > 0)
             is_sorted = false;
         n++;
@@ -280,10 +294,8 @@ void session_segment_release(struct session_segment *s, const struct segment_chu
      * does not look at, never one with half of its records. */
     __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    /* A slot that its next owner reserves and never writes (a handler left by siglongjmp) must not show what was
-     * here. */
     memset(s->memory + s->layout.chunks + (size_t)chunk->chunk * CHUNK_BYTES, 0,
-           chunk->d.published * sizeof(struct slot));
+           chunk->d.slots * sizeof(struct slot));
     s->seen[chunk->chunk].is_known = false;
     __atomic_store_n(taken(s, chunk->chunk), 0, __ATOMIC_RELAXED);
     __atomic_fetch_or(&map[chunk->chunk / 64], UINT64_C(1) << (chunk->chunk % 64), __ATOMIC_RELEASE);

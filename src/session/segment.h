@@ -43,7 +43,7 @@ struct segment_chunk {
     uint32_t consumed; /* slots [0, consumed) were taken before */
     uint32_t taken; /* the same of whoever read this segment before us, if it died: in the segment itself */
     bool is_sealed;
-    struct chunk_descriptor d; /* a copy; published <= CHUNK_SLOTS */
+    struct chunk_descriptor d; /* a copy; slots: those to be looked at, also of one that is not sealed */
     const struct slot *slots;  /* shared memory: load each word once */
 };
 

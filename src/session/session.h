@@ -12,10 +12,12 @@
  * chunk_count and is_small by segment_layout_of(), so a reader trusts no offset in the file.
  *
  * A thread owns one 16 KiB chunk at a time and fills it with 16-byte slots. Who writes what:
- *   - the owner: the slots, then `published` (release); the descriptor when it takes and when it seals the chunk;
- *   - the collector: reads slots below `published` (acquire); when a sealed chunk is drained, state = FREE, then the
- *     bit in the free map; heartbeat and state in the header.
- * A process that dies leaves its chunks OWNED; everything below `published` is whole. Descriptors are one array
+ *   - the owner: the slots, of each record the time and kind of its first slot last (release); the descriptor when it
+ *     takes and when it seals the chunk;
+ *   - the collector: reads records in their order up to the first whose time and kind are still zero (acquire), or, in
+ *     a sealed chunk, as many slots as its descriptor says; when a sealed chunk is drained, state = FREE, then all of
+ *     it zero, then the bit in the free map; heartbeat and state in the header.
+ * A process that dies leaves its chunks OWNED; every record before the first zero is whole. Descriptors are one array
  * and not chunk headers because looking at 1,000 of them at a 16 KiB stride costs 10-16 us (cache sets collide).
  *
  * Names (and other definitions) are interned by content: space is claimed with one atomic add, the entry written,
@@ -40,7 +42,7 @@
 
 #define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
 
-#define SESSION_VERSION 4u
+#define SESSION_VERSION 5u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
 
@@ -199,11 +201,11 @@ enum chunk_flag {
 };
 
 struct chunk_descriptor {
-    uint32_t state;     /* enum chunk_state */
-    uint32_t published; /* slots that a reader may look at */
-    uint32_t process;   /* index into the process table */
-    uint32_t track;     /* number of the thread in this segment */
-    uint64_t sequence;  /* of this chunk in its track, from 0 */
+    uint32_t state;    /* enum chunk_state */
+    uint32_t slots;    /* that hold records, once it is sealed */
+    uint32_t process;  /* index into the process table */
+    uint32_t track;    /* number of the thread in this segment */
+    uint64_t sequence; /* of this chunk in its track, from 0 */
     uint64_t base_ticks;
     uint64_t base_raw_ns;  /* taken together with base_ticks */
     uint64_t zones_before; /* zones this track began in earlier chunks */
@@ -228,7 +230,7 @@ struct slot {
 
 /* Kinds from 128 on take further slots; how many is in the top byte of the payload. */
 enum record_kind {
-    RECORD_NONE = 0,
+    RECORD_NONE = 0,       /* not written yet, or never: by a handler that was left by siglongjmp */
     RECORD_ZONE_BEGIN = 1, /* id: name; payload: colour */
     RECORD_ZONE_END = 2,
     RECORD_FRAME = 3,       /* id: name */
@@ -397,6 +399,13 @@ static inline struct segment_layout segment_layout(uint32_t chunk_count)
 static inline uint64_t slot_time_kind(uint64_t ticks, unsigned kind)
 {
     return ticks << 8 | kind;
+}
+
+/* How many slots follow the first one of a record. */
+static inline uint32_t slot_more(uint64_t time_kind, uint64_t word)
+{
+    unsigned kind = (unsigned)(time_kind & 0xff);
+    return kind >= 128 || kind == RECORD_NONE ? (uint32_t)(word >> 56) : 0;
 }
 
 #endif

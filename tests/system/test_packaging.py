@@ -144,8 +144,10 @@ class Library(harness.TestCase):
 
     @harness.needs_command("nm")
     def test_exports_what_the_header_declares(self):
-        with open(os.path.join(harness.SOURCE, "include", "opscope", "opscope.h"), encoding="utf-8") as file:
-            declared = set(re.findall(r"^OPSCOPE_API [^(;]*?\b(opscope_\w+)[(;]", file.read(), re.M))
+        declared = set()
+        for name in ("opscope.h", "zone.h"):
+            with open(os.path.join(harness.SOURCE, "include", "opscope", name), encoding="utf-8") as file:
+                declared |= set(re.findall(r"^OPSCOPE_API [^(;]*?\b(opscope_\w+)(?:[(;]|$)", file.read(), re.M))
         # What the Python extension stores into without a call, and how it knows that it may.
         with open(os.path.join(harness.SOURCE, "src", "record", "fast.h"), encoding="utf-8") as file:
             internal = set(re.findall(r"^OPSCOPE_API .*?\b(opscope_\w+_)\b", file.read(), re.M))

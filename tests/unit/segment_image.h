@@ -109,8 +109,8 @@ static inline void image_record(struct image *image, uint32_t chunk, uint64_t ti
                                 uint32_t id, uint32_t payload)
 {
     struct chunk_descriptor *d = image_descriptor(image, chunk);
-    if (d->published < CHUNK_SLOTS)
-        image_slots(image, chunk)[d->published++] =
+    if (d->slots < CHUNK_SLOTS)
+        image_slots(image, chunk)[d->slots++] =
             (struct slot){slot_time_kind(IMAGE_BASE_TICKS + ticks, kind), (uint64_t)payload << 32 | id};
 }
 
@@ -119,11 +119,11 @@ static inline void image_long_record(struct image *image, uint32_t chunk, uint64
                                      uint32_t id, uint32_t payload, const struct slot *more, uint32_t count)
 {
     struct chunk_descriptor *d = image_descriptor(image, chunk);
-    if (d->published + 1 + count > CHUNK_SLOTS)
+    if (d->slots + 1 + count > CHUNK_SLOTS)
         return;
     image_record(image, chunk, ticks, kind, id, payload | count << 24);
-    memcpy(image_slots(image, chunk) + d->published, more, count * sizeof *more);
-    d->published += count;
+    memcpy(image_slots(image, chunk) + d->slots, more, count * sizeof *more);
+    d->slots += count;
 }
 
 static inline void image_zone(struct image *image, uint32_t chunk, uint64_t start, uint64_t end,

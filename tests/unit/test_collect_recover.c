@@ -291,7 +291,7 @@ static void test_death_while_records_are_counted(void **state)
         add_message(0, 3, "three");
         struct source *source = first.collector->sources[0];
         ledger.taking.records = 3;
-        ledger.taking_slots = image_descriptor(&image, 0)->published;
+        ledger.taking_slots = image_descriptor(&image, 0)->slots;
         ledger.taking_chunk = source_key(source, 5, 0);
         if (is_marked)
             ((uint16_t *)(void *)(image.memory + image.layout.taken))[0] = (uint16_t)ledger.taking_slots;

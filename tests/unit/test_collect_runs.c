@@ -110,7 +110,7 @@ static void record_runs(struct expected *e, const uint32_t *names)
     uint32_t known = 1;
     for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
         struct chunk_descriptor *d = image_chunk(&image, chunk, 0, chunk, CHUNK_SEALED);
-        while (d->published + 8 < CHUNK_SLOTS) {
+        while (d->slots + 8 < CHUNK_SLOTS) {
             seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             uint32_t what = (uint32_t)(seed >> 40) % 512;
             uint64_t length = 1 + (seed >> 33) % 40;

@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <ucontext.h>
 
-#include "record/fast.h"
+#include "record/recorder.h"
 #include "fork_wipes.h"
 #include "record_child.h"
 
@@ -31,6 +31,7 @@ static void check_counts(const struct seen *seen)
 
 #define TRAP_FLAG 0x100u
 #define ANY_LEVEL UINT32_MAX
+#define NO_ROOM (UINT32_MAX - 1) /* the thread has no room, and will look for some at its next zone */
 
 struct sweep {
     uint32_t level;  /* slots of the chunk that are taken before the zone that is interrupted */
@@ -38,6 +39,7 @@ struct sweep {
     uint32_t again;  /* a second handler comes up to so many instructions after the first has returned */
     uint32_t inside; /* handlers are interrupted, too, at one in so many instructions */
     bool forks;      /* the handler forks, and returns in the child, too */
+    bool frees;      /* a collector gives a full chunk back just before the handler records */
     uint64_t buffer; /* bytes */
     uint32_t on_full;
     uint32_t from, to; /* instructions */
@@ -66,6 +68,29 @@ static void handler_zones(void)
     }
 }
 
+/* What a collector does with the oldest chunk that is full. Its zones are counted here: nobody will see them. */
+static void free_chunk(void)
+{
+    const struct segment_layout *l = &recorder_segment.layout;
+    uint64_t *map = (uint64_t *)(void *)(recorder_segment.memory + l->free_map);
+    uint32_t oldest = l->chunk_count;
+    for (uint32_t i = 0; i < recorder_segment.header->chunks_committed; i++) {
+        const struct chunk_descriptor *d = segment_descriptor(i);
+        if (d->state == CHUNK_SEALED &&
+            (oldest == l->chunk_count || d->sequence < segment_descriptor(oldest)->sequence))
+            oldest = i;
+    }
+    if (oldest == l->chunk_count)
+        return;
+    struct slot *slots =
+        (struct slot *)(void *)(recorder_segment.memory + l->chunks + (size_t)oldest * CHUNK_BYTES);
+    for (uint32_t i = 0; i < segment_descriptor(oldest)->slots; i++)
+        figures->freed_zones += (slots[i].time_kind & 0xff) == RECORD_ZONE_BEGIN;
+    memset(slots, 0, CHUNK_BYTES);
+    segment_descriptor(oldest)->state = CHUNK_FREE;
+    __atomic_fetch_or(&map[oldest / 64], UINT64_C(1) << (oldest % 64), __ATOMIC_RELEASE);
+}
+
 /* The child goes on where the handler has interrupted the recorder. */
 static void fork_here(void)
 {
@@ -89,6 +114,8 @@ static void on_step(int number, siginfo_t *info, void *context)
     if (steps != stop_first && steps != stop_second)
         return;
     stops++;
+    if (sweep.frees)
+        free_chunk();
     if (sweep.inside) {
         is_inside = true;
         set_trap_flag();
@@ -102,11 +129,28 @@ static void on_step(int number, siginfo_t *info, void *context)
         ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
 }
 
+static uint32_t next_slot(void)
+{
+    const struct thread_cursor *c = cursor_known();
+    return cursor_index(c, (const struct slot *)(const void *)c->hot.at);
+}
+
+static void fill_all(void)
+{
+    uint32_t lost = cursor_known()->lost_zones;
+    while (cursor_known()->lost_zones == lost || cursor_known()->retry) {
+        nested(1);
+        figures->zones++;
+    }
+}
+
 /* Fills the chunk, or the next one, up to that slot. */
 static void fill_chunk(uint32_t level)
 {
-    while (level != ANY_LEVEL && recorder_cursor->index != level) {
-        if (recorder_cursor->index + 1 == level) {
+    if (level == NO_ROOM)
+        fill_all();
+    while (level < NO_ROOM && next_slot() != level) {
+        if (next_slot() + 1 == level) {
             OPSCOPE_FRAME("one slot");
         } else {
             nested(1);
@@ -142,7 +186,7 @@ static void work_sweep(void)
     nested(1);
     figures->zones++;
     handler_zones();
-    for (uint32_t i = 0; sweep.buffer < 1 << 20 && i < 20000; i++, figures->zones++)
+    for (uint32_t i = 0; sweep.buffer < 1 << 20 && !sweep.frees && i < 20000; i++, figures->zones++)
         nested(1);
     bool is_over = false;
     uint32_t at = sweep.from;
@@ -163,7 +207,7 @@ static bool sweep_is_exact(void)
     if (sweep.forks) /* whether a child records the zone depends on where it was forked */
         return !figures->failed_children && !seen.unbalanced;
     return seen.begins == seen.ends && !seen.unbalanced &&
-           seen.begins + seen.lost_zones == figures->zones + figures->handler_zones;
+           seen.begins + seen.lost_zones + figures->freed_zones == figures->zones + figures->handler_zones;
 }
 
 /* A batch of instructions has a segment of its own. One that is not exact is searched for the instruction. */
@@ -205,7 +249,7 @@ static void need_trap_flag(void)
     }
 }
 
-#define LAST_LEVEL (CHUNK_SLOTS - CURSOR_SLACK - 2) /* at which a zone has room */
+#define LAST_LEVEL (CHUNK_SLOTS - OPSCOPE_ZONE_SLACK_ - 2) /* at which a zone has room */
 
 static void test_one_handler_at_each_instruction(void **state)
 {
@@ -266,6 +310,20 @@ static void test_handlers_at_each_instruction_without_room(void **state)
     check_sweep(
         (struct sweep){.level = ANY_LEVEL, .zones = 1, .buffer = 64 << 10, .on_full = SESSION_ON_FULL_WAIT},
         4096);
+}
+
+/* With a collector that gives chunks back: the handler has room where the call that it interrupted found none. */
+static void test_handlers_at_each_instruction_that_get_the_next_chunk(void **state)
+{
+    (void)state;
+    need_trap_flag();
+    clock_source = CLOCK_SOURCE_COUNTER;
+    may_miss_chunks = true;
+    for (uint32_t zones = 1; zones <= 2 * LOST_RETRY + 1; zones += LOST_RETRY) {
+        struct sweep wanted = {.level = NO_ROOM, .zones = zones, .buffer = 64 << 10, .frees = true};
+        check_sweep(wanted, 4096);
+    }
+    may_miss_chunks = false;
 }
 
 #endif
@@ -370,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_busy_handlers_at_each_instruction),
         cmocka_unit_test(test_forking_handlers_at_each_instruction),
         cmocka_unit_test(test_handlers_at_each_instruction_without_room),
+        cmocka_unit_test(test_handlers_at_each_instruction_that_get_the_next_chunk),
 #endif
         cmocka_unit_test(test_signal_handlers_are_exact),
         cmocka_unit_test(test_signal_handlers_on_the_fast_path),

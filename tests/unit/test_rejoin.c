@@ -75,7 +75,7 @@ static void read_segment(struct seen *seen, const struct session_folder *folder,
         assert_true(list[i].d.track < 64);
         seen->tracks += !known[list[i].d.track];
         known[list[i].d.track] = 1;
-        for (uint32_t at = 0; at < list[i].d.published; at++) {
+        for (uint32_t at = 0; at < list[i].d.slots; at++) {
             unsigned kind = list[i].slots[at].time_kind & 0xff;
             assert_true(kind < 128);
             seen->ends += kind == RECORD_ZONE_END;

@@ -283,9 +283,9 @@ static void test_scan_sorts_and_clamps(void **state)
 {
     size_t count;
     (void)state;
-    image_chunk(&image, 5, 2, 0, CHUNK_SEALED)->published = 10;
-    image_chunk(&image, 1, 2, 1, CHUNK_OWNED)->published = 4;
-    image_chunk(&image, 66, 1, 7, CHUNK_SEALED)->published = UINT32_MAX;
+    image_chunk(&image, 5, 2, 0, CHUNK_SEALED)->slots = 10;
+    image_chunk(&image, 1, 2, 1, CHUNK_OWNED)->slots = 4;
+    image_chunk(&image, 66, 1, 7, CHUNK_SEALED)->slots = UINT32_MAX;
     image_chunk(&image, 0, 1, 6, CHUNK_SEALED);
     image_chunk(&image, 2, 9, 0, 77); /* no state at all */
     struct session_segment *s = open_image();
@@ -293,21 +293,55 @@ static void test_scan_sorts_and_clamps(void **state)
     assert_int_equal(count, 3);
     assert_int_equal(list[0].chunk, 0);
     assert_int_equal(list[1].chunk, 66);
-    assert_int_equal(list[1].d.published, CHUNK_SLOTS);
+    assert_int_equal(list[1].d.slots, CHUNK_SLOTS);
     assert_int_equal(list[2].chunk, 5);
     list = session_segment_scan(s, true, &count);
     assert_int_equal(count, 4);
     assert_int_equal(list[3].chunk, 1);
     assert_false(list[3].is_sealed);
     assert_ptr_equal(list[3].slots, image_slots(&image, 1));
+    assert_int_equal(list[3].d.slots, 0); /* whatever its descriptor says: nothing is written */
     /* what was taken stays taken, whatever the descriptor says, until the chunk has another owner */
     session_segment_consumed(s, &list[3], 4);
-    image_descriptor(&image, 1)->published = 2;
+    image_descriptor(&image, 1)->slots = 2;
     list = session_segment_scan(s, true, &count);
     assert_int_equal(list[3].consumed, 4);
     image_descriptor(&image, 1)->sequence = 2;
     list = session_segment_scan(s, true, &count);
     assert_int_equal(list[3].consumed, 0);
+    session_segment_close(s);
+}
+
+/* Of a chunk that is not sealed everything counts up to the first record whose head is not written yet. */
+static void test_slots_of_an_open_chunk(void **state)
+{
+    size_t count;
+    const struct slot text[3] = {{0, 0}, {1, 1}, {0, 0}};
+    (void)state;
+    image_chunk(&image, 1, 2, 0, CHUNK_OWNED);
+    image_zone(&image, 1, 5, 6, 1);
+    image_long_record(&image, 1, 7, RECORD_MESSAGE, 48, 0, text,
+                      3); /* zeros in what follows a head say nothing */
+    image_zone(&image, 1, 8, 9, 1);
+    struct session_segment *s = open_image();
+    struct slot *slots = image_slots(&image, 1);
+    const uint64_t head = slots[6].time_kind;
+    slots[6].time_kind =
+        0; /* taken by a call that a handler has interrupted, which has recorded the next one */
+    const struct segment_chunk *list = session_segment_scan(s, true, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(list[0].d.slots, 6);
+    session_segment_consumed(s, &list[0], 6);
+    slots[6].time_kind = head;
+    list = session_segment_scan(s, true, &count);
+    assert_int_equal(list[0].d.slots, 8);
+    assert_int_equal(list[0].consumed, 6);
+    for (uint32_t i = 8; i < CHUNK_SLOTS; i++)
+        slots[i] = slots[0];
+    slots[CHUNK_SLOTS - 1] =
+        (struct slot){slot_time_kind(9, RECORD_MESSAGE), UINT64_MAX}; /* longer than the chunk */
+    list = session_segment_scan(s, true, &count);
+    assert_int_equal(list[0].d.slots, CHUNK_SLOTS);
     session_segment_close(s);
 }
 
@@ -484,6 +518,7 @@ int main(void)
         WITH_IMAGE(test_headers_that_are_refused),
         WITH_IMAGE(test_the_layout_is_fixed_when_it_is_opened),
         WITH_IMAGE(test_scan_sorts_and_clamps),
+        WITH_IMAGE(test_slots_of_an_open_chunk),
         WITH_IMAGE(test_release),
         WITH_IMAGE(test_a_release_that_is_cut_short),
         WITH_IMAGE(test_heart_and_state),

@@ -262,7 +262,7 @@ static inline int opscope_tracy_lock_step_(struct opscope_tracy_lock *lock, int 
 
 static inline void opscope_tracy_lock_wait_(struct opscope_tracy_lock *lock, int is_shared)
 {
-    if (opscope_is_recording() && opscope_zone_begin_(&lock->wait)) {
+    if (opscope_zone_enter_(&lock->wait)) {
         opscope_tracy_waits_++;
         opscope_tracy_lock_step_(lock, OPSCOPE_LOCK_WAIT_, is_shared);
     }
@@ -274,7 +274,7 @@ static inline void opscope_tracy_lock_waited_(struct opscope_tracy_lock *lock, i
     const int had_wait = opscope_tracy_waits_ != 0;
     if (had_wait) {
         opscope_tracy_waits_--;
-        opscope_zone_end_();
+        opscope_zone_leave_();
     }
     if (had_wait ? !opscope_has_session() : !is_taken || !opscope_is_recording())
         return;

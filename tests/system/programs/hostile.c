@@ -91,7 +91,7 @@ static void scribble_huge(uint8_t *memory, const struct segment_layout *l)
         struct chunk_descriptor *d = (void *)(memory + l->descriptors);
         for (uint32_t i = 0; i < 64; i++) {
             d[i] = (struct chunk_descriptor){.state = 1 + i % 2,
-                                             .published = value,
+                                             .slots = value,
                                              .process = value - i,
                                              .track = value ^ i,
                                              .sequence = i % 3 ? value : 0,
@@ -130,7 +130,7 @@ static void scribble_descriptors(uint8_t *memory, const struct segment_layout *l
             d[i].track = (uint32_t)(noise() % 8);
             d[i].sequence = noise() % 4;
             d[i].process = (uint32_t)(noise() % 2);
-            d[i].published = (uint32_t)(noise() % 1030);
+            d[i].slots = (uint32_t)(noise() % 1030);
             d[i].base_ticks = noise() >> noise() % 64;
             d[i].flags = (uint16_t)noise();
             __atomic_store_n(&d[i].state, (uint32_t)(1 + noise() % 2), __ATOMIC_RELEASE);

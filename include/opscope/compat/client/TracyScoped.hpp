@@ -32,7 +32,7 @@ class OpenZone
     __attribute__((always_inline)) ~OpenZone()
     {
         if (open_)
-            opscope_zone_end_();
+            opscope_zone_leave_();
     }
 
     void Text(const char *text, std::size_t size)
@@ -93,7 +93,7 @@ class ScopedZone : public OpenZone
 {
   public:
     __attribute__((always_inline)) ScopedZone(opscope_site *site, bool is_active)
-        : OpenZone(is_active && opscope_is_recording() ? opscope_zone_begin_(site) : 0)
+        : OpenZone(is_active ? opscope_zone_enter_(site) : 0)
     {
     }
     ScopedZone(uint32_t line, const char *file, const char *function, const char *name, uint32_t color,

@@ -137,7 +137,7 @@ static inline TracyCZoneCtx opscope_tracy_context_(int is_open)
 
 static inline TracyCZoneCtx opscope_tracy_begin_(struct opscope_site *site, int is_active)
 {
-    return opscope_tracy_context_(is_active && opscope_is_recording() ? opscope_zone_begin_(site) : 0);
+    return opscope_tracy_context_(is_active ? opscope_zone_enter_(site) : 0);
 }
 
 static inline TracyCZoneCtx ___tracy_emit_zone_begin(const struct ___tracy_source_location_data *place,
@@ -190,7 +190,7 @@ static inline TracyCZoneCtx ___tracy_emit_zone_begin_alloc_callstack(uint64_t pl
 static inline void ___tracy_emit_zone_end(TracyCZoneCtx context)
 {
     if (context.active)
-        opscope_zone_end_();
+        opscope_zone_leave_();
 }
 static inline void ___tracy_emit_zone_text(TracyCZoneCtx context, const char *text, size_t size)
 {
