@@ -265,8 +265,8 @@ static void let_go(struct thread_cursor *c, const struct slot *first, uint32_t s
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     set_limit(c, NULL);
     use_chunk(c, NULL);
-    set_at(c, (struct slot *)NULL + slots); /* the caller's: handlers see that they are nested */
-    c->descriptor = NULL;                   /* from here on handlers count in the process's row */
+    set_at(c, slot_after(NULL, slots)); /* the caller's: handlers see that they are nested */
+    c->descriptor = NULL;               /* from here on handlers count in the process's row */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     seal(old, 0);
     c->is_switching = 0;
@@ -306,7 +306,7 @@ static bool next_chunk(struct thread_cursor *c, struct slot **first, uint32_t sl
         cursor_write(c, (*first)++, head, c->late_ends, NULL, 0);
         c->late_ends = 0;
     }
-    set_at(c, *first + slots);
+    set_at(c, slot_after(*first, slots));
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     set_limit(c, c->base + CHUNK_SLOTS);
     c->is_switching = 0;
@@ -343,7 +343,7 @@ static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32
         seal(old, 0);
         use_chunk(c, NULL);
         slot = NULL;
-        set_at(c, slot + slots);
+        set_at(c, slot_after(slot, slots));
     }
     uint64_t done = (uint64_t)(cursor_index(c, slot) & 0xffff) << 32;
     c->hot.state.all = (c->hot.state.all & ~((uint64_t)0xffff << 32)) | done;
@@ -353,7 +353,7 @@ static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32
 
 static bool has_room(const struct thread_cursor *c, const struct slot *slot, uint32_t slots)
 {
-    return (uintptr_t)(slot + slots) <= (uintptr_t)c->limit;
+    return slot_after(slot, slots) <= c->limit;
 }
 
 static struct slot *reserve_slow(struct thread_cursor *c, struct slot *slot, uint32_t slots, bool is_end)

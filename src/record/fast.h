@@ -158,6 +158,12 @@ static inline uint32_t cursor_index(const struct thread_cursor *c, const struct 
     return (uint32_t)(((uintptr_t)slot - (uintptr_t)c->base) / sizeof *slot);
 }
 
+/* Without a chunk the first slot is NULL: only compared, never written to. */
+static inline struct slot *slot_after(const struct slot *slot, uint32_t slots)
+{
+    return (struct slot *)((uintptr_t)slot + slots * sizeof *slot);
+}
+
 /* The record's other slots, and what is beside its head, have been written: from here on it can be seen. */
 static inline void slot_show(struct slot *slot, uint64_t head)
 {
@@ -179,7 +185,7 @@ static inline void cursor_did(struct thread_cursor *c, uint32_t slots, uint32_t 
 /* Gives slots back. If a handler has taken some after them they must stay; then they say nothing. */
 static inline void cursor_give_back(struct thread_cursor *c, struct slot *first, uint32_t slots)
 {
-    struct slot *end = first + slots;
+    struct slot *end = slot_after(first, slots);
     uint64_t *expected = (uint64_t *)(void *)end;
     bool is_done;
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
