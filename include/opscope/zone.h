@@ -2,8 +2,8 @@
 /* A zone's begin and end, compiled into the program: part of opscope.h, which includes it. Everything here belongs to
  * the recorder; src/record/fast.h says why it is right, docs/decisions/019 what it is worth.
  *
- * A program may run with a recorder of a later release, whose cursors look different. That one leaves
- * opscope_thread_cursor_ NULL, and zones of this header are calls there. */
+ * A program may run with a recorder of a later release, whose cursors look different. There opscope_thread_cursor_
+ * stays what it is at first, a cursor without room, and zones of this header are calls. */
 #ifndef OPSCOPE_ZONE_H
 #define OPSCOPE_ZONE_H
 
@@ -35,7 +35,7 @@ struct opscope_cursor_ {
 };
 
 OPSCOPE_API extern __thread struct opscope_cursor_ *opscope_thread_cursor_
-    __attribute__((tls_model("initial-exec"))); /* NULL before the thread's first event */
+    __attribute__((tls_model("initial-exec"))); /* before the thread's first event: one without room */
 
 /* --- two things that a signal handler cannot split: one instruction each --- */
 
@@ -125,7 +125,7 @@ __attribute__((always_inline)) static inline int opscope_end_or_(struct opscope_
 {
     uint64_t head = opscope_head_(OPSCOPE_ZONE_END_);
     uint64_t *slot = opscope_slots_take_(c, 1);
-    if (OPSCOPE_UNLIKELY_(!opscope_slots_fit_(c, slot, 0, 1)))
+    if (OPSCOPE_UNLIKELY_(slot >= c->zone_limit))
         return rare(slot, 0);
     opscope_slot_write_(slot, head, 0);
     opscope_slots_done_(c, 1, 0, -1);
@@ -142,17 +142,16 @@ __attribute__((always_inline)) static inline int opscope_zone_enter_(struct opsc
 {
     if (!opscope_is_recording())
         return 0;
-    struct opscope_cursor_ *c = opscope_thread_cursor_;
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-    if (OPSCOPE_UNLIKELY_(!c || !id))
+    if (OPSCOPE_UNLIKELY_(!id))
         return opscope_zone_begin_(site);
-    return opscope_begin_or_(c, id, opscope_zone_begin_rare_);
+    return opscope_begin_or_(opscope_thread_cursor_, id, opscope_zone_begin_rare_);
 }
 
 __attribute__((always_inline)) static inline void opscope_zone_leave_(void)
 {
     struct opscope_cursor_ *c = opscope_thread_cursor_;
-    if (OPSCOPE_UNLIKELY_(!c || !c->state.owed_bytes))
+    if (OPSCOPE_UNLIKELY_(!c->state.owed_bytes))
         opscope_zone_end_();
     else
         opscope_end_or_(c, opscope_zone_end_rare_);

@@ -14,7 +14,7 @@ static inline bool fast_is_possible(void)
 {
     if (opscope_recorder_layout_() != RECORDER_LAYOUT || !opscope_now_())
         return false;
-    return cursor_known() && cursor_known()->clock_source == CLOCK_SOURCE_COUNTER;
+    return cursor_fast()->magic == CURSOR_MAGIC && cursor_fast()->clock_source == CLOCK_SOURCE_COUNTER;
 }
 
 /* A line of the innermost call begins; depth is what its function's zone has open with it. False when that has to take
@@ -22,10 +22,10 @@ static inline bool fast_is_possible(void)
 static inline bool fast_line(struct thread_stack *t, const struct code_site *site, uint32_t depth,
                              uint32_t line)
 {
-    struct thread_cursor *c = cursor_known();
+    struct thread_cursor *c = cursor_fast();
     uint32_t index = line - site->site.line; /* of an earlier line: beyond any count */
     uint32_t id = LIKELY(index < site->line_count) ? site->lines[index].id : 0;
-    if (UNLIKELY(!hook_is_fast || !id || !c))
+    if (UNLIKELY(!hook_is_fast || !id))
         return false;
     if (UNLIKELY(t->scope_count &&
                  t->scopes[t->scope_count - 1].depth >= depth)) /* a with block's lines are inside */
@@ -49,12 +49,12 @@ static inline const struct open_call *innermost_call(const struct thread_stack *
 static inline bool fast_end_call(struct thread_stack *t, const void *key)
 {
     const struct open_call *call = innermost_call(t, key);
-    struct thread_cursor *c = cursor_known();
+    struct thread_cursor *c = cursor_fast();
     if (UNLIKELY(!call || call->has_task || !hook_is_fast))
         return false;
     uint32_t above = t->depth - call->depth;
     /* scopes that are open above it take the slow path */
-    if (UNLIKELY(!c || (above == 1 ? !fast_end(c) : above == 2 ? t->scope_count || !fast_end_two(c) : true)))
+    if (UNLIKELY(above == 1 ? !fast_end(c) : above == 2 ? t->scope_count || !fast_end_two(c) : true))
         return false;
     t->depth = call->depth;
     t->is_muted = call->was_muted;
@@ -66,8 +66,8 @@ static inline bool fast_end_call(struct thread_stack *t, const void *key)
 static inline bool fast_begin_call(struct thread_stack *t, PyCodeObject *code)
 {
     const struct code_site *site = code_site_known(code);
-    struct thread_cursor *c = cursor_known();
-    if (UNLIKELY(!site || site->special || !hook_is_fast || t->ready_run != hook_run || t->is_muted || !c ||
+    struct thread_cursor *c = cursor_fast();
+    if (UNLIKELY(!site || site->special || !hook_is_fast || t->ready_run != hook_run || t->is_muted ||
                  t->call_count == t->call_capacity || !fast_begin(c, site->site.id)))
         return false;
     t->calls[t->call_count++] = (struct open_call){code, t->depth++, true, false, false};

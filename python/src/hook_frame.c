@@ -342,8 +342,8 @@ __attribute__((noinline)) static PyObject *evaluated(PyObject *result, uint32_t 
         return result;
     }
     t->depth = depth;
-    struct thread_cursor *c = cursor_known(); /* not the same after a fork */
-    if (UNLIKELY(!c || !fast_end(c)))
+    struct thread_cursor *c = cursor_fast(); /* not the same after a fork */
+    if (UNLIKELY(!fast_end(c)))
         opscope_zone_end_();
     return result;
 }
@@ -352,9 +352,9 @@ static PyObject *evaluate(PyThreadState *thread, eval_frame_type *frame, int thr
 {
     struct thread_stack *t = &thread_stack;
     struct code_site *site = code_site_known(frame->f_code);
-    struct thread_cursor *c = cursor_known();
+    struct thread_cursor *c = cursor_fast();
     if (UNLIKELY(!site || site->special || !hook_is_fast || stack_pointer() < t->stack_limit || t->is_muted ||
-                 !c || may_be_refused(thread)))
+                 may_be_refused(thread)))
         return evaluate_special(thread, frame, throwflag);
     if (UNLIKELY(!fast_begin(c, site->site.id)))
         return evaluate_special(thread, frame, throwflag);

@@ -20,7 +20,15 @@
 #define BLOCK_CURSORS 512u
 #define INLINE_KEYS 32u /* pthread keys that need no malloc when set: safe in a signal handler */
 
-__thread struct opscope_cursor_ *opscope_thread_cursor_;
+/* That of threads which have none: it has no limit. What they take from it is nobody's. */
+static struct thread_cursor no_cursor;
+__thread struct opscope_cursor_ *opscope_thread_cursor_ = &no_cursor.hot;
+
+struct thread_cursor *cursor_known(void)
+{
+    struct thread_cursor *c = cursor_fast();
+    return LIKELY(c != &no_cursor) ? c : NULL;
+}
 
 static pthread_key_t thread_end_key;
 static enum { KEY_NONE, KEY_MADE, KEY_DELETED } thread_end_state;
@@ -386,7 +394,7 @@ static struct slot *reserve_slow(struct thread_cursor *c, struct slot *slot, uin
 struct thread_cursor *cursor_renew(struct thread_cursor *c)
 {
     give_back(c);
-    opscope_thread_cursor_ = NULL;
+    opscope_thread_cursor_ = &no_cursor.hot;
     return cursor_of_thread();
 }
 
@@ -415,7 +423,7 @@ static void thread_ends(void *unused)
     sigset_t all, saved;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
-    opscope_thread_cursor_ = NULL;
+    opscope_thread_cursor_ = &no_cursor.hot;
     if (c->magic == CURSOR_MAGIC) {
         if (c->limit && !c->is_switching) /* else it was left by siglongjmp */
             note_slots(c, (struct slot *)(void *)c->hot.at);

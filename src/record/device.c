@@ -59,8 +59,8 @@ static void push_op(const struct thread_cursor *c, uint64_t call)
 
 OPSCOPE_API uint64_t opscope_op_current_(void)
 {
-    const struct thread_cursor *c = cursor_known();
-    if (!c || c->magic != CURSOR_MAGIC || !c->ops->count)
+    const struct thread_cursor *c = cursor_fast();
+    if (c->magic != CURSOR_MAGIC || !c->ops->count)
         return 0;
     drop_ended_ops(c->ops, cursor_depth(c));
     return c->ops->count ? c->ops->entries[c->ops->count - 1].call : 0;
@@ -89,9 +89,8 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
 /* The cursor of a thread that may begin an op; NULL: it is lost, and counted. */
 static inline struct thread_cursor *cursor_for_op(void)
 {
-    struct thread_cursor *c = cursor_known();
-    return LIKELY(c && c->hot.zone_limit) ? c
-                                          : cursor_for_op_slow(); /* with that limit nothing is in the way */
+    struct thread_cursor *c = cursor_fast();
+    return LIKELY(c->hot.zone_limit) ? c : cursor_for_op_slow(); /* with that limit nothing is in the way */
 }
 
 /* What follows the head of the record: `second`, after the call's number, and `third`, unless it is NULL. */
@@ -134,8 +133,8 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
 /* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */
 OPSCOPE_API void opscope_op_end_(void)
 {
-    const struct thread_cursor *c = cursor_known();
-    if (c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c) && c->ops->count)
+    const struct thread_cursor *c = cursor_fast();
+    if (c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c) && c->ops->count)
         drop_ended_ops(c->ops, cursor_depth(c) - 1);
     opscope_zone_end_();
 }
@@ -165,8 +164,8 @@ OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_
 
 static void emit_part(uint32_t role, uint32_t id)
 {
-    struct thread_cursor *c = cursor_known();
-    if (c && !c->skip && cursor_depth(c) && !cursor_hides(c))
+    struct thread_cursor *c = cursor_fast();
+    if (!c->skip && cursor_depth(c) && !cursor_hides(c))
         emit_at(clock_ticks(c->clock_source), RECORD_OP_PART, word_of(id, role, 0), NULL, 0);
 }
 
@@ -185,8 +184,8 @@ OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
 /* A part and the end at the same time: one reading of the clock, one place taken for both. */
 OPSCOPE_API void opscope_op_end_known_(uint32_t parts)
 {
-    struct thread_cursor *c = cursor_known();
-    if (parts && c && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c)) {
+    struct thread_cursor *c = cursor_fast();
+    if (parts && c->magic == CURSOR_MAGIC && !c->skip && !cursor_hides(c) && cursor_depth(c)) {
         uint64_t ticks = clock_ticks(c->clock_source);
         struct slot *slot = cursor_reserve(&c, 2);
         if (slot) {

@@ -119,8 +119,8 @@ _Static_assert(OPSCOPE_SLOT_BYTES_ == sizeof(struct slot) && OPSCOPE_ZONE_BEGIN_
 #define RECORDER_LAYOUT 6u
 OPSCOPE_API uint32_t opscope_recorder_layout_(void);
 
-/* The thread's, or NULL. */
-static inline struct thread_cursor *cursor_known(void)
+/* The thread's, or one without room and with nothing open. */
+static inline struct thread_cursor *cursor_fast(void)
 {
     return (struct thread_cursor *)(void *)opscope_thread_cursor_;
 }
@@ -213,8 +213,10 @@ static inline void cursor_give_back(struct thread_cursor *c, struct slot *first,
 
 __attribute__((noinline, unused)) static int fast_rare(uint64_t *slot, uint64_t word)
 {
+    struct thread_cursor *c = cursor_fast();
     (void)word;
-    cursor_give_back(cursor_known(), (struct slot *)(void *)slot, 1);
+    if (c->magic)
+        cursor_give_back(c, (struct slot *)(void *)slot, 1);
     return false;
 }
 
@@ -228,6 +230,7 @@ static inline bool fast_end(struct thread_cursor *c)
     return LIKELY(c->hot.state.owed_bytes) && opscope_end_or_(&c->hot, fast_rare);
 }
 
+/* They have a zone open, so this cursor is the thread's own. */
 static inline bool fast_give_back_two(struct thread_cursor *c, uint64_t *slot)
 {
     cursor_give_back(c, (struct slot *)(void *)slot, 2);

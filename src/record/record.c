@@ -60,17 +60,23 @@ __attribute__((noinline)) static int zone_begin_first(struct opscope_site *site)
 OPSCOPE_API int opscope_zone_begin_rare_(uint64_t *slot, uint64_t word)
 {
     struct thread_cursor *c = cursor_known();
-    cursor_give_back(c, (struct slot *)(void *)slot, 1);
+    if (c)
+        cursor_give_back(c, (struct slot *)(void *)slot, 1);
+    else
+        c = cursor_of_thread();
+    if (!c) {
+        cursor_lose_zone(NULL);
+        return 0;
+    }
     return begin_slow(c, RECORD_ZONE_BEGIN, (uint32_t)word, 0);
 }
 
 OPSCOPE_API int opscope_zone_begin_(struct opscope_site *site)
 {
-    struct thread_cursor *c = cursor_known();
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-    if (UNLIKELY(!c || !id))
+    if (UNLIKELY(!id))
         return zone_begin_first(site);
-    return opscope_begin_or_(&c->hot, id, opscope_zone_begin_rare_);
+    return opscope_begin_or_(opscope_thread_cursor_, id, opscope_zone_begin_rare_);
 }
 
 OPSCOPE_API int opscope_zone_begin_named_(const char *name, size_t length, uint32_t colour)
@@ -138,10 +144,10 @@ OPSCOPE_API int opscope_zone_end_rare_(uint64_t *slot, uint64_t word)
 
 OPSCOPE_API void opscope_zone_end_(void)
 {
-    struct thread_cursor *c = cursor_known();
-    if (LIKELY(c && c->hot.state.owed_bytes))
+    struct thread_cursor *c = cursor_fast();
+    if (LIKELY(c->hot.state.owed_bytes))
         opscope_end_or_(&c->hot, opscope_zone_end_rare_);
-    else if (c)
+    else if ((c = cursor_known()))
         end_slow(c);
 }
 
@@ -211,8 +217,8 @@ static void emit_text(unsigned kind, const char *head, size_t head_length, const
 /* Extras of an unrecorded zone are not recorded either. */
 static bool zone_is_skipped(void)
 {
-    struct thread_cursor *c = cursor_known();
-    return !c || c->skip || !cursor_depth(c) || cursor_hides(c);
+    const struct thread_cursor *c = cursor_fast();
+    return c->skip || !cursor_depth(c) || cursor_hides(c);
 }
 
 OPSCOPE_API void opscope_zone_text_(const char *text, size_t length)

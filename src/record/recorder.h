@@ -58,6 +58,7 @@ extern struct segment recorder_segment;
  * NULL when there is no room; the slots are then given back, and the caller counts the loss. */
 struct slot *cursor_reserve_slow(struct thread_cursor **cursor, struct slot *slot, uint32_t slots,
                                  bool is_end);
+struct thread_cursor *cursor_known(void);     /* the thread's, or NULL */
 struct thread_cursor *cursor_of_thread(void); /* sets the thread up; NULL when nothing is recorded */
 struct thread_cursor *cursor_renew(struct thread_cursor *c); /* one whose magic is not CURSOR_MAGIC */
 void cursor_lose_zone(struct thread_cursor *c);              /* NULL: a thread that could not be set up */

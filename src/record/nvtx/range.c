@@ -410,7 +410,7 @@ __attribute__((always_inline)) static inline int push_known(struct thread *t, st
     range->level = level;
     range->is_zone = true;
     range->id = c->site.id;
-    if (UNLIKELY(!c->site.id) || UNLIKELY(!cursor) || UNLIKELY(!opscope_is_recording()))
+    if (UNLIKELY(!c->site.id) || UNLIKELY(!opscope_is_recording()))
         return begin_slowly(range, &c->site);
     uint64_t word = c->site.id, head = opscope_head_(OPSCOPE_ZONE_BEGIN_);
     uint64_t owed_bytes = cursor->state.owed_bytes;
@@ -498,11 +498,11 @@ int nvtx_pop(const void *domain)
         return pop_below(t, n, level);
     t->depth--;
     struct opscope_cursor_ *cursor = opscope_thread_cursor_;
-    if (UNLIKELY(!cursor) || UNLIKELY(!cursor->state.owed_bytes) || UNLIKELY(!t->ranges[n - 1].is_zone))
+    if (UNLIKELY(!cursor->state.owed_bytes) || UNLIKELY(!t->ranges[n - 1].is_zone))
         return end_slowly(level, t->ranges[n - 1].is_zone);
     uint64_t head = opscope_head_(OPSCOPE_ZONE_END_);
     uint64_t *slot = opscope_slots_take_(cursor, 1);
-    if (UNLIKELY(!opscope_slots_fit_(cursor, slot, 0, 1)))
+    if (UNLIKELY(!(slot < cursor->zone_limit)))
         return end_rarely(level, slot);
     opscope_slot_write_(slot, head, 0);
     opscope_slots_done_(cursor, 1, 0, -1);
