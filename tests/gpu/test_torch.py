@@ -151,10 +151,11 @@ class Training(TestCase):
         gpu.say("%d bytes: %.1f per op of %d, %.1f per kernel" % (size, size / ops, ops, size / len(kernels)))
 
     def test_overhead_in_one_process(self):
-        """Groups of steps with and without the observer of ops."""
-        for name, options in (("ops", ("--devices", "none")), ("ops beside kernels", ())):
+        """Groups of steps with and without: the observer of ops, and ops with their kernels."""
+        ways = (("ops", "toggle", ("--devices", "none")), ("ops beside kernels", "toggle", ()), ("ops and kernels", "pause", ()))
+        for name, word, options in ways:
             options += ("--python-trace", "off")
-            trace = self.record("toggle", sys.executable, PROGRAM, "train", "420", "toggle", options=options)
+            trace = self.record("toggle", sys.executable, PROGRAM, "train", "420", word, options=options)
             said = trace.said()
             ratio = said["step_us"] / said["off_us"]
             gpu.say("%-20s on %.0f us, off %.0f us a step: %.3f x" % (name, said["step_us"], said["off_us"], ratio))

@@ -2,11 +2,11 @@
 """What the tests of PyTorch on a GPU record:
 
     torch_programs.py block eager|graph [flops|profiler]      a transformer block, forward and backward
-    torch_programs.py train [STEPS] [toggle] [large]          a GPT with data-loader processes
+    torch_programs.py train [STEPS] [toggle|pause] [large]    a GPT with data-loader processes
 
 Each prints a line of JSON. With `flops` it prints what torch.utils.flop_counter counts for a step, with `profiler` the
-kernels and their time that torch.profiler sees. With `toggle` the observer of ops is off in every second group of steps:
-what it costs, in one process. The GPT is so small that the host takes the time, or, with `large`, as large as GPT-2 (124 M
+kernels and their time that torch.profiler sees. With `toggle` the observer of ops is off in every second group of steps,
+with `pause` recording is paused besides: what they cost, in one process. The GPT is so small that the host takes the time, or, with `large`, as large as GPT-2 (124 M
 parameters, batches of 16 x 1,024, bfloat16)."""
 
 import json
@@ -120,16 +120,21 @@ class Gpt(nn.Module):
 
 
 class Toggle:
-    """The observer is on in five steps, off in five, and so on."""
+    """The observer, or everything, is on in five steps, off in five, and so on."""
 
-    def __init__(self, is_wanted):
+    def __init__(self, words):
+        is_wanted = "toggle" in words or "pause" in words
         self.observer = sys.modules["opscope._torch"].observer if is_wanted else None
+        self.package = sys.modules["opscope"] if "pause" in words else None
         self.is_on = True
 
     def before(self, number):
-        if self.observer is not None and number % 5 == 0:
-            self.is_on = not self.is_on
-            (self.observer.opscope_torch_start if self.is_on else self.observer.opscope_torch_stop)()
+        if self.observer is None or number % 5:
+            return
+        self.is_on = not self.is_on
+        if self.package:
+            (self.package.resume if self.is_on else self.package.pause)()
+        (self.observer.opscope_torch_start if self.is_on else self.observer.opscope_torch_stop)()
 
 
 def middle(values):
@@ -147,9 +152,9 @@ def make_training(is_large):
     return model, optimizer, loader, torch.autocast("cuda", torch.bfloat16, enabled=is_large)
 
 
-def train(steps, is_toggled, is_large):
-    toggle, off = Toggle(is_toggled), []
-    model, optimizer, loader, precision = make_training(is_large)
+def train(steps, words):
+    toggle, off = Toggle(words), []
+    model, optimizer, loader, precision = make_training("large" in words)
     took = []
     for number, (tokens, targets) in enumerate(loader):
         toggle.before(number)
@@ -171,7 +176,7 @@ def train(steps, is_toggled, is_large):
 
 def main(words):
     if words[0] == "train":
-        return train(int(words[1]) if len(words) > 1 else 60, "toggle" in words, "large" in words)
+        return train(int(words[1]) if len(words) > 1 else 60, words[2:])
     if "flops" in words:
         return count_flops()
     return see_with_profiler(words[1]) if "profiler" in words else run_block(words[1])
