@@ -125,8 +125,12 @@ class Toggle:
     def __init__(self, words):
         is_wanted = "toggle" in words or "pause" in words
         self.observer = sys.modules["opscope._torch"].observer if is_wanted else None
-        self.package = sys.modules["opscope"] if "pause" in words else None
+        self.package = None
         self.is_on = True
+        if "pause" in words:
+            import opscope
+
+            self.package = opscope
 
     def before(self, number):
         if self.observer is None or number % 5:
