@@ -32,34 +32,48 @@ def start_up(bench):
               limit_text="<= 5 ms", floor_name=f"true alone: {f['command_1_median']:.2f} ms")
 
 
+def in_turns(bench, record):
+    """The turn of median rate beside what is possible: two clock reads alone may take longer than the 33 ns that 30 M zones/s
+    leave for a zone, and a machine is slower for seconds."""
+    turns = []
+    for _ in range(1 if bench.quick else 3):
+        floor = bench.figures([bench.program("bench_record"), "1"])["floor_1t_median"]
+        possible = min(30, 1000 / (1.10 * floor))
+        figures = record()
+        turns.append((figures["rate"] / possible, possible, figures))
+    turns.sort(key=lambda turn: turn[0])
+    _, possible, figures = turns[len(turns) // 2]
+    figures["lost"] = max(turn[2]["lost"] for turn in turns)
+    return possible, f"{possible:.3g} M zones/s" + (" (1.10 x the floor)" if possible < 30 else ""), figures
+
+
 def end_to_end(bench):
-    millions = 6 if bench.quick else 60
-    out = bench.path("paced.opscope")
-    # Two clock reads alone may take longer than the 33 ns that 30 M zones/s leave for a zone.
-    floor = bench.figures([bench.program("bench_record"), "1"])["floor_1t_median"]
-    possible = min(30, 1000 / (1.10 * floor))
-    f = bench.figures([bench.opscope, "run", "-q", "-o", out, bench.program("bench_rate"), str(millions), "30"])
-    info = json.loads(bench.run([bench.opscope, "info", "--json", out]))
-    possible_text = f"{possible:.3g} M zones/s" + (" (1.10 x the floor)" if possible < 30 else "")
-    yield Row("paced producer: rate reached", f["rate"], "M zones/s", limit=0.98 * possible, at_least=True,
-              limit_text=possible_text)
-    yield Row("paced producer: zones lost", info_lost(info), "zones", limit=0, limit_text="0",
+    millions, out = 6 if bench.quick else 60, bench.path("paced.opscope")
+
+    def paced():
+        f = bench.figures([bench.opscope, "run", "-q", "-o", out, bench.program("bench_rate"), str(millions), "30"])
+        return dict(f, lost=lost_zones(bench, out))
+
+    possible, text, f = in_turns(bench, paced)
+    yield Row("paced producer: rate reached", f["rate"], "M zones/s", limit=0.98 * possible, at_least=True, limit_text=text)
+    yield Row("paced producer: zones lost", f["lost"], "zones", limit=0, limit_text="0", floor_name=f"of {int(f['zones']):,}")
+    most, full = 10 if bench.quick else 100, bench.path("full.opscope")
+
+    def back_to_back():
+        command = [bench.opscope, "run", "-q", "--on-full=wait", "-o", full, bench.program("bench_rate"), str(most)]
+        f, rss = figures_and_rss(bench, command)
+        return dict(f, lost=lost_zones(bench, full), rss=rss)
+
+    possible, text, f = in_turns(bench, back_to_back)
+    yield Row("back to back, --on-full=wait: rate", f["rate"], "M zones/s", limit=possible, limit_text=f">= {text}", at_least=True)
+    yield Row("back to back, --on-full=wait: lost", f["lost"], "zones", limit=0, limit_text="0",
               floor_name=f"of {int(f['zones']):,}")
-    millions = 10 if bench.quick else 100
-    out = bench.path("full.opscope")
-    command = [bench.opscope, "run", "-q", "--on-full=wait", "-o", out, bench.program("bench_rate"), str(millions)]
-    f, rss = figures_and_rss(bench, command)
-    info = json.loads(bench.run([bench.opscope, "info", "--json", out]))
-    yield Row("back to back, --on-full=wait: rate", f["rate"], "M zones/s", limit=possible, limit_text=f">= {possible_text}",
-              at_least=True)
-    yield Row("back to back, --on-full=wait: lost", info_lost(info), "zones", limit=0, limit_text="0",
-              floor_name=f"of {int(f['zones']):,}")
-    yield Row(f"collector memory at {millions} M zones", rss, "MiB", limit=256, limit_text="<= 256 MiB")
-    yield Row(f"program's growth at {millions} M zones", f["growth"], "MiB", limit=32, limit_text="<= 32 MiB")
+    yield Row(f"collector memory at {most} M zones", f["rss"], "MiB", limit=256, limit_text="<= 256 MiB")
+    yield Row(f"program's growth at {most} M zones", f["growth"], "MiB", limit=32, limit_text="<= 32 MiB")
 
 
-def info_lost(info):
-    return info["lost_zones"]
+def lost_zones(bench, trace):
+    return json.loads(bench.run([bench.opscope, "info", "--json", trace]))["lost_zones"]
 
 
 def figures_and_rss(bench, command):
