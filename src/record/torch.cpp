@@ -8,9 +8,10 @@
 // the tracks of the process's other zones.
 //
 // What makes it cheap: names and descriptions are known to the recorder by ids, which each thread keeps in a table by
-// hash. An op that was seen before, with tensors of the same sizes, costs a hash of these sizes, two look-ups and a
-// record of two slots; its outputs another look-up and a slot. Nothing is allocated on the way. What it costs is mostly
-// cache lines that torch has driven out since the last op: hence a table without gaps, of small entries.
+// hash. An op that was seen before, with tensors of the same sizes, costs a hash of its name and these sizes, one
+// look-up and a record of two slots; its outputs a hash and a slot. Nothing is allocated on the way. What it costs is
+// mostly cache lines that torch has driven out since the last op: hence a table without gaps, of small entries, and
+// what is known of an op, its inputs and its usual outputs in one of them.
 #include <ATen/record_function.h>
 
 #include <pthread.h>
@@ -315,19 +316,21 @@ struct Description {
 
 // --- what a thread knows ---
 
-// A name, or the description of an op's inputs or outputs.
+// A name with the description of its inputs, or the description of outputs.
 struct Known {
     uint64_t hash;
-    uint32_t id;    // 0: no tensors
-    uint16_t next;  // of its chain, + 1; 0: none
-    uint8_t device; // + 1; 0: none
-    uint8_t
-        is_marked; // a name: its arguments that are no tensors are recorded, too; a description: not of the CPU
+    uint64_t output_hash;  // of the outputs that it had last
+    uint32_t name, parts;  // ids; parts 0: no tensors
+    uint32_t output_parts; // of those outputs
+    uint16_t next;         // of its chain, + 1; 0: none
+    uint8_t device;        // + 1; 0: none
+    uint8_t is_elsewhere;  // not of the CPU
 };
-static_assert(sizeof(Known) == 16, "four to a cache line");
+static_assert(sizeof(Known) == 32, "two to a cache line");
 
 struct OpenOp {
     const at::RecordFunction *function;
+    Known *known; // NULL: no op, or nothing is known of it
     bool is_op;
 };
 
@@ -335,12 +338,13 @@ struct Thread {
     uint64_t last_sequence;
     const char *module; // that it is in, as a path; NULL
     unsigned depth, known_count;
+    uint64_t scalar_names[4]; // a bit for each hash of a name that has needs_scalars; others may share it
     OpenOp open[open_most];
     uint16_t chains[known_chains]; // the first of each in `known`, + 1
     Known known[known_most];       // in the order in which they were met
 };
 
-__thread Thread *this_thread;
+__thread Thread *this_thread __attribute__((tls_model("initial-exec")));
 pthread_key_t thread_key;
 
 void free_thread(void *thread)
@@ -368,7 +372,7 @@ bool needs_scalars(const char *name)
     return strstr(name, "conv") || strstr(name, "attention") || strstr(name, "pool");
 }
 
-const Known *find_known(const Thread *thread, uint64_t hash)
+Known *find_known(Thread *thread, uint64_t hash)
 {
     for (unsigned at = thread->chains[hash % known_chains]; at; at = thread->known[at - 1].next)
         if (thread->known[at - 1].hash == hash)
@@ -377,7 +381,7 @@ const Known *find_known(const Thread *thread, uint64_t hash)
 }
 
 // When the table is full it is begun again: a program that always has other sizes.
-const Known *keep_known(Thread *thread, Known known)
+Known *keep_known(Thread *thread, Known known)
 {
     if (thread->known_count == known_most) {
         thread->known_count = 0;
@@ -390,45 +394,82 @@ const Known *keep_known(Thread *thread, Known known)
     return &thread->known[*chain - 1];
 }
 
-// By its text, not by where that is: the names of autograd and of user ranges are on the stack.
-Known name_of(Thread *thread, const char *name)
-{
-    size_t length = strlen(name);
-    uint64_t hash = hash_text(0, name, length);
-    const Known *known = find_known(thread, hash);
-    if (known)
-        return *known;
-    Known made = {hash, opscope_name_(name, length), 0, 0, needs_scalars(name)};
-    return made.id ? *keep_known(thread, made) : made;
-}
-
-Known describe(c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role, const char *module,
-               uint64_t hash)
+Known describe(c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role, const char *module)
 {
     Description d(role);
     d.values(values, has_scalars);
     if (module && role == 1)
         d.part(3, std::string("module=") + module);
-    Known made = {hash, 0, 0, static_cast<uint8_t>(d.device + 1), d.is_on_device};
+    Known made = {0, 0, 0, 0, 0, 0, static_cast<uint8_t>(d.device + 1), d.is_on_device};
     if (!d.text.empty())
-        made.id = opscope_name_(d.text.data(), d.text.size());
+        made.parts = opscope_name_(d.text.data(), d.text.size());
     return made;
 }
 
-Known parts_of(Thread *thread, c10::ArrayRef<const c10::IValue> values, bool has_scalars, char role)
+// What is hashed besides the values: the names of autograd and of user ranges are on the stack, so the text counts and
+// not where it is.
+uint64_t hash_seed(const Thread *thread, uint64_t name_hash, bool has_scalars)
 {
-    Known none = {0, 0, 0, 0, false};
-    if (values.empty() && !thread->module)
-        return none;
+    return mix(name_hash ^ reinterpret_cast<uintptr_t>(thread->module), has_scalars);
+}
+
+__attribute__((noinline)) Known *learn_op(Thread *thread, const char *name, size_t length, uint64_t name_hash,
+                                          c10::ArrayRef<const c10::IValue> values)
+{
+    bool has_scalars = needs_scalars(name);
+    if (has_scalars)
+        thread->scalar_names[name_hash >> 6 & 3] |= UINT64_C(1) << (name_hash & 63);
+    Known made = {0, 0, 0, 0, 0, 0, 0, 0};
+    uint64_t hash = 0;
     try {
-        uint64_t kind = static_cast<uint64_t>(role) << 1 | has_scalars;
-        uint64_t hash = mix(reinterpret_cast<uintptr_t>(thread->module), kind);
-        hash = hash_values(hash, values, has_scalars);
-        const Known *known = find_known(thread, hash);
-        return known ? *known
-                     : *keep_known(thread, describe(values, has_scalars, role, thread->module, hash));
+        hash = hash_values(hash_seed(thread, name_hash, has_scalars), values, has_scalars);
+        Known *known = has_scalars ? find_known(thread, hash) : nullptr;
+        if (known)
+            return known;
+        made = describe(values, has_scalars, 1, thread->module);
     } catch (...) { // a tensor that does not say what it is: the op is recorded without
-        return none;
+    }
+    made.hash = hash;
+    made.name = opscope_name_(name, length);
+    return made.name ? keep_known(thread, made) : nullptr;
+}
+
+Known *op_of(Thread *thread, const char *name, c10::ArrayRef<const c10::IValue> values)
+{
+    size_t length = strlen(name);
+    uint64_t name_hash = hash_text(0, name, length);
+    bool may_have_scalars = thread->scalar_names[name_hash >> 6 & 3] >> (name_hash & 63) & 1;
+    Known *known = nullptr;
+    try {
+        if (!may_have_scalars)
+            known = find_known(thread, hash_values(hash_seed(thread, name_hash, false), values, false));
+    } catch (...) {
+    }
+    return known ? known : learn_op(thread, name, length, name_hash, values);
+}
+
+// The description of an op's outputs; most often it is the one that it had last.
+uint32_t outputs_of(Thread *thread, Known *op, c10::ArrayRef<const c10::IValue> values)
+{
+    try {
+        uint64_t hash = hash_values(2, values, false);
+        if (op && op->output_hash == hash)
+            return op->output_parts;
+        const Known *known = find_known(thread, hash);
+        uint32_t parts = known ? known->parts : 0;
+        if (!known) {
+            Known made = describe(values, false, 2, nullptr);
+            made.hash = hash;
+            parts = made.parts;
+            keep_known(thread, made);
+        }
+        if (op) {
+            op->output_hash = hash;
+            op->output_parts = parts;
+        }
+        return parts;
+    } catch (...) {
+        return 0;
     }
 }
 
@@ -458,16 +499,17 @@ uint64_t find_link(uint64_t sequence)
 
 // --- callbacks ---
 
-void begin_function(Thread *thread, const at::RecordFunction &function, const char *title)
+Known *begin_function(Thread *thread, const at::RecordFunction &function, const char *title)
 {
-    Known name = name_of(thread, title);
-    Known parts = parts_of(thread, function.inputs(), name.is_marked, 1);
+    static Known unknown; // nothing is recorded any more
+    Known *known = op_of(thread, title, function.inputs());
+    const Known *what = known ? known : &unknown;
     bool is_backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
     int64_t number = function.seqNr();
     uint64_t sequence = number >= 0 ? static_cast<uint64_t>(number) : OPSCOPE_NO_SEQUENCE;
-    uint32_t type = parts.is_marked ? OPSCOPE_OP_HOST : OPSCOPE_OP_CPU;
-    uint32_t device = parts.device ? parts.device - 1u : no_device;
-    opscope_known_op op = {name.id, parts.id, type, device, OPSCOPE_NO_SEQUENCE, 0};
+    uint32_t type = what->is_elsewhere ? OPSCOPE_OP_HOST : OPSCOPE_OP_CPU;
+    uint32_t device = what->device ? what->device - 1u : no_device;
+    opscope_known_op op = {what->name, what->parts, type, device, OPSCOPE_NO_SEQUENCE, 0};
     if (sequence != OPSCOPE_NO_SEQUENCE && (is_backward || sequence != thread->last_sequence)) {
         op.sequence = thread->last_sequence = sequence;
         op.forward = is_backward ? find_link(sequence) : 0;
@@ -475,6 +517,7 @@ void begin_function(Thread *thread, const at::RecordFunction &function, const ch
     uint64_t call = opscope_op_begin_known_(&op);
     if (sequence != OPSCOPE_NO_SEQUENCE && !is_backward && call)
         keep_link(sequence, call);
+    return known;
 }
 
 // What a collective calls to describe itself, around its kernels: they are those of the op that is outside,
@@ -492,9 +535,10 @@ std::unique_ptr<at::ObserverContext> begin_op(const at::RecordFunction &function
         return nullptr;
     const char *name = function.name();
     bool is_op = function.scope() != at::RecordScope::USER_SCOPE && !is_inside_collective(thread, name);
-    thread->open[thread->depth++] = {&function, is_op};
+    OpenOp *open = &thread->open[thread->depth++];
+    *open = {&function, nullptr, is_op};
     if (is_op)
-        begin_function(thread, function, name);
+        open->known = begin_function(thread, function, name);
     else
         opscope_zone_begin_named_(name, strlen(name), 0);
     return nullptr;
@@ -524,14 +568,14 @@ void end_op(const at::RecordFunction &function, at::ObserverContext *)
         thread->depth--;
         opscope_zone_end_();
     }
-    bool is_op = thread->open[--thread->depth].is_op;
-    if (!is_op) {
+    const OpenOp open = thread->open[--thread->depth];
+    if (!open.is_op) {
         opscope_zone_end_();
         return;
     }
     const std::vector<c10::IValue> &outputs = function.outputs();
     c10::ArrayRef<const c10::IValue> values(outputs.data(), outputs.size());
-    uint32_t parts = outputs.empty() ? 0 : parts_of(thread, values, false, 2).id;
+    uint32_t parts = outputs.empty() ? 0 : outputs_of(thread, open.known, values);
     if (parts)
         opscope_op_end_known_(parts);
     else
