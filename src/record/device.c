@@ -93,20 +93,57 @@ static inline struct thread_cursor *cursor_for_op(void)
     return LIKELY(c->hot.zone_limit) ? c : cursor_for_op_slow(); /* with that limit nothing is in the way */
 }
 
+/* --- numbers of calls: each thread takes some at a time, so that none waits for another's cache line --- */
+
+#define CALLS_AT_ONCE 64u
+
+/* A handler that comes in between takes numbers of its own; what is left of either is not used. 0: no memory. */
+__attribute__((noinline)) static uint64_t take_calls(struct op_stack *ops)
+{
+    struct process_state *state = process_state_get();
+    if (!state)
+        return 0;
+    uint64_t first = __atomic_fetch_add(&state->calls, CALLS_AT_ONCE, __ATOMIC_RELAXED) + 1;
+    ops->next_call = first + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ops->end_call = first + CALLS_AT_ONCE;
+    return first;
+}
+
+/* False, too, where a handler has seen one of the two words that belong together, and not yet the other. */
+static inline bool is_own_call(const struct op_stack *ops, uint64_t call)
+{
+    return ops->end_call - 1 - call < CALLS_AT_ONCE;
+}
+
+static inline uint64_t next_call(struct op_stack *ops)
+{
+    uint64_t call = ops->next_call;
+    if (UNLIKELY(!is_own_call(ops, call)))
+        return take_calls(ops);
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    call = 1;
+    __asm__ volatile("xaddq %0, %1" : "+r"(call), "+m"(ops->next_call) : : "memory", "cc");
+#else
+    call = __atomic_fetch_add(&ops->next_call, 1, __ATOMIC_RELAXED);
+#endif
+    return LIKELY(is_own_call(ops, call)) ? call
+                                          : take_calls(ops); /* a handler took the last one in between */
+}
+
 /* What follows the head of the record: `second`, after the call's number, and `third`, unless it is NULL. */
 static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, uint64_t second,
                                 const struct slot *third)
 {
-    struct process_state *state = process_state_get();
     uint32_t count = third ? 2 : 1;
-    struct slot *slot = state ? cursor_reserve(&c, 1 + count) : NULL;
+    struct slot *slot = cursor_reserve(&c, 1 + count);
     if (!slot) {
         cursor_lose_zone(c);
         if (c)
             cursor_set_skip(c, 1);
         return 0;
     }
-    uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
+    uint64_t call = next_call(c->ops);
     slot->word = word_of(name, type & 0xff, count);
     slot[1].time_kind = call;
     slot[1].word = second;
@@ -144,14 +181,13 @@ OPSCOPE_API void opscope_op_end_(void)
 OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start)
 {
     struct thread_cursor *c = cursor_of_thread();
-    struct process_state *state = process_state_get();
     uint32_t slots = attribute ? 4 : 3;
-    struct slot *slot = c && state && !c->skip ? cursor_reserve(&c, slots) : NULL;
+    struct slot *slot = c && !c->skip ? cursor_reserve(&c, slots) : NULL;
     if (!slot) {
         cursor_lose_zone(c);
         return 0;
     }
-    uint64_t call = __atomic_add_fetch(&state->next_call, 1, __ATOMIC_RELAXED);
+    uint64_t call = next_call(c->ops);
     slot->word = word_of(name, OPSCOPE_OP_DEVICE, 1);
     slot[1] = (struct slot){call, device};
     if (attribute)

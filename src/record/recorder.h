@@ -16,10 +16,10 @@
 struct process_state { /* wiped by fork */
     uint32_t lock;
     uint32_t is_registered;
-    uint32_t slot;    /* in the segment's process table */
-    uint32_t claimed; /* the same + 1, from before there was memory for it */
-    uint32_t owner;   /* of names that belong to this process: SESSION_OWNER */
-    uint64_t next_call;
+    uint32_t slot;               /* in the segment's process table */
+    uint32_t claimed;            /* the same + 1, from before there was memory for it */
+    uint32_t owner;              /* of names that belong to this process: SESSION_OWNER */
+    uint64_t calls;              /* numbers of calls that threads have taken: 1 to this */
     uint64_t grow_not_before_ns; /* after a failed growth step */
     uint64_t hopeless_taken;     /* header's chunks_taken + 1 when waiting for a chunk was given up */
     struct thread_cursor *free_cursors;
@@ -41,10 +41,12 @@ struct segment { /* survives fork: the child goes on in the same memory */
 /* The ops that a thread has open, outermost first, for whoever asks in which of them it is (opscope_op_current_). In
  * the memory of its cursor, so that fork wipes it. Ops that are lost are not in it, nor are ops inside so many others:
  * there the last one that is stands for them. */
-#define OP_STACK_ENTRIES 31u
+#define OP_STACK_ENTRIES 30u
 struct op_stack {
     volatile uint32_t count;
-    uint32_t reserved[3];
+    uint32_t reserved;
+    volatile uint64_t next_call, end_call; /* numbers of calls that are the thread's to give: device.c */
+    uint64_t reserved2;
     struct op_stack_entry {
         uint64_t call;
         uint32_t depth; /* of the thread's zones, this one included */

@@ -83,12 +83,15 @@ uint64_t hash_tensor(uint64_t hash, const at::Tensor &value)
                          device_word(tensor->device()) | 2);
     if (is_opaque(tensor))
         return mix(hash, 3);
+    // Products that do not wait for one another: a chain of mix() takes 4 ns for each dimension.
     c10::IntArrayRef sizes = tensor->sizes(), strides = tensor->strides();
-    hash = mix(hash, sizes.size());
-    for (size_t i = 0; i < sizes.size(); i++)
-        hash = mix(hash, static_cast<uint64_t>(sizes[i]) ^ static_cast<uint64_t>(strides[i]) << 40 ^
-                             static_cast<uint64_t>(strides[i]) >> 24);
-    return hash;
+    uint64_t sum = sizes.size(), key = UINT64_C(0xa0761d6478bd642f);
+    for (size_t i = 0; i < sizes.size(); i++, key += UINT64_C(0xe7037ed1a0b428db)) {
+        wide product = static_cast<wide>(static_cast<uint64_t>(sizes[i]) ^ key) *
+                       (static_cast<uint64_t>(strides[i]) ^ ~key);
+        sum += static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    }
+    return mix(hash, sum);
 }
 
 uint64_t hash_scalar(uint64_t hash, const c10::IValue &value)

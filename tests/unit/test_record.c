@@ -303,11 +303,11 @@ static void work_current_op(void)
     uint64_t deep[64];
     for (int i = 0; i < 64; i++) {
         deep[i] = opscope_op_begin("deep", OPSCOPE_OP_DEVICE, 0);
-        expect_op(deep[i < 30 ? i : 29]); /* 31 are known, with the one around them */
+        expect_op(deep[i < 29 ? i : 28]); /* 30 are known, with the one around them */
     }
     for (int i = 63; i > 0; i--) {
         opscope_op_end();
-        expect_op(deep[i - 1 < 30 ? i - 1 : 29]);
+        expect_op(deep[i - 1 < 29 ? i - 1 : 28]);
     }
     figures->other = outer && inner > outer;
 }
@@ -323,6 +323,45 @@ static void test_current_op(void **state)
     record(work_current_op, 4 << 20, SESSION_ON_FULL_DROP, &seen);
     assert_int_equal(figures->other, 1);
     assert_int_equal(figures->failed_children, 0);
+}
+
+/* Threads that begin ops at the same time, some of them one after another in the same cursor: no number comes twice. */
+enum { CALL_THREADS = 4, CALLS = 1000 };
+static volatile uint8_t used_calls[16 * CALL_THREADS * CALLS];
+
+static void *take_calls(void *unused)
+{
+    for (int i = 0; i < CALLS; i++) {
+        uint64_t call = opscope_op_begin("op", OPSCOPE_OP_DEVICE, 0);
+        opscope_op_end();
+        bool is_new =
+            call && call < sizeof used_calls && !__atomic_fetch_add(&used_calls[call], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&figures->failed_children, !is_new, __ATOMIC_RELAXED);
+    }
+    return unused;
+}
+
+static void work_calls(void)
+{
+    pthread_t threads[CALL_THREADS];
+    uint64_t first = opscope_op_begin("first", OPSCOPE_OP_DEVICE, 0);
+    figures->other = first == 1 && opscope_op_begin("second", OPSCOPE_OP_DEVICE, 0) == 2;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < CALL_THREADS; i++)
+            pthread_create(&threads[i], NULL, take_calls, NULL);
+        for (int i = 0; i < CALL_THREADS; i++)
+            pthread_join(threads[i], NULL);
+    }
+}
+
+static void test_numbers_of_calls(void **state)
+{
+    struct seen seen;
+    (void)state;
+    record(work_calls, 16 << 20, SESSION_ON_FULL_DROP, &seen);
+    assert_int_equal(figures->other, 1);
+    assert_int_equal(figures->failed_children, 0);
+    assert_int_equal(seen.op_begins, 2 + 2 * CALL_THREADS * CALLS);
 }
 
 /* Inside an op that found no room the one around it stays the innermost. */
@@ -373,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_every_kind),
         cmocka_unit_test(test_current_op),
+        cmocka_unit_test(test_numbers_of_calls),
         cmocka_unit_test(test_lost_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
