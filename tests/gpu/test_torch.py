@@ -158,13 +158,15 @@ class Training(TestCase):
 
     def test_overhead_in_one_process(self):
         """Groups of steps with and without: the observer of ops, and ops with their kernels."""
-        ways = (("ops", "toggle", ("--devices", "none")), ("ops beside kernels", "toggle", ()), ("ops and kernels", "pause", ()))
+        none = ("--devices", "none")
+        ways = (("an observer that does nothing", "floor", (*none, "--python-no-torch")), ("ops", "toggle", none),
+                ("ops beside kernels", "toggle", ()), ("ops and kernels", "pause", ()))
         for name, word, options in ways:
             options += ("--python-trace", "off")
             trace = self.record("toggle", sys.executable, PROGRAM, "train", "420", word, options=options)
             said = trace.said()
             ratio = said["step_us"] / said["off_us"]
-            gpu.say("%-20s on %.0f us, off %.0f us a step: %.3f x" % (name, said["step_us"], said["off_us"], ratio))
+            gpu.say("%-30s on %.0f us, off %.0f us a step: %.3f x" % (name, said["step_us"], said["off_us"], ratio))
 
     def times(self, settings, *words):
         """Medians of the step times by setting, processes in turn: one differs from the next by more than recording costs."""

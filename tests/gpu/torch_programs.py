@@ -2,15 +2,18 @@
 """What the tests of PyTorch on a GPU record:
 
     torch_programs.py block eager|graph [flops|profiler]      a transformer block, forward and backward
-    torch_programs.py train [STEPS] [toggle|pause] [large]    a GPT with data-loader processes
+    torch_programs.py train [STEPS] [toggle|pause|floor] [large]    a GPT with data-loader processes
 
 Each prints a line of JSON. With `flops` it prints what torch.utils.flop_counter counts for a step, with `profiler` the
 kernels and their time that torch.profiler sees. With `toggle` the observer of ops is off in every second group of steps,
-with `pause` recording is paused besides: what they cost, in one process. The GPT is so small that the host takes the time, or, with `large`, as large as GPT-2 (124 M
+with `pause` recording is paused besides: what they cost, in one process; with `floor` it is an observer that does nothing.
+The GPT is so small that the host takes the time, or, with `large`, as large as GPT-2 (124 M
 parameters, batches of 16 x 1,024, bfloat16)."""
 
 import json
+import os
 import sys
+import tempfile
 import time
 
 import torch
@@ -123,22 +126,33 @@ class Toggle:
     """The observer, or everything, is on in five steps, off in five, and so on."""
 
     def __init__(self, words):
-        is_wanted = "toggle" in words or "pause" in words
-        self.observer = sys.modules["opscope._torch"].observer if is_wanted else None
-        self.package = None
+        self.package = self.change = None
         self.is_on = True
+        if "toggle" in words or "pause" in words:
+            observer = sys.modules["opscope._torch"].observer
+            self.change = (observer.opscope_torch_stop, observer.opscope_torch_start)
         if "pause" in words:
             import opscope
 
             self.package = opscope
+        if "floor" in words:
+            observer = self.floor()
+            self.change = (observer.torch_floor_stop, observer.torch_floor_start)
+            observer.torch_floor_start()
+
+    def floor(self):
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+        from torch_workload import build_floor
+
+        return build_floor(tempfile.mkdtemp())
 
     def before(self, number):
-        if self.observer is None or number % 5:
+        if self.change is None or number % 5:
             return
         self.is_on = not self.is_on
         if self.package:
             (self.package.resume if self.is_on else self.package.pause)()
-        (self.observer.opscope_torch_start if self.is_on else self.observer.opscope_torch_stop)()
+        self.change[self.is_on]()
 
 
 def middle(values):
