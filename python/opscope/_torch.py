@@ -13,7 +13,7 @@ import os
 import sys
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = os.path.join(PACKAGE, "observer")  # torch.cpp, opscope/opscope.h
+SOURCES = os.path.join(PACKAGE, "observer")  # torch.cpp, opscope/*.h
 PREBUILT = os.path.join(PACKAGE, "torch-prebuilt.txt")  # "LIBRARY\tlibtorch_cpu that it is for"
 STANDARDS = ("c++17", "c++20")  # the oldest that torch's headers can be read with
 HINT = "install g++, then run opscope setup torch"
@@ -92,7 +92,7 @@ def cache_folder(torch):
 
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     digest = hashlib.sha256()
-    for name in ("torch.cpp", os.path.join("opscope", "opscope.h")):
+    for name in ("torch.cpp", os.path.join("opscope", "opscope.h"), os.path.join("opscope", "zone.h")):
         digest.update(read(os.path.join(SOURCES, name)))
     git = getattr(torch.version, "git_version", None) or ""
     digest.update(("%s %s %d %s" % (torch.__version__, git, cxx11_abi(torch), os.uname().machine)).encode())
