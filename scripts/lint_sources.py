@@ -69,6 +69,7 @@ COMMAND_HEADERS = ("cli/command/command.h", "cli/view.h")
 # Folders stay small enough to be read at a glance. src/cli/ has one file per command.
 FOLDER_FILES_MAX = 30
 LARGE_FOLDERS = ("src/cli",)
+PREFIX_FILES_MAX = 4  # sources whose names begin with the same word: a fifth makes them a folder, without the word
 # Rooms that only the named files may look into, whatever their folder allows.
 PRIVATE_ROOMS = {
     "import/tenstorrent": ["src/import/tenstorrent/", "src/import/open.c", "src/cli/device_stats.c",
@@ -190,14 +191,21 @@ class Linter:
             self.error(path, 1, f"includes neither {' nor '.join(COMMAND_HEADERS)}: no part of a command")
 
     def check_folders(self, paths):
-        counts = {}
+        counts, prefixes = {}, {}
         for path in paths:
-            folder = os.path.dirname(path)
-            if folder.startswith("src/") and folder not in LARGE_FOLDERS:
-                counts[folder] = counts.get(folder, 0) + 1
+            folder, name = os.path.split(path)
+            if not folder.startswith("src/") or folder in LARGE_FOLDERS:
+                continue
+            counts[folder] = counts.get(folder, 0) + 1
+            if name.endswith((".c", ".cpp")):
+                prefix = folder, os.path.splitext(name)[0].split("_")[0]
+                prefixes[prefix] = prefixes.get(prefix, 0) + 1
         for folder, count in sorted(counts.items()):
             if count > FOLDER_FILES_MAX:
                 self.error(folder, 0, f"{count} files, {FOLDER_FILES_MAX} is the limit: split it by subject")
+        for (folder, prefix), count in sorted(prefixes.items()):
+            if count > PREFIX_FILES_MAX:
+                self.error(folder, 0, f"{count} sources called {prefix}...: give them a folder {prefix}/, and drop the prefix")
 
     def check_rooms(self, path, line, name):
         for room, readers in PRIVATE_ROOMS.items():

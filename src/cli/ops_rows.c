@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/text_copy.h"
 #include "import/op_check.h"
-#include "import/ops_csv_layout.h"
+#include "import/ops_csv/layout.h"
 #include "import/op_rows.h"
 #include "import/open.h"
 #include "present/format.h"

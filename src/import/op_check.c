@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/utf8_valid.h"
-#include "import/ops_csv_layout.h"
+#include "import/ops_csv/layout.h"
 
 static bool ends_with(const char *text, const char *end)
 {

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/intern.h"
-#include "import/ops_csv.h"
+#include "import/ops_csv/reader.h"
 
 #define NOTICES_MAX 64u
 

@@ -10,7 +10,7 @@
 #include "analyze/report/report.h"
 #include "import/op_check.h"
 #include "import/op_rows.h"
-#include "import/ops_csv_model.h"
+#include "import/ops_csv/model.h"
 #include "compat/tt_perf_report_1_2_4/compat.h"
 #include "present/report/svg.h"
 #include "present/report/table.h"

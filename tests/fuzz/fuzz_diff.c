@@ -9,7 +9,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/report/report.h"
 #include "import/op_rows.h"
-#include "import/ops_csv_model.h"
+#include "import/ops_csv/model.h"
 #include "present/diff/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

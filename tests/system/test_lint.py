@@ -143,6 +143,15 @@ class Lint(harness.TestCase):
         self.assert_status(self.lint({f"src/ops/x{i}.c": "" for i in range(30)}), 0)
         self.assert_status(self.lint({f"src/cli/x{i}.c": include("cli/command/command.h") for i in range(31)}), 0)
 
+    def test_files_of_one_prefix(self):
+        five = {f"src/ops/time_{i}.c": "" for i in range(4)} | {"src/ops/time.c": "", "src/ops/time.h": ""}
+        done = self.lint(five)
+        self.assert_status(done, 1)
+        self.assertEqual(done.stdout, "src/ops:0: 5 sources called time...: give them a folder time/, and drop the prefix\n")
+        del five["src/ops/time_3.c"]
+        self.assert_status(self.lint(five), 0)
+        self.assert_status(self.lint({f"src/cli/x_{i}.c": include("cli/command/command.h") for i in range(5)}), 0)
+
     def test_only_one_file_reads_an_internal_header_of_others(self):
         internal = include("trace/reader/internal.h")
         self.assert_status(self.lint({"src/trace/writer/resume.c": internal}), 0)
@@ -155,7 +164,7 @@ class Lint(harness.TestCase):
             own = room.removeprefix("src/")
             folder = "src/cli/command" if room == "src/cli" else room
             for other in ROOMS:
-                path, name = f"{folder}/from_{other.replace('/', '_')}.c", f"{other}/fast.h"
+                path, name = f"{folder}/{other.replace('/', '_')}.c", f"{other}/fast.h"
                 files[path] = include(name)
                 if not any((name + "/").startswith(folder + "/") for folder in [*allowed.split(), own]):
                     refused.add(f"{path}:2: {room} must not include {name}")

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "import/ops_csv.h"
-#include "import/ops_csv_model.h"
+#include "import/ops_csv/reader.h"
+#include "import/ops_csv/model.h"
 
 #define HEADER                                                                                               \
     "OP CODE,OP TYPE,MATH FIDELITY,ATTRIBUTES,CORE COUNT,LOC,MODULE PATH,DEVICE KERNEL DURATION [ns]\n"

@@ -14,7 +14,7 @@
 
 #include "analyze/report/report.h"
 #include "analyze/report/advice.h"
-#include "import/ops_csv_model.h"
+#include "import/ops_csv/model.h"
 
 /* A machine with round numbers: 100 GB/s, 10 cores, HiFi4 1 TFLOP/s a core, LoFi 4, vector 0.1, links of 10 GB/s. */
 static struct machine_set test_machines(void)

@@ -4,7 +4,7 @@
 #ifndef OPSCOPE_IMPORT_TENSTORRENT_CELLS_H
 #define OPSCOPE_IMPORT_TENSTORRENT_CELLS_H
 
-#include "import/ops_csv_layout.h"
+#include "import/ops_csv/layout.h"
 #include "ops/from_trace.h"
 #include "ops/ops.h"
 #include "text/python_text.h"

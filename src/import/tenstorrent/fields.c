@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/ops_csv_columns.h"
-#include "import/ops_csv_model.h"
+#include "import/ops_csv/columns.h"
+#include "import/ops_csv/model.h"
 #include "import/tenstorrent/cells.h"
 #include "ops/description.h"
 #include "ops/finish.h"

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
-#include "import/ops_csv_layout.h"
+#include "import/ops_csv/layout.h"
 #include "import/op_rows.h"
 #include "ops/ops.h"
 

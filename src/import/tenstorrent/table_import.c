@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/ops_csv.h"
+#include "import/ops_csv/reader.h"
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/trace.h"
 #include "ops/known_figures.h"

@@ -11,7 +11,7 @@
 #include "base/keyed_text.h"
 #include "base/slice.h"
 #include "import/tenstorrent/cells.h"
-#include "import/ops_csv.h"
+#include "import/ops_csv/reader.h"
 #include "import/tenstorrent/trace.h"
 
 /* --- tracks and clocks --- */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "import/ops_csv_layout.h"
+#include "import/ops_csv/layout.h"
 
 /* In the order of the hardware's numbers. */
 #define TT_COUNTERS(X)                                                                                       \

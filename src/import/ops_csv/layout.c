@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/ops_csv_layout.h"
+#include "import/ops_csv/layout.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A vendor's ops CSV (one row an op and device) as a source of op rows; any header version, any extra columns. */
-#ifndef OPSCOPE_IMPORT_OPS_CSV_H
-#define OPSCOPE_IMPORT_OPS_CSV_H
+#ifndef OPSCOPE_IMPORT_OPS_CSV_READER_H
+#define OPSCOPE_IMPORT_OPS_CSV_READER_H
 
 #include "import/op_rows.h"
 

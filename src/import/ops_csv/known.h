@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/intern.h"
-#include "import/ops_csv_columns.h"
+#include "import/ops_csv/columns.h"
 
 struct ops_csv_known {
     struct intern keys;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/ops_csv_columns.h"
+#include "import/ops_csv/columns.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/ops_csv_model.h"
+#include "import/ops_csv/model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,8 +9,8 @@
 
 #include "base/map.h"
 #include "base/utf8_valid.h"
-#include "import/ops_csv_columns.h"
-#include "import/ops_csv_known.h"
+#include "import/ops_csv/columns.h"
+#include "import/ops_csv/known.h"
 #include "ops/finish.h"
 #include "ops/known_figures.h"
 #include "text/csv/cell.h"

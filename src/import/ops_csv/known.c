@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/ops_csv_known.h"
+#include "import/ops_csv/known.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/ops_csv.h"
+#include "import/ops_csv/reader.h"
 
 #include <errno.h>
 #include <stdbool.h>
