@@ -2,9 +2,11 @@
 """The ops of PyTorch on the CPU, recorded and reported: Debian's torch, and any other that OPSCOPE_TEST_TORCH names by its
 interpreter. What a GPU does is in tests/gpu."""
 
+import concurrent.futures
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -12,6 +14,8 @@ import harness
 
 PYTHON = "/usr/bin/python3"
 NETS = os.path.join(harness.SOURCE, "tests", "system", "python", "torch_nets.py")
+LOADER = os.path.join(harness.SOURCE, "tests", "system", "python", "torch_loader.py")
+KILLS = 2 * harness.REPEAT
 PACKAGE = os.path.join(harness.BUILD, "python", "opscope")
 PREBUILT = os.path.join(PACKAGE, "torch-prebuilt.txt")
 
@@ -71,6 +75,44 @@ class Ops(harness.TestCase):
                     whole += row["host_ns"]
                     end = row["start_ns"] + row["host_ns"]
             self.assertEqual(sum(row["device_time_ns"] for row in rows), whole)
+
+
+class Killed(Ops):
+    """A training loop with data-loader processes that is killed in the middle of a step: every op that had ended is there."""
+
+    PER_STEP = {"aten::addmm": 2, "aten::gelu": 1, "aten::_log_softmax": 1, "aten::gelu_backward": 1}
+    BATCH = 4
+
+    def test_everything_that_was_done(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for number, (done, ops) in enumerate(pool.map(self.kill_once, range(KILLS))):
+                with self.subTest(kill=number, done=done):
+                    self.check(done, ops)
+
+    def kill_once(self, number):
+        """(steps that it had said are done, rows of its ops)"""
+        trace = self.path("killed-%d.opscope" % number)
+        command = [harness.OPSCOPE, "run", "-o", trace, "--python-trace", "off", "--", self.python, LOADER, "1000000"]
+        run = self.start(command, text=True)
+        wanted = 1 + 7 * number
+        for line in run.stdout:
+            if line == "done %d\n" % wanted:
+                break
+        harness.run(["pkill", "-KILL", "-o", "-P", str(run.pid)])
+        rest, err = run.communicate()
+        done = [line for line in rest.splitlines(True) if line.endswith("\n")]
+        self.assertEqual(run.returncode, -signal.SIGKILL, err)
+        rows = harness.opscope_json("ops", trace)["rows"]
+        return int(done[-1].split()[1]) if done else wanted, rows
+
+    def check(self, done, rows):
+        main = min(row["pid"] for row in rows if row["name"] == "aten::addmm")
+        for name, count in self.PER_STEP.items():
+            found = sum(row["pid"] == main and row["name"] == name for row in rows)
+            self.assertGreaterEqual(found, done * count, name)
+            self.assertLessEqual(found, (done + 2) * count, name)
+        loaded = sum(row["pid"] != main and row["name"] == "aten::full" for row in rows)
+        self.assertGreaterEqual(loaded, done * self.BATCH)
 
 
 class Networks(Ops):
