@@ -30,7 +30,8 @@ void table_free(struct table *table)
     *table = (struct table){0};
 }
 
-void table_show_column(struct table *table, size_t column, enum table_shown shown)
+/* The column as this table has it, to be changed; NULL: no memory. */
+static struct table_column *own_column(struct table *table, size_t column)
 {
     size_t size = table->column_count * sizeof table->columns[0];
     assert(column < table->column_count);
@@ -38,12 +39,26 @@ void table_show_column(struct table *table, size_t column, enum table_shown show
         table->own_columns = malloc(size ? size : 1);
         if (!table->own_columns) {
             table->failed = true;
-            return;
+            return NULL;
         }
         memcpy(table->own_columns, table->columns, size);
         table->columns = table->own_columns;
     }
-    table->own_columns[column].shown = shown;
+    return &table->own_columns[column];
+}
+
+void table_show_column(struct table *table, size_t column, enum table_shown shown)
+{
+    struct table_column *own = own_column(table, column);
+    if (own)
+        own->shown = shown;
+}
+
+void table_set_decimals(struct table *table, size_t column, unsigned decimals)
+{
+    struct table_column *own = own_column(table, column);
+    if (own)
+        own->decimals = decimals;
 }
 
 void table_add_row(struct table *table)

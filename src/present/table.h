@@ -80,8 +80,9 @@ void table_init(struct table *table, const char *name, const struct table_column
                 size_t column_count);
 void table_free(struct table *table);
 
-/* Changes where a column of this table is shown; what it was declared with stays as it is. */
+/* Changes a column of this table alone; what it was declared with stays as it is. */
 void table_show_column(struct table *table, size_t column, enum table_shown shown);
+void table_set_decimals(struct table *table, size_t column, unsigned decimals);
 
 /* Cells are set in the newest row. */
 void table_add_row(struct table *table);

@@ -152,6 +152,19 @@ class Networks(Ops):
         row = self.by_name(rows, "op_code")["aten::addmm"][0]
         self.assertEqual({row[key] for key in row if key.startswith(("flops", "ideal", "dram_percent"))}, {None})
         self.assertEqual(row["flop_count"], 2 * 8 * 32 * 64)
+        done = self.opscope("report", "--wide", self.trace)
+        self.assertIn("what this CPU can do is not known: no rooflines (on it: opscope machine measure", done.stderr)
+        self.assertRegex(done.stdout, r"aten::addmm 8 x 32 x 64 .* \d+\.\d  +\d+\.\d{3}  FP32")
+
+    def test_no_device_waits(self):
+        """The host itself computes: what is said of gaps does not speak of a device that could run ahead."""
+        self.record("mlp", steps=30)
+        report = self.opscope("report", self.trace, "--include-warm-up").stdout
+        self.assertNotIn("run ahead", report)
+        self.assertNotIn("the device waits", report)
+        self.assertRegex(report, "between them the CPU is in Python and in torch itself|measure a later iteration")
+        said = self.opscope("summary", self.trace).stdout
+        self.assertRegex(said, r"The CPU worked on ops [\d.]+ ?% of [\d.]+ \w+\. For [\d.]+ \w+ it was between ops\.")
 
     def test_conv(self):
         self.record("conv")

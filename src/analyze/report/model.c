@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/report/internal.h"
+#include "ops/known_figures.h"
 #include "text/csv/cell.h"
 
 #define STALE_NS 1e6
@@ -44,6 +45,11 @@ static const char *find_architecture(struct perf *perf)
     return found;
 }
 
+bool perf_is_cpu(const struct perf *perf)
+{
+    return perf->device_text != OPS_NONE && strcmp(perf_text(perf, perf->device_text), OPS_CPU_DEVICE) == 0;
+}
+
 static const struct machine *find_machine(struct perf *perf, struct error *err)
 {
     const struct machine_set *machines = perf->options.machines;
@@ -69,6 +75,10 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
         perf_note(perf, PERF_NOTE_INFO, NULL,
                   "no machine file describes '%.60s': no rooflines (--machine NAME or FILE gives one)",
                   recorded);
+    else if (perf_is_cpu(perf))
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "what this CPU can do is not known: no rooflines (on it: opscope machine measure --save FILE, "
+                  "then --machine FILE)");
     else
         perf_note(perf, PERF_NOTE_INFO, NULL,
                   "the ops do not say what device they ran on: no rooflines (--machine NAME or FILE gives "
@@ -436,10 +446,13 @@ static void note_impossible(struct perf *perf, const struct impossible *found)
     if (found->most)
         perf_note(perf, PERF_NOTE_WARN, NULL,
                   "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %" PRIu32
-                  "): it ran on another machine, or does less than its model counts",
+                  "): %s",
                   found->count, found->count == 1 ? " reaches" : "s reach", perf->machine->name,
                   found->count == 1 ? "namely" : "up to", found->percent, found->roof,
-                  perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id);
+                  perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id,
+                  perf_is_cpu(perf) && found->percent == perf_figures(perf, found->most).dram_percent
+                      ? "its tensors stay in the CPU's caches"
+                      : "it ran on another machine, or does less than its model counts");
 }
 
 int perf_fill_figures(struct perf *perf, struct error *err)

@@ -261,6 +261,9 @@ struct perf_matmul perf_matmul_of(const struct perf *perf, const struct perf_row
 /* The file that a row is from. */
 const char *perf_path_of(const struct perf *perf, const struct perf_row *row);
 
+/* The host's CPU computed the ops itself: nothing runs ahead of the host. */
+bool perf_is_cpu(const struct perf *perf);
+
 static inline const char *perf_text(const struct perf *perf, uint32_t id) /* "" for none */
 {
     return ops_get_text(perf->ops, id);

@@ -294,11 +294,36 @@ static void sentence_of_ops(const struct overview *o, struct sentence *s)
     say_ops_of_window(o, s);
 }
 
+/* 0: the numbers are not of steps. */
+static uint64_t step_count(const struct overview *o)
+{
+    return o->source == OVERVIEW_STEPS ? o->last_step - o->first_step + 1 : 0;
+}
+
+/* Ops that the host computed itself: nothing stands still between them, and nobody waits for a device. */
+static void sentence_of_cpu(const struct overview *o, struct sentence *s)
+{
+    struct number_text share, span, between;
+    uint64_t steps = step_count(o), idle = o->total_ns - overview_part_ns(o, OVERVIEW_BUSY);
+    WORDS("The CPU worked on ops ");
+    STRONG("work", say_share(o, OVERVIEW_BUSY, false, &share));
+    if (steps)
+        WORDS(" of the time. In every %s step ", format_duration(&span, o->total_ns / steps));
+    else
+        WORDS(" of %s. For ", format_duration(&span, o->total_ns));
+    STRONG("gap", format_duration(&between, steps ? idle / steps : idle));
+    WORDS(steps ? " were between ops." : " it was between ops.");
+}
+
 static void sentence_of_gpu(const struct overview *o, struct sentence *s)
 {
     struct number_text share, total, step, waited;
     uint64_t busy = overview_part_ns(o, OVERVIEW_BUSY), idle = o->total_ns - busy;
-    uint64_t steps = o->source == OVERVIEW_STEPS ? o->last_step - o->first_step + 1 : 0;
+    uint64_t steps = step_count(o);
+    if (perf_is_cpu(&o->perf)) {
+        sentence_of_cpu(o, s);
+        return;
+    }
     say_devices(o, s);
     STRONG("work", say_share(o, OVERVIEW_BUSY, false, &share));
     if (steps) {

@@ -168,6 +168,13 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_ADVICE] = {.key = "advice", .shown = TABLE_DATA_ONLY},
 };
 
+/* Rates of a CPU or a small accelerator would be 0.0 as those of a GPU are written. */
+static bool is_small(const struct perf *perf)
+{
+    const struct machine *m = perf->machine;
+    return perf->has_machine ? m->tflops_per_core[MACHINE_HIFI2] * m->worker_cores < 10 : perf_is_cpu(perf);
+}
+
 /* What a run does not have is not shown. */
 static void hide_columns(const struct perf *perf, struct table *table)
 {
@@ -186,6 +193,10 @@ static void hide_columns(const struct perf *perf, struct table *table)
         table_show_column(table, OP_AVAILABLE, TABLE_DATA_ONLY);
     if (!has_links)
         table_show_column(table, OP_LINK_PERCENT, TABLE_DATA_ONLY);
+    if (is_small(perf)) {
+        table_set_decimals(table, OP_DRAM, 1);
+        table_set_decimals(table, OP_FLOPS, 3);
+    }
     if (!perf->has_machine) {
         table_show_column(table, OP_DRAM_PERCENT, TABLE_DATA_ONLY);
         table_show_column(table, OP_FLOPS_PERCENT, TABLE_DATA_ONLY);

@@ -131,6 +131,9 @@ static const char *torch_action(const struct perf *perf, const struct perf_row *
     const struct perf_work *work = perf_work_of(perf, row);
     double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
     bool is_memory = dram_us >= perf_figures(perf, row).ideal_us;
+    if (rule == PERF_RULE_GAP && perf_is_cpu(perf) && !perf->looks_like_compilation)
+        return "between them the CPU is in Python and in torch itself: fewer and larger ops (batch, torch.compile), "
+               "and less work of the program's own in the loop";
     if (rule == PERF_RULE_GAP)
         return perf->looks_like_compilation
                    ? NULL
@@ -255,6 +258,9 @@ void perf_append_gap_verdict(const struct perf *perf, struct bytes *out)
                             "gaps are %.1f %% of the time: this looks like compilation or a first iteration; "
                             "shares are of the device time",
                             share);
+    else if (perf_is_cpu(perf) && (perf->gaps_dominate || share >= 30))
+        bytes_append_format(out, "the CPU is between ops for %.1f %% of the time%s", share,
+                            perf->gaps_dominate ? "; shares are of the ops' time" : "");
     else if (perf->gaps_dominate)
         bytes_append_format(
             out,
