@@ -36,7 +36,7 @@ static bool choose_name(const char *output, char *out, size_t size)
 
 struct search {
     char output[4200]; /* as sessions name it: from the root on */
-    char session[3072];
+    char session[SESSION_PATH_BYTES];
 };
 
 static void look_at_session(void *context, const char *path)

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "session/session.h"
 
 struct earlier_run {
-    char kept[4200];    /* the trace that is left of it, "" where there was none */
-    bool is_finished;   /* else it is called KEPT.partial */
-    char session[3072]; /* not "": its memory is still there; opscope recover SESSION -o KEPT joins them */
+    char kept[4200];  /* the trace that is left of it, "" where there was none */
+    bool is_finished; /* else it is called KEPT.partial */
+    /* Not "": its memory is still there; opscope recover SESSION -o KEPT joins them. */
+    char session[SESSION_PATH_BYTES];
 };
 
 /* Moves OUTPUT.partial of a writer that died to NAME.killed.opscope, and finishes it where nothing is left to add. A

@@ -63,7 +63,7 @@ struct launch_result {
     bool is_to_end;           /* SIGTERM or SIGHUP came: nothing is wanted any more */
     bool has_trace;           /* output was written */
     struct error trace_error; /* what went wrong with writing it; code 0 = nothing */
-    char session_path[3072];
+    char session_path[SESSION_PATH_BYTES];
     char gpu_trouble[1200]; /* why counters of GPUs are missing; "" where they are not */
     uint64_t elapsed_ns;
     uint64_t size_bytes;

@@ -17,7 +17,6 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define BLOCK_CURSORS 512u
 #define INLINE_KEYS 32u /* pthread keys that need no malloc when set: safe in a signal handler */
 
 /* That of threads which have none: it has no limit. What they take from it is nobody's. */
@@ -145,11 +144,13 @@ static void note_reason(struct thread_cursor *c, uint16_t flag)
 
 static void clear(struct thread_cursor *c)
 {
-    struct op_stack *ops = c->ops;
+    struct op_stack *ops =
+        c->magic ? c->ops : NULL; /* of one that nobody has used, its memory was never touched */
+    if (ops && ops->count)
+        ops->count = 0;
+    ops = c->ops;
     memset(c, 0, sizeof *c);
     c->ops = ops;
-    if (ops && ops->count) /* else its memory was perhaps never touched */
-        ops->count = 0;
 }
 
 /* One that a fork has wiped is not of a block of this process. */
@@ -442,6 +443,22 @@ __attribute__((destructor)) static void forget_threads(void)
     thread_end_state = KEY_DELETED;
 }
 
+/* The first block is there with the state. A forked child does not use that one again: a call that the fork interrupted
+ * may still have a cursor in it. */
+static struct thread_cursor *new_block(struct process_state *state)
+{
+    static bool is_first_used;
+    if (!is_first_used) {
+        is_first_used = true;
+        return (struct thread_cursor *)(void *)(state + 1);
+    }
+    void *memory = mmap(NULL, CURSOR_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, CURSOR_BLOCK_BYTES, MADV_WIPEONFORK);
+    return memory;
+}
+
 static struct thread_cursor *allocate_cursor(struct process_state *state)
 {
     struct thread_cursor *c = state->free_cursors;
@@ -451,12 +468,9 @@ static struct thread_cursor *allocate_cursor(struct process_state *state)
         return c;
     }
     if (!state->block_left) {
-        size_t bytes = BLOCK_CURSORS * (sizeof *c + sizeof(struct op_stack));
-        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED)
+        c = new_block(state);
+        if (!c)
             return NULL;
-        madvise(memory, bytes, MADV_WIPEONFORK);
-        c = memory;
         c->next_free = state->blocks;
         state->blocks = c;
         state->block = c + 1;

@@ -13,7 +13,8 @@
 #include "session/cgroup.h"
 #include "session/session.h"
 
-struct process_state { /* wiped by fork */
+/* Wiped by fork, as the first block of cursors, which lies right after it. */
+struct process_state {
     uint32_t lock;
     uint32_t is_registered;
     uint32_t slot;               /* in the segment's process table */
@@ -29,7 +30,7 @@ struct process_state { /* wiped by fork */
     uint32_t block_left;
     uint32_t inside;     /* threads that are switching chunks */
     uint32_t is_joining; /* no other thread may begin to: another session is being joined */
-};
+} __attribute__((aligned(64)));
 
 struct segment { /* survives fork: the child goes on in the same memory */
     uint8_t *memory;
@@ -54,6 +55,9 @@ struct op_stack {
     } entries[OP_STACK_ENTRIES];
 };
 _Static_assert(sizeof(struct op_stack) == 512, "op stacks lie behind the cursors of their block");
+
+#define BLOCK_CURSORS 512u
+#define CURSOR_BLOCK_BYTES (BLOCK_CURSORS * (sizeof(struct thread_cursor) + sizeof(struct op_stack)))
 
 extern struct segment recorder_segment;
 /* cursor.c. The slow halves get the cursor by reference since a forked child gets a new one here. They return

@@ -56,15 +56,16 @@ struct process_state *process_state_get(void)
     struct process_state *state = __atomic_load_n(&shared_state, __ATOMIC_ACQUIRE);
     if (state)
         return state;
-    void *memory = mmap(NULL, SESSION_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t bytes = sizeof(struct process_state) + CURSOR_BLOCK_BYTES;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    madvise(memory, SESSION_PAGE, MADV_WIPEONFORK);
+    madvise(memory, bytes, MADV_WIPEONFORK);
     struct process_state *expected = NULL;
     if (__atomic_compare_exchange_n(&shared_state, &expected, memory, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return memory;
-    munmap(memory, SESSION_PAGE);
+    munmap(memory, bytes);
     return expected;
 }
 
@@ -89,30 +90,36 @@ bool segment_commit(size_t offset, size_t length)
 
 static uint64_t avoided[SESSION_MAX_CHUNKS / 64];
 
+static bool
+    has_avoided; /* else the table is not looked at: a page less to touch in a process that joins one session */
+
 static bool is_avoided(uint32_t chunk)
 {
-    return avoided[chunk / 64] >> (chunk % 64) & 1;
+    return has_avoided && (avoided[chunk / 64] >> (chunk % 64) & 1);
 }
 
 void segment_avoid_none(void)
 {
     memset(avoided, 0, sizeof avoided);
+    has_avoided = false;
 }
 
 void segment_avoid(const struct chunk_descriptor *d)
 {
     size_t chunk = (size_t)(d - segment_descriptor(0));
-    if (chunk < SESSION_MAX_CHUNKS)
-        avoided[chunk / 64] |= UINT64_C(1) << (chunk % 64);
+    if (chunk >= SESSION_MAX_CHUNKS)
+        return;
+    has_avoided = true;
+    avoided[chunk / 64] |= UINT64_C(1) << (chunk % 64);
 }
 
 /* --- making the segment --- */
 
 struct session_place {
-    char path[3072];
     uint64_t id;
     struct session_control control;
-    char file[3072 + 96], renamed[3072 + 96]; /* full names of files in it */
+    char path[SESSION_PATH_BYTES];
+    char file[SESSION_PATH_BYTES + 96], renamed[SESSION_PATH_BYTES + 96]; /* full names of files in it */
 };
 
 static size_t put_text(char *out, size_t at, const char *text)
@@ -183,7 +190,7 @@ static bool read_session(struct session_place *place)
 {
     const char *value = secure_getenv(SESSION_VARIABLE);
     const char *colon = value ? strrchr(value, ':') : NULL;
-    if (!colon || (size_t)(colon - value) >= sizeof place->path - 64 || strlen(colon + 1) != 16)
+    if (!colon || (size_t)(colon - value) >= sizeof place->path || strlen(colon + 1) != 16)
         return false;
     memcpy(place->path, value, (size_t)(colon - value));
     place->path[colon - value] = '\0';

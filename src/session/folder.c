@@ -232,7 +232,7 @@ void session_folder_each(session_folder_fn found, void *context)
             is_repeated |= strcmp(session_folder_candidate(j), base) == 0;
         DIR *dir = *base && !is_repeated ? opendir(base) : NULL;
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
-            char path[3072];
+            char path[SESSION_PATH_BYTES];
             int n = snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
             struct stat st;
             if (strncmp(entry->d_name, prefix, (size_t)prefix_length) == 0 && n > 0 &&

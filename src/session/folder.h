@@ -7,7 +7,7 @@
 #include "session/session.h"
 
 struct session_folder {
-    char path[3072];
+    char path[SESSION_PATH_BYTES];
     int fd;         /* of the folder */
     int control_fd; /* locked for as long as its collector lives */
     struct session_control control;

@@ -64,6 +64,7 @@
 #define SESSION_SPAN_ANY_THREAD (UINT64_C(1) << 61)
 #define SESSION_SPAN_LOCK (UINT64_C(1) << 63) /* and the number of the lock: the span of who holds it */
 #define SESSION_PAGE ((size_t)4096)
+#define SESSION_PATH_BYTES 1024u   /* of the folder, its end included */
 #define SESSION_LATE_TRACKS 65536u /* threads whose ends can be reported late */
 
 enum session_on_full { SESSION_ON_FULL_DROP = 0, SESSION_ON_FULL_WAIT = 1 };
