@@ -164,6 +164,7 @@ class Networks(Ops):
         self.assertNotIn("the device waits", report)
         self.assertRegex(report, "between them the CPU is in Python and in torch itself|measure a later iteration")
         said = self.opscope("summary", self.trace).stdout
+        self.assertIn("ops on the CPU", said)
         self.assertRegex(said, r"The CPU worked on ops [\d.]+ ?% of [\d.]+ \w+\. For [\d.]+ \w+ it was between ops\.")
 
     def test_conv(self):

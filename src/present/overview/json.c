@@ -102,7 +102,7 @@ static void write_partition(struct json *json, const struct overview *o)
         const struct overview_part *part = &o->parts[i];
         json_object(json, JSON_INLINE);
         json_member_text(json, "key", overview_key_text(part->key));
-        json_member_text(json, "label", overview_label(part->key));
+        json_member_text(json, "label", overview_label(o, part->key));
         json_member_text(json, "meaning", overview_meaning(part->key));
         json_member_unsigned(json, "ns", part->ns);
         json_member_real(json, "share", o->total_ns ? (double)part->ns / (double)o->total_ns : 0);

@@ -34,9 +34,9 @@ void sentence_write_json(const struct sentence *sentence, struct json *json); /*
 void sentence_free(struct sentence *sentence);
 
 const char *overview_kind_text(const struct overview *overview);
-const char *overview_key_text(enum overview_key key); /* "idle_host_working" */
-const char *overview_label(enum overview_key key);    /* "idle, host working" */
-const char *overview_meaning(enum overview_key key);  /* as in a phrase; NULL */
+const char *overview_key_text(enum overview_key key);                        /* "idle_host_working" */
+const char *overview_label(const struct overview *o, enum overview_key key); /* "idle, host working" */
+const char *overview_meaning(enum overview_key key);                         /* as in a phrase; NULL */
 /* 0 to 9: the colour of ops of a class (enum perf_class). */
 unsigned overview_colour(unsigned class_);
 const char *overview_class_text(enum overview_class class_);

@@ -227,14 +227,15 @@ static bool has_more(const struct overview *o, size_t i)
 }
 
 /* A part's share, what it is, and how long. */
-static void append_part(struct bytes *text, const struct overview_part *part, unsigned tenths)
+static void append_part(struct bytes *text, const struct overview *o, const struct overview_part *part,
+                        unsigned tenths)
 {
     struct number_text time;
     if (tenths)
         bytes_append_format(text, " %3u.%u%%", tenths / 10, tenths % 10);
     else
         bytes_append_text(text, "  <0.1%");
-    bytes_append_format(text, "  %s  %s", overview_label(part->key), format_duration(&time, part->ns));
+    bytes_append_format(text, "  %s  %s", overview_label(o, part->key), format_duration(&time, part->ns));
 }
 
 /* Each part after its pattern; two on a line where all are narrow enough. */
@@ -247,7 +248,7 @@ static void add_legend(struct screen *s)
     overview_tenths(o, tenths);
     for (size_t i = 0; i < o->part_count; i++) {
         struct bytes raw = {0};
-        append_part(&raw, &o->parts[i], tenths[i]);
+        append_part(&raw, o, &o->parts[i], tenths[i]);
         put(s, &texts[i], bytes_text(&raw), raw.length);
         bytes_free(&raw);
         size_t width = 1 + utf8_width(bytes_text(&texts[i]), texts[i].length);
@@ -561,7 +562,7 @@ void overview_add_parts(const struct overview *o, struct report *report)
     for (size_t i = 0; i < o->part_count; i++) {
         table_add_row(&table);
         table_set_text(&table, 0, overview_key_text(o->parts[i].key));
-        table_set_text(&table, 1, overview_label(o->parts[i].key));
+        table_set_text(&table, 1, overview_label(o, o->parts[i].key));
         table_set_unsigned(&table, 2, o->parts[i].ns);
         table_set_real(&table, 3, o->total_ns ? 100 * (double)o->parts[i].ns / (double)o->total_ns : NAN);
     }

@@ -39,9 +39,19 @@ const char *overview_key_text(enum overview_key key)
     return keys[key].key;
 }
 
-const char *overview_label(enum overview_key key)
+/* Of ops that the host computed itself: there is no device that could be busy or idle. */
+static const char *cpu_label(enum overview_key key)
 {
-    return keys[key].label;
+    return key == OVERVIEW_BUSY                ? "ops on the CPU"
+           : key == OVERVIEW_IDLE_HOST_WORKING ? "between ops, working"
+           : key == OVERVIEW_IDLE_HOST_WAITING ? "between ops, waiting"
+           : key == OVERVIEW_IDLE_HOST_UNKNOWN ? "between ops, not recorded"
+                                               : keys[key].label;
+}
+
+const char *overview_label(const struct overview *o, enum overview_key key)
+{
+    return perf_is_cpu(&o->perf) ? cpu_label(key) : keys[key].label;
 }
 
 const char *overview_meaning(enum overview_key key)

@@ -212,7 +212,7 @@ function RightPanel({ data }: { data: Overview }) {
                 <div class="between"><h3>Ops against the machine</h3></div>
                 <p class="t2">
                     {machine ? `No peaks known for '${safeText(machine)}'. ` : "The trace does not name its machine. "}
-                    <code>opscope machine</code> lists machines; <code>--machine FILE</code> adds one.
+                    <code>opscope machine</code> lists machines and measures this one; <code>--machine FILE</code> adds one.
                 </p>
                 <TopOps data={data} />
             </section>
