@@ -29,7 +29,7 @@ demo: setup-build ## profile an example, show its zones and its live page
 	@$(MAKE) --no-print-directory all
 	@scripts/demo.sh $(BUILD)
 
-test: setup-test ## every test: gcc, clang, sanitizers, aarch64, lint, system, golden, fuzz (about 10 minutes)
+test: setup-test ## every test: gcc, clang, sanitizers, aarch64, lint, system, golden, fuzz (about half an hour)
 	@$(MAKE) --no-print-directory all
 	@$(PYTHON) tests/run.py --build $(BUILD) --jobs $(JOBS)
 
