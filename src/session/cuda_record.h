@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one record of CUPTI says, read from its bytes: the offsets are the same in libcupti 12.8, 13.0 and 13.4 (
+/* What one record of CUPTI says, read from its bytes: the offsets are the same in libcupti 12.8 to 13.4 (
  * tests/system/programs/cuda/abi_check.c compares them with the vendor's headers), the lengths are not. */
 #ifndef OPSCOPE_SESSION_CUDA_RECORD_H
 #define OPSCOPE_SESSION_CUDA_RECORD_H

@@ -7,6 +7,7 @@ import glob
 import os
 import re
 import sys
+import unittest
 
 import facts
 import harness
@@ -128,6 +129,13 @@ class StandIn(harness.TestCase):
         self.assertEqual(collections.Counter(run["name"] for run in self.events("run")), {"wanted": 20})
         self.assertEqual(collections.Counter(op["name"] for op in self.events("op")), {"wanted": 20})
 
+    def test_versions_that_take_another_length(self):
+        """CUPTI takes the length of the names' struct that it was built with: ours, a longer one, or none that we know."""
+        for length in ("32", "40", "48"):
+            done = self.record("plain", "20", STANDIN_NAMES_BYTES=length)
+            self.assertNotIn("not recorded", done.stderr)
+            self.assertEqual(len(self.events("run")), 21)
+
     def test_another_tool_holds_the_interface(self):
         done = self.record("refused", STANDIN_HOLDER="a tool of the house")
         self.assertIn("opscope: CUDA is not recorded: a tool of the house has CUDA's profiling interface", done.stderr)
@@ -147,11 +155,16 @@ class StandIn(harness.TestCase):
         self.assertEqual(done.stdout, "injected 1\n")
 
 
-# By the number in cupti_version.h: the newest struct of each kind, and its length.
+# By the number in cupti_version.h: which is the newest struct of kernels, copies and sets, and its length; what is there.
 VERSIONS = {
-    26: ("CUpti_ActivityKernel9", 208, "CUpti_ActivityMemcpy6", 96, "CUpti_ActivityMemset4", 88, ""),
-    130001: ("CUpti_ActivityKernel10", 216, "CUpti_ActivityMemcpy6", 96, "CUpti_ActivityMemset4", 88, "-DHAS_ALL_CALLS"),
-    130401: ("CUpti_ActivityKernel13", 248, "CUpti_ActivityMemcpy7", 112, "CUpti_ActivityMemset5", 104, "-DHAS_ALL_CALLS"),
+    26: (9, 208, 6, 96, 4, 88, ""),
+    28: (9, 208, 6, 96, 4, 88, ""),
+    130001: (10, 216, 6, 96, 4, 88, "-DHAS_ALL_CALLS"),
+    130101: (11, 224, 6, 96, 4, 88, "-DHAS_ALL_CALLS"),
+    130202: (11, 224, 6, 96, 4, 88, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
+    130301: (12, 232, 6, 96, 4, 88, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
+    130400: (13, 248, 7, 112, 5, 104, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
+    130401: (13, 248, 7, 112, 5, 104, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
 }
 
 
@@ -180,12 +193,14 @@ class Declarations(harness.TestCase):
             version = int(re.search(r"#define CUPTI_API_VERSION (\d+)", file.read()).group(1))
         if version not in VERSIONS:
             self.skipTest("CUPTI %d is not among those whose records are known" % version)
-        *facts, calls = VERSIONS[version]
-        names = ("KERNEL", "KERNEL_BYTES", "COPY", "COPY_BYTES", "SET", "SET_BYTES")
-        command = ["cc", "-std=gnu11", "-fsyntax-only"] + ["-D%s=%s" % pair for pair in zip(names, facts)]
-        command += [calls] if calls else []
+        kernel, kernel_bytes, copy, copy_bytes, fill, fill_bytes, calls = VERSIONS[version]
+        command = ["cc", "-std=gnu11", "-fsyntax-only"]
+        for name, record, number, length in (("KERNEL", "Kernel", kernel, kernel_bytes), ("COPY", "Memcpy", copy, copy_bytes),
+                                             ("SET", "Memset", fill, fill_bytes)):
+            command += ["-D%s=CUpti_Activity%s%d" % (name, record, number), "-D%s_BYTES=%d" % (name, length)]
+        command += calls.split()
         self.assert_status(self.run_command(command + checked("abi_check.c", folders)))
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

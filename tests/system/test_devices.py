@@ -2,6 +2,7 @@
 """`opscope run --devices`: which variables the program gets, and what becomes of those that another tool has set."""
 
 import os
+import unittest
 
 import harness
 
@@ -82,4 +83,4 @@ class Doctor(harness.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

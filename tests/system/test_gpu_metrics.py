@@ -6,6 +6,7 @@ tests/gpu's."""
 import glob
 import os
 import sys
+import unittest
 
 import harness
 import test_cuda
@@ -193,4 +194,4 @@ class Real(harness.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

@@ -4,6 +4,7 @@
 import json
 import os
 import stat
+import unittest
 
 import harness
 
@@ -86,4 +87,4 @@ class Measure(harness.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

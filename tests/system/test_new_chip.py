@@ -5,6 +5,7 @@ Durations are computed by the simulated chip (chip_model.h), so that they are kn
 import collections
 import os
 import re
+import unittest
 
 import facts
 import harness
@@ -105,4 +106,4 @@ class WithoutOpscope(harness.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

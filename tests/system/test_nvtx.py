@@ -162,4 +162,4 @@ class Python(harness.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

@@ -5,6 +5,7 @@ program may see of the recording: nothing."""
 import os
 import re
 import shutil
+import unittest
 
 import facts
 import harness
@@ -183,4 +184,4 @@ class Declarations(harness.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    unittest.main()

@@ -10,7 +10,7 @@
 
 /* --- CUPTI --- */
 
-enum { CUPTI_OK = 0, CUPTI_NO_MORE_RECORDS = 12, CUPTI_HAS_SUBSCRIBER = 39 };
+enum { CUPTI_OK = 0, CUPTI_INVALID_PARAMETER = 1, CUPTI_NO_MORE_RECORDS = 12, CUPTI_HAS_SUBSCRIBER = 39 };
 enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RESOURCE = 3 };
 enum { CUPTI_SITE_ENTER = 0, CUPTI_SITE_EXIT = 1 };
 enum cupti_resource {
@@ -55,6 +55,7 @@ struct cupti_subscriber_names { /* cuptiSubscribe_v2 */
     const char *name;
     char *holder; /* filled with the name of who has subscribed before */
     size_t holder_size;
+    uint8_t allows_others, reserved[7]; /* since CUDA 13.2 */
 };
 
 typedef void cupti_callback_fn(void *context, int domain, uint32_t id, const void *data);

@@ -3,6 +3,7 @@
  * trace, as a message of the process, and the program goes on without us. */
 #include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -92,13 +93,25 @@ static void set_attributes(void)
     set_attribute(CUPTI_ATTRIBUTE_HOST_PINNED, sizeof on, &on);
 }
 
+/* Versions of CUPTI take the length that they know and refuse all others, before they look at anything else. */
+static int subscribe_by_any_name(char *holder, size_t holder_size)
+{
+    const size_t lengths[] = {offsetof(struct cupti_subscriber_names, allows_others),
+                              sizeof(struct cupti_subscriber_names)};
+    struct cupti_subscriber_names names = {.name = "opscope", .holder = holder, .holder_size = holder_size};
+    for (size_t i = 0; cuda.cupti.cuptiSubscribe_v2 && i < COUNT_OF(lengths); i++) {
+        names.struct_size = lengths[i];
+        int result = cuda.cupti.cuptiSubscribe_v2(&cuda.subscriber, call_back, NULL, &names);
+        if (result != CUPTI_INVALID_PARAMETER)
+            return result;
+    }
+    return cuda.cupti.cuptiSubscribe(&cuda.subscriber, call_back, NULL);
+}
+
 static bool subscribe(void)
 {
     char holder[128] = "";
-    struct cupti_subscriber_names names = {sizeof names, "opscope", holder, sizeof holder};
-    int result = cuda.cupti.cuptiSubscribe_v2
-                     ? cuda.cupti.cuptiSubscribe_v2(&cuda.subscriber, call_back, NULL, &names)
-                     : cuda.cupti.cuptiSubscribe(&cuda.subscriber, call_back, NULL);
+    int result = subscribe_by_any_name(holder, sizeof holder);
     if (result == CUPTI_OK)
         return true;
     cuda.subscriber = NULL;

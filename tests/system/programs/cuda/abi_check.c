@@ -51,6 +51,7 @@ SAME(CUPTI_ACTIVITY_KIND_MEMCPY2, CUDA_KIND_PEER_COPY);
 
 /* Callbacks. */
 SAME(CUPTI_SUCCESS, CUPTI_OK);
+SAME(CUPTI_ERROR_INVALID_PARAMETER, CUPTI_INVALID_PARAMETER);
 SAME(CUPTI_ERROR_MAX_LIMIT_REACHED, CUPTI_NO_MORE_RECORDS);
 SAME(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, CUPTI_HAS_SUBSCRIBER);
 SAME(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DOMAIN_DRIVER);
@@ -75,7 +76,13 @@ SAME(offsetof(CUpti_ResourceData, resourceDescriptor), offsetof(struct cupti_res
 SAME(offsetof(CUpti_GraphData, node), offsetof(struct cupti_graph_data, node));
 SAME(offsetof(CUpti_GraphData, originalNode), offsetof(struct cupti_graph_data, original_node));
 #ifdef CUpti_SubscriberParams_STRUCT_SIZE /* from CUDA 13 on */
+#ifdef HAS_OTHER_SUBSCRIBERS
 SAME(sizeof(CUpti_SubscriberParams), sizeof(struct cupti_subscriber_names));
+SAME(offsetof(CUpti_SubscriberParams, allowMultipleSubscribers),
+     offsetof(struct cupti_subscriber_names, allows_others));
+#else
+SAME(sizeof(CUpti_SubscriberParams), offsetof(struct cupti_subscriber_names, allows_others));
+#endif
 SAME(offsetof(CUpti_SubscriberParams, oldSubscriberName), offsetof(struct cupti_subscriber_names, holder));
 #endif
 
