@@ -233,6 +233,12 @@ class Linter:
             if FUNCTION_STATIC.match(line) and not line.rstrip().endswith((")", "\\")):
                 self.error(path, number, "mutable object inside a function outlives the call: " + line.strip())
 
+    def check_test(self, path, text):
+        """Without it a file that is started by itself runs no test, and says nothing."""
+        name = os.path.basename(path)
+        if os.path.dirname(path) == "tests/system" and name.startswith("test_") and "unittest.main()" not in text:
+            self.error(path, text.count("\n"), "does not end with unittest.main(): started by itself it tests nothing")
+
     def check_file(self, path):
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read()
@@ -240,6 +246,7 @@ class Linter:
         if path.endswith(SOURCE_ENDINGS + SCRIPT_ENDINGS) or path in ("CMakeLists.txt", "Makefile", ".ci/run"):
             self.check_licence(path, text)
             self.check_length(path, text)
+            self.check_test(path, text)
         if path.endswith(SOURCE_ENDINGS):
             code = CODE_TOKEN.sub(blank, text)
             self.check_functions(path, code)

@@ -4,6 +4,7 @@
 import csv
 import io
 import os
+import unittest
 
 import harness
 import pages
@@ -258,3 +259,7 @@ class Calibration(Case):
             done = self.opscope("calibrate", *pair)
             self.assert_status(done, 2)
             self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

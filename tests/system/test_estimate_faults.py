@@ -3,6 +3,7 @@
 of what is left that says what is missing. Never silence, never a crash."""
 
 import re
+import unittest
 
 import test_estimate
 import test_estimate_models
@@ -200,3 +201,7 @@ class DeviceProfiles(Case):
                 self.assertIn(done.status, (0, 2), done)
                 if done.status:
                     self.assertIn("cut", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

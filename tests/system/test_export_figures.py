@@ -13,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import unittest
 
 import harness
 import ops_csv
@@ -164,3 +165,7 @@ class Figures(harness.TestCase):
         wanted = {(name, cell) for row in self.rows_of(table) for name, cell in row.items()
                   if cell and ("DURATION" in name or "UTIL" in name or "COUNT" in name)}
         self.check(trace, wanted)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -185,3 +185,7 @@ class Browser(FlameCase):
             everything, 43, "inner   600 ns, 42.9%; 2 calls   /a/c.c:9",  # as drawn; hovered
             "all,outer,inner", 100, 100, "inner", "all,outer,inner", everything,  # zoomed in; out by one; all
             1, "42.9% matches", "outer", "all,other"])  # searched; arrow keys; Enter
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -76,6 +76,8 @@ RULES = [
      "mutable object inside a function outlives the call"),
     ("no part of a command", "src/cli/x.c", include("present/table.h"), include("cli/view.h"),
      "includes neither cli/command/command.h nor cli/view.h"),
+    ("a test that runs nothing by itself", "tests/system/test_x.py", "import unittest\n", "unittest.main()\n",
+     "started by itself it tests nothing"),
     ("static array in a function", "src/cli/command/x.c", inside("static char text[80];"), inside("char text[80];"),
      "mutable object inside a function outlives the call"),
 ]  # fmt: skip

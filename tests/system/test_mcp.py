@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import unittest
 
 import harness
 from views import ViewCase
@@ -394,3 +395,7 @@ class Hostile(McpCase):
         listed, summary = self.calls([("traces", {}), ("summary", {})])
         self.assertEqual(listed["answer"]["traces"][0]["state"], "damaged")
         self.assertIsInstance(summary, str)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import unittest
 
 import harness
 import ops_csv
@@ -364,3 +365,7 @@ class HostileText(Outputs):
         self.assertIn("'=\\x1b", self.opscope("report", "x.csv", "--csv").stdout)
         # The vendor's table passes through byte for byte.
         self.assertIn("=" + self.NASTY, self.opscope("ops", "x.csv", "--csv").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

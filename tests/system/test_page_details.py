@@ -2,6 +2,7 @@
 """Steps, cores, gaps, ops and several selected things on the page, links and paper, in a real browser (tests/page/details.mjs)."""
 
 import os
+import unittest
 
 import harness
 import views
@@ -149,3 +150,7 @@ class Details(views.UsedOnce, views.ViewCase):
         self.assertEqual(overhead["markup"], 0)
         self.assertIn("returns after 500 µs", overhead["inspector"])
         self.assertEqual(overhead["filtered"], ["torch.add"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import unittest
 import xml.etree.ElementTree
 
 import harness
@@ -81,3 +82,7 @@ class TakeAlong(ServerCase):
         self.assertEqual([one["data"] for one in handed if one["data"] != "PING"],
                          [{"buffer": size, "title": "t", "fileName": "t.pftrace"}])
         self.assertGreaterEqual(len(handed), 3, "asked until it answers")
+
+
+if __name__ == "__main__":
+    unittest.main()

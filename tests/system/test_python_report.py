@@ -5,6 +5,7 @@ interpreter of the build; the program under test writes the logs that a device's
 import csv
 import json
 import os
+import unittest
 
 import harness
 import tenstorrent_logs
@@ -216,3 +217,7 @@ class Report(harness.TestCase):
         self.assertEqual((answer["ops"], answer["signposts"]), (2, 2))
         self.assertEqual(len(self.opscope_json("ops", "--limit", "2", trace)["rows"]), 2)
         self.assertEqual([row["name"] for row in self.opscope_json("ops", "-n", "st*", trace)["rows"]], ["start", "stop"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import unittest
 
 import harness
 from test_python import PACKAGE, interpreters
@@ -162,3 +163,7 @@ class Runner(harness.TestCase):
                 process.send_signal(number)
                 self.assertEqual(process.stdout.read(), b"signal %d\n" % number)
                 self.assertEqual(process.wait(60), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

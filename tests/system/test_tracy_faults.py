@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import unittest
 
 import harness
 import tracy_stream
@@ -226,3 +227,7 @@ class Strings(harness.TestCase):
         counts = done.json()
         self.assertEqual((counts["zones"], counts["lost_zones"]), (count + 1, 0))
         self.assertGreaterEqual(counts["unnamed"], 1_000_000)
+
+
+if __name__ == "__main__":
+    unittest.main()

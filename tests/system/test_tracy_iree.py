@@ -238,3 +238,5 @@ class Iree(harness.TestCase):
         return any(f":{port:04X} " in line.split()[1] + " " and line.split()[3] == "0A" for line in lines[1:] if ":" in line)
 
 
+if __name__ == "__main__":
+    unittest.main()

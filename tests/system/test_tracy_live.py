@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import unittest
 
 import harness
 
@@ -169,3 +170,7 @@ class Attach(LiveCase):
         attached.wait(harness.TIMEOUT_S)
         process.stdin.close()
         self.assertEqual(process.wait(harness.TIMEOUT_S), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

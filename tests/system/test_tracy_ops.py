@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import unittest
 
 import harness
 from tenstorrent_logs import Run
@@ -283,3 +284,7 @@ class Others(OpsCase):
         self.assert_status(done)
         self.assertEqual((done.json()["ops"], done.json()["device_runs"]), (10, 18))
         self.assertEqual(self.table(trace, "have.csv"), want)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import signal
+import unittest
 
 import facts
 import harness
@@ -133,3 +134,7 @@ class Running(serving.ServerCase, test_tracy_ops.OpsCase):
         (session,) = facts.session_folders(harness.environment()["OPSCOPE_DIR"])
         self.assert_status(self.opscope("recover", session))
         self.assertEqual(self.ops(self.path("t.opscope")), live)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import struct
+import unittest
 
 import harness
 import tracy_stream
@@ -283,3 +284,7 @@ class Damaged(MadeCase):
         done = self.import_bytes(tracy_stream.small(72), "--protocol", "83")
         self.assertEqual(done.status, 2, done)
         self.assertIn("63 to 82", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -4,6 +4,7 @@ a real one, where it is installed."""
 
 import os
 import sys
+import unittest
 
 import harness
 import tracy_stream
@@ -85,3 +86,7 @@ class Tools(harness.TestCase):
         self.assert_status(done, 125)
         self.assertIn("no capture tool in it", done.stderr)
         self.assert_status(self.opscope("run", "--no-tracy", "--tracy-tools", self.path("tools"), "true"), 125)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -5,6 +5,7 @@ import csv
 import io
 import os
 import time
+import unittest
 
 import harness
 from test_python import PACKAGE, interpreters
@@ -155,3 +156,7 @@ class ZonesSource(harness.TestCase):
         found = self.lines(self.path("t.opscope"))
         self.assertEqual({row["function"] for row in found.values()}, {"helper"})
         self.assertEqual({line: row["hits"] for line, row in found.items()}, {4: 1, 5: 6, 6: 5, 7: 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
