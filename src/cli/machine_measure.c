@@ -3,14 +3,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "analyze/machine_write.h"
 #include "base/count_of.h"
 #include "base/output_path.h"
 #include "measure/peaks/peaks.h"
+#include "ops/known_figures.h"
 
 #define DEFAULT_SECONDS 1.0
 
@@ -101,6 +104,11 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
         make_name(m->name, sizeof m->name, peaks.name);
     make_name(m->aliases[0], sizeof m->aliases[0], peaks.name);
     m->alias_count = strcmp(m->name, m->aliases[0]) != 0;
+    if (strcmp(kind, "cuda") != 0) {
+        char host[HOST_NAME_MAX + 1] = "";
+        gethostname(host, HOST_NAME_MAX);
+        snprintf(m->aliases[m->alias_count++], sizeof m->aliases[0], OPS_CPU_ARCHITECTURE, host);
+    }
     char cores[64];
     snprintf(cores, sizeof cores, "%s",
              strcmp(peaks.core_unit, "SMs") == 0 ? "SMs that the driver names" : "threads measured");
@@ -137,7 +145,7 @@ static const struct command_option options_table[] = {
      .is_output = true,
      .help =
          "Write the machine file. In ~/.config/opscope/machines or the folder that OPSCOPE_MACHINES names it is found "
-         "by its name and used for traces of a device that is called so."},
+         "by its name and used for traces of a device that is called so, that of a CPU for what its host computed."},
     {.name = "name",
      .type = OPTION_TEXT,
      .argument = "NAME",

@@ -274,9 +274,16 @@ static uint32_t device_of(struct reading *r, uint32_t track)
 
 static uint32_t cpu_device(struct reading *r)
 {
-    if (r->cpu_device == OPS_NONE &&
-        (r->cpu_device = ops_device(r->ops, r->wanted->first_device)) != OPS_NONE)
-        r->ops->devices[r->cpu_device].name = ops_text(r->ops, slice_of(OPS_CPU_DEVICE));
+    char architecture[32];
+    if (r->cpu_device != OPS_NONE)
+        return r->cpu_device;
+    r->cpu_device = ops_device(r->ops, r->wanted->first_device);
+    if (r->cpu_device != OPS_NONE) {
+        struct op_device *device = &r->ops->devices[r->cpu_device];
+        snprintf(architecture, sizeof architecture, OPS_CPU_ARCHITECTURE, trace_get_info(r->trace)->host);
+        device->name = ops_text(r->ops, slice_of(OPS_CPU_DEVICE));
+        device->architecture = ops_text(r->ops, slice_of(architecture));
+    }
     return r->cpu_device;
 }
 

@@ -156,6 +156,22 @@ class Networks(Ops):
         self.assertIn("what this CPU can do is not known: no rooflines (on it: opscope machine measure", done.stderr)
         self.assertRegex(done.stdout, r"aten::addmm 8 x 32 x 64 .* \d+\.\d  +\d+\.\d{3}  FP32")
 
+    def test_the_machine_file_of_the_host(self):
+        """That of a CPU is for what its host computed, and for nothing else."""
+        self.record("mlp")
+        host = harness.opscope_json("info", self.trace)["host"]
+        os.mkdir(self.path("machines"))
+        done = self.opscope("machine", "measure", "--time", "10ms", "--save", "machines/here.json")
+        self.assert_status(done)
+        with open(self.path("machines", "here.json")) as file:
+            text = file.read()
+        self.assertIn('"cpu@%s"' % host[:27], text)
+        env = {"OPSCOPE_MACHINES": self.path("machines")}
+        self.assertIn(", measured, ", self.opscope("report", self.trace, env=env).stdout.splitlines()[0])
+        with open(self.path("machines", "here.json"), "w") as file:
+            file.write(text.replace("cpu@", "cpu@not-"))
+        self.assertIn("no rooflines", self.opscope("report", self.trace, env=env).stdout.splitlines()[0])
+
     def test_no_device_waits(self):
         """The host itself computes: what is said of gaps does not speak of a device that could run ahead."""
         self.record("mlp", steps=30)

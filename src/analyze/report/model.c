@@ -71,15 +71,15 @@ static const struct machine *find_machine(struct perf *perf, struct error *err)
         machine = machine_find(machines, recorded, strlen(recorded));
     if (machine)
         return machine;
-    if (*recorded)
-        perf_note(perf, PERF_NOTE_INFO, NULL,
-                  "no machine file describes '%.60s': no rooflines (--machine NAME or FILE gives one)",
-                  recorded);
-    else if (perf_is_cpu(perf))
+    if (perf_is_cpu(perf))
         perf_note(
             perf, PERF_NOTE_INFO, NULL,
             "what this CPU can do is not known: no rooflines (on it: opscope machine measure --save FILE, "
             "then --machine FILE)");
+    else if (*recorded)
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "no machine file describes '%.60s': no rooflines (--machine NAME or FILE gives one)",
+                  recorded);
     else
         perf_note(perf, PERF_NOTE_INFO, NULL,
                   "the ops do not say what device they ran on: no rooflines (--machine NAME or FILE gives "
