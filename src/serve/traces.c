@@ -120,6 +120,32 @@ static void take_trace(const struct traces *traces, struct traces_entry *entry,
     }
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* FILE.partial becomes FILE when it is complete. */
+static bool follow_rename(struct traces_entry *entry, struct stat *now)
+{
+    char *path =
+        ends_with(entry->path, PARTIAL) ? strndup(entry->path, strlen(entry->path) - strlen(PARTIAL)) : NULL;
+    if (!path || stat(path, now) != 0 || !is_same_file(now, &entry->seen)) {
+        free(path);
+        return false;
+    }
+    free(entry->path);
+    entry->path = path;
+    return true;
+}
+
+/* Its writer may have ended between two calls of ours: the file is no longer where it was a moment ago. */
+static bool has_moved(struct traces_entry *entry)
+{
+    struct stat now;
+    return stat(entry->path, &now) != 0 && follow_rename(entry, &now);
+}
+
 /* Opens the file, or opens it again; what was open stays when that fails. */
 static int open_entry(const struct traces *traces, struct traces_entry *entry, struct error *err)
 {
@@ -128,6 +154,8 @@ static int open_entry(const struct traces *traces, struct traces_entry *entry, s
     bool is_file = strcmp(entry->path, "-") != 0 && stat(entry->path, &seen) == 0;
     uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
     int status = serve_trace_open(&opened, entry->path, err);
+    if (status && has_moved(entry))
+        return open_entry(traces, entry, err); /* by its last name: it moves once */
     if (status)
         return status;
     entry->opening_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
@@ -164,29 +192,10 @@ bool traces_salvage(struct traces *traces, uint64_t id)
 
 /* --- what became of a file --- */
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static bool is_same_content(const struct stat *a, const struct stat *b)
 {
     return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/* FILE.partial becomes FILE when it is complete. */
-static bool follow_rename(struct traces_entry *entry, struct stat *now)
-{
-    char *path =
-        ends_with(entry->path, PARTIAL) ? strndup(entry->path, strlen(entry->path) - strlen(PARTIAL)) : NULL;
-    if (!path || stat(path, now) != 0 || !is_same_file(now, &entry->seen)) {
-        free(path);
-        return false;
-    }
-    free(entry->path);
-    entry->path = path;
-    return true;
 }
 
 static bool has_path(const struct traces *traces, const char *path, const struct stat *file)
@@ -368,10 +377,13 @@ static void peek(struct traces_entry *entry)
 {
     struct trace *trace = NULL;
     struct error err = {0};
-    if (trace_open(&trace, entry->path, 0, &err) != 0) {
+    if (trace_open(&trace, entry->path, 0, &err) != 0 &&
+        !(has_moved(entry) && trace_open(&trace, entry->path, 0, &err) == 0)) {
         note_error(entry, &err);
         return;
     }
+    free(entry->error);
+    entry->error = NULL;
     take_info(entry, trace);
     trace_close(trace);
 }
