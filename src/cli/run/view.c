@@ -120,14 +120,16 @@ void run_view_stay(struct run_view *view)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* The server is woken before it is told to end: a SIGCONT takes back any stop that is on its way, also that of a tool
+ * that looks at the process while it ends (LeakSanitizer), which then waits for ever. */
 void run_view_end(struct run_view *view)
 {
+    if (view->pid)
+        kill(view->pid, SIGCONT); /* it may have been stopped */
     if (view->control >= 0)
         close(view->control);
-    if (view->pid) {
-        kill(view->pid, SIGCONT); /* it may have been stopped */
+    if (view->pid)
         waitpid(view->pid, NULL, 0);
-    }
     view->control = -1;
     view->pid = 0;
 }
