@@ -144,11 +144,9 @@ static void note_reason(struct thread_cursor *c, uint16_t flag)
 
 static void clear(struct thread_cursor *c)
 {
-    struct op_stack *ops =
-        c->magic ? c->ops : NULL; /* of one that nobody has used, its memory was never touched */
-    if (ops && ops->count)
+    struct op_stack *ops = c->ops;
+    if (c->magic && ops && ops->count) /* else its memory was perhaps never touched */
         ops->count = 0;
-    ops = c->ops;
     memset(c, 0, sizeof *c);
     c->ops = ops;
 }

@@ -9,8 +9,8 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct trace_writer
-    *ends_at_open; /* a writer that is finished when the server opens its file the next time */
+/* A writer that is finished when the server opens its file the next time. */
+static struct trace_writer *ends_at_open;
 static unsigned opened;
 
 /* In place of the C library's, for the reader: what another process does between stat() and open(). */

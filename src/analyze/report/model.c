@@ -452,7 +452,7 @@ static void note_impossible(struct perf *perf, const struct impossible *found)
                   found->count == 1 ? "namely" : "up to", found->percent, found->roof,
                   perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id,
                   perf_is_cpu(perf) && found->percent == perf_figures(perf, found->most).dram_percent
-                      ? "its tensors stay in the CPU's caches"
+                      ? "tensors stay in the CPU's caches"
                       : "it ran on another machine, or does less than its model counts");
 }
 

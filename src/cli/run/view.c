@@ -120,7 +120,7 @@ void run_view_stay(struct run_view *view)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The server is woken before it is told to end: a SIGCONT takes back any stop that is on its way, also that of a tool
+/* The server is woken before it is asked to end: a SIGCONT takes back any stop that is on its way, also that of a tool
  * that looks at the process while it ends (LeakSanitizer), which then waits for ever. */
 void run_view_end(struct run_view *view)
 {

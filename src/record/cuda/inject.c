@@ -93,7 +93,7 @@ static void set_attributes(void)
     set_attribute(CUPTI_ATTRIBUTE_HOST_PINNED, sizeof on, &on);
 }
 
-/* Versions of CUPTI take the length that they know and refuse all others, before they look at anything else. */
+/* CUPTI 13.0 refuses every length but its own, and later ones have a longer struct. */
 static int subscribe_by_any_name(char *holder, size_t holder_size)
 {
     const size_t lengths[] = {offsetof(struct cupti_subscriber_names, allows_others),
