@@ -287,6 +287,26 @@ class MemoryCgroup(harness.TestCase):
         self.assertEqual(trace.zones + trace.lost_zones, 1900000)
 
 
+class LongPath(harness.TestCase):
+    def session_in(self, length):
+        """Records in a session folder whose path has that many bytes."""
+        folder, name = self.path("long"), len("/opscope-%d-XXXXXX" % os.getuid())
+        while (left := length - name - len(folder)) > 0:
+            folder += "/" + "x" * ((left if left <= 202 else 101) - 1)
+        os.makedirs(folder)
+        self.assertEqual(len(folder) + name, length)
+        command = ["run", "-o", f"{length}.opscope", "--", harness.program("script"), "zones=1000", "exit=5"]
+        done = self.opscope(*command, env={"OPSCOPE_DIR": folder})
+        self.assert_status(done, 5)
+        return done
+
+    def test_the_longest_and_one_more(self):
+        self.session_in(1023)
+        self.assertEqual(facts.Trace(self.path("1023.opscope")).zones, 1000)
+        self.assertIn("running the program without recording", self.session_in(1024).stderr)
+        self.assertFalse(os.path.exists(self.path("1024.opscope")))
+
+
 class Crowds(harness.TestCase):
     """Many threads, many names, long texts, and how much memory they cost the program."""
 
