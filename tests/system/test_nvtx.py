@@ -86,6 +86,11 @@ class Ranges(harness.TestCase):
         self.assertIn("latin \ufffd\ufffd", names)
         self.assertGreater(max(map(len, names)), 10000)
 
+    def test_without_messages(self):
+        done = self.record("without_messages")
+        self.assertEqual(done.stdout, "00" * 6 + "\n")
+        self.assertEqual(self.counts(), {"(no message)": 6})
+
     def test_unbalanced(self):
         done = self.record("unbalanced")
         self.assertEqual(done.stdout.splitlines(), ["nothing to pop", "00", "nothing to pop"])

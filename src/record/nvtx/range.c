@@ -207,9 +207,12 @@ static struct opscope_site site_of(const char *name, const struct nvtx_event *ev
 
 /* --- zones --- */
 
-/* The same message, domain and category as last time? Registered strings never change, others may. */
+/* The same message, domain and category as last time? Registered strings never change, others may. No message is never
+ * the same: an entry that is not in use looks as if it had none, too. */
 static bool is_same(const struct cached *c, const void *domain, const struct nvtx_event *event)
 {
+    if (!event->message.registered)
+        return false;
     if (c->message != event->message.registered || c->domain != domain || c->category != event->category ||
         c->site.colour != colour_of(event))
         return false;

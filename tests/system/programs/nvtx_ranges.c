@@ -102,6 +102,21 @@ static void torch(void)
     nvtxRangePop();
 }
 
+/* Messages that are not there, of each type, before anything else is known of the thread. */
+static void without_messages(void)
+{
+    const int types[] = {NVTX_MESSAGE_TYPE_ASCII, NVTX_MESSAGE_TYPE_UNICODE, NVTX_MESSAGE_TYPE_REGISTERED};
+    for (int twice = 0; twice < 2; twice++) {
+        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+            nvtxEventAttributes_t event = event_of(NULL);
+            event.messageType = types[i];
+            printf("%d", nvtxRangePushEx(&event));
+            printf("%d", nvtxRangePop());
+        }
+    }
+    printf("\n");
+}
+
 static void unbalanced(void)
 {
     printf("%s\n", nvtxRangePop() < 0 ? "nothing to pop" : "popped");
@@ -163,9 +178,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {
-        {"nested", nested},   {"attributes", attributes}, {"texts", texts}, {"unbalanced", unbalanced},
-        {"threads", threads}, {"forks", forks},           {"torch", torch}};
+    } cases[] = {{"nested", nested},   {"attributes", attributes},
+                 {"texts", texts},     {"unbalanced", unbalanced},
+                 {"threads", threads}, {"forks", forks},
+                 {"torch", torch},     {"without_messages", without_messages}};
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
             if (strcmp(argv[i], cases[k].name) == 0)
