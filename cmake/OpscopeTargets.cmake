@@ -109,9 +109,10 @@ if(OPENCL_INCLUDE_DIR AND OPENCL_LIBRARY)
   set(OPSCOPE_HAVE_OPENCL TRUE)
 endif()
 
+# One that opens OpenCL by itself calls nothing of it, and is not linked with it.
 function(opscope_link_opencl target name)
   if(name MATCHES "opencl")
-    target_link_libraries(${target} PRIVATE ${OPENCL_LIBRARY})
+    target_link_libraries(${target} PRIVATE -Wl,--as-needed ${OPENCL_LIBRARY})
   endif()
 endfunction()
 

@@ -88,8 +88,8 @@ class Example(OpenclCase):
 class Programs(OpenclCase):
     """What a program sees and does is the same with and without us."""
 
-    def compare(self, case, *options):
-        program = harness.program("opencl_cases")
+    def compare(self, case, *options, program="opencl_cases"):
+        program = harness.program(program)
         bare = self.run_command([program, case])
         self.assert_status(bare)
         done = self.record(program, case, options=options)
@@ -133,6 +133,11 @@ class Programs(OpenclCase):
         self.assertEqual([op["runs"] for op in self.ops()], [0])
         rows = harness.opscope_json("messages", self.trace)["rows"]
         self.assertEqual(len([row for row in rows if row["text"].startswith("OpenCL: ")]), 1, rows)
+
+    def test_program_that_closes_opencl(self):
+        """Though the adapter has commands of it left to look at."""
+        done = self.compare("1000", program="opencl_closes")
+        self.assertEqual(sum(op["runs"] for op in self.ops()), int(done.stdout))
 
     def test_preloaded(self):
         """Without the loader's layers: what programs need that do not go through a loader."""

@@ -19,6 +19,15 @@ static void set_function(void *place, const void *symbol)
     memcpy(place, &symbol, sizeof symbol);
 }
 
+/* The adapter's thread calls OpenCL as long as it holds commands, and once more when the program ends: also after a
+ * program that opened OpenCL by itself has closed it. */
+static void keep_loaded(const void *function)
+{
+    Dl_info found;
+    if (function && dladdr(function, &found) && found.dli_fname)
+        dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static void after_fork(void)
 {
     is_child = 1;
@@ -84,6 +93,9 @@ OPSCOPE_API int32_t clInitLayer(uint32_t count, const void *const *target, uint3
     set_function(&next.name, (place) < count ? target[place] : NULL);
     OPENCL_CALLED(FUNCTION)
     OPENCL_WRAPPED(FUNCTION)
+#undef FUNCTION
+#define FUNCTION(place, result, name, parameters) keep_loaded((place) < count ? target[place] : NULL);
+    OPENCL_CALLED(FUNCTION)
 #undef FUNCTION
 #define FUNCTION(place, result, name, parameters)                                                            \
     if (next.name) {                                                                                         \
