@@ -155,6 +155,26 @@ class Programs(OpenclCase):
         self.assertEqual(facts.Trace(self.trace).zones, 0)
 
 
+class Led(OpenclCase):
+    """Programs that the test leads step by step."""
+
+    def start_case(self, case, *options):
+        return facts.Run(self, [case], options, env={"OPSCOPE_DIR": self.folder}, command=[harness.program("opencl_cases")])
+
+    def test_recorded_again_after_a_full_buffer(self):
+        run = self.start_case("floods", "--buffer-size", "64K")
+        run.expect("ready")
+        run.stop()
+        run.go_on()
+        run.expect("full")
+        run.resume()
+        facts.wait_for_polls(facts.session_folders(self.folder)[0])
+        run.go_on()
+        self.assert_status(run.finish())
+        self.assertGreater(run.trace().lost_zones, 0)
+        self.assertEqual([op["name"] for op in self.ops()].count("copy buffer"), 10)
+
+
 class Others(OpenclCase):
     """Programs that somebody else wrote and built."""
 

@@ -34,7 +34,7 @@ static void begin(struct command *c, handle queue, const char *name, uint64_t by
     c->pending.call = opscope_op_current_();
     if (!c->pending.call) {
         c->pending.call = opscope_op_begin(name, OPSCOPE_OP_DEVICE, q->device->number);
-        c->is_own_op = c->pending.call != 0;
+        c->is_own_op = true; /* also one that found no room: the recorder waits for its end */
     }
     note_before(c);
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <opscope/opscope.h>
+
 enum { BYTES = 1 << 16, THREADS = 4, PER_THREAD = 200 };
 
 static cl_platform_id platform;
@@ -237,13 +239,53 @@ static void hangs(void)
     clSetUserEventStatus(gate, -5); /* an error: PoCL waits for its commands when it ends */
 }
 
+static void say(const char *word)
+{
+    char line[8];
+    printf("%s\n", word);
+    fflush(stdout);
+    if (!fgets(line, sizeof line, stdin))
+        exit(1);
+}
+
+static void write_and_copy(cl_command_queue queue, cl_mem from, cl_mem to, int writes, int copies)
+{
+    const cl_int value = 7;
+    for (int i = 0; i < writes; i++)
+        check(clEnqueueWriteBuffer(queue, from, CL_FALSE, 0, sizeof value, &value, 0, NULL, NULL), "write");
+    for (int i = 0; i < copies; i++)
+        check(clEnqueueCopyBuffer(queue, from, to, 0, 0, BYTES, 0, NULL, NULL), "copy");
+    check(clFinish(queue), "finish");
+}
+
+static void make_zones(int count)
+{
+    for (int i = 0; i < count; i++) {
+        OPSCOPE_ZONE("filler");
+    }
+}
+
+/* Commands while there is no room, after zones that filled a small buffer, and others when there is. */
+static void floods(void)
+{
+    cl_command_queue queue = queue_of(0);
+    cl_mem a = buffer_of(BYTES), b = buffer_of(BYTES);
+    say("ready");
+    make_zones(10000);
+    write_and_copy(queue, a, b, 10, 0);
+    say("full");
+    make_zones(200); /* a thread looks for room again after some losses */
+    write_and_copy(queue, a, b, 0, 10);
+    printf("10\n");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"looks", looks},     {"kinds", kinds},   {"order", order},
-                 {"threads", threads}, {"leaves", leaves}, {"hangs", hangs}};
+    } cases[] = {{"looks", looks},   {"kinds", kinds}, {"order", order},  {"threads", threads},
+                 {"leaves", leaves}, {"hangs", hangs}, {"floods", floods}};
     set_up();
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
