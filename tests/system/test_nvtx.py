@@ -27,9 +27,9 @@ class Ranges(harness.TestCase):
         super().setUp()
         self.program = harness.program("nvtx_ranges")
 
-    def record(self, case):
+    def record(self, case, *options):
         self.trace = self.path(case + ".opscope")
-        done = self.opscope("run", "-o", self.trace, "--", self.program, case)
+        done = self.opscope("run", "-o", self.trace, *options, "--", self.program, case)
         self.assert_status(done)
         return done
 
@@ -90,6 +90,11 @@ class Ranges(harness.TestCase):
         done = self.record("without_messages")
         self.assertEqual(done.stdout, "00" * 6 + "\n")
         self.assertEqual(self.counts(), {"(no message)": 6})
+
+    def test_marks_begin_and_end_a_capture(self):
+        self.record("marks", "--capture", "signpost:go..stop")
+        self.assertEqual(self.counts(), {"step": 2})
+        self.assertEqual([row["header"] for row in facts.Trace(self.trace).messages()], ["go", "stop"])
 
     def test_unbalanced(self):
         done = self.record("unbalanced")

@@ -545,7 +545,7 @@ void nvtx_mark(const void *domain, const struct nvtx_event *event)
     struct nvtx_slice name;
     char details[512];
     thread_get();
-    if (!opscope_is_recording())
+    if (!opscope_has_session()) /* also while paused: a mark may be what a capture waits for */
         return;
     slice_of(&name, event);
     size_t length = describe(details, sizeof details, domain, event->category);

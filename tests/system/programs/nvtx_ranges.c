@@ -102,6 +102,19 @@ static void torch(void)
     nvtxRangePop();
 }
 
+/* Steps of which two lie between marks. */
+static void marks(void)
+{
+    for (int i = 0; i < 5; i++) {
+        if (i == 1)
+            nvtxMarkA("go");
+        if (i == 3)
+            nvtxMarkA("stop");
+        nvtxRangePushA("step");
+        nvtxRangePop();
+    }
+}
+
 /* Messages that are not there, of each type, before anything else is known of the thread. */
 static void without_messages(void)
 {
@@ -181,7 +194,8 @@ int main(int argc, char **argv)
     } cases[] = {{"nested", nested},   {"attributes", attributes},
                  {"texts", texts},     {"unbalanced", unbalanced},
                  {"threads", threads}, {"forks", forks},
-                 {"torch", torch},     {"without_messages", without_messages}};
+                 {"torch", torch},     {"without_messages", without_messages},
+                 {"marks", marks}};
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
             if (strcmp(argv[i], cases[k].name) == 0)
