@@ -134,6 +134,22 @@ class Programs(OpenclCase):
         rows = harness.opscope_json("messages", self.trace)["rows"]
         self.assertEqual(len([row for row in rows if row["text"].startswith("OpenCL: ")]), 1, rows)
 
+    def test_pauses(self):
+        """What is made while paused is whole afterwards; what was begun before a pause is there, though the program
+        ends in it; and the program sees nothing of it."""
+        self.compare("pauses")
+        self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("add", 1)] + 5 * [("copy buffer", 1)])
+        self.assertEqual(self.ops()[0]["attributes"], "launch=256: buffer of 65536 B, 0x3, local memory of 64 B")
+
+    def test_program_that_goes_on_after_the_session(self):
+        self.compare("outlasts", "--duration", "1")
+
+    def test_queue_of_an_extension(self):
+        if self.run_command([harness.program("opencl_cases"), "extension"]).status == 77:
+            self.skipTest("no device with clCreateCommandQueueWithPropertiesKHR")
+        self.compare("extension")
+        self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("fill buffer", 1)])
+
     def test_program_that_closes_opencl(self):
         """Though the adapter has commands of it left to look at."""
         done = self.compare("1000", program="opencl_closes")

@@ -54,6 +54,16 @@ const struct opencl_next *opencl_next(void)
     return &next;
 }
 
+bool opencl_is_child(void)
+{
+    return is_child;
+}
+
+bool opencl_has_session(void)
+{
+    return opscope_has_session() && !is_child;
+}
+
 bool opencl_is_recording(void)
 {
     return opscope_is_recording() && !is_child;

@@ -22,7 +22,11 @@ OPENCL_WRAPPED(FUNCTION)
 /* OpenCL itself, or the layer below this one. */
 const struct opencl_next *opencl_next(void);
 
-/* Nonzero while commands are to be recorded: not in a forked child, which has no OpenCL. */
+/* A forked child has no OpenCL: nothing is recorded there, and locks may be held by threads that it has not. */
+bool opencl_is_child(void);
+/* Are objects to be noted? Also while paused: they are used afterwards. */
+bool opencl_has_session(void);
+/* Are commands to be recorded? */
 bool opencl_is_recording(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "record/opencl/pending.h"
 
 #define MAX_OBJECTS 65536u /* of a kind that are described; beyond that commands have no names or devices */
 
@@ -146,26 +147,58 @@ void opencl_queue_added(handle queue, handle device, bits asked, const bits *pro
     pthread_mutex_unlock(&lock);
 }
 
-struct opencl_queue *opencl_queue_find(handle queue)
+struct opencl_queue *opencl_queue_known(handle queue)
+{
+    if (opencl_is_child())
+        return NULL;
+    pthread_mutex_lock(&lock);
+    struct opencl_queue *q = table_get(&queues, queue);
+    pthread_mutex_unlock(&lock);
+    return q;
+}
+
+void opencl_queue_forget(handle queue)
+{
+    if (!queue || opencl_is_child())
+        return;
+    pthread_mutex_lock(&lock);
+    if (map_remove(&queues.of, (uintptr_t)queue) != MAP_NONE)
+        __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+/* One that was made by an extension, or without a session. */
+static struct opencl_queue *add_queue_of_others(handle queue)
 {
     const struct opencl_next *next = opencl_next();
+    handle device = NULL;
+    bits properties = 0;
+    if (!queue ||
+        next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_DEVICE, sizeof device, &device, NULL) !=
+            OPENCL_SUCCESS ||
+        next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) !=
+            OPENCL_SUCCESS)
+        return NULL;
+    return add_queue(queue, device, properties, NULL);
+}
+
+struct opencl_queue *opencl_queue_find(handle queue)
+{
+    bool is_new = false;
     struct opencl_queue *q = recent_get(&recent_queue, queue);
     if (q)
         return q;
     pthread_mutex_lock(&lock);
     q = table_get(&queues, queue);
-    if (!q && queue) { /* made by an extension, or before this layer was there */
-        handle device = NULL;
-        bits properties = 0;
-        if (next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_DEVICE, sizeof device, &device, NULL) ==
-                OPENCL_SUCCESS &&
-            next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_PROPERTIES, sizeof properties, &properties,
-                                        NULL) == OPENCL_SUCCESS)
-            q = add_queue(queue, device, properties, NULL);
+    if (!q) {
+        q = add_queue_of_others(queue);
+        is_new = q != NULL;
     }
     if (q && q->device)
         recent_put(&recent_queue, queue, q);
     pthread_mutex_unlock(&lock);
+    if (is_new)
+        opencl_pending_start();
     return q && q->device ? q : NULL;
 }
 

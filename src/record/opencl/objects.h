@@ -65,6 +65,10 @@ struct opencl_queue *opencl_queue_find(handle queue);
 struct opencl_kernel *opencl_kernel_find(handle kernel);
 struct opencl_device *opencl_devices(void); /* all, linked by `older` */
 
+/* One that has been made or found before; NULL: no such queue, or this is a forked child. */
+struct opencl_queue *opencl_queue_known(handle queue);
+void opencl_queue_forget(handle queue);
+
 void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties);
 void opencl_kernel_added(handle kernel, handle cloned_from);
 void opencl_memory_added(handle memory);

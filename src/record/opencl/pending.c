@@ -295,16 +295,18 @@ static void *watch(void *unused)
     return NULL;
 }
 
-/* When the program ends: what is under way gets a moment. */
+/* When the program ends: the thread calls OpenCL no more, and what is under way gets a moment, also while paused. */
 static void finish(void)
 {
-    if (!opencl_is_recording() || !has_thread)
+    if (opencl_is_child() || !has_thread)
         return;
     pthread_mutex_lock(&lock);
     is_ending = true;
     pthread_cond_signal(&wake);
     pthread_mutex_unlock(&lock);
     pthread_join(thread, NULL);
+    if (!opencl_has_session())
+        return;
     uint64_t until_ns = clock_raw_ns() + LAST_WAIT_NS;
     for (;;) {
         pthread_mutex_lock(&lock);

@@ -17,7 +17,7 @@ struct opencl_pending {
     bool is_marker;
 };
 
-void opencl_pending_start(void); /* with the program's first queue */
+void opencl_pending_start(void); /* with the first queue that is known */
 void opencl_pending_add(const struct opencl_pending *pending);
 /* Does the adapter hold a reference to this event of the program's? */
 bool opencl_pending_holds(handle event);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues are made with profiling on, and look to the program as it asked for them: what it asks about a queue has no
- * profiling in it, and events of such a queue have no times, as without us. Kernels, arguments and memory are noted for
- * the descriptions of commands. */
+ * profiling in it, and events of such a queue have no times, as without us. What is hidden is a matter of the queue
+ * alone, since it outlives a pause and the session. Kernels, arguments and memory are noted for the descriptions of
+ * commands, also while paused. */
 #include <string.h>
 
 #include "record/opencl/objects.h"
@@ -15,11 +16,18 @@ static void note_queue(handle queue, handle device, bits asked, const bits *prop
     opencl_pending_start();
 }
 
+/* A queue that is made without a session, perhaps at the address of one that was made in the last one. */
+static handle unnoted(handle queue)
+{
+    opencl_queue_forget(queue);
+    return queue;
+}
+
 handle clCreateCommandQueue(handle context, handle device, bits properties, int32_t *status)
 {
     const struct opencl_next *next = opencl_next();
-    if (!opencl_is_recording())
-        return next->clCreateCommandQueue(context, device, properties, status);
+    if (!opencl_has_session())
+        return unnoted(next->clCreateCommandQueue(context, device, properties, status));
     int32_t ignored;
     handle queue = next->clCreateCommandQueue(context, device, properties | OPENCL_QUEUE_PROFILING, &ignored);
     if (!queue) /* with the program's own properties: its own error, too */
@@ -62,8 +70,8 @@ handle clCreateCommandQueueWithProperties(handle context, handle device, const b
     bits changed[64], asked = 0;
     int32_t ignored;
     handle queue = NULL;
-    if (!opencl_is_recording())
-        return next->clCreateCommandQueueWithProperties(context, device, properties, status);
+    if (!opencl_has_session())
+        return unnoted(next->clCreateCommandQueueWithProperties(context, device, properties, status));
     if (add_profiling(properties, changed, sizeof changed / sizeof changed[0], &asked))
         queue = next->clCreateCommandQueueWithProperties(context, device, changed, &ignored);
     if (!queue)
@@ -96,8 +104,7 @@ int32_t clGetCommandQueueInfo(handle queue, uint32_t what, size_t size, void *va
 {
     const struct opencl_next *next = opencl_next();
     bool is_flags = what == OPENCL_QUEUE_PROPERTIES, is_list = what == OPENCL_QUEUE_PROPERTIES_ARRAY;
-    const struct opencl_queue *q =
-        (is_flags || is_list) && opencl_is_recording() ? opencl_queue_find(queue) : NULL;
+    const struct opencl_queue *q = is_flags || is_list ? opencl_queue_known(queue) : NULL;
     if (q && is_list && q->is_changed)
         return answer_list(queue, q, size, value, size_ret);
     int32_t status = next->clGetCommandQueueInfo(queue, what, size, value, size_ret);
@@ -114,7 +121,7 @@ int32_t clGetCommandQueueInfo(handle queue, uint32_t what, size_t size, void *va
 int32_t clSetCommandQueueProperty(handle queue, bits properties, uint32_t enable, bits *old)
 {
     const struct opencl_next *next = opencl_next();
-    struct opencl_queue *q = opencl_is_recording() ? opencl_queue_find(queue) : NULL;
+    struct opencl_queue *q = opencl_queue_known(queue);
     if (!q || !(properties & OPENCL_QUEUE_PROFILING))
         return next->clSetCommandQueueProperty(queue, properties, enable, old);
     int32_t status = next->clSetCommandQueueProperty(
@@ -130,9 +137,9 @@ int32_t clGetEventProfilingInfo(handle event, uint32_t what, size_t size, void *
 {
     const struct opencl_next *next = opencl_next();
     handle queue = NULL;
-    if (opencl_is_recording() && next->clGetEventInfo(event, OPENCL_EVENT_COMMAND_QUEUE, sizeof queue, &queue,
-                                                      NULL) == OPENCL_SUCCESS) {
-        const struct opencl_queue *q = queue ? opencl_queue_find(queue) : NULL;
+    if (next->clGetEventInfo(event, OPENCL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL) ==
+        OPENCL_SUCCESS) {
+        const struct opencl_queue *q = queue ? opencl_queue_known(queue) : NULL;
         if (q && !q->has_asked)
             return OPENCL_PROFILING_NOT_AVAILABLE;
     }
@@ -143,8 +150,8 @@ int32_t clGetEventInfo(handle event, uint32_t what, size_t size, void *value, si
 {
     int32_t status = opencl_next()->clGetEventInfo(event, what, size, value, size_ret);
     uint32_t count;
-    if (what != OPENCL_EVENT_REFERENCE_COUNT || status != OPENCL_SUCCESS || !value ||
-        !opencl_is_recording() || !opencl_pending_holds(event))
+    if (what != OPENCL_EVENT_REFERENCE_COUNT || status != OPENCL_SUCCESS || !value || opencl_is_child() ||
+        !opencl_pending_holds(event))
         return status;
     memcpy(&count, value, sizeof count);
     count -= count > 1;
@@ -156,7 +163,7 @@ int32_t clGetEventInfo(handle event, uint32_t what, size_t size, void *value, si
 
 static handle noted(handle memory)
 {
-    if (memory && opencl_is_recording())
+    if (memory && opencl_has_session())
         opencl_memory_added(memory);
     return memory;
 }
@@ -208,7 +215,7 @@ handle clCreateImageWithProperties(handle context, const bits *properties, bits 
 handle clCreateKernel(handle program, const char *name, int32_t *status)
 {
     handle kernel = opencl_next()->clCreateKernel(program, name, status);
-    if (kernel && opencl_is_recording())
+    if (kernel && opencl_has_session())
         opencl_kernel_added(kernel, NULL);
     return kernel;
 }
@@ -217,7 +224,7 @@ int32_t clCreateKernelsInProgram(handle program, uint32_t room, handle *kernels,
 {
     uint32_t made = 0;
     int32_t status = opencl_next()->clCreateKernelsInProgram(program, room, kernels, &made);
-    for (uint32_t i = 0; status == OPENCL_SUCCESS && kernels && i < made && i < room && opencl_is_recording();
+    for (uint32_t i = 0; status == OPENCL_SUCCESS && kernels && i < made && i < room && opencl_has_session();
          i++)
         opencl_kernel_added(kernels[i], NULL);
     if (count)
@@ -228,7 +235,7 @@ int32_t clCreateKernelsInProgram(handle program, uint32_t room, handle *kernels,
 handle clCloneKernel(handle kernel, int32_t *status)
 {
     handle clone = opencl_next()->clCloneKernel(kernel, status);
-    if (clone && opencl_is_recording())
+    if (clone && opencl_has_session())
         opencl_kernel_added(clone, kernel);
     return clone;
 }
@@ -236,7 +243,7 @@ handle clCloneKernel(handle kernel, int32_t *status)
 int32_t clSetKernelArg(handle kernel, uint32_t index, size_t size, const void *value)
 {
     int32_t status = opencl_next()->clSetKernelArg(kernel, index, size, value);
-    if (status != OPENCL_SUCCESS || !opencl_is_recording())
+    if (status != OPENCL_SUCCESS || !opencl_has_session())
         return status;
     struct opencl_argument argument = {.kind = value ? ARGUMENT_VALUE : ARGUMENT_LOCAL, .size = size};
     handle memory = NULL;
@@ -256,7 +263,7 @@ int32_t clSetKernelArg(handle kernel, uint32_t index, size_t size, const void *v
 int32_t clSetKernelArgSVMPointer(handle kernel, uint32_t index, const void *value)
 {
     int32_t status = opencl_next()->clSetKernelArgSVMPointer(kernel, index, value);
-    if (status == OPENCL_SUCCESS && opencl_is_recording())
+    if (status == OPENCL_SUCCESS && opencl_has_session())
         opencl_argument_set(kernel, index,
                             &(struct opencl_argument){.kind = ARGUMENT_POINTER, .size = sizeof value});
     return status;

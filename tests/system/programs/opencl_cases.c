@@ -239,6 +239,76 @@ static void hangs(void)
     clSetUserEventStatus(gate, -5); /* an error: PoCL waits for its commands when it ends */
 }
 
+/* Objects that are made while paused are used afterwards, and the program ends in the next pause with commands under
+ * way. */
+static void pauses(void)
+{
+    const size_t items = 256;
+    cl_int status;
+    opscope_pause();
+    cl_command_queue queue = queue_of(0), asked = queue_of(CL_QUEUE_PROFILING_ENABLE);
+    cl_mem buffer = buffer_of(BYTES), other = buffer_of(BYTES);
+    cl_kernel add = kernel_of("add", buffer, 3);
+    print_queue(queue, "made while paused");
+    print_event(queue, "made while paused");
+    print_event(asked, "asked while paused");
+    opscope_resume();
+    print_queue(queue, "resumed");
+    check(clEnqueueNDRangeKernel(queue, add, 1, NULL, &items, NULL, 0, NULL, NULL), "add");
+    check(clFinish(queue), "finish");
+    cl_event gate = clCreateUserEvent(context, &status);
+    check(status, "user event");
+    for (int i = 0; i < 5; i++)
+        check(clEnqueueCopyBuffer(queue, buffer, other, 0, 0, BYTES, 1, &gate, NULL), "copy");
+    opscope_pause();
+    print_queue(queue, "paused");
+    check(clSetUserEventStatus(gate, CL_COMPLETE), "gate");
+    print_event(queue, "paused");
+    clReleaseEvent(gate);
+}
+
+static void make_zones(int count)
+{
+    for (int i = 0; i < count; i++) {
+        OPSCOPE_ZONE("filler");
+    }
+}
+
+/* Goes on when the session has ended. */
+static void outlasts(void)
+{
+    cl_command_queue queue = queue_of(0);
+    print_event(queue, "before");
+    while (opscope_has_session()) { /* which a program notices when it records */
+        make_zones(1000);
+        usleep(1000);
+    }
+    print_queue(queue, "after");
+    print_event(queue, "after");
+    check(clReleaseCommandQueue(queue), "release");
+    queue = queue_of(CL_QUEUE_PROFILING_ENABLE); /* perhaps at the same address */
+    print_queue(queue, "new");
+    print_event(queue, "new");
+}
+
+/* A queue that no function of the adapter's has made. */
+static void extension(void)
+{
+    const cl_queue_properties asked[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    cl_command_queue (*make)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
+    void *function =
+        clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandQueueWithPropertiesKHR");
+    cl_int status, seven = 7;
+    if (!function)
+        exit(77);
+    memcpy(&make, &function, sizeof make);
+    cl_command_queue queue = make(context, device, asked, &status);
+    check(status, "queue");
+    cl_mem buffer = buffer_of(BYTES);
+    check(clEnqueueFillBuffer(queue, buffer, &seven, sizeof seven, 0, BYTES, 0, NULL, NULL), "fill");
+    check(clFinish(queue), "finish");
+}
+
 static void say(const char *word)
 {
     char line[8];
@@ -256,13 +326,6 @@ static void write_and_copy(cl_command_queue queue, cl_mem from, cl_mem to, int w
     for (int i = 0; i < copies; i++)
         check(clEnqueueCopyBuffer(queue, from, to, 0, 0, BYTES, 0, NULL, NULL), "copy");
     check(clFinish(queue), "finish");
-}
-
-static void make_zones(int count)
-{
-    for (int i = 0; i < count; i++) {
-        OPSCOPE_ZONE("filler");
-    }
 }
 
 /* Commands while there is no room, after zones that filled a small buffer, and others when there is. */
@@ -284,8 +347,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"looks", looks},   {"kinds", kinds}, {"order", order},  {"threads", threads},
-                 {"leaves", leaves}, {"hangs", hangs}, {"floods", floods}};
+    } cases[] = {{"looks", looks},       {"kinds", kinds},        {"order", order},   {"threads", threads},
+                 {"leaves", leaves},     {"hangs", hangs},        {"floods", floods}, {"pauses", pauses},
+                 {"outlasts", outlasts}, {"extension", extension}};
     set_up();
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
