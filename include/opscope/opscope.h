@@ -245,6 +245,9 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
 /* An op of a device that began at `start` (opscope_now) and is over, by the ids of its name and of an attribute, "KEY",
  * NUL, "VALUE" (0: none). Returns the call, as opscope_op_begin. */
 OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start);
+/* Also while a process waits for a zone (--capture zone:NAME), where opscope_is_recording says yes, so that it hears of
+ * the zone. Tells an op that was refused for it from one that found no room. */
+OPSCOPE_API int opscope_is_paused_(void);
 OPSCOPE_API int opscope_session_file_(const char *suffix, char *out, size_t size);
 
 #ifdef __cplusplus

@@ -176,11 +176,18 @@ OPSCOPE_API void opscope_op_end_(void)
     opscope_zone_end_();
 }
 
+OPSCOPE_API int opscope_is_paused_(void)
+{
+    return recorder_is_paused();
+}
+
 /* Begin, attribute and end in one go: one reservation, and one more look at the clock. The first head is written last,
  * so that they can be seen together. */
 OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_t device, uint64_t start)
 {
     struct thread_cursor *c = cursor_of_thread();
+    if (UNLIKELY(c && !c->hot.zone_limit) && recorder_is_paused()) /* with that limit nothing is in the way */
+        return 0;
     uint32_t slots = attribute ? 4 : 3;
     struct slot *slot = c && !c->skip ? cursor_reserve(&c, slots) : NULL;
     if (!slot) {

@@ -141,6 +141,11 @@ class Programs(OpenclCase):
         self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("add", 1)] + 5 * [("copy buffer", 1)])
         self.assertEqual(self.ops()[0]["attributes"], "launch=256: buffer of 65536 B, 0x3, local memory of 64 B")
 
+    def test_capture_of_a_zone(self):
+        self.compare("zones", "--capture", "zone:train")
+        self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("add", 1), ("copy buffer", 1)])
+        self.assertEqual(facts.Trace(self.trace).count("marker"), 1)
+
     def test_program_that_goes_on_after_the_session(self):
         self.compare("outlasts", "--duration", "1")
 

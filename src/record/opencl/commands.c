@@ -51,17 +51,28 @@ static void begin_marker(struct command *c, handle queue, const char *name, hand
     note_before(c);
 }
 
+/* Hands a command over that has been enqueued. One whose op was refused, since a pause came in between, is not
+ * recorded; one whose op found no room is. */
+static void hand_over(struct command *c)
+{
+    const struct opencl_next *next = opencl_next();
+    bool is_refused = !c->pending.call && !c->pending.is_marker && opscope_is_paused_();
+    c->pending.event = *c->event;
+    if (is_refused && !c->pending.is_shared)
+        next->clReleaseEvent(c->pending.event);
+    else if (!is_refused &&
+             (!c->pending.is_shared || next->clRetainEvent(c->pending.event) == OPENCL_SUCCESS))
+        opencl_pending_add(&c->pending);
+}
+
 static int32_t end(struct command *c, int32_t status)
 {
     if (!c->pending.queue)
         return status;
     if (c->pending.before)
         c->pending.after = opscope_now();
-    if (status == OPENCL_SUCCESS && *c->event) {
-        c->pending.event = *c->event;
-        if (!c->pending.is_shared || opencl_next()->clRetainEvent(c->pending.event) == OPENCL_SUCCESS)
-            opencl_pending_add(&c->pending);
-    }
+    if (status == OPENCL_SUCCESS && *c->event)
+        hand_over(c);
     if (c->is_own_op)
         opscope_op_end_();
     return status;

@@ -66,7 +66,7 @@ bool opencl_has_session(void)
 
 bool opencl_is_recording(void)
 {
-    return opscope_is_recording() && !is_child;
+    return opscope_is_recording() && !opscope_is_paused_() && !is_child;
 }
 
 /* --- as a layer --- */

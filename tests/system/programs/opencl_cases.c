@@ -267,6 +267,26 @@ static void pauses(void)
     clReleaseEvent(gate);
 }
 
+/* Commands before, in and after a zone. */
+static void zones(void)
+{
+    const size_t items = 256;
+    cl_command_queue queue = queue_of(0);
+    cl_mem buffer = buffer_of(BYTES), other = buffer_of(BYTES);
+    cl_kernel add = kernel_of("add", buffer, 3);
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            opscope_zone_begin("train");
+        check(clEnqueueNDRangeKernel(queue, add, 1, NULL, &items, NULL, 0, NULL, NULL), "add");
+        check(clEnqueueCopyBuffer(queue, buffer, other, 0, 0, BYTES, 0, NULL, NULL), "copy");
+        check(clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL), "marker");
+        if (i == 1)
+            opscope_zone_end();
+        print_event(queue, "in between");
+    }
+    check(clFinish(queue), "finish");
+}
+
 static void make_zones(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -347,9 +367,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"looks", looks},       {"kinds", kinds},        {"order", order},   {"threads", threads},
-                 {"leaves", leaves},     {"hangs", hangs},        {"floods", floods}, {"pauses", pauses},
-                 {"outlasts", outlasts}, {"extension", extension}};
+    } cases[] = {{"looks", looks},   {"kinds", kinds},       {"order", order},        {"threads", threads},
+                 {"leaves", leaves}, {"hangs", hangs},       {"floods", floods},      {"pauses", pauses},
+                 {"zones", zones},   {"outlasts", outlasts}, {"extension", extension}};
     set_up();
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
