@@ -146,6 +146,16 @@ class Programs(OpenclCase):
         self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("add", 1), ("copy buffer", 1)])
         self.assertEqual(facts.Trace(self.trace).count("marker"), 1)
 
+    def test_many_objects_one_after_the_other(self):
+        self.compare("renews")
+        self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("slow", 1)] + 2 * [("fill buffer", 1)])
+        self.assertEqual(facts.Trace(self.trace).messages(), [])
+
+    def test_more_queues_than_are_told_apart(self):
+        self.compare("crowds")
+        self.assertEqual([row["text"].split(";")[0] for row in facts.Trace(self.trace).messages()],
+                         ["OpenCL: more queues than can be told apart"])
+
     def test_program_that_goes_on_after_the_session(self):
         self.compare("outlasts", "--duration", "1")
 

@@ -5,20 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "record/opencl/pending.h"
 
-#define MAX_OBJECTS 65536u /* of a kind that are described; beyond that commands have no names or devices */
+#define MAX_MEMORY (64 * OPENCL_OBJECTS)
 
 /* Handles to indices of an array of pointers. */
 struct table {
     struct map of;
     void **items;
     uint32_t count, capacity;
+    const char *when_full; /* a message, once; NULL: it was written */
 };
 
-static struct table queues, kernels;
-static struct map memory; /* to indices of memory_sizes */
+static struct table queues = {.when_full =
+                                  "OpenCL: more queues than can be told apart; of those beyond the first "
+                                  "65,536 nothing is recorded"},
+                    kernels = {.when_full =
+                                   "OpenCL: more kernels than can be told apart; those beyond the first "
+                                   "65,536 have no name and no arguments"},
+                    names; /* of kernels, by their hashes */
+static struct map memory;  /* to indices of memory_sizes */
 static uint64_t *memory_sizes;
 static uint32_t memory_count, memory_capacity;
 static struct opencl_device *newest_device;
@@ -53,26 +61,45 @@ static void recent_put(struct recent *r, handle object, void *item)
     *r = (struct recent){object, generation, item};
 }
 
-/* A zeroed item of that size for a handle, in place of what it stood for. What was there may still be in use by a
- * command that has not ended, and stays. */
-static void *table_put(struct table *t, handle object, size_t size)
+static bool has_room(struct table *t)
 {
-    if (t->count == t->capacity) {
-        uint32_t capacity = t->capacity ? 2 * t->capacity : 64;
-        void **more = capacity <= MAX_OBJECTS ? realloc(t->items, capacity * sizeof *more) : NULL;
-        if (!more)
-            return NULL;
-        t->items = more;
-        t->capacity = capacity;
+    if (t->count < t->capacity)
+        return true;
+    uint32_t capacity = t->capacity ? 2 * t->capacity : 64;
+    void **more = capacity <= OPENCL_OBJECTS ? realloc(t->items, capacity * sizeof *more) : NULL;
+    if (!more) {
+        if (t->when_full)
+            opscope_message(t->when_full);
+        t->when_full = NULL;
+        return false;
     }
-    void *item = calloc(1, size);
-    if (!item || !map_put(&t->of, (uintptr_t)object, t->count)) {
-        free(item);
-        return NULL;
+    t->items = more;
+    t->capacity = capacity;
+    return true;
+}
+
+/* Puts the item in place of what the key stood for. */
+static bool table_put(struct table *t, uint64_t key, void *item)
+{
+    uint32_t i = map_get(&t->of, key);
+    if (i == MAP_NONE) {
+        if (!has_room(t) || !map_put(&t->of, key, t->count))
+            return false;
+        i = t->count++;
     }
-    t->items[t->count++] = item;
+    t->items[i] = item;
     __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
-    return item;
+    return true;
+}
+
+/* A new item, all zeros, for a handle. */
+static void *table_add(struct table *t, handle object, size_t size)
+{
+    void *item = calloc(1, size);
+    if (item && table_put(t, (uintptr_t)object, item))
+        return item;
+    free(item);
+    return NULL;
 }
 
 /* --- devices and queues --- */
@@ -126,7 +153,7 @@ static bits *copy_properties(const bits *from, size_t *count)
 
 static struct opencl_queue *add_queue(handle queue, handle device, bits asked, const bits *properties)
 {
-    struct opencl_queue *q = table_put(&queues, queue, sizeof *q);
+    struct opencl_queue *q = table_add(&queues, queue, sizeof *q);
     if (!q)
         return NULL;
     q->device = find_device(device);
@@ -138,12 +165,22 @@ static struct opencl_queue *add_queue(handle queue, handle device, bits asked, c
     return q->device ? q : NULL;
 }
 
-void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties)
+bool opencl_queue_has_room(void)
+{
+    pthread_mutex_lock(&lock);
+    bool is_free = has_room(&queues);
+    pthread_mutex_unlock(&lock);
+    return is_free;
+}
+
+void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties, bool is_changed)
 {
     pthread_mutex_lock(&lock);
     struct opencl_queue *q = add_queue(queue, device, asked, properties);
-    if (q)
-        q->is_changed = true;
+    if (q) {
+        q->is_changed = is_changed;
+        q->has_asked |= !is_changed; /* nothing is to be hidden */
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -173,7 +210,7 @@ static struct opencl_queue *add_queue_of_others(handle queue)
     const struct opencl_next *next = opencl_next();
     handle device = NULL;
     bits properties = 0;
-    if (!queue ||
+    if (!queue || !has_room(&queues) ||
         next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_DEVICE, sizeof device, &device, NULL) !=
             OPENCL_SUCCESS ||
         next->clGetCommandQueueInfo(queue, OPENCL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) !=
@@ -204,16 +241,42 @@ struct opencl_queue *opencl_queue_find(handle queue)
 
 /* --- kernels and memory --- */
 
-static struct opencl_kernel *add_kernel(handle kernel)
+/* The one copy of a name, which stays: pending commands have it, and programs have few names, however many kernels they
+ * make. */
+static const char *keep_name(char *name)
+{
+    uint64_t hash = hash_bytes(name, strlen(name), 0);
+    uint32_t i = map_get(&names.of, hash);
+    if (i != MAP_NONE && strcmp(names.items[i], name) == 0) {
+        free(name);
+        return names.items[i];
+    }
+    table_put(&names, hash, name);
+    return name;
+}
+
+static const char *name_of(handle kernel)
 {
     const struct opencl_next *next = opencl_next();
-    struct opencl_kernel *k = table_put(&kernels, kernel, sizeof *k);
     size_t size = 0;
-    if (!k || next->clGetKernelInfo(kernel, OPENCL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != OPENCL_SUCCESS)
-        return k;
-    k->name = calloc(1, size + 1);
-    if (k->name)
-        next->clGetKernelInfo(kernel, OPENCL_KERNEL_FUNCTION_NAME, size, k->name, NULL);
+    if (next->clGetKernelInfo(kernel, OPENCL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != OPENCL_SUCCESS)
+        return NULL;
+    char *name = calloc(1, size + 1);
+    if (name)
+        next->clGetKernelInfo(kernel, OPENCL_KERNEL_FUNCTION_NAME, size, name, NULL);
+    return name ? keep_name(name) : NULL;
+}
+
+/* One at the address of an older one is the same struct: programs that make a kernel for each launch make millions. */
+static struct opencl_kernel *add_kernel(handle kernel)
+{
+    struct opencl_kernel *k = table_get(&kernels, kernel);
+    if (k)
+        memset(k, 0, sizeof *k);
+    else
+        k = table_add(&kernels, kernel, sizeof *k);
+    if (k)
+        k->name = name_of(kernel);
     return k;
 }
 
@@ -266,7 +329,7 @@ void opencl_memory_added(handle object)
     uint32_t i = map_get(&memory, (uintptr_t)object);
     if (i == MAP_NONE && memory_count == memory_capacity) {
         uint32_t capacity = memory_capacity ? 2 * memory_capacity : 256;
-        uint64_t *more = capacity <= 64 * MAX_OBJECTS ? realloc(memory_sizes, capacity * sizeof *more) : NULL;
+        uint64_t *more = capacity <= MAX_MEMORY ? realloc(memory_sizes, capacity * sizeof *more) : NULL;
         memory_sizes = more ? more : memory_sizes;
         memory_capacity = more ? capacity : memory_capacity;
     }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the program's devices, queues, kernels and memory, by their handles. Nothing is ever removed: an
- * object that is made at the address of an older one takes its place. */
+/* What is known of the program's devices, queues, kernels and memory, by their handles. An object that is made at the
+ * address of an older one takes its place; what commands that have not ended may still use (a queue, a kernel's name)
+ * stays. There is room for OPENCL_OBJECTS of a kind that live at the same time; a message says when there were more. */
 #ifndef OPSCOPE_RECORD_OPENCL_OBJECTS_H
 #define OPSCOPE_RECORD_OPENCL_OBJECTS_H
 
 #include "record/opencl/layer.h"
 
+#define OPENCL_OBJECTS 65536u
 #define OPENCL_LANES 32u
 #define OPENCL_ARGUMENTS 32u /* of a kernel; further ones are not described */
 
@@ -49,7 +51,7 @@ struct opencl_argument {
 #define OPENCL_LAUNCH_TEXT 640u
 
 struct opencl_kernel {
-    char *name;
+    const char *name; /* one text for all kernels of that name */
     uint32_t argument_count;
     struct opencl_argument arguments[OPENCL_ARGUMENTS];
     /* How it was launched last, as text: by one thread at a time, as its arguments are set. */
@@ -65,11 +67,14 @@ struct opencl_queue *opencl_queue_find(handle queue);
 struct opencl_kernel *opencl_kernel_find(handle kernel);
 struct opencl_device *opencl_devices(void); /* all, linked by `older` */
 
+/* Would one that is made now be known? If not, it is to be made as the program asked. */
+bool opencl_queue_has_room(void);
 /* One that has been made or found before; NULL: no such queue, or this is a forked child. */
 struct opencl_queue *opencl_queue_known(handle queue);
 void opencl_queue_forget(handle queue);
 
-void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties);
+/* is_changed: profiling was switched on beside what was asked for. */
+void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties, bool is_changed);
 void opencl_kernel_added(handle kernel, handle cloned_from);
 void opencl_memory_added(handle memory);
 void opencl_argument_set(handle kernel, uint32_t index, const struct opencl_argument *argument);

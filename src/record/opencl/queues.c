@@ -8,11 +8,11 @@
 #include "record/opencl/objects.h"
 #include "record/opencl/pending.h"
 
-static void note_queue(handle queue, handle device, bits asked, const bits *properties)
+static void note_queue(handle queue, handle device, bits asked, const bits *properties, bool is_changed)
 {
     if (!queue)
         return;
-    opencl_queue_added(queue, device, asked, properties);
+    opencl_queue_added(queue, device, asked, properties, is_changed);
     opencl_pending_start();
 }
 
@@ -29,12 +29,15 @@ handle clCreateCommandQueue(handle context, handle device, bits properties, int3
     if (!opencl_has_session())
         return unnoted(next->clCreateCommandQueue(context, device, properties, status));
     int32_t ignored;
-    handle queue = next->clCreateCommandQueue(context, device, properties | OPENCL_QUEUE_PROFILING, &ignored);
+    handle queue = NULL;
+    if (opencl_queue_has_room())
+        queue = next->clCreateCommandQueue(context, device, properties | OPENCL_QUEUE_PROFILING, &ignored);
+    bool is_changed = queue != NULL;
     if (!queue) /* with the program's own properties: its own error, too */
         queue = next->clCreateCommandQueue(context, device, properties, status);
     else if (status)
         *status = OPENCL_SUCCESS;
-    note_queue(queue, device, properties, NULL);
+    note_queue(queue, device, properties, NULL, is_changed);
     return queue;
 }
 
@@ -72,13 +75,15 @@ handle clCreateCommandQueueWithProperties(handle context, handle device, const b
     handle queue = NULL;
     if (!opencl_has_session())
         return unnoted(next->clCreateCommandQueueWithProperties(context, device, properties, status));
-    if (add_profiling(properties, changed, sizeof changed / sizeof changed[0], &asked))
+    if (add_profiling(properties, changed, sizeof changed / sizeof changed[0], &asked) &&
+        opencl_queue_has_room())
         queue = next->clCreateCommandQueueWithProperties(context, device, changed, &ignored);
+    bool is_changed = queue != NULL;
     if (!queue)
         queue = next->clCreateCommandQueueWithProperties(context, device, properties, status);
     else if (status)
         *status = OPENCL_SUCCESS;
-    note_queue(queue, device, asked, properties);
+    note_queue(queue, device, asked, properties, is_changed);
     return queue;
 }
 

@@ -11,7 +11,7 @@
 
 #include <opscope/opscope.h>
 
-enum { BYTES = 1 << 16, THREADS = 4, PER_THREAD = 200 };
+enum { BYTES = 1 << 16, THREADS = 4, PER_THREAD = 200, MANY = 66000 };
 
 static cl_platform_id platform;
 static cl_device_id device;
@@ -267,6 +267,40 @@ static void pauses(void)
     clReleaseEvent(gate);
 }
 
+/* More kernels and queues one after the other than are told apart at a time: what comes last is what is recorded. */
+static void renews(void)
+{
+    const size_t items = 256;
+    cl_mem buffer = buffer_of(BYTES);
+    cl_int status;
+    for (int i = 0; i < MANY; i++) {
+        cl_kernel kernel = clCreateKernel(program, "add", &status);
+        check(status, "kernel");
+        clReleaseKernel(kernel);
+        clReleaseCommandQueue(queue_of(CL_QUEUE_PROFILING_ENABLE));
+    }
+    cl_command_queue queue = queue_of(0), asked = queue_of(CL_QUEUE_PROFILING_ENABLE);
+    cl_kernel slow = kernel_of("slow", buffer, 3);
+    check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 0, NULL, NULL), "slow");
+    print_queue(queue, "last");
+    print_event(queue, "last");
+    print_queue(asked, "last that asked");
+    print_event(asked, "last that asked");
+}
+
+/* More queues at a time than are told apart. */
+static void crowds(void)
+{
+    cl_command_queue queue = NULL;
+    for (int i = 0; i < MANY; i++)
+        queue = queue_of(0);
+    print_queue(queue, "last");
+    print_event(queue, "last");
+    queue = queue_of(CL_QUEUE_PROFILING_ENABLE);
+    print_queue(queue, "last that asked");
+    print_event(queue, "last that asked");
+}
+
 /* Commands before, in and after a zone. */
 static void zones(void)
 {
@@ -367,9 +401,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"looks", looks},   {"kinds", kinds},       {"order", order},        {"threads", threads},
-                 {"leaves", leaves}, {"hangs", hangs},       {"floods", floods},      {"pauses", pauses},
-                 {"zones", zones},   {"outlasts", outlasts}, {"extension", extension}};
+    } cases[] = {{"looks", looks},        {"kinds", kinds},   {"order", order},   {"threads", threads},
+                 {"leaves", leaves},      {"hangs", hangs},   {"floods", floods}, {"pauses", pauses},
+                 {"zones", zones},        {"renews", renews}, {"crowds", crowds}, {"outlasts", outlasts},
+                 {"extension", extension}};
     set_up();
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
