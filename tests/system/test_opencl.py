@@ -2,6 +2,7 @@
 """OpenCL programs, recorded as they are, on PoCL: our own example, programs of others (clinfo, clpeak), and what a
 program may see of the recording: nothing."""
 
+import collections
 import os
 import re
 import shutil
@@ -120,6 +121,14 @@ class Programs(OpenclCase):
         done = self.compare("threads")
         self.assertEqual(sum(op["runs"] for op in self.ops()), int(done.stdout))
         self.assertEqual(facts.Trace(self.trace).lost_zones, 0)
+
+    def test_threads_that_share_a_kernel(self):
+        done = self.compare("shares")
+        per_thread = int(done.stdout)
+        launches = collections.Counter(op["attributes"] for op in self.ops())
+        sizes = ["16, local 16", "32, local 8", "48, local 16", "64, local 8"]
+        arguments = ": buffer of 65536 B, 0x1, local memory of 64 B"
+        self.assertEqual(launches, {"launch=" + size + arguments: per_thread for size in sizes})
 
     def test_commands_under_way_at_the_end(self):
         done = self.compare("leaves")

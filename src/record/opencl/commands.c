@@ -8,11 +8,14 @@
 #include "record/opencl/objects.h"
 #include "record/opencl/pending.h"
 
+#define LAUNCH_TEXT 640u
+
 struct command {
     struct opencl_pending pending;
-    handle mine;    /* the event, where the program does not want it */
-    handle *event;  /* for OpenCL */
-    bool is_own_op; /* that is open */
+    struct opencl_launch launch; /* of a kernel */
+    handle mine;                 /* the event, where the program does not want it */
+    handle *event;               /* for OpenCL */
+    bool is_own_op;              /* that is open */
 };
 
 /* The host's time, where it is wanted to place the device's. */
@@ -93,10 +96,10 @@ __attribute__((format(printf, 3, 4))) static size_t append(char *out, size_t len
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(out + length, OPENCL_LAUNCH_TEXT - length, format, args);
+    int n = vsnprintf(out + length, LAUNCH_TEXT - length, format, args);
     va_end(args);
     length += n > 0 ? (size_t)n : 0;
-    return length < OPENCL_LAUNCH_TEXT ? length : OPENCL_LAUNCH_TEXT - 1;
+    return length < LAUNCH_TEXT ? length : LAUNCH_TEXT - 1;
 }
 
 static size_t append_sizes(char *out, size_t length, const size_t *sizes, uint32_t dimensions)
@@ -119,34 +122,51 @@ static size_t append_argument(char *out, size_t length, const struct opencl_argu
                                       : append(out, length, "%llu B", size);
 }
 
+static const char *name_or_kernel(const char *name)
+{
+    return name ? name : "kernel";
+}
+
 static const char *kernel_name(const struct opencl_kernel *k)
 {
-    return k && k->name ? k->name : "kernel";
+    return name_or_kernel(k ? k->name : NULL);
 }
 
 /* "128x128, local 8x8: buffer of 65536 B, 0x80". Buffers are not tensors: neither shape nor type of what they hold is
- * known. Made anew where something has changed since the last launch. */
-static void describe_launch(struct opencl_kernel *k, uint32_t dimensions, const size_t *global,
-                            const size_t *local)
+ * known. */
+static uint32_t launch_text_id(const struct opencl_kernel *k, uint32_t dimensions, const size_t *global,
+                               const size_t *local)
 {
-    size_t bytes = (dimensions < 3 ? dimensions : 3) * sizeof *global;
-    static const size_t none[3] = {0};
-    const size_t *own = local ? local : none;
-    dimensions = dimensions < 3 ? dimensions : 3;
-    if (k->is_described && k->dimensions == dimensions && memcmp(k->global, global, bytes) == 0 &&
-        memcmp(k->local, own, bytes) == 0)
-        return;
-    size_t length = append_sizes(k->launch, append(k->launch, 0, "launch%c", 0), global, dimensions);
+    char text[LAUNCH_TEXT];
+    size_t length = append_sizes(text, append(text, 0, "launch%c", 0), global, dimensions);
     if (local)
-        length = append_sizes(k->launch, append(k->launch, length, ", local "), local, dimensions);
+        length = append_sizes(text, append(text, length, ", local "), local, dimensions);
     for (uint32_t i = 0; i < k->argument_count; i++)
-        length = append_argument(k->launch, append(k->launch, length, i ? ", " : ": "), &k->arguments[i]);
-    memcpy(k->global, global, bytes);
-    memcpy(k->local, own, bytes);
-    k->dimensions = dimensions;
-    k->name_id = opscope_name_(kernel_name(k), strlen(kernel_name(k)));
-    k->launch_id = opscope_name_(k->launch, length);
-    k->is_described = true;
+        length = append_argument(text, append(text, length, i ? ", " : ": "), &k->arguments[i]);
+    return opscope_name_(text, length);
+}
+
+/* Made again where something has changed since the last launch, of this thread or another. */
+static void describe_launch(struct command *c, struct opencl_kernel *k, uint32_t dimensions,
+                            const size_t *global, const size_t *local)
+{
+    static const size_t none[3] = {0};
+    dimensions = dimensions < 3 ? dimensions : 3;
+    size_t bytes = dimensions * sizeof *global;
+    const size_t *own = local ? local : none;
+    pthread_mutex_lock(&k->lock);
+    c->pending.name = name_or_kernel(k->name);
+    if (!k->is_described || k->dimensions != dimensions || memcmp(k->global, global, bytes) != 0 ||
+        memcmp(k->local, own, bytes) != 0) {
+        memcpy(k->global, global, bytes);
+        memcpy(k->local, own, bytes);
+        k->dimensions = dimensions;
+        k->launch.name_id = opscope_name_(c->pending.name, strlen(c->pending.name));
+        k->launch.text_id = launch_text_id(k, dimensions, global, local);
+        k->is_described = true;
+    }
+    c->launch = k->launch;
+    pthread_mutex_unlock(&k->lock);
 }
 
 static size_t area(const size_t *region)
@@ -158,11 +178,12 @@ static size_t area(const size_t *region)
 
 /* A kernel that is launched outside any op: the op is recorded when the call is over, which costs less than a begin and
  * an end around it. */
-static int32_t launched(struct command *c, struct opencl_kernel *k, uint64_t start, int32_t status)
+static int32_t launched(struct command *c, uint64_t start, int32_t status)
 {
     if (status != OPENCL_SUCCESS || !*c->event)
         return status;
-    c->pending.call = opscope_op_done_(k->name_id, k->launch_id, c->pending.queue->device->number, start);
+    c->pending.call =
+        opscope_op_done_(c->launch.name_id, c->launch.text_id, c->pending.queue->device->number, start);
     return end(c, status);
 }
 
@@ -173,8 +194,8 @@ static bool begin_launch(struct command *c, handle queue, struct opencl_kernel *
     struct opencl_queue *q = k && global && dimensions ? opencl_queue_find(queue) : NULL;
     if (!q || opscope_op_current_())
         return false;
-    describe_launch(k, dimensions, global, local);
-    *c = (struct command){.pending = {.queue = q, .name = kernel_name(k), .is_shared = event != NULL}};
+    *c = (struct command){.pending = {.queue = q, .is_shared = event != NULL}};
+    describe_launch(c, k, dimensions, global, local);
     c->event = event ? event : &c->mine;
     note_before(c);
     return true;
@@ -188,7 +209,7 @@ int32_t clEnqueueNDRangeKernel(handle queue, handle kernel, uint32_t dimensions,
     struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
     if (begin_launch(&c, queue, k, dimensions, global, local, event)) {
         uint64_t start = opscope_now_();
-        return launched(&c, k, start,
+        return launched(&c, start,
                         next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                                      wait_count, wait, c.event));
     }
@@ -205,7 +226,7 @@ int32_t clEnqueueTask(handle queue, handle kernel, OPENCL_WAIT, handle *event)
     struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
     if (begin_launch(&c, queue, k, 1, one, NULL, event)) {
         uint64_t start = opscope_now_();
-        return launched(&c, k, start, next->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
+        return launched(&c, start, next->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
     }
     begin(&c, queue, kernel_name(k), 0, event);
     return end(&c, next->clEnqueueTask(queue, kernel, wait_count, wait, c.event));

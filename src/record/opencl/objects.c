@@ -267,28 +267,38 @@ static const char *name_of(handle kernel)
     return name ? keep_name(name) : NULL;
 }
 
+/* What is known of a kernel that is made at the address of an older one, and may have been cloned. */
+static void renew_kernel(struct opencl_kernel *k, const char *name, const struct opencl_kernel *from)
+{
+    pthread_mutex_lock(&k->lock);
+    k->name = name;
+    k->is_described = false;
+    k->argument_count = from ? from->argument_count : 0;
+    if (from)
+        memcpy(k->arguments, from->arguments, sizeof k->arguments);
+    else
+        memset(k->arguments, 0, sizeof k->arguments);
+    pthread_mutex_unlock(&k->lock);
+}
+
 /* One at the address of an older one is the same struct: programs that make a kernel for each launch make millions. */
-static struct opencl_kernel *add_kernel(handle kernel)
+static struct opencl_kernel *add_kernel(handle kernel, const struct opencl_kernel *from)
 {
     struct opencl_kernel *k = table_get(&kernels, kernel);
-    if (k)
-        memset(k, 0, sizeof *k);
-    else
+    if (!k) {
         k = table_add(&kernels, kernel, sizeof *k);
+        if (k)
+            pthread_mutex_init(&k->lock, NULL);
+    }
     if (k)
-        k->name = name_of(kernel);
+        renew_kernel(k, name_of(kernel), from);
     return k;
 }
 
 void opencl_kernel_added(handle kernel, handle cloned_from)
 {
     pthread_mutex_lock(&lock);
-    const struct opencl_kernel *from = cloned_from ? table_get(&kernels, cloned_from) : NULL;
-    struct opencl_kernel *k = add_kernel(kernel);
-    if (k && from) {
-        k->argument_count = from->argument_count;
-        memcpy(k->arguments, from->arguments, sizeof k->arguments);
-    }
+    add_kernel(kernel, cloned_from ? table_get(&kernels, cloned_from) : NULL);
     pthread_mutex_unlock(&lock);
 }
 
@@ -300,7 +310,7 @@ struct opencl_kernel *opencl_kernel_find(handle kernel)
     pthread_mutex_lock(&lock);
     k = table_get(&kernels, kernel);
     if (!k)
-        k = add_kernel(kernel);
+        k = add_kernel(kernel, NULL);
     if (k)
         recent_put(&recent_kernel, kernel, k);
     pthread_mutex_unlock(&lock);
@@ -312,12 +322,14 @@ void opencl_argument_set(handle kernel, uint32_t index, const struct opencl_argu
     struct opencl_kernel *k = opencl_kernel_find(kernel);
     if (!k || index >= OPENCL_ARGUMENTS)
         return;
+    pthread_mutex_lock(&k->lock);
     const struct opencl_argument *old = &k->arguments[index];
     if (old->kind != argument->kind || old->size != argument->size || old->value != argument->value)
         k->is_described = false;
-    k->arguments[index] = *argument; /* a kernel's arguments are set by one thread at a time */
+    k->arguments[index] = *argument;
     if (index >= k->argument_count)
         k->argument_count = index + 1;
+    pthread_mutex_unlock(&k->lock);
 }
 
 void opencl_memory_added(handle object)

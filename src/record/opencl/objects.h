@@ -5,6 +5,8 @@
 #ifndef OPSCOPE_RECORD_OPENCL_OBJECTS_H
 #define OPSCOPE_RECORD_OPENCL_OBJECTS_H
 
+#include <pthread.h>
+
 #include "record/opencl/layer.h"
 
 #define OPENCL_OBJECTS 65536u
@@ -48,18 +50,21 @@ struct opencl_argument {
     uint64_t size, value;
 };
 
-#define OPENCL_LAUNCH_TEXT 640u
+/* How a kernel is launched, for the recorder. */
+struct opencl_launch {
+    uint32_t name_id, text_id;
+};
 
 struct opencl_kernel {
-    const char *name; /* one text for all kernels of that name */
+    pthread_mutex_t lock; /* of all below: several threads may launch one kernel */
+    const char *name;     /* one text for all kernels of that name */
     uint32_t argument_count;
     struct opencl_argument arguments[OPENCL_ARGUMENTS];
-    /* How it was launched last, as text: by one thread at a time, as its arguments are set. */
+    /* the last launch, and its ids, as long as no argument has changed */
     bool is_described;
     uint32_t dimensions;
     size_t global[3], local[3];
-    char launch[OPENCL_LAUNCH_TEXT];
-    uint32_t name_id, launch_id; /* of the recorder */
+    struct opencl_launch launch;
 };
 
 /* All find or make what they return, which stays where it is; NULL: no memory. */

@@ -212,6 +212,40 @@ static void threads(void)
     printf("%d\n", THREADS * PER_THREAD);
 }
 
+struct share {
+    cl_kernel kernel;
+    size_t items, local;
+};
+
+static void *launch_share(void *data)
+{
+    const struct share *share = data;
+    cl_command_queue queue = queue_of(0);
+    for (int i = 0; i < PER_THREAD; i++)
+        check(clEnqueueNDRangeKernel(queue, share->kernel, 1, NULL, &share->items, &share->local, 0, NULL,
+                                     NULL),
+              "add");
+    check(clFinish(queue), "finish");
+    clReleaseCommandQueue(queue);
+    return NULL;
+}
+
+/* Threads that launch one kernel, each with sizes of its own. */
+static void shares(void)
+{
+    pthread_t threads[THREADS];
+    struct share of[THREADS];
+    cl_kernel add = kernel_of("add", buffer_of(BYTES), 1);
+    for (size_t i = 0; i < THREADS; i++) {
+        of[i] = (struct share){add, 16 * (i + 1), i % 2 ? 8 : 16};
+        if (pthread_create(&threads[i], NULL, launch_share, &of[i]) != 0)
+            exit(1);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    printf("%d\n", PER_THREAD);
+}
+
 /* The program ends while its commands run. */
 static void leaves(void)
 {
@@ -401,10 +435,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"looks", looks},        {"kinds", kinds},   {"order", order},   {"threads", threads},
-                 {"leaves", leaves},      {"hangs", hangs},   {"floods", floods}, {"pauses", pauses},
-                 {"zones", zones},        {"renews", renews}, {"crowds", crowds}, {"outlasts", outlasts},
-                 {"extension", extension}};
+    } cases[] = {{"looks", looks},       {"kinds", kinds},        {"order", order},   {"threads", threads},
+                 {"leaves", leaves},     {"hangs", hangs},        {"floods", floods}, {"pauses", pauses},
+                 {"zones", zones},       {"shares", shares},      {"renews", renews}, {"crowds", crowds},
+                 {"outlasts", outlasts}, {"extension", extension}};
     set_up();
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
