@@ -483,9 +483,12 @@ int32_t clEnqueueSVMMigrateMem(handle queue, uint32_t count, const void **pointe
 
 /* --- markers --- */
 
+/* One without an event is an error, which it must stay. */
 int32_t clEnqueueMarker(handle queue, handle *event)
 {
     struct command c;
+    if (!event)
+        return opencl_next()->clEnqueueMarker(queue, NULL);
     begin_marker(&c, queue, "marker", event);
     return end(&c, opencl_next()->clEnqueueMarker(queue, c.event));
 }

@@ -227,13 +227,12 @@ handle clCreateKernel(handle program, const char *name, int32_t *status)
 
 int32_t clCreateKernelsInProgram(handle program, uint32_t room, handle *kernels, uint32_t *count)
 {
-    uint32_t made = 0;
-    int32_t status = opencl_next()->clCreateKernelsInProgram(program, room, kernels, &made);
-    for (uint32_t i = 0; status == OPENCL_SUCCESS && kernels && i < made && i < room && opencl_has_session();
-         i++)
+    uint32_t own = 0, *made = count ? count : &own;
+    int32_t status = opencl_next()->clCreateKernelsInProgram(program, room, kernels, made);
+    if (status != OPENCL_SUCCESS || !kernels || !opencl_has_session())
+        return status;
+    for (uint32_t i = 0; i < *made && i < room; i++)
         opencl_kernel_added(kernels[i], NULL);
-    if (count)
-        *count = made;
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What OpenCL programs do and see, by name of the case: must be the same with and without a profiler. */
 #define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <pthread.h>
@@ -123,6 +124,13 @@ static void looks(void)
     printf("bad device: %p", (void *)clCreateCommandQueue(context, NULL, 0, &status));
     printf(" %d\n", status);
     cl_mem buffer = buffer_of(BYTES);
+    cl_uint count = 99;
+    cl_kernel kernels[2] = {NULL, NULL};
+    status = clCreateKernelsInProgram(program, 1, kernels, &count);
+    printf("no room for kernels: %d %u\n", status, count);
+    status = clCreateKernelsInProgram(program, 2, kernels, &count);
+    printf("kernels: %d %u %d\n", status, count, kernels[0] && kernels[1]);
+    printf("marker without an event: %d\n", clEnqueueMarker(queue_of(0), NULL));
     printf("no dimensions: %d\n", clEnqueueNDRangeKernel(queue_of(0), kernel_of("add", buffer, 1), 0, NULL,
                                                          NULL, NULL, 0, NULL, NULL));
 }
