@@ -113,6 +113,11 @@ class Ranges(harness.TestCase):
             names = collections.Counter(track["name"] for track in trace.info["tracks"])
             self.assertEqual(names["the other"], 20)
 
+    def test_thread_that_another_one_names(self):
+        self.record("names")
+        self.assertEqual(self.counts(), {"work": 2})
+        self.assertIn("loader", [track["name"] for track in facts.Trace(self.trace).info["tracks"]])
+
     def test_forks(self):
         self.record("forks")
         self.assertEqual(self.counts(), {"before the fork": 1, "in the child": 2})

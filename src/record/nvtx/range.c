@@ -55,6 +55,7 @@ struct thread {
     uint32_t depth, capacity;
     uint32_t room; /* depth that needs no look: the capacity, or 0 while there are ranges that are not kept */
     uint32_t unkept; /* ranges beyond MAX_DEPTH, or without memory */
+    uint32_t names_seen;
     struct open_range *ranges;
     struct cached cache[CACHE_ENTRIES];
 };
@@ -66,8 +67,9 @@ static uint64_t last_number;
 static struct {
     uint64_t tid;
     char name[64];
-} waiting[MAX_WAITING_NAMES]; /* names of threads that have not been here yet */
+} waiting[MAX_WAITING_NAMES]; /* names that were given to other threads, which take them at their next call */
 static uint32_t waiting_count;
+static uint32_t names_given; /* a thread that has not seen them all looks for its own */
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void free_thread(void *data)
@@ -83,16 +85,22 @@ static void make_key(void)
     pthread_key_create(&key, free_thread);
 }
 
-static void take_waiting_name(void)
+static uint32_t find_waiting(uint64_t tid)
 {
-    uint64_t tid = (uint64_t)syscall(SYS_gettid);
+    uint32_t i = 0;
+    while (i < waiting_count && waiting[i].tid != tid)
+        i++;
+    return i;
+}
+
+__attribute__((noinline)) static void take_waiting_name(struct thread *t)
+{
     pthread_mutex_lock(&waiting_lock);
-    for (uint32_t i = 0; i < waiting_count; i++) {
-        if (waiting[i].tid == tid) {
-            opscope_thread_name(waiting[i].name);
-            waiting[i] = waiting[--waiting_count];
-            break;
-        }
+    uint32_t i = find_waiting((uint64_t)syscall(SYS_gettid));
+    t->names_seen = names_given;
+    if (i < waiting_count) {
+        opscope_thread_name(waiting[i].name);
+        waiting[i] = waiting[--waiting_count];
     }
     pthread_mutex_unlock(&waiting_lock);
 }
@@ -102,14 +110,20 @@ __attribute__((noinline)) static struct thread *make_thread(void)
     pthread_once(&once, make_key);
     self = calloc(1, sizeof *self);
     pthread_setspecific(key, self);
-    if (__atomic_load_n(&waiting_count, __ATOMIC_RELAXED))
-        take_waiting_name();
     return self;
+}
+
+static inline bool has_new_names(const struct thread *t)
+{
+    return t->names_seen != __atomic_load_n(&names_given, __ATOMIC_RELAXED);
 }
 
 static inline struct thread *thread_get(void)
 {
-    return self ? self : make_thread();
+    struct thread *t = self ? self : make_thread();
+    if (t && UNLIKELY(has_new_names(t)))
+        take_waiting_name(t);
+    return t;
 }
 
 /* --- what a range is called --- */
@@ -432,7 +446,7 @@ int nvtx_push_ascii(const char *message)
     if (UNLIKELY(!t) || UNLIKELY(!message))
         return push_new_ascii(message);
     struct cached *c = cache_place(t, message, NULL);
-    if (UNLIKELY(c->plain != message) || UNLIKELY(t->depth >= t->room) ||
+    if (UNLIKELY(c->plain != message) || UNLIKELY(t->depth >= t->room) || UNLIKELY(has_new_names(t)) ||
         UNLIKELY(!is_surely(c->name, message)))
         return push_new_ascii(message);
     return push_known(t, c);
@@ -445,7 +459,8 @@ int nvtx_push(const void *domain, const struct nvtx_event *event)
     if (UNLIKELY(!t) || event->message_type != NVTX_TEXT_REGISTERED || event->payload_type)
         return push_new(domain, event);
     struct cached *c = cache_place(t, event->message.registered, domain);
-    if (UNLIKELY(c->details_length) || UNLIKELY(t->depth >= t->room) || UNLIKELY(!is_same(c, domain, event)))
+    if (UNLIKELY(c->details_length) || UNLIKELY(t->depth >= t->room) || UNLIKELY(has_new_names(t)) ||
+        UNLIKELY(!is_same(c, domain, event)))
         return push_new(domain, event);
     return push_known(t, c);
 }
@@ -557,17 +572,19 @@ void nvtx_mark(const void *domain, const struct nvtx_event *event)
 
 void nvtx_name_thread(uint64_t tid, const char *name)
 {
-    if (!opscope_is_recording())
+    if (!opscope_has_session())
         return;
     if (tid == (uint64_t)syscall(SYS_gettid)) {
         opscope_thread_name_(name);
         return;
     }
     pthread_mutex_lock(&waiting_lock);
-    if (waiting_count < MAX_WAITING_NAMES) {
-        waiting[waiting_count].tid = tid;
-        snprintf(waiting[waiting_count].name, sizeof waiting[0].name, "%s", name);
-        __atomic_store_n(&waiting_count, waiting_count + 1, __ATOMIC_RELAXED);
+    uint32_t i = find_waiting(tid);
+    if (i < MAX_WAITING_NAMES) {
+        waiting[i].tid = tid;
+        snprintf(waiting[i].name, sizeof waiting[i].name, "%s", name);
+        waiting_count += i == waiting_count;
+        __atomic_store_n(&names_given, names_given + 1, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&waiting_lock);
 }

@@ -170,6 +170,38 @@ static void threads(void)
     nvtxRangeEnd(12345);
 }
 
+static pthread_barrier_t barrier;
+static uint32_t other_tid;
+
+static void *work_and_wait(void *unused)
+{
+    (void)unused;
+    other_tid = (uint32_t)syscall(SYS_gettid);
+    for (int i = 0; i < 2; i++) {
+        nvtxRangePushA("work");
+        nvtxRangePop();
+        pthread_barrier_wait(&barrier); /* has worked */
+        pthread_barrier_wait(&barrier); /* may go on */
+    }
+    return NULL;
+}
+
+/* A thread that has used NVTX already is named by another one, twice. */
+static void names(void)
+{
+    pthread_t thread;
+    pthread_barrier_init(&barrier, NULL, 2);
+    if (pthread_create(&thread, NULL, work_and_wait, NULL) != 0)
+        return;
+    pthread_barrier_wait(&barrier);
+    nvtxNameOsThreadA(other_tid, "too early");
+    nvtxNameOsThreadA(other_tid, "loader");
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    pthread_join(thread, NULL);
+}
+
 static void forks(void)
 {
     nvtxRangePushA("before the fork");
@@ -195,7 +227,7 @@ int main(int argc, char **argv)
                  {"texts", texts},     {"unbalanced", unbalanced},
                  {"threads", threads}, {"forks", forks},
                  {"torch", torch},     {"without_messages", without_messages},
-                 {"marks", marks}};
+                 {"marks", marks},     {"names", names}};
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
             if (strcmp(argv[i], cases[k].name) == 0)
