@@ -76,6 +76,7 @@ struct opscope_device {
     const char *name;         /* texts may be NULL: unknown */
     const char *architecture; /* what kind of device this is */
     double ticks_per_second;  /* of the times that are recorded for it */
+    const char *identity;     /* its serial number, where processes count devices differently */
 };
 
 enum opscope_track_kind {

@@ -167,6 +167,7 @@ void collector_free(struct collector *c)
     for (size_t i = 0; i < c->source_count; i++)
         source_close(c->sources[i]);
     free(c->sources);
+    free(c->device_numbers);
     free(c->dead_open);
     free(c->reported);
     map_free(&c->newest_of_pid);

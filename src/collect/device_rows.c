@@ -18,6 +18,7 @@ static int by_start(const void *a, const void *b)
 struct lane {
     uint64_t start, end, child, call;
     uint32_t name;
+    bool is_run;
 };
 
 static void pop_lane(struct zone_sink *sink, struct lane *lanes, uint32_t *depth)
@@ -32,6 +33,11 @@ static void pop_lane(struct zone_sink *sink, struct lane *lanes, uint32_t *depth
         lanes[*depth - 1].child += lane->end - lane->start;
 }
 
+static bool is_inside(const struct lane *row, const struct lane *outer)
+{
+    return row->end <= outer->end && !(row->is_run && outer->is_run);
+}
+
 void device_rows_flush(struct device_rows *t, struct zone_sink *sink)
 {
     struct lane lanes[64];
@@ -41,13 +47,17 @@ void device_rows_flush(struct device_rows *t, struct zone_sink *sink)
     qsort(t->rows, t->count, sizeof *t->rows, by_start);
     for (size_t i = 0; i < t->count; i++) {
         const struct device_row *row = &t->rows[i];
-        while (depth && lanes[depth - 1].end <= row->start)
+        uint64_t end = row->start + row->duration;
+        struct lane next = {.start = row->start,
+                            .end = end >= row->start ? end : row->start,
+                            .call = row->call,
+                            .name = row->name,
+                            .is_run = row->is_run};
+        while (depth && (lanes[depth - 1].end <= next.start || !is_inside(&next, &lanes[depth - 1])))
             pop_lane(sink, lanes, &depth);
         if (depth == sizeof lanes / sizeof lanes[0])
             pop_lane(sink, lanes, &depth);
-        uint64_t end = row->start + row->duration;
-        lanes[depth++] =
-            (struct lane){row->start, end >= row->start ? end : row->start, 0, row->call, row->name};
+        lanes[depth++] = next;
     }
     while (depth)
         pop_lane(sink, lanes, &depth);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zones of a device that wait to be sorted: they come whole, in any order, and get their depth from how they contain
- * one another. */
+ * one another. What overlaps without that (kernels of one stream do) stands beside it. */
 #ifndef OPSCOPE_COLLECT_DEVICE_ROWS_H
 #define OPSCOPE_COLLECT_DEVICE_ROWS_H
 
@@ -9,6 +9,7 @@
 struct device_row {
     uint64_t start, duration, call; /* call: of the op; 0 = none */
     uint32_t name;
+    bool is_run; /* of a queue: it may overlap others, and is inside of none */
 };
 
 struct device_rows {

@@ -5,22 +5,51 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "collect/internal.h"
 
 #define SORT_WINDOW_NS UINT64_C(256000000)
 #define PARENT_LEVELS 16u
 
-/* Puts the definition's text into the scratch buffer, with two NULs after it: a second text that is not there reads as
- * empty. */
+/* Puts the definition's text into the scratch buffer, with three NULs after it: a second or a third text that is not
+ * there reads as empty. */
 static bool read_definition(struct source *s, uint32_t id, uint32_t kind, struct segment_name *out)
 {
     struct bytes *text = &s->collector->scratch;
     bytes_clear(text);
     if (!session_segment_definition(s->segment, id, out, text) || out->kind != kind)
         return false;
-    bytes_append_u8(text, 0);
-    bytes_append_u8(text, 0);
+    for (int i = 0; i < 3; i++)
+        bytes_append_u8(text, 0);
     return !text->failed;
+}
+
+static bool is_taken(const struct collector *c, uint32_t number)
+{
+    for (size_t i = 0; i < c->device_number_count; i++) {
+        if (c->device_numbers[i].number == number)
+            return true;
+    }
+    return false;
+}
+
+/* Each process counts its devices by itself: with CUDA_VISIBLE_DEVICES every one of them has a device 0. Which device
+ * it is, its identity says: one that is known keeps its number, another one whose number is taken gets the next. */
+static uint32_t number_of(struct collector *c, const char *identity, uint32_t number)
+{
+    if (!*identity)
+        return number;
+    uint64_t hash = hash_bytes(identity, strlen(identity), 0);
+    for (size_t i = 0; i < c->device_number_count; i++) {
+        if (c->device_numbers[i].identity == hash)
+            return c->device_numbers[i].number;
+    }
+    while (is_taken(c, number))
+        number++;
+    if (array_reserve(&c->device_numbers, &c->device_number_capacity, c->device_number_count + 1,
+                      sizeof *c->device_numbers))
+        c->device_numbers[c->device_number_count++] = (struct device_number){hash, number};
+    return number;
 }
 
 static struct device *find_device(struct source *s, uint32_t definition)
@@ -39,19 +68,21 @@ static struct device *find_device(struct source *s, uint32_t definition)
         ticks_per_second = 1e9;
     struct trace_writer *w = s->collector->writer;
     const char *text = (const char *)s->collector->scratch.data;
+    const char *architecture = text + strlen(text) + 1;
+    uint32_t number = number_of(s->collector, architecture + strlen(architecture) + 1, name.aux);
     uint32_t process = source_process_id(s, SESSION_OWNER_ROW(name.owner));
     struct trace_clock clock = {
         .id = TRACE_NONE, .is_device = true, .ticks_per_second = ticks_per_second, .name = text};
     struct device device = {
-        .definition = definition, .number = name.aux, .clock = trace_writer_clock(w, &clock)};
+        .definition = definition, .number = number, .clock = trace_writer_clock(w, &clock)};
     struct trace_track track = {.id = TRACE_NONE,
                                 .process = process,
                                 .parent = TRACE_NONE,
                                 .kind = TRACE_TRACK_DEVICE,
                                 .clock = device.clock,
-                                .number = name.aux,
+                                .number = number,
                                 .name = text,
-                                .architecture = text + strlen(text) + 1};
+                                .architecture = architecture};
     device.trace_id = trace_writer_track(w, &track);
     s->devices[s->device_count] = device;
     return &s->devices[s->device_count++];
@@ -121,7 +152,7 @@ void device_run(struct source *s, uint32_t process_id, uint32_t definition, stru
     trace_writer_run(s->collector->writer, run);
     s->collector->taken.records++;
     device_zone(s, process_id, definition,
-                &(struct device_row){run->start, run->duration, run->call, run->name});
+                &(struct device_row){run->start, run->duration, run->call, run->name, true});
 }
 
 bool device_run_is_last(const struct source *s, uint32_t definition, uint64_t start, uint64_t duration)

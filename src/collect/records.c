@@ -342,7 +342,7 @@ void record_end_op(struct source *s, struct track *t, uint32_t depth, uint64_t e
 /* --- the rest --- */
 
 static void take_run(struct source *s, struct track *t, const struct slot *slots, uint32_t more,
-                     uint64_t start, uint64_t word)
+                     uint64_t time_kind, uint64_t word)
 {
     struct trace_run_part parts[SESSION_PIECE_SLOTS];
     struct slot first = load_slot(&slots[1]), second = load_slot(&slots[2]);
@@ -365,7 +365,7 @@ static void take_run(struct source *s, struct track *t, const struct slot *slots
         .cores = (uint32_t)second.time_kind,
         .flags = (uint32_t)second.word,
         .part_count = count,
-        .start = start,
+        .start = slot_device_ticks(time_kind, second.word),
         .duration = first.time_kind,
         .parts = parts,
     };
@@ -495,7 +495,6 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
         damaged(s, t, ns);
         return 1 + more;
     }
-    uint64_t device_ticks = time_kind >> 8;
     bool is_device = kind == RECORD_DEVICE_ZONE || kind == RECORD_DEVICE_RUN || kind == RECORD_CLOCK_SYNC;
     if (t->is_muted && is_device)
         return 1 + more;
@@ -525,12 +524,13 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
         lock_step(s, t, word, second.time_kind, ns);
         break;
     case RECORD_DEVICE_ZONE: {
-        struct device_row row = {device_ticks, second.time_kind, second.word, source_name(s, (uint32_t)word)};
+        struct device_row row = {slot_device_ticks(time_kind, second.word), second.time_kind,
+                                 second.word & SLOT_LOW_BITS, source_name(s, (uint32_t)word), false};
         device_zone(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &row);
         break;
     }
     case RECORD_DEVICE_RUN:
-        take_run(s, t, slots, more, device_ticks, word);
+        take_run(s, t, slots, more, time_kind, word);
         break;
     case RECORD_CLOCK_SYNC:
         device_sync(s, (uint32_t)word, ns, second.time_kind, second.word);

@@ -359,8 +359,10 @@ OPSCOPE_API uint32_t opscope_device_open_as_(const struct opscope_device *given)
         .kind = NAME_DEVICE,
         .aux = device.number,
         .owner = process_state_get()->owner,
-        .pieces = {short_piece(device.name), short_piece(device.architecture)},
-        .piece_count = device.architecture && *device.architecture ? 2 : 1,
+        .pieces = {short_piece(device.name), short_piece(device.architecture), short_piece(device.identity)},
+        .piece_count = device.identity && *device.identity           ? 3
+                       : device.architecture && *device.architecture ? 2
+                                                                     : 1,
     };
     memcpy(&d.value, &device.ticks_per_second, sizeof d.value);
     return names_intern(&d);
@@ -397,7 +399,7 @@ OPSCOPE_API void opscope_device_zone_(uint32_t track, const char *name, uint64_t
     if (!track || !cursor_of_thread())
         return;
     emit_at(start_ticks, RECORD_DEVICE_ZONE, word_of(text_id(name), track & 0xffffff, 1),
-            &(struct slot){duration_ticks, 0}, 1);
+            &(struct slot){duration_ticks, slot_high_ticks(start_ticks)}, 1);
 }
 
 OPSCOPE_API void opscope_device_run_(const struct opscope_run *run)
@@ -409,7 +411,8 @@ OPSCOPE_API void opscope_device_run_(const struct opscope_run *run)
     uint32_t count = parts;
     bool has_figures = run->struct_size >= sizeof *run && run->figures;
     more[0] = (struct slot){run->duration_ticks, run->op_call};
-    more[1] = (struct slot){(uint64_t)run->session << 32 | run->cores, run->flags};
+    more[1] = (struct slot){(uint64_t)run->session << 32 | run->cores,
+                            slot_high_ticks(run->start_ticks) | run->flags};
     for (uint32_t i = 0; i < parts; i++)
         more[2 + i] = (struct slot){text_id(run->parts[i].name), run->parts[i].ticks};
     for (uint32_t i = 0; has_figures && i < run->figure_count && i < MAX_RUN_PARTS; i++) {

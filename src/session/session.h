@@ -249,11 +249,12 @@ enum record_kind {
     RECORD_MEMORY = 130,     /* id: pool; payload bit 0: release, bit 1: of all in it; + {address, size} */
     RECORD_OP_BEGIN = 131, /* id: name; payload low 24: type; + {call, device | PART_LIST << 32}, and perhaps
                                * {autograd's sequence number, call of the forward op or 0}; ended by RECORD_ZONE_END */
-    RECORD_DEVICE_ZONE = 132, /* time: device ticks; id: name; payload low 24: track; + {duration, call} */
-    RECORD_DEVICE_RUN =
-        133, /* likewise; + {duration, call} {cores | session << 32, -} {part name, ticks}... */
-    RECORD_CLOCK_SYNC = 134, /* time: host; id: device; + {device ticks, uncertainty ns} */
-    RECORD_ZONE_TEXT = 135,  /* the three texts: id: total bytes; payload low 24: offset of this piece */
+    RECORD_DEVICE_ZONE = 132, /* time: device ticks, whose top byte has a place of its own (slot_high_ticks);
+                               * id: name; payload low 24: track; + {duration, call | top byte << 56} */
+    RECORD_DEVICE_RUN = 133,  /* likewise; + {duration, call} {cores | session << 32, flags | top byte << 56}
+                               * {part name, ticks}... */
+    RECORD_CLOCK_SYNC = 134,  /* time: host; id: device; + {device ticks, uncertainty ns} */
+    RECORD_ZONE_TEXT = 135,   /* the three texts: id: total bytes; payload low 24: offset of this piece */
     RECORD_MESSAGE = 136,
     RECORD_SIGNPOST = 137, /* header, NUL, message */
     RECORD_SPAN_BEGIN =
@@ -400,6 +401,19 @@ static inline struct segment_layout segment_layout(uint32_t chunk_count)
 static inline uint64_t slot_time_kind(uint64_t ticks, unsigned kind)
 {
     return ticks << 8 | kind;
+}
+
+/* The clock of a device may count from anywhere: eight bits more than a slot's head has room for. */
+#define SLOT_LOW_BITS ((UINT64_C(1) << 56) - 1)
+
+static inline uint64_t slot_high_ticks(uint64_t ticks)
+{
+    return ticks & ~SLOT_LOW_BITS;
+}
+
+static inline uint64_t slot_device_ticks(uint64_t time_kind, uint64_t word)
+{
+    return time_kind >> 8 | slot_high_ticks(word);
 }
 
 /* How many slots follow the first one of a record. */
