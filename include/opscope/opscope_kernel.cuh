@@ -228,7 +228,10 @@ public:
     size_t collect()
     {
         kernel_counts counts;
-        if (!view.counts || cudaDeviceSynchronize() != cudaSuccess ||
+        if (!view.counts)
+            return 0;
+        on_device here(device);
+        if (cudaDeviceSynchronize() != cudaSuccess ||
             cudaMemcpy(&counts, view.counts, sizeof counts, cudaMemcpyDeviceToHost) != cudaSuccess)
             return 0;
         unsigned int used = std::min(counts.warps, view.warps);
@@ -255,6 +258,21 @@ public:
     }
 
 private:
+    struct on_device { // the program may have another one current, and gets it back
+        int before;
+        explicit on_device(int device) : before(-1)
+        {
+            if (cudaGetDevice(&before) != cudaSuccess || before == device || cudaSetDevice(device) != cudaSuccess)
+                before = -1;
+        }
+        ~on_device()
+        {
+            if (before >= 0)
+                cudaSetDevice(before);
+        }
+        on_device(const on_device &) = delete;
+        on_device &operator=(const on_device &) = delete;
+    };
     struct shared_memory { // with tell_time
         volatile unsigned int asked;
         volatile unsigned long long answer[32];
@@ -298,15 +316,18 @@ private:
     void open_device()
     {
         cudaDeviceProp facts;
-        char architecture[32];
+        char architecture[32], identity[2 * sizeof facts.uuid.bytes + 1];
         if (cudaGetDeviceProperties(&facts, device) != cudaSuccess)
             return;
         std::snprintf(architecture, sizeof architecture, "sm_%d%d", facts.major, facts.minor);
+        for (std::size_t i = 0; i < sizeof facts.uuid.bytes; i++) // as libopscope_cuda.so writes it
+            std::snprintf(identity + 2 * i, 3, "%02x", facts.uuid.bytes[i] & 0xff);
         struct opscope_device what = {};
         what.struct_size = sizeof what;
         what.number = std::uint32_t(device);
         what.name = facts.name;
         what.architecture = architecture;
+        what.identity = identity;
         what.ticks_per_second = 1e9;
         trace_device = opscope_device_open_as(&what);
     }

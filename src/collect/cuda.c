@@ -33,7 +33,7 @@ static void take_run(void *context, const struct cuda_left_run *left)
         .session = left->session,
         .part_count = 1,
         .start = r->start_ns,
-        .duration = r->end_ns > r->start_ns ? r->end_ns - r->start_ns : 0,
+        .duration = r->end_ns - r->start_ns,
     };
     if (left->may_be_known && device_run_is_last(s, left->track, run.start, run.duration))
         return;

@@ -50,7 +50,7 @@ static uint32_t track_of(const struct reading *r, const struct cuda_record *reco
 static bool find_node(const struct reading *r, uint64_t id, struct cuda_node *out)
 {
     for (uint32_t i = 0; id && i < CUDA_NODE_PROBES; i++) {
-        read_entry(r, r->layout.nodes, cuda_node_place(id, i), out, sizeof *out);
+        read_entry(r, r->layout.nodes + cuda_node_offset(id, i), 0, out, sizeof *out);
         if (out->id == id)
             return true;
     }
@@ -66,8 +66,12 @@ static void take(struct reading *r, const struct cuda_record *record, bool may_b
     bool is_known = launch.correlation == record->correlation;
     if (is_known && launch.is_paused)
         return;
-    if (record->is_open || !record->end_ns) {
+    if (record->is_open) {
         r->left->open++;
+        return;
+    }
+    if (!cuda_record_has_times(record)) {
+        r->left->dropped++;
         return;
     }
     run.track = track_of(r, record);

@@ -17,15 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 #define CUDA_FILE_SUFFIX ".cuda"
 #define CUDA_FILE_MAGIC UINT64_C(0x314144554353504f) /* "OPSCUDA1" */
-#define CUDA_FILE_VERSION 1u
+#define CUDA_FILE_VERSION 2u
 
 #define CUDA_BUFFER_BYTES ((size_t)64 << 10) /* 300 kernels: handed over within 2 ms under load */
 #define CUDA_BUFFERS 1024u
 #define CUDA_STREAMS 4096u
 #define CUDA_LAUNCHES (1u << 17) /* correlation ids in flight; a call that is no launch takes one, too */
-#define CUDA_NODES (1u << 16)
+#define CUDA_NODE_PAGES 4096u    /* 524,288 nodes of graphs, captured ones and clones */
+#define CUDA_NODE_PAGE_BYTES 4096u
+#define CUDA_NODES_OF_PAGE 128u
 #define CUDA_NODE_PROBES 16u
 #define CUDA_KINDS 64u
 
@@ -87,7 +91,7 @@ static inline struct cuda_file_layout cuda_file_layout(void)
     l.streams = l.states + CUDA_BUFFERS * sizeof(struct cuda_buffer);
     l.launches = l.streams + CUDA_STREAMS * sizeof(struct cuda_stream);
     l.nodes = l.launches + CUDA_LAUNCHES * sizeof(struct cuda_launch);
-    l.buffers = l.nodes + CUDA_NODES * sizeof(struct cuda_node);
+    l.buffers = l.nodes + (size_t)CUDA_NODE_PAGES * CUDA_NODE_PAGE_BYTES;
     l.total = l.buffers + CUDA_BUFFERS * CUDA_BUFFER_BYTES;
     return l;
 }
@@ -96,12 +100,16 @@ _Static_assert(sizeof(struct cuda_file_header) <= 4096, "header");
 _Static_assert(sizeof(struct cuda_buffer) * CUDA_BUFFERS % 4096 == 0, "streams begin with a page");
 _Static_assert(sizeof(struct cuda_stream) * CUDA_STREAMS % 4096 == 0, "launches begin with a page");
 _Static_assert(sizeof(struct cuda_launch) * CUDA_LAUNCHES % 4096 == 0, "nodes begin with a page");
-_Static_assert(sizeof(struct cuda_node) * CUDA_NODES % 4096 == 0, "buffers begin with a page");
+_Static_assert(sizeof(struct cuda_node) * CUDA_NODES_OF_PAGE <= CUDA_NODE_PAGE_BYTES, "nodes of a page");
 
-/* Where a node's entry may be: nodes of one graph have neighbouring ids. */
-static inline uint32_t cuda_node_place(uint64_t id, uint32_t probe)
+/* Where a node's entry may be, from the first of them on: nodes of one graph have neighbouring ids and share pages. */
+static inline size_t cuda_node_offset(uint64_t id, uint32_t probe)
 {
-    return (uint32_t)(((id >> 32) * UINT64_C(2654435761) + id + probe) & (CUDA_NODES - 1));
+    uint64_t group = id / CUDA_NODES_OF_PAGE;
+    uint64_t page =
+        hash_mix(group ^ UINT64_C(0x9e3779b97f4a7c15), 2 * (uint64_t)probe + UINT64_C(0xd6e8feb86659fd93));
+    return (page % CUDA_NODE_PAGES) * CUDA_NODE_PAGE_BYTES +
+           id % CUDA_NODES_OF_PAGE * sizeof(struct cuda_node);
 }
 
 #endif

@@ -24,6 +24,12 @@ struct cuda_record {
     uint32_t registers, static_shared, dynamic_shared;
 };
 
+/* Has ended, and CUPTI could find out when; else both may be 0, or the end before the start. */
+static inline bool cuda_record_has_times(const struct cuda_record *r)
+{
+    return !r->is_open && r->end_ns && r->end_ns >= r->start_ns;
+}
+
 #define CUDA_RECORD_LEAST 80u /* bytes that are looked at in a copy or a set */
 #define CUDA_KERNEL_LEAST 160u
 
@@ -82,14 +88,17 @@ static inline bool cuda_record_read(const uint8_t *at, size_t length, struct cud
     return true;
 }
 
-/* Lengths of records in the versions that we know, by the number that cuptiGetVersion gives; 0 in another, which is
- * measured when it hands over its first buffer. */
+/* Lengths of records in the versions that we know, by the number that cuptiGetVersion gives, where libcupti does not
+ * say them beforehand; 0 in another, which is measured when it hands over its first buffer. */
 static inline uint32_t cuda_record_stride(uint32_t cupti_version, uint32_t kind)
 {
     static const struct {
         uint32_t from, to, kernel, copy, set, peer_copy;
-    } known[] = {
-        {18, 28, 208, 96, 88, 96}, {130000, 130001, 216, 96, 88, 96}, {130401, 130401, 248, 112, 104, 96}};
+    } known[] = {{18, 18, 0, 88, 88, 96}, /* 11.8 and 12.1 both: kernels of 200 and of 208 bytes */
+                 {19, 24, 208, 88, 88, 96},
+                 {26, 28, 208, 96, 88, 96},
+                 {130000, 130001, 216, 96, 88, 96},
+                 {130401, 130401, 248, 112, 104, 96}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (cupti_version < known[i].from || cupti_version > known[i].to)
             continue;

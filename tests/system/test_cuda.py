@@ -108,6 +108,43 @@ class StandIn(harness.TestCase):
         owners = collections.Counter((run["name"], ops[run["args"]["call"]]) for run in self.events("run"))
         self.assertEqual(owners, {("scale", "first"): 10, ("axpy", "second"): 10})
 
+    def test_end_of_a_program_that_goes_on_launching(self):
+        """A thread that main does not wait for launches without end: what was launched before main's end is waited for."""
+        self.record("serve", "20")
+        self.assertGreaterEqual(len(self.events("run")), 20)
+
+    def test_records_behind_a_copy(self):
+        """Each version has lengths of its own; libcupti says them before it has handed over a buffer, or they are known."""
+        for version, kernel, copy in ((18, 200, 88), (18, 208, 88), (24, 208, 88), (26, 208, 96), (130401, 248, 112)):
+            env = {"STANDIN_VERSION": str(version), "STANDIN_KERNEL_BYTES": str(kernel), "STANDIN_COPY_BYTES": str(copy)}
+            with self.subTest(**env):
+                self.record("copy", "50", **env)
+                self.assertEqual((len(self.events("run")), self.losses()), (51, {}))
+                self.record("copy", "50", "30", status=-9, **env)
+                self.assertEqual((len(self.events("run")), self.losses()), (31, {NO_END: 20}))
+
+    def test_kernels_without_times_are_counted(self):
+        """CUPTI gives 0 for both where it could not find out when a kernel ran."""
+        self.record("exit", "50", STANDIN_NO_TIMES="1")
+        self.assertEqual((self.events("run"), self.losses()), ([], {"dropped by the device's runtime": 50}))
+
+    def test_memory_released_while_another_device_is_current(self):
+        self.record("devices", "5")
+        rows = self.opscope_json("memory", self.trace)["rows"]
+        self.assertEqual([(row["pool"], row["allocations"], row["releases"]) for row in rows], [("cuda:1", 5, 5)])
+
+    def test_graph_that_is_built_node_by_node(self):
+        """Its kernels have the names of none that was launched before; those are known when they are handed over."""
+        self.record("built-graph", "10", status=-9)
+        names = collections.Counter(run["name"] for run in self.events("run"))
+        self.assertEqual(names, {"warm-up": 1, "(kernel without a name)": 19})
+
+    def test_many_graphs(self):
+        self.record("many-graphs", "60")
+        ops = {op["args"]["call"]: op["name"] for op in self.events("op")}
+        self.assertEqual(collections.Counter(ops.get(run["args"].get("call")) for run in self.events("run")), {"captured": 60000})
+        self.assertEqual(self.opscope_json("messages", self.trace)["rows"], [])
+
     def test_very_long_names(self):
         """They are cut where the trace's own limit is, and counted as themselves; the demangler never sees the deepest."""
         for size in 40, 5000, 64 * 1024, 1 << 20:
@@ -159,10 +196,10 @@ class StandIn(harness.TestCase):
 VERSIONS = {
     26: (9, 208, 6, 96, 4, 88, ""),
     28: (9, 208, 6, 96, 4, 88, ""),
-    130001: (10, 216, 6, 96, 4, 88, "-DHAS_ALL_CALLS"),
-    130101: (11, 224, 6, 96, 4, 88, "-DHAS_ALL_CALLS"),
-    130202: (11, 224, 6, 96, 4, 88, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
-    130301: (12, 232, 6, 96, 4, 88, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
+    130001: (10, 216, 6, 96, 4, 88, ""),
+    130101: (11, 224, 6, 96, 4, 88, ""),
+    130202: (11, 224, 6, 96, 4, 88, "-DHAS_OTHER_SUBSCRIBERS"),
+    130301: (12, 232, 6, 96, 4, 88, "-DHAS_OTHER_SUBSCRIBERS"),
     130400: (13, 248, 7, 112, 5, 104, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
     130401: (13, 248, 7, 112, 5, 104, "-DHAS_ALL_CALLS -DHAS_OTHER_SUBSCRIBERS"),
 }

@@ -157,6 +157,38 @@ static void test_open_ones_are_counted(void **state)
     free(image.bytes);
 }
 
+/* CUPTI gives 0 for both, or the end before the start, where it could not find out when a kernel ran. */
+static void test_without_times(void **state)
+{
+    struct image image;
+    (void)state;
+    make_image(&image, 1);
+    add_kernel(&image, 7, 1, 1000, 3000);
+    put32(add_kernel(&image, 7, 2, 0, 0), CUDA_KIND_KERNEL);
+    add_kernel(&image, 7, 3, 5000, 4000);
+    image.header->dropped = 4;
+    struct cuda_left left = read_image(&image, image.length);
+    assert_int_equal(left.runs, 1);
+    assert_int_equal(left.open, 0);
+    assert_int_equal(left.dropped, 6);
+    free(image.bytes);
+}
+
+/* As the vendor's libraries were seen to give them out. */
+static void test_lengths_by_version(void **state)
+{
+    static const struct {
+        uint32_t version, kernel, copy;
+    } seen[] = {{18, 0, 88}, /* 11.8 and 12.1: 200 and 208 */
+                {22, 208, 88},     {24, 208, 88},      {26, 208, 96}, {28, 208, 96},
+                {130001, 216, 96}, {130401, 248, 112}, {25, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
+        assert_int_equal(cuda_record_stride(seen[i].version, CUDA_KIND_KERNEL), seen[i].kernel);
+        assert_int_equal(cuda_record_stride(seen[i].version, CUDA_KIND_MEMCPY), seen[i].copy);
+    }
+}
+
 /* What the process has handed over is not taken again; of the one under way it is said that it may have come
  * through. */
 static void test_partly_handed_over(void **state)
@@ -189,7 +221,7 @@ static void test_nodes_of_graphs(void **state)
     put64(add_kernel(&image, 7, 5, 1000, 3000) + 144, node);
     put64(add_kernel(&image, 7, 5, 4000, 5000) + 144, node + 1); /* not known: of the launch's op */
     add_launch(&image, 5, 77, 0, 4);
-    ((struct cuda_node *)(void *)(image.bytes + image.layout.nodes))[cuda_node_place(node, 3)] =
+    *(struct cuda_node *)(void *)(image.bytes + image.layout.nodes + cuda_node_offset(node, 3)) =
         (struct cuda_node){.id = node, .call = 12, .name = 34};
     assert_int_equal(read_image(&image, image.length).runs, 2);
     assert_int_equal(runs[0].call, 12);
@@ -246,6 +278,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernel_copy_and_set),
         cmocka_unit_test(test_open_ones_are_counted),
+        cmocka_unit_test(test_without_times),
+        cmocka_unit_test(test_lengths_by_version),
         cmocka_unit_test(test_partly_handed_over),
         cmocka_unit_test(test_nodes_of_graphs),
         cmocka_unit_test(test_damaged),

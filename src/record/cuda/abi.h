@@ -22,6 +22,7 @@ enum cupti_resource {
 };
 enum cupti_attribute {
     CUPTI_ATTRIBUTE_DEVICE_BUFFER_SIZE = 0,
+    CUPTI_ATTRIBUTE_DEVICE_BUFFER_LIMIT = 2,
     CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5,
     CUPTI_ATTRIBUTE_HOST_PINNED = 8,
 };
@@ -102,7 +103,9 @@ enum cuda_device_attribute {
 #define CUDA_FUNCTIONS(_)                                                                                    \
     _(cuDeviceGet, int, (int *device, int ordinal), 0)                                                       \
     _(cuDeviceGetName, int, (char *name, int length, int device), 0)                                         \
-    _(cuDeviceGetAttribute, int, (int *value, int attribute, int device), 0)
+    _(cuDeviceGetAttribute, int, (int *value, int attribute, int device), 0)                                 \
+    _(cuDeviceGetUuid, int, (uint8_t uuid[16], int device), 0)                                               \
+    _(cuDeviceGetUuid_v2, int, (uint8_t uuid[16], int device), 0)
 
 struct cuda_driver {
     CUDA_FUNCTIONS(CUPTI_MEMBER_)
@@ -160,20 +163,39 @@ enum cuda_call_kind {
     _(397, cuMemcpyHtoD_v2_ptds, COPY, "memcpy HtoD")                                                        \
     _(398, cuMemcpyDtoH_v2_ptds, COPY, "memcpy DtoH")                                                        \
     _(399, cuMemcpyDtoD_v2_ptds, COPY, "memcpy DtoD")                                                        \
+    _(400, cuMemcpyDtoA_v2_ptds, COPY, "memcpy DtoA")                                                        \
+    _(401, cuMemcpyAtoD_v2_ptds, COPY, "memcpy AtoD")                                                        \
+    _(402, cuMemcpyHtoA_v2_ptds, COPY, "memcpy HtoA")                                                        \
+    _(403, cuMemcpyAtoH_v2_ptds, COPY, "memcpy AtoH")                                                        \
+    _(404, cuMemcpyAtoA_v2_ptds, COPY, "memcpy AtoA")                                                        \
     _(405, cuMemcpy2D_v2_ptds, COPY, "memcpy 2D")                                                            \
+    _(406, cuMemcpy2DUnaligned_v2_ptds, COPY, "memcpy 2D")                                                   \
     _(407, cuMemcpy3D_v2_ptds, COPY, "memcpy 3D")                                                            \
     _(408, cuMemcpy_ptds, COPY, "memcpy")                                                                    \
+    _(409, cuMemcpyPeer_ptds, COPY, "memcpy PtoP")                                                           \
+    _(410, cuMemcpy3DPeer_ptds, COPY, "memcpy PtoP")                                                         \
     _(418, cuMemcpyAsync_ptsz, COPY, "memcpy")                                                               \
+    _(419, cuMemcpyHtoAAsync_v2_ptsz, COPY, "memcpy HtoA")                                                   \
+    _(420, cuMemcpyAtoHAsync_v2_ptsz, COPY, "memcpy AtoH")                                                   \
     _(421, cuMemcpyHtoDAsync_v2_ptsz, COPY, "memcpy HtoD")                                                   \
     _(422, cuMemcpyDtoHAsync_v2_ptsz, COPY, "memcpy DtoH")                                                   \
     _(423, cuMemcpyDtoDAsync_v2_ptsz, COPY, "memcpy DtoD")                                                   \
     _(424, cuMemcpy2DAsync_v2_ptsz, COPY, "memcpy 2D")                                                       \
     _(425, cuMemcpy3DAsync_v2_ptsz, COPY, "memcpy 3D")                                                       \
     _(426, cuMemcpyPeerAsync_ptsz, COPY, "memcpy PtoP")                                                      \
+    _(427, cuMemcpy3DPeerAsync_ptsz, COPY, "memcpy PtoP")                                                    \
     _(776, cuMemcpyBatchAsync, COPY, "memcpy batch")                                                         \
     _(777, cuMemcpyBatchAsync_ptsz, COPY, "memcpy batch")                                                    \
+    _(778, cuMemcpy3DBatchAsync, COPY, "memcpy batch")                                                       \
+    _(779, cuMemcpy3DBatchAsync_ptsz, COPY, "memcpy batch")                                                  \
     _(796, cuMemcpyBatchAsync_v2, COPY, "memcpy batch")                                                      \
     _(797, cuMemcpyBatchAsync_v2_ptsz, COPY, "memcpy batch")                                                 \
+    _(798, cuMemcpy3DBatchAsync_v2, COPY, "memcpy batch")                                                    \
+    _(799, cuMemcpy3DBatchAsync_v2_ptsz, COPY, "memcpy batch")                                               \
+    _(837, cuMemcpyWithAttributesAsync, COPY, "memcpy")                                                      \
+    _(838, cuMemcpyWithAttributesAsync_ptsz, COPY, "memcpy")                                                 \
+    _(839, cuMemcpy3DWithAttributesAsync, COPY, "memcpy 3D")                                                 \
+    _(840, cuMemcpy3DWithAttributesAsync_ptsz, COPY, "memcpy 3D")                                            \
     _(249, cuMemsetD8_v2, SET, "memset")                                                                     \
     _(250, cuMemsetD16_v2, SET, "memset")                                                                    \
     _(251, cuMemsetD32_v2, SET, "memset")                                                                    \
@@ -192,6 +214,12 @@ enum cuda_call_kind {
     _(431, cuMemsetD2D8Async_ptsz, SET, "memset")                                                            \
     _(432, cuMemsetD2D16Async_ptsz, SET, "memset")                                                           \
     _(433, cuMemsetD2D32Async_ptsz, SET, "memset")                                                           \
+    _(411, cuMemsetD8_v2_ptds, SET, "memset")                                                                \
+    _(412, cuMemsetD16_v2_ptds, SET, "memset")                                                               \
+    _(413, cuMemsetD32_v2_ptds, SET, "memset")                                                               \
+    _(414, cuMemsetD2D8_v2_ptds, SET, "memset")                                                              \
+    _(415, cuMemsetD2D16_v2_ptds, SET, "memset")                                                             \
+    _(416, cuMemsetD2D32_v2_ptds, SET, "memset")                                                             \
     _(17, cuCtxSynchronize, WAIT, "cuCtxSynchronize")                                                        \
     _(800, cuCtxSynchronize_v2, WAIT, "cuCtxSynchronize")                                                    \
     _(121, cuEventSynchronize, WAIT, "cuEventSynchronize")                                                   \

@@ -6,8 +6,6 @@
  * of the kernel's name, from the call's enter to its exit. Which op it is, is kept under the launch's correlation id at
  * once, in shared memory: the record comes later, and the process may be killed before. A node of a graph belongs to
  * the op in which it was captured; instantiating the graph clones the nodes. */
-#include <stdio.h>
-
 #include "record/cuda/cuda.h"
 
 struct call_row {
@@ -60,7 +58,6 @@ static void enter(const struct cupti_call *call, const struct call_row *row)
         break;
     case CUDA_CALL_COPY:
     case CUDA_CALL_SET:
-        launching_name = 0;
         file_put_launch(call->correlation, op_of(call, row->title, 0), 0, 0);
         note_launch();
         break;
@@ -80,33 +77,15 @@ static void enter(const struct cupti_call *call, const struct call_row *row)
     }
 }
 
-static void allocate(const struct cupti_call *call, uint64_t address, uint64_t bytes, bool is_release)
-{
-    char pool[32];
-    snprintf(pool, sizeof pool, "cuda:%u", device_of_context(call->context, call->context_id));
-    if (is_release)
-        opscope_free_((const void *)(uintptr_t)address, pool);
-    else
-        opscope_alloc_((const void *)(uintptr_t)address, bytes, pool);
-}
-
 static void leave(const struct cupti_call *call, const struct call_row *row)
 {
     bool has_succeeded = !call->result || *call->result == 0;
     if (*call->data & IS_BRACKETED)
         opscope_op_end_(); /* of a zone it is the same */
     *call->data = 0;
-    if (!has_succeeded || !call->arguments || row->kind < CUDA_CALL_ALLOCATE || !opscope_is_recording())
-        return;
-    if (row->kind == CUDA_CALL_ALLOCATE) {
-        const struct cuda_allocation *a = call->arguments;
-        allocate(call, *a->address, a->bytes, false);
-    } else if (row->kind == CUDA_CALL_ALLOCATE_PITCH) {
-        const struct cuda_pitch_allocation *a = call->arguments;
-        allocate(call, *a->address, *a->pitch * a->height, false);
-    } else if (row->kind == CUDA_CALL_FREE && *(const uint64_t *)call->arguments) {
-        allocate(call, *(const uint64_t *)call->arguments, 0, true);
-    }
+    launching_name = 0;
+    if (has_succeeded && call->arguments && row->kind >= CUDA_CALL_ALLOCATE && opscope_is_recording())
+        memory_called(call, row->kind);
 }
 
 static void driver_called(uint32_t id, const struct cupti_call *call)

@@ -62,6 +62,9 @@ struct kernel_name kernel_name_of(const void *key, const char *symbol);
 cupti_callback_fn call_back;
 void calls_enable(void);
 
+/* memory.c: an allocation or a release that succeeded */
+void memory_called(const struct cupti_call *call, unsigned kind);
+
 /* tracks.c: devices and streams */
 void tracks_expect_context(void *context);
 void tracks_expect_stream(void *context, void *stream);

@@ -40,7 +40,7 @@ static void hand_over(const struct cuda_record *r)
     if (symbol) {
         struct kernel_name known = kernel_name_of(symbol, symbol);
         name = known.text;
-        if (has_node && !node.name) /* of a graph that was not captured: now its kernel is known */
+        if (has_node && node.name != known.id) /* not captured from a launch, or replaced: now it is known */
             file_put_node(r->node, node.call, known.id);
     }
     struct opscope_figure figure = {
@@ -54,7 +54,7 @@ static void hand_over(const struct cuda_record *r)
         .op_call = has_node ? node.call : launch.call,
         .name = name,
         .start_ticks = r->start_ns,
-        .duration_ticks = r->end_ns > r->start_ns ? r->end_ns - r->start_ns : 0,
+        .duration_ticks = r->end_ns - r->start_ns,
         .session = launch.session,
         .figures = &figure,
         .figure_count = 1,
@@ -83,9 +83,14 @@ static void hand_over_one(struct cuda_buffer *state, const uint8_t *buffer, cons
 {
     struct cuda_file_header *h = cuda.header;
     struct cuda_record record;
+    struct cuda_launch launch;
     note_stride(at, length);
+    bool is_known = cuda_record_read(at, length, &record);
+    bool is_run = is_known && cuda_record_has_times(&record);
     /* An open one is handed out by a forced flush alone: it never gets times. */
-    bool is_run = cuda_record_read(at, length, &record) && !record.is_open && record.end_ns;
+    if (is_known && !is_run && !record.is_open &&
+        !(file_get_launch(record.correlation, &launch) && launch.is_paused))
+        __atomic_fetch_add(&h->dropped, 1, __ATOMIC_RELAXED);
     if (is_run && opscope_has_session()) {
         __atomic_store_n(&h->delivering, h->delivered + 1, __ATOMIC_RELEASE);
         hand_over(&record);

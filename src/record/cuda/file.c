@@ -15,8 +15,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-static bool can_commit; /* else everything had memory from the start */
-static bool has_node_memory;
+static bool can_commit;                         /* else everything had memory from the start */
+static uint8_t node_pages[CUDA_NODE_PAGES / 8]; /* bits: they have memory */
 
 static bool commit(size_t offset, size_t length)
 {
@@ -73,6 +73,34 @@ static int make_file(const char *path)
     return failed;
 }
 
+/* How long a record of this kind is: libcupti is asked for the second one of a buffer that says that kind everywhere;
+ * it differs by version, and 11.8 and 12.1 say the same version. 0: not to be had, or not a length. */
+static uint32_t measure_stride(const struct cuda_state *state, uint32_t kind)
+{
+    uint32_t words[512];
+    void *record = NULL;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        words[i] = kind;
+    for (int i = 0; i < 2; i++) {
+        if (state->cupti.cuptiActivityGetNextRecord((uint8_t *)words, sizeof words, &record) != CUPTI_OK ||
+            !record)
+            return 0;
+    }
+    size_t length = (size_t)((const uint8_t *)record - (const uint8_t *)words);
+    return length >= CUDA_RECORD_LEAST && length < sizeof words ? (uint32_t)length : 0;
+}
+
+static void find_strides(const struct cuda_state *state)
+{
+    static const uint32_t kinds[] = {CUDA_KIND_KERNEL, CUDA_KIND_MEMCPY, CUDA_KIND_MEMSET,
+                                     CUDA_KIND_PEER_COPY};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint32_t stride = measure_stride(state, kinds[i]);
+        state->header->strides[kinds[i]] =
+            stride ? stride : cuda_record_stride(state->cupti.version, kinds[i]);
+    }
+}
+
 bool file_open(struct cuda_state *state, char *trouble, size_t size)
 {
     char path[4096];
@@ -89,8 +117,7 @@ bool file_open(struct cuda_state *state, char *trouble, size_t size)
     h->version = CUDA_FILE_VERSION;
     h->pid = (uint32_t)getpid();
     h->cupti_version = state->cupti.version;
-    for (uint32_t kind = 0; kind < CUDA_KINDS; kind++)
-        h->strides[kind] = cuda_record_stride(h->cupti_version, kind);
+    find_strides(state);
     __atomic_store_n(&h->magic, CUDA_FILE_MAGIC, __ATOMIC_RELEASE);
     return true;
 }
@@ -222,38 +249,57 @@ static void unlock_nodes(void)
     __atomic_store_n(&node_lock, 0, __ATOMIC_RELEASE);
 }
 
-static struct cuda_node *node_place(uint64_t id, uint32_t probe)
+/* NULL: its page has no memory. */
+static struct cuda_node *node_place(uint64_t id, uint32_t probe, bool is_wanted)
 {
-    return (struct cuda_node *)(void *)(cuda.file + cuda.layout.nodes) + cuda_node_place(id, probe);
+    size_t offset = cuda.layout.nodes + cuda_node_offset(id, probe);
+    size_t page = (offset - cuda.layout.nodes) / CUDA_NODE_PAGE_BYTES;
+    bool has_memory = node_pages[page / 8] >> page % 8 & 1;
+    if (!has_memory && is_wanted) {
+        has_memory = commit(cuda.layout.nodes + page * CUDA_NODE_PAGE_BYTES, CUDA_NODE_PAGE_BYTES);
+        node_pages[page / 8] |= (uint8_t)(has_memory << page % 8);
+    }
+    return has_memory ? (struct cuda_node *)(void *)(cuda.file + offset) : NULL;
+}
+
+/* Of a node without an entry the kernels are there, without their op. */
+static void say_full(void)
+{
+    static bool has_said;
+    static const char text[] =
+        "opscope: more nodes of CUDA graphs than there is room for: kernels of the graphs that "
+        "were made first are perhaps listed without their ops";
+    if (!__atomic_exchange_n(&has_said, true, __ATOMIC_RELAXED) && opscope_has_session())
+        opscope_message_(text, sizeof text - 1);
 }
 
 void file_put_node(uint64_t id, uint64_t call, uint32_t name)
 {
+    struct cuda_node *best = NULL;
+    bool is_free = false;
     lock_nodes();
-    if (!has_node_memory)
-        has_node_memory = commit(cuda.layout.nodes, cuda.layout.buffers - cuda.layout.nodes);
-    struct cuda_node *best = has_node_memory ? node_place(id, 0) : NULL;
-    for (uint32_t i = 0; best && i < CUDA_NODE_PROBES; i++) {
-        struct cuda_node *n = node_place(id, i);
-        if (n->id == id || !n->id) {
-            best = n;
-            break;
-        }
-        if (n->order < best->order)
+    for (uint32_t i = 0; i < CUDA_NODE_PROBES && !is_free; i++) {
+        struct cuda_node *n = node_place(id, i, true);
+        is_free = n && (n->id == id || !n->id);
+        if (n && (is_free || !best || n->order < best->order))
             best = n;
     }
     if (best)
         *best = (struct cuda_node){id, call, name, ++cuda.node_order};
     unlock_nodes();
+    if (!is_free)
+        say_full();
 }
 
 bool file_get_node(uint64_t id, struct cuda_node *out)
 {
     bool is_known = false;
     lock_nodes();
-    for (uint32_t i = 0; has_node_memory && i < CUDA_NODE_PROBES && !is_known; i++) {
-        is_known = node_place(id, i)->id == id;
-        *out = *node_place(id, i);
+    for (uint32_t i = 0; i < CUDA_NODE_PROBES && !is_known; i++) {
+        const struct cuda_node *n = node_place(id, i, false);
+        is_known = n && n->id == id;
+        if (is_known)
+            *out = *n;
     }
     unlock_nodes();
     return is_known;

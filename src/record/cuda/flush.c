@@ -63,9 +63,11 @@ void flush_start(void)
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
 
-/* Many programs end with kernels under way and without destroying their contexts. */
+/* Many programs end with kernels under way and without destroying their contexts. Threads that go on launching must
+ * not keep it from ending: nothing new is recorded. */
 void flush_finish(void)
 {
+    cuda_set_active(false);
     uint64_t since_ns = clock_raw_ns();
     tracks_make_expected();
     flush();

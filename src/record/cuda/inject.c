@@ -82,13 +82,14 @@ static void set_attribute(int attribute, size_t size, void *value)
         cuda.cupti.cuptiActivitySetAttribute(attribute, &size, value);
 }
 
-/* 320 KB of times on the device instead of 3 MB take 2 MB of its memory instead of 15; pinned host memory keeps the
- * times of kernels before one that faults. */
+/* 320 KB of times on the device instead of 3 MB take 2 MB of its memory instead of 15, and there may be ten times as
+ * many of them; pinned host memory keeps the times of kernels before one that faults. */
 static void set_attributes(void)
 {
-    size_t device_bytes = 320 << 10;
+    size_t device_bytes = 320 << 10, most_buffers = 2500;
     uint8_t on = 1;
     set_attribute(CUPTI_ATTRIBUTE_DEVICE_BUFFER_SIZE, sizeof device_bytes, &device_bytes);
+    set_attribute(CUPTI_ATTRIBUTE_DEVICE_BUFFER_LIMIT, sizeof most_buffers, &most_buffers);
     set_attribute(CUPTI_ATTRIBUTE_ZEROED_BUFFERS, sizeof on, &on);
     set_attribute(CUPTI_ATTRIBUTE_HOST_PINNED, sizeof on, &on);
 }

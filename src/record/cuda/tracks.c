@@ -74,11 +74,24 @@ static int attribute(int device, int attribute)
                : 0;
 }
 
+/* As hexadecimal digits: of a part of a GPU (MIG) it is the part's own. "" where it cannot be had. */
+static void write_identity(int device, char identity[40])
+{
+    const struct cuda_driver *driver = &cuda.driver;
+    uint8_t uuid[16];
+    identity[0] = '\0';
+    if (!(driver->cuDeviceGetUuid_v2 && driver->cuDeviceGetUuid_v2(uuid, device) == 0) &&
+        !(driver->cuDeviceGetUuid && driver->cuDeviceGetUuid(uuid, device) == 0))
+        return;
+    for (size_t i = 0; i < sizeof uuid; i++)
+        snprintf(identity + 2 * i, 3, "%02x", uuid[i]);
+}
+
 /* Under the lock. */
 static struct device_facts *open_device(uint32_t number)
 {
     struct device_facts *facts = &devices[number % CUDA_DEVICES];
-    char name[256] = "", architecture[32] = "";
+    char name[256] = "", architecture[32] = "", identity[40] = "";
     int device;
     if (facts->id)
         return facts;
@@ -89,6 +102,7 @@ static struct device_facts *open_device(uint32_t number)
         int multiprocessors = attribute(device, CUDA_ATTRIBUTE_MULTIPROCESSORS);
         if (major)
             snprintf(architecture, sizeof architecture, "sm_%d%d", major, minor);
+        write_identity(device, identity);
         facts->multiprocessors = multiprocessors > 0 ? (uint32_t)multiprocessors : 0;
     }
     if (!name[0])
@@ -97,6 +111,7 @@ static struct device_facts *open_device(uint32_t number)
                                                                  .number = number,
                                                                  .name = name,
                                                                  .architecture = architecture,
+                                                                 .identity = identity,
                                                                  .ticks_per_second = CUDA_NANOSECONDS});
     return facts;
 }

@@ -17,8 +17,10 @@
 static void (*launch)(const char *symbol, uint32_t stream);
 static void (*copy)(uint64_t bytes);
 static void (*capture)(const char *symbol, uint64_t node);
+static void (*add_node)(uint64_t node);
 static void (*clone_node)(uint64_t original, uint64_t node);
 static void (*replay)(const char *const *symbols, const uint64_t *nodes, uint32_t count);
+static void (*use_context)(uint32_t id);
 static void (*call)(uint32_t id, const void *arguments);
 static void (*resource)(uint32_t id, void *stream, const void *description);
 static void (*end_some)(uint32_t count);
@@ -58,9 +60,11 @@ static void start(const char *cupti)
     find(library, "standin_launch", &launch);
     find(library, "standin_copy", &copy);
     find(library, "standin_capture", &capture);
+    find(library, "standin_add_node", &add_node);
     find(library, "standin_clone", &clone_node);
     find(library, "standin_replay", &replay);
     find(library, "standin_call", &call);
+    find(library, "standin_context", &use_context);
     find(library, "standin_resource", &resource);
     find(library, "standin_end", &end_some);
     find(library, "standin_filled", &filled);
@@ -127,6 +131,56 @@ static void work_exit(uint32_t count)
     pthread_create(&thread, NULL, end_slowly, (void *)(uintptr_t)count);
 }
 
+static void *launch_for_ever(void *unused)
+{
+    for (uint32_t i = 0;; i++) {
+        launch("serve", 7);
+        if (i >= 100)
+            end_some(1);
+        pause_shortly();
+    }
+    return unused;
+}
+
+/* main returns while another thread goes on launching, and always has a hundred under way. */
+static void work_serve(uint32_t count)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, launch_for_ever, NULL);
+    wait_until_filled(count);
+}
+
+/* A copy before kernels that run, which main does not wait for, or is killed among. */
+static void work_copy(uint32_t count, uint32_t timed)
+{
+    pthread_t thread;
+    copy(4096);
+    for (uint32_t i = 0; i < count; i++)
+        launch("scale", 7);
+    end_some(1 + timed);
+    if (timed) {
+        wait_until_filled(1 + timed);
+        raise(SIGKILL);
+    }
+    pthread_create(&thread, NULL, end_slowly, (void *)(uintptr_t)count);
+}
+
+/* Memory of device 1 that is released while device 0 is current. */
+static void work_devices(uint32_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t address = 0x7000 + (i << 20);
+        const struct {
+            uint64_t *address;
+            size_t bytes;
+        } allocation = {&address, 1 << 20};
+        use_context(2);
+        call(243, &allocation);
+        use_context(1);
+        call(245, &address);
+    }
+}
+
 static void work_fork(uint32_t count)
 {
     launch("scale", 7);
@@ -159,6 +213,51 @@ static void work_graph(uint32_t replays)
         replay(symbols, nodes, 2);
     end_some(2 * replays);
     wait_until_filled(2 * replays);
+}
+
+/* A graph that is built node by node, after another kernel; then it is killed among its replays. */
+static void work_built_graph(uint32_t replays)
+{
+    const char *const symbols[] = {"gemm", "softmax"};
+    const uint64_t nodes[] = {(UINT64_C(9) << 32) + 1, (UINT64_C(9) << 32) + 2};
+    opscope_op_begin("build", OPSCOPE_OP_DEVICE, 0);
+    launch("warm-up", 7);
+    for (int i = 0; i < 2; i++) {
+        add_node(nodes[i] + 100);
+        clone_node(nodes[i] + 100, nodes[i]);
+    }
+    opscope_op_end();
+    for (uint32_t i = 0; i < replays; i++)
+        replay(symbols, nodes, 2);
+    end_some(2 * replays); /* all but the last kernel: nothing is handed over */
+    wait_until_filled(2 * replays);
+    raise(SIGKILL);
+}
+
+/* As servers have them, one for each batch size: of 1,000 kernels, each captured in its op. */
+static void work_many_graphs(uint32_t graphs)
+{
+    enum { NODES = 1000, AT_ONCE = 250 };
+    static const char *symbols[AT_ONCE];
+    uint64_t nodes[AT_ONCE];
+    for (uint32_t i = 0; i < AT_ONCE; i++)
+        symbols[i] = "layer";
+    for (uint64_t g = 1; g <= graphs; g++) {
+        for (uint32_t i = 0; i < NODES; i++) {
+            opscope_op_begin("captured", OPSCOPE_OP_DEVICE, 0);
+            capture("layer", (2 * g << 32) + i);
+            opscope_op_end();
+        }
+        for (uint32_t i = 0; i < NODES; i++)
+            clone_node((2 * g << 32) + i, ((2 * g + 1) << 32) + i);
+    }
+    for (uint64_t done = 0; done < (uint64_t)graphs * NODES; done += AT_ONCE) {
+        for (uint64_t i = 0; i < AT_ONCE; i++)
+            nodes[i] = ((2 * (done / NODES + 1) + 1) << 32) + done % NODES + i;
+        replay(symbols, nodes, AT_ONCE);
+        end_some(AT_ONCE);
+        wait_until_filled((uint32_t)done + AT_ONCE);
+    }
 }
 
 /* The calls that start and stop profilers, with kernels before, between and after them. */
@@ -197,6 +296,12 @@ static void work_names(uint32_t bytes)
     wait_until_filled(20); /* records point to the names, which stay as CUPTI's do */
 }
 
+static void work_refused(uint32_t count)
+{
+    (void)count;
+    launch("scale", 7);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -205,26 +310,33 @@ int main(int argc, char **argv)
     uint32_t count = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0;
     uint32_t second = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
     start(argv[1]);
-    if (strcmp(work, "plain") == 0)
-        work_plain(count);
-    else if (strcmp(work, "kill") == 0)
-        work_kill(count, second);
-    else if (strcmp(work, "orphan") == 0) { /* first the collector, then itself */
+    static const struct {
+        const char *name;
+        void (*work)(uint32_t);
+    } works[] = {{"plain", work_plain},
+                 {"exit", work_exit},
+                 {"serve", work_serve},
+                 {"devices", work_devices},
+                 {"fork", work_fork},
+                 {"graph", work_graph},
+                 {"built-graph", work_built_graph},
+                 {"many-graphs", work_many_graphs},
+                 {"names", work_names},
+                 {"profiler", work_profiler},
+                 {"refused", work_refused}};
+    if (strcmp(work, "orphan") == 0) /* first the collector, then itself */
         kill(getppid(), SIGKILL);
+    if (strcmp(work, "kill") == 0 || strcmp(work, "orphan") == 0)
         work_kill(count, second);
-    } else if (strcmp(work, "exit") == 0)
-        work_exit(count);
-    else if (strcmp(work, "fork") == 0)
-        work_fork(count);
-    else if (strcmp(work, "graph") == 0)
-        work_graph(count);
-    else if (strcmp(work, "names") == 0)
-        work_names(count);
-    else if (strcmp(work, "profiler") == 0)
-        work_profiler(count);
-    else if (strcmp(work, "refused") == 0)
-        launch("scale", 7);
-    else
-        return 2;
-    return 0;
+    if (strcmp(work, "copy") == 0) {
+        work_copy(count, second);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof works / sizeof works[0]; i++) {
+        if (strcmp(work, works[i].name) == 0) {
+            works[i].work(count);
+            return 0;
+        }
+    }
+    return 2;
 }
