@@ -73,7 +73,8 @@ static void note_losses(struct source *s, uint32_t process_id, const struct cuda
     }
 }
 
-/* A copy of what matters of the file; the process may still be writing to it, and others may cut it short. */
+/* A copy of what matters of the file; the process may still be writing to it, and others may cut it short. Most of it
+ * has never had memory, and is neither read nor touched. */
 static uint8_t *read_file(int fd, size_t *length)
 {
     struct cuda_file_header header;
@@ -82,9 +83,18 @@ static uint8_t *read_file(int fd, size_t *length)
         pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
         return NULL;
     size_t wanted = cuda_buffers_length(&header), have = 0;
-    uint8_t *bytes = wanted ? malloc(wanted) : NULL;
+    if ((uint64_t)st.st_size < wanted)
+        wanted = (size_t)st.st_size;
+    uint8_t *bytes = wanted ? calloc(1, wanted) : NULL;
     while (bytes && have < wanted) {
-        ssize_t n = pread(fd, bytes + have, wanted - have, (off_t)have);
+        off_t data = lseek(fd, (off_t)have, SEEK_DATA), hole = lseek(fd, (off_t)have, SEEK_HOLE);
+        bool is_hole = data < 0 ? errno == ENXIO : data > (off_t)have;
+        if (is_hole) {
+            have = data > 0 && (size_t)data < wanted ? (size_t)data : wanted;
+            continue;
+        }
+        size_t end = hole > (off_t)have && (size_t)hole < wanted ? (size_t)hole : wanted;
+        ssize_t n = pread(fd, bytes + have, end - have, (off_t)have);
         if (n <= 0 && !(n < 0 && errno == EINTR))
             break;
         have += n > 0 ? (size_t)n : 0;
