@@ -272,9 +272,9 @@ def run_options(options):
 def run_per_test(options, program, command, env):
     """Always a run of its own, also inside another: its trace is taken apart when it has ended."""
     folder = os.path.abspath(options.per_test)
-    trace = os.path.join(folder, "session.opscope")
+    trace = os.path.join(folder, _report.SESSION)
     try:
-        _report.empty_of_traces(folder)
+        _report.remove_earlier_session(folder)
     except OSError as error:
         note("--per-test %s: %s" % (folder, error.strerror))
         return 2
@@ -282,7 +282,7 @@ def run_per_test(options, program, command, env):
     run = [program, "run", "-o", trace] + (["-q"] if options.quiet else [])
     run += run_options(options)
     run += ["--"] + command
-    return run_and_then(run, env, options.verbose, lambda status: _report.split_by_test(program, trace, folder))
+    return run_and_then(run, env, options.verbose, lambda status: _report.split_by_test(program, folder))
 
 
 def join_run(options, command, env):

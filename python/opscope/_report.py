@@ -4,7 +4,7 @@
 
 import json
 import os
-import shutil
+import stat
 import subprocess
 
 from ._process import note
@@ -62,25 +62,80 @@ class OpReport:
             subprocess.call([self.program, "report", self.csv])
 
 
-def split_by_test(program, trace, folder):
+# --- a trace for each test ---
+
+SESSION = "session.opscope"
+SPLIT_LIST = ".session.split.json"  # beside it: {name: [size, mtime in ns]} of the files that splitting it gave
+
+
+def split_by_test(program, folder):
     """A trace for each test of the session in `folder`; that of the session is there already."""
+    trace = os.path.join(folder, SESSION)
     if not os.path.exists(trace):
         note("there is no %s to take the tests from" % trace)
         return
     command = [program, "zones", "--by-test", "--split", folder, "--json", trace]
     done = subprocess.run(command, stdout=subprocess.PIPE)
-    if done.returncode == 0 and not json.loads(done.stdout)["rows"]:
+    if done.returncode:
+        return
+    rows = json.loads(done.stdout)["rows"]
+    if not rows:
         note("no trace for each test: no test of pytest ran (--per-test DIR -m pytest ...)")
-    elif done.returncode == 0:
-        note("a trace for each test is in %s (opscope zones --by-test %s)" % (folder, trace))
+        return
+    try:
+        write_split_list(folder, [os.path.basename(row["trace"]) for row in rows])
+    except OSError as error:
+        note("%s: %s; the next session will not remove these traces" % (os.path.join(folder, SPLIT_LIST), error.strerror))
+    note("a trace for each test is in %s (opscope zones --by-test %s)" % (folder, trace))
 
 
-def empty_of_traces(folder):
-    """Removes traces of an earlier session, which would be mistaken for this one's. Nothing else is touched."""
+def identity(path):
+    """What tells whether this is still the file that was written; None: not a file of ours."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns] if stat.S_ISREG(found.st_mode) else None
+
+
+def write_split_list(folder, names):
+    path = os.path.join(folder, SPLIT_LIST)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump({name: identity(os.path.join(folder, name)) for name in names}, file)
+    os.replace(path + ".new", path)
+
+
+def read_split_list(folder):
+    """What is damaged, or not written by us, names no files."""
+    try:
+        with open(os.path.join(folder, SPLIT_LIST), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    found = found.items() if isinstance(found, dict) else ()
+    return {name: known for name, known in found if known and os.path.basename(name) == name}
+
+
+def is_trace(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(8) == b"OPSCOPE\n"
+    except OSError:
+        return False
+
+
+def remove_earlier_session(folder):
+    """The traces of an earlier session would be mistaken for this one's. Only what that session wrote is removed, and
+    what has changed since is not: a folder may hold anybody's traces."""
     os.makedirs(folder, exist_ok=True)
-    for name in os.listdir(folder):
+    for name, known in read_split_list(folder).items():
         path = os.path.join(folder, name)
-        if name.endswith(".opscope") and os.path.isfile(path):
+        if identity(path) == known:
             os.unlink(path)
-        elif name.endswith(".opscope.partial") and os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
+    trace = os.path.join(folder, SESSION)
+    if identity(trace) and is_trace(trace):
+        os.unlink(trace)  # what is no trace, opscope run refuses to replace
+    try:
+        os.unlink(os.path.join(folder, SPLIT_LIST))
+    except FileNotFoundError:
+        pass

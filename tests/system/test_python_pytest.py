@@ -223,8 +223,11 @@ class Cases:
 
     # --- a trace for each test ---
 
+    def traces(self, folder):
+        return sorted(name for name in os.listdir(self.path(folder)) if not name.startswith("."))
+
     def check_split(self, folder):
-        names = sorted(os.listdir(self.path(folder)))
+        names = self.traces(folder)
         self.assertEqual(len(names), len(OUTCOMES) + 1, names)
         self.assertIn("test_s.py..test_many_1_.opscope", names)
         part = self.path(folder, "test_s.py..test_ok.opscope")
@@ -245,13 +248,46 @@ class Cases:
         self.assert_status(self.run_pytest("test_s.py", "--opscope-per-test", "each"), 1)
         self.check_split("each")
 
+    def per_test(self, *words):
+        """A session of its own, into the folder "each"; what lies there afterwards."""
+        done = self.module("--per-test", "each", "-m", "pytest", *PLAIN, "test_s.py", *words)
+        return done, self.traces("each")
+
     def test_per_test_removes_the_traces_of_an_earlier_session(self):
+        self.per_test("-k", "many or quiet")
+        self.write(os.path.join("each", "notes.txt"), "x")
+        done, names = self.per_test("-k", "ok")
+        self.assert_status(done)
+        self.assertEqual(names, ["notes.txt", "session.opscope", "test_s.py..test_ok.opscope"])
+
+    def test_per_test_leaves_what_no_earlier_session_wrote(self):
+        self.record(["true"])
+        os.makedirs(self.path("each", "other.opscope.partial"))
+        os.symlink(self.trace, self.path("each", "link.opscope"))
+        self.write(os.path.join("each", "notes.opscope"), "x")
+        shutil.copy(self.trace, self.path("each", "mine.opscope"))
+        kept = ["link.opscope", "mine.opscope", "notes.opscope", "other.opscope.partial"]
+        done, names = self.per_test("-k", "no_test_has_this_name")
+        self.assert_status(done, 5)
+        self.assertEqual(names, sorted([*kept, "session.opscope"]))
+        self.per_test("-k", "ok or quiet")
+        # What took the place of a test's trace is nobody's to remove.
+        os.replace(self.trace, self.path("each", "test_s.py..test_ok.opscope"))
+        os.remove(self.path("each", "test_s.py..test_quiet.opscope"))
+        os.symlink("mine.opscope", self.path("each", "test_s.py..test_quiet.opscope"))
+        done, names = self.per_test("-k", "no_test_has_this_name")
+        own = ["session.opscope", "test_s.py..test_ok.opscope", "test_s.py..test_quiet.opscope"]
+        self.assertEqual(names, sorted(kept + own))
+
+    def test_per_test_does_not_replace_a_session_that_is_no_trace(self):
         os.mkdir(self.path("each"))
-        for name in ("old.opscope", "notes.txt"):
-            self.write(os.path.join("each", name), "x")
-        self.module("--per-test", "each", "-m", "pytest", *PLAIN, "test_s.py", "-k", "ok")
-        names = os.listdir(self.path("each"))
-        self.assertEqual(sorted(names), ["notes.txt", "session.opscope", "test_s.py..test_ok.opscope"])
+        self.write(os.path.join("each", "session.opscope"), "precious")
+        done, names = self.per_test("-k", "ok")
+        self.assert_status(done, 125)
+        self.assertIn("is there already, and is not a trace", done.stderr)
+        self.assertEqual(names, ["session.opscope"])
+        with open(self.path("each", "session.opscope"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
 
     def test_per_test_without_a_test(self):
         self.write("plain.py", "print('done')\n")
@@ -268,7 +304,7 @@ class Cases:
             "def test_p(p): pass\n",
         )
         self.assert_status(self.module("--per-test", "each", "-m", "pytest", *PLAIN, "test_i.py"))
-        self.assertEqual(len(os.listdir(self.path("each"))), 6)
+        self.assertEqual(len(self.traces("each")), 6)
 
     # --- pytest does as without ---
 
@@ -379,7 +415,7 @@ class Cases:
         command = [self.python, "-m", "pytest", *PLAIN, "-p", "opscope.pytest_plugin", "-n", "2", "test_s.py"]
         done = self.run_command([*command, "--opscope-per-test", "each"], env=env)
         self.assert_status(done, 1)
-        self.assertEqual(len(os.listdir(self.path("each"))), len(OUTCOMES) + 1)
+        self.assertEqual(len(self.traces("each")), len(OUTCOMES) + 1)
 
 
 class Refusals(harness.TestCase):
