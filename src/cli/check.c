@@ -128,6 +128,18 @@ static int load_runs(struct checking *c, const struct text_list *baselines, cons
     return status ? status : diff_finish(&c->diff, err);
 }
 
+/* The configuration and the baselines that it names are no files of the command line. */
+static int check_found_files(const struct checking *c, const struct command *command,
+                             const struct check_options *options, const struct command_line *line,
+                             struct error *err)
+{
+    struct text_list config = {{c->config.path}, c->config.path != NULL}, baselines = {0};
+    for (size_t i = 0; i < c->config.baseline_count; i++)
+        text_list_add(&baselines, c->config.baselines[i]);
+    int status = command_check_files(command, options, line, &config, err);
+    return status ? status : command_check_files(command, options, line, &baselines, err);
+}
+
 static int check(struct checking *c, const struct check_options *options, const struct command_line *line,
                  struct error *err)
 {
@@ -192,6 +204,8 @@ static int run(const struct command *command, int argc, char **argv)
     status = diff_sources_begin(&c.sources, &err);
     if (!status && !options.no_config)
         status = check_config_read(&c.config, options.config, &err);
+    if (!status)
+        status = check_found_files(&c, command, &options, &line, &err);
     if (!status)
         status = check(&c, &options, &line, &err);
     const char *notes = bytes_text(&c.sources.notes);

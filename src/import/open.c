@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/open.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,37 @@ enum import_kind import_guess(const char *path)
     while (i < KINDS && !kinds[i].is_it(&file))
         i++;
     return i < KINDS ? kinds[i].kind : IMPORT_UNKNOWN;
+}
+
+static void each_file(const char *folder, bool (*is_wanted)(const char *name),
+                      void (*found)(void *context, const char *path), void *context)
+{
+    DIR *entries = opendir(folder);
+    struct bytes path = {0};
+    for (struct dirent *entry; entries && (entry = readdir(entries)) != NULL;) {
+        if (is_wanted && !is_wanted(entry->d_name))
+            continue;
+        bytes_clear(&path);
+        bytes_append_format(&path, "%s/%s", folder, entry->d_name);
+        found(context, bytes_text(&path));
+    }
+    bytes_free(&path);
+    if (entries)
+        closedir(entries);
+}
+
+static bool is_input_name(const char *name)
+{
+    return tt_is_log_name(name) || mlir_is_file_name(name);
+}
+
+void import_folder_files(const char *path, void (*found)(void *context, const char *path), void *context)
+{
+    struct bytes logs = {0};
+    bytes_append_format(&logs, "%s/" TT_LOG_FOLDER, path);
+    each_file(path, is_input_name, found, context);
+    each_file(bytes_text(&logs), NULL, found, context);
+    bytes_free(&logs);
 }
 
 int import_refuse_timeline(const char *path, struct error *err)

@@ -29,6 +29,9 @@ enum import_kind {
     IMPORT_OTHER_CSV,    /* called .csv, with a header that nobody knows */
 };
 enum import_kind import_guess(const char *path);
+/* Calls back with the path of each file that a folder is there for: every file of its logs, and of its own files those
+ * that are called as logs and models are. Others may be reports of an earlier run. Nothing where it is no folder. */
+void import_folder_files(const char *path, void (*found)(void *context, const char *path), void *context);
 /* What to do with a timeline, where a trace or ops are wanted. */
 int import_refuse_timeline(const char *path, struct error *err);
 

@@ -10,6 +10,7 @@ import unittest
 
 import harness
 import ops_csv
+import tenstorrent_logs
 
 TRACE = os.path.join(harness.SOURCE, "tests", "golden", "views", "demo.opscope")
 
@@ -70,11 +71,12 @@ class Outputs(harness.TestCase):
 
     def contents(self):
         found = {}
-        for name in sorted(os.listdir(self.folder)):
-            path = self.path(name)
-            if os.path.isfile(path):
-                with open(path, "rb") as file:
-                    found[name] = file.read()
+        for folder, _, names in sorted(os.walk(self.folder)):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        found[os.path.relpath(path, self.folder)] = file.read()
         return found
 
     def words(self, form, output):
@@ -210,6 +212,51 @@ class OverInput(Outputs):
         before = self.contents()["x_stacked.csv"]
         self.assert_status(self.opscope("report", "x_stacked.csv", "--csv=x.csv"), 2)
         self.assertEqual(self.contents()["x_stacked.csv"], before)
+
+    def write_logs(self):
+        run = tenstorrent_logs.Run()
+        run.op("Matmul", program=11)
+        run.write(self.path("d"))
+        with open(self.path("d", ".logs", "zone_src_locations.log"), "w", encoding="utf-8") as file:
+            file.write("kernel,1,file.cpp\n")
+
+    def test_files_of_a_folder_are_inputs(self):
+        self.write_logs()
+        os.symlink("d", self.path("link"))
+        data, times, log = (f"d/.logs/{name}" for name in ("tracy_ops_data.csv", "tracy_ops_times.csv", "profile_log_device.csv"))
+        for words in (["ops", "d", "--csv=d/.logs/zone_src_locations.log"], ["ops", "d/.logs", "-o", times],
+                      ["ops", "link", "-o", times], ["zones", "d", "-o", times], ["view", "d", "--html", data],
+                      ["report", "d", "-o", log], ["report", "d", "--html", data], ["tree", "d", "-o", log],
+                      ["info", "d", "-o", data], ["summary", "d", "-o", data], ["diff", "d", "d", "--html", times],
+                      ["diff", "ops.csv", "d", "--pairs", data], ["export", "d", "--format", "chrome", "-o", data],
+                      ["import", "tenstorrent", "d", "-o", data], ["run", "--device-logs", "d", "-o", log, "true"],
+                      ["check", "-b", "ops.csv", "d", "--junit", times], ["check", "-b", "d", "ops.csv", "-o", times]):
+            with self.subTest(words=words):
+                self.refuses(words, "it is an input of this command")
+
+    def test_files_of_a_folder_of_models_are_inputs(self):
+        os.mkdir(self.path("m"))
+        shutil.copy(os.path.join(harness.SOURCE, "examples", "mlir-run", "model.mlir"), self.path("m", "a.mlir"))
+        for words in (["estimate", "m", "--annotate", "m/a.mlir"], ["estimate", "m", "-o", "m/a.mlir"]):
+            with self.subTest(words=words):
+                self.refuses(words, "it is an input of this command")
+
+    def test_reports_in_a_folder_of_logs_are_written_again(self):
+        self.write_logs()
+        for _ in range(2):
+            self.assert_status(self.opscope("ops", "d", "--csv", "-o", "d/ops_perf_results.csv"))
+
+    def test_what_a_check_finds_by_itself_is_an_input(self):
+        with open(self.path("opscope.toml"), "w", encoding="utf-8") as file:
+            file.write('[check]\nbaseline = "other.opscope"\n')
+        for words in (["--junit", "opscope.toml"], ["-o", "opscope.toml"], ["-o", "other.opscope"],
+                      ["--csv=other.opscope"], ["--junit", "./other.opscope"]):
+            with self.subTest(words=words):
+                self.refuses(["check", "t.opscope", *words], "it is an input of this command")
+        self.write_logs()
+        with open(self.path("opscope.toml"), "w", encoding="utf-8") as file:
+            file.write('[check]\nbaseline = "d"\n')
+        self.refuses(["check", "ops.csv", "-o", "d/.logs/tracy_ops_times.csv"], "it is an input of this command")
 
     def test_two_outputs_have_two_names(self):
         self.refuses(["report", "ops.csv", "--html", "out", "-o", "out"], "it is an input of this command")

@@ -297,6 +297,20 @@ class Cases:
         self.assertNotIn("a trace for each test is in", done.stderr)
         self.assertEqual(os.listdir(self.path("each")), ["session.opscope"])
 
+    def test_a_split_does_not_replace_what_it_reads(self):
+        self.assert_status(self.run_pytest("test_s.py", "-k", "ok or quiet"), 0)
+        os.mkdir(self.path("each"))
+        for name in ("test_s.py..test_ok.opscope", "test_s.py..test_quiet.opscope"):
+            with self.subTest(name=name):
+                trace = self.path("each", name)
+                os.rename(self.trace, trace)
+                done = self.opscope("zones", "--by-test", "--split", "each", trace)
+                self.assert_status(done, 2)
+                self.assertIn("it is an input of this command", done.stderr)
+                self.assertEqual(self.traces("each"), [name])
+                self.assertEqual(len(self.by_test(trace)), 2)
+                os.rename(trace, self.trace)
+
     def test_ids_that_are_no_file_names(self):
         self.write(
             "test_i.py",

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/output_path.h"
 #include "trace/cut.h"
 
 #define MOST_NAME_BYTES 180u
@@ -40,32 +41,43 @@ static bool is_taken(const struct bytes *paths, const struct bytes *path)
     return false;
 }
 
-int test_split(struct trace *trace, const struct test_list *list, const char *folder, struct bytes *paths,
-               struct error *err)
+static int make_paths(struct trace *trace, const char *source, const struct test_list *list,
+                      const char *folder, struct bytes *paths, struct error *err)
 {
     struct bytes path = {0};
     int result = 0;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return error_set_errno(err, errno, "%s", folder);
     for (size_t i = 0; i < list->count && result == 0; i++) {
-        const struct test_entry *entry = &list->entries[i];
-        const char *id = trace_get_name(trace, entry->name)->name;
+        const char *id = trace_get_name(trace, list->entries[i].name)->name;
         unsigned number = 1;
         trace_path(&path, folder, id, number);
         while (!path.failed && is_taken(paths, &path))
             trace_path(&path, folder, id, ++number);
         bytes_append(paths, path.data, path.length);
-        if (path.failed || paths->failed)
-            result = error_set_errno(err, ENOMEM, "%zu tests", list->count);
-        else
-            result = trace_cut(trace, (const char *)path.data,
-                               &(struct trace_cut){.track = entry->track,
-                                                   .depth = entry->depth,
-                                                   .since_ns = entry->start_ns,
-                                                   .until_ns = entry->end_ns,
-                                                   .command = id},
-                               err);
+        result = path.failed || paths->failed
+                     ? error_set_errno(err, ENOMEM, "%zu tests", list->count)
+                     : output_path_check((const char *)path.data, &source, 1, NULL, err);
     }
     bytes_free(&path);
+    return result;
+}
+
+int test_split(struct trace *trace, const char *source, const struct test_list *list, const char *folder,
+               struct bytes *paths, struct error *err)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return error_set_errno(err, errno, "%s", folder);
+    int result = make_paths(trace, source, list, folder, paths, err);
+    for (size_t i = 0, at = 0; i < list->count && result == 0; i++) {
+        const struct test_entry *entry = &list->entries[i];
+        const char *path = (const char *)paths->data + at;
+        result = trace_cut(trace, path,
+                           &(struct trace_cut){.track = entry->track,
+                                               .depth = entry->depth,
+                                               .since_ns = entry->start_ns,
+                                               .until_ns = entry->end_ns,
+                                               .command = trace_get_name(trace, entry->name)->name},
+                           err);
+        at += strlen(path) + 1;
+    }
     return result;
 }

@@ -75,7 +75,7 @@ int command_parse(const struct command *command, int argc, char **argv, void *op
     struct error err = {0};
     int result = command_parse_quiet(command, argc, argv, options, line, &err);
     if (result == 0)
-        result = command_check_files(command, options, line, &err);
+        result = command_check_files(command, options, line, NULL, &err);
     if (result < 0)
         return command_usage_error(command, "%s", err.message);
     if (result == 0)

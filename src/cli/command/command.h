@@ -262,10 +262,11 @@ int command_parse_quiet(const struct command *command, int argc, char **argv, vo
                         struct command_line *line, struct error *err);
 
 /* The first file that would be both read and written, or written twice: -EINVAL with a sentence in err. Compares the
- * command's output options with its arguments and with the files that its other options read. */
-bool option_names_file(const struct command_option *option);
+ * command's output options with its arguments and with the files that its other options read. command_parse has done
+ * it; a command that finds further inputs by itself asks again, with those in `found` (else NULL). */
 int command_check_files(const struct command *command, const void *options, const struct command_line *line,
-                        struct error *err);
+                        const struct text_list *found, struct error *err);
+bool option_names_file(const struct command_option *option);
 
 /* Prints a line on stderr; control characters of what it quotes become visible. */
 void command_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No command writes over what it reads. This is known from the option tables: a command reads its arguments and the
- * files of options, and writes those that are marked so. base/output_path.h decides. */
+ * files of options, of folders the files in them, and writes those that are marked so. base/output_path.h decides. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/output_path.h"
 #include "cli/command/command.h"
+#include "import/open.h"
 
 struct written_file {
     char *name; /* of the option or argument, for messages */
@@ -15,7 +16,7 @@ struct written_file {
 };
 
 struct files {
-    const char **read; /* as given */
+    char **read; /* as given; of folders their files as well */
     size_t read_count, read_capacity;
     struct written_file *written;
     size_t written_count, written_capacity;
@@ -31,10 +32,19 @@ static void add_read(struct files *files, const char *path)
 {
     if (!path)
         return;
-    if (!array_reserve(&files->read, &files->read_capacity, files->read_count + 1, sizeof files->read[0]))
+    char *copy = strdup(path);
+    if (!copy ||
+        !array_reserve(&files->read, &files->read_capacity, files->read_count + 1, sizeof files->read[0])) {
         files->failed = true;
-    else
-        files->read[files->read_count++] = path;
+        free(copy);
+        return;
+    }
+    files->read[files->read_count++] = copy;
+}
+
+static void add_file_of_folder(void *context, const char *path)
+{
+    add_read(context, path);
 }
 
 static void add_written(struct files *files, const char *dashes, const char *name, const char *path,
@@ -117,14 +127,19 @@ static void gather(const struct command *command, const void *options, const str
 }
 
 int command_check_files(const struct command *command, const void *options, const struct command_line *line,
-                        struct error *err)
+                        const struct text_list *found, struct error *err)
 {
     struct files files = {0};
     int result = 0;
     gather(command, options, line, &files);
+    for (size_t i = 0; found && i < found->count; i++)
+        add_read(&files, found->items[i]);
+    for (size_t i = 0, named = files.read_count; i < named && files.written_count; i++)
+        import_folder_files(files.read[i], add_file_of_folder, &files);
     for (size_t i = 0; i < files.written_count && result == 0 && !files.failed; i++) {
         const struct written_file *output = &files.written[i];
-        result = output_path_check(output->path, files.read, files.read_count, NULL, err);
+        result =
+            output_path_check(output->path, (const char *const *)files.read, files.read_count, NULL, err);
         if (result != 0)
             error_prefix(err, "%s", output->name);
         add_read(&files, output->path); /* two outputs need two files */
@@ -135,6 +150,8 @@ int command_check_files(const struct command *command, const void *options, cons
         free(files.written[i].name);
         free(files.written[i].path);
     }
+    for (size_t i = 0; i < files.read_count; i++)
+        free(files.read[i]);
     free(files.written);
     free(files.read);
     return result;

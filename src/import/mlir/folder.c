@@ -20,6 +20,14 @@ static bool ends_with(const char *text, const char *ending)
     return length >= own && strcmp(text + length - own, ending) == 0;
 }
 
+bool mlir_is_file_name(const char *name)
+{
+    bool is_one = false;
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
+        is_one |= ends_with(name, endings[i]);
+    return is_one;
+}
+
 /* Its files in order of their names, and what those that count end in; negative where it is no folder. */
 static int list(const char *path, struct dirent ***entries, const char **ending)
 {

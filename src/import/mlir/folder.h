@@ -8,6 +8,8 @@
 
 /* A folder that has any of these. */
 bool mlir_is_folder(const char *path);
+/* Would a file of this name be one of them? */
+bool mlir_is_file_name(const char *name);
 /* Aliases of each file stay its own. The path must stay. */
 int mlir_open_folder(struct mlir **out, const char *path, struct error *err);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "text/file_map.h"
 #include "import/tenstorrent/recorded_join.h"
 #include "import/tenstorrent/tenstorrent.h"
@@ -29,19 +30,36 @@ static void find_file(struct bytes *out, const char *folder, const char *name)
         bytes_clear(out);
 }
 
+enum { NAME_MESSAGES, NAME_TIMES, NAME_REPORT, NAME_LOG };
+static const char *const names[] = {
+    [NAME_MESSAGES] = "tracy_ops_data.csv",
+    [NAME_TIMES] = "tracy_ops_times.csv",
+    [NAME_REPORT] = "cpp_device_perf_report.csv",
+    [NAME_LOG] = "profile_log_device.csv",
+};
+
+bool tt_is_log_name(const char *name)
+{
+    size_t length = strlen(name);
+    bool is_one = length > 4 && strcmp(name + length - 4, ".log") == 0; /* zone_src_locations.log */
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        is_one |= strcmp(name, names[i]) == 0;
+    return is_one;
+}
+
 static bool find_in(struct tt_files *files, const char *folder)
 {
-    find_file(&files->messages, folder, "tracy_ops_data.csv");
-    find_file(&files->times, folder, "tracy_ops_times.csv");
-    find_file(&files->report, folder, "cpp_device_perf_report.csv");
-    find_file(&files->log, folder, "profile_log_device.csv");
+    find_file(&files->messages, folder, names[NAME_MESSAGES]);
+    find_file(&files->times, folder, names[NAME_TIMES]);
+    find_file(&files->report, folder, names[NAME_REPORT]);
+    find_file(&files->log, folder, names[NAME_LOG]);
     return files->messages.length || files->times.length || files->report.length || files->log.length;
 }
 
 static bool find_anywhere(struct tt_files *files, const char *path)
 {
     struct bytes inner = {0};
-    bytes_append_format(&inner, "%s/.logs", path);
+    bytes_append_format(&inner, "%s/" TT_LOG_FOLDER, path);
     bytes_append_u8(&inner, 0);
     bool is_found = find_in(files, path) || (!inner.failed && find_in(files, (const char *)inner.data));
     bytes_free(&inner);

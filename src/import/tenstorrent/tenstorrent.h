@@ -17,6 +17,10 @@ struct tt_files {
 
 /* True when `path` is such a folder, lies above one, or is a device log. */
 bool tt_is_source(const char *path);
+/* The folder below another that holds the logs. */
+#define TT_LOG_FOLDER ".logs"
+/* Would a file of this name be one that the runtime leaves? Also of those that are not read here. */
+bool tt_is_log_name(const char *name);
 /* -ENOENT with a message that says what was looked for. */
 int tt_files_find(struct tt_files *files, const char *path, struct error *err);
 void tt_files_free(struct tt_files *files);

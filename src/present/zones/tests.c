@@ -133,7 +133,8 @@ int zones_show_tests(struct view *view, const struct zones_choice *choice, const
         return error_set(err, EINVAL, "tests can be sorted by total or name, not by %s", key);
     int result = test_list_make(&list, view->trace, &view->filter, err);
     if (result == 0 && split_folder)
-        result = test_split(view->trace, &list, split_folder, &paths, err);
+        result = test_split(view->trace, strcmp(view->path, "-") == 0 ? "/dev/stdin" : view->path, &list,
+                            split_folder, &paths, err);
     if (result == 0) {
         size_t at = 0;
         for (size_t i = 0; i < list.count; i++) {
