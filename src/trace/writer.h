@@ -27,6 +27,10 @@ struct trace_writer_options {
  * a device or a pipe, -EEXIST for a file that is not a trace. */
 int trace_path_check(const char *path, struct error *err);
 
+/* -EEXIST where there is a trace of this name that holds records: one without any, which `what` ("recorded") says how
+ * it was made, does not replace it. */
+int trace_path_check_nothing(const char *path, const char *what, struct error *err);
+
 /* PATH may be the null device: then everything is counted and thrown away. PATH.partial, where it is there, must be
  * empty, and no symbolic link: what a killed writer left is not overwritten (trace_partial_move puts it aside). */
 int trace_writer_open(struct trace_writer **out, const char *path, const struct trace_writer_options *options,

@@ -220,6 +220,18 @@ class OverInput(Outputs):
         with open(self.path("d", ".logs", "zone_src_locations.log"), "w", encoding="utf-8") as file:
             file.write("kernel,1,file.cpp\n")
 
+    def test_an_import_of_nothing_keeps_the_trace(self):
+        """As a recording of nothing does."""
+        with open(self.path("empty.csv"), "wb") as file:
+            file.write(self.contents()["ops.csv"].split(b"\n")[0] + b"\n")
+        tenstorrent_logs.Run().write(self.path("d"), log=False)
+        for name in ("d", "empty.csv"):
+            with self.subTest(name=name):
+                words = ["import", "tenstorrent", name, "-o"]
+                self.refuses([*words, "t.opscope"], "the trace that t.opscope already was is kept")
+                for _ in range(2):
+                    self.assert_status(self.opscope(*words, f"{name}.opscope"))
+
     def test_files_of_a_folder_are_inputs(self):
         self.write_logs()
         os.symlink("d", self.path("link"))

@@ -13,6 +13,7 @@
 #include "import/tenstorrent/cells.h"
 #include "import/ops_csv/reader.h"
 #include "import/tenstorrent/trace.h"
+#include "ops/from_trace.h"
 
 /* --- tracks and clocks --- */
 
@@ -178,12 +179,29 @@ int tt_trace_end_rows(struct tt_trace_writer *w, const struct ops *ops, int resu
                        : 0;
 }
 
+/* Notes and facts about an import are records as well: the writer does not see that they are all there is. What an
+ * import of nothing left there before is no loss. */
+static int keep_what_is_there(const char *output, struct error *err)
+{
+    struct trace *earlier;
+    bool is_nothing_too = false;
+    if (trace_open(&earlier, output, 0, NULL) == 0) {
+        const struct trace_info *info = trace_get_info(earlier);
+        is_nothing_too = ops_import_track(earlier) && !info->ops && !info->runs && !info->zones;
+        trace_close(earlier);
+    }
+    return is_nothing_too ? 0 : trace_path_check_nothing(output, "imported", err);
+}
+
 int tt_trace_end(struct tt_trace_writer *w, const struct ops *ops, const char *output, int result,
                  struct error *err)
 {
     result = tt_trace_end_rows(w, ops, result, err);
     if (!w->writer)
         return result;
+    const struct import_counts *counts = w->counts;
+    if (result == 0 && !counts->ops && !counts->runs && !counts->zones && !counts->signposts)
+        result = keep_what_is_there(output, err);
     if (result == 0)
         result = trace_writer_finish(w->writer, err);
     else

@@ -242,13 +242,21 @@ static bool holds_something(const char *path)
     return is_something;
 }
 
+int trace_path_check_nothing(const char *path, const char *what, struct error *err)
+{
+    if (!holds_something(path))
+        return 0;
+    return error_set(err, EEXIST, "nothing was %s: the trace that %s already was is kept", what, path);
+}
+
 int writer_rename(struct trace_writer *w, const char *from, struct error *err)
 {
-    if (is_empty(w) && holds_something(w->path)) {
+    int status = is_empty(w) ? trace_path_check_nothing(w->path, "recorded", err) : 0;
+    if (status) {
         unlink(from);
-        return error_set(err, EEXIST, "nothing was recorded: the trace that %s already was is kept", w->path);
+        return status;
     }
-    int status = trace_path_check(w->path, err); /* once more: a recording takes its time */
+    status = trace_path_check(w->path, err); /* once more: a recording takes its time */
     if (!status && rename(from, w->path) != 0)
         status = error_set_errno(err, errno, "%s: cannot be renamed to %s", from, w->path);
     return status;
