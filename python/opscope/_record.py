@@ -90,11 +90,12 @@ def check_name(path, option="-o "):
 
 
 def free_name(folder, stem):
-    """No trace is overwritten, nor one that another run is writing."""
-    path, number = os.path.join(folder, stem + ".opscope"), 2
-    while os.path.exists(path) or os.path.exists(path + ".partial"):
-        path, number = os.path.join(folder, "%s.%d.opscope" % (stem, number)), number + 1
-    return path
+    """No trace is overwritten, nor one that another run is writing, nor what has the name of its op table. As in
+    src/cli/run.c."""
+    found, number = os.path.join(folder, stem), 2
+    while any(os.path.exists(found + ending) for ending in (".opscope", ".opscope.partial", ".ops.csv")):
+        found, number = os.path.join(folder, "%s.%d" % (stem, number)), number + 1
+    return found + ".opscope"
 
 
 def path_of_trace(path):

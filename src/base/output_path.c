@@ -47,6 +47,25 @@ int output_path_check(const char *path, const char *const *inputs, size_t input_
     return 0;
 }
 
+bool output_path_takes_company(const char *path)
+{
+    struct stat about, link;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return false;
+    /* /dev/stdout, /dev/fd/1, /proc/self/fd/1 are links to what may well be a regular file. */
+    bool is_name_of_system = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    return !is_name_of_system || lstat(path, &link) != 0 || !S_ISLNK(link.st_mode);
+}
+
+int output_path_check_made(const char *path, const char *const *inputs, size_t input_count, struct error *err)
+{
+    enum output_way way;
+    int status = output_path_check(path, inputs, input_count, &way, err);
+    if (status == 0 && way == OUTPUT_INTO)
+        status = error_set(err, EINVAL, "cannot write %s: it is not a regular file", path);
+    return status;
+}
+
 bool output_path_is_null(const char *path)
 {
     struct stat about;

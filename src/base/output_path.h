@@ -31,6 +31,14 @@ enum output_way {
 int output_path_check(const char *path, const char *const *inputs, size_t input_count, enum output_way *way,
                       struct error *err);
 
+/* output_path_check for a name that is made from another and that nobody gave: it must be free or a regular file. */
+int output_path_check_made(const char *path, const char *const *inputs, size_t input_count,
+                           struct error *err);
+
+/* Whether files of names made from this one may be written: not beside a device, a FIFO or
+ * a name of standard output. */
+bool output_path_takes_company(const char *path);
+
 /* The device that throws everything away, by whatever name. */
 bool output_path_is_null(const char *path);
 

@@ -209,8 +209,32 @@ static bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* NAME.opscope, NAME.2.opscope ...: the first that is free; its .partial is made at once so that two runs that
- * start together do not choose the same. */
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n > m && strcmp(text + n - m, suffix) == 0;
+}
+
+/* Of what lies beside the trace. */
+static int stem_length(const char *trace)
+{
+    return (int)(strlen(trace) - (has_suffix(trace, ".opscope") ? strlen(".opscope") : 0));
+}
+
+static void name_ops_csv(const char *trace, char *out, size_t size)
+{
+    snprintf(out, size, "%.*s.ops.csv", stem_length(trace), trace);
+}
+
+static bool is_free(const char *trace)
+{
+    char csv[4200];
+    name_ops_csv(trace, csv, sizeof csv);
+    return !file_exists(trace) && !file_exists(csv);
+}
+
+/* NAME.opscope, NAME.2.opscope ...: the first that is free, as is the name of its op table; its .partial is made at
+ * once so that two runs that start together do not choose the same. */
 static int choose_output(const char *program, char *out, size_t size)
 {
     const char *slash = strrchr(program, '/');
@@ -222,7 +246,7 @@ static int choose_output(const char *program, char *out, size_t size)
         else
             snprintf(out, size, "%.200s.%u.opscope", base, n);
         snprintf(partial, sizeof partial, "%s.partial", out);
-        if (file_exists(out))
+        if (!is_free(out))
             continue;
         int fd = open(partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
@@ -231,17 +255,11 @@ static int choose_output(const char *program, char *out, size_t size)
             continue;
         close(fd);
         /* Its run may have ended since the first look, or be a flight recorder, which holds numbered files alone. */
-        if (!file_exists(out) && !trace_partial_is_numbered(out))
+        if (is_free(out) && !trace_partial_is_numbered(out))
             return 0;
         unlink(partial);
     }
     return EEXIST;
-}
-
-static bool has_suffix(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), m = strlen(suffix);
-    return n > m && strcmp(text + n - m, suffix) == 0;
 }
 
 /* One quoted string is a shell command, unless it names a program. */
@@ -331,19 +349,18 @@ static void name_left_behind(const struct earlier_run *earlier)
                     format_things(&sessions, left.count, "session"));
 }
 
-/* Of what lies beside the trace. */
-static int stem_length(const char *trace)
-{
-    return (int)(strlen(trace) - (has_suffix(trace, ".opscope") ? strlen(".opscope") : 0));
-}
-
 #define TABLE_OPS_MOST 100000u /* of a table that nobody asked for: some 20 MB */
 
 /* The op table beside the trace: opscope ops TRACE --csv -o FILE. */
 static void write_ops_csv(const char *trace, const char *csv, bool is_quiet)
 {
     char path[4200];
-    snprintf(path, sizeof path, "%.*s.ops.csv", stem_length(trace), trace);
+    struct error err = {0};
+    name_ops_csv(trace, path, sizeof path);
+    if (!csv[0] && output_path_check_made(path, NULL, 0, &err) != 0) {
+        command_say("opscope: op table: %s", err.message);
+        return;
+    }
     char ops[] = "ops", as_csv[] = "--csv", output[] = "-o",
          *argv[] = {ops, as_csv, output, NULL, NULL, NULL};
     char name[4200];

@@ -5,6 +5,7 @@ import ctypes
 import os
 import re
 import shutil
+import stat
 import subprocess
 import unittest
 
@@ -269,6 +270,26 @@ class OverInput(Outputs):
         with open(self.path("opscope.toml"), "w", encoding="utf-8") as file:
             file.write('[check]\nbaseline = "d"\n')
         self.refuses(["check", "ops.csv", "-o", "d/.logs/tracy_ops_times.csv"], "it is an input of this command")
+
+    def test_nothing_is_made_beside_a_device(self):
+        os.symlink("/dev/null", self.path("null.csv"))
+        os.symlink("/dev/full", self.path("full"))
+        before = sorted(os.listdir(self.folder))
+        for words in ([], ["--compat", "1.2.4"]):
+            self.assert_status(self.opscope("report", "ops.csv", *words, "--csv=null.csv"))
+            self.assert_status(self.opscope("report", "ops.csv", *words, "--summary-file", "null.csv"))
+            done = self.opscope("report", "ops.csv", *words, "--summary-file", "full")
+            self.assertNotEqual(done.status, 0, done)
+            self.assertIn("full is a device or a pipe", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_files_beside_a_table_are_no_pipes(self):
+        """A pipe that nobody reads would be waited for."""
+        os.mkfifo(self.path("x_stacked.csv"))
+        done = self.opscope("report", "ops.csv", "--csv=x.csv")
+        self.assert_status(done, 2)
+        self.assertIn("cannot write x_stacked.csv: it is not a regular file", done.stderr)
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("x_stacked.csv")).st_mode))
 
     def test_two_outputs_have_two_names(self):
         self.refuses(["report", "ops.csv", "--html", "out", "-o", "out"], "it is an input of this command")

@@ -68,9 +68,11 @@ class Runner(harness.TestCase):
         self.assertIn("--disable-device-data-dump-to-files or --disable-device-data-push-to-tracy", done.stderr)
 
     def test_no_trace_is_overwritten(self):
-        for words in (["-r"], ["-r"], [], ["-r", "-n", "a/b"], ["-r", "-n", "a/b"]):
+        self.write("show_c.ops.csv", "of somebody")  # the op table goes beside the trace
+        for words in (["-r"], ["-r"], [], ["-r", "-n", "a/b"], ["-r", "-n", "a/b"], ["-r", "-n", "c"]):
             self.assert_status(self.profile(*words, "show.py"))
-        expected = ["show.2.opscope", "show.3.opscope", "show.opscope", "show_a_b.2.opscope", "show_a_b.opscope"]
+        expected = ["show.2.opscope", "show.3.opscope", "show.opscope", "show_a_b.2.opscope", "show_a_b.opscope",
+                    "show_c.2.opscope"]
         self.assertEqual([name for name in self.files() if name.endswith(".opscope")], expected)
 
     def test_a_program_on_standard_input(self):

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import stat
 import sys
 import unittest
 
@@ -305,6 +306,27 @@ class Command(harness.TestCase):
         )
         with open(self.path("asked.csv"), encoding="utf-8") as file:
             self.assertIn("matmul", file.read())
+
+    def test_a_name_of_its_own_is_free_for_the_op_table_too(self):
+        """Nobody named these files, so nobody's are replaced."""
+        with open(self.path("everything.ops.csv"), "w", encoding="utf-8") as file:
+            file.write("precious")
+        os.mkfifo(self.path("everything.2.ops.csv"))
+        done = self.opscope("run", "--", harness.program("everything"))
+        self.assert_status(done)
+        found = sorted(os.listdir(self.folder))
+        ours = ["everything.2.ops.csv", "everything.3.ops.csv", "everything.3.opscope", "everything.ops.csv"]
+        self.assertEqual(found, ours, done)
+        with open(self.path("everything.ops.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_the_op_table_goes_into_no_pipe(self):
+        """One that nobody reads would be waited for."""
+        os.mkfifo(self.path("t.ops.csv"))
+        done = self.opscope("run", "-o", "t.opscope", "--", "sh", "-c", f"{harness.program('everything')}; exit 4")
+        self.assert_status(done, 4)
+        self.assertIn("op table: cannot write t.ops.csv: it is not a regular file", done.stderr)
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("t.ops.csv")).st_mode))
 
     def test_a_large_op_table_is_written_where_it_is_asked_for(self):
         """One of a training run of minutes is gigabytes."""

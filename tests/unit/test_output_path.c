@@ -108,6 +108,31 @@ static void test_devices(void **state)
     assert_false(output_path_is_null(in_folder("a")));
 }
 
+static void test_names_made_from_others(void **state)
+{
+    (void)state;
+    const char *fifo = in_folder("made"), *pointer = in_folder("pointer"), *link = in_folder("link"),
+               *file = in_folder("file");
+    struct error err = {0};
+    assert_int_equal(mkfifo(fifo, 0666), 0);
+    assert_int_equal(symlink("/dev/null", pointer), 0);
+    touch(file);
+    assert_int_equal(symlink(file, link), 0);
+    assert_int_equal(output_path_check_made(fifo, NULL, 0, &err), -EINVAL);
+    assert_non_null(strstr(err.message, fifo));
+    assert_int_equal(output_path_check_made(pointer, NULL, 0, &err), -EINVAL);
+    assert_int_equal(output_path_check_made(file, (const char *const *)&link, 1, &err), -EEXIST);
+    assert_int_equal(output_path_check_made(file, NULL, 0, &err), 0);
+    assert_int_equal(output_path_check_made(in_folder("new"), NULL, 0, &err), 0);
+
+    const char *const alone[] = {"/dev/null", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", fifo, pointer};
+    for (size_t i = 0; i < COUNT_OF(alone); i++)
+        assert_false(output_path_takes_company(alone[i]));
+    assert_true(output_path_takes_company(file));
+    assert_true(output_path_takes_company(link));
+    assert_true(output_path_takes_company(in_folder("new")));
+}
+
 /* As root: a link that another user has put into a folder of his. */
 static void test_links_of_others(void **state)
 {
@@ -128,9 +153,8 @@ static void test_links_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_files),           cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_devices),         cmocka_unit_test(test_names_made_from_others),
         cmocka_unit_test(test_links_of_others),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -35,12 +35,24 @@ static char *stacked_base(const char *path)
     return base;
 }
 
+/* Only a BASE that was given may be that of a device or a pipe. */
+static int write_beside(const struct perf_files *files, const struct perf_group_files *wanted,
+                        const char *path, output_writer *write, const void *context, struct error *err)
+{
+    int status = wanted->base ? 0 : output_path_check_made(path, files->inputs, files->input_count, err);
+    return status ? status : perf_write_file(files, path, write, context, err);
+}
+
 int perf_write_group_files(const struct perf_files *files, const struct perf_group_files *wanted,
                            output_writer *write_csv, const void *context, struct error *err)
 {
-    bool has_table = wanted->table && strcmp(wanted->table, "-") != 0;
-    if (!wanted->base && !has_table)
+    bool has_table =
+        wanted->table && strcmp(wanted->table, "-") != 0 && output_path_takes_company(wanted->table);
+    if (wanted->base ? output_path_is_null(wanted->base) : !has_table)
         return 0;
+    if (wanted->base && !output_path_takes_company(wanted->base))
+        return error_set(err, EINVAL, "cannot write %s.csv: %s is a device or a pipe", wanted->base,
+                         wanted->base);
     char *base = wanted->base ? strdup(wanted->base) : stacked_base(wanted->table);
     size_t size = base ? strlen(base) + 5 : 0;
     char *path = base ? malloc(size) : NULL;
@@ -49,10 +61,10 @@ int perf_write_group_files(const struct perf_files *files, const struct perf_gro
         return error_set(err, ENOMEM, "no memory for a file's name");
     }
     snprintf(path, size, "%s.csv", base);
-    int status = perf_write_file(files, path, write_csv, context, err);
+    int status = write_beside(files, wanted, path, write_csv, context, err);
     if (!status) {
         snprintf(path, size, "%s.svg", base);
-        status = perf_write_file(files, path, write_svg, wanted, err);
+        status = write_beside(files, wanted, path, write_svg, wanted, err);
     }
     free(base);
     free(path);
