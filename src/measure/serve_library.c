@@ -2,10 +2,12 @@
 /* The worker for a shared library: loads it, checks its table, serves it. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "measure/serve.h"
 
@@ -66,10 +68,20 @@ static int serve_table(const struct serve_options *options, void *library, struc
     return status;
 }
 
+/* A name without a slash is a file of the working folder, as everywhere else; only one that is not there is searched
+ * for where the system keeps libraries. */
+static void *open_library(const char *path)
+{
+    char here[NAME_MAX + 3];
+    snprintf(here, sizeof here, "./%s", path);
+    bool is_here = !strchr(path, '/') && access(here, F_OK) == 0;
+    return dlopen(is_here ? here : path, RTLD_NOW | RTLD_LOCAL);
+}
+
 int serve_library(const struct serve_options *options, const char *path)
 {
     struct error err = {0};
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = open_library(path);
     if (!library)
         error_set(&err, EINVAL, "cannot be loaded: %s", dlerror());
     else if (serve_table(options, library, &err) == 0)

@@ -4,6 +4,7 @@ measured in the same run, on the same calls."""
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -221,6 +222,12 @@ class Library(Overhead):
             process.wait()
             for pid in workers:
                 harness.wait_until(lambda p=pid: not harness.process_is_alive(p), "the worker to end")
+
+    def test_a_library_in_the_working_folder(self):
+        """Named as any file; dlopen would search the system's folders for it."""
+        shutil.copy(LIBRARY, self.path("own.so"))
+        rows, _ = self.measure("--ops", "own.so", "--op", "good.plain")
+        self.assertEqual(list(rows), ["good.plain"])
 
     def test_not_a_library_of_ops(self):
         for path, words in (
