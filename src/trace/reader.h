@@ -48,7 +48,8 @@ const struct trace_process *trace_get_process(const struct trace *t, uint32_t id
 size_t trace_track_count(const struct trace *t);
 const struct trace_track *trace_get_track(const struct trace *t, uint32_t id);
 uint64_t trace_track_zone_count(const struct trace *t, uint32_t track);
-uint32_t trace_track_depth_count(const struct trace *t, uint32_t track); /* deepest zone + 1 */
+uint32_t trace_track_depth_count(const struct trace *t, uint32_t track); /* deepest zone that ended + 1 */
+uint32_t trace_track_all_depths(const struct trace *t, uint32_t track);  /* the same, open zones included */
 /* When what is open on this track (zones, ops) is taken to end: when its thread was last seen, as trace_open_zone.seen;
  * the end of the trace for a track without open zones. */
 uint64_t trace_track_seen_ns(const struct trace *t, uint32_t track);

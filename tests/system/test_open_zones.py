@@ -79,10 +79,11 @@ class Open(harness.TestCase):
         self.assertLess(found["outer"], wall_ns)
         self.assertEqual(trace.info["length_ns"], found["outer"])
         self.assertLess(trace.processes[0]["start_ns"], wall_ns)
-        for command in ("zones", "tree"):
+        for command in ("zones", "tree", "summary"):
             text = self.opscope(command, trace.path).stdout
             self.assertNotIn("no zones", text)
-            self.assertIn("outer (1 not ended)", text)
+            self.assertIn("outer", text)
+            self.assertIn("2 zones had not ended" if command == "summary" else "outer (1 not ended)", text)
         row = next(row for row in trace.rows if row["name"] == "outer")
         self.assertEqual((row["count"], row["wall_percent"]), (1, 100))
         self.assertEqual(row["self_ns"], found["outer"] - found["inner"])

@@ -101,6 +101,25 @@ class Threads(SummaryCase):
         self.assertEqual(self.parts(overview), {"working": 40 * MS, "waiting": 10 * MS})
         self.assertIn("1 zone had not ended: main", overview["losses"][0]["text"])
 
+    def test_a_program_whose_zones_are_all_open(self):
+        overview = self.summary(self.trace(("track", "main"), ("open", 0, 1, 1 + 50 * MS, "outer", "a.c:1"),
+                                           ("open", 1, 1 + 10 * MS, 1 + 50 * MS, "inner")))
+        self.assertEqual((overview["kind"], self.parts(overview)), ("c", {"working": 50 * MS}))
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top"]], [("inner", 40 * MS), ("outer", 10 * MS)])
+
+    def test_open_zones_of_the_busiest_thread_are_no_less_than_ended_ones_of_another(self):
+        overview = self.summary(self.trace(("track", "main", 7, 7), ("open", 0, 1, 1 + 50 * MS, "outer", "a.c:1"),
+                                           ("track", "pool", 8, 9), ("zone", 0, 1, 1 + 20 * MS, "part")))
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top"]], [("outer", 50 * MS), ("part", 20 * MS)])
+
+    def test_why_nothing_is_there(self):
+        for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False),
+                                       (("paused", 1, 1 + 20 * MS), "Recording was paused for 20.0 ms", False),
+                                       (("message", 1, "hello"), "no zones and no ops", True)):
+            sentence = self.sentence(self.summary(self.trace(("track", "main"), line)))
+            self.assertIn(said, sentence)
+            self.assertEqual("may not be instrumented" in sentence, is_unknown, sentence)
+
     def test_lost_zones_come_with_a_remedy(self):
         overview = self.summary(self.trace(*program(), ("lost", 1204)))
         self.assertIn("1,204 zones lost", overview["losses"][0]["text"])

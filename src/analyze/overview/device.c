@@ -113,7 +113,7 @@ static bool has_zones(const struct sweep *s, uint32_t track)
 {
     const struct trace_track *about = trace_get_track(s->o->trace, track);
     return about && overview_is_host(about) && trace_filter_wants_track(s->filter, track) &&
-           trace_track_depth_count(s->o->trace, track) > 0;
+           trace_track_all_depths(s->o->trace, track) > 0;
 }
 
 static bool find_threads(struct sweep *s)

@@ -141,7 +141,7 @@ static bool is_only_thread(const struct overview *o, const struct trace_filter *
 {
     for (uint32_t i = 0; i < filter->track_count; i++) {
         if (i != o->main_track && trace_filter_wants_track(filter, i) &&
-            overview_is_host(trace_get_track(o->trace, i)) && trace_track_depth_count(o->trace, i) > 0)
+            overview_is_host(trace_get_track(o->trace, i)) && trace_track_all_depths(o->trace, i) > 0)
             return false;
     }
     return filter->wants_all_names;

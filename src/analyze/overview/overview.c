@@ -30,7 +30,7 @@ static uint32_t find_main(const struct trace *trace, const struct trace_filter *
         const struct trace_process *process = trace_get_process(trace, track->process);
         uint64_t zones = trace_track_zone_count(trace, i);
         if (track->kind != TRACE_TRACK_THREAD || !trace_filter_wants_track(filter, i) ||
-            trace_track_depth_count(trace, i) == 0)
+            trace_track_all_depths(trace, i) == 0)
             continue;
         bool is_root = process && process->flags & TRACE_PROCESS_ROOT && process->pid >= 0 &&
                        (uint64_t)process->pid == track->number;
@@ -50,7 +50,7 @@ static struct content look(const struct trace *trace, const struct ops *ops,
     size_t estimated = 0;
     for (uint32_t i = 0; i < trace_track_count(trace) && !content.has_host; i++)
         content.has_host = overview_is_host(trace_get_track(trace, i)) &&
-                           trace_filter_wants_track(filter, i) && trace_track_depth_count(trace, i) > 0;
+                           trace_filter_wants_track(filter, i) && trace_track_all_depths(trace, i) > 0;
     for (size_t i = 0; i < ops->line_count; i++)
         content.has_ops |= ops->lines[i].call != OPS_NONE || ops->lines[i].run != OPS_NONE;
     for (size_t i = 0; i < ops->run_count; i++) {

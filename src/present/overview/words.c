@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 
 #include "analyze/labels.h"
+#include "analyze/losses.h"
 #include "present/format.h"
+#include "present/loss_text.h"
 #include "present/overview/overview.h"
 
 #define NAME_BYTES 60
@@ -417,10 +419,12 @@ static void sentence_of_estimate(const struct overview *o, struct sentence *s)
     WORDS(" of it. %s", o->caveat ? o->caveat : "It is an estimate, not a measurement.");
 }
 
-/* The program that was started, for a trace that holds nothing else. */
+/* The program that was started, for a trace that holds nothing else, and what is known of why. */
 static void sentence_of_nothing(const struct overview *o, struct sentence *s)
 {
     struct number_text length;
+    struct loss_sums sums;
+    struct loss_text lost;
     WORDS("This trace has no zones and no ops.");
     for (uint32_t i = 0; i < trace_process_count(o->trace); i++) {
         const struct trace_process *process = trace_get_process(o->trace, i);
@@ -434,7 +438,15 @@ static void sentence_of_nothing(const struct overview *o, struct sentence *s)
             WORDS(".");
         break;
     }
-    WORDS(" It may not be instrumented: docs/python.md, docs/commands/run.md.");
+    loss_sums_make(&sums, o->trace, NULL);
+    if (sums.paused_ns)
+        WORDS(" Recording was paused for %s.", format_duration(&length, sums.paused_ns));
+    if (sums.lost.events || sums.old.events) {
+        loss_sum_text(&lost, sums.lost.events ? &sums.lost : &sums.old);
+        WORDS(" Of what it recorded %s were %s.", lost.text, sums.lost.events ? "lost" : "dropped as old");
+    }
+    if (!sums.paused_ns && !sums.lost.events && !sums.old.events)
+        WORDS(" It may not be instrumented: docs/python.md, docs/commands/run.md.");
 }
 
 void overview_sentence(const struct overview *o, struct sentence *s)

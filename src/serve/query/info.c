@@ -116,7 +116,7 @@ static void put_tracks(struct json *j, const struct serve_trace *st)
         json_member_text(j, "name", label_track(st->trace, id, label, sizeof label));
         json_member_unsigned(j, "number", track->number);
         json_member_text(j, "architecture", track->architecture);
-        json_member_unsigned(j, "depths", serve_trace_depths(st, id));
+        json_member_unsigned(j, "depths", trace_track_all_depths(st->trace, id));
         json_member_unsigned(j, "zones", trace_track_zone_count(st->trace, id));
         json_member_unsigned(j, "runs", runs ? runs->run_count : 0);
         json_member_unsigned(j, "run_lanes", runs ? runs->lane_count : 0);

@@ -264,7 +264,7 @@ static int draw_spec(struct rows_answer *a, struct slice spec, struct error *err
         !(second.data ? slice_unsigned32(second, &last) : (last = first, true)))
         return error_set(err, QUERY_REFUSED, "tracks: '%.*s' is not ID:FIRST-LAST or ID:r",
                          (int)(spec.length < 60 ? spec.length : 60), spec.data);
-    uint32_t deepest = serve_trace_depths(a->st, track);
+    uint32_t deepest = trace_track_all_depths(a->st->trace, track);
     for (uint32_t depth = first; depth <= last && depth < deepest && !status; depth++)
         status = draw_depth(a, track, depth, err);
     return status;
@@ -337,7 +337,7 @@ static void append_all_tracks(struct serve_trace *st, struct bytes *specs, uint6
 {
     size_t tracks = trace_track_count(st->trace);
     for (uint32_t track = 0; track < tracks; track++) {
-        uint32_t depths = serve_trace_depths(st, track);
+        uint32_t depths = trace_track_all_depths(st->trace, track);
         const struct run_track *runs = run_index_find(&st->runs, track);
         if (depths)
             bytes_append_format(specs, "%" PRIu32 ":0-%" PRIu32 ",", track, depths - 1);

@@ -183,18 +183,6 @@ static int read_memory(struct serve_trace *st, struct serve_facts *facts, struct
 
 /* --- tracks --- */
 
-uint32_t serve_trace_depths(const struct serve_trace *st, uint32_t track)
-{
-    size_t count;
-    uint32_t depths = trace_track_depth_count(st->trace, track);
-    const struct trace_open_zone *open = trace_get_open_zones(st->trace, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (open[i].track == track && open[i].depth >= depths)
-            depths = open[i].depth + 1;
-    }
-    return depths;
-}
-
 static int measure_tracks(struct serve_trace *st, struct serve_facts *facts, struct error *err)
 {
     for (uint32_t track = 0; track < trace_track_count(st->trace); track++) {

@@ -132,8 +132,6 @@ int serve_trace_facts(struct serve_trace *st, struct error *err);
 int serve_trace_name_ratios(struct serve_trace *st, struct error *err);
 int serve_trace_waits(struct serve_trace *st, struct error *err);
 void serve_overview_free(struct serve_overview *kept); /* NULL is allowed */
-/* How deep its zones are, those that never ended included. */
-uint32_t serve_trace_depths(const struct serve_trace *st, uint32_t track);
 
 static inline uint64_t serve_since(const struct serve_trace *st, uint64_t host_ns)
 {

@@ -207,7 +207,7 @@ static int put_zone(struct serve_trace *st, struct json *j, uint32_t track, uint
 static int find_innermost(struct serve_trace *st, uint32_t track, uint64_t at, uint64_t *depth,
                           struct error *err)
 {
-    uint32_t depths = serve_trace_depths(st, track);
+    uint32_t depths = trace_track_all_depths(st->trace, track);
     struct found_zone *found = calloc(depths + 1u, sizeof *found);
     if (!found)
         return error_no_memory(err, "the zone");

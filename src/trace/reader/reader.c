@@ -475,6 +475,16 @@ uint32_t trace_track_depth_count(const struct trace *t, uint32_t track)
     return track < t->track_count ? t->track_totals[track].depths : 0;
 }
 
+uint32_t trace_track_all_depths(const struct trace *t, uint32_t track)
+{
+    uint32_t depths = trace_track_depth_count(t, track);
+    for (size_t i = 0; i < t->open_zone_count; i++) {
+        if (t->open_zones[i].track == track && t->open_zones[i].depth >= depths)
+            depths = t->open_zones[i].depth + 1;
+    }
+    return depths;
+}
+
 uint64_t trace_track_seen_ns(const struct trace *t, uint32_t track)
 {
     return track < t->track_count && t->track_totals[track].seen_ns ? t->track_totals[track].seen_ns

@@ -15,6 +15,7 @@
  *     op CALL START END NAME                   a call of the thread
  *     run CALL START END NAME                  of the device, whose clock is the host's
  *     lost ZONES [FROM TO [PID]]               of the thread, or of no known thread of PID, because the buffer was full
+ *     paused FROM TO                           nothing was to be recorded
  *
  * Words are separated by tabs; zones may come in any order. */
 #include <stdbool.h>
@@ -233,6 +234,12 @@ static void read_line(char *line)
         add_run(words);
     else if (strcmp(what, "lost") == 0 && count >= 2)
         add_loss(count, words);
+    else if (strcmp(what, "paused") == 0 && count == 3)
+        trace_writer_loss(writer, &(struct trace_loss){.process = TRACE_NONE,
+                                                       .track = TRACE_NONE,
+                                                       .reason = TRACE_LOSS_PAUSED,
+                                                       .from_ns = number(words[1]),
+                                                       .to_ns = number(words[2])});
     else
         fail("unknown line", what);
 }
