@@ -32,6 +32,13 @@ static void test_names_that_wait(void **state)
                                         "cuCtxSynchronize",
                                         "cudaStreamSynchronize",
                                         "torch.cuda.synchronize",
+                                        "Popen._wait",
+                                        "Popen._try_wait",
+                                        "Connection._recv",
+                                        "SocketIO.readinto",
+                                        "SSLSocket.read",
+                                        "SSLSocket.recv",
+                                        "Hub.run",
                                         "join"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -42,10 +49,30 @@ static void test_names_that_wait(void **state)
 
 static void test_names_that_work(void **state)
 {
-    static const char *const names[] = {"",          "dict.get",  "str.join",    "os.path.join", "matmul",
-                                        "Model.put", "wait_list", "await",       "waiter",       "unlock",
-                                        "clock",     "selector",  "sleepy.work", "Queue.empty",  "Pool.map",
-                                        ".",         "::",        "waitable.run"};
+    static const char *const names[] = {"",
+                                        "dict.get",
+                                        "str.join",
+                                        "os.path.join",
+                                        "matmul",
+                                        "Model.put",
+                                        "wait_list",
+                                        "await",
+                                        "waiter",
+                                        "unlock",
+                                        "clock",
+                                        "selector",
+                                        "sleepy.work",
+                                        "Queue.empty",
+                                        "Pool.map",
+                                        ".",
+                                        "::",
+                                        "waitable.run",
+                                        "BytesIO.readinto",
+                                        "Popen._execute_child",
+                                        "Dataset.read",
+                                        "Connection._send",
+                                        "Hub.start",
+                                        "Runner.run"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (waiting_is_name(names[i]))

@@ -42,10 +42,28 @@ static const char *const words[] = {
 static const struct {
     const char *owner_end, *word;
 } owned[] = {
-    {"Queue", "get"},      {"Queue", "put"},           {"queue", "get"},           {"queue", "pop"},
-    {"Queue", "pop"},      {"Thread", "join"},         {"thread", "join"},         {"Process", "join"},
-    {"Pool", "join"},      {"Executor", "shutdown"},   {"Future", "result"},       {"future", "get"},
-    {"Lock", "__enter__"}, {"Condition", "__enter__"}, {"Semaphore", "__enter__"},
+    {"Queue", "get"},
+    {"Queue", "put"},
+    {"queue", "get"},
+    {"queue", "pop"},
+    {"Queue", "pop"},
+    {"Thread", "join"},
+    {"thread", "join"},
+    {"Process", "join"},
+    {"Pool", "join"},
+    {"Executor", "shutdown"},
+    {"Future", "result"},
+    {"future", "get"},
+    {"Lock", "__enter__"},
+    {"Condition", "__enter__"},
+    {"Semaphore", "__enter__"},
+    /* Where Python's library blocks in the system call: what a wait, a recv or a read of a socket ends in. */
+    {"Popen", "_wait"},
+    {"Popen", "_try_wait"},
+    {"Connection", "_recv"},
+    {"SocketIO", "readinto"},
+    {"SSLSocket", "read"},
+    {"Hub", "run"}, /* gevent's loop */
 };
 
 /* Whole names: too common as the last word of others. */
