@@ -274,7 +274,8 @@ const struct command command_frames = {
         "A frame is the time from one frame mark (OPSCOPE_FRAME, opscope.frame) to the next of the same name on the "
         "same thread: a picture, a training step, a request. One row for each name in each process: how many frames, "
         "how many per second, the mean, the durations that 50, 95 and 99 % of them do not exceed, and the longest. "
-        "What came before the first mark of a thread has no known start and does not count as a frame.\n\n"
+        "What came before the first mark of a thread has no known start and does not count as a frame; nor does what a "
+        "pause of the recording is in.\n\n"
         "Below it are the slowest frames (5, or as many as --top says), with their number on their thread, when they "
         "began, and the zones of their process that ran in them, by their own time. CSV has the statistics alone, or "
         "with --list the frames.",

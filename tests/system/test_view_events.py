@@ -40,6 +40,14 @@ class Frames(ViewCase):
         self.assertIn("Slowest", text)
         self.assertIn("slow 90 ns, inner 10 ns", text)
 
+    def test_a_pause_is_no_frame(self):
+        """Nor are pauses part of one: the first mark after a pause ends a frame whose start is not known."""
+        lines = [("frame", time, "step") for time in (10, 20, 30, 140, 150, 290, 300)]
+        trace = self.trace(("track", "main"), *lines, ("paused", 31, 131), ("paused", 152, 160), ("paused", 170, 290))
+        found = self.opscope_json("frames", trace)
+        self.assertEqual([(row["count"], row["total_ns"], row["max_ns"]) for row in found["rows"]], [(4, 40, 10)])
+        self.assertEqual([frame["start_ns"] for frame in found["slowest"]], [0, 10, 130, 280])
+
     def test_every_frame_as_csv(self):
         done = self.show("frames", self.trace_of_frames(), "--list", "--csv", "--thread", "main")
         rows = list(csv.DictReader(io.StringIO(done)))

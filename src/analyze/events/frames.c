@@ -20,7 +20,44 @@ struct collecting {
     struct map rows, marks; /* (process, name) to row; (track, name) to index in `last` */
     struct last_mark *last;
     size_t last_count, last_capacity;
+    uint64_t *resumed; /* when pauses of the recording ended, in order */
+    size_t resumed_count;
 };
+
+static int compare_times(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static bool list_pauses(struct collecting *c)
+{
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(c->trace, &count);
+    c->resumed = malloc((count + 1) * sizeof c->resumed[0]);
+    for (size_t i = 0; i < count && c->resumed; i++) {
+        if (losses[i].reason == TRACE_LOSS_PAUSED && losses[i].to_ns > losses[i].from_ns)
+            c->resumed[c->resumed_count++] = losses[i].to_ns;
+    }
+    if (c->resumed_count)
+        qsort(c->resumed, c->resumed_count, sizeof c->resumed[0], compare_times);
+    return c->resumed != NULL;
+}
+
+/* Did a pause end between two marks? Then marks between them may be missing, and the time is not that of one frame. Its
+ * beginning does not count: other processes than the one that paused follow a little later. */
+static bool is_paused_between(const struct collecting *c, uint64_t from_ns, uint64_t to_ns)
+{
+    size_t low = 0, high = c->resumed_count; /* the first that ended after `from_ns` */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->resumed[middle] <= from_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < c->resumed_count && c->resumed[low] <= to_ns;
+}
 
 static struct last_mark *find_last(struct collecting *c, const struct point_entry *mark, bool *is_new)
 {
@@ -55,7 +92,7 @@ static int collect(struct collecting *c)
 {
     struct frame_stats *stats = c->stats;
     stats->frames = malloc((stats->marks.count + 1) * sizeof stats->frames[0]);
-    if (!stats->frames)
+    if (!stats->frames || !list_pauses(c))
         return -ENOMEM;
     for (size_t i = 0; i < stats->marks.count; i++) {
         const struct point_entry *mark = &stats->marks.entries[i];
@@ -64,7 +101,7 @@ static int collect(struct collecting *c)
         if (!last)
             return -ENOMEM;
         stats->rows[last->row].marks++;
-        if (!is_first)
+        if (!is_first && !is_paused_between(c, last->time_ns, mark->time_ns))
             stats->frames[stats->frame_count++] = (struct frame){.start_ns = last->time_ns,
                                                                  .duration_ns = mark->time_ns - last->time_ns,
                                                                  .number = ++last->number,
@@ -131,6 +168,7 @@ int frame_stats_make(struct frame_stats *stats, struct trace *trace, const struc
     map_free(&c.rows);
     map_free(&c.marks);
     free(c.last);
+    free(c.resumed);
     if (result != 0) {
         frame_stats_free(stats);
         error_no_memory(err, "frames");

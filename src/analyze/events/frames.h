@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames: the time from one frame mark to the next of the same name on the same thread, per name and process. The first
- * mark of a thread ends a frame whose start is not known; it begins the next. */
+ * mark of a thread ends a frame whose start is not known; it begins the next. So does the first one after a pause of the
+ * recording. */
 #ifndef OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 #define OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 
