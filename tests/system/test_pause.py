@@ -145,6 +145,17 @@ class Inside(harness.TestCase):
         [row] = self.opscope_json("frames", run.output)["rows"]
         self.assertEqual(row["count"], 2, "both of them are between marks")
 
+    def test_steps_are_called_what_frames_calls_them(self):
+        steps = ["zones=1", "step", "zones=1", "step", "zones=30", "open=slow", "close", "step", "zones=1", "step"]
+        run = facts.Run(self, steps)
+        self.assert_status(run.finish())
+        slow = next(row["number"] for row in self.opscope_json("frames", run.output, "--list")["rows"]
+                    if "slow" in [zone["name"] for zone in self.opscope_json(
+                        "zones", run.output, "--since", f"{row['start_ns']}ns",
+                        "--until", f"{row['start_ns'] + row['duration_ns']}ns")["rows"]])
+        self.assertEqual(slow, 3)
+        self.assertEqual(self.counts(steps, "--capture", f"steps:{slow}"), {"work": 30, "slow": 1})
+
     def test_zones(self):
         steps = ["zones=1", "open=other", "zones=1", "open=train", "zones=10", "open=train", "zones=100", "close",
                  "zones=1000", "close", "zones=1", "close", "nest=3", "open=train", "nest=2", "close"]

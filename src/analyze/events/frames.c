@@ -9,7 +9,7 @@
 #include "base/map.h"
 
 struct last_mark { /* of a name on a track */
-    uint64_t time_ns, number;
+    uint64_t time_ns, number; /* number: from 1 */
     uint32_t row;
 };
 
@@ -101,10 +101,11 @@ static int collect(struct collecting *c)
         if (!last)
             return -ENOMEM;
         stats->rows[last->row].marks++;
+        last->number++;
         if (!is_first && !is_paused_between(c, last->time_ns, mark->time_ns))
             stats->frames[stats->frame_count++] = (struct frame){.start_ns = last->time_ns,
                                                                  .duration_ns = mark->time_ns - last->time_ns,
-                                                                 .number = ++last->number,
+                                                                 .number = last->number,
                                                                  .row = last->row,
                                                                  .track = mark->track};
         last->time_ns = mark->time_ns;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames: the time from one frame mark to the next of the same name on the same thread, per name and process. The first
- * mark of a thread ends a frame whose start is not known; it begins the next. So does the first one after a pause of the
- * recording. */
+ * mark of a thread ends a frame whose start is not known; it begins the next. So does the first one after a pause of
+ * the recording.
+ *
+ * A frame has the number of the mark that ends it, from 1, among those of its name and thread in the trace: the one
+ * that `run --capture steps:` knows it by, if recording was never paused. */
 #ifndef OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 #define OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 
@@ -9,8 +12,8 @@
 
 struct frame {
     uint64_t start_ns, duration_ns;
-    uint64_t number; /* from 1, among those of its name and thread */
-    uint32_t row;    /* index of its statistics */
+    uint64_t number;
+    uint32_t row; /* index of its statistics */
     uint32_t track;
 };
 

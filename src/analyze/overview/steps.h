@@ -8,7 +8,7 @@
 
 struct overview_step { /* or several that follow each other */
     uint64_t from_ns, to_ns;
-    uint64_t number, count; /* of the first, from 1; how many */
+    uint64_t number, count; /* of the first, as of frames; of signposts from 1; how many */
     uint32_t text;          /* of a signpost: a text of the ops; OPS_NONE */
     double idle_ns;         /* no device ran anything; NaN: not known */
     double class_ns[PERF_CLASSES];
