@@ -8,6 +8,7 @@
 #include "analyze/events/frames.h"
 #include "analyze/labels.h"
 #include "analyze/zones/stats.h"
+#include "analyze/zones/waiting.h"
 #include "cli/view.h"
 #include "present/format.h"
 #include "text/utf8.h"
@@ -106,9 +107,14 @@ static void add_row(struct view *view, struct table *table, const struct frame_s
     table_set_unsigned(table, ROW_TOTAL, row->total_ns);
 }
 
-static int compare_self(const void *left, const void *right)
+/* What waits comes last: idle threads of a pool would lead every frame. */
+static int compare_self(const void *left, const void *right, void *context)
 {
     const struct zone_stats_row *a = left, *b = right;
+    bool a_waits = waiting_is_name(trace_get_name(context, a->name)->name);
+    bool b_waits = waiting_is_name(trace_get_name(context, b->name)->name);
+    if (a_waits != b_waits)
+        return a_waits ? 1 : -1;
     if (a->self_ns != b->self_ns)
         return a->self_ns < b->self_ns ? 1 : -1;
     return (a->name > b->name) - (a->name < b->name);
@@ -137,11 +143,14 @@ static int append_zones(struct view *view, const struct frame *frame, struct byt
     free(filter.track_wanted);
     if (result != 0)
         return result;
-    qsort(zones.rows, zones.row_count, sizeof zones.rows[0], compare_self);
-    for (size_t i = 0; i < zones.row_count && i < NAMED_ZONES && zones.rows[i].self_ns; i++) {
+    qsort_r(zones.rows, zones.row_count, sizeof zones.rows[0], compare_self, view->trace);
+    size_t named = 0;
+    for (size_t i = 0; i < zones.row_count && named < NAMED_ZONES; i++) {
         const char *name = trace_get_name(view->trace, zones.rows[i].name)->name;
         struct number_text time;
-        bytes_append_text(text, i ? ", " : "");
+        if (!zones.rows[i].self_ns) /* the last of those that work; some that wait may follow */
+            continue;
+        bytes_append_text(text, named++ ? ", " : "");
         utf8_append_shortened(text, name, strlen(name), NAME_COLUMNS, "..");
         bytes_append_format(text, " %s", format_time(&time, zones.rows[i].self_ns));
     }
@@ -277,11 +286,11 @@ const struct command command_frames = {
         "What came before the first mark of a thread has no known start and does not count as a frame; nor does what a "
         "pause of the recording is in.\n\n"
         "Below it are the slowest frames (5, or as many as --top says), with their number on their thread, when they "
-        "began, and the zones of their process that ran in them, by their own time. The number is that of the mark "
-        "which ends the frame, as opscope run --capture steps: counts, so the first frame from mark to mark is "
-        "number 2. Marks are counted in the trace: those that came while recording was paused are not in it, so "
-        "after --capture steps:20-25 the frames are 2 to 7. CSV has the statistics alone, or "
-        "with --list the frames.",
+        "began, and the zones of their process that ran in them, by their own time, those that wait last. The number "
+        "is that of the mark which ends the frame, as opscope run --capture steps: counts, so the first frame from "
+        "mark to mark is number 2. Marks are counted in the trace: those that came while recording was paused are not "
+        "in it, so after --capture steps:20-25 the frames are 2 to 7. CSV has the statistics alone, or with --list the "
+        "frames.",
     .options = {{&frames_table, 0},
                 {&row_option_table, OPTION_FIELD(struct frames_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct frames_options, filter)},

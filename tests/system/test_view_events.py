@@ -40,6 +40,13 @@ class Frames(ViewCase):
         self.assertIn("Slowest", text)
         self.assertIn("slow 90 ns, inner 10 ns", text)
 
+    def test_what_waits_comes_last(self):
+        trace = self.trace(("track", "main"), ("frame", 0, "step"), ("zone", 0, 0, 90, "work"), ("frame", 100, "step"),
+                           ("track", "feeder"), ("zone", 0, 0, 100, "Condition.wait"),
+                           ("track", "feeder too"), ("zone", 0, 0, 100, "Condition.wait"))
+        slowest = self.opscope_json("frames", trace)["slowest"]
+        self.assertEqual([frame["ran"] for frame in slowest], ["work 90 ns, Condition.wait 200 ns"])
+
     def test_a_pause_is_no_frame(self):
         """Nor are pauses part of one: the first mark after a pause ends a frame whose start is not known."""
         lines = [("frame", time, "step") for time in (10, 20, 30, 140, 150, 290, 300)]

@@ -8,7 +8,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 
-struct last_mark { /* of a name on a track */
+struct last_mark {            /* of a name on a track */
     uint64_t time_ns, number; /* number: from 1 */
     uint32_t row;
 };
