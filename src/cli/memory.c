@@ -8,6 +8,8 @@
 #include "present/format.h"
 
 #define SHOWN_LEAKS 10u
+#define LINES_BETWEEN 4u /* of the second table: a blank line, its heading, its columns, its note */
+#define LEAST_ROWS 2u    /* of either table */
 
 struct memory_options {
     struct trace_filter_options filter;
@@ -129,14 +131,35 @@ static void add_leak(struct view *view, struct table *table, const struct memory
     table_set_unsigned(table, LEAK_FIRST, view_since_start(view, leak->first_ns));
 }
 
+/* How many rows of each table: on a terminal both share its height. */
+struct limits {
+    size_t pools, leaks;
+};
+
+static struct limits find_limits(const struct view *view, const struct memory_options *options,
+                                 const struct memory_stats *stats)
+{
+    size_t limit = view_row_limit(view, &options->rows), leaks = stats->leak_count;
+    struct limits limits = {limit, limit};
+    if (options->leaks || options->rows.top || options->rows.all || view->output.format != OUTPUT_TERMINAL)
+        return limits;
+    limits.leaks = SHOWN_LEAKS;
+    if (!leaks || limit == SIZE_MAX)
+        return limits;
+    leaks = leaks < SHOWN_LEAKS ? leaks : SHOWN_LEAKS;
+    limit = limit > LINES_BETWEEN + 2 * LEAST_ROWS ? limit - LINES_BETWEEN : 2 * LEAST_ROWS;
+    limits.pools = limit - (leaks < limit / 2 ? leaks : limit / 2);
+    if (stats->pool_count < limits.pools)
+        limits.pools = stats->pool_count;
+    limits.leaks = limit - limits.pools < SHOWN_LEAKS ? limit - limits.pools : SHOWN_LEAKS;
+    return limits;
+}
+
 static void add_leaks(struct view *view, const struct memory_options *options,
-                      const struct memory_stats *stats)
+                      const struct memory_stats *stats, size_t limit)
 {
     struct table table;
-    size_t limit = view_row_limit(view, &options->rows);
     bool is_alone = options->leaks;
-    if (!is_alone && view->output.format == OUTPUT_TERMINAL && !options->rows.top && !options->rows.all)
-        limit = SHOWN_LEAKS;
     table_init(&table, "leaks", leak_columns, LEAK_COLUMNS);
     for (size_t i = 0; i < stats->leak_count && i < limit; i++)
         add_leak(view, &table, stats, &stats->leaks[i]);
@@ -153,18 +176,21 @@ static void add_leaks(struct view *view, const struct memory_options *options,
 static void show(struct view *view, const struct memory_options *options, const struct memory_stats *stats)
 {
     struct table table;
+    struct limits limits = find_limits(view, options, stats);
     uint64_t unmatched = 0, replaced = 0;
     for (size_t i = 0; i < stats->pool_count; i++) {
         unmatched += stats->pools[i].unmatched;
         replaced += stats->pools[i].replaced;
     }
     table_init(&table, "pools", pool_columns, POOL_COLUMNS);
-    for (size_t i = 0; i < stats->pool_count && !options->leaks; i++)
+    for (size_t i = 0; i < stats->pool_count && i < limits.pools && !options->leaks; i++)
         add_pool(view, &table, stats, &stats->pools[i]);
-    if (!options->leaks)
+    if (!options->leaks) {
         view_add_table(view, &table, "memory events");
+        view_note_rows(view, table.row_count, stats->pool_count);
+    }
     if (options->leaks || view->output.format != OUTPUT_CSV)
-        add_leaks(view, options, stats);
+        add_leaks(view, options, stats, limits.leaks);
     if (unmatched)
         report_note(&view->report, TABLE_WARN,
                     "%" PRIu64

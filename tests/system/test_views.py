@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """opscope zones and tree on traces whose every time is known."""
 
+import re
 import unittest
 
 from views import ViewCase
@@ -87,6 +88,9 @@ def training():
         yield "zone", 2, 0, 997 * MS, "def Condition.wait", "/usr/lib/python3.11/threading.py:99"
 
 
+POOL, LEAK = re.compile(r"pool \d+ +\d"), re.compile(r"pool \d+ +zone \d")
+
+
 class Screen(ViewCase):
     def test_zones_fit_a_terminal_and_show_work_first(self):
         trace = self.trace(*training())
@@ -121,6 +125,29 @@ class Screen(ViewCase):
         self.assertIn("train", lines[2])
         self.assertTrue(any("more are not shown (--all shows all)" in line for line in lines), lines)
         self.assertFalse(any("more are not shown" in line for line in self.on_terminal("tree", trace, "--all")))
+
+    def test_both_tables_of_memory_share_the_terminal(self):
+        def pools(count, leaks):
+            lines = [("track", "main"), ("free", 1, 0x1, "pool 0")]
+            for i in range(count):
+                lines += [("alloc", 10 + i, 0x1000 + i, 1 + i, f"pool {i}"), ("free", 500 + i, 0x1000 + i, f"pool {i}")]
+            for i in range(leaks):
+                lines += [("zone", 0, 1000 + 2 * i, 1001 + 2 * i, f"zone {i}"), ("alloc", 1000 + 2 * i, 0x9000 + i, 1, "pool 0")]
+            return self.trace(*lines)
+
+        for count, leaks, rows in ((40, 40, 24), (3, 40, 24), (40, 2, 24), (60, 60, 40), (40, 0, 24), (5, 3, 24)):
+            lines = self.on_terminal("memory", pools(count, leaks), rows=rows)
+            self.assertLess(len(lines), rows, lines)
+            for row, there in ((POOL, count), (LEAK, leaks)):
+                shown = len([line for line in lines if row.match(line)])
+                self.assertGreaterEqual(shown, min(there, 3), lines)
+                self.assertEqual(f"{shown} of {there} rows (--all shows all)" in "\n".join(lines), shown < there, lines)
+        trace = pools(40, 40)
+        self.assertEqual(len([line for line in self.on_terminal("memory", trace, "--all") if LEAK.match(line)]), 40)
+        top = self.on_terminal("memory", trace, "--top", "3")
+        self.assertEqual([len([line for line in top if row.match(line)]) for row in (POOL, LEAK)], [3, 3])
+        self.assertEqual(self.show("memory", trace, "--all").count("  zone "), 40)
+        self.assertEqual(len(self.rows("memory", trace)), 40)
 
     def test_waiting_comes_last_among_siblings(self):
         trace = self.trace(("track", "main"), ("zone", 0, 0, 100, "main"), ("zone", 1, 0, 60, "poll"),
