@@ -71,18 +71,61 @@ void cpu_runs_add(struct cpu_runs *runs, struct ops *ops, uint32_t track, uint64
                           .own_ns = whole_ns > inner_ns ? whole_ns - inner_ns : 0,
                           .run = OPS_NONE,
                           .size = (uint32_t)inner + 1};
-    const struct ended_op *before = t->count > inner ? &t->ops[t->count - inner - 1] : NULL;
     place(ops, t->ops + t->count - inner, inner, start_ns);
-    if (call != OPS_NONE) {
-        uint64_t gap_ns = before && start_ns > before->end_ns ? start_ns - before->end_ns : 0;
+    if (call != OPS_NONE)
         op.run = ops_add_run(ops, &(struct op_run){.start_ns = op.end_ns - op.own_ns,
                                                    .duration_ns = op.own_ns,
-                                                   .gap_ns = (int64_t)gap_ns,
+                                                   .gap_ns = 0,
                                                    .call = call,
                                                    .track = ops->calls[call].track,
                                                    .device = (uint16_t)device});
-    }
     t->ops[t->count++] = op;
+}
+
+/* --- gaps --- */
+
+static int compare_starts(const void *left, const void *right)
+{
+    const struct ended_op *const *a = left, *const *b = right;
+    if ((*a)->start_ns != (*b)->start_ns)
+        return (*a)->start_ns < (*b)->start_ns ? -1 : 1;
+    return ((*a)->run > (*b)->run) - ((*a)->run < (*b)->run);
+}
+
+/* Those that are inside no other. */
+static size_t list_outermost(const struct cpu_runs *runs, const struct ended_op **into)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < runs->track_count; i++) {
+        const struct cpu_track *t = &runs->tracks[i];
+        for (size_t at = t->count; at; at -= t->ops[at - 1].size) {
+            if (into)
+                into[count] = &t->ops[at - 1];
+            count++;
+        }
+    }
+    return count;
+}
+
+void cpu_runs_find_gaps(const struct cpu_runs *runs, struct ops *ops)
+{
+    size_t count = list_outermost(runs, NULL);
+    const struct ended_op **outermost = count ? malloc(count * sizeof *outermost) : NULL;
+    if (!outermost) {
+        ops->failed |= count != 0;
+        return;
+    }
+    list_outermost(runs, outermost);
+    qsort(outermost, count, sizeof *outermost, compare_starts);
+    uint64_t busy_until_ns = outermost[0]->start_ns;
+    for (size_t i = 0; i < count; i++) {
+        const struct ended_op *op = outermost[i];
+        if (op->start_ns > busy_until_ns && op->run != OPS_NONE)
+            ops->runs[op->run].gap_ns = (int64_t)(op->start_ns - busy_until_ns);
+        if (op->end_ns > busy_until_ns)
+            busy_until_ns = op->end_ns;
+    }
+    free(outermost);
 }
 
 void cpu_runs_free(struct cpu_runs *runs)

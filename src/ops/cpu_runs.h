@@ -3,8 +3,12 @@
  * ops inside it. These are found while the calls are read, all of them, also those that nobody wants: an op that is
  * left out is still no part of the op around it.
  *
- * The runs of an op and of those inside it stand one after the other, from the op's start to its end, so that runs and
- * gaps add up to the time of the thread: inside the op there are no gaps, and the gap before it is its own. */
+ * The runs of an op and of those inside it stand one after the other, from the op's start to its end: the runs of a
+ * thread add up to the time of its outermost ops, and inside an op there are no gaps.
+ *
+ * A gap is time in which no thread was in an op, and that of the outermost op that ends it. Counted by thread, a process
+ * that only waits for work would have as much of it as the run is long, and the gaps of all threads would be a multiple
+ * of the run. */
 #ifndef OPSCOPE_OPS_CPU_RUNS_H
 #define OPSCOPE_OPS_CPU_RUNS_H
 
@@ -19,6 +23,8 @@ struct cpu_runs {
  * be the call that was added last. `device` is in the model. */
 void cpu_runs_add(struct cpu_runs *runs, struct ops *ops, uint32_t track, uint64_t start_ns, uint64_t end_ns,
                   uint32_t call, uint32_t device);
+/* When all ops were added. */
+void cpu_runs_find_gaps(const struct cpu_runs *runs, struct ops *ops);
 void cpu_runs_free(struct cpu_runs *runs);
 
 #endif

@@ -529,6 +529,8 @@ int ops_from_trace(struct ops *ops, struct trace *trace, const struct ops_wanted
     size_t first_run = ops->run_count;
     struct reading r = begin(ops, trace, wanted);
     int result = read_blocks(&r, TRACE_BLOCK_OPS, err);
+    if (result == 0)
+        cpu_runs_find_gaps(&r.cpu, ops);
     if (result == 0 && !r.wanted->without_runs)
         result = read_blocks(&r, TRACE_BLOCK_RUNS, err);
     ops_forget_indexes(ops); /* what follows takes the most memory */

@@ -274,6 +274,43 @@ static int fill_overlap(struct perf *perf, struct error *err)
     return 0;
 }
 
+/* --- overlap, of ops that several threads of the host computed --- */
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct interval *left = a, *right = b;
+    return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
+}
+
+/* What is left of the ops' times without it, and the gaps between them, are the time that passed. */
+static int fill_cpu_overlap(struct perf *perf, struct error *err)
+{
+    struct interval *intervals = malloc((perf->count ? perf->count : 1) * sizeof *intervals);
+    size_t count = 0;
+    if (!intervals)
+        return error_set(err, ENOMEM, "no memory for the overlap of %zu ops", perf->count);
+    for (size_t i = 0; i < perf->count; i++) {
+        const struct perf_row *row = perf_at(perf, i);
+        const struct op_run *run = perf_run(perf, row);
+        if (run && !isnan(perf_time_us(row))) {
+            /* from the first run on: a double has no room for nanoseconds since 1970 */
+            double start_ns = (double)(int64_t)(run->start_ns - perf->ops->runs[0].start_ns);
+            intervals[count++] = (struct interval){start_ns, start_ns + row->duration_ns, 0, 0};
+        }
+    }
+    if (count)
+        qsort(intervals, count, sizeof *intervals, compare_spans);
+    double covered_until = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double end_ns = intervals[i].end_ns;
+        double overlap = fmin(covered_until, end_ns) - intervals[i].start_ns;
+        perf->overlap_us += overlap > 0 ? overlap / 1000 : 0;
+        covered_until = fmax(covered_until, end_ns);
+    }
+    free(intervals);
+    return 0;
+}
+
 /* --- rooflines --- */
 
 static bool is_matrix_class(unsigned class_)
@@ -402,7 +439,7 @@ static void fill_sums(struct perf *perf)
         }
     }
     perf->busy_us = perf->total_time_us - perf->overlap_us;
-    perf->total_us = perf->total_time_us + perf->total_gap_us;
+    perf->total_us = (perf_is_cpu(perf) ? perf->busy_us : perf->total_time_us) + perf->total_gap_us;
     perf->gaps_dominate = perf->total_time_us > 0 && perf->total_gap_us > DOMINANT_GAP_SHARE * perf->total_us;
     perf->is_estimate = runs && estimated == runs;
     perf->looks_like_compilation =
@@ -473,6 +510,8 @@ int perf_fill_figures(struct perf *perf, struct error *err)
     perf_drop_host_ops(perf);
     if (perf->has_sub_devices)
         status = fill_overlap(perf, err);
+    else if (perf_is_cpu(perf))
+        status = fill_cpu_overlap(perf, err);
     fill_sums(perf);
     for (size_t i = 0; i < perf->count && !status; i++) {
         struct perf_row *row = perf_at(perf, i);

@@ -174,7 +174,9 @@ struct perf {
     bool budgets_vary, has_sub_devices;
     /* results */
     uint64_t device_op_count, host_op_count, signpost_count;
-    double total_time_us, total_gap_us, total_us, busy_us, overlap_us;
+    double total_time_us, total_gap_us, busy_us, overlap_us;
+    double
+        total_us; /* what shares of the run are of: the ops' times (of CPU threads: what passed), and the gaps */
     bool is_estimate;            /* all that ran is from a model: no host makes it wait */
     bool gaps_dominate;          /* nearly all of the time is gaps: shares are of the device time */
     bool looks_like_compilation; /* ... and the gaps are too long for anything else */

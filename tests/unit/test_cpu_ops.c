@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops of PyTorch that the CPU computed, from a trace to the report: which time is a gap, what is counted once, and what
+ * each op's work is (each beside its numbers). */
+#include "test_trace_support.h"
+
+#include <math.h>
+
+#include "analyze/report/advice.h"
+#include "analyze/report/report.h"
+#include "ops/finish.h"
+#include "ops/from_trace.h"
+
+static struct error err;
+
+/* Ops are given in the order in which they end, as a trace has them. */
+struct cpu_op {
+    const char *name;
+    uint32_t thread;
+    uint64_t start_us, end_us;
+    const char *inputs, *outputs; /* "8x32 32x64", of floats */
+    const char *attributes;       /* "args=... module=..." */
+    uint64_t forward; /* number of the op that this is the backward of, which is its place + 1; 0 */
+};
+
+struct report {
+    struct ops ops;
+    struct perf perf;
+    struct perf_options options;
+    struct machine_set machines;
+};
+
+/* 100 GB/s, 1 TFLOP/s. */
+static struct machine_set test_machines(void)
+{
+    static struct machine machine;
+    machine_defaults(&machine);
+    memcpy(machine.name, "round", 6);
+    machine_take(&machine, "worker_cores", 1);
+    machine_take(&machine, "dram_gb_s", 100);
+    machine_take(&machine, "tflops_per_core_lofi", 1);
+    machine_take(&machine, "tflops_per_core_hifi2", 1);
+    machine_take(&machine, "tflops_per_core_hifi3", 1);
+    machine_take(&machine, "tflops_per_core_hifi4", 1);
+    machine_take(&machine, "vector_tflops_per_core", 1);
+    return (struct machine_set){.machines = &machine, .count = 1, .capacity = 1};
+}
+
+static size_t add_parts(struct trace_part *parts, size_t count, struct bytes *texts, uint32_t role,
+                        const char *words)
+{
+    char copy[512], *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", words ? words : "");
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        parts[count] = (struct trace_part){.role = role};
+        bytes_append_format(&texts[count],
+                            role == TRACE_PART_ATTRIBUTE ? "%s" : "shape=%s;dtype=FLOAT32;memory=CPU_DRAM",
+                            word);
+        parts[count].text = bytes_text(&texts[count]);
+        count++;
+    }
+    return count;
+}
+
+static uint32_t describe(struct trace_writer *w, const struct cpu_op *op)
+{
+    struct trace_part parts[24];
+    struct bytes texts[24] = {{0}};
+    size_t count = add_parts(parts, 0, texts, TRACE_PART_INPUT, op->inputs);
+    count = add_parts(parts, count, texts, TRACE_PART_OUTPUT, op->outputs);
+    count = add_parts(parts, count, texts, TRACE_PART_ATTRIBUTE, op->attributes);
+    uint32_t id = count ? trace_writer_description(w, parts, count) : TRACE_NONE;
+    for (size_t i = 0; i < 24; i++)
+        bytes_free(&texts[i]);
+    return id;
+}
+
+static void write_ops(const char *path, const struct cpu_op *ops, size_t count)
+{
+    struct trace_writer_options options = {.program = "test", .command = "test", .host = "here"};
+    struct trace_writer *w;
+    uint32_t threads[4];
+    assert_int_equal(trace_writer_open(&w, path, &options, &err), 0);
+    uint32_t process = trace_writer_process(
+        w, &(struct trace_process){.id = TRACE_NONE, .parent = TRACE_NONE, .command = "p", .host = ""});
+    for (uint32_t i = 0; i < 4; i++)
+        threads[i] = trace_writer_track(w, &(struct trace_track){.id = TRACE_NONE,
+                                                                 .process = process,
+                                                                 .parent = TRACE_NONE,
+                                                                 .kind = TRACE_TRACK_THREAD,
+                                                                 .clock = TRACE_HOST_CLOCK,
+                                                                 .number = i,
+                                                                 .name = "thread"});
+    for (size_t i = 0; i < count; i++) {
+        struct trace_run_part forward = {.name = trace_writer_name(w, TRACE_FIGURE_FORWARD, "", "", 0, 0),
+                                         .kind = TRACE_FIGURE_COUNT,
+                                         .whole = ops[i].forward};
+        trace_writer_op(w, &(struct trace_op){.call = i + 1,
+                                              .process = process,
+                                              .track = threads[ops[i].thread],
+                                              .name = trace_writer_name(w, ops[i].name, "", "", 0, 0),
+                                              .type = TRACE_OP_CPU,
+                                              .device = TRACE_NONE,
+                                              .description = describe(w, &ops[i]),
+                                              .start_ns = 1000000 + ops[i].start_us * 1000,
+                                              .end_ns = 1000000 + ops[i].end_us * 1000,
+                                              .part_count = ops[i].forward != 0,
+                                              .parts = &forward});
+    }
+    assert_int_equal(trace_writer_finish(w, &err), 0);
+}
+
+static void start_grouped(struct report *report, const struct cpu_op *ops, size_t count,
+                          enum perf_group_by group_by)
+{
+    const char *path = test_path("cpu.opscope");
+    const struct ops_wanted all = {.figures = true, .signposts = true, .places = true};
+    struct trace *trace;
+    write_ops(path, ops, count);
+    *report = (struct report){.options = {.machine = "round",
+                                          .ignore_signposts = true,
+                                          .has_host_start = true,
+                                          .group_by = group_by},
+                              .machines = test_machines()};
+    report->options.machines = &report->machines;
+    ops_init(&report->ops);
+    assert_int_equal(trace_open(&trace, path, 0, &err), 0);
+    assert_int_equal(ops_from_trace(&report->ops, trace, &all, &err), 0);
+    assert_int_equal(ops_finish(&report->ops, &err), 0);
+    trace_close(trace);
+    perf_begin(&report->perf, &report->options, &report->ops);
+    assert_int_equal(perf_add_path(&report->perf, path, &err), 0);
+    if (perf_finish(&report->perf, &err) != 0)
+        fail_msg("%s", err.message);
+}
+
+#define start(report, ops) start_grouped(report, ops, sizeof(ops) / sizeof((ops)[0]), PERF_BY_OP)
+
+static void end(struct report *report)
+{
+    perf_free(&report->perf);
+    ops_free(&report->ops);
+}
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want)))
+        fail_msg("%.12g, expected %.12g", got, want);
+}
+
+/* The only row of this name. */
+static const struct perf_row *row_of(const struct report *report, const char *name)
+{
+    const struct perf_row *found = NULL;
+    for (size_t i = 0; i < report->perf.count; i++) {
+        const struct perf_row *row = perf_at(&report->perf, i);
+        if (strcmp(perf_text(&report->perf, perf_work_of(&report->perf, row)->name), name) == 0) {
+            assert_null(found);
+            found = row;
+        }
+    }
+    if (!found)
+        fail_msg("no %s", name);
+    return found;
+}
+
+/* --- gaps --- */
+
+/*      0   10   20        100  110  120     130  200
+ * 0    [mm ]                             [mm    ]
+ * 1         [relu]                  [relu]
+ * 2                       [tanh]                       Idle: 20 to 100, 110 to 115, 125 to 130. */
+static const struct cpu_op three_threads[] = {
+    {"aten::mm", 0, 0, 10, "8x8 8x8", "8x8", NULL, 0},
+    {"aten::relu", 1, 5, 20, NULL, NULL, NULL, 0},
+    {"aten::tanh", 2, 100, 110, "8x8", "8x8", NULL, 0},
+    {"aten::sigmoid", 1, 115, 125, "8x8", "8x8", NULL, 0},
+    {"aten::addmm", 0, 130, 200, "8 8x8 8x8", "8x8", NULL, 0},
+};
+
+static void test_a_gap_is_when_nobody_works(void **state)
+{
+    struct report report;
+    (void)state;
+    start(&report, three_threads);
+    assert_true(perf_is_cpu(&report.perf));
+    assert_true(isnan(row_of(&report, "aten::mm")->shown_gap_us));
+    near(row_of(&report, "aten::relu")->shown_gap_us, 0); /* the first of its thread, beside another */
+    near(row_of(&report, "aten::tanh")->shown_gap_us, 80);
+    near(row_of(&report, "aten::sigmoid")->shown_gap_us, 5); /* and not 95 */
+    near(row_of(&report, "aten::addmm")->shown_gap_us, 5);   /* and not 120 */
+    near(report.perf.total_gap_us, 90);
+    near(report.perf.total_time_us, 115);
+    near(report.perf.busy_us, 110);  /* two at once from 5 to 10 */
+    near(report.perf.total_us, 200); /* from the first op to the end of the last */
+    for (size_t i = 0; i < report.perf.advice_count; i++)
+        assert_true(report.perf.advice[i].gain_us <= 200);
+    end(&report);
+}
+
+/* Of ops inside each other, the gap is that of the outermost, whatever the other threads' order in the trace. */
+static void test_gaps_of_nested_ops(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::t", 0, 52, 54, NULL, NULL, NULL, 0},      {"aten::addmm", 0, 54, 58, NULL, NULL, NULL, 0},
+        {"aten::linear", 0, 50, 60, NULL, NULL, NULL, 0}, {"aten::mm", 1, 0, 30, NULL, NULL, NULL, 0},
+        {"aten::relu", 1, 70, 75, NULL, NULL, NULL, 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    near(row_of(&report, "aten::linear")->shown_gap_us, 20);
+    near(row_of(&report, "aten::t")->shown_gap_us, 0);
+    near(row_of(&report, "aten::addmm")->shown_gap_us, 0);
+    near(row_of(&report, "aten::relu")->shown_gap_us, 10);
+    near(report.perf.total_us, 75);
+    end(&report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_gap_is_when_nobody_works),
+        cmocka_unit_test(test_gaps_of_nested_ops),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
