@@ -6,9 +6,9 @@
  * The runs of an op and of those inside it stand one after the other, from the op's start to its end: the runs of a
  * thread add up to the time of its outermost ops, and inside an op there are no gaps.
  *
- * A gap is time in which no thread was in an op, and that of the outermost op that ends it. Counted by thread, a process
- * that only waits for work would have as much of it as the run is long, and the gaps of all threads would be a multiple
- * of the run. */
+ * A gap is time in which no thread was in an op; it is that of the outermost op that ends it. Counted by thread, a
+ * process that only waits for work would have as much of it as the run is long, and the gaps of all threads would be a
+ * multiple of the run. */
 #ifndef OPSCOPE_OPS_CPU_RUNS_H
 #define OPSCOPE_OPS_CPU_RUNS_H
 

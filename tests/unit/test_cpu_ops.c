@@ -216,11 +216,122 @@ static void test_gaps_of_nested_ops(void **state)
     end(&report);
 }
 
+/* --- work --- */
+
+static void assert_work(const struct report *report, const char *name, double flops, double bytes)
+{
+    const struct perf_work *work = perf_work_of(&report->perf, row_of(report, name));
+    if (isnan(flops) != isnan(work->flops) || isnan(bytes) != isnan(work->dram_bytes))
+        fail_msg("%s: %.12g FLOPs, %.12g bytes, expected %.12g, %.12g", name, work->flops, work->dram_bytes,
+                 flops, bytes);
+    if (!isnan(flops))
+        near(work->flops, flops);
+    if (!isnan(bytes))
+        near(work->dram_bytes, bytes);
+}
+
+/* The inner op has the time, and the work. */
+static void test_work_is_counted_once(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::sum", 0, 1, 9, "100x10", "1", NULL, 0},
+        {"aten::div_", 0, 9, 10, "1", "1", NULL, 0},
+        {"aten::mean", 0, 0, 11, "100x10", "1", NULL, 0}, /* a reduction that calls one */
+        {"aten::empty", 0, 21, 22, NULL, "100", NULL, 0},
+        {"aten::addmv_", 0, 22, 29, "100 100x10 10", "100", NULL, 0},
+        {"aten::mv", 0, 20, 30, "100x10 10", "100", NULL, 0},
+        {"aten::copy_", 0, 41, 42, "10x20 20", "10x20", NULL, 0},
+        {"aten::addmm", 0, 40, 50, "20 10x30 30x20", "10x20", NULL, 0}, /* calls only what is no product */
+        {"aten::fill_", 0, 61, 62, "12x12", "12x12", NULL, 0},
+        {"aten::strange_pad", 0, 60, 70, "10x10", "12x12", NULL, 0}, /* known to no model */
+        {"aten::view", 0, 81, 82, "10x10", "100", NULL, 0},
+        {"aten::strange", 0, 80, 90, "10x10", "10x10", NULL, 0},
+        {"aten::index_select", 0, 101, 109, "1000x64 8", "8x64", NULL, 0},
+        {"aten::embedding", 0, 100, 110, "1000x64 8", "8x64", NULL, 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    assert_work(&report, "aten::mean", NAN, NAN);
+    assert_work(&report, "aten::sum", 1000, 4 * 1001);
+    assert_work(&report, "aten::mv", NAN, NAN);
+    assert_work(&report, "aten::addmv_", 2 * 1000, 4 * (100 + 1000 + 10 + 100));
+    assert_work(&report, "aten::addmm", 2 * 10 * 30 * 20, 4 * (20 + 300 + 600 + 200));
+    assert_work(&report, "aten::copy_", NAN, 4 * (200 + 20));
+    assert_work(&report, "aten::strange_pad", NAN, NAN);
+    assert_work(&report, "aten::fill_", NAN, 4 * 144);
+    assert_work(&report, "aten::strange", NAN, 4 * 200); /* what it called does nothing */
+    assert_work(&report, "aten::embedding", NAN, NAN);
+    assert_work(&report, "aten::index_select", NAN, 4 * (8 + 2 * 8 * 64));
+    assert_int_equal(row_of(&report, "aten::mean")->bound, PERF_BOUND_NONE);
+    end(&report);
+}
+
+/* Ops that follow each other, or are of other threads, are not inside each other. */
+static void test_work_of_neighbours(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::sum", 0, 0, 10, "100", "1", NULL, 0},
+        {"aten::amax", 1, 12, 18, "100", "1", NULL, 0},
+        {"aten::prod", 0, 10, 20, "100", "1", NULL, 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    near(report.perf.total_flops, 300);
+    near(report.perf.total_dram_bytes, 3 * 404);
+    end(&report);
+}
+
+/* Batch 2, 3 channels of 8 x 8 to 4 of 6 x 6: 2 * 2 * 36 * 4 * 3 * 9 FLOPs forward, twice that for both gradients. */
+static void test_backward_of_a_convolution(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::_slow_conv2d_backward", 0, 1, 9, "2x4x6x6 2x3x8x8 4x3x3x3", "2x3x8x8 4x3x3x3 4",
+         "args=T,T,T,[3,3],[1,1],[0,0],[True,True,True]", 0},
+        {"aten::convolution_backward", 0, 0, 10, "2x4x6x6 2x3x8x8 4x3x3x3", "2x3x8x8 4x3x3x3 4",
+         "args=T,T,T,[4],[1,1],[0,0],[1,1],False,[0,0],1,[True,True,True]", 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    assert_work(&report, "aten::convolution_backward", NAN, NAN);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::_slow_conv2d_backward"))->flops,
+         2 * (2 * 2 * 36 * 4 * 3 * 9));
+    end(&report);
+}
+
+static bool is_said(const struct report *report, const char *text)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < report->perf.notes.count; i++)
+        is_found |= strstr(report->perf.notes.items[i].text, text) != NULL;
+    return is_found;
+}
+
+/* 128 MB in 20 us, which is in a cache; 1.2 GB in 20 us, which is in none. */
+static void test_what_fits_a_cache(void **state)
+{
+    static const struct cpu_op small[] = {{"aten::relu_", 0, 0, 20, NULL, NULL, NULL, 0},
+                                          {"aten::tanh", 0, 20, 40, "4000x4000", "4000x4000", NULL, 0}};
+    static const struct cpu_op large[] = {{"aten::tanh", 0, 20, 40, "40000x4000", "40000x4000", NULL, 0}};
+    struct report report;
+    (void)state;
+    start(&report, small);
+    assert_true(is_said(&report, "tensors stay in the CPU's caches"));
+    end(&report);
+    start(&report, large);
+    assert_false(is_said(&report, "caches"));
+    assert_true(is_said(&report, "or does less than its model counts"));
+    end(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_gap_is_when_nobody_works),
-        cmocka_unit_test(test_gaps_of_nested_ops),
+        cmocka_unit_test(test_a_gap_is_when_nobody_works), cmocka_unit_test(test_gaps_of_nested_ops),
+        cmocka_unit_test(test_work_is_counted_once),       cmocka_unit_test(test_work_of_neighbours),
+        cmocka_unit_test(test_backward_of_a_convolution),  cmocka_unit_test(test_what_fits_a_cache),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -11,7 +11,15 @@ static inline uint32_t perf_intern(struct perf *perf, const void *data, size_t l
 }
 
 /* work.c: the work of an op of this name and description; OPS_NONE: no memory, and failed is set. */
-uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op);
+enum perf_work_kind {
+    PERF_WORK_OWN,
+    PERF_WORK_OF_HOST, /* not counted: nothing was computed on a device */
+    PERF_WORK_INSIDE,  /* counted with the ops that it called */
+};
+uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, enum perf_work_kind kind);
+
+/* nested.c: of ops on the CPU, those whose work is that of the ops that they called. */
+void perf_count_once(struct perf *perf);
 
 /* window.c: which rows, in which order. */
 int perf_sort_rows(struct perf *perf, struct error *err);

@@ -455,6 +455,9 @@ double perf_total_percent(const struct perf *perf, const struct perf_row *row)
     return is_blank || !(whole_us > 0) ? NAN : (time + gap) / whole_us * 100;
 }
 
+/* The last-level cache of a large socket (EPYC 7003 has 256 MiB): tensors of more bytes come from memory. */
+#define CACHE_BYTES (256.0 * 1024 * 1024)
+
 /* No op can be faster than the machine. */
 struct impossible {
     const struct perf_row *most;
@@ -479,18 +482,23 @@ static void look_for_impossible(struct impossible *found, const struct perf_row 
     }
 }
 
+static bool can_be_in_caches(const struct perf *perf, const struct impossible *found)
+{
+    return perf_is_cpu(perf) && perf_work_of(perf, found->most)->dram_bytes <= CACHE_BYTES &&
+           found->percent == perf_figures(perf, found->most).dram_percent;
+}
+
 static void note_impossible(struct perf *perf, const struct impossible *found)
 {
     if (found->most)
-        perf_note(perf, PERF_NOTE_WARN, NULL,
-                  "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %" PRIu32
-                  "): %s",
-                  found->count, found->count == 1 ? " reaches" : "s reach", perf->machine->name,
-                  found->count == 1 ? "namely" : "up to", found->percent, found->roof,
-                  perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id,
-                  perf_is_cpu(perf) && found->percent == perf_figures(perf, found->most).dram_percent
-                      ? "tensors stay in the CPU's caches"
-                      : "it ran on another machine, or does less than its model counts");
+        perf_note(
+            perf, PERF_NOTE_WARN, NULL,
+            "%zu op%s more than 100 %% of what %s can do, %s %.0f %% of its %s (%.60s, id %" PRIu32 "): %s",
+            found->count, found->count == 1 ? " reaches" : "s reach", perf->machine->name,
+            found->count == 1 ? "namely" : "up to", found->percent, found->roof,
+            perf_text(perf, perf_work_of(perf, found->most)->shown), found->most->id,
+            can_be_in_caches(perf, found) ? "tensors stay in the CPU's caches"
+                                          : "it ran on another machine, or does less than its model counts");
 }
 
 int perf_fill_figures(struct perf *perf, struct error *err)

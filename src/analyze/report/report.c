@@ -108,8 +108,9 @@ static void take_line(struct perf *perf, size_t i, struct known_hosts *known)
     struct op_line_sum sum = ops_sum_line(ops, line);
     if (sum.runs && sum.duration_ns != OPS_NO_DURATION)
         row->duration_ns = (double)sum.duration_ns;
-    row->work = perf_find_work(perf, name == OPS_NONE ? no_name(perf) : name,
-                               call ? call->description : OPS_NONE, row->kind == PERF_HOST_OP);
+    row->work =
+        perf_find_work(perf, name == OPS_NONE ? no_name(perf) : name, call ? call->description : OPS_NONE,
+                       row->kind == PERF_HOST_OP ? PERF_WORK_OF_HOST : PERF_WORK_OWN);
 }
 
 static int take_lines(struct perf *perf, struct error *err)
@@ -126,6 +127,7 @@ static int take_lines(struct perf *perf, struct error *err)
         return error_set(err, ENOMEM, "no memory for %zu ops", perf->row_count);
     for (size_t i = 0; i < perf->row_count && !perf->failed; i++)
         take_line(perf, i, &known);
+    perf_count_once(perf);
     return 0;
 }
 

@@ -82,6 +82,7 @@ struct perf_work {
     float link_count;
     int32_t block_w, subblock_h, subblock_w; /* of a matmul's program config; PERF_NO_NUMBER */
     uint8_t class_, category, fidelity, model_flags;
+    uint8_t model; /* enum torch_model */
     bool is_matmul, is_conv, is_dram_sharded;
     bool has_shape;       /* the sizes that its model needs are there */
     bool is_torch;        /* an op of PyTorch */

@@ -303,10 +303,14 @@ static const struct torch_op *find_known(const char *name)
     return op;
 }
 
-/* The backward of attention has the same names with an ending; that of most others is like its forward. */
-static bool is_attention_backward(const char *name, const struct torch_op *op)
+/* The backward of attention and of convolutions has the same names with an ending; that of most others is like its
+ * forward. */
+static uint8_t model_of(const char *name, const struct torch_op *op)
 {
-    return op->model == TORCH_ATTENTION && strstr(name, "_backward");
+    bool is_backward = strstr(name, "_backward") != NULL;
+    return is_backward && op->model == TORCH_ATTENTION ? TORCH_ATTENTION_BACKWARD
+           : is_backward && op->model == TORCH_CONV    ? TORCH_CONV_BACKWARD
+                                                       : op->model;
 }
 
 static bool is_communication(const char *name)
@@ -379,7 +383,7 @@ bool torch_name_of(const char *name, struct perf_name *known)
         return true;
     known->class_ = op->class_;
     known->category = (uint8_t)category_of(op->class_);
-    known->model = is_attention_backward(name, op) ? TORCH_ATTENTION_BACKWARD : op->model;
+    known->model = model_of(name, op);
     known->parts = strstr(name, "rms") ? PERF_PART_RMS : 0;
     return true;
 }

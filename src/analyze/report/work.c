@@ -632,7 +632,8 @@ static struct perf_name known_name(struct perf *perf, uint32_t name)
     return known->name;
 }
 
-static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
+static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t description,
+                                  enum perf_work_kind kind)
 {
     const struct op_description *d = ops_get_description(perf->ops, description);
     struct perf_name known = known_name(perf, name);
@@ -655,7 +656,12 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
     take_tensors(&source);
     work.math = types_text(&source);
     take_program_config(&work, &source);
-    if (!is_host_op) {
+    work.model = known.model;
+    if (kind == PERF_WORK_INSIDE) {
+        work.class_ = PERF_CLASS_OTHER;
+        work.category = PERF_OTHER;
+        work.is_without_work = true;
+    } else if (kind == PERF_WORK_OWN) {
         if (known.model == TORCH_BY_CLASS)
             take_by_class(&work, &source, known);
         else
@@ -667,11 +673,11 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
 
 /* All that make_work looks at. Descriptions differ in much that it does not look at: an op with an attribute of its own
  * still has the work of others. */
-static void make_key(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
+static void make_key(struct perf *perf, uint32_t name, uint32_t description, enum perf_work_kind kind)
 {
     const struct ops *ops = perf->ops;
     const struct op_description *d = ops_get_description(ops, description);
-    const uint32_t head[] = {name, is_host_op, d->fidelity, d->inputs, d->outputs};
+    const uint32_t head[] = {name, kind, d->fidelity, d->inputs, d->outputs};
     struct bytes *key = &perf->work_key;
     bytes_clear(key);
     bytes_append(key, head, sizeof head);
@@ -684,14 +690,13 @@ static void make_key(struct perf *perf, uint32_t name, uint32_t description, boo
     }
 }
 
-uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, bool is_host_op)
+uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, enum perf_work_kind kind)
 {
-    /* Whether it ran on the host changes what it counts as; few names have both. */
-    uint64_t key = ((uint64_t)name << 33 | (uint64_t)is_host_op << 32 | description) + 1;
+    uint64_t key = ((uint64_t)name << 34 | (uint64_t)kind << 32 | description) + 1;
     struct perf_known_work *known = &perf->known_works[hash_mix(key, PERF_KNOWN_MIX) % PERF_KNOWN_WORKS];
     if (known->key == key)
         return known->work;
-    make_key(perf, name, description, is_host_op);
+    make_key(perf, name, description, kind);
     size_t before = perf->work_index.count;
     uint32_t id = perf->work_key.failed || perf->attributes.failed
                       ? INTERN_NONE
@@ -702,7 +707,7 @@ uint32_t perf_find_work(struct perf *perf, uint32_t name, uint32_t description, 
         return OPS_NONE;
     }
     if (perf->work_index.count > before)
-        perf->works[perf->work_count++] = make_work(perf, name, description, is_host_op);
+        perf->works[perf->work_count++] = make_work(perf, name, description, kind);
     *known = (struct perf_known_work){key, id};
     return id;
 }
