@@ -301,6 +301,62 @@ static void test_backward_of_a_convolution(void **state)
     end(&report);
 }
 
+/* Each input position of each sample with the whole weight: 2 * 2 * (5 * 5) * 3 * 4 * 16 FLOPs for 3 channels of 5 x 5 to
+ * 4 of 10 x 10; not the output's positions, which are four times as many. */
+static void test_transposed_convolutions(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::_convolution", 0, 0, 10, "2x3x5x5 3x4x4x4", "2x4x10x10",
+         "args=T,T,-,[2,2],[1,1],[1,1],True,[0,0],1,False,False,True,True", 0},
+        {"aten::slow_conv_transpose3d", 0, 11, 12, "2x3x5x5x5 3x4x4x4x4", "2x4x10x10x10", NULL, 0},
+        {"aten::slow_conv_dilated3d", 0, 12, 13, "2x3x9x9x9 4x3x3x3x3", "2x4x5x5x5", NULL, 0},
+        {"aten::slow_conv_transpose2d", 1, 1, 9, "2x3x5x5 3x4x4x4", "2x4x10x10", NULL, 0},
+        {"aten::_convolution_mode", 1, 0, 10, "2x3x5x5 3x4x4x4", "2x4x10x10", NULL, 0},
+    };
+    static const char *const backward[] = {
+        "args=T,T,T,[4],[2,2],[1,1],[1,1],True,[0,0],1,[True,True,False]",
+        "args=T,T,T,-,[2,2],[1,1],[1,1],True,[0,0],1,[True,True,False]",
+        "args=T,T,T,[2,2],[1,1],[1,1],True,[0,0],1,[True,True,False]",
+    };
+    const double once = 2 * 2 * 25 * 3 * 4 * 16;
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::_convolution"))->flops, once);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::slow_conv_transpose2d"))->flops, once);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::slow_conv_transpose3d"))->flops, once * 5 * 4);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::slow_conv_dilated3d"))->flops,
+         2 * 2 * 125 * 4 * 3 * 27);
+    end(&report);
+    for (size_t i = 0; i < sizeof backward / sizeof backward[0]; i++) {
+        const struct cpu_op op[] = {{"aten::convolution_backward", 0, 0, 10, "2x4x10x10 2x3x5x5 3x4x4x4",
+                                     "2x3x5x5 3x4x4x4", backward[i], 0}};
+        start(&report, op);
+        near(perf_work_of(&report.perf, row_of(&report, "aten::convolution_backward"))->flops, 2 * once);
+        end(&report);
+    }
+}
+
+/* Where an op inside it is a convolution, aten::_convolution only calls it; where it is not transposed, the output's
+ * positions count. */
+static void test_convolution_that_calls_others(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::mkldnn_convolution", 0, 1, 9, "2x3x8x8 4x3x3x3", "2x4x6x6", NULL, 0},
+        {"aten::_convolution", 0, 0, 10, "2x3x8x8 4x3x3x3", "2x4x6x6",
+         "args=T,T,-,[1,1],[0,0],[1,1],False,[0,0],1,False,False,True,True", 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    assert_work(&report, "aten::_convolution", NAN, NAN);
+    near(report.perf.total_flops, 2 * 2 * 36 * 4 * 3 * 9);
+    end(&report);
+    start_grouped(&report, ops + 1, 1, PERF_BY_OP);
+    near(report.perf.total_flops, 2 * 2 * 36 * 4 * 3 * 9);
+    end(&report);
+}
+
 static bool is_said(const struct report *report, const char *text)
 {
     bool is_found = false;
@@ -329,9 +385,14 @@ static void test_what_fits_a_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_gap_is_when_nobody_works), cmocka_unit_test(test_gaps_of_nested_ops),
-        cmocka_unit_test(test_work_is_counted_once),       cmocka_unit_test(test_work_of_neighbours),
-        cmocka_unit_test(test_backward_of_a_convolution),  cmocka_unit_test(test_what_fits_a_cache),
+        cmocka_unit_test(test_a_gap_is_when_nobody_works),
+        cmocka_unit_test(test_gaps_of_nested_ops),
+        cmocka_unit_test(test_work_is_counted_once),
+        cmocka_unit_test(test_work_of_neighbours),
+        cmocka_unit_test(test_backward_of_a_convolution),
+        cmocka_unit_test(test_what_fits_a_cache),
+        cmocka_unit_test(test_transposed_convolutions),
+        cmocka_unit_test(test_convolution_that_calls_others),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -33,7 +33,7 @@ static const struct torch_op known_ops[] = {
     {"_batch_norm_impl_index", OTHER, TORCH_NOTHING},
     {"_cat", MOVE, TORCH_TWICE},
     {"_conv_depthwise2d", CONV, TORCH_CONV},
-    {"_convolution", OTHER, TORCH_NOTHING},
+    {"_convolution", CONV, TORCH_CONV_EITHER}, /* oneDNN's transposed one is inside it, and no op */
     {"_convolution_mode", OTHER, TORCH_NOTHING},
     {"_cudnn_attention_backward", ATTENTION, TORCH_ATTENTION_BACKWARD},
     {"_cudnn_attention_forward", ATTENTION, TORCH_ATTENTION},
@@ -235,7 +235,9 @@ static const struct torch_op known_ops[] = {
     {"slice_backward", OTHER, TORCH_NOTHING},
     {"slow_conv3d", CONV, TORCH_CONV},
     {"slow_conv_dilated2d", CONV, TORCH_CONV},
+    {"slow_conv_dilated3d", CONV, TORCH_CONV},
     {"slow_conv_transpose2d", CONV, TORCH_CONV_TRANSPOSED},
+    {"slow_conv_transpose3d", CONV, TORCH_CONV_TRANSPOSED},
     {"softmax", OTHER, TORCH_NOTHING},
     {"softplus", ELEMENTWISE, TORCH_BY_CLASS},
     {"sort", REDUCTION, TORCH_BY_CLASS},
@@ -479,14 +481,19 @@ static double conv_flops(const struct operands *o, const struct op_tensor *posit
     return 2 * size_of(o, positions, 0) * elements_from(o, positions, 2) * elements_from(o, weight, 0);
 }
 
-/* The arguments that are no tensors stand in one attribute: "T,T,T,[1,1],...,[True,True,False]". */
+/* Arguments stand in one attribute, "T,T,T,[1,1],[0,0],[1,1],False,...": tensors (or "-") first, then sizes, then this.
+ * How many lists there are differs: a backward pass has the sizes of the bias, too, or "-". */
 static bool is_transposed(const struct operands *o)
 {
-    struct slice args = ops_find_attribute(o->ops, o->description, "args");
-    struct slice lists = slice_after(args, "],");
-    lists = lists.data ? slice_after(lists, "],") : lists;
-    lists = lists.data ? slice_after(lists, "],") : lists;
-    return lists.data && slice_begins(lists, "True");
+    struct slice rest = ops_find_attribute(o->ops, o->description, "args");
+    for (;;) {
+        if (slice_begins(rest, "["))
+            rest = slice_after(rest, "],");
+        else if (slice_begins(rest, "T,") || slice_begins(rest, "-,"))
+            rest = slice_from(rest.data + 2, rest.length - 2);
+        else
+            return rest.data && slice_begins(rest, "True");
+    }
 }
 
 /* The gradient of the output, the input, the weight; a convolution for each gradient that is asked for. */
@@ -559,9 +566,12 @@ struct torch_amounts torch_amounts(const struct ops *ops, unsigned model, uint32
         return product(&o, 0, true);
     case TORCH_CONV:
     case TORCH_CONV_TRANSPOSED:
-        amounts.flops = conv_flops(&o, model == TORCH_CONV ? out : input(&o, 0), input(&o, 1));
+    case TORCH_CONV_EITHER: {
+        bool is_back = model == TORCH_CONV_TRANSPOSED || (model == TORCH_CONV_EITHER && is_transposed(&o));
+        amounts.flops = conv_flops(&o, is_back ? input(&o, 0) : out, input(&o, 1));
         amounts.bytes = all_bytes(&o);
         return amounts;
+    }
     case TORCH_CONV_BACKWARD:
         return conv_backward(&o);
     case TORCH_ATTENTION:

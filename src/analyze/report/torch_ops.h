@@ -15,6 +15,7 @@ enum torch_model {
     TORCH_LINEAR,      /* the second is a weight: rows are outputs */
     TORCH_CONV,
     TORCH_CONV_TRANSPOSED,
+    TORCH_CONV_EITHER, /* its arguments say whether it is transposed */
     TORCH_CONV_BACKWARD,
     TORCH_ATTENTION,          /* batch, heads, positions, size */
     TORCH_ATTENTION_SWAPPED,  /* batch, positions, heads, size */
