@@ -301,8 +301,8 @@ static void test_backward_of_a_convolution(void **state)
     end(&report);
 }
 
-/* Each input position of each sample with the whole weight: 2 * 2 * (5 * 5) * 3 * 4 * 16 FLOPs for 3 channels of 5 x 5 to
- * 4 of 10 x 10; not the output's positions, which are four times as many. */
+/* Each input position of each sample with the whole weight: 2 * 2 * (5 * 5) * 3 * 4 * 16 FLOPs for 3 channels of 5 x 5
+ * to 4 of 10 x 10; not the output's positions, which are four times as many. */
 static void test_transposed_convolutions(void **state)
 {
     static const struct cpu_op ops[] = {
@@ -357,6 +357,31 @@ static void test_convolution_that_calls_others(void **state)
     end(&report);
 }
 
+/* What is written to a table is charged, not the table. */
+static void test_scatters(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::index_add_", 0, 0, 1, "50000x64 100 100x64", "50000x64", NULL, 0},
+        {"aten::scatter_add_", 0, 1, 2, "50000x64 100x64 100x64", "50000x64", NULL, 0},
+        {"aten::_index_put_impl_", 0, 2, 3, "50000x64 100 100x64", "50000x64", "lists=1:100:400", 0},
+        {"aten::index_put_", 0, 3, 4, "500x64 10 10 10", "500x64", "lists=2:20:80", 0},
+        {"aten::index_copy_", 0, 4, 5, "50000x64 100 100x64", "50000x64", NULL, 0},
+        {"aten::scatter_", 0, 5, 6, "50000x64 100x64", "50000x64", NULL, 0}, /* of a number */
+        {"aten::embedding_dense_backward", 0, 6, 7, "100x64 100", "50000x64", NULL, 0},
+    };
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    assert_work(&report, "aten::index_add_", NAN, 4 * (100 + 3 * 6400));
+    assert_work(&report, "aten::scatter_add_", NAN, 4 * (6400 + 3 * 6400));
+    assert_work(&report, "aten::_index_put_impl_", NAN, 4 * (100 + 2 * 6400));
+    assert_work(&report, "aten::index_put_", NAN, 4 * (20 + 2 * 10));
+    assert_work(&report, "aten::index_copy_", NAN, 4 * (100 + 2 * 6400));
+    assert_work(&report, "aten::scatter_", NAN, 4 * (6400 + 6400));
+    assert_work(&report, "aten::embedding_dense_backward", NAN, 4 * (3200000 + 100 + 2 * 6400));
+    end(&report);
+}
+
 static bool is_said(const struct report *report, const char *text)
 {
     bool is_found = false;
@@ -391,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_work_of_neighbours),
         cmocka_unit_test(test_backward_of_a_convolution),
         cmocka_unit_test(test_what_fits_a_cache),
+        cmocka_unit_test(test_scatters),
         cmocka_unit_test(test_transposed_convolutions),
         cmocka_unit_test(test_convolution_that_calls_others),
     };

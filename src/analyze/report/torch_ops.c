@@ -47,7 +47,7 @@ static const struct torch_op known_ops[] = {
     {"_fused_dropout", ELEMENTWISE, TORCH_BY_CLASS},
     {"_fused_rms_norm", NORM, TORCH_BY_CLASS},
     {"_fused_sgd", ELEMENTWISE, TORCH_OPTIMIZER},
-    {"_index_put_impl", MOVE, TORCH_SCATTER},
+    {"_index_put_impl", MOVE, TORCH_PUT},
     {"_int_mm", MATMUL, TORCH_PRODUCT},
     {"_local_scalar_dense", OTHER, TORCH_NOTHING},
     {"_log_softmax", SOFTMAX, TORCH_BY_CLASS},
@@ -151,8 +151,9 @@ static const struct torch_op known_ops[] = {
     {"hardswish", ELEMENTWISE, TORCH_BY_CLASS},
     {"hardtanh", ELEMENTWISE, TORCH_BY_CLASS},
     {"index", MOVE, TORCH_LOOKUP},
-    {"index_add", MOVE, TORCH_SCATTER},
-    {"index_put", MOVE, TORCH_SCATTER},
+    {"index_add", MOVE, TORCH_PUT_ADDED},
+    {"index_copy", MOVE, TORCH_PUT},
+    {"index_put", MOVE, TORCH_PUT},
     {"index_select", MOVE, TORCH_LOOKUP},
     {"isnan", ELEMENTWISE, TORCH_BY_CLASS},
     {"item", OTHER, TORCH_NOTHING},
@@ -224,8 +225,8 @@ static const struct torch_op known_ops[] = {
     {"rms_norm", OTHER, TORCH_NOTHING},
     {"rsqrt", ELEMENTWISE, TORCH_BY_CLASS},
     {"scaled_dot_product_attention", OTHER, TORCH_NOTHING},
-    {"scatter", MOVE, TORCH_SCATTER},
-    {"scatter_add", MOVE, TORCH_SCATTER},
+    {"scatter", MOVE, TORCH_PUT},
+    {"scatter_add", MOVE, TORCH_PUT_ADDED},
     {"select", OTHER, TORCH_NOTHING},
     {"set", OTHER, TORCH_NOTHING},
     {"sigmoid", ELEMENTWISE, TORCH_BY_CLASS},
@@ -549,6 +550,24 @@ static struct torch_amounts of_lists(const struct operands *o, unsigned model)
     return (struct torch_amounts){.flops = NAN, .bytes = lists.all + written};
 }
 
+/* A table, its indexes, and what goes there, in this order; where it is a number, as many as the index has. Of the
+ * table no more moves than that: it is written, and read before where something is added to it. */
+static double put_bytes(const struct operands *o, bool is_added)
+{
+    unsigned last = 0;
+    double indexes = 0;
+    for (unsigned i = 1; i < o->d->inputs; i++)
+        last = is_there(input(o, i)) ? i : last;
+    bool has_source = last > 1;
+    for (unsigned i = 1; i < (has_source ? last : last + 1); i++)
+        indexes += bytes_of(o, input(o, i));
+    if (has_source)
+        return indexes + (is_added ? 3 : 2) * bytes_of(o, input(o, last));
+    double all = elements_from(o, input(o, 0), 0);
+    double each = all > 0 ? bytes_of(o, input(o, 0)) / all : NAN;
+    return indexes + (is_added ? 2 : 1) * each * elements_from(o, input(o, 1), 0);
+}
+
 struct torch_amounts torch_amounts(const struct ops *ops, unsigned model, uint32_t description)
 {
     const struct operands o = {ops, ops_get_description(ops, description), description};
@@ -591,6 +610,10 @@ struct torch_amounts torch_amounts(const struct ops *ops, unsigned model, uint32
         return amounts;
     case TORCH_SCATTER: /* what is added is read, and the places that it goes to are read and written */
         amounts.bytes = bytes_of(&o, out) + bytes_of(&o, input(&o, 1)) + 2 * bytes_of(&o, input(&o, 0));
+        return amounts;
+    case TORCH_PUT:
+    case TORCH_PUT_ADDED:
+        amounts.bytes = put_bytes(&o, model == TORCH_PUT_ADDED);
         return amounts;
     case TORCH_PICK:
         amounts.bytes = picked_bytes(&o, input(&o, 0), input(&o, 1));

@@ -21,10 +21,12 @@ enum torch_model {
     TORCH_ATTENTION_SWAPPED,  /* batch, positions, heads, size */
     TORCH_ATTENTION_BACKWARD, /* gradient of the output first */
     TORCH_ATTENTION_BACKWARD_SWAPPED,
-    TORCH_COPY,      /* of the second input into the first */
-    TORCH_WRITE,     /* of the output alone */
-    TORCH_LOOKUP,    /* rows of the first input, by the second */
-    TORCH_SCATTER,   /* the gradient of that */
+    TORCH_COPY,    /* of the second input into the first */
+    TORCH_WRITE,   /* of the output alone */
+    TORCH_LOOKUP,  /* rows of the first input, by the second */
+    TORCH_SCATTER, /* the gradient of that: the first input, to the rows of the output that the second names */
+    TORCH_PUT,     /* the last input, to the places in the first that those between them name */
+    TORCH_PUT_ADDED, /* the same, added to what is there */
     TORCH_PICK,      /* one element of the first input for each of the second */
     TORCH_PICK_BACK, /* the gradient of that: one of the second input's for each of the third */
     TORCH_TWICE,     /* lists of tensors that are read and written once: cat */
