@@ -291,8 +291,14 @@ class _Window:
                 _Recording.change(1 if is_open else -1)
 
 
-if _native is not None and _start.native is not None and not _start.is_partial and _start.start_signpost is None:
-    _Window.is_open, _Recording.count = True, 1  # since the process started
+if (
+    _native is not None
+    and _start.native is not None
+    and _native.has_session()  # else a recording was over when this module was loaded again
+    and not _start.is_partial
+    and _start.start_signpost is None
+):
+    _Window.is_open, _Recording.count = True, 1  # since the process started, or that recording
 
 
 _joined = 0  # recordings that were asked for in a process that `opscope run` records

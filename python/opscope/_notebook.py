@@ -167,8 +167,11 @@ def run_magic(shell, line, cell=None):
         if recording.path is None:
             print("opscope: recorded into the trace of the run that this process belongs to")
             return
-        display(Shown(path, recording, top, by))
-        if keep:
+        if recording.zones:
+            display(Shown(path, recording, top, by))
+        else:  # the trace of this name may be an older one, which was kept
+            print("opscope: no zones were recorded, so there is nothing to show")
+        if keep and recording._is_written:
             print("opscope: wrote %s" % path)
     except (RuntimeError, ValueError, TypeError, OSError) as error:
         print(error)

@@ -44,6 +44,7 @@ class Recording:
         self.path = path
         self.pid = os.getpid()
         self.seconds = None
+        self._is_written = False  # nothing to write, it could not be written, or not known
         for name in FIGURES:
             setattr(self, name, None)
 
@@ -63,7 +64,7 @@ class Recording:
 
     def _repr_html_(self):
         """As the value of a notebook's cell: a table and a flame graph."""
-        if self.path is None or self.zones is None:
+        if self.path is None or not self.zones:  # without zones, an older trace of this name was kept
             return None
         from ._notebook import Shown
 
@@ -257,6 +258,7 @@ def finish(native, recording):
 
 
 def forget_in_child():
+    recording._is_written = bool(found.get("trace"))
     """A forked child is in its parent's recording, which is not its own to stop."""
     global active
     if active is not None:

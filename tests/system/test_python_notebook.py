@@ -2,6 +2,7 @@
 """%load_ext opscope, %%opscope and %opscope in a real IPython; and what of it works without IPython."""
 
 import os
+import re
 import unittest
 import xml.etree.ElementTree
 
@@ -78,6 +79,36 @@ print(show("%%opscope\\nraise KeyError('mine')")[2].count("KeyError"))
         for text in ("no statement given", "no option --no-such", "--top needs a value", "what is recorded is the cell"):
             self.assertIn("opscope: " + text, out)
         self.assertNotEqual(out.splitlines()[-1], "0")
+
+    def test_nothing_recorded_shows_nothing(self):
+        """Least of all the trace of that name that is there and was kept."""
+        out = self.ipython("""
+shell.run_cell("%opscope -o kept.opscope fib(5)")
+html, plain, text = show("%%opscope -o kept.opscope --include no_such_module\\nfib(5)")
+print("-----", [html, plain], text)
+html, plain, text = show("%%opscope -o new.opscope --include no_such_module\\nfib(5)")
+print("-----", [html, plain], text)
+show("import opscope\\nwith opscope.record('kept.opscope', include='no_such_module') as r:\\n    fib(5)\\n")
+print("-----", shell.user_ns["r"]._repr_html_())
+""")
+        _, kept, new, value = out.split("-----")
+        for text in (kept, new):
+            self.assertIn("['', '']", text)
+            self.assertIn("opscope: no zones were recorded, so there is nothing to show", text)
+        self.assertNotIn("wrote", kept)
+        self.assertIn("opscope: wrote %s" % self.path("new.opscope"), new)
+        self.assertEqual(value.strip(), "None")
+        rows = self.opscope_json("zones", self.path("kept.opscope"))["rows"]
+        self.assertEqual({row["name"]: row["count"] for row in rows}["fib"], 15)
+
+    def test_the_extension_loaded_again(self):
+        out = self.ipython("""
+show("%opscope fib(5)")
+shell.run_cell("%reload_ext opscope")
+for _ in range(2):
+    print(show("%opscope fib(5)")[1])
+""")
+        self.assertEqual(len(re.findall(r"^fib +\S*:1 +15 ", out, re.MULTILINE)), 2, out)
 
     def test_a_recording_as_a_value(self):
         out = self.ipython("""
