@@ -375,7 +375,13 @@ class record:
     """
 
     def __init__(self, path: "Optional[str | os.PathLike]" = None, **options: Any):
+        if callable(path):
+            self(path)
         self.path, self.options, self._recording = path, options, None
+
+    def __call__(self, function: object) -> None:
+        """A function that is called twice would replace its trace, and one that calls itself cannot record twice."""
+        raise TypeError("opscope.record is no decorator: `with opscope.record(...):` goes around the call of the function")
 
     def __enter__(self) -> "Recording":
         self._recording = start(self.path, **self.options)

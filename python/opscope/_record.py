@@ -152,6 +152,7 @@ class Collector:
             text = text.replace("opscope collect: ", "").replace(" (see opscope collect --help)", "")
             raise RuntimeError("opscope: " + (text or "%s does not start" % program))
         self.session = first.partition("=")[2]
+        self.folder = self.session.rpartition(":")[0]
         self.pid = int(self.process.stdout.readline().partition(b"=")[2])
 
     def stop(self):
@@ -248,17 +249,22 @@ def finish(native, recording):
     native.leave()
     recording.environment.restore()
     found = recording.collector.stop()
+    if not found and os.path.exists(recording.collector.folder):  # its last deed is to remove that
+        sys.stderr.write(
+            "opscope: the collector has ended before its time: %s is incomplete; `opscope recover %s` finishes it\n"
+            % (recording.path, recording.collector.folder)
+        )
     recording.collector = recording.environment = None  # their end is not part of a later recording
     for name in FIGURES:
         setattr(recording, name, found.get(name))
     recording.seconds = found.get("elapsed_ns", 0) / 1e9
+    recording._is_written = bool(found.get("trace"))
     if found.get("error"):
         sys.stderr.write("opscope: %s\n" % found["error"])
     return recording
 
 
 def forget_in_child():
-    recording._is_written = bool(found.get("trace"))
     """A forked child is in its parent's recording, which is not its own to stop."""
     global active
     if active is not None:

@@ -140,6 +140,56 @@ class InsideCases(InsideTools):
         again = "opscope is recording already, into %s: stop() ends that\n" % path
         self.assertEqual(done.stdout, 2 * again + path + "\nopscope is not recording: start() has not been called\n")
 
+    def test_the_package_loaded_again(self):
+        """Whatever was recorded before, or is just now: what is asked for afterwards is recorded."""
+        done = self.program("""
+        import importlib
+        with opscope.record("a.opscope"):
+            fib(4)
+        importlib.reload(opscope)
+        with opscope.record("b.opscope") as recording:
+            fib(10)
+            importlib.reload(opscope)
+            fib(4)
+        fib(10)
+        with opscope.record("c.opscope"):
+            fib(10)
+        """)
+        self.only(done, "a.opscope", "b.opscope", "c.opscope")
+        self.assertEqual([self.count_of(name + ".opscope", "fib") for name in "abc"], [9, 186, 177])
+
+    def test_it_is_no_decorator(self):
+        done = self.program("""
+        for decorate in (opscope.record, opscope.record("x.opscope"), opscope.record(mine=True)):
+            try:
+                decorate(fib)
+            except TypeError as error:
+                print(error)
+        """)
+        self.only(done)
+        said = "opscope.record is no decorator: `with opscope.record(...):` goes around the call of the function\n"
+        self.assertEqual(done.stdout, said * 3)
+
+    def test_a_collector_that_was_killed(self):
+        done = self.program("""
+        import signal
+        from opscope import _record
+        with opscope.record("x.opscope") as recording:
+            fib(10)
+            collector = _record.active.collector
+            os.kill(collector.pid, signal.SIGKILL)
+        print(recording.zones, collector.folder)
+        with opscope.record("y.opscope"):
+            fib(10)
+        """)
+        self.assert_status(done)
+        zones, session = done.stdout.split()
+        self.assertEqual(zones, "None")
+        said = "opscope: the collector has ended before its time: %s is incomplete; `opscope recover %s` finishes it\n"
+        self.assertEqual(done.stderr, said % (self.path("x.opscope"), session))
+        self.assert_status(self.opscope("recover", session))
+        self.assertEqual([self.count_of(name, "fib") for name in ("x.opscope", "y.opscope")], [177, 177])
+
     def test_children_are_recorded(self):
         done = self.program("""
         import subprocess
