@@ -112,6 +112,20 @@ class Threads(SummaryCase):
                                            ("track", "pool", 8, 9), ("zone", 0, 1, 1 + 20 * MS, "part")))
         self.assertEqual([(row["text"], row["self"]) for row in overview["top"]], [("outer", 50 * MS), ("part", 20 * MS)])
 
+    def test_turns_of_tasks_are_the_threads_work(self):
+        """What runs in a turn is on the task's track; the turn itself has no time of its own."""
+        overview = self.summary(self.trace(
+            ("track", "main", 7, 7), ("zone", 0, 1, 1 + 100 * MS, "run_forever", "a.py:1"),
+            ("zone", 1, 1 + 10 * MS, 1 + 40 * MS, "a task"), ("zone", 1, 1 + 40 * MS, 1 + 60 * MS, "another task"),
+            ("zone", 1, 1 + 60 * MS, 1 + 70 * MS, "select"),
+            ("task", "a task"), ("zone", 0, 1 + 10 * MS, 1 + 40 * MS, "burn"), ("zone", 1, 1 + 20 * MS, 1 + 25 * MS, "sleep"),
+            ("task", "another task"), ("zone", 0, 1 + 40 * MS, 1 + 60 * MS, "burn"),
+            ("span", "spans"), ("zone", 0, 1, 1 + 99 * MS, "request")))
+        self.assertEqual(self.parts(overview), {"working": 85 * MS, "waiting": 15 * MS})
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top"] if row["self"]],
+                         [("burn", 45 * MS), ("run_forever", 40 * MS)], "no spans: they are no work")
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top_waits"]], [("select", 10 * MS), ("sleep", 5 * MS)])
+
     def test_why_nothing_is_there(self):
         for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False),
                                        (("paused", 1, 1 + 20 * MS), "Recording was paused for 20.0 ms", False),

@@ -147,12 +147,95 @@ static bool is_only_thread(const struct overview *o, const struct trace_filter *
     return filter->wants_all_names;
 }
 
+struct thread_times {
+    uint64_t recorded, waiting;
+};
+
+/* From the own times of zones. */
+static struct thread_times sum_times(const struct trace *trace, const struct zone_stats *stats,
+                                     struct overview_function *longest_wait)
+{
+    struct thread_times times = {0, 0};
+    for (size_t i = 0; i < stats->row_count; i++) {
+        const struct zone_stats_row *row = &stats->rows[i];
+        times.recorded += row->self_ns;
+        if (!waiting_is_name(trace_get_name(trace, row->name)->name))
+            continue;
+        times.waiting += row->self_ns;
+        if (row->self_ns > longest_wait->self_ns)
+            *longest_wait = (struct overview_function){row->name, row->name_count, row->self_ns,
+                                                       row->total_ns, row->count};
+    }
+    return times;
+}
+
+static bool visit_outermost(void *context, const struct walked_zone *zone)
+{
+    uint64_t *sum_ns = context;
+    if (zone->depth == 0)
+        *sum_ns += zone->end_ns - zone->start_ns;
+    return true;
+}
+
+/* Time in which the main thread had any zone open. */
+static int sum_outermost(const struct overview *o, const struct trace_filter *filter, uint64_t *sum_ns,
+                         struct error *err)
+{
+    size_t count = trace_name_count(o->trace);
+    uint32_t *keys = calloc(count + 1, sizeof *keys);
+    if (!keys)
+        return error_no_memory(err, "the names of zones");
+    struct zone_walk walk = {.trace = o->trace,
+                             .filter = filter,
+                             .key_of = keys,
+                             .key_count = count + 1,
+                             .has_open_zones = true,
+                             .visit = visit_outermost,
+                             .context = sum_ns};
+    int status = zone_walk(&walk, err);
+    free(keys);
+    return status;
+}
+
+/* A turn of a coroutine is a zone of the thread, but what it runs is on the task's track: its own times are not in
+ * those of the thread, which is why they do not add up to the time in which a zone was open. What they lack is in
+ * turns, and the tasks know how much of it they waited. Fibers have no turns: nothing is lacking for them. */
+static int add_turns(struct overview *o, struct overview_filter *own, struct thread_times *times,
+                     struct error *err)
+{
+    struct zone_stats stats = {0};
+    struct overview_function longest = o->main_wait;
+    uint64_t open_ns = 0;
+    bool has_tasks = false;
+    int status = 0;
+    for (uint32_t i = 0; i < own->filter.track_count && o->main_track != TRACE_NONE; i++) {
+        const struct trace_track *track = trace_get_track(o->trace, i);
+        has_tasks |= track->kind == TRACE_TRACK_TASK && track->parent == o->main_track;
+    }
+    if (has_tasks)
+        status = sum_outermost(o, &own->filter, &open_ns, err);
+    if (status || open_ns <= times->recorded)
+        return status;
+    for (uint32_t i = 0; i < own->filter.track_count; i++) {
+        const struct trace_track *track = trace_get_track(o->trace, i);
+        own->wanted[i] = track->kind == TRACE_TRACK_TASK && track->parent == o->main_track;
+    }
+    status = zone_stats_make(&stats, o->trace, &own->filter, ZONE_STATS_BY_NAME, err);
+    struct thread_times of_tasks = sum_times(o->trace, &stats, &longest);
+    if (of_tasks.waiting <= open_ns - times->recorded)
+        o->main_wait = longest;
+    times->waiting += at_most(of_tasks.waiting, open_ns - times->recorded);
+    times->recorded = open_ns;
+    zone_stats_free(&stats);
+    return status;
+}
+
 int overview_main_thread(struct overview *o, const struct trace_filter *filter, struct error *err)
 {
     struct overview_filter own;
     struct zone_stats stats = {0};
     struct importing importing = {0};
-    uint64_t window = o->to_ns - o->from_ns, recorded = 0, waiting = 0, imports = 0;
+    uint64_t window = o->to_ns - o->from_ns, imports = 0;
     int status = overview_filter_make(&own, o, filter, err);
     if (status)
         return status;
@@ -164,32 +247,31 @@ int overview_main_thread(struct overview *o, const struct trace_filter *filter, 
     status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
     if (!status && is_only_thread(o, filter)) /* then they are the functions of all */
         status = take_functions(o, &stats, err);
-    for (size_t i = 0; i < stats.row_count; i++) {
-        const struct zone_stats_row *row = &stats.rows[i];
-        recorded += row->self_ns;
-        if (!waiting_is_name(trace_get_name(o->trace, row->name)->name))
-            continue;
-        waiting += row->self_ns;
-        if (row->self_ns > o->main_wait.self_ns)
-            o->main_wait = (struct overview_function){row->name, row->name_count, row->self_ns, row->total_ns,
-                                                      row->count};
-    }
+    struct thread_times times = sum_times(o->trace, &stats, &o->main_wait);
     zone_stats_free(&stats);
     if (!status && o->kind == OVERVIEW_PYTHON)
         status = find_imports(o, &own.filter, &importing, err);
-    recorded = at_most(recorded, window);
+    if (!status)
+        status = add_turns(o, &own, &times, err);
+    times.recorded = at_most(times.recorded, window);
     if ((double)importing.imports_ns > IMPORT_SHARE * (double)window) {
-        imports = at_most(importing.imports_ns, recorded);
-        waiting -= at_most(importing.waits_ns, waiting);
+        imports = at_most(importing.imports_ns, times.recorded);
+        times.waiting -= at_most(importing.waits_ns, times.waiting);
     }
-    waiting = at_most(waiting, recorded - imports);
-    overview_add_part(o, OVERVIEW_WORKING, recorded - imports - waiting);
-    overview_add_part(o, OVERVIEW_WAITING, waiting);
+    times.waiting = at_most(times.waiting, times.recorded - imports);
+    overview_add_part(o, OVERVIEW_WORKING, times.recorded - imports - times.waiting);
+    overview_add_part(o, OVERVIEW_WAITING, times.waiting);
     if (imports)
         overview_add_part(o, OVERVIEW_IMPORTS, imports);
-    overview_add_part(o, OVERVIEW_NOTHING, window - recorded);
+    overview_add_part(o, OVERVIEW_NOTHING, window - times.recorded);
     overview_filter_free(&own);
     return status;
+}
+
+/* A span is an interval, in which its thread does other things; they count where nothing else is there. */
+static bool is_work(const struct overview *o, const struct trace_track *track)
+{
+    return overview_is_host(track) && (track->kind != TRACE_TRACK_SPAN || o->main_track == TRACE_NONE);
 }
 
 int overview_functions(struct overview *o, const struct trace_filter *filter, struct error *err)
@@ -202,7 +284,7 @@ int overview_functions(struct overview *o, const struct trace_filter *filter, st
     if (status)
         return status;
     for (uint32_t i = 0; i < filter->track_count; i++)
-        own.wanted[i] = trace_filter_wants_track(filter, i) && overview_is_host(trace_get_track(o->trace, i));
+        own.wanted[i] = trace_filter_wants_track(filter, i) && is_work(o, trace_get_track(o->trace, i));
     status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
     if (!status)
         status = take_functions(o, &stats, err);

@@ -4,6 +4,7 @@
  *     trace_script OUT.opscope < LINES
  *
  *     track NAME [PID [NUMBER]]                the rows that follow are this thread's; NAME "-" is none
+ *     task|span NAME                           the same of a task or of spans of the thread, whose zones are its turns
  *     core NAME                                the same of a core of the device
  *     zone DEPTH START END NAME [FILE:LINE]    times in ns; a name that begins with "def " is a function's
  *     open DEPTH START SEEN NAME [FILE:LINE]   a zone that never ended
@@ -31,14 +32,14 @@
 
 struct zone {
     uint64_t start, end, child;
-    uint32_t track, depth, name;
+    uint32_t track, parent, depth, name; /* parent: the thread of a task */
     bool is_open;
 };
 
 static struct trace_writer *writer;
 static struct zone zones[MOST_ZONES];
 static size_t zone_count;
-static uint32_t track = TRACE_NONE, device = TRACE_NONE, devices;
+static uint32_t track = TRACE_NONE, thread = TRACE_NONE, parent = TRACE_NONE, device = TRACE_NONE, devices;
 
 static void fail(const char *what, const char *detail)
 {
@@ -92,13 +93,28 @@ static void define_track(char **words)
     uint64_t key = next_key();
     int64_t pid = words[2] ? (int64_t)number(words[2]) : 1;
     uint32_t process = define_process(pid);
-    track = trace_writer_track(
+    parent = TRACE_NONE;
+    thread = track = trace_writer_track(
         writer, &(struct trace_track){.id = TRACE_NONE,
                                       .process = process,
                                       .parent = TRACE_NONE,
                                       .number = words[2] && words[3] ? number(words[3]) : 100 + key,
                                       .key = key,
                                       .name = strcmp(words[1], "-") ? words[1] : ""});
+}
+
+static void define_task(const char *name, bool is_task)
+{
+    uint64_t key = next_key();
+    parent = is_task ? thread : TRACE_NONE;
+    track = trace_writer_track(writer,
+                               &(struct trace_track){.id = TRACE_NONE,
+                                                     .process = define_process(1),
+                                                     .parent = thread,
+                                                     .kind = is_task ? TRACE_TRACK_TASK : TRACE_TRACK_SPAN,
+                                                     .number = key,
+                                                     .key = key,
+                                                     .name = name});
 }
 
 static void define_core(const char *name)
@@ -159,6 +175,7 @@ static void add_zone(bool is_open, char **words)
     zones[zone_count++] = (struct zone){.start = number(words[2]),
                                         .end = number(words[3]),
                                         .track = track,
+                                        .parent = parent,
                                         .depth = (uint32_t)number(words[1]),
                                         .name = define_name(words[4], words[5]),
                                         .is_open = is_open};
@@ -209,6 +226,8 @@ static void read_line(char *line)
     const char *what = words[0];
     if (strcmp(what, "track") == 0 && count >= 2)
         define_track(words);
+    else if ((strcmp(what, "task") == 0 || strcmp(what, "span") == 0) && count == 2)
+        define_task(words[1], *what == 't');
     else if (strcmp(what, "core") == 0 && count == 2)
         define_core(words[1]);
     else if ((strcmp(what, "zone") == 0 || strcmp(what, "open") == 0) && count >= 5)
@@ -252,9 +271,23 @@ static int compare_ends(const void *left, const void *right)
     return (a->depth < b->depth) - (a->depth > b->depth);
 }
 
+/* What a thread runs in a turn of a task is the turn's, which is the innermost zone of the thread then. */
+static void add_to_turn(const struct zone *inside)
+{
+    struct zone *turn = NULL;
+    for (size_t k = 0; k < zone_count && inside->parent != TRACE_NONE && inside->depth == 0; k++) {
+        if (zones[k].track == inside->parent && zones[k].start <= inside->start &&
+            inside->end <= zones[k].end && (!turn || zones[k].depth > turn->depth))
+            turn = &zones[k];
+    }
+    if (turn)
+        turn->child += inside->end - inside->start;
+}
+
 static void sum_children(void)
 {
     for (size_t i = 0; i < zone_count; i++) {
+        add_to_turn(&zones[i]);
         for (size_t k = 0; k < zone_count && zones[i].depth; k++) {
             if (zones[k].track == zones[i].track && zones[k].depth + 1 == zones[i].depth &&
                 zones[k].start <= zones[i].start && zones[i].end <= zones[k].end)
