@@ -126,6 +126,17 @@ class Threads(SummaryCase):
                          [("burn", 45 * MS), ("run_forever", 40 * MS)], "no spans: they are no work")
         self.assertEqual([(row["text"], row["self"]) for row in overview["top_waits"]], [("select", 10 * MS), ("sleep", 5 * MS)])
 
+    def test_pauses_are_a_part_of_their_own(self):
+        overview = self.summary(self.trace(
+            ("track", "main", 7, 7), ("zone", 0, 1, 1 + 60 * MS, "main", "a.py:1"), ("zone", 1, 1 + 5 * MS, 1 + 10 * MS, "step"),
+            ("zone", 1, 1 + 40 * MS, 1 + 60 * MS, "sleep"), ("zone", 0, 1 + 90 * MS, 1 + 100 * MS, "step"),
+            ("paused", 1 + 11 * MS, 1 + 31 * MS), ("paused", 1 + 45 * MS, 1 + 55 * MS), ("paused", 1 + 70 * MS, 1 + 80 * MS)))
+        self.assertEqual(self.parts(overview), {"working": 30 * MS, "waiting": 10 * MS, "paused": 40 * MS, "nothing": 20 * MS})
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top"] + overview["top_waits"]],
+                         [("main", 15 * MS), ("step", 15 * MS), ("sleep", 10 * MS)])
+        labels = [part["label"] for part in overview["partition"]["parts"]]
+        self.assertIn("recording was paused", labels)
+
     def test_why_nothing_is_there(self):
         for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False),
                                        (("paused", 1, 1 + 20 * MS), "Recording was paused for 20.0 ms", False),

@@ -91,6 +91,11 @@ static int find_imports(const struct overview *o, const struct trace_filter *fil
     return status;
 }
 
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+    return value < most ? value : most;
+}
+
 /* --- functions --- */
 
 static int compare_self(const void *left, const void *right)
@@ -109,7 +114,8 @@ static void sort_functions(struct overview_function *items, size_t *count)
         *count = FUNCTIONS_KEPT;
 }
 
-static int take_functions(struct overview *o, const struct zone_stats *stats, struct error *err)
+static int take_functions(struct overview *o, const struct zone_stats *stats, const uint64_t *paused_ns,
+                          struct error *err)
 {
     o->working = malloc((stats->row_count + 1) * sizeof o->working[0]);
     o->waiting = malloc((stats->row_count + 1) * sizeof o->waiting[0]);
@@ -119,6 +125,8 @@ static int take_functions(struct overview *o, const struct zone_stats *stats, st
         const struct zone_stats_row *row = &stats->rows[i];
         struct overview_function function = {row->name, row->name_count, row->self_ns, row->total_ns,
                                              row->count};
+        if (paused_ns)
+            function.self_ns -= at_most(paused_ns[row->name], function.self_ns);
         if (waiting_is_name(trace_get_name(o->trace, row->name)->name))
             o->waiting[o->waiting_count++] = function;
         else
@@ -130,11 +138,6 @@ static int take_functions(struct overview *o, const struct zone_stats *stats, st
 }
 
 /* --- the main thread --- */
-
-static uint64_t at_most(uint64_t value, uint64_t most)
-{
-    return value < most ? value : most;
-}
 
 /* No other thread has zones, and nothing but the window was asked for. */
 static bool is_only_thread(const struct overview *o, const struct trace_filter *filter)
@@ -235,6 +238,7 @@ int overview_main_thread(struct overview *o, const struct trace_filter *filter, 
     struct overview_filter own;
     struct zone_stats stats = {0};
     struct importing importing = {0};
+    struct overview_paused paused = {0};
     uint64_t window = o->to_ns - o->from_ns, imports = 0;
     int status = overview_filter_make(&own, o, filter, err);
     if (status)
@@ -244,16 +248,20 @@ int overview_main_thread(struct overview *o, const struct trace_filter *filter, 
     own.filter.name_count = 0;
     if (o->main_track < filter->track_count)
         own.wanted[o->main_track] = true;
-    status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
+    status = overview_find_paused(&paused, o, &own.filter, err);
+    if (!status)
+        status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
     if (!status && is_only_thread(o, filter)) /* then they are the functions of all */
-        status = take_functions(o, &stats, err);
+        status = take_functions(o, &stats, paused.by_name, err);
     struct thread_times times = sum_times(o->trace, &stats, &o->main_wait);
     zone_stats_free(&stats);
     if (!status && o->kind == OVERVIEW_PYTHON)
         status = find_imports(o, &own.filter, &importing, err);
     if (!status)
         status = add_turns(o, &own, &times, err);
-    times.recorded = at_most(times.recorded, window);
+    window -= at_most(paused.total_ns, window);
+    times.waiting -= at_most(paused.in_waits_ns, times.waiting);
+    times.recorded = at_most(times.recorded - at_most(paused.in_zones_ns, times.recorded), window);
     if ((double)importing.imports_ns > IMPORT_SHARE * (double)window) {
         imports = at_most(importing.imports_ns, times.recorded);
         times.waiting -= at_most(importing.waits_ns, times.waiting);
@@ -263,7 +271,10 @@ int overview_main_thread(struct overview *o, const struct trace_filter *filter, 
     overview_add_part(o, OVERVIEW_WAITING, times.waiting);
     if (imports)
         overview_add_part(o, OVERVIEW_IMPORTS, imports);
+    if (paused.total_ns)
+        overview_add_part(o, OVERVIEW_PAUSED, at_most(paused.total_ns, o->to_ns - o->from_ns));
     overview_add_part(o, OVERVIEW_NOTHING, window - times.recorded);
+    free(paused.by_name);
     overview_filter_free(&own);
     return status;
 }
@@ -287,7 +298,7 @@ int overview_functions(struct overview *o, const struct trace_filter *filter, st
         own.wanted[i] = trace_filter_wants_track(filter, i) && is_work(o, trace_get_track(o->trace, i));
     status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
     if (!status)
-        status = take_functions(o, &stats, err);
+        status = take_functions(o, &stats, NULL, err);
     zone_stats_free(&stats);
     overview_filter_free(&own);
     return status;

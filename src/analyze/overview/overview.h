@@ -41,6 +41,7 @@ enum overview_key {
     OVERVIEW_WORKING,
     OVERVIEW_WAITING,
     OVERVIEW_IMPORTS,
+    OVERVIEW_PAUSED,
     OVERVIEW_NOTHING, /* recorded */
     OVERVIEW_KEYS
 };

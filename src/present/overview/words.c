@@ -33,6 +33,7 @@ static const struct {
     [OVERVIEW_WORKING] = {"working", "working", "work"},
     [OVERVIEW_WAITING] = {"waiting", "waiting", "wait"},
     [OVERVIEW_IMPORTS] = {"imports", "imports", "gap"},
+    [OVERVIEW_PAUSED] = {"paused", "recording was paused", NULL},
     [OVERVIEW_NOTHING] = {"nothing", "nothing recorded", NULL},
 };
 
