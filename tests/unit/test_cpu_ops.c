@@ -9,6 +9,7 @@
 #include "analyze/report/report.h"
 #include "ops/finish.h"
 #include "ops/from_trace.h"
+#include "present/report/words.h"
 
 static struct error err;
 
@@ -382,6 +383,56 @@ static void test_scatters(void **state)
     end(&report);
 }
 
+/* 5 steps of 4 samples, 16 in and 32 out: an LSTM has 4 gates, a GRU 3. */
+static void test_recurrent_layers(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::mkldnn_rnn_layer", 0, 0, 10, "5x4x16 128x16 128x32 128 128 4x32 4x32", "5x4x32 4x32 4x32",
+         NULL, 0},
+        {"aten::mkldnn_rnn_layer_backward", 0, 10, 20, "5x4x16 128x16 128x32 128 128 4x32 4x32", "5x4x16",
+         NULL, 0},
+    };
+    static const struct cpu_op gru[] = {
+        {"aten::mkldnn_rnn_layer", 0, 0, 10, "5x4x16 96x16 96x32", "5x4x32", NULL, 0}};
+    static const struct cpu_op unknown[] = {
+        {"aten::mkldnn_rnn_layer", 0, 0, 10, "5x4x16", "5x4x32", NULL, 0}};
+    struct report report;
+    (void)state;
+    start(&report, ops);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::mkldnn_rnn_layer"))->flops,
+         2 * 5 * 4 * (16 + 32) * 4 * 32);
+    near(perf_work_of(&report.perf, row_of(&report, "aten::mkldnn_rnn_layer_backward"))->flops,
+         2 * 2 * 5 * 4 * (16 + 32) * 4 * 32);
+    end(&report);
+    start(&report, gru);
+    near(report.perf.total_flops, 2 * 5 * 4 * (16 + 32) * 3 * 32);
+    end(&report);
+    start(&report, unknown);
+    assert_int_equal(row_of(&report, "aten::mkldnn_rnn_layer")->bound, PERF_BOUND_NONE);
+    assert_int_equal(report.perf.advice_count, 0);
+    end(&report);
+}
+
+/* Nothing bounds an op of which nothing is known, and a report of nothing else is one of the CPU. */
+static void test_nothing_is_known(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"Torch-Compiled Region: 0/0", 0, 0, 1000, NULL, NULL, NULL, 0},
+        {"TorchDynamo Cache Lookup", 0, 3000, 3900, NULL, NULL, NULL, 0},
+    };
+    struct report report;
+    struct bytes text = {0};
+    (void)state;
+    start(&report, ops);
+    assert_true(perf_is_cpu(&report.perf));
+    assert_int_equal(row_of(&report, ops[0].name)->bound, PERF_BOUND_NONE);
+    assert_int_equal(report.perf.advice_count, 1);
+    perf_append_action(&report.perf, &report.perf.advice[0], &text);
+    assert_non_null(strstr(bytes_text(&text), "between them the CPU is in Python"));
+    bytes_free(&text);
+    end(&report);
+}
+
 static bool is_said(const struct report *report, const char *text)
 {
     bool is_found = false;
@@ -416,6 +467,8 @@ int main(void)
         cmocka_unit_test(test_work_of_neighbours),
         cmocka_unit_test(test_backward_of_a_convolution),
         cmocka_unit_test(test_what_fits_a_cache),
+        cmocka_unit_test(test_recurrent_layers),
+        cmocka_unit_test(test_nothing_is_known),
         cmocka_unit_test(test_scatters),
         cmocka_unit_test(test_transposed_convolutions),
         cmocka_unit_test(test_convolution_that_calls_others),

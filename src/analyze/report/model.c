@@ -388,6 +388,14 @@ struct perf_figures perf_figures(const struct perf *perf, const struct perf_row 
     return figures;
 }
 
+/* What is 0 because a tensor says nothing of its size is not known either. */
+static bool is_work_known(const struct perf_work *work)
+{
+    bool are_bytes_known =
+        work->dram_bytes > 0 || (work->dram_bytes >= 0 && !(work->model_flags & PERF_BYTES_AT_LEAST));
+    return !work->is_without_work && (are_bytes_known || work->flops >= 0 || work->link_bytes > 0);
+}
+
 static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *row,
                                 const struct perf_figures *figures)
 {
@@ -400,7 +408,7 @@ static enum perf_bound bound_of(const struct perf *perf, const struct perf_row *
     if (row->shown_gap_us > time_us && row->shown_gap_us > perf->machine->gap_mark_us &&
         !perf->gaps_dominate && !perf_is_estimated(perf, row))
         return PERF_BOUND_GAP;
-    if (!perf->has_machine || time_us == 0 || work->is_without_work ||
+    if (!perf->has_machine || time_us == 0 || !is_work_known(work) ||
         ((work->is_matmul || work->is_conv) && !work->has_shape))
         return PERF_BOUND_NONE; /* nothing is known of it */
     bool is_dram = figures->dram_percent >= target, is_flop = figures->flops_percent >= target;

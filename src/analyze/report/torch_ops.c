@@ -182,6 +182,7 @@ static const struct torch_op known_ops[] = {
     {"miopen_convolution", CONV, TORCH_CONV},
     {"mkldnn_convolution", CONV, TORCH_CONV},
     {"mkldnn_linear", MATMUL, TORCH_LINEAR},
+    {"mkldnn_rnn_layer", MATMUL, TORCH_RNN},
     {"mm", MATMUL, TORCH_PRODUCT},
     {"movedim", OTHER, TORCH_NOTHING},
     {"mse_loss", REDUCTION, TORCH_BY_CLASS},
@@ -313,6 +314,7 @@ static uint8_t model_of(const char *name, const struct torch_op *op)
     bool is_backward = strstr(name, "_backward") != NULL;
     return is_backward && op->model == TORCH_ATTENTION ? TORCH_ATTENTION_BACKWARD
            : is_backward && op->model == TORCH_CONV    ? TORCH_CONV_BACKWARD
+           : is_backward && op->model == TORCH_RNN     ? TORCH_RNN_BACKWARD
                                                        : op->model;
 }
 
@@ -508,6 +510,17 @@ static struct torch_amounts conv_backward(const struct operands *o)
     return (struct torch_amounts){.flops = o->d->outputs ? gradients * once : NAN, .bytes = all_bytes(o)};
 }
 
+/* Steps, batch, size; the weights of the input and of the state, which have rows for each gate. Backward: a gradient of
+ * each. Without the weights nothing is said: bytes alone would be next to nothing of it. */
+static struct torch_amounts rnn(const struct operands *o, double passes)
+{
+    const struct op_tensor *in = input(o, 0);
+    double rows = elements_from(o, in, 0) / size_of(o, in, -1);
+    double weights = elements_from(o, input(o, 1), 0) + elements_from(o, input(o, 2), 0);
+    double flops = passes * 2 * rows * weights;
+    return (struct torch_amounts){.flops = flops, .bytes = flops >= 0 ? all_bytes(o) : NAN};
+}
+
 /* Scores, and their product with the values; backward: the scores again, and four products. */
 static struct torch_amounts attention(const struct operands *o, unsigned first, bool is_swapped)
 {
@@ -593,6 +606,9 @@ struct torch_amounts torch_amounts(const struct ops *ops, unsigned model, uint32
     }
     case TORCH_CONV_BACKWARD:
         return conv_backward(&o);
+    case TORCH_RNN:
+    case TORCH_RNN_BACKWARD:
+        return rnn(&o, model == TORCH_RNN ? 1 : 2);
     case TORCH_ATTENTION:
     case TORCH_ATTENTION_SWAPPED:
         return attention(&o, 0, model == TORCH_ATTENTION_SWAPPED);

@@ -17,6 +17,8 @@ enum torch_model {
     TORCH_CONV_TRANSPOSED,
     TORCH_CONV_EITHER, /* its arguments say whether it is transposed */
     TORCH_CONV_BACKWARD,
+    TORCH_RNN, /* a layer: input, weights of the input, weights of the state */
+    TORCH_RNN_BACKWARD,
     TORCH_ATTENTION,          /* batch, heads, positions, size */
     TORCH_ATTENTION_SWAPPED,  /* batch, positions, heads, size */
     TORCH_ATTENTION_BACKWARD, /* gradient of the output first */

@@ -158,7 +158,8 @@ static const char *torch_action(const struct perf *perf, const struct perf_row *
 static const char *fixed_action(const struct perf *perf, const struct perf_advice *advice)
 {
     const struct perf_row *row = perf_at(perf, advice->row);
-    const char *own = perf_work_of(perf, row)->is_torch ? torch_action(perf, row, advice->rule) : NULL;
+    bool is_torch = perf_work_of(perf, row)->is_torch || perf_is_cpu(perf); /* names of any kind */
+    const char *own = is_torch ? torch_action(perf, row, advice->rule) : NULL;
     if (own)
         return own;
     struct perf_matmul matmul;
