@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where ops were called from: the innermost zone around the call, on its own track, that has a place in the source. Of
- * a backward pass: where the op was called whose backward it is, for around it is what runs all of them, or nothing. */
+ * a backward pass: where the op was called whose backward it is, for around it is what runs all of them, or nothing;
+ * and the layer that this op was in, for a backward pass runs in none. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/description.h"
 #include "ops/places.h"
@@ -155,23 +157,50 @@ static uint32_t find_forward(const struct places *p, const struct ops_links *lin
     return ops_find_call(p->ops, p->ops->calls[call].process, links->items[low].forward);
 }
 
+/* The same but for the layer, which it does not name. */
+static uint32_t in_module(struct ops *ops, uint32_t description, uint32_t module)
+{
+    struct op_description d = *ops_get_description(ops, description);
+    size_t count = (size_t)d.inputs + d.outputs + d.attributes + d.kernels;
+    uint32_t *ids = malloc((count + 1) * sizeof *ids); /* the model's list may move while it is added to */
+    uint32_t id = OPS_NONE;
+    ops->failed |= !ids;
+    if (ids && d.module != OPS_NONE) {
+        id = description;
+    } else if (ids) {
+        if (count)
+            memcpy(ids, ops->lists + d.first, count * sizeof *ids);
+        d.first = 0;
+        d.module = module;
+        id = ops_description(ops, &d, ids);
+    }
+    free(ids);
+    return id;
+}
+
 /* One of the ops inside an outermost one says which op they all belong to: what adds up a gradient stands beside it. */
 static void follow_links(struct places *p, const struct ops_links *links)
 {
     struct op_call *calls = p->ops->calls;
     for (size_t first = 0, next; first < p->count; first = next) {
         const struct op_call *outer = &calls[p->items[first].call];
-        uint32_t place = OPS_NONE;
+        uint32_t place = OPS_NONE, module = OPS_NONE;
         for (next = first; next < p->count && p->items[next].track == p->items[first].track &&
                            (next == first || p->items[next].start_ns < outer->end_ns);
              next++) {
             uint32_t forward =
                 place == OPS_NONE ? find_forward(p, links, p->items[next].call) : (uint32_t)OPS_NONE;
-            if (forward != OPS_NONE)
-                place = ops_location(p->ops, &calls[forward]);
+            if (forward == OPS_NONE)
+                continue;
+            place = ops_location(p->ops, &calls[forward]);
+            module = ops_get_description(p->ops, calls[forward].description)->module;
         }
         for (size_t i = first; i < next && place != OPS_NONE; i++)
             calls[p->items[i].call].place = place;
+        for (size_t i = first; i < next && module != OPS_NONE; i++) {
+            struct op_call *call = &calls[p->items[i].call];
+            call->description = in_module(p->ops, call->description, module);
+        }
     }
 }
 

@@ -458,11 +458,44 @@ static void test_what_fits_a_cache(void **state)
     end(&report);
 }
 
+/* --- layers --- */
+
+/* What runs a backward pass runs in no layer: its ops are in that of the op whose backward they are. */
+static void test_layers_of_a_backward_pass(void **state)
+{
+    static const struct cpu_op ops[] = {
+        {"aten::addmm", 0, 0, 10, "64 8x32 32x64", "8x64", "module=Net.first", 0},
+        {"aten::relu", 0, 10, 20, "8x64", "8x64", "module=Net.second", 0},
+        {"ReluBackward0", 0, 31, 39, "8x64", "8x64", NULL, 2},
+        {"evaluate_function: ReluBackward0", 0, 30, 40, NULL, NULL, NULL, 0},
+        {"aten::mm", 0, 42, 47, "32x8 8x64", "32x64", NULL, 0},
+        {"AddmmBackward0", 0, 41, 48, "8x64", "32x64", NULL, 1},
+        {"evaluate_function: AddmmBackward0", 0, 40, 50, NULL, NULL, NULL, 0},
+        {"aten::add_", 0, 60, 70, "8x64", "8x64", NULL, 0},
+    };
+    struct report report;
+    double found = 0;
+    (void)state;
+    start_grouped(&report, ops, sizeof ops / sizeof ops[0], PERF_BY_LAYER);
+    assert_int_equal(report.perf.groups.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct perf_group *group = &report.perf.groups.items[i];
+        const char *name = perf_text(&report.perf, group->key);
+        found += strcmp(name, "Net.first") == 0    ? group->time_us == 20
+                 : strcmp(name, "Net.second") == 0 ? group->time_us == 20
+                                                   : strcmp(name, "(no layer)") == 0 && group->time_us == 10;
+    }
+    near(found, 3);
+    assert_work(&report, "aten::mm", 2 * 32 * 8 * 64, 4 * (256 + 512 + 2048));
+    end(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_gap_is_when_nobody_works),
         cmocka_unit_test(test_gaps_of_nested_ops),
+        cmocka_unit_test(test_layers_of_a_backward_pass),
         cmocka_unit_test(test_work_is_counted_once),
         cmocka_unit_test(test_work_of_neighbours),
         cmocka_unit_test(test_backward_of_a_convolution),
