@@ -312,6 +312,24 @@ static void add_notes(struct view *view, const struct shown_tree *s)
                     format_count(&number, s->deeper), s->options->max_depth);
 }
 
+static bool has_block(const struct trace *trace, uint32_t type)
+{
+    size_t position = 0;
+    return trace_next_block(trace, &(struct trace_block_filter){.type = type}, &position) != NULL;
+}
+
+/* What the CPU computed has no runs of its own, though the report counts it as an op on a device. */
+static void add_device_note(struct view *view, const struct call_tree *tree)
+{
+    if (tree->root_count)
+        report_note(&view->report, TABLE_DIM, "times and counts are those of runs on devices");
+    else if (has_block(view->trace, TRACE_BLOCK_OPS) && !has_block(view->trace, TRACE_BLOCK_RUNS))
+        report_note(
+            &view->report, TABLE_DIM,
+            "what the CPU computed itself is no run: opscope report --group-by location has it by the "
+            "code that called it, opscope tree by calls");
+}
+
 static int show(struct view *view, const struct tree_options *options, const struct call_tree *tree,
                 struct error *err)
 {
@@ -335,8 +353,8 @@ static int show(struct view *view, const struct tree_options *options, const str
     report_number(&view->report, "wall", NULL, TABLE_TIME, tree->wall_ns);
     bool is_device = options->by == BY_DEVICE_TIME;
     view_add_table(view, &s.table, is_device ? "runs on devices" : "zones");
-    if (is_device && tree->root_count)
-        report_note(&view->report, TABLE_DIM, "times and counts are those of runs on devices");
+    if (is_device)
+        add_device_note(view, tree);
     add_notes(view, &s);
     if (!is_device)
         view_add_open_zones(view);

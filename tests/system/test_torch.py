@@ -186,6 +186,16 @@ class Networks(Ops):
         self.assertIn("ops on the CPU", said)
         self.assertRegex(said, r"The CPU worked on ops [\d.]+ ?% of [\d.]+ \w+\. For [\d.]+ \w+ it was between ops\.")
 
+    def test_tree_of_devices(self):
+        """The CPU's ops are no runs on a device: it is said where their time is instead."""
+        self.record("mlp", steps=1)
+        done = self.opscope("tree", "--by", "device-time", self.trace)
+        self.assert_status(done)
+        said = " ".join(done.stdout.split())
+        self.assertIn("no runs on devices in this trace", said)
+        self.assertIn("opscope report --group-by location has it by the code that called it", said)
+        self.assertEqual(harness.opscope_json("tree", "--by", "device-time", self.trace)["rows"], [])
+
     def test_conv(self):
         self.record("conv")
         flops = self.matrix_flops()
