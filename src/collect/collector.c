@@ -354,43 +354,45 @@ static void lose_chunk(struct source *s, const struct segment_chunk *chunk)
 }
 
 /* Takes what one chunk holds; is_final: its owner will write no more. */
-static uint64_t take_chunk(struct source *s, const struct segment_chunk *chunk, bool is_final)
+static uint64_t take_chunk(struct source *s, const struct segment_chunk *listed, bool is_final)
 {
-    struct track *t = source_track(s, chunk);
-    bool is_done = chunk->is_sealed || is_final;
+    struct segment_chunk chunk = *listed;
+    struct track *t = source_track(s, &chunk);
+    bool is_done = chunk.is_sealed || is_final;
+    if (is_final && !chunk.is_sealed)
+        chunk.d.slots = session_segment_slots_left_behind(&chunk);
     if (!t)
-        lose_chunk(s, chunk);
-    if (!t || chunk->d.sequence < t->next_sequence) { /* or claimed twice */
-        if (chunk->is_sealed)
-            session_segment_release(s->segment, chunk);
+        lose_chunk(s, &chunk);
+    if (!t || chunk.d.sequence < t->next_sequence) { /* or claimed twice */
+        if (chunk.is_sealed)
+            session_segment_release(s->segment, &chunk);
         return 0;
     }
-    if (chunk->d.sequence > t->next_sequence) {
+    if (chunk.d.sequence > t->next_sequence) {
         if (!is_final)
             return 0; /* the one before it is sealed by now: next poll */
-        note_gap(s, t, &chunk->d);
+        note_gap(s, t, &chunk.d);
     }
-    if (chunk->consumed == 0)
-        track_flush_loss(s, t, collector_ns(s->collector, chunk->d.base_ticks));
-    uint64_t taken = chunk->d.slots > chunk->consumed ? chunk->d.slots - chunk->consumed : 0;
-    struct segment_chunk rest = *chunk;
+    if (chunk.consumed == 0)
+        track_flush_loss(s, t, collector_ns(s->collector, chunk.d.base_ticks));
+    uint64_t taken = chunk.d.slots > chunk.consumed ? chunk.d.slots - chunk.consumed : 0;
     if (s->collector->flags & COLLECTOR_RECOVER)
-        rest.consumed = ledger_replay(s, t, chunk);
-    track_drain(s, t, &rest);
+        chunk.consumed = ledger_replay(s, t, &chunk);
+    track_drain(s, t, &chunk);
     track_flush_losses(s, t);
-    ledger_consume(s, chunk);
-    if (chunk->d.slots)
-        t->unseen_sequence = chunk->d.sequence + 1;
-    track_note_loss(s, t, &chunk->d);
+    ledger_consume(s, &chunk);
+    if (chunk.d.slots)
+        t->unseen_sequence = chunk.d.sequence + 1;
+    track_note_loss(s, t, &chunk.d);
     if (!is_done)
         return taken;
     t->next_sequence++;
-    bool is_last = chunk->d.flags & CHUNK_LAST || !chunk->is_sealed;
+    bool is_last = chunk.d.flags & CHUNK_LAST || !chunk.is_sealed;
     if (is_last)
         ledger_prepare(s->collector, t);
-    if (chunk->d.flags & CHUNK_LAST)
+    if (chunk.d.flags & CHUNK_LAST)
         track_finish(s, t, t->last_ns);
-    session_segment_release(s->segment, chunk);
+    session_segment_release(s->segment, &chunk);
     if (is_last)
         ledger_settle(s->collector);
     return taken;

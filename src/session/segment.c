@@ -245,6 +245,18 @@ static uint32_t written_slots(const struct slot *slots, uint32_t from)
     return CHUNK_SLOTS;
 }
 
+uint32_t session_segment_slots_left_behind(const struct segment_chunk *chunk)
+{
+    uint32_t end = chunk->d.slots;
+    for (uint32_t at = end; at < CHUNK_SLOTS;) {
+        uint64_t head = __atomic_load_n(&chunk->slots[at].time_kind, __ATOMIC_ACQUIRE);
+        at += 1 + slot_more(head, __atomic_load_n(&chunk->slots[at].word, __ATOMIC_RELAXED));
+        if (head)
+            end = at < CHUNK_SLOTS ? at : CHUNK_SLOTS;
+    }
+    return end;
+}
+
 const struct segment_chunk *session_segment_scan(struct session_segment *s, bool include_owned, size_t *count)
 {
     uint32_t chunks = committed_chunks(s);
@@ -290,12 +302,14 @@ void session_segment_consumed(struct session_segment *s, const struct segment_ch
 void session_segment_release(struct session_segment *s, const struct segment_chunk *chunk)
 {
     uint64_t *map = (uint64_t *)(void *)(s->memory + s->layout.free_map);
+    /* Whoever died with it may have left half of a record after those that can be read. */
+    uint32_t written = chunk->is_sealed ? chunk->d.slots : CHUNK_SLOTS;
     /* First nobody's, then cleared, then to be had: a collector that is killed in between leaves a chunk that recover
      * does not look at, never one with half of its records. */
     __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memset(s->memory + s->layout.chunks + (size_t)chunk->chunk * CHUNK_BYTES, 0,
-           chunk->d.slots * sizeof(struct slot));
+           written * sizeof(struct slot));
     s->seen[chunk->chunk].is_known = false;
     __atomic_store_n(taken(s, chunk->chunk), 0, __ATOMIC_RELAXED);
     __atomic_fetch_or(&map[chunk->chunk / 64], UINT64_C(1) << (chunk->chunk % 64), __ATOMIC_RELEASE);

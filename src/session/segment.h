@@ -51,6 +51,9 @@ struct segment_chunk {
  * thread is writing to slows it down. The list is valid until the next call. */
 const struct segment_chunk *session_segment_scan(struct session_segment *s, bool include_owned,
                                                  size_t *count);
+/* Of a chunk that is not sealed and whose owner is gone: those up to the last record, also after one that it never
+ * finished, since it died in a signal handler that had interrupted that one. */
+uint32_t session_segment_slots_left_behind(const struct segment_chunk *chunk);
 void session_segment_consumed(struct session_segment *s, const struct segment_chunk *chunk, uint32_t slots);
 void session_segment_release(struct session_segment *s,
                              const struct segment_chunk *chunk); /* back to the pool */

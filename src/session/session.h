@@ -17,8 +17,9 @@
  *   - the collector: reads records in their order up to the first whose time and kind are still zero (acquire), or, in
  *     a sealed chunk, as many slots as its descriptor says; when a sealed chunk is drained, state = FREE, then all of
  *     it zero, then the bit in the free map; heartbeat and state in the header.
- * A process that dies leaves its chunks OWNED; every record before the first zero is whole. Descriptors are one array
- * and not chunk headers because looking at 1,000 of them at a 16 KiB stride costs 10-16 us (cache sets collide).
+ * A process that dies leaves its chunks OWNED; every record whose head is there is whole, and before a head that is not
+ * the record's length may be. Descriptors are one array and not chunk headers because looking at 1,000 of them at a
+ * 16 KiB stride costs 10-16 us (cache sets collide).
  *
  * Names (and other definitions) are interned by content: space is claimed with one atomic add, the entry written,
  * its offset stored in the id table (release), the id put into the hash table with one compare-and-swap. No locks are

@@ -300,6 +300,28 @@ static void test_records_that_were_never_finished(void **state)
     assert_int_equal(lost(TRACE_LOSS_DAMAGED, false), 2);
 }
 
+/* A handler interrupted the recorder, recorded and ended the process: the record that it interrupted was never finished,
+ * what came after it was. A record that was being written when the process died says nothing. */
+static void test_a_process_that_ended_in_a_handler(void **state)
+{
+    (void)state;
+    uint32_t a = image_name(&image, "a");
+    const struct slot more[2] = {{slot_time_kind(1, RECORD_ZONE_BEGIN), a}, {2, 2}};
+    for (uint32_t track = 0; track < 2; track++) {
+        image_chunk(&image, track, track, 0, CHUNK_OWNED);
+        image_zone(&image, track, 1, 2, a);
+        image_record(&image, track, 3, RECORD_ZONE_BEGIN, a, 0);
+        image_slots(&image, track)[2].time_kind = 0;
+    }
+    image_zone(&image, 0, 4, 5, a);
+    image_zone(&image, 0, 6, 7, a);
+    image_long_record(&image, 0, 8, RECORD_MESSAGE, 32, 0, more, 2);
+    image_slots(&image, 0)[7].time_kind = 0;
+    assert_int_equal(finish()->zones, 4);
+    assert_int_equal(lost(TRACE_LOSS_DAMAGED, false), 1);
+    assert_int_equal(image_slots(&image, 0)[8].time_kind, 0);
+}
+
 static void test_numbers_that_make_no_sense(void **state)
 {
     (void)state;
@@ -523,6 +545,7 @@ int main(void)
         COLLECTED_TEST(test_texts_that_make_no_sense),
         COLLECTED_TEST(test_records_that_make_no_sense),
         COLLECTED_TEST(test_records_that_were_never_finished),
+        COLLECTED_TEST(test_a_process_that_ended_in_a_handler),
         COLLECTED_TEST(test_numbers_that_make_no_sense),
         COLLECTED_TEST(test_device_zones_are_sorted_and_nested),
         COLLECTED_TEST(test_a_long_chain_of_device_tracks),

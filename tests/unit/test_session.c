@@ -368,6 +368,27 @@ static void test_release(void **state)
     session_segment_close(s);
 }
 
+/* Its owner died in the middle of a record, whose head is written last: what it had written of it is behind the slots
+ * that can be read. */
+static void test_release_of_half_a_record(void **state)
+{
+    size_t count;
+    (void)state;
+    image_chunk(&image, 65, 1, 0, CHUNK_OWNED);
+    image_zone(&image, 65, 5, 6, 1);
+    struct slot *slots = image_slots(&image, 65);
+    slots[2].word = 0xff000000u;
+    slots[3] = (struct slot){slot_time_kind(7, RECORD_ZONE_END), 7};
+    slots[CHUNK_SLOTS - 1] = slots[3];
+    struct session_segment *s = open_image();
+    const struct segment_chunk *list = session_segment_scan(s, true, &count);
+    assert_int_equal(list[0].d.slots, 2);
+    session_segment_release(s, &list[0]);
+    for (uint32_t i = 0; i < CHUNK_SLOTS; i++)
+        assert_true(!slots[i].time_kind && !slots[i].word); /* else the next owner would have recorded it */
+    session_segment_close(s);
+}
+
 static sigjmp_buf interrupted;
 
 static void interrupt(int number)
@@ -520,6 +541,7 @@ int main(void)
         WITH_IMAGE(test_scan_sorts_and_clamps),
         WITH_IMAGE(test_slots_of_an_open_chunk),
         WITH_IMAGE(test_release),
+        WITH_IMAGE(test_release_of_half_a_record),
         WITH_IMAGE(test_a_release_that_is_cut_short),
         WITH_IMAGE(test_heart_and_state),
         WITH_IMAGE(test_definitions),
