@@ -123,13 +123,19 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
         last->multiplier = true_slope; /* the second sample of all: the first piece gets its slope */
         return true;
     }
-    uint64_t here = clock_piece_ns(last, sample->ticks);
-    int64_t error = (int64_t)(sample->raw_ns - here);
+    uint64_t here = clock_piece_ns(last, sample->ticks), there = sample->raw_ns + map->ahead_ns;
+    int64_t error = (int64_t)(there - here);
+    /* More than the clock can slow down for until the next sample. */
+    bool is_far_ahead = error < -(int64_t)(map->interval_ns / 2);
     if (error > BREAK_NS || error < -BREAK_NS) {
         /* Early samples are close together and their slope is coarse: that is not a break. */
-        sample->is_break = map->interval_ns >= LAST_INTERVAL_NS;
-        if (error > 0)
-            return add_piece(map, sample->ticks, sample->raw_ns, true_slope);
+        sample->is_break = is_far_ahead || map->interval_ns >= LAST_INTERVAL_NS;
+        if (sample->is_break && last->multiplier)
+            true_slope = last->multiplier; /* that of both sides of a break together is nobody's */
+        if (is_far_ahead)
+            map->ahead_ns = here - sample->raw_ns;
+        if (is_far_ahead || error > 0)
+            return add_piece(map, sample->ticks, is_far_ahead ? here : there, true_slope);
     }
     uint64_t ahead =
         (uint64_t)(((__uint128_t)map->interval_ns << 32) / true_slope); /* ticks until the next sample */

@@ -4,8 +4,9 @@
  * The collector samples both clocks often at first, then once per second, best of 20 brackets. The map is piecewise
  * linear and continuous, so that time never runs backwards within a track: each new piece starts where the old one
  * stands and is bent so that it meets the new estimate one interval later (errors seen: 15 ns). A jump of over a
- * microsecond starts afresh and is marked as a break. Integer arithmetic throughout: ticks x multiplier would not fit
- * a double after hours. */
+ * microsecond starts afresh and is marked as a break: forwards the map jumps with RAW; where RAW has stood still while
+ * the counter went on (a machine that slept), the map stays ahead of it from then on. Integer arithmetic throughout:
+ * ticks x multiplier would not fit a double after hours. */
 #ifndef OPSCOPE_COLLECT_CLOCK_MAP_H
 #define OPSCOPE_COLLECT_CLOCK_MAP_H
 
@@ -30,6 +31,7 @@ struct clock_map {
     size_t piece_count, piece_capacity;
     struct clock_sample recent[32]; /* newest last */
     size_t recent_count;
+    uint64_t ahead_ns; /* of RAW, since breaks that it cannot follow back */
     uint64_t next_sample_ns;
     uint64_t interval_ns;
     uint64_t sample_count;

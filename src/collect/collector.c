@@ -74,7 +74,7 @@ static void write_clock_point(struct collector *c, const struct clock_sample *sa
     struct trace_clock_point point = {
         .clock = c->clock_id,
         .ticks = sample->ticks,
-        .host_ns = sample->raw_ns,
+        .host_ns = sample->raw_ns + c->clock.ahead_ns,
         .uncertainty_ns = sample->uncertainty_ns,
         .realtime_ns = sample->realtime_ns,
         .boottime_ns = sample->boottime_ns,

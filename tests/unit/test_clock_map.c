@@ -195,6 +195,28 @@ static void test_breaks(void **state)
     }
 }
 
+/* The machine sleeps for an hour, in which the counter goes on and the other clock does not, or the other way round:
+ * what lasts a second afterwards lasts a second, from the first one on. */
+static void test_a_machine_that_sleeps(void **state)
+{
+    (void)state;
+    for (int direction = -1; direction <= 1; direction += 2) {
+        struct made_up_clock clock = {2e9, 1, SECOND};
+        const uint64_t hour = 3600 * SECOND, at = 30 * SECOND;
+        struct clock_map map;
+        clock_map_init(&map, CLOCK_SOURCE_COUNTER);
+        follow(&map, &clock, SECOND, at, 5, SECOND);
+        for (uint64_t s = 1; s < 60; s++) {
+            uint64_t ns = at + s * SECOND, ticks = ticks_at(&clock, direction < 0 ? ns + hour : ns);
+            assert_true(feed(&map, ticks, direction < 0 ? ns : ns + hour) == (s == 1));
+            uint64_t lasts = clock_map_ns(&map, ticks + 1800000000) - clock_map_ns(&map, ticks);
+            assert_true(lasts > 899990000 && lasts < 900010000);
+        }
+        check_continuous(&map);
+        clock_map_free(&map);
+    }
+}
+
 /* Pieces follow one another without a gap or an overlap, and the last one has no end. */
 static void check_pieces(const struct clock_map *map)
 {
@@ -295,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_noisy_samples),
         cmocka_unit_test(test_a_clock_that_changes_its_speed),
         cmocka_unit_test(test_breaks),
+        cmocka_unit_test(test_a_machine_that_sleeps),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_real_clocks),
         cmocka_unit_test(test_far_from_zero),
