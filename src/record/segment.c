@@ -90,18 +90,15 @@ bool segment_commit(size_t offset, size_t length)
 
 static uint64_t avoided[SESSION_MAX_CHUNKS / 64];
 
-static bool
-    has_avoided; /* else the table is not looked at: a page less to touch in a process that joins one session */
-
 static bool is_avoided(uint32_t chunk)
 {
-    return has_avoided && (avoided[chunk / 64] >> (chunk % 64) & 1);
+    return recorder_segment.has_avoided && (avoided[chunk / 64] >> (chunk % 64) & 1);
 }
 
 void segment_avoid_none(void)
 {
     memset(avoided, 0, sizeof avoided);
-    has_avoided = false;
+    recorder_segment.has_avoided = false;
 }
 
 void segment_avoid(const struct chunk_descriptor *d)
@@ -109,7 +106,7 @@ void segment_avoid(const struct chunk_descriptor *d)
     size_t chunk = (size_t)(d - segment_descriptor(0));
     if (chunk >= SESSION_MAX_CHUNKS)
         return;
-    has_avoided = true;
+    recorder_segment.has_avoided = true;
     avoided[chunk / 64] |= UINT64_C(1) << (chunk % 64);
 }
 
@@ -118,6 +115,8 @@ void segment_avoid(const struct chunk_descriptor *d)
 struct session_place {
     uint64_t id;
     struct session_control control;
+    uid_t owner; /* of the session */
+    gid_t group;
     char path[SESSION_PATH_BYTES];
     char file[SESSION_PATH_BYTES + 96], renamed[SESSION_PATH_BYTES + 96]; /* full names of files in it */
 };
@@ -172,7 +171,7 @@ static void refuse(struct session_place *place, int reason)
 /* Anybody may have put a FIFO there, which would make us wait, or a file that is never at its end. */
 static bool read_control(struct session_place *place)
 {
-    struct stat st;
+    struct stat st = {0};
     put_text(place->file, put_text(place->file, 0, place->path), "/" SESSION_CONTROL_FILE);
     int fd = open(place->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
@@ -183,6 +182,8 @@ static bool read_control(struct session_place *place)
     ssize_t n =
         fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, &place->control, sizeof place->control) : -1;
     close(fd);
+    place->owner = st.st_uid;
+    place->group = st.st_gid;
     return n == (ssize_t)sizeof place->control;
 }
 
@@ -329,14 +330,13 @@ static int commit_first(struct segment *s, int fd, bool is_eager)
 {
     const struct segment_layout *l = &s->layout;
     struct segment_header *h = s->header;
-    bool can_populate = madvise(s->memory, l->processes, MADV_POPULATE_WRITE) == 0;
+    const size_t first = l->processes + SESSION_PAGE;
+    bool can_populate = madvise(s->memory, first, MADV_POPULATE_WRITE) == 0;
     if (!can_populate && errno != EINVAL)
         return errno == EFAULT ? ENOSPC : errno;
     bool can_grow = can_populate && !is_eager;
     size_t ids = can_grow ? SESSION_PAGE : 64 * SESSION_PAGE, names = can_grow ? SESSION_PAGE : FIXED_NAMES;
-    int failed = can_populate ? 0 : commit_part(s, fd, false, 0, l->processes);
-    if (!failed)
-        failed = commit_part(s, fd, can_populate, l->processes, SESSION_PAGE);
+    int failed = can_populate ? 0 : commit_part(s, fd, false, 0, first);
     if (!failed && !can_grow)
         failed = commit_part(s, fd, can_populate, l->late, SESSION_PAGE);
     if (!failed)
@@ -357,17 +357,15 @@ static int commit_first(struct segment *s, int fd, bool is_eager)
     return commit_chunks(s, fd, can_populate, chunks, !can_grow);
 }
 
-/* Maps without locking: after mlockall(MCL_FUTURE) a plain mmap would give all of it memory at once. */
+/* Maps without locking: after mlockall(MCL_FUTURE) all of the mapping would get memory, if the file were not still
+ * empty, and later on be locked with it. */
 static void *map_unlocked(int fd, size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED)
         return NULL;
     munlock(memory, bytes);
-    if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0)
-        return memory;
-    munmap(memory, bytes);
-    return NULL;
+    return memory;
 }
 
 /* Ids of names are kept in the program (in its sites), so they must mean the same in the next segment. */
@@ -433,9 +431,7 @@ static int map_segment(struct segment *s, int fd, uint32_t chunks, const struct 
 static int build_segment(struct segment *s, int fd, const struct session_place *place, uint64_t id,
                          const struct segment *earlier)
 {
-    struct stat folder;
-    if (stat(place->path, &folder) == 0 && folder.st_uid != geteuid() &&
-        fchown(fd, folder.st_uid, folder.st_gid) != 0)
+    if (place->owner != geteuid() && fchown(fd, place->owner, place->group) != 0)
         return errno;
     int failed = map_segment(s, fd, wanted_chunks(&place->control), earlier);
     if (failed)

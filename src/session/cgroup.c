@@ -28,10 +28,10 @@ static const struct cgroup_files versions[] = {
     {"/sys/fs/cgroup/unified", "memory.max", "memory.current", "inactive_file "},
 };
 
+static char own_path[4096]; /* of this process, below the root */
 static int limit_state;
 static uint64_t own_signature, trusted_signature;
 static uint32_t version_used;
-static char own_path[256]; /* of this process, below the root */
 
 static bool file_path(char *out, size_t size, size_t path_length, const char *file)
 {
@@ -134,11 +134,11 @@ static bool has_left(uint64_t bytes, bool *is_limited)
 /* Finds our memory cgroup in /proc/self/cgroup: "N:memory:/path" (v1) or "0::/path" (v2). */
 static bool find_own(void)
 {
-    static char text[4096]; /* called once per process, before there is a second thread in here */
+    char *text = own_path; /* called once per process, before there is a second thread in here */
     int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
+    ssize_t n = read(fd, text, sizeof own_path - 1);
     close(fd);
     if (n <= 0)
         return false;
@@ -149,9 +149,7 @@ static bool find_own(void)
     if (!path)
         return false;
     size_t length = strcspn(path, "\n");
-    if (length >= sizeof own_path)
-        return false;
-    memcpy(own_path, path, length);
+    memmove(own_path, path, length);
     own_path[length] = '\0';
     if (strcmp(own_path, "/") == 0)
         own_path[0] = '\0';

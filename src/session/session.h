@@ -43,7 +43,7 @@
 
 #define SESSION_LEDGER_CLOSED UINT64_MAX /* the trace was finished: whatever was taken is in it */
 
-#define SESSION_VERSION 5u
+#define SESSION_VERSION 6u
 #define SESSION_CONTROL_MAGIC UINT64_C(0x314c54435350504f) /* "OPPSCTL1" */
 #define SESSION_SEGMENT_MAGIC UINT64_C(0x314745535350504f) /* "OPPSSEG1" */
 
@@ -366,12 +366,12 @@ static inline struct segment_layout segment_layout_of(uint32_t chunk_count, bool
         .level_count = is_small ? 4 : SESSION_NAME_LEVELS,
         .names_bytes = is_small ? (size_t)4 << 20 : SESSION_NAMES_BYTES,
     };
-    size_t at = SESSION_PAGE;
+    size_t at = (sizeof(struct segment_header) + 63) & ~(size_t)63;
     l.free_map = at;
-    at += segment_page_up(SESSION_MAX_CHUNKS / 8);
+    at += ((size_t)chunk_count + 511) / 512 * sizeof(uint64_t[8]);
     l.taken =
         at; /* one uint16_t per chunk: slots that the collector has taken from it before it was sealed */
-    at += segment_page_up((size_t)chunk_count * sizeof(uint16_t));
+    at = segment_page_up(at + (size_t)chunk_count * sizeof(uint16_t));
     l.levels[0] = at;
     at += segment_level_slots(0) * sizeof(uint32_t);
     l.processes = at;

@@ -279,6 +279,21 @@ static void test_the_layout_is_fixed_when_it_is_opened(void **state)
     session_segment_close(s);
 }
 
+/* A process that joins touches a page of everything: some 3 us each. */
+static void test_little_is_touched_at_first(void **state)
+{
+    (void)state;
+    for (uint32_t chunks = 1; chunks <= SESSION_MAX_CHUNKS; chunks *= 2) {
+        struct segment_layout l = segment_layout(chunks);
+        assert_true(l.free_map >= sizeof(struct segment_header) && l.free_map % 64 == 0);
+        assert_true(l.taken >= l.free_map + (chunks + 7) / 8 && l.taken % 64 == 0);
+        assert_true(l.levels[0] >= l.taken + chunks * sizeof(uint16_t));
+        assert_true(l.levels[0] % SESSION_PAGE == 0 && l.processes % SESSION_PAGE == 0);
+    }
+    /* header, free map and taken; names; processes */
+    assert_int_equal(segment_layout(SESSION_DEFAULT_BUFFER / CHUNK_BYTES).processes, 3 * SESSION_PAGE);
+}
+
 static void test_scan_sorts_and_clamps(void **state)
 {
     size_t count;
@@ -538,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_session),
         WITH_IMAGE(test_headers_that_are_refused),
         WITH_IMAGE(test_the_layout_is_fixed_when_it_is_opened),
+        cmocka_unit_test(test_little_is_touched_at_first),
         WITH_IMAGE(test_scan_sorts_and_clamps),
         WITH_IMAGE(test_slots_of_an_open_chunk),
         WITH_IMAGE(test_release),
