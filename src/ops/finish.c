@@ -109,6 +109,26 @@ static void take_for_device_ops(struct ops *ops)
     }
 }
 
+/* A call says which device it is for its process; where it ran, the trace knows which of all devices that was. */
+static void take_device_of_runs(struct ops *ops, struct op_call *call)
+{
+    uint16_t first = ops->runs[ops->run_order[call->first_run]].device;
+    for (uint32_t i = 0; i < call->runs; i++) {
+        if (ops->runs[ops->run_order[call->first_run + i]].device == call->device)
+            return;
+    }
+    if (first != OPS_NO_DEVICE)
+        call->device = first;
+}
+
+static void take_devices_of_runs(struct ops *ops)
+{
+    for (size_t i = ops->finished.calls; i < ops->call_count; i++) {
+        if (ops->calls[i].device != OPS_NONE && ops->calls[i].runs)
+            take_device_of_runs(ops, &ops->calls[i]);
+    }
+}
+
 /* --- order by time --- */
 
 struct place { /* of something that has a line, or a gap */
@@ -387,6 +407,7 @@ int ops_finish(struct ops *ops, struct error *err)
         join_all_kernels(ops);
         ops->failed |= !make_lines(ops);
         take_for_device_ops(ops);
+        take_devices_of_runs(ops);
         mark_wrong_times(ops);
     }
     ops_mark_finished(ops);

@@ -49,6 +49,8 @@ class Feed(harness.TestCase):
         self.assertEqual(self.devices("", ""), [0, 0])
         self.assertEqual(self.devices("one", "one"), [0, 0])
         self.assertEqual(self.devices("one", "two", "one", "three"), [0, 0, 1, 2])
+        ops = self.opscope_json("ops", self.trace)["rows"]
+        self.assertEqual([sum(op["device"] == number for op in ops) for number in (0, 1, 2)], [20, 10, 10])
         report = self.opscope_json("report", "--no-merge-devices", self.trace)
         self.assertEqual({row["device"] for row in report["rows"]} - {None}, {0, 1, 2})
 
