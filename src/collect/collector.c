@@ -718,7 +718,8 @@ void collector_scan_folder(struct collector *c)
 uint64_t collector_poll(struct collector *c, struct error *err)
 {
     uint64_t now = clock_raw_ns(), taken = 0;
-    if (c->source_count && clock_map_is_due(&c->clock, now))
+    /* Not before there is something to convert; from then on also while nobody records, or the line is lost. */
+    if ((c->source_count || c->clock.sample_count > 1) && clock_map_is_due(&c->clock, now))
         sample_clock(c);
     pause_poll(c);
     for (size_t i = 0; i < c->source_count; i++) {

@@ -464,6 +464,24 @@ static void test_threads_that_end_are_forgotten(void **state)
     assert_int_equal(stats.threads, 500);
 }
 
+/* Between two programs of one run nobody records for an hour: clocks drift apart meanwhile, and a map that had not
+ * followed them would take that for a sleep of the machine. */
+static void test_the_clock_is_followed_while_nobody_records(void **state)
+{
+    struct error err = {0};
+    struct collector *c = collection.collector;
+    (void)state;
+    c->clock.next_sample_ns = 0;
+    collector_poll(c, &err);
+    uint64_t samples = c->clock.sample_count;
+    struct source *source = c->sources[--c->source_count];
+    c->clock.next_sample_ns = 0;
+    collector_poll(c, &err);
+    assert_int_equal(c->clock.sample_count, samples + 1);
+    c->sources[c->source_count++] = source;
+    finish();
+}
+
 static void test_short_zones_are_left_out(void **state)
 {
     (void)state;
@@ -550,6 +568,7 @@ int main(void)
         COLLECTED_TEST(test_device_zones_are_sorted_and_nested),
         COLLECTED_TEST(test_a_long_chain_of_device_tracks),
         COLLECTED_TEST(test_ops),
+        COLLECTED_TEST(test_the_clock_is_followed_while_nobody_records),
         COLLECTED_TEST(test_threads_that_end_are_forgotten),
         COLLECTED_TEST(test_short_zones_are_left_out),
         COLLECTED_TEST(test_the_image_before_an_exec),
