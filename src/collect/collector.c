@@ -353,14 +353,22 @@ static void lose_chunk(struct source *s, const struct segment_chunk *chunk)
     session_segment_consumed(s->segment, chunk, chunk->d.slots);
 }
 
+static bool owner_is_gone(const struct source *s, const struct track *t)
+{
+    struct session_process p;
+    return t->is_dead || s->is_closed ||
+           (s->is_local && session_segment_process(s->segment, t->process, &p) && process_is_gone(p.pid));
+}
+
 /* Takes what one chunk holds; is_final: its owner will write no more. */
 static uint64_t take_chunk(struct source *s, const struct segment_chunk *listed, bool is_final)
 {
     struct segment_chunk chunk = *listed;
     struct track *t = source_track(s, &chunk);
     bool is_done = chunk.is_sealed || is_final;
-    if (is_final && !chunk.is_sealed)
-        chunk.d.slots = session_segment_slots_left_behind(&chunk);
+    uint32_t slots = t && is_final && !chunk.is_sealed ? session_segment_slots_left_behind(&chunk) : 0;
+    if (slots > chunk.d.slots && owner_is_gone(s, t)) /* else the run is over, and it goes on writing */
+        chunk.d.slots = slots;
     if (!t)
         lose_chunk(s, &chunk);
     if (!t || chunk.d.sequence < t->next_sequence) { /* or claimed twice */

@@ -317,6 +317,7 @@ static void test_a_process_that_ended_in_a_handler(void **state)
     image_zone(&image, 0, 6, 7, a);
     image_long_record(&image, 0, 8, RECORD_MESSAGE, 32, 0, more, 2);
     image_slots(&image, 0)[7].time_kind = 0;
+    collection.collector->sources[0]->is_closed = true;
     assert_int_equal(finish()->zones, 4);
     assert_int_equal(lost(TRACE_LOSS_DAMAGED, false), 1);
     assert_int_equal(image_slots(&image, 0)[8].time_kind, 0);
