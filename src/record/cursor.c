@@ -232,6 +232,23 @@ static void seal(struct chunk_descriptor *d, uint16_t flags)
     __atomic_store_n(&d->state, CHUNK_SEALED, __ATOMIC_RELEASE);
 }
 
+/* No handler may switch chunks any more. Which one is left is for whoever finds that we have not come back. */
+static void leave(struct thread_cursor *c, const struct chunk_descriptor *d)
+{
+    c->leaving = d ? (uint32_t)(d - segment_descriptor(0)) + 1 : UINT32_MAX;
+}
+
+/* A siglongjmp went out of the switch: what comes after the chunk that was left waits for it to be sealed. */
+static void seal_left(const struct thread_cursor *c)
+{
+    if (!c->leaving || c->leaving > recorder_segment.layout.chunk_count)
+        return;
+    struct chunk_descriptor *d = segment_descriptor(c->leaving - 1);
+    if (d != c->descriptor && __atomic_load_n(&d->state, __ATOMIC_ACQUIRE) == CHUNK_OWNED &&
+        d->track == c->track)
+        seal(d, 0);
+}
+
 /* From here on nothing is in the cursor but what is owed. */
 static void use_chunk(struct thread_cursor *c, struct slot *base)
 {
@@ -258,7 +275,7 @@ static void describe_chunk(struct thread_cursor *c, uint32_t chunk)
     c->descriptor = d;
     share_losses(c);
     __atomic_store_n(&d->state, CHUNK_OWNED, __ATOMIC_RELEASE);
-    c->sequence++; /* last: a siglongjmp out of here may repeat a number, never leave one out */
+    c->sequence++; /* last: take_over knows by it whether a siglongjmp came before */
 }
 
 /* Gives the full chunk away before waiting for another: if every thread kept one while it waits, none would ever
@@ -267,8 +284,8 @@ static void let_go(struct thread_cursor *c, const struct slot *first, uint32_t s
 {
     note_slots(c, first);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
+    leave(c, old);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     set_limit(c, NULL);
     use_chunk(c, NULL);
@@ -276,7 +293,7 @@ static void let_go(struct thread_cursor *c, const struct slot *first, uint32_t s
     c->descriptor = NULL;               /* from here on handlers count in the process's row */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     seal(old, 0);
-    c->is_switching = 0;
+    c->leaving = 0;
 }
 
 /* Only the outermost call gets here, with its slots taken from *first on: handlers see that they are nested, and find
@@ -299,8 +316,8 @@ static bool next_chunk(struct thread_cursor *c, struct slot **first, uint32_t sl
     }
     note_slots(c, *first);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    c->is_switching = 1;
     struct chunk_descriptor *old = c->descriptor;
+    leave(c, old);
     set_limit(c, NULL); /* nothing may be written until the new chunk is in place */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     describe_chunk(c, (uint32_t)chunk);
@@ -316,7 +333,7 @@ static bool next_chunk(struct thread_cursor *c, struct slot **first, uint32_t sl
     set_at(c, slot_after(*first, slots));
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     set_limit(c, c->base + CHUNK_SLOTS);
-    c->is_switching = 0;
+    c->leaving = 0;
     return true;
 }
 
@@ -343,9 +360,11 @@ static bool switch_chunk(struct thread_cursor *c, struct slot **first, uint32_t 
  * outermost one. A chunk that was being left has had its slots counted. Returns the call's first slot. */
 static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32_t slots)
 {
-    if (c->is_switching || !c->limit) {
+    if (c->leaving || !c->limit) {
         struct chunk_descriptor *old = c->descriptor;
         set_limit(c, NULL);
+        seal_left(c);
+        c->sequence += old && old->sequence == c->sequence; /* a new one that was not counted yet */
         c->descriptor = NULL;
         seal(old, 0);
         use_chunk(c, NULL);
@@ -354,7 +373,7 @@ static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32
     }
     uint64_t done = (uint64_t)(cursor_index(c, slot) & 0xffff) << 32;
     c->hot.state.all = (c->hot.state.all & ~((uint64_t)0xffff << 32)) | done;
-    c->is_switching = c->nested_failures = 0;
+    c->leaving = c->nested_failures = 0;
     return slot;
 }
 
@@ -366,7 +385,7 @@ static bool has_room(const struct thread_cursor *c, const struct slot *slot, uin
 static struct slot *reserve_slow(struct thread_cursor *c, struct slot *slot, uint32_t slots, bool is_end)
 {
     /* slots of calls that we interrupted */
-    uint32_t nested = cursor_index(c, slot) - cursor_done(c) + c->is_switching;
+    uint32_t nested = cursor_index(c, slot) - cursor_done(c) + (c->leaving > 0);
     uint32_t owed = cursor_depth(c) + 1 < CURSOR_RESERVED_ENDS ? cursor_depth(c) + 1 : CURSOR_RESERVED_ENDS;
     uint32_t room = slots + (is_end ? 0 : owed + OPSCOPE_ZONE_SLACK_);
     if (!nested) {
@@ -424,8 +443,9 @@ static void thread_ends(void *unused)
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     opscope_thread_cursor_ = &no_cursor.hot;
     if (c->magic == CURSOR_MAGIC) {
-        if (c->limit && !c->is_switching) /* else it was left by siglongjmp */
+        if (c->limit && !c->leaving) /* else it was left by siglongjmp */
             note_slots(c, (struct slot *)(void *)c->hot.at);
+        seal_left(c);
         seal(c->descriptor, CHUNK_LAST);
     }
     give_back(c);

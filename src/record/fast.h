@@ -83,9 +83,9 @@ struct thread_cursor {
     struct slot *base;   /* its begin, likewise */
     uint32_t clock_source;
     uint32_t magic;
-    volatile uint32_t skip; /* > 0: inside a zone that is not recorded */
-    volatile uint32_t is_switching;
-    struct op_stack *ops; /* device.c; the cursor keeps it for the next thread */
+    volatile uint32_t skip;    /* > 0: inside a zone that is not recorded */
+    volatile uint32_t leaving; /* > 0: chunks are being switched; the number of the one that is left, + 1 */
+    struct op_stack *ops;      /* device.c; the cursor keeps it for the next thread */
     /* second line: slow path */
     struct chunk_descriptor *descriptor; /* NULL without a chunk */
     struct thread_cursor *next_free;

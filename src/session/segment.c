@@ -303,7 +303,7 @@ void session_segment_release(struct session_segment *s, const struct segment_chu
 {
     uint64_t *map = (uint64_t *)(void *)(s->memory + s->layout.free_map);
     /* Whoever died with it may have left half of a record after those that can be read. */
-    uint32_t written = chunk->is_sealed ? chunk->d.slots : CHUNK_SLOTS;
+    uint32_t written = chunk->is_sealed && chunk->d.slots ? chunk->d.slots : CHUNK_SLOTS;
     /* First nobody's, then cleared, then to be had: a collector that is killed in between leaves a chunk that recover
      * does not look at, never one with half of its records. */
     __atomic_store_n(&descriptor(s, chunk->chunk)->state, CHUNK_FREE, __ATOMIC_RELEASE);

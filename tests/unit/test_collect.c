@@ -300,8 +300,8 @@ static void test_records_that_were_never_finished(void **state)
     assert_int_equal(lost(TRACE_LOSS_DAMAGED, false), 2);
 }
 
-/* A handler interrupted the recorder, recorded and ended the process: the record that it interrupted was never finished,
- * what came after it was. A record that was being written when the process died says nothing. */
+/* A handler interrupted the recorder, recorded and ended the process: the record that it interrupted was never
+ * finished, what came after it was. A record that was being written when the process died says nothing. */
 static void test_a_process_that_ended_in_a_handler(void **state)
 {
     (void)state;
