@@ -170,6 +170,7 @@ void collector_free(struct collector *c)
     free(c->device_numbers);
     free(c->dead_open);
     free(c->reported);
+    free(c->pause.edges);
     map_free(&c->newest_of_pid);
     map_free(&c->seen_refusals);
     map_free(&c->seen_broken);
@@ -737,6 +738,7 @@ uint64_t collector_poll(struct collector *c, struct error *err)
     if (!taken && now >= c->next_peek_ns) {
         for (size_t i = 0; i < c->source_count; i++)
             taken += drain(c->sources[i], true, false);
+        pause_settle(c, now);
         c->next_peek_ns = now + PEEK_NS;
     }
     bool is_due = now >= c->next_liveness_ns;

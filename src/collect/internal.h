@@ -249,6 +249,12 @@ struct collector {
         bool is_open;      /* a span of the trace in which nothing is recorded */
         uint64_t since_ns; /* its begin */
         uint64_t request;  /* the last of the control file that was seen */
+        struct pause_edge {
+            uint64_t ns, number;
+            bool is_paused;
+        } * edges; /* that have not made a span yet: one before them may still come */
+        size_t edge_count, edge_capacity;
+        uint64_t edges_seen;
     } pause;
     /* Rows taken so far, but for zones of threads and tasks. What begins and ends counts from its begin on. */
     struct session_rows taken;
@@ -349,7 +355,8 @@ void pause_open(struct collector *c);
 void pause_source(struct source *s); /* a new one */
 void pause_poll(struct collector *c);
 void pause_note(struct collector *c, bool is_paused,
-                uint64_t ns); /* a process has paused itself, or goes on */
+                uint64_t ns);                              /* a process has paused itself, or goes on */
+void pause_settle(struct collector *c, uint64_t until_ns); /* all that happened until then has been read */
 void pause_close(struct collector *c);
 
 /* devices.c */

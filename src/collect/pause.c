@@ -8,6 +8,8 @@
  * A process that pauses itself knows best: others do not change it, `opscope pause` does. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -69,11 +71,12 @@ static uint32_t tell(struct collector *c, bool is_paused, bool tells_all)
     return unreachable;
 }
 
-void pause_note(struct collector *c, bool is_paused, uint64_t ns)
+static void turn(struct collector *c, const struct pause_edge *edge)
 {
-    if (is_paused && !c->pause.is_open)
+    uint64_t ns = edge->ns;
+    if (edge->is_paused && !c->pause.is_open)
         c->pause.since_ns = ns;
-    if (!is_paused && c->pause.is_open && ns > c->pause.since_ns) {
+    if (!edge->is_paused && c->pause.is_open && ns > c->pause.since_ns) {
         struct trace_loss span = {.process = TRACE_NONE,
                                   .track = TRACE_NONE,
                                   .reason = TRACE_LOSS_PAUSED,
@@ -82,7 +85,37 @@ void pause_note(struct collector *c, bool is_paused, uint64_t ns)
         trace_writer_loss(c->writer, &span);
         c->stats.paused_ns += ns - c->pause.since_ns;
     }
-    c->pause.is_open = is_paused;
+    c->pause.is_open = edge->is_paused;
+}
+
+/* Threads are read one after the other, their edges sorted here before they make spans. */
+void pause_note(struct collector *c, bool is_paused, uint64_t ns)
+{
+    struct pause_edge edge = {ns, c->pause.edges_seen++, is_paused};
+    if (array_reserve(&c->pause.edges, &c->pause.edge_capacity, c->pause.edge_count + 1, sizeof edge))
+        c->pause.edges[c->pause.edge_count++] = edge;
+    else
+        turn(c, &edge);
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct pause_edge *left = a, *right = b;
+    if (left->ns != right->ns)
+        return left->ns < right->ns ? -1 : 1;
+    return left->number < right->number ? -1 : 1;
+}
+
+void pause_settle(struct collector *c, uint64_t until_ns)
+{
+    size_t done = 0, count = c->pause.edge_count;
+    if (!count)
+        return;
+    qsort(c->pause.edges, count, sizeof c->pause.edges[0], compare_edges);
+    for (; done < count && c->pause.edges[done].ns <= until_ns; done++)
+        turn(c, &c->pause.edges[done]);
+    c->pause.edge_count = count - done;
+    memmove(c->pause.edges, c->pause.edges + done, c->pause.edge_count * sizeof c->pause.edges[0]);
 }
 
 void pause_open(struct collector *c)
@@ -150,4 +183,5 @@ void pause_poll(struct collector *c)
 void pause_close(struct collector *c)
 {
     pause_note(c, false, clock_raw_ns());
+    pause_settle(c, UINT64_MAX);
 }

@@ -13,13 +13,17 @@
  * takes the slow path (no zone_limit).
  *
  * To hear of a zone that begins, one must be called: with --capture zone:NAME a waiting process has opscope_recording =
- * 1 and capture_waits = 1 instead, zones take the slow path and are refused there. */
+ * 1 and capture_waits = 1 instead, zones take the slow path and are refused there. They take it, too, while such a zone
+ * is open: another thread may be about to begin one, which then outlasts the first. */
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 
 #include "record/recorder.h"
 
 uint32_t capture_waits;
+bool capture_hears_zones;
 
 static struct session_capture rule; /* of the session that was joined last */
 static uint64_t identity;           /* segment_id: the collector looks for it before it writes */
@@ -30,6 +34,8 @@ void capture_use(const struct session_capture *capture)
 {
     rule = *capture;
     rule.from[sizeof rule.from - 1] = rule.to[sizeof rule.to - 1] = '\0';
+    capture_hears_zones = rule.kind == CAPTURE_ZONE;
+    steps = zones_open = 0;
 }
 
 void capture_describe(struct segment_header *h, bool is_paused)
@@ -75,16 +81,34 @@ static void tell_others(bool is_paused)
     while (!__atomic_compare_exchange_n(request, &old, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
+/* Changes of one process come one after the other, each whole: with threads that change it at once, what it does, what
+ * the others hear of and what the trace says would differ for good. */
+static void change_if(bool is_paused, bool (*is_wanted)(void))
+{
+    struct process_state *state = process_state_get();
+    sigset_t all, saved;
+    if (!cursor_of_thread() || !state ||
+        (!__atomic_load_n(&state->is_changing, __ATOMIC_SEQ_CST) && recorder_is_paused() == is_paused))
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    while (__atomic_exchange_n(&state->is_changing, 1, __ATOMIC_SEQ_CST))
+        sched_yield(); /* another thread: signals are blocked */
+    if (recorder_is_paused() != is_paused && (!is_wanted || is_wanted())) {
+        if (!is_paused)
+            set_paused(false);
+        record_pause(is_paused);
+        if (is_paused)
+            set_paused(true);
+        tell_others(is_paused);
+    }
+    __atomic_store_n(&state->is_changing, 0, __ATOMIC_SEQ_CST);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+}
+
 static void change(bool is_paused)
 {
-    if (!cursor_of_thread() || recorder_is_paused() == is_paused)
-        return;
-    if (!is_paused)
-        set_paused(false);
-    record_pause(is_paused);
-    if (is_paused)
-        set_paused(true);
-    tell_others(is_paused);
+    change_if(is_paused, NULL);
 }
 
 OPSCOPE_API void opscope_pause_(int is_paused)
@@ -124,12 +148,17 @@ void capture_frame(bool is_before)
         change(true);
 }
 
+static bool no_zone_is_open(void)
+{
+    return !__atomic_load_n(&zones_open, __ATOMIC_SEQ_CST);
+}
+
 bool capture_zone_begins(struct thread_cursor *c, uint32_t id)
 {
-    if (rule.kind != CAPTURE_ZONE || !names_is_called(id, rule.from))
+    if (!names_is_called(id, rule.from))
         return false;
     if (!c->capture_depth) {
-        __atomic_fetch_add(&zones_open, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&zones_open, 1, __ATOMIC_SEQ_CST);
         c->capture_depth = cursor_depth(c) + 1;
     }
     change(false);
@@ -139,8 +168,8 @@ bool capture_zone_begins(struct thread_cursor *c, uint32_t id)
 void capture_zone_ended(struct thread_cursor *c)
 {
     c->capture_depth = 0;
-    if (__atomic_sub_fetch(&zones_open, 1, __ATOMIC_RELAXED) == 0)
-        change(true);
+    if (__atomic_sub_fetch(&zones_open, 1, __ATOMIC_SEQ_CST) == 0)
+        change_if(true, no_zone_is_open);
 }
 
 /* --- zones that are begun while paused --- */

@@ -177,7 +177,7 @@ static void update_zone_limit(struct thread_cursor *c)
 {
     struct slot *limit;
     do {
-        bool is_slow = c->skip || c->hidden_count || c->capture_depth ||
+        bool is_slow = c->skip || c->hidden_count || capture_hears_zones ||
                        c->clock_source != CLOCK_SOURCE_COUNTER || recorder_is_paused();
         limit = c->limit;
         c->hot.zone_limit = is_slow ? NULL : (uint64_t *)(void *)limit;
@@ -438,6 +438,8 @@ static void thread_ends(void *unused)
     struct process_state *state = process_state_get();
     if (!c || !state)
         return;
+    if (c->magic == CURSOR_MAGIC && c->capture_depth)
+        capture_zone_ended(c);
     sigset_t all, saved;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);

@@ -29,7 +29,8 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
         cursor_lose_zone(NULL);
         return 0;
     }
-    if (UNLIKELY(recorder_is_paused()) && !capture_zone_begins(c, id))
+    bool is_captured = UNLIKELY(capture_hears_zones) && capture_zone_begins(c, id);
+    if (UNLIKELY(recorder_is_paused()) && !is_captured)
         return 0;
     if (UNLIKELY(c->limit && !c->hot.zone_limit)) /* for a pause that is over? */
         cursor_set_skip(c, 0);
@@ -113,23 +114,20 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
 {
     if (c->skip) {
         cursor_set_skip(c, c->skip - 1);
+    } else if (capture_hidden_ends(c) ||
+               cursor_depth(c) == 0) { /* begun before the session, or before the fork */
         return;
-    }
-    if (capture_hidden_ends(c))
-        return;
-    if (cursor_depth(c) == 0) /* begun before the session, or before the fork */
-        return;
-    struct slot *slot = cursor_reserve_slow(&c, cursor_take_slots(c, 1), 1, true);
-    if (!slot) {
-        if (c && cursor_depth(c)) { /* else: of an earlier session */
-            cursor_did(c, 0, 0, -1);
+    } else {
+        struct slot *slot = cursor_reserve_slow(&c, cursor_take_slots(c, 1), 1, true);
+        if (!c || !cursor_depth(c)) /* of an earlier session */
+            return;
+        if (slot)
+            slot_write(slot, now_kind(c, RECORD_ZONE_END), 0);
+        cursor_did(c, slot ? 1 : 0, 0, -1);
+        if (!slot)
             cursor_end_late(c);
-        }
-        return;
     }
-    slot_write(slot, now_kind(c, RECORD_ZONE_END), 0);
-    cursor_did(c, 1, 0, -1);
-    if (UNLIKELY(c->capture_depth > cursor_depth(c)))
+    if (UNLIKELY(c->capture_depth > cursor_depth(c)) && !c->skip)
         capture_zone_ended(c);
 }
 

@@ -28,8 +28,9 @@ struct process_state {
     struct thread_cursor
         *blocks; /* the first cursor of the newest block; its next_free is that of the one before */
     uint32_t block_left;
-    uint32_t inside;     /* threads that are switching chunks */
-    uint32_t is_joining; /* no other thread may begin to: another session is being joined */
+    uint32_t inside;      /* threads that are switching chunks */
+    uint32_t is_joining;  /* no other thread may begin to: another session is being joined */
+    uint32_t is_changing; /* a thread pauses recording, or has it go on: capture.c */
 } __attribute__((aligned(64)));
 
 struct segment { /* survives fork: the child goes on in the same memory */
@@ -99,16 +100,17 @@ static inline void cursor_write(struct thread_cursor *c, struct slot *slot, uint
 
 /* capture.c */
 #define RECORDING_ON 1
-#define RECORDING_PAUSED 2     /* opscope_recording */
-extern uint32_t capture_waits; /* for a zone that is to be recorded */
-void capture_prepare(void);    /* once */
+#define RECORDING_PAUSED 2       /* opscope_recording */
+extern uint32_t capture_waits;   /* for a zone that is to be recorded */
+extern bool capture_hears_zones; /* so zones take the slow path */
+void capture_prepare(void);      /* once */
 void capture_use(const struct session_capture *capture);
 void capture_describe(struct segment_header *h, bool is_paused);
 void capture_settle(void);
 void capture_signpost(const char *header, bool is_before);
 void capture_frame(bool is_before);
 bool capture_zone_begins(struct thread_cursor *c,
-                         uint32_t id); /* true: it is to be recorded though we are paused */
+                         uint32_t id); /* true: of the rule's name, and we are not paused any more */
 void capture_zone_ended(struct thread_cursor *c);
 bool capture_hidden_ends(
     struct thread_cursor *c); /* true: the end is of a zone that was begun while paused */

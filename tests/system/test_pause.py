@@ -162,6 +162,24 @@ class Inside(harness.TestCase):
         self.assertEqual(self.counts(steps, "--capture", "zone:train"), {"train": 3, "work": 1110, "nested": 2})
         self.assertEqual(self.counts(["zones=3", "nest=2"], "--capture", "zone:work"), {"work": 3})
 
+    def captured(self, what):
+        return facts.Trace(self.record([harness.program("captured_threads"), what], "--capture", "zone:train"))
+
+    def test_a_zone_that_outlasts_another_threads(self):
+        self.assertEqual(self.captured("overlap").counts(), {"train": 2, "work": 110})
+
+    def test_a_thread_that_ends_inside_its_zone(self):
+        trace = self.captured("left")
+        self.assertEqual((trace.counts(), trace.open_names()), ({"work": 10}, ["train"]))
+
+    def test_pauses_of_threads_that_take_turns(self):
+        trace = self.captured("turns")
+        self.assertEqual(trace.counts(), {"train": 3, "work": 30})
+        spans = [(span["from_ns"], span["to_ns"]) for span in trace.losses("paused")]
+        self.assertEqual(len(spans), 4, spans)
+        edges = [edge for span in spans for edge in span]
+        self.assertEqual(edges, sorted(edges), "one after the other")
+
     def test_profiler_api(self):
         steps = ["zones=1", "capture=1", "zones=10", "capture=0", "zones=100", "capture=1", "zones=1000"]
         self.assertEqual(self.counts(steps, "--capture", "cuda-profiler-api"), {"work": 1010})
