@@ -42,8 +42,8 @@ struct run_options {
     uint64_t min_duration_ns;
     uint64_t tracy_port;
     unsigned on_full;
-    unsigned layout; /* enum ops_layout */
-    const char *capture_rule;
+    unsigned layout;                /* enum ops_layout */
+    struct text_list capture_rules; /* one */
     struct session_capture capture;
     bool is_paused;
     bool keep_session;
@@ -117,9 +117,9 @@ static const struct command_option options_table[] = {
      .help =
          "Record nothing until opscope resume, or the program itself, says so: opscope_resume(), opscope.resume()."},
     {.name = "capture",
-     .type = OPTION_TEXT,
+     .type = OPTION_LIST,
      .argument = "WHEN",
-     .offset = OPTION_FIELD(struct run_options, capture_rule),
+     .offset = OPTION_FIELD(struct run_options, capture_rules),
      .help =
          "Record only a part: cuda-profiler-api, between the program's own calls that start and stop profilers "
          "(torch.cuda.profiler.start, cudaProfilerStart); signpost:A..B, from signpost A to signpost B (either may be "
@@ -435,7 +435,7 @@ static void show_results(const struct run_options *o, const struct launch_result
                          const struct additions *additions, char *const *argv, const char *output,
                          const char *csv)
 {
-    run_summary(result, argv, output, o->is_quiet);
+    run_summary(result, argv, output, &o->capture, o->is_quiet);
     run_profile_show(additions->profile, output, o->is_quiet);
     run_reported_show(&additions->reported, "opscope", output, o->is_quiet);
     if (o->keep_session && result->session_path[0])
@@ -562,9 +562,12 @@ static int check_options(const struct command *command, struct run_options *o)
                                    o->tracy_protocol, TRACY_OLDEST, TRACY_NEWEST);
     if (run_devices_check(&o->devices, &err) != 0)
         return command_usage_error(command, "%s", err.message);
-    if (o->capture_rule && run_capture_parse(o->capture_rule, &o->capture, &err) != 0)
+    if (o->capture_rules.count > 1)
+        return command_usage_error(command, "--capture %s and --capture %s: one rule for a recording",
+                                   o->capture_rules.items[0], o->capture_rules.items[1]);
+    if (o->capture_rules.count && run_capture_parse(o->capture_rules.items[0], &o->capture, &err) != 0)
         return command_usage_error(command, "%s", err.message);
-    o->is_paused |= o->capture_rule && run_capture_begins_paused(&o->capture);
+    o->is_paused |= run_capture_begins_paused(&o->capture);
     return COMMAND_CONTINUE;
 }
 

@@ -198,6 +198,29 @@ class Inside(harness.TestCase):
         # the first child after resume may have been started before the collector had heard of it
         self.assertIn(run.trace().count("work"), (1000, 1100))
 
+    def test_what_did_not_come_is_said(self):
+        """Also where an earlier trace is kept, and only of programs that record."""
+        steps = [harness.program("script"), "zones=1", "signpost=a", "step"]
+        self.record(steps)
+        whys = {"steps:7": "step 7", "zone:train": "no zone is called train", "signpost:b..": "no signpost b came",
+                "cuda-profiler-api": "no process started a profiler"}
+        for output in ("t.opscope", "new.opscope"):
+            for rule, why in whys.items():
+                done = self.opscope("run", "-o", self.path(output), "--capture", rule, "--", *steps)
+                self.assert_status(done)
+                self.assertIn(why, done.stderr)
+            done = self.opscope("run", "-o", self.path(output), "--paused", "--", *steps)
+            self.assertIn("nobody said opscope resume", done.stderr)
+            done = self.opscope("run", "-o", self.path(output), "--capture", "zone:train", "--", "true")
+            self.assertIn("no process called the opscope library", done.stderr)
+            self.assertNotIn("train", done.stderr)
+
+    def test_two_rules(self):
+        """Not the last one in silence."""
+        done = self.opscope("run", "--capture", "zone:a", "--capture", "zone:b", "--", "true")
+        self.assert_status(done, 125)
+        self.assertIn("--capture zone:a and --capture zone:b", done.stderr)
+
     def test_rules_that_make_no_sense(self):
         for rule in ("steps:", "steps:0", "steps:5-3", "steps:x", "steps:1-2-3", "zone:", "signpost:a", "signpost:..",
                      "nothing", "", "zone:" + "x" * 200):

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,4 +85,24 @@ bool run_capture_begins_paused(const struct session_capture *capture)
     bool is_from_start = (capture->kind == CAPTURE_SIGNPOSTS && !capture->from[0]) ||
                          (capture->kind == CAPTURE_STEPS && capture->first_step == 1);
     return capture->kind != CAPTURE_ALWAYS && !is_from_start;
+}
+
+void run_capture_why_nothing(const struct session_capture *capture, char *text, size_t size)
+{
+    uint32_t kind = run_capture_begins_paused(capture) ? capture->kind : CAPTURE_ALWAYS;
+    if (kind == CAPTURE_PROFILER_API)
+        snprintf(text, size, "no process started a profiler (torch.cuda.profiler.start, cudaProfilerStart)");
+    else if (kind == CAPTURE_SIGNPOSTS)
+        snprintf(text, size, "no signpost %s came", capture->from);
+    else if (kind == CAPTURE_ZONE)
+        snprintf(text, size, "no zone is called %s (opscope zones has the names of a whole recording)",
+                 capture->from);
+    else if (kind == CAPTURE_STEPS)
+        snprintf(text, size,
+                 "no process got to step %" PRIu64
+                 " (frames, or steps of a PyTorch optimizer: opscope frames "
+                 "counts those of a whole recording)",
+                 capture->first_step);
+    else
+        snprintf(text, size, "nobody said opscope resume");
 }

@@ -8,5 +8,7 @@
 
 int run_capture_parse(const char *text, struct session_capture *out, struct error *err);
 bool run_capture_begins_paused(const struct session_capture *capture);
+/* Why recording was paused from the begin to the end. */
+void run_capture_why_nothing(const struct session_capture *capture, char *text, size_t size);
 
 #endif

@@ -3,12 +3,14 @@
  * They are the collector's own only where there is no file (-o /dev/null). */
 #include "cli/run/summary.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command/command.h"
 #include "base/output_path.h"
+#include "cli/run/capture.h"
 #include "cli/run/python.h"
 #include "load/overview.h"
 #include "present/format.h"
@@ -94,27 +96,32 @@ static void warn(const struct launch_result *r, const struct held *held)
         command_say("opscope: %s", r->trace_error.message);
 }
 
-/* Nothing came of it, and nothing was lost on the way: why? */
-static bool explain_nothing(const struct launch_result *r, const struct held *held, char *const *command,
-                            const char *output)
+static bool holds_nothing(const struct held *held)
 {
-    char why[256] = "no process called the opscope library";
-    if (held->zones || held->others || held->ops || held->open_zones)
-        return false;
-    if (held->losses.paused_ns)
-        command_say(
-            "opscope: wrote %s, but nothing was recorded: it was paused all the time (opscope resume goes on; "
-            "with --capture, what it waits for did not come)",
-            output);
-    else if (held->losses.has_any || held->losses.lost.events || r->stats.refused)
-        command_say("opscope: wrote %s, which holds no records", output);
-    else {
+    return !held->zones && !held->others && !held->ops && !held->open_zones;
+}
+
+/* Nothing came of it, and nothing was lost on the way: why? */
+static void explain_nothing(const struct launch_result *r, const struct held *held, char *const *command,
+                            const char *output, const struct session_capture *capture)
+{
+    struct bytes line = {0};
+    char why[320] = "no process called the opscope library";
+    if (r->has_trace)
+        bytes_append_format(&line, "wrote %s, but nothing was recorded: ", output);
+    bool was_paused = held->is_file ? held->losses.paused_ns : r->stats.paused_ns;
+    if (was_paused && r->stats.threads) {
+        run_capture_why_nothing(capture, why, sizeof why);
+        command_say("opscope: %sit was paused all the time: %s", bytes_text(&line), why);
+    } else if (held->losses.has_any || held->losses.lost.events || r->stats.refused) {
+        if (r->has_trace)
+            command_say("opscope: wrote %s, which holds no records", output);
+    } else {
         run_python_why_nothing(command, why, sizeof why);
-        command_say("opscope: wrote %s, but nothing was recorded: %s (docs/troubleshooting.md, \"nothing was "
-                    "recorded\")",
-                    output, why);
+        command_say("opscope: %s%s (docs/troubleshooting.md, \"nothing was recorded\")", bytes_text(&line),
+                    why);
     }
-    return true;
+    bytes_free(&line);
 }
 
 /* On a terminal: where the time went. False where there is none, or where it cannot be said. */
@@ -158,8 +165,6 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     struct loss_text old;
     char why[256];
     struct bytes line = {0};
-    if (explain_nothing(r, held, command, output))
-        return;
     bytes_append_format(
         &line, "opscope: %s %s: %s, %s, %s, %s, %s", held->is_file ? "wrote" : "thrown away into", output,
         format_things(&zones, held->zones, "zone"), format_things(&processes, s->processes, "process"),
@@ -194,11 +199,15 @@ static void summarise(const struct launch_result *r, const struct held *held, ch
     bytes_free(&line);
 }
 
-void run_summary(const struct launch_result *result, char *const *command, const char *output, bool is_quiet)
+void run_summary(const struct launch_result *result, char *const *command, const char *output,
+                 const struct session_capture *capture, bool is_quiet)
 {
     struct held held;
     look(&held, result, output);
     warn(result, &held);
-    if (!is_quiet && result->has_trace)
+    bool is_kept = !result->has_trace && result->trace_error.code == EEXIST; /* an earlier trace: a warning */
+    if (holds_nothing(&held) && (is_kept || (result->has_trace && !is_quiet)))
+        explain_nothing(result, &held, command, output, capture);
+    else if (!is_quiet && result->has_trace)
         summarise(result, &held, command, output);
 }
