@@ -172,6 +172,12 @@ void capture_zone_ended(struct thread_cursor *c)
         change_if(true, no_zone_is_open);
 }
 
+void capture_zone_may_have_ended(struct thread_cursor *c)
+{
+    if (c->capture_depth > cursor_depth(c) && !c->skip)
+        capture_zone_ended(c);
+}
+
 /* --- zones that are begun while paused --- */
 
 OPSCOPE_API void opscope_zone_hide_(void)

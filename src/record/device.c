@@ -67,7 +67,7 @@ OPSCOPE_API uint64_t opscope_op_current_(void)
 }
 
 /* Everything that cursor_for_op leaves. */
-__attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
+__attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const char *text, uint32_t id)
 {
     struct thread_cursor *c = cursor_of_thread();
     if (c && c->skip) {
@@ -75,7 +75,8 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
         cursor_lose_zone(c);
         return NULL;
     }
-    if (c && recorder_is_paused()) {
+    bool is_captured = c && capture_hears_zones && capture_zone_begins(c, text ? text_id(text) : id);
+    if (c && recorder_is_paused() && !is_captured) {
         opscope_zone_hide_();
         return NULL;
     }
@@ -86,11 +87,11 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(void)
     return c;
 }
 
-/* The cursor of a thread that may begin an op; NULL: it is lost, and counted. */
-static inline struct thread_cursor *cursor_for_op(void)
+/* The cursor of a thread that may begin an op of that name (text, or else id); NULL: it is lost, and counted. */
+static inline struct thread_cursor *cursor_for_op(const char *text, uint32_t id)
 {
     struct thread_cursor *c = cursor_fast();
-    return LIKELY(c->hot.zone_limit) ? c : cursor_for_op_slow(); /* with that limit nothing is in the way */
+    return LIKELY(c->hot.zone_limit) ? c : cursor_for_op_slow(text, id); /* with it nothing is in the way */
 }
 
 /* --- numbers of calls: each thread takes some at a time, so that none waits for another's cache line --- */
@@ -157,13 +158,13 @@ static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t
 
 OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
 {
-    struct thread_cursor *c = cursor_for_op();
+    struct thread_cursor *c = cursor_for_op(name, 0);
     return c ? begin_op(c, text_id(name), (uint32_t)type, device, NULL) : 0;
 }
 
 OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device)
 {
-    struct thread_cursor *c = cursor_for_op();
+    struct thread_cursor *c = cursor_for_op(NULL, name);
     return c ? begin_op(c, name, (uint32_t)type, device, NULL) : 0;
 }
 
@@ -216,7 +217,7 @@ static void emit_part(uint32_t role, uint32_t id)
 
 OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
 {
-    struct thread_cursor *c = cursor_for_op();
+    struct thread_cursor *c = cursor_for_op(NULL, op->name);
     if (UNLIKELY(!c))
         return 0;
     uint64_t second = (uint64_t)op->parts << 32 | op->device;
@@ -236,6 +237,8 @@ OPSCOPE_API void opscope_op_end_known_(uint32_t parts)
             slot[1] = (struct slot){slot_time_kind(ticks, RECORD_ZONE_END), 0};
             slot_write(slot, slot_time_kind(ticks, RECORD_OP_PART), word_of(parts, PART_LIST, 0));
             cursor_did(c, 2, 0, -1);
+            if (UNLIKELY(capture_hears_zones))
+                capture_zone_may_have_ended(c);
             return;
         }
         cursor_lose_record(c);

@@ -127,8 +127,8 @@ __attribute__((noinline)) static void end_slow(struct thread_cursor *c)
         if (!slot)
             cursor_end_late(c);
     }
-    if (UNLIKELY(c->capture_depth > cursor_depth(c)) && !c->skip)
-        capture_zone_ended(c);
+    if (UNLIKELY(capture_hears_zones))
+        capture_zone_may_have_ended(c);
 }
 
 OPSCOPE_API int opscope_zone_end_rare_(uint64_t *slot, uint64_t word)

@@ -112,6 +112,7 @@ void capture_frame(bool is_before);
 bool capture_zone_begins(struct thread_cursor *c,
                          uint32_t id); /* true: of the rule's name, and we are not paused any more */
 void capture_zone_ended(struct thread_cursor *c);
+void capture_zone_may_have_ended(struct thread_cursor *c); /* a zone has: was it that one? */
 bool capture_hidden_ends(
     struct thread_cursor *c); /* true: the end is of a zone that was begun while paused */
 

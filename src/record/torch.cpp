@@ -542,8 +542,8 @@ std::unique_ptr<at::ObserverContext> begin_op(const at::RecordFunction &function
     *open = {&function, nullptr, is_op};
     if (is_op)
         open->known = begin_function(thread, function, name);
-    else
-        opscope_zone_begin_named_(name, strlen(name), 0);
+    else if (!opscope_zone_begin_named_(name, strlen(name), 0))
+        opscope_zone_hide_(); // paused: its end is not another zone's
     return nullptr;
 }
 

@@ -161,6 +161,8 @@ class Inside(harness.TestCase):
                  "zones=1000", "close", "zones=1", "close", "nest=3", "open=train", "nest=2", "close"]
         self.assertEqual(self.counts(steps, "--capture", "zone:train"), {"train": 3, "work": 1110, "nested": 2})
         self.assertEqual(self.counts(["zones=3", "nest=2"], "--capture", "zone:work"), {"work": 3})
+        ops = ["op=other", "zones=1", "op-end", "op=train", "zones=10", "op-end", "zones=1", "op=train", "op=x", "op-end"]
+        self.assertEqual(self.counts(ops + ["op-end"], "--capture", "zone:train"), {"train": 2, "work": 10, "x": 1})
 
     def captured(self, what):
         return facts.Trace(self.record([harness.program("captured_threads"), what], "--capture", "zone:train"))

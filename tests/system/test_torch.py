@@ -253,6 +253,27 @@ class Networks(Ops):
         rows = harness.opscope_json("ops", trace)["rows"]
         self.assertEqual(len(self.by_name(rows)["aten::mm"]), 5)
 
+    def test_an_op_as_the_zone(self):
+        self.record("mlp", "--capture", "zone:aten::addmm")
+        self.assertEqual(len(self.by_name(self.ops())["aten::addmm"]), 2 * self.steps)
+        self.assertNotIn("aten::linear", self.by_name(self.ops()))
+
+    def test_a_range_of_a_pause(self):
+        """Inside a zone that a rule waits for: its end is not the zone's."""
+        script = (
+            "import torch, opscope\n"
+            "def train():\n"
+            "    opscope.pause()\n"
+            "    with torch.autograd.profiler.record_function('range'): pass\n"
+            "    opscope.resume()\n"
+            "    torch.ones(1)\n"
+            "train()\ntorch.ones(2)\n"
+        )
+        trace = self.path("range.opscope")
+        self.assert_status(self.opscope("run", "-o", trace, "--capture", "zone:train", "--", self.python, "-c", script))
+        rows = harness.opscope_json("ops", trace)["rows"]
+        self.assertEqual([row["outputs"] for row in rows if row["name"] == "aten::ones"], ["1 FLOAT32 CPU_DRAM"])
+
     def test_ranges(self):
         self.record("mlp", "--python-trace", "off")
         zones = {row["name"]: row["count"] for row in harness.opscope_json("zones", self.trace)["rows"]}
