@@ -194,6 +194,8 @@ class StandIn(harness.TestCase):
 
 # By the number in cupti_version.h: which is the newest struct of kernels, copies and sets, and its length; what is there.
 VERSIONS = {
+    22: (9, 208, 5, 88, 4, 88, ""),
+    24: (9, 208, 5, 88, 4, 88, ""),
     26: (9, 208, 6, 96, 4, 88, ""),
     28: (9, 208, 6, 96, 4, 88, ""),
     130001: (10, 216, 6, 96, 4, 88, ""),

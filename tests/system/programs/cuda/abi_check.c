@@ -2,11 +2,11 @@
 /* Compiled, not run, where the vendor's headers are (PyPI: nvidia-cuda-cupti, nvidia-cuda-runtime, nvidia-cuda-crt):
  * our declarations against theirs. Which structs are the newest depends on the version; it is named on the command
  * line, -DKERNEL=CUpti_ActivityKernel10 and so on. */
-#include <cupti.h>
-#include <stddef.h>
-
 #include "record/cuda/abi.h"
 #include "session/cuda_record.h"
+
+#include <cupti.h> /* last: cuda.h renames functions of the driver by macros */
+#include <stddef.h>
 
 #define SAME(a, b) _Static_assert((long)(a) == (long)(b), #a " is not " #b)
 #define AT(type, member, offset) SAME(offsetof(type, member), offset)
