@@ -23,7 +23,6 @@ int wanted_ops_read(struct ops *ops, struct trace *trace, const struct trace_fil
 {
     struct ops_wanted wanted = {.figures = figures,
                                 .signposts = true,
-                                .run_names = true,
                                 .places = true,
                                 .wants_call = wants_call,
                                 .wants_point = wants_point,

@@ -158,7 +158,7 @@ static void add_run(struct view *view, struct table *table, const struct ops *op
     table_add_row(table);
     set_process(view, table, view_process_of(view, run->track));
     view_set_track(view, table, COLUMN_THREAD, run->track);
-    table_set_text(table, COLUMN_NAME, ops_get_text(ops, ops->run_names ? ops->run_names[at] : OPS_NONE));
+    table_set_text(table, COLUMN_NAME, ops_get_text(ops, run->name));
     table_set_text(table, COLUMN_TYPE, "run");
     if (run->device != OPS_NO_DEVICE)
         table_set_unsigned(table, COLUMN_DEVICE, ops->devices[run->device].number);

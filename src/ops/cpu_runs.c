@@ -78,7 +78,8 @@ void cpu_runs_add(struct cpu_runs *runs, struct ops *ops, uint32_t track, uint64
                                                    .gap_ns = 0,
                                                    .call = call,
                                                    .track = ops->calls[call].track,
-                                                   .device = (uint16_t)device});
+                                                   .device = (uint16_t)device,
+                                                   .name = OPS_NONE});
     t->ops[t->count++] = op;
 }
 

@@ -390,24 +390,19 @@ static void read_run(struct reading *r, const struct trace_run *run)
 {
     const struct trace_track *track = trace_get_track(r->trace, run->track);
     uint32_t clock = track ? track->clock : TRACE_HOST_CLOCK, device = device_of(r, run->track);
+    uint32_t call = call_of(r, run);
     uint64_t start_ns = trace_host_ns(r->trace, clock, run->start);
     uint64_t end_ns = trace_host_ns(r->trace, clock, run->start + run->duration);
     ops_add_run(r->ops, &(struct op_run){.start_ns = start_ns,
                                          .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
                                          .gap_ns = OPS_NO_GAP,
-                                         .call = call_of(r, run),
+                                         .call = call,
                                          .track = track ? run->track + r->wanted->first_track : OPS_NONE,
                                          .session = run->session,
                                          .cores = run->cores,
                                          .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
-                                         .flags = (uint16_t)(run->flags & TRACE_RUN_ESTIMATED)});
-    if (r->wanted->run_names && !r->ops->failed) {
-        struct ops *ops = r->ops;
-        if (array_reserve(&ops->run_names, &ops->run_name_capacity, ops->run_count, sizeof ops->run_names[0]))
-            ops->run_names[ops->run_count - 1] = name_of(r, run->name);
-        else
-            ops->failed = true;
-    }
+                                         .flags = (uint16_t)(run->flags & TRACE_RUN_ESTIMATED),
+                                         .name = call == OPS_NONE ? name_of(r, run->name) : OPS_NONE});
     if (!r->wanted->without_ticks && !r->ops->failed)
         ops_set_ticks(r->ops, run->start, run->start + run->duration);
     if (run->part_count && !r->ops->failed)

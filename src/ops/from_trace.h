@@ -21,7 +21,6 @@ struct ops_wanted { /* NULL or zero: all calls, no figures, no signposts */
     void *context;
     bool without_runs;  /* nobody asks for calls by their numbers */
     bool without_ticks; /* of runs */
-    bool run_names;     /* ops.run_names */
     bool places; /* of calls that do not say where they are from, by the zones around them (places.h) */
     uint32_t first_process, first_track, first_device; /* where those of this trace begin in the model */
 };

@@ -35,7 +35,6 @@ void ops_free(struct ops *ops)
     free(ops->calls);
     free(ops->runs);
     free(ops->ticks);
-    free(ops->run_names);
     free(ops->run_order);
     free(ops->signposts);
     free(ops->lines);

@@ -152,6 +152,7 @@ struct op_run {
     uint16_t faults; /* enum op_fault */
     uint16_t device; /* in ops.devices; OPS_NO_DEVICE */
     uint16_t flags;  /* enum op_run_flag */
+    uint32_t name;   /* text: its own, where it is of no call; OPS_NONE */
 };
 /* When it ran by the device's own clock: apart, since most views never ask. Both 0: not known. */
 struct op_ticks {
@@ -231,8 +232,6 @@ struct ops {
     size_t run_count, run_capacity;
     struct op_ticks *ticks; /* by run, as far as some are known: ops_ticks */
     size_t tick_count, tick_capacity;
-    uint32_t *run_names; /* by run: text, where they were asked for; NULL */
-    size_t run_name_capacity;
     uint32_t *run_order;   /* ops_finish: ids of runs, those of one call next to each other */
     size_t unmatched_runs; /* ops_finish: runs of no call */
     struct op_signpost *signposts;

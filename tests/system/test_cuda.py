@@ -139,6 +139,16 @@ class StandIn(harness.TestCase):
         names = collections.Counter(run["name"] for run in self.events("run"))
         self.assertEqual(names, {"warm-up": 1, "(kernel without a name)": 19})
 
+    def test_graph_that_belongs_to_no_op(self):
+        self.record("graph-without-op", "3")
+        done = self.opscope("report", "--json", self.trace)
+        self.assert_status(done)
+        self.assertEqual([(row["op_code"], row["time_us"]) for row in done.json()["rows"]], [("gemm", 3), ("softmax", 3)] * 3)
+        done = self.opscope("diff", "--json", self.trace, self.trace)
+        self.assert_status(done)
+        groups = [(row["group"], row["a_time_ns"]) for row in done.json()["groups"]]
+        self.assertEqual(groups, [("gemm", 9000), ("softmax", 9000)])
+
     def test_many_graphs(self):
         self.record("many-graphs", "60")
         ops = {op["args"]["call"]: op["name"] for op in self.events("op")}

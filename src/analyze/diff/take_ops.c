@@ -134,10 +134,11 @@ static int find_window(const struct taking *t, int side, size_t *first, size_t *
 
 static uint32_t line_key(struct taking *t, const struct op_line *line)
 {
-    static const struct op_call unknown = {.name = OPS_NONE, .description = OPS_NONE};
     const struct ops *ops = t->ops;
     if (line->signpost != OPS_NONE)
         return signpost_key(t, &ops->signposts[line->signpost]);
+    const struct op_call unknown = {.name = line->run == OPS_NONE ? OPS_NONE : ops->runs[line->run].name,
+                                    .description = OPS_NONE};
     return key_of(t, line->call == OPS_NONE ? &unknown : &ops->calls[line->call]);
 }
 
@@ -176,13 +177,11 @@ static bool take_line(struct taking *t, const struct op_line *line, struct diff_
     op->key = line_key(t, line);
     if (op->key == INTERN_NONE)
         return false;
-    if (!call)
-        return true;
-    if (!(call->faults & OP_FAULT_OPEN))
+    if (call && !(call->faults & OP_FAULT_OPEN))
         op->host_ns = (double)(call->end_ns - call->start_ns);
     if (t->diff->keys[op->key].kind == DIFF_HOST_OP)
         op->time_ns = op->host_ns;
-    else if (run && !(run->faults & OP_FAULT_STALE))
+    else if (run && !(run->faults & OP_FAULT_STALE) && sum.duration_ns != OPS_NO_DURATION)
         op->time_ns = (double)sum.duration_ns;
     if (!is_first && run && ops_has_gap(run))
         op->gap_ns = (double)sum.gap_ns;

@@ -103,7 +103,7 @@ static void take_line(struct perf *perf, size_t i, struct known_hosts *known)
         row->kind = PERF_SIGNPOST;
         return;
     }
-    uint32_t name = call ? call->name : OPS_NONE;
+    uint32_t name = call ? call->name : line->run != OPS_NONE ? ops->runs[line->run].name : OPS_NONE;
     row->kind = is_host_call(ops, call, known) ? PERF_HOST_OP : PERF_DEVICE_OP;
     struct op_line_sum sum = ops_sum_line(ops, line);
     if (sum.runs && sum.duration_ns != OPS_NO_DURATION)

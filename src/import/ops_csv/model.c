@@ -539,7 +539,8 @@ static uint32_t add_run(struct filling *f, uint32_t call, uint32_t device, uint6
                          .duration_ns = duration_ns,
                          .gap_ns = take_gap(f),
                          .cores = take_count(f, OPS_CSV_CORES),
-                         .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device};
+                         .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
+                         .name = OPS_NONE};
     struct op_ticks ticks = {0, 0};
     if (f->has[OPS_CSV_SUB_DEVICE]) {
         double start = take_number(f, OPS_CSV_FW_START), end = take_number(f, OPS_CSV_FW_END);

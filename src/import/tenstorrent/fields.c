@@ -252,11 +252,11 @@ static void take_row(struct tt_fields *f, uint8_t type)
         f->sub_device = f->architecture = OPS_NONE;
     } else {
         line.call = (uint32_t)ops->call_count - 1;
-        line.run =
-            ops_add_run(ops, &(struct op_run){.call = line.call,
-                                              .track = OPS_NONE,
-                                              .device = call->device == OPS_NONE ? OPS_NO_DEVICE
-                                                                                 : (uint16_t)call->device});
+        line.run = ops_add_run(
+            ops, &(struct op_run){.call = line.call,
+                                  .track = OPS_NONE,
+                                  .device = call->device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)call->device,
+                                  .name = OPS_NONE});
         tt_field_run(f, ops);
     }
     ops_add_line(ops, line);

@@ -268,7 +268,7 @@ static void take_clock(struct table *t, uint32_t device, uint64_t ticks, const s
 
 static void add_run(struct table *t, const struct op_row *row, const struct op_call *call, uint32_t call_id)
 {
-    struct op_run run = {.call = call_id, .gap_ns = OPS_NO_GAP, .device = OPS_NO_DEVICE};
+    struct op_run run = {.call = call_id, .gap_ns = OPS_NO_GAP, .device = OPS_NO_DEVICE, .name = OPS_NONE};
     uint64_t number, start, end;
     if (call->device == OPS_NONE || !number_at(t, row, FW_START, &start) ||
         !number_at(t, row, FW_END, &end) || end < start)

@@ -361,7 +361,8 @@ static void add_run(struct filling *f, const struct tt_run *run)
                             .cores = run->cores,
                             .faults = (uint16_t)((run->flags & TT_RUN_INCOMPLETE ? OP_FAULT_INCOMPLETE : 0) |
                                                  (run->flags & TT_RUN_NO_REPLAY ? OP_FAULT_NO_REPLAY : 0)),
-                            .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device});
+                            .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
+                            .name = OPS_NONE});
     if (run->has_cycles && !f->ops->failed)
         ops_set_ticks(f->ops, run->start_cycle, run->end_cycle);
     for (uint32_t k = 0; k < run->cells.count && !f->ops->failed; k++)

@@ -296,6 +296,21 @@ static void work_names(uint32_t bytes)
     wait_until_filled(20); /* records point to the names, which stay as CUPTI's do */
 }
 
+/* As XLA makes them: node by node, and in no op. */
+static void work_graph_without_op(uint32_t replays)
+{
+    const char *const symbols[] = {"gemm", "softmax"};
+    const uint64_t nodes[] = {(UINT64_C(9) << 32) + 1, (UINT64_C(9) << 32) + 2};
+    for (int i = 0; i < 2; i++) {
+        add_node(nodes[i] + 100);
+        clone_node(nodes[i] + 100, nodes[i]);
+    }
+    for (uint32_t i = 0; i < replays; i++)
+        replay(symbols, nodes, 2);
+    end_some(2 * replays);
+    wait_until_filled(2 * replays);
+}
+
 static void work_refused(uint32_t count)
 {
     (void)count;
@@ -323,6 +338,7 @@ int main(int argc, char **argv)
                  {"many-graphs", work_many_graphs},
                  {"names", work_names},
                  {"profiler", work_profiler},
+                 {"graph-without-op", work_graph_without_op},
                  {"refused", work_refused}};
     if (strcmp(work, "orphan") == 0) /* first the collector, then itself */
         kill(getppid(), SIGKILL);
