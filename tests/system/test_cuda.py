@@ -133,6 +133,12 @@ class StandIn(harness.TestCase):
         rows = self.opscope_json("memory", self.trace)["rows"]
         self.assertEqual([(row["pool"], row["allocations"], row["releases"]) for row in rows], [("cuda:1", 5, 5)])
 
+    def test_memory_that_another_thread_is_given_at_once(self):
+        self.record("reuse", "3")
+        (pool,) = self.opscope_json("memory", self.trace)["rows"]
+        self.assertEqual((pool["allocations"], pool["releases"], pool["lost_releases"]), (6, 5, 0))
+        self.assertEqual((pool["peak_bytes"], pool["live_bytes"], pool["unmatched_releases"]), (3 << 20, 3 << 20, 0))
+
     def test_graph_that_is_built_node_by_node(self):
         """Its kernels have the names of none that was launched before; those are known when they are handed over."""
         self.record("built-graph", "10", status=-9)

@@ -19,7 +19,9 @@ static const struct call_row call_rows[CUDA_CALL_IDS] = {CUDA_CALLS(CALL_ROW_)};
 /* The kernel that this thread is launching: a node of a graph that is made meanwhile is of it. */
 static __thread uint32_t launching_name;
 
-#define IS_BRACKETED 1u /* in a call's own data: an op or a zone of ours has to be ended */
+/* In a call's own data. */
+#define IS_BRACKETED 1u /* an op or a zone of ours has to be ended */
+#define IS_RELEASED 2u  /* what it releases is recorded */
 
 static void note_launch(void)
 {
@@ -72,6 +74,9 @@ static void enter(const struct cupti_call *call, const struct call_row *row)
     case CUDA_CALL_WAIT:
         *call->data |= opscope_zone_begin_named_(row->title, strlen(row->title), 0) ? IS_BRACKETED : 0;
         break;
+    case CUDA_CALL_FREE:
+        *call->data |= memory_releases(call) ? IS_RELEASED : 0;
+        break;
     default:
         break;
     }
@@ -80,11 +85,13 @@ static void enter(const struct cupti_call *call, const struct call_row *row)
 static void leave(const struct cupti_call *call, const struct call_row *row)
 {
     bool has_succeeded = !call->result || *call->result == 0;
+    bool is_recorded = *call->data & IS_RELEASED;
     if (*call->data & IS_BRACKETED)
         opscope_op_end_(); /* of a zone it is the same */
     *call->data = 0;
     launching_name = 0;
-    if (has_succeeded && call->arguments && row->kind >= CUDA_CALL_ALLOCATE && opscope_is_recording())
+    if (has_succeeded && !is_recorded && call->arguments && row->kind >= CUDA_CALL_ALLOCATE &&
+        opscope_is_recording())
         memory_called(call, row->kind);
 }
 

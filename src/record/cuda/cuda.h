@@ -62,7 +62,8 @@ struct kernel_name kernel_name_of(const void *key, const char *symbol);
 cupti_callback_fn call_back;
 void calls_enable(void);
 
-/* memory.c: an allocation or a release that succeeded */
+/* memory.c: a release that begins (true: it is recorded); an allocation, or another release, that succeeded */
+bool memory_releases(const struct cupti_call *call);
 void memory_called(const struct cupti_call *call, unsigned kind);
 
 /* tracks.c: devices and streams */

@@ -26,14 +26,26 @@ static void take(const struct cupti_call *call, uint64_t address, uint64_t bytes
     opscope_alloc_((const void *)(uintptr_t)address, bytes, pool_of(device, pool));
 }
 
-static void give_back(const struct cupti_call *call, uint64_t address)
+/* Before the driver has it: once it has, another thread may be given the same memory. What is not known here may be no
+ * memory: that shows when the call is over. */
+bool memory_releases(const struct cupti_call *call)
 {
     char pool[32];
+    const uint64_t *address = call->arguments;
+    if (!address || !*address)
+        return false;
     pthread_mutex_lock(&lock);
-    uint32_t device = map_remove(&devices, address);
+    uint32_t device = map_remove(&devices, *address);
     pthread_mutex_unlock(&lock);
-    if (device == MAP_NONE)
-        device = device_of_context(call->context, call->context_id);
+    if (device != MAP_NONE)
+        opscope_free_((const void *)(uintptr_t)*address, pool_of(device, pool));
+    return device != MAP_NONE;
+}
+
+static void released_unknown(const struct cupti_call *call, uint64_t address)
+{
+    char pool[32];
+    uint32_t device = device_of_context(call->context, call->context_id);
     opscope_free_((const void *)(uintptr_t)address, pool_of(device, pool));
 }
 
@@ -45,7 +57,7 @@ void memory_called(const struct cupti_call *call, unsigned kind)
     } else if (kind == CUDA_CALL_ALLOCATE_PITCH) {
         const struct cuda_pitch_allocation *a = call->arguments;
         take(call, *a->address, *a->pitch * a->height);
-    } else if (kind == CUDA_CALL_FREE && *(const uint64_t *)call->arguments) {
-        give_back(call, *(const uint64_t *)call->arguments);
+    } else if (kind == CUDA_CALL_FREE && *(const uint64_t *)call->arguments && !memory_releases(call)) {
+        released_unknown(call, *(const uint64_t *)call->arguments);
     }
 }

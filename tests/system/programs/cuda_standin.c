@@ -22,6 +22,7 @@ static void (*clone_node)(uint64_t original, uint64_t node);
 static void (*replay)(const char *const *symbols, const uint64_t *nodes, uint32_t count);
 static void (*use_context)(uint32_t id);
 static void (*call)(uint32_t id, const void *arguments);
+static void (*call_while)(uint32_t id, const void *arguments, void (*meanwhile)(void));
 static void (*resource)(uint32_t id, void *stream, const void *description);
 static void (*end_some)(uint32_t count);
 static uint32_t (*filled)(void);
@@ -64,6 +65,7 @@ static void start(const char *cupti)
     find(library, "standin_clone", &clone_node);
     find(library, "standin_replay", &replay);
     find(library, "standin_call", &call);
+    find(library, "standin_call_while", &call_while);
     find(library, "standin_context", &use_context);
     find(library, "standin_resource", &resource);
     find(library, "standin_end", &end_some);
@@ -178,6 +180,33 @@ static void work_devices(uint32_t count)
         call(243, &allocation);
         use_context(1);
         call(245, &address);
+    }
+}
+
+static void allocate(uint64_t bytes)
+{
+    uint64_t address = 0x7000;
+    const struct {
+        uint64_t *address;
+        size_t bytes;
+    } allocation = {&address, bytes};
+    call(243, &allocation);
+}
+
+static void allocate_again(void)
+{
+    allocate(3 << 20);
+}
+
+/* What one thread releases, another one is given before the first is back from the driver. */
+static void work_reuse(uint32_t count)
+{
+    const uint64_t address = 0x7000;
+    for (uint32_t i = 0; i < count; i++) {
+        allocate(1 << 20);
+        call_while(245, &address, allocate_again);
+        if (i + 1 < count)
+            call(245, &address);
     }
 }
 
@@ -332,6 +361,7 @@ int main(int argc, char **argv)
                  {"exit", work_exit},
                  {"serve", work_serve},
                  {"devices", work_devices},
+                 {"reuse", work_reuse},
                  {"fork", work_fork},
                  {"graph", work_graph},
                  {"built-graph", work_built_graph},

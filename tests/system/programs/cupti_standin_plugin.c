@@ -374,6 +374,16 @@ EXPORT void standin_call(uint32_t id, const void *arguments)
     call(1, id, arguments, NULL, &data, correlation);
 }
 
+/* The same, with something in between: what another thread does before this one comes back from the driver. */
+EXPORT void standin_call_while(uint32_t id, const void *arguments, void (*meanwhile)(void))
+{
+    uint64_t data = 0;
+    uint32_t correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
+    call(0, id, arguments, NULL, &data, correlation);
+    meanwhile();
+    call(1, id, arguments, NULL, &data, correlation);
+}
+
 EXPORT void standin_launch(const char *symbol, uint32_t stream)
 {
     uint64_t data = 0;
