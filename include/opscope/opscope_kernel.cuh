@@ -46,9 +46,8 @@ namespace opscope {
 #ifndef OPSCOPE_DISABLE
 
 struct kernel_counts { // in the device's memory
-    unsigned int warps; // that asked for memory
-    unsigned int reserved;
-    unsigned long long lost; // zones
+    unsigned long long warps; // that asked for memory: more than 2^32 in an hour of short kernels
+    unsigned long long lost;  // zones
 };
 
 struct kernel_times { // both clocks of a warp at one moment; zero: not written
@@ -102,11 +101,12 @@ public:
     __device__ __forceinline__ explicit warp(const kernel_buffer &buffer) : counts(buffer.counts), owner(buffer.owners)
     {
         unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-        unsigned int mine = 0, multiprocessor;
+        unsigned int multiprocessor;
+        unsigned long long mine = 0;
         asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
         is_writer = thread % 32 == 0 && counts;
         if (is_writer)
-            mine = atomicAdd(&counts->warps, 1u);
+            mine = atomicAdd(&counts->warps, 1ull);
         bool has_memory = is_writer && mine < buffer.warps;
         zones = buffer.zones + size_t(has_memory ? mine : 0) * buffer.zones_per_warp;
         asm volatile("" : "+l"(zones)); // else each zone takes four instructions to find its place, not one
@@ -208,6 +208,7 @@ public:
             cudaHostAlloc(&shared, sizeof *shared, cudaHostAllocMapped) != cudaSuccess) {
             std::fprintf(stderr, "opscope: no memory for zones inside kernels\n");
             release();
+            cudaGetLastError(); // ours, not one of the program's
             return;
         }
         open_device();
@@ -234,18 +235,26 @@ public:
         if (cudaDeviceSynchronize() != cudaSuccess ||
             cudaMemcpy(&counts, view.counts, sizeof counts, cudaMemcpyDeviceToHost) != cudaSuccess)
             return 0;
-        unsigned int used = std::min(counts.warps, view.warps);
+        unsigned int used = unsigned(std::min<unsigned long long>(counts.warps, view.warps));
         std::vector<uint2> zones(size_t(used) * view.zones_per_warp);
         std::vector<kernel_warp> owners(used);
         if (!take(zones, view.zones) || !take(owners, view.owners))
             return 0;
         cudaMemset(view.counts, 0, sizeof counts);
         kernel_detail::clock_pair now = compare_clocks();
+        if (!now.device)
+            now = last;
+        if (!last.device)
+            last = now;
+        if (!now.device) {
+            say("opscope: the device did not say what time it is: zones of %llu warps inside kernels are lost", used);
+            return 0;
+        }
         double common = common_ns_per_cycle(owners);
         size_t taken = 0, long_warps = 0;
         for (unsigned int i = 0; i < used; i++) {
             taken += take_warp(zones.data() + size_t(i) * view.zones_per_warp, owners[i], common, now);
-            long_warps += owners[i].end.cycles && owners[i].end.cycles - owners[i].begin.cycles >> 32;
+            long_warps += owners[i].end.cycles && (owners[i].end.cycles - owners[i].begin.cycles) >> 32;
         }
         last = now;
         if (long_warps)
@@ -332,12 +341,13 @@ private:
         trace_device = opscope_device_open_as(&what);
     }
 
-    // The best of some questions and answers, 2 us apart.
+    // The best of some questions and answers, 2 us apart. Without an answer in a second, `device` is 0.
     kernel_detail::clock_pair compare_clocks()
     {
         using namespace kernel_detail;
         clock_pair best = {0, 0, ~std::uint64_t(0)};
         const unsigned int count = 32;
+        cudaDeviceSynchronize(); // what runs in other streams would keep it from answering
         std::memset(const_cast<shared_memory *>(reinterpret_cast<volatile shared_memory *>(shared)), 0, sizeof *shared);
         tell_time<<<1, 1>>>(&shared->asked, shared->answer, count);
         for (unsigned int i = 0; i < count; i++) {
@@ -346,7 +356,11 @@ private:
             while (!__atomic_load_n(&shared->answer[i], __ATOMIC_ACQUIRE) && host_ns() - before < 1000000000u)
                 ;
             after = host_ns();
-            if (shared->answer[i] && i && after - before < best.uncertainty)
+            if (!shared->answer[i]) {
+                __atomic_store_n(&shared->asked, count, __ATOMIC_RELEASE); // it is not kept waiting either
+                break;
+            }
+            if (i && after - before < best.uncertainty)
                 best = {before + (after - before) / 2, shared->answer[i], after - before};
             for (std::uint64_t rest = shared->answer[i]; rest;) { // the tick: what divides all times
                 std::uint64_t next = tick % rest;
@@ -355,11 +369,28 @@ private:
             }
         }
         cudaDeviceSynchronize();
-        if (trace_device && best.device) {
-            std::uint64_t early = host_ns(), now = opscope_now(), late = host_ns();
-            opscope_device_sync(trace_device, now, early + (late - early) / 2, (late - early) / 2 + 1);
-        }
+        if (trace_device && best.device)
+            sync_clocks();
         return best;
+    }
+
+    // As the adapter for CUDA does it: the best of some tries, and no two points close to each other, since the line
+    // through them would be steep.
+    void sync_clocks()
+    {
+        std::uint64_t host = 0, ns = 0, least = ~std::uint64_t(0);
+        for (int i = 0; i < 8; i++) {
+            std::uint64_t early = kernel_detail::host_ns(), now = opscope_now(), late = kernel_detail::host_ns();
+            if (late - early < least) {
+                least = late - early;
+                host = now;
+                ns = early + least / 2;
+            }
+        }
+        if (last_sync_ns && ns - last_sync_ns < 100000000u)
+            return;
+        opscope_device_sync(trace_device, host, ns, least / 2 + 1);
+        last_sync_ns = ns;
     }
 
     // The device's time in ns of the host's clock, on the line through the two comparisons around it.
@@ -458,6 +489,7 @@ private:
     int device = 0;
     std::uint32_t trace_device = 0;
     std::uint64_t tick = 0; // of the device's timer, ns
+    std::uint64_t last_sync_ns = 0;
     kernel_detail::clock_pair last = {};
     std::map<unsigned int, std::vector<lane>> lanes; // by multiprocessor
 };

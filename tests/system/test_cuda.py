@@ -6,6 +6,7 @@ import collections
 import glob
 import os
 import re
+import shutil
 import sys
 import unittest
 
@@ -255,6 +256,55 @@ class Declarations(harness.TestCase):
             command += ["-D%s=CUpti_Activity%s%d" % (name, record, number), "-D%s_BYTES=%d" % (name, length)]
         command += calls.split()
         self.assert_status(self.run_command(command + checked("abi_check.c", folders)))
+
+
+class KernelZones(harness.TestCase):
+    """Zones inside kernels, as far as the host has to do with them: on a device that is memory of the program."""
+
+    def record(self, case):
+        if not shutil.which("clang++"):
+            self.skipTest("no clang++, which compiles the host's half of CUDA by itself")
+        folder, self.trace = os.path.join(harness.SOURCE, "tests", "system", "programs", "cuda"), self.path("t.opscope")
+        command = ["clang++", "-std=c++17", "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-Werror", "-Wall"]
+        command += ["-Wextra", "-Wno-unknown-cuda-version", "-Xclang", "-target-sdk-version=11.0", "-pthread"]
+        command += ["-I", os.path.join(folder, "stub"), "-I", os.path.join(harness.SOURCE, "include")]
+        command += [os.path.join(folder, "kernel_zones.cu"), "-o", self.path("zones"), "-L", harness.BUILD, "-lopscope"]
+        self.assert_status(self.run_command(command + ["-Wl,-rpath," + harness.BUILD]))
+        done = self.opscope("run", "-o", self.trace, "--devices", "none", "--", self.path("zones"), case)
+        self.assert_status(done)
+        zones = {event["name"]: event for event in self.trace_events() if event["ph"] == "X"}
+        return done, zones
+
+    def trace_events(self):
+        done = self.opscope("export", "--format", "chrome", "-o", "-", self.trace)
+        self.assert_status(done)
+        return done.json()["traceEvents"]
+
+    def assert_is_inside(self, zones):
+        around, load = zones["around"], zones["load"]
+        self.assertLessEqual(around["ts"], load["ts"])
+        self.assertLessEqual(load["ts"] + load["dur"], around["ts"] + around["dur"])
+        self.assertGreater(load["dur"], 100)  # of 1,000 us
+
+    def test_zone(self):
+        done, zones = self.record("plain")
+        self.assertEqual(done.stdout, "1 zones, error 0\n")
+        self.assert_is_inside(zones)
+
+    def test_device_that_was_busy_at_first(self):
+        done, zones = self.record("late")
+        self.assertEqual(done.stdout, "1 zones, error 0\n")
+        self.assert_is_inside(zones)
+
+    def test_device_that_never_says_what_time_it_is(self):
+        done, zones = self.record("never")
+        self.assertEqual(done.stdout, "0 zones, error 0\n")
+        self.assertIn("zones of 1 warps inside kernels are lost", done.stderr)
+        self.assertEqual(list(zones), ["around"])
+
+    def test_no_memory_is_no_error_of_the_program(self):
+        done, _ = self.record("no-memory")
+        self.assertEqual(done.stdout, "0 zones, error 0\n")
 
 
 if __name__ == "__main__":
