@@ -151,13 +151,20 @@ static int compare_places(const void *left, const void *right)
 
 /* --- gaps --- */
 
-/* Runs of a track are stored as they were reported, which need not be the order in which they ran: launches of two
- * threads into one queue of CUDA come in buffers of their own. They are taken in the order of their times, unless one
- * of them cannot be where its time says, before its call: then the times are not to be trusted, and the order is
- * (is_stale). */
-struct track_gaps {
-    uint64_t start_ns, end_ns; /* of the last run */
+/* A gap is time in which nothing ran on the device: a copy engine that waits beside a busy queue has none. So runs are
+ * taken in the order of their times, those of all tracks of a device together; one that began before the others had
+ * ended has the time until then as a gap below zero. They are stored as they were reported, which need not be that
+ * order even on one track: launches of two threads into one queue of CUDA come in buffers of their own.
+ *
+ * Where a run of the device cannot be where its time says, before its call, the times are not to be trusted, and each
+ * track is taken by itself in the order of the reports (is_stale). */
+struct lane { /* of runs: a device, or one of its tracks */
+    uint64_t start_ns, end_ns;
     bool has_run, is_disordered, is_doubtful;
+};
+
+struct lanes {
+    struct lane *tracks, *devices;
 };
 
 static bool is_before_its_call(const struct ops *ops, const struct op_run *run)
@@ -165,65 +172,94 @@ static bool is_before_its_call(const struct ops *ops, const struct op_run *run)
     return run->call >= ops->call_count || run->start_ns + OPS_STALE_NS < ops->calls[run->call].start_ns;
 }
 
-static void take_gap(struct op_run *run, struct track_gaps *track)
+static void take_gap(struct op_run *run, struct lane *lane)
 {
     if (run->gap_ns == OPS_NO_GAP)
-        run->gap_ns = track->has_run ? (int64_t)(run->start_ns - track->end_ns) : 0;
-    track->end_ns = run->start_ns + run->duration_ns;
-    track->has_run = true;
+        run->gap_ns = lane->has_run ? (int64_t)(run->start_ns - lane->end_ns) : 0;
+    uint64_t end_ns = run->start_ns + run->duration_ns;
+    if (lane->is_doubtful || end_ns > lane->end_ns) /* else it ran beside a longer one */
+        lane->end_ns = end_ns;
+    lane->has_run = true;
 }
 
-static size_t look_at_tracks(const struct ops *ops, struct track_gaps *tracks)
+static struct lane *lane_of(const struct lanes *lanes, const struct op_run *run)
+{
+    struct lane *device = run->device == OPS_NO_DEVICE ? NULL : &lanes->devices[run->device];
+    return device && !device->is_doubtful ? device : &lanes->tracks[run->track];
+}
+
+static void look_at(struct lane *lane, const struct op_run *run, bool is_doubtful)
+{
+    lane->is_disordered |= run->start_ns < lane->start_ns;
+    lane->is_doubtful |= is_doubtful;
+    lane->start_ns = run->start_ns;
+}
+
+/* How many runs are to be sorted. */
+static size_t look_at_lanes(const struct ops *ops, const struct lanes *lanes)
 {
     size_t to_sort = 0;
     for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
         const struct op_run *run = &ops->runs[i];
         if (run->track == OPS_NONE)
             continue;
-        struct track_gaps *track = &tracks[run->track];
-        track->is_disordered |= run->start_ns < track->start_ns;
-        track->is_doubtful |= run->gap_ns != OPS_NO_GAP || is_before_its_call(ops, run);
-        track->start_ns = run->start_ns;
+        bool is_doubtful = run->gap_ns != OPS_NO_GAP || is_before_its_call(ops, run);
+        look_at(&lanes->tracks[run->track], run, is_doubtful);
+        if (run->device != OPS_NO_DEVICE)
+            look_at(&lanes->devices[run->device], run, is_doubtful);
     }
-    for (size_t i = ops->finished.runs; i < ops->run_count; i++)
-        to_sort += ops->runs[i].track != OPS_NONE && tracks[ops->runs[i].track].is_disordered &&
-                   !tracks[ops->runs[i].track].is_doubtful;
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
+        const struct lane *lane = ops->runs[i].track == OPS_NONE ? NULL : lane_of(lanes, &ops->runs[i]);
+        to_sort += lane && lane->is_disordered && !lane->is_doubtful;
+    }
     return to_sort;
 }
 
-static bool find_gaps(struct ops *ops)
+static bool make_lanes(const struct ops *ops, struct lanes *lanes)
 {
-    size_t count = 0, to_sort, sorted = 0;
+    size_t tracks = 0, devices = 0;
     for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
-        uint32_t track = ops->runs[i].track;
-        if (track != OPS_NONE && track >= count)
-            count = (size_t)track + 1;
+        uint32_t track = ops->runs[i].track, device = ops->runs[i].device;
+        if (track != OPS_NONE && track >= tracks)
+            tracks = (size_t)track + 1;
+        if (device != OPS_NO_DEVICE && device >= devices)
+            devices = (size_t)device + 1;
     }
-    struct track_gaps *tracks = calloc(count + 1, sizeof *tracks);
-    if (!tracks)
-        return false;
-    to_sort = look_at_tracks(ops, tracks);
+    lanes->tracks = calloc(tracks + 1, sizeof *lanes->tracks);
+    lanes->devices = calloc(devices + 1, sizeof *lanes->devices);
+    return lanes->tracks && lanes->devices;
+}
+
+static bool take_gaps(struct ops *ops, const struct lanes *lanes)
+{
+    size_t to_sort = look_at_lanes(ops, lanes), sorted = 0;
     struct place *places = to_sort ? malloc(to_sort * sizeof *places) : NULL;
-    bool is_fine = !to_sort || places;
-    for (size_t i = ops->finished.runs; is_fine && i < ops->run_count; i++) {
+    if (to_sort && !places)
+        return false;
+    for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
         struct op_run *run = &ops->runs[i];
-        struct track_gaps *track = run->track == OPS_NONE ? NULL : &tracks[run->track];
-        if (track && track->is_disordered && !track->is_doubtful)
+        struct lane *lane = run->track == OPS_NONE ? NULL : lane_of(lanes, run);
+        if (lane && lane->is_disordered && !lane->is_doubtful)
             places[sorted++] = (struct place){.time_ns = run->start_ns, .id = (uint32_t)i};
-        else if (track)
-            take_gap(run, track);
+        else if (lane)
+            take_gap(run, lane);
     }
     if (sorted)
         qsort(places, sorted, sizeof *places, compare_places);
     for (size_t i = 0; i < sorted; i++) {
         struct op_run *run = &ops->runs[places[i].id];
-        uint64_t end_ns = tracks[run->track].end_ns;
-        take_gap(run, &tracks[run->track]);
-        if (tracks[run->track].end_ns < end_ns) /* it ran beside a longer one */
-            tracks[run->track].end_ns = end_ns;
+        take_gap(run, lane_of(lanes, run));
     }
     free(places);
-    free(tracks);
+    return true;
+}
+
+static bool find_gaps(struct ops *ops)
+{
+    struct lanes lanes;
+    bool is_fine = make_lanes(ops, &lanes) && take_gaps(ops, &lanes);
+    free(lanes.tracks);
+    free(lanes.devices);
     return is_fine;
 }
 
@@ -374,7 +410,7 @@ static void mark_wrong_times(struct ops *ops)
         if (line->signpost != OPS_NONE)
             continue;
         if (is_device && !run) {
-            is_wrong = true;
+            is_wrong = call->runs == 0; /* else it was captured, and only its replays ran */
             call->faults |= OP_FAULT_NO_RUN;
         } else if (is_device && is_stale(ops, run)) {
             is_wrong = true;

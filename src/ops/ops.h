@@ -142,9 +142,9 @@ enum op_run_flag {
 struct op_run {
     uint64_t start_ns;
     uint64_t duration_ns;
-    int64_t gap_ns;   /* since the run before it on its track; INT64_MIN: none, or not known */
-    uint32_t call;    /* in ops.calls; OPS_NONE */
-    uint32_t track;   /* in the trace; OPS_NONE */
+    int64_t gap_ns; /* since anything ran on the device, below 0: something still did; INT64_MIN: not known */
+    uint32_t call;  /* in ops.calls; OPS_NONE */
+    uint32_t track; /* in the trace; OPS_NONE */
     uint32_t session; /* replay of a captured trace; 0: none */
     uint32_t cores;   /* 0: not known */
     uint32_t first_figure;

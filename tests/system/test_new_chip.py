@@ -87,6 +87,17 @@ class NewChip(harness.TestCase):
         bare = self.opscope("report", self.trace)
         self.assertIn("no machine file describes 'acme_x1'", bare.stdout + bare.stderr)
 
+    def test_gaps_are_time_in_which_no_engine_worked(self):
+        """Not what each engine waited; and ops that ran in replays alone are not missing."""
+        report = harness.opscope_json("report", self.trace)
+        summary = harness.opscope_json("summary", self.trace)
+        busy = [part["ns"] for part in summary["partition"]["parts"] if part["key"] == "busy"][0]
+        idle_us = (summary["partition"]["total_ns"] - busy) / 1000
+        self.assertAlmostEqual(report["busy_us"], busy / 1000, delta=1)
+        self.assertGreater(report["gap_us"], 0)
+        self.assertLessEqual(report["gap_us"], idle_us + 1)
+        self.assertEqual(report["invalid_durations"], 0)
+
     def test_model_and_machine_file_agree(self):
         with open(os.path.join(FOLDER, "chip_model.h"), encoding="utf-8") as file:
             model = dict(re.findall(r"#define CHIP_(\w+) ([\d.]+)", file.read()))

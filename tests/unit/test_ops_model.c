@@ -282,6 +282,39 @@ static void test_overlap_is_not_stale(void **state)
     ops_free(&ops);
 }
 
+/* A gap is of the device: while one of its tracks works there is none, whatever the others wait for. */
+static void test_gaps_of_a_device_with_several_tracks(void **state)
+{
+    static const struct {
+        uint32_t track, start_ns, duration_ns, session;
+        int32_t gap_ns;
+    } runs[] = {{3, 1000, 100, 0, 0},    {3, 1100, 500, 0, 0},        {4, 1150, 100, 0, -450},
+                {4, 1700, 50, 0, 50},    {3, 1760, 40, 0, 10},        {5, 1500, 150, 0, -100},
+                {5, 1800, 10, 1, 0},     {5, 3000000, 9, 2, 2998190}, {6, 1200000, 10, 0, 0},
+                {6, 1200110, 10, 0, 100}};
+    enum { COUNT = sizeof runs / sizeof runs[0], OF_DEVICE = 8 };
+    struct ops ops;
+    (void)state;
+    ops_init(&ops);
+    for (uint64_t i = 0; i < COUNT; i++)
+        add_call(&ops, i + 1, i + 1, OP_TYPE_DEVICE);
+    for (uint64_t i = 0; i < COUNT; i++)
+        ops_add_run(&ops, &(struct op_run){.start_ns = runs[i].start_ns,
+                                           .duration_ns = runs[i].duration_ns,
+                                           .gap_ns = OPS_NO_GAP,
+                                           .call = ops_find_call(&ops, 0, i + 1),
+                                           .track = runs[i].track,
+                                           .session = runs[i].session,
+                                           .device = i >= OF_DEVICE});
+    assert_int_equal(ops_finish(&ops, &err), 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(ops.runs[i].gap_ns, runs[i].gap_ns);
+        assert_int_equal(ops.runs[i].faults, 0);
+        assert_true(ops_has_gap(&ops.runs[i])); /* also beside an op that ran in replays alone */
+    }
+    ops_free(&ops);
+}
+
 /* --- from a trace --- */
 
 static bool wants_odd(void *context, const struct trace_op *op)
@@ -399,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_gaps_and_stale_times),
         cmocka_unit_test(test_gaps_of_runs_reported_out_of_order),
         cmocka_unit_test(test_overlap_is_not_stale),
+        cmocka_unit_test(test_gaps_of_a_device_with_several_tracks),
         cmocka_unit_test(test_from_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -58,7 +58,7 @@ static bool collect_gaps(const struct perf *perf, struct search *search)
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
         const struct op_call *call = perf_call(perf, row);
-        if (!call || (call->faults & OP_FAULT_NO_HOST_TIME))
+        if (!call || (call->faults & OP_FAULT_NO_HOST_TIME) || perf_is_captured(perf, row))
             continue;
         uint64_t start_ns = call->start_ns;
         if (row->shown_gap_us > perf->machine->gap_mark_us && end_ns && start_ns > end_ns) {

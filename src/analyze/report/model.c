@@ -120,6 +120,8 @@ static bool is_invalid(struct perf *perf, const struct perf_row *row, double gap
     static const char kind_stale[] = "stale";
     if (row->kind != PERF_DEVICE_OP)
         return false;
+    if (perf_is_captured(perf, row))
+        return false;
     if (isnan(row->duration_ns) || row->duration_ns < 0)
         return true;
     const struct op_line *line = perf_line(perf, row);
@@ -274,34 +276,51 @@ static int fill_overlap(struct perf *perf, struct error *err)
     return 0;
 }
 
-/* --- overlap, of ops that several threads of the host computed --- */
+/* --- overlap, of runs on several tracks: queues and copy engines of a device, threads of the host --- */
 
-static int compare_spans(const void *a, const void *b)
+/* The runs of a row, each where it was; returns how many intervals there are then. */
+static size_t add_runs(const struct perf *perf, const struct perf_row *row, struct interval *intervals,
+                       size_t count)
 {
-    const struct interval *left = a, *right = b;
-    return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
+    const struct ops *ops = perf->ops;
+    const struct op_line *line = perf_line(perf, row);
+    const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
+    bool is_of_row = false;
+    for (uint32_t i = 0; i < (call ? call->runs : 1); i++) {
+        uint32_t id = call ? ops->run_order[call->first_run + i] : line->run;
+        const struct op_run *run = &ops->runs[id];
+        is_of_row = id == line->run || (is_of_row && run->flags & OP_RUN_FURTHER);
+        if (!is_of_row || run->track == OPS_NONE || run->duration_ns == OPS_NO_DURATION)
+            continue;
+        /* from the first run on: a double has no room for nanoseconds since 1970 */
+        double start_ns = (double)(int64_t)(run->start_ns - ops->runs[0].start_ns);
+        intervals[count++] = (struct interval){
+            .start_ns = start_ns,
+            .end_ns = start_ns + (double)run->duration_ns,
+            .row = id,
+            .device = perf_is_cpu(perf) || run->device == OPS_NO_DEVICE ? PERF_NO_NUMBER : run->device};
+    }
+    return count;
 }
 
 /* What is left of the ops' times without it, and the gaps between them, are the time that passed. */
-static int fill_cpu_overlap(struct perf *perf, struct error *err)
+static int fill_track_overlap(struct perf *perf, struct error *err)
 {
-    struct interval *intervals = malloc((perf->count ? perf->count : 1) * sizeof *intervals);
+    struct interval *intervals = malloc((perf->ops->run_count + 1) * sizeof *intervals);
     size_t count = 0;
     if (!intervals)
         return error_set(err, ENOMEM, "no memory for the overlap of %zu ops", perf->count);
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
-        const struct op_run *run = perf_run(perf, row);
-        if (run && !isnan(perf_time_us(row))) {
-            /* from the first run on: a double has no room for nanoseconds since 1970 */
-            double start_ns = (double)(int64_t)(run->start_ns - perf->ops->runs[0].start_ns);
-            intervals[count++] = (struct interval){start_ns, start_ns + row->duration_ns, 0, 0};
-        }
+        if (perf_run(perf, row) && !isnan(perf_time_us(row)))
+            count = add_runs(perf, row, intervals, count);
     }
     if (count)
-        qsort(intervals, count, sizeof *intervals, compare_spans);
+        qsort(intervals, count, sizeof *intervals, compare_intervals);
     double covered_until = -INFINITY;
     for (size_t i = 0; i < count; i++) {
+        if (i > 0 && intervals[i].device != intervals[i - 1].device)
+            covered_until = -INFINITY;
         double end_ns = intervals[i].end_ns;
         double overlap = fmin(covered_until, end_ns) - intervals[i].start_ns;
         perf->overlap_us += overlap > 0 ? overlap / 1000 : 0;
@@ -447,7 +466,7 @@ static void fill_sums(struct perf *perf)
         }
     }
     perf->busy_us = perf->total_time_us - perf->overlap_us;
-    perf->total_us = (perf_is_cpu(perf) ? perf->busy_us : perf->total_time_us) + perf->total_gap_us;
+    perf->total_us = (perf->has_sub_devices ? perf->total_time_us : perf->busy_us) + perf->total_gap_us;
     perf->gaps_dominate = perf->total_time_us > 0 && perf->total_gap_us > DOMINANT_GAP_SHARE * perf->total_us;
     perf->is_estimate = runs && estimated == runs;
     perf->looks_like_compilation =
@@ -526,8 +545,8 @@ int perf_fill_figures(struct perf *perf, struct error *err)
     perf_drop_host_ops(perf);
     if (perf->has_sub_devices)
         status = fill_overlap(perf, err);
-    else if (perf_is_cpu(perf))
-        status = fill_cpu_overlap(perf, err);
+    else
+        status = fill_track_overlap(perf, err);
     fill_sums(perf);
     for (size_t i = 0; i < perf->count && !status; i++) {
         struct perf_row *row = perf_at(perf, i);

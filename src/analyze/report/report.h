@@ -176,8 +176,7 @@ struct perf {
     /* results */
     uint64_t device_op_count, host_op_count, signpost_count;
     double total_time_us, total_gap_us, busy_us, overlap_us;
-    double
-        total_us; /* what shares of the run are of: the ops' times (of CPU threads: what passed), and the gaps */
+    double total_us;             /* what shares of the run are of: the time in which ops ran, and the gaps */
     bool is_estimate;            /* all that ran is from a model: no host makes it wait */
     bool gaps_dominate;          /* nearly all of the time is gaps: shares are of the device time */
     bool looks_like_compilation; /* ... and the gaps are too long for anything else */
@@ -234,6 +233,12 @@ static inline bool perf_is_estimated(const struct perf *perf, const struct perf_
 {
     const struct op_run *run = perf_run(perf, row);
     return run && run->flags & OP_RUN_ESTIMATED;
+}
+/* What ran of it are the replays of the sequence that it is part of, which have rows of their own. */
+static inline bool perf_is_captured(const struct perf *perf, const struct perf_row *row)
+{
+    const struct op_call *call = perf_call(perf, row);
+    return call && call->runs && !perf_run(perf, row);
 }
 extern const struct perf_work perf_no_work;
 static inline const struct perf_work *perf_work_of(const struct perf *perf, const struct perf_row *row)

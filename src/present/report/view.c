@@ -55,9 +55,10 @@ static void add_totals(const struct perf *perf, struct report *report)
                 format_things(&signposts, perf->signpost_count, "signpost"),
                 perf_format_us(&time, perf->total_time_us), perf_format_us(&gaps, perf->total_gap_us),
                 gap_share);
-    if (perf->has_sub_devices && perf->overlap_us > 0)
-        report_note(report, TABLE_NORMAL, "busy %s: the ops' times less %s in which sub-devices overlapped",
-                    perf_format_us(&busy, perf->busy_us), perf_format_us(&overlap, perf->overlap_us));
+    if (perf->overlap_us > 0)
+        report_note(report, TABLE_NORMAL, "busy %s: the ops' times less %s in which %s overlapped",
+                    perf_format_us(&busy, perf->busy_us), perf_format_us(&overlap, perf->overlap_us),
+                    perf->has_sub_devices ? "sub-devices" : "they");
     if (perf->busy_us > 0 && perf->total_dram_bytes > 0) {
         double gb_s = perf->total_dram_bytes / (perf->busy_us * 1e-6) / 1e9;
         if (perf->has_machine)
