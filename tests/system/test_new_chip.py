@@ -84,6 +84,8 @@ class NewChip(harness.TestCase):
             self.assertAlmostEqual(share, 50, delta=0.1)
         text = self.opscope("report", self.trace, env=env)
         self.assertIn("Acme X1, an accelerator that does not exist, 4 cores, 60 GB/s", text.stdout)
+        for word in ("program_config", "L1", "sharded"):  # advice for another vendor's chips
+            self.assertNotIn(word, text.stdout)
         bare = self.opscope("report", self.trace)
         self.assertIn("no machine file describes 'acme_x1'", bare.stdout + bare.stderr)
 

@@ -125,6 +125,29 @@ static const char *layout_action(const char *name)
     return "leave it out: let the op before it write the layout that the op after it reads";
 }
 
+/* Sharded memory, blocks and their names in a program config are those of one family of chips, as are its fidelities. */
+static bool is_other_family(const struct machine *machine)
+{
+    return machine->dram_sharded_cores == 0;
+}
+
+/* What can be done about an op on any chip; NULL: what is said anyhow. */
+static const char *general_action(const struct perf *perf, const struct perf_row *row, unsigned rule)
+{
+    const struct perf_work *work = perf_work_of(perf, row);
+    double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
+    if (rule == PERF_RULE_LAYOUT)
+        return "leave it out where what it moves can stay where it is, or let it run beside other work";
+    if (rule == PERF_RULE_DRAM)
+        return "it reads more than it computes: batch more rows into it, or use smaller types for the weights";
+    if (rule == PERF_RULE_SLOW && dram_us >= perf_figures(perf, row).ideal_us)
+        return "fuse it with the op that makes or uses its tensors, or use a smaller data type";
+    bool is_matrix = work->class_ == PERF_CLASS_CONV || work->class_ == PERF_CLASS_ATTENTION;
+    if (rule == PERF_RULE_MATMUL || (rule == PERF_RULE_SLOW && is_matrix))
+        return "give it more work at once (batch), its cores larger blocks, or use a smaller data type";
+    return NULL;
+}
+
 /* What can be done about an op of PyTorch; NULL: what is said of any other. */
 static const char *torch_action(const struct perf *perf, const struct perf_row *row, unsigned rule)
 {
@@ -160,6 +183,8 @@ static const char *fixed_action(const struct perf *perf, const struct perf_advic
     const struct perf_row *row = perf_at(perf, advice->row);
     bool is_torch = perf_work_of(perf, row)->is_torch || perf_is_cpu(perf); /* names of any kind */
     const char *own = is_torch ? torch_action(perf, row, advice->rule) : NULL;
+    if (!own && is_other_family(perf->machine))
+        own = general_action(perf, row, advice->rule);
     if (own)
         return own;
     struct perf_matmul matmul;
@@ -192,7 +217,7 @@ void perf_append_action(const struct perf *perf, const struct perf_advice *advic
 {
     const struct perf_row *row = perf_at(perf, advice->row);
     double links = (double)perf_work_of(perf, row)->link_count;
-    if (advice->rule == PERF_RULE_MATMUL)
+    if (advice->rule == PERF_RULE_MATMUL && !is_other_family(perf->machine))
         append_matmul_action(perf, row, out);
     else if (advice->rule == PERF_RULE_LINK && !isnan(links))
         bytes_append_format(out, "use more links than %.0f, or a ring where the devices form one", links);
