@@ -4,8 +4,6 @@
 #include "load/overview.h"
 #include "present/overview/overview.h"
 
-#define SCREEN_COLUMNS 80u
-
 struct summary_options {
     struct trace_filter_options filter;
     struct output_options output;
@@ -19,8 +17,6 @@ static int show(struct view *view, const struct summary_options *options, struct
     struct loaded_overview loaded;
     const struct overview_options wanted = {
         .filter = &view->filter, .include_warm_up = options->include_warm_up, .machine = options->machine};
-    if (!view->is_wide && !view->report.look.width) /* a pipe: as on a terminal */
-        view->report.look.width = SCREEN_COLUMNS;
     int status = load_overview(&loaded, view->trace, view->path, &wanted, err);
     if (!status && view->output.format == OUTPUT_JSON)
         overview_write_json(&loaded.overview, &view->report.json);

@@ -426,6 +426,18 @@ class Programs(SummaryCase):
             self.assertGreaterEqual(len(shown), 10)
             self.assertEqual([line for line in shown if line != line.rstrip()], [])
 
+    def test_texts_are_whole_where_there_is_room(self):
+        """In a pipe, in a wide terminal and with --wide."""
+        trace = self.trace(*device_trace(), ("zone", 0, 1 + 70 * MS, 1 + 80 * MS, "one_of_a_name_that_is_long_" * 2),
+                           ("op", 9, 1, 2, "a_kernel_with_a_name_that_is_long_" * 2), ("run", 9, 1 + 85 * MS, 1 + 86 * MS, "k"))
+        whole = "    Let the device run ahead of the host: replay a recorded trace, or dispatch without waiting for results"
+        self.assertIn(whole, self.show("summary", trace).splitlines())
+        for args, columns in (((), 200), (("--wide",), 80)):
+            shown = self.opscope("summary", trace, *args, env={"COLUMNS": str(columns)}).stdout
+            self.assertIn(whole, shown.splitlines())
+        narrow = self.opscope("summary", trace, env={"COLUMNS": "80"}).stdout.splitlines()
+        self.assertIn("\u2026", next(line for line in narrow if line.startswith(whole[:40])))
+
     def test_names_are_never_interpreted(self):
         evil = "\x1b[31mred\u202e</script>"
         trace = self.trace(("track", evil), ("zone", 0, 1, 1 + MS, "wait " + evil, evil + ":3"),

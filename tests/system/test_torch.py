@@ -184,6 +184,11 @@ class Networks(Ops):
         self.assertRegex(report, "between them the CPU is in Python and in torch itself|measure a later iteration")
         said = self.opscope("summary", self.trace).stdout
         self.assertIn("ops on the CPU", said)
+        self.assertIn("op, by CPU time", said)
+        self.assertIn("next: opscope machine measure --save cpu.json", said.splitlines())
+        self.assertRegex(report, r"ops, 0 host ops, 0 signposts; CPU time ")
+        self.assertNotIn("device", said.split("function,")[0] + report.split("\n\n")[0].split("\n")[-1])
+        self.assertEqual(harness.opscope_json("summary", self.trace)["partition"]["basis"], "CPU")
         self.assertRegex(said, r"The CPU worked on ops [\d.]+ ?% of [\d.]+ \w+\. For [\d.]+ \w+ it was between ops\.")
 
     def test_tree_of_devices(self):

@@ -94,7 +94,7 @@ static void write_partition(struct json *json, const struct overview *o)
 {
     json_key(json, "partition");
     json_object(json, JSON_LINES);
-    json_member_text(json, "basis", o->is_device ? "device" : "main thread");
+    json_member_text(json, "basis", overview_basis_text(o));
     json_member_unsigned(json, "total_ns", o->total_ns);
     json_key(json, "parts");
     json_array(json, JSON_LINES);

@@ -115,7 +115,7 @@ size_t overview_advice_count(const struct overview *o)
     return count;
 }
 
-/* Gaps are counted before each op of each queue; a device can save no more than the time in which nothing ran on it. */
+/* A device can save no more than the time in which nothing ran on it. */
 double overview_gain_us(const struct overview *o, size_t i)
 {
     const struct perf_advice *advice = &o->perf.advice[i];
@@ -164,6 +164,16 @@ static void add_next(struct overview_lists *lists, const struct overview *o, con
     }
 }
 
+/* No machine file of others fits a CPU: it is measured where it is. */
+static void add_measure(struct overview_lists *lists)
+{
+    if (lists->next_count == OVERVIEW_NEXT)
+        return;
+    struct overview_next *next = &lists->next[lists->next_count++];
+    bytes_append_text(&next->text, "what this CPU can do, for reports with --machine cpu.json");
+    bytes_append_text(&next->command, "opscope machine measure --save cpu.json");
+}
+
 static void add_next_steps(struct overview_lists *lists, const struct overview *o)
 {
     bool has_host = o->working_count + o->waiting_count > 0;
@@ -175,7 +185,9 @@ static void add_next_steps(struct overview_lists *lists, const struct overview *
     if (o->kind == OVERVIEW_OPS || o->kind == OVERVIEW_GPU) {
         add_next(lists, o, o->perf.has_machine ? "every op against what the machine can do" : "every op",
                  "report", NULL, NULL);
-        if (!o->perf.has_machine && o->perf.count)
+        if (!o->perf.has_machine && o->perf.count && perf_is_cpu(&o->perf))
+            add_measure(lists);
+        else if (!o->perf.has_machine && o->perf.count)
             add_next(lists, o, "against the peaks of a machine (opscope machine lists them)", "report",
                      "--machine", "NAME");
     }

@@ -36,7 +36,8 @@ void sentence_free(struct sentence *sentence);
 const char *overview_kind_text(const struct overview *overview);
 const char *overview_key_text(enum overview_key key);                        /* "idle_host_working" */
 const char *overview_label(const struct overview *o, enum overview_key key); /* "idle, host working" */
-const char *overview_meaning(enum overview_key key);                         /* as in a phrase; NULL */
+const char *overview_basis_text(const struct overview *o); /* whose time the parts add up to */
+const char *overview_meaning(enum overview_key key);       /* as in a phrase; NULL */
 /* 0 to 9: the colour of ops of a class (enum perf_class). */
 unsigned overview_colour(unsigned class_);
 const char *overview_class_text(enum overview_class class_);

@@ -36,7 +36,7 @@ struct screen {
     const struct overview *o;
     struct report *report;
     struct bytes head, tail;
-    size_t width;
+    size_t width, line_width; /* of what is laid out; of a line of text */
     bool is_utf8, is_coloured;
 };
 
@@ -75,12 +75,12 @@ static void put_line(const struct screen *s, struct bytes *out, const char *styl
     size_t used = 0, length = strlen(text), at = 0;
     put(s, &line, text, length);
     const char *shown = bytes_text(&line);
-    bool is_cut = utf8_width(shown, line.length) > s->width;
+    bool is_cut = utf8_width(shown, line.length) > s->line_width;
     while (at < line.length) {
         uint32_t character;
         size_t step = utf8_decode(shown + at, line.length - at, &character);
         size_t width = utf8_width(shown + at, step);
-        if (is_cut && used + width + (s->is_utf8 ? 1 : 2) > s->width)
+        if (is_cut && used + width + (s->is_utf8 ? 1 : 2) > s->line_width)
             break;
         used += width;
         at += step;
@@ -399,7 +399,11 @@ static void add_ops(struct screen *s, size_t rows)
     struct table table;
     bool has_bound = false;
     memcpy(columns, op_columns, sizeof columns);
-    columns[OP_NAME] = first_column(s, &op_columns[OP_NAME]);
+    if (perf_is_cpu(&o->perf)) {
+        columns[OP_NAME].title = "op, by CPU time";
+        columns[OP_DEVICE].title = "CPU";
+    }
+    columns[OP_NAME] = first_column(s, &columns[OP_NAME]);
     table_init(&table, "ops", columns, OP_COLUMNS);
     for (size_t i = 0; i < o->ops.count && i < rows; i++) {
         const struct overview_op *op = &o->ops.items[i];
@@ -528,6 +532,7 @@ void overview_show(const struct overview *o, struct report *report, const struct
     struct screen s = {.o = o,
                        .report = report,
                        .width = width < WIDTH_MOST ? width : WIDTH_MOST,
+                       .line_width = report->look.width ? width : SIZE_MAX,
                        .is_utf8 = report->look.is_utf8,
                        .is_coloured = report->look.is_coloured};
     if (!look->no_facts)

@@ -57,6 +57,11 @@ const char *overview_label(const struct overview *o, enum overview_key key)
     return perf_is_cpu(&o->perf) ? cpu_label(key) : keys[key].label;
 }
 
+const char *overview_basis_text(const struct overview *o)
+{
+    return !o->is_device ? "main thread" : perf_is_cpu(&o->perf) ? "CPU" : "device";
+}
+
 const char *overview_meaning(enum overview_key key)
 {
     return keys[key].meaning;

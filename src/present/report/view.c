@@ -49,12 +49,12 @@ static void add_totals(const struct perf *perf, struct report *report)
     struct number_text device, host, signposts, time, gaps, busy, overlap;
     struct bytes verdict = {0};
     double gap_share = perf->total_us > 0 ? perf->total_gap_us / perf->total_us * 100 : 0;
-    report_note(report, TABLE_BOLD, "%s, %s, %s; device time %s, gaps %s (%.1f %%)",
-                format_things(&device, perf->device_op_count, "device op"),
+    report_note(report, TABLE_BOLD, "%s, %s, %s; %s time %s, gaps %s (%.1f %%)",
+                format_things(&device, perf->device_op_count, perf_is_cpu(perf) ? "op" : "device op"),
                 format_things(&host, perf->host_op_count, "host op"),
                 format_things(&signposts, perf->signpost_count, "signpost"),
-                perf_format_us(&time, perf->total_time_us), perf_format_us(&gaps, perf->total_gap_us),
-                gap_share);
+                perf_is_cpu(perf) ? "CPU" : "device", perf_format_us(&time, perf->total_time_us),
+                perf_format_us(&gaps, perf->total_gap_us), gap_share);
     if (perf->overlap_us > 0)
         report_note(report, TABLE_NORMAL, "busy %s: the ops' times less %s in which %s overlapped",
                     perf_format_us(&busy, perf->busy_us), perf_format_us(&overlap, perf->overlap_us),

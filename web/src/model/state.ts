@@ -93,6 +93,11 @@ export function tracePath(rest: string): string {
     return `/t/${traceIndex.value}/${rest}`;
 }
 
+/** Whose time ops are counted in. */
+export function opTime(): string {
+    return overview.data.value?.partition.basis === "CPU" ? "CPU time" : "device time";
+}
+
 export function hasOps(info: TraceInfo | null): boolean {
     return !!info && (info.ops > 0 || info.runs > 0);
 }

@@ -156,7 +156,7 @@ export interface Overview {
     window: { from: number; to: number; source: string; left_out: { what: string; reason: string; undo: string }[] };
     /** Of several: which, and how their ops were merged. */
     devices: string | null;
-    partition: { basis: string; total_ns: number; parts: PartitionPart[] };
+    partition: { basis: "device" | "CPU" | "main thread"; total_ns: number; parts: PartitionPart[] };
     top: TopZone[];
     top_waits: TopZone[];
     top_ops: { name: string; count: number; device_ns: number; alone_ns: number; share: number; bound: string }[];

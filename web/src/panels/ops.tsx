@@ -41,7 +41,7 @@ function columns(largest: number): Column<OpGroup>[] {
         },
         { id: "kind", label: "kind", width: 104, text: true, narrowOut: true, value: (row) => row.kind },
         { id: "count", label: "count", width: 72, value: (row) => row.count, cell: (row) => group(row.count) },
-        { id: "device_ns", label: "device", width: 92, value: (row) => row.device_ns, cell: (row) => durationCell(row.device_ns) },
+        { id: "device_ns", label: state.opTime() === "CPU time" ? "CPU" : "device", width: 92, value: (row) => row.device_ns, cell: (row) => durationCell(row.device_ns) },
         {
             id: "share", label: "share", width: 128, value: (row) => row.share,
             cell: (row) => <ShareBar share={row.share} largest={largest} text={percent(row.share)} />,
@@ -51,7 +51,7 @@ function columns(largest: number): Column<OpGroup>[] {
         { id: "p99", label: "p99", width: 84, optional: true, value: (row) => row.p99, cell: (row) => durationCell(row.p99) },
         {
             id: "alone_ns", label: "alone", width: 84, optional: true, value: (row) => row.alone_ns,
-            title: "time in which no other run was on the device", cell: (row) => durationCell(row.alone_ns),
+            title: "time in which no other op ran", cell: (row) => durationCell(row.alone_ns),
         },
         {
             id: "gap_before_ns", label: "gap before", width: 92, optional: true, value: (row) => row.gap_before_ns,
@@ -108,7 +108,7 @@ export function OpsPanel() {
     return (
         <>
             <div class="panel-head">
-                <b>{shown}{plural(count, "group")}</b><span class="t3">{duration(total)} of device time</span>
+                <b>{shown}{plural(count, "group")}</b><span class="t3">{duration(total)} of {state.opTime()}</span>
                 <span class="fill" /><OpFilter />
             </div>
             <OpTable />

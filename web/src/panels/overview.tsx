@@ -201,7 +201,7 @@ function RightPanel({ data }: { data: Overview }) {
     if (roofline && roofline.roofs.length && roofline.points.length) {
         return (
             <section aria-label="Roofline">
-                <div class="between"><h3 class="el" title={safeText(machine)}>Ops against the {safeText(machine)}</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3">area = device time</span>}</div>
+                <div class="between"><h3 class="el" title={safeText(machine)}>Ops against the {safeText(machine)}</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3">area = {state.opTime()}</span>}</div>
                 <RooflineChart data={roofline} />
             </section>
         );
@@ -286,7 +286,7 @@ function Kinds() {
     if (total <= 0) return <Threads />;
     return (
         <section class="per-step" aria-label="Kinds of work">
-            <div class="between"><h3>Which kind of work</h3><span class="t3">device time</span></div>
+            <div class="between"><h3>Which kind of work</h3><span class="t3">{state.opTime()}</span></div>
             <div class="list-rows">
                 {rows.map(([kind, one]) => (
                     <button key={kind} onClick={() => (state.filter.value = `kind:${kind}`)}>

@@ -142,7 +142,7 @@ export function OpDetails({ name }: { name: string }) {
     if (!group) return <p class="t2">{state.ops.data.value ? `'${safeText(name)}' is not among the ops of this window.` : "Counting …"}</p>;
     return (
         <>
-            <div class="between"><span class="tag">Op, {safeText(group.kind)}</span><span class="t3">{percent(group.share)} of device time</span></div>
+            <div class="between"><span class="tag">Op, {safeText(group.kind)}</span><span class="t3">{percent(group.share)} of {state.opTime()}</span></div>
             <h2>{shortName(group.name)}</h2>
             <div class="t2"><b>{duration(group.device_ns)}</b> in {plural(group.count, "run")}</div>
             <AgainstMachine group={group} />
