@@ -291,6 +291,14 @@ class Devices(SummaryCase):
                 lines = [" ".join(line.split()) for line in shown.splitlines()]
                 self.assertEqual([line for line in lines if line in expected], expected, shown)
 
+    def test_savings_are_of_the_run_that_the_sentence_names(self):
+        """The program loads for 90 of 100 ms before its first op; the one gap is 3 ms."""
+        shown = self.show("summary", self.trace(
+            ("track", "main"), ("zone", 0, 1, 1 + 100 * MS, "main"), ("device", "GPU 0", "made up"),
+            ("op", 1, 1 + 90 * MS, 1 + 91 * MS, "gelu"), ("run", 1, 1 + 90 * MS, 1 + 94 * MS, "gelu"),
+            ("op", 2, 1 + 96 * MS, 1 + 97 * MS, "gelu"), ("run", 2, 1 + 97 * MS, 1 + 100 * MS, "gelu")))
+        self.assertRegex(shown, r"\nsave 2\.99 ms \(3(\.0)?% of the run\)")
+
     def test_many_devices_are_a_range(self):
         lines = [line for number in range(4) for line in (
             ("device", f"GPU {number}"), ("op", 10 + number, 1, 2, "copy"), ("run", 10 + number, 1 + 45 * MS, 1 + 65 * MS, "copy"))]

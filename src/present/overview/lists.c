@@ -126,10 +126,10 @@ double overview_gain_us(const struct overview *o, size_t i)
 double overview_gain_share(const struct overview *o, size_t i)
 {
     const struct perf_advice *advice = &o->perf.advice[i];
-    double gain_us = overview_gain_us(o, i);
-    if (gain_us >= advice->gain_us || !o->total_ns)
+    bool is_of_ops = o->perf.gaps_dominate && advice->rule != PERF_RULE_GAP;
+    if (is_of_ops || !o->total_ns)
         return advice->gain_percent / 100;
-    return gain_us * 1000 / (double)o->total_ns;
+    return overview_gain_us(o, i) * 1000 / (double)o->total_ns; /* also of what was before the first op */
 }
 
 void overview_append_advice(const struct overview *o, size_t i, struct bytes *text, struct bytes *evidence)

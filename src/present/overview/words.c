@@ -452,7 +452,7 @@ static void sentence_of_nothing(const struct overview *o, struct sentence *s)
         WORDS(" Of what it recorded %s were %s.", lost.text, sums.lost.events ? "lost" : "dropped as old");
     }
     if (!sums.paused_ns && !sums.lost.events && !sums.old.events)
-        WORDS(" It may not be instrumented: docs/python.md, docs/commands/run.md.");
+        WORDS(" It may not be instrumented: docs/python.md, docs/troubleshooting.md.");
 }
 
 void overview_sentence(const struct overview *o, struct sentence *s)
