@@ -52,6 +52,18 @@ class Regressions(Gate):
         self.assertIn("limit +5%", failure.get("message"))
         self.assertIn("slower: matmul", failure.text)
 
+    def test_results_can_be_read_at_60_columns(self):
+        before, after = self.two_versions()
+        text = self.check("--no-config", "-b", before, after, "--metric", "total", "--metric", "device-time", status=1,
+                          env={"COLUMNS": "60"}).stdout
+        rows = [line.split() for line in text.splitlines()[:3]]
+        self.assertEqual(rows[0][:3], ["result", "what", "rule"])
+        self.assertEqual([row[:3] for row in rows[1:]], [["FAILED", "total", "max-regress"], ["FAILED", "device-time", "max-regress"]])
+        text = self.opscope("diff", before, after, env={"COLUMNS": "60"}).stdout
+        words = [line.split("  ")[0] for line in text.splitlines()]
+        for word in ("device time", "total", "wall clock", "group", "matmul"):
+            self.assertIn(word, words, text)
+
     def test_passes_against_itself(self):
         before, _ = self.two_versions()
         report = self.path("check.xml")

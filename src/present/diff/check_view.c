@@ -72,13 +72,13 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_SUBJECT] = {.key = "subject", .shown = TABLE_DATA_ONLY},
     [COLUMN_NAME] = {.key = "name", .shown = TABLE_DATA_ONLY},
     [COLUMN_RULE] = {.key = "rule", .title = "rule"},
-    [COLUMN_BEFORE] = {.key = "baseline", .title = "baseline", .type = TABLE_REAL},
+    [COLUMN_BEFORE] = {.key = "baseline", .title = "baseline", .type = TABLE_REAL, .drop = 1},
     [COLUMN_NOW] = {.key = "now", .title = "now", .type = TABLE_REAL},
-    [COLUMN_CHANGE] = {.key = "change", .title = "change", .type = TABLE_PERCENT, .decimals = 1},
+    [COLUMN_CHANGE] = {.key = "change", .title = "change", .type = TABLE_PERCENT, .decimals = 1, .drop = 2},
     [COLUMN_LIMIT] = {.key = "limit", .title = "limit", .type = TABLE_REAL},
     [COLUMN_UNIT] = {.key = "limit_unit", .shown = TABLE_DATA_ONLY},
-    [COLUMN_ORIGIN] = {.key = "origin", .title = "from", .drop = 1},
-    [COLUMN_REMARK] = {.key = "remark", .title = "", .shrink = 40},
+    [COLUMN_ORIGIN] = {.key = "origin", .title = "from", .drop = 4},
+    [COLUMN_REMARK] = {.key = "remark", .title = "why", .shrink = 40, .drop = 3},
 };
 
 static enum table_style style_of(enum check_verdict verdict)

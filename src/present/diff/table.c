@@ -368,15 +368,15 @@ enum {
 
 static const struct table_column group_columns[GROUP_COLUMNS] = {
     [GROUP_NAME] = {.key = "group", .title = "group", .shrink = 20},
-    [GROUP_COUNT_A] = {.key = "a_count", .title = "ops A", .type = TABLE_INTEGER},
-    [GROUP_COUNT_B] = {.key = "b_count", .title = "ops B", .type = TABLE_INTEGER},
+    [GROUP_COUNT_A] = {.key = "a_count", .title = "ops A", .type = TABLE_INTEGER, .drop = 1},
+    [GROUP_COUNT_B] = {.key = "b_count", .title = "ops B", .type = TABLE_INTEGER, .drop = 1},
     [GROUP_TIME_A] = {.key = "a_time", .title = "A", .type = TABLE_TIME},
     [GROUP_TIME_B] = {.key = "b_time", .title = "B", .type = TABLE_TIME},
     [GROUP_CHANGE] = {.key = "change", .title = "change", .type = TABLE_TIME, .is_change = true},
     [GROUP_PERCENT] =
         {.key = "change", .title = "%", .type = TABLE_PERCENT, .decimals = 1, .is_change = true},
-    [GROUP_GAP_A] = {.key = "a_gap", .title = "gaps A", .type = TABLE_TIME, .drop = 1},
-    [GROUP_GAP_B] = {.key = "b_gap", .title = "gaps B", .type = TABLE_TIME, .drop = 1},
+    [GROUP_GAP_A] = {.key = "a_gap", .title = "gaps A", .type = TABLE_TIME, .drop = 2},
+    [GROUP_GAP_B] = {.key = "b_gap", .title = "gaps B", .type = TABLE_TIME, .drop = 2},
 };
 
 size_t diff_make_groups_table(const struct diff *diff, uint64_t top, enum diff_look look, struct table *table)
@@ -420,7 +420,7 @@ static const struct table_column total_columns[TOTAL_COLUMNS] = {
     [TOTAL_CHANGE] = {.key = "change", .title = "change", .type = TABLE_INTEGER, .is_change = true},
     [TOTAL_PERCENT] =
         {.key = "change", .title = "%", .type = TABLE_PERCENT, .decimals = 1, .is_change = true},
-    [TOTAL_NOISE] = {.key = "noise", .title = "noise", .type = TABLE_INTEGER},
+    [TOTAL_NOISE] = {.key = "noise", .title = "noise", .type = TABLE_INTEGER, .drop = 1},
 };
 
 static void add_total_text(const struct diff_total *total, struct table *table)
