@@ -81,14 +81,15 @@ static bool is_name(const char *name, const char *typed, size_t length)
     return true;
 }
 
-/* Names go before other names: a file of the user's that is called what a device calls itself is meant for it. */
+/* Names go before other names: a file of the user's that is called what a device calls itself is meant for it. Of equal
+ * ones the last counts, which is the user's. */
 const struct machine *machine_find(const struct machine_set *set, const char *name, size_t length)
 {
     for (size_t i = 0; set && i < set->count; i++) {
         if (is_name(set->machines[i].name, name, length))
             return &set->machines[i];
     }
-    for (size_t i = 0; set && i < set->count; i++) {
+    for (size_t i = set ? set->count : 0; i--;) {
         const struct machine *machine = &set->machines[i];
         for (size_t k = 0; k < machine->alias_count; k++) {
             if (is_name(machine->aliases[k], name, length))
@@ -101,7 +102,7 @@ const struct machine *machine_find(const struct machine_set *set, const char *na
 bool machine_add(struct machine_set *set, const struct machine *machine)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (strcmp(set->machines[i].name, machine->name) == 0) {
+        if (is_name(set->machines[i].name, machine->name, strlen(machine->name))) {
             set->machines[i] = *machine;
             set->newest = i;
             return true;

@@ -12,6 +12,7 @@
 #include "analyze/estimate/target.h"
 
 #define MACHINE_ALIASES 12u
+#define MACHINE_NAME_BYTES ESTIMATE_NAME_BYTES
 #define MACHINE_FIGURES 96u
 
 enum machine_fidelity { MACHINE_LOFI, MACHINE_HIFI2, MACHINE_HIFI3, MACHINE_HIFI4, MACHINE_FIDELITIES };
@@ -26,10 +27,10 @@ struct machine_figure {
 };
 
 struct machine {
-    char name[32]; /* "h100" */
+    char name[MACHINE_NAME_BYTES]; /* "h100" */
     char title[64];
     char path[200]; /* of the file; "built in" */
-    char aliases[MACHINE_ALIASES][32];
+    char aliases[MACHINE_ALIASES][MACHINE_NAME_BYTES];
     size_t alias_count;
     struct machine_figure figures[MACHINE_FIGURES];
     size_t figure_count;

@@ -85,6 +85,30 @@ static int take_estimate(struct machine *machine, const char *path, const struct
     return status;
 }
 
+/* A name that is cut is the name of nothing. */
+static int take_name(const struct json_node *node, const char *path, char out[MACHINE_NAME_BYTES],
+                     struct error *err)
+{
+    if (node->length >= MACHINE_NAME_BYTES)
+        return error_set(err, EINVAL, "%s: the name '%.*s' has more than %u bytes", path,
+                         (int)(node->length < 200 ? node->length : 200), node->text, MACHINE_NAME_BYTES - 1);
+    snprintf(out, MACHINE_NAME_BYTES, "%.*s", (int)node->length, node->text);
+    return 0;
+}
+
+static int take_names(struct machine *machine, const char *path, const struct json_document *json,
+                      const struct json_node *root, struct error *err)
+{
+    const struct json_node *name = json_find(json, root, "name"), *aliases = json_find(json, root, "aliases");
+    int status = name && name->kind == JSON_STRING ? take_name(name, path, machine->name, err) : 0;
+    for (const struct json_node *n = json_first(json, aliases);
+         n && !status && machine->alias_count < MACHINE_ALIASES; n = json_next(json, aliases, n)) {
+        if (n->kind == JSON_STRING)
+            status = take_name(n, path, machine->aliases[machine->alias_count++], err);
+    }
+    return status;
+}
+
 /* One file's text; `path` is for messages and is kept as where it comes from. */
 static int parse_file(struct machine_set *set, const char *path, const char *text, size_t length,
                       struct error *err)
@@ -97,17 +121,13 @@ static int parse_file(struct machine_set *set, const char *path, const char *tex
         error_prefix(err, "%s", path);
         goto out;
     }
-    const struct json_node *root = json_root(&json), *aliases = json_find(&json, root, "aliases");
+    const struct json_node *root = json_root(&json);
     const struct json_node *figures = json_find(&json, root, "figures");
-    take_text(&json, root, "name", machine.name, sizeof machine.name);
     take_text(&json, root, "title", machine.title, sizeof machine.title);
     snprintf(machine.path, sizeof machine.path, "%s", path);
-    for (const struct json_node *n = json_first(&json, aliases); n && machine.alias_count < MACHINE_ALIASES;
-         n = json_next(&json, aliases, n)) {
-        if (n->kind == JSON_STRING && n->length < sizeof machine.aliases[0])
-            memcpy(machine.aliases[machine.alias_count++], n->text, n->length);
-    }
-    status = take_figures(&machine, path, &json, figures, false, err);
+    status = take_names(&machine, path, &json, root, err);
+    if (status == 0)
+        status = take_figures(&machine, path, &json, figures, false, err);
     if (status == 0)
         status = take_estimate(&machine, path, &json, json_find(&json, root, "estimate"), err);
     if (status)

@@ -90,6 +90,8 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
                                     .seconds = o->seconds_ns ? (double)o->seconds_ns / 1e9 : DEFAULT_SECONDS,
                                     .folder = o->library};
     int status = o->save ? output_path_check(o->save, NULL, 0, NULL, err) : 0;
+    if (!status && o->name && strlen(o->name) >= sizeof m->name)
+        status = error_set(err, EINVAL, "--name: the name has more than %zu bytes", sizeof m->name - 1);
     if (status)
         return status;
     status = strcmp(kind, "cuda") == 0 ? peaks_cuda(&peaks, &options, err) : peaks_cpu(&peaks, &options, err);
@@ -102,8 +104,8 @@ int machine_measure(struct machine *m, const char *kind, const struct machine_me
         snprintf(m->name, sizeof m->name, "%s", o->name);
     else
         make_name(m->name, sizeof m->name, peaks.name);
-    make_name(m->aliases[0], sizeof m->aliases[0], peaks.name);
-    m->alias_count = strcmp(m->name, m->aliases[0]) != 0;
+    /* as the device calls itself: signs of it are missing in the name above */
+    snprintf(m->aliases[m->alias_count++], sizeof m->aliases[0], "%s", peaks.name);
     if (strcmp(kind, "cuda") != 0) {
         char host[HOST_NAME_MAX + 1] = "";
         gethostname(host, HOST_NAME_MAX);

@@ -38,7 +38,7 @@ static int check_options(const struct command *command, const struct report_opti
 static struct perf_options perf_options_of(const struct report_options *options,
                                            const struct machine_set *machines)
 {
-    const char *machine = options->machine ? options->machine : options->arch;
+    const char *machine = options->machine;
     if (options->machine && machine_file_is_path(options->machine) && machines->count)
         machine = machines->machines[machines->newest].name;
     return (struct perf_options){
@@ -188,7 +188,7 @@ static int write_page(const struct report_options *options, const struct perf_op
         status = open_trace(&st, options, devices, err);
     if (status)
         return status;
-    st.machine = options->machine ? options->machine : options->arch;
+    st.machine = options->machine;
     st.report = wanted;
     st.has_no_source = options->no_source;
     status = snapshot_write(&st, "overview", options->html, err);
@@ -264,7 +264,7 @@ static int show_compat(const struct report_options *options, struct error *err)
         .ignore_signposts = options->ignore_signposts,
         .print_signposts = options->print_signposts,
         .id_range = options->id_range,
-        .arch = options->machine ? options->machine : options->arch,
+        .arch = options->machine,
         .tracing_mode = options->tracing_mode,
         .no_host_ops = options->no_host_ops,
         .no_merge_devices = options->no_merge_devices,
@@ -310,6 +310,8 @@ static int run(const struct command *command, int argc, char **argv)
     say_ignored(&options);
     options.paths = (const char *const *)line.values;
     options.path_count = (size_t)line.count;
+    if (!options.machine)
+        options.machine = options.arch;
     if (options.compat)
         return show_compat(&options, &err) ? (command_fail(command, &err), EXIT_NEGATIVE) : EXIT_OK;
     status = keep_inputs(&options, line.values, &err);

@@ -43,6 +43,38 @@ class Measure(harness.TestCase):
         listed = harness.opscope_json("machine", "list", env={"OPSCOPE_MACHINES": self.folder})
         self.assertIn("made_up", [row["name"] for row in listed["rows"]])
 
+    def test_files_of_the_user_go_before_what_is_built_in(self):
+        """Whatever the case of their names, and by their other names, which may be as long as those of devices."""
+        device = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
+        with open(os.path.join(harness.SOURCE, "machines", "cpu.json"), encoding="utf-8") as file:
+            machine = json.load(file)
+        for file, name, aliases, asked in (("a", "H200", [], "h200"), ("b", "mine", ["NVIDIA H200"], "nvidia_h200"),
+                                           ("c", "long", [device], device)):
+            os.mkdir(self.path(file))
+            machine.update(name=name, title="of the user", aliases=aliases)
+            own = os.path.join(self.path(file), "own.json")
+            with open(own, "w", encoding="utf-8") as out:
+                json.dump(machine, out)
+            shown = harness.opscope_json("machine", "show", asked, env={"OPSCOPE_MACHINES": self.path(file)})
+            self.assertEqual((shown["name"], shown["title"]), (name, "of the user"))
+            trace = self.path(file + ".opscope")
+            self.assert_status(self.opscope("run", "-q", "-o", trace, "--", harness.program("op_machine"), "wormhole"))
+            for option in ("--machine", "--arch"):
+                report = self.opscope("report", trace, option, own)
+                self.assert_status(report)
+                self.assertIn("Performance report: of the user", report.stdout)
+
+    def test_names_are_not_cut(self):
+        name = 64 * "x"
+        done = self.opscope("machine", "measure", "--time", "5ms", "--name", name)
+        self.assert_status(done, 2)
+        self.assertIn("--name: the name has more than 63 bytes", done.stderr)
+        with open(self.path("long.json"), "w", encoding="utf-8") as file:
+            json.dump({"name": "mine", "aliases": [name], "figures": {}}, file)
+        done = self.opscope("machine", "show", "./long.json")
+        self.assert_status(done, 2)
+        self.assertIn("has more than 63 bytes", done.stderr)
+
     def test_without_a_file_it_is_shown(self):
         done = self.opscope("machine", "measure", "--time", "20ms", "--threads", "1")
         self.assert_status(done)

@@ -16,6 +16,9 @@
 
 #include "base/error.h"
 
+/* Devices are called "NVIDIA RTX PRO 6000 Blackwell Workstation Edition". */
+#define ESTIMATE_NAME_BYTES 64u
+
 enum estimate_kind { ESTIMATE_NO_TARGET, ESTIMATE_DMA, ESTIMATE_CACHE };
 
 /* Kinds that a figure is required for. */
@@ -122,7 +125,7 @@ enum estimate_kind { ESTIMATE_NO_TARGET, ESTIMATE_DMA, ESTIMATE_CACHE };
     X(scale_move_bf16, 0, 1, "measured time / estimate: data movement of bfloat16")
 
 struct estimate_target {
-    char name[32]; /* of its machine */
+    char name[ESTIMATE_NAME_BYTES]; /* of its machine */
     enum estimate_kind kind;
 #define X(key, required, value, what) double key;
     ESTIMATE_FIGURES(X)
