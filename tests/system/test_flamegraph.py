@@ -106,6 +106,21 @@ class Pictures(FlameCase):
             ("all", 0, 1, 0), ("outer", 0, 1, 1), ("inner", 0, 0.75, 2)])
         self.assertEqual([name for name, *_ in self.boxes(self.made(), "--name", "inner")], ["all", "inner"])
 
+    def test_device_time_of_a_window(self):
+        """Runs are cut at its borders, and stand below the code that launched them, which may have ended before."""
+        trace = self.trace(("track", "main", 7, 70), ("zone", 0, 0, 1000, "early"), ("op", 1, 150, 160, "A"), ("track", "two", 7, 71),
+                           ("zone", 0, 1500, 9000, "late"), ("op", 2, 1600, 1610, "B"), ("device", "chip"),
+                           ("run", 1, 2000, 3000, "A"), ("run", 2, 4000, 8000, "B"), ("run", 2, 8500, 8600, "B"))
+        window = ("--since", "2.5us", "--until", "6us")
+        self.assertEqual(self.boxes(trace, "--flame-by", "device", *window), [
+            ("all", 0, 1, 0), ("two", 0, 0.8, 1), ("late", 0, 0.8, 2), ("B", 0, 0.8, 3), ("main", 0.8, 0.2, 1), ("early", 0.8, 0.2, 2), ("A", 0.8, 0.2, 3)])
+        rows = harness.opscope_json("tree", "--by", "device-time", trace, *window)["rows"]
+        self.assertEqual({row["name"]: (row["thread"], row["total_ns"]) for row in rows},
+                         {"late": ("two", 2000), "B": ("two", 2000), "early": ("main", 500), "A": ("main", 500)})
+        for thread, names in (("main", {"early", "A"}), ("chip", {"early", "A", "late", "B"})):
+            rows = harness.opscope_json("tree", "--by", "device-time", trace, "--thread", thread)["rows"]
+            self.assertEqual({row["name"] for row in rows}, names, thread)
+
     def test_small_frames_and_losses_are_said(self):
         lines = [("zone", 0, 10 * i, 10 * i + 1, f"small {i}") for i in range(50)] + [("zone", 0, 1000, 10001000, "large"), ("lost", 3)]
         root = self.picture(self.trace(("track", "t"), *lines))

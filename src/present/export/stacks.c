@@ -243,14 +243,18 @@ int stacks_make(struct stacks *s, struct export_job *job, const struct stacks_op
             export_block_count(job, TRACE_BLOCK_OPS) + export_block_count(job, TRACE_BLOCK_RUNS);
     s->name_frames = calloc(s->name_count + 1, sizeof *s->name_frames);
     s->tracks = calloc(job->track_count + 1, sizeof *s->tracks);
+    const struct trace_filter *filter = job->filter;
     int result = s->name_frames && s->tracks ? 0 : export_no_memory(job);
     if (result == 0 && options->has_device_time)
         result = stacks_find_launches(s);
     if (result == 0)
         index_launches(s);
-    if (result == 0)
+    if (result == 0 && (s->launch_count || !options->has_device_time))
         result = export_order_zones(job, &visitor);
-    return result ? result : take_other_launches(s);
+    if (result == 0)
+        result = take_other_launches(s);
+    job->filter = filter;
+    return result;
 }
 
 void stacks_free(struct stacks *s)

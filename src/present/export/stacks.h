@@ -3,7 +3,7 @@
  * memory grows with the number of different stacks, not of zones. The outermost frames are the program and its thread.
  * Private to this folder.
  *
- * A window cuts zones at its borders. Zones that the filter leaves out are left out of the stacks: their time is self
+ * A window cuts zones, or with has_device_time runs, at its borders. Zones that the filter leaves out are left out of the stacks: their time is self
  * time of what encloses them. */
 #ifndef OPSCOPE_PRESENT_EXPORT_STACKS_H
 #define OPSCOPE_PRESENT_EXPORT_STACKS_H
@@ -26,6 +26,7 @@ struct stack_node {
 struct stack_launch { /* of runs on a device */
     uint64_t call, start_ns, device_ns, device_count;
     uint32_t process, track, name;
+    bool is_wanted; /* the track that it ran on is */
 };
 
 struct stacks_options {
@@ -45,6 +46,8 @@ struct stacks {
     size_t node_count, node_capacity;
     struct map children; /* from parent and frame to the node */
     struct stack_track *tracks;
+    struct trace_filter
+        callers; /* with has_device_time: threads and times do not matter of who launched a run */
     struct stack_launch *launches; /* by track and time */
     size_t launch_count, launch_capacity;
     struct bytes scratch;
