@@ -227,8 +227,9 @@ static void show(struct view *view, const struct ops_options *options, const str
     if (shown < count)
         report_note(&view->report, TABLE_DIM, "the first %zu of %s", shown, format_count(&number, count));
     if (ops->unmatched_runs && view->filter.is_everything)
-        report_note(&view->report, TABLE_WARN, "%s device runs belong to no op in this trace",
-                    format_count(&number, ops->unmatched_runs));
+        report_note(&view->report, TABLE_WARN, "%s device run%s to no op in this trace",
+                    format_count(&number, ops->unmatched_runs),
+                    ops->unmatched_runs == 1 ? " belongs" : "s belong");
     size_t estimated = 0;
     for (size_t i = 0; i < ops->run_count; i++)
         estimated += (ops->runs[i].flags & OP_RUN_ESTIMATED) != 0;

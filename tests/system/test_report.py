@@ -12,6 +12,7 @@ import xml.etree.ElementTree
 import harness
 import ops_csv
 import pages
+import views
 from ops_csv import CONV, FALLBACK, LAST, MATMUL, device_op, tensor_cells
 
 
@@ -553,6 +554,19 @@ class Report(harness.TestCase):
             for row in from_csv["rows"] + from_logs["rows"]:
                 row.pop("line", None)
             self.assertEqual(from_csv["rows"], from_logs["rows"], name)
+
+
+class RecordedRuns(views.ViewCase):
+    def test_runs_of_no_op_are_said(self):
+        """They have no row and are in no sum, which opscope tree and summary have them in."""
+        lines = (("track", "main"), ("zone", 0, 0, 9000, "step"), ("op", 1, 10, 20, "A"), ("device", "chip"), ("run", 1, 1000, 3000, "A"))
+        for more, said in (((), None), ((("run", 0, 4000, 4500, "B"),), "1 run of 0.500 us on devices belongs to no op"),
+                           ((("run", 0, 4000, 4500, "B"), ("run", 7, 5000, 6000, "C")), "2 runs of 1.500 us on devices belong to no op")):
+            trace = self.trace(*lines, *more, name=f"{len(more)}.opscope")
+            done = self.opscope("report", trace, "--json")
+            self.assert_status(done)
+            self.assertEqual(done.json()["device_time_us"], 2)
+            self.assertEqual([note.split(":")[0] for note in done.json()["notes"] if "belong" in note], [said] if said else [])
 
 
 if __name__ == "__main__":

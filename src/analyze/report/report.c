@@ -143,6 +143,24 @@ static void take_notices(struct perf *perf)
     }
 }
 
+/* What a device did for no op has no row, and is missing in all sums. */
+static void note_other_runs(struct perf *perf)
+{
+    const struct ops *ops = perf->ops;
+    double time_us = 0;
+    for (size_t i = 0; i < ops->run_count && ops->unmatched_runs && ops->call_count; i++) {
+        const struct op_run *run = &ops->runs[i];
+        if (run->faults & OP_FAULT_NO_CALL && run->duration_ns != OPS_NO_DURATION)
+            time_us += (double)run->duration_ns / 1000;
+    }
+    if (time_us > 0)
+        perf_note(
+            perf, PERF_NOTE_INFO, NULL,
+            "%zu run%s of %.3f us on devices belong%s to no op: not in this report (opscope ops has %s)",
+            ops->unmatched_runs, ops->unmatched_runs == 1 ? "" : "s", time_us,
+            ops->unmatched_runs == 1 ? "s" : "", ops->unmatched_runs == 1 ? "it" : "them");
+}
+
 static int check_memory(const struct perf *perf, struct error *err)
 {
     return perf->failed || perf->notes.failed || perf->ops->failed || perf->scratch.failed
@@ -153,6 +171,7 @@ static int check_memory(const struct perf *perf, struct error *err)
 int perf_finish_times(struct perf *perf, struct error *err)
 {
     take_notices(perf);
+    note_other_runs(perf);
     int status = take_lines(perf, err);
     if (!status)
         status = perf_sort_rows(perf, err);
