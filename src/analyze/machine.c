@@ -20,6 +20,7 @@ static const struct {
     {"tflops_per_core_hifi3", offsetof(struct machine, tflops_per_core[MACHINE_HIFI3]), true},
     {"tflops_per_core_hifi4", offsetof(struct machine, tflops_per_core[MACHINE_HIFI4]), true},
     {"vector_tflops_per_core", offsetof(struct machine, vector_tflops_per_core), true},
+    {"fp64_tflops_per_core", offsetof(struct machine, fp64_tflops_per_core), false},
     {"link_gb_s", offsetof(struct machine, link_gb_s), false},
     {"link_count", offsetof(struct machine, link_count), false},
     {"target_percent", offsetof(struct machine, target_percent), false},

@@ -40,6 +40,7 @@ struct machine {
     double dram_gb_s;
     double tflops_per_core[MACHINE_FIDELITIES]; /* matrix unit */
     double vector_tflops_per_core;              /* elementwise work */
+    double fp64_tflops_per_core;                /* whatever work on 64-bit floats; 0: not known */
     double link_gb_s;                           /* of one link, one direction */
     double link_count;                          /* where an op does not say */
     /* marks */

@@ -43,17 +43,16 @@ static const struct peak *first_of(const struct peaks *peaks, const enum peak_ty
 
 static void add_rates(struct machine *m, const struct peaks *peaks)
 {
-    static const enum peak_type from_8[] = {PEAK_8_BIT, PEAK_16_BIT, PEAK_TF32, PEAK_FP32},
-                                *from_16 = from_8 + 1, *from_tf32 = from_8 + 2, *from_fp32 = from_8 + 3;
+    static const enum peak_type from_8[] = {PEAK_8_BIT, PEAK_16_BIT, PEAK_TF32, PEAK_FP32, PEAK_FP64},
+                                *from_16 = from_8 + 1, *from_tf32 = from_8 + 2, *from_fp32 = from_8 + 3,
+                                *fp64 = from_8 + 4;
     const struct {
         const char *key;
         const enum peak_type *types;
         size_t count;
-    } rates[] = {{"tflops_per_core_lofi", from_8, 4},
-                 {"tflops_per_core_hifi2", from_16, 3},
-                 {"tflops_per_core_hifi3", from_16, 3},
-                 {"tflops_per_core_hifi4", from_tf32, 2},
-                 {"vector_tflops_per_core", from_fp32, 1}};
+    } rates[] = {{"tflops_per_core_lofi", from_8, 4},      {"tflops_per_core_hifi2", from_16, 3},
+                 {"tflops_per_core_hifi3", from_16, 3},    {"tflops_per_core_hifi4", from_tf32, 2},
+                 {"vector_tflops_per_core", from_fp32, 1}, {"fp64_tflops_per_core", fp64, 1}};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         const struct peak *peak = first_of(peaks, rates[i].types, rates[i].count);
         char how[160];

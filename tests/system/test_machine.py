@@ -20,7 +20,7 @@ class Measure(harness.TestCase):
         self.assertEqual(shown["name"], "mine")
         self.assertEqual(figures["worker_cores"]["value"], 2)
         for key in ("dram_gb_s", "tflops_per_core_lofi", "tflops_per_core_hifi2", "tflops_per_core_hifi3",
-                    "tflops_per_core_hifi4", "vector_tflops_per_core"):
+                    "tflops_per_core_hifi4", "vector_tflops_per_core", "fp64_tflops_per_core"):
             self.assertGreater(figures[key]["value"], 0, key)
             self.assertTrue(figures[key]["source"].startswith("measured 20"), figures[key])
         with open(path, encoding="utf-8") as file:

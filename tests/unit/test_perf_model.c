@@ -30,6 +30,7 @@ static struct machine_set test_machines(void)
     machine_take(&machine, "tflops_per_core_hifi3", 1.5);
     machine_take(&machine, "tflops_per_core_hifi4", 1);
     machine_take(&machine, "vector_tflops_per_core", 0.1);
+    machine_take(&machine, "fp64_tflops_per_core", 0.02);
     machine_take(&machine, "link_gb_s", 10);
     assert_null(machine_missing(&machine));
     return (struct machine_set){.machines = &machine, .count = 1, .capacity = 1};
@@ -176,6 +177,24 @@ static void test_matmul(void **state)
     near(row.flops_percent, 40.2653184);
     near(row.ideal_us, 64.88064); /* DRAM is longer than 402,653,184 / (10 * 2 T) = 20.1 us */
     assert_int_equal(row.bound, PERF_BOUND_SLOW);
+}
+
+/* Floats of 64 bits have a peak of their own, for matrix and other work; other types do not. */
+static void test_fp64(void **state)
+{
+#define FP64 ",FLOAT64,DEV_0_L1_INTERLEAVED"
+    /* 2 * 100^3 = 2,000,000 FLOPs in 100 us are 0.02 TFLOP/s, of 10 cores * 0.02 */
+    struct op op = {.name = "Matmul",
+                    .duration = "100000",
+                    .in0 = "1,1,100,100" FP64,
+                    .in1 = "1,1,100,100" FP64,
+                    .out = "1,1,100,100" FP64};
+    (void)state;
+    near(figures(&op).flops_percent, 10);
+    op.name = "Binary"; /* 10,000 FLOPs */
+    near(figures(&op).flops_percent, 0.05);
+    op.in0 = "1,1,100,100,INT64,DEV_0_L1_INTERLEAVED"; /* of 10 * 0.1 */
+    near(figures(&op).flops_percent, 0.01);
 }
 
 static void test_sparse_matmul(void **state)
@@ -525,6 +544,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_fp64),
         cmocka_unit_test(test_sparse_matmul),
         cmocka_unit_test(test_conv),
         cmocka_unit_test(test_attention),

@@ -350,6 +350,8 @@ static unsigned fidelity_by_type(const char *type)
 static double peak_tflops(const struct perf *perf, const struct perf_work *work, double cores)
 {
     const struct machine *machine = perf->machine;
+    if (machine->fp64_tflops_per_core > 0 && strcmp(perf_text(perf, work->types[0]), "FLOAT64") == 0)
+        return machine->fp64_tflops_per_core * cores;
     if (!is_matrix_class(work->class_))
         return machine->vector_tflops_per_core * cores;
     unsigned fidelity = work->fidelity;
