@@ -156,11 +156,12 @@ static int compare_places(const void *left, const void *right)
  * ended has the time until then as a gap below zero. They are stored as they were reported, which need not be that
  * order even on one track: launches of two threads into one queue of CUDA come in buffers of their own.
  *
- * Where a run of the device cannot be where its time says, before its call, the times are not to be trusted, and each
- * track is taken by itself in the order of the reports (is_stale). */
+ * Where a run of the device cannot be where its time says, before its call, or no call says when it began at the
+ * earliest, the times are not to be trusted, and each track is taken by itself in the order of the reports (is_stale).
+ * Some runs of no call beside others cast no doubt on the device. */
 struct lane { /* of runs: a device, or one of its tracks */
     uint64_t start_ns, end_ns;
-    bool has_run, is_disordered, is_doubtful;
+    bool has_run, has_calls, is_disordered, is_doubtful;
 };
 
 struct lanes {
@@ -185,11 +186,12 @@ static void take_gap(struct op_run *run, struct lane *lane)
 static struct lane *lane_of(const struct lanes *lanes, const struct op_run *run)
 {
     struct lane *device = run->device == OPS_NO_DEVICE ? NULL : &lanes->devices[run->device];
-    return device && !device->is_doubtful ? device : &lanes->tracks[run->track];
+    return device && device->has_calls && !device->is_doubtful ? device : &lanes->tracks[run->track];
 }
 
-static void look_at(struct lane *lane, const struct op_run *run, bool is_doubtful)
+static void look_at(struct lane *lane, const struct op_run *run, bool has_call, bool is_doubtful)
 {
+    lane->has_calls |= has_call;
     lane->is_disordered |= run->start_ns < lane->start_ns;
     lane->is_doubtful |= is_doubtful;
     lane->start_ns = run->start_ns;
@@ -203,10 +205,11 @@ static size_t look_at_lanes(const struct ops *ops, const struct lanes *lanes)
         const struct op_run *run = &ops->runs[i];
         if (run->track == OPS_NONE)
             continue;
-        bool is_doubtful = run->gap_ns != OPS_NO_GAP || is_before_its_call(ops, run);
-        look_at(&lanes->tracks[run->track], run, is_doubtful);
+        bool has_call = run->call < ops->call_count, has_gap = run->gap_ns != OPS_NO_GAP;
+        bool is_doubtful = has_gap || is_before_its_call(ops, run);
+        look_at(&lanes->tracks[run->track], run, has_call, is_doubtful);
         if (run->device != OPS_NO_DEVICE)
-            look_at(&lanes->devices[run->device], run, is_doubtful);
+            look_at(&lanes->devices[run->device], run, has_call, has_call ? is_doubtful : has_gap);
     }
     for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
         const struct lane *lane = ops->runs[i].track == OPS_NONE ? NULL : lane_of(lanes, &ops->runs[i]);

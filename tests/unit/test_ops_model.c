@@ -282,7 +282,8 @@ static void test_overlap_is_not_stale(void **state)
     ops_free(&ops);
 }
 
-/* A gap is of the device: while one of its tracks works there is none, whatever the others wait for. */
+/* A gap is of the device: while one of its tracks works there is none, whatever the others wait for. One run of no op
+ * changes nothing. */
 static void test_gaps_of_a_device_with_several_tracks(void **state)
 {
     static const struct {
@@ -292,7 +293,7 @@ static void test_gaps_of_a_device_with_several_tracks(void **state)
                 {4, 1700, 50, 0, 50},    {3, 1760, 40, 0, 10},        {5, 1500, 150, 0, -100},
                 {5, 1800, 10, 1, 0},     {5, 3000000, 9, 2, 2998190}, {6, 1200000, 10, 0, 0},
                 {6, 1200110, 10, 0, 100}};
-    enum { COUNT = sizeof runs / sizeof runs[0], OF_DEVICE = 8 };
+    enum { COUNT = sizeof runs / sizeof runs[0], OF_DEVICE = 8, OF_NO_OP = 4 };
     struct ops ops;
     (void)state;
     ops_init(&ops);
@@ -302,14 +303,14 @@ static void test_gaps_of_a_device_with_several_tracks(void **state)
         ops_add_run(&ops, &(struct op_run){.start_ns = runs[i].start_ns,
                                            .duration_ns = runs[i].duration_ns,
                                            .gap_ns = OPS_NO_GAP,
-                                           .call = ops_find_call(&ops, 0, i + 1),
+                                           .call = i == OF_NO_OP ? OPS_NONE : ops_find_call(&ops, 0, i + 1),
                                            .track = runs[i].track,
                                            .session = runs[i].session,
                                            .device = i >= OF_DEVICE});
     assert_int_equal(ops_finish(&ops, &err), 0);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(ops.runs[i].gap_ns, runs[i].gap_ns);
-        assert_int_equal(ops.runs[i].faults, 0);
+        assert_int_equal(ops.runs[i].faults, i == OF_NO_OP ? OP_FAULT_NO_CALL : 0);
         assert_true(ops_has_gap(&ops.runs[i])); /* also beside an op that ran in replays alone */
     }
     ops_free(&ops);
