@@ -196,11 +196,14 @@ OPSCOPE_API uint64_t opscope_op_done_(uint32_t name, uint32_t attribute, uint32_
         return 0;
     }
     uint64_t call = next_call(c->ops);
-    slot->word = word_of(name, OPSCOPE_OP_DEVICE, 1);
+    slot->word = word_of(0, 0, slots - 1); /* if the process dies in here, it left one unfinished record */
+    __atomic_signal_fence(__ATOMIC_RELEASE);
     slot[1] = (struct slot){call, device};
     if (attribute)
         slot[2] = (struct slot){slot_time_kind(start, RECORD_OP_PART), word_of(attribute, PART_ATTRIBUTE, 0)};
     slot[slots - 1] = (struct slot){slot_time_kind(clock_ticks(c->clock_source), RECORD_ZONE_END), 0};
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    slot->word = word_of(name, OPSCOPE_OP_DEVICE, 1);
     slot_show(slot, slot_time_kind(start, RECORD_OP_BEGIN));
     cursor_did(c, slots, 1, 0);
     return call;

@@ -37,9 +37,8 @@ struct segment { /* survives fork: the child goes on in the same memory */
     uint8_t *memory;
     struct segment_header *header;
     struct segment_layout layout;
-    bool is_ready; /* a child forked while another thread was making the segment must not use it */
-    bool
-        has_avoided; /* else segment_avoid's table is not looked at: a page less to touch on joining one session */
+    bool is_ready;    /* a child forked while another thread was making the segment must not use it */
+    bool has_avoided; /* else segment_avoid's table is not looked at: a page less to touch */
 };
 
 /* The ops that a thread has open, outermost first, for whoever asks in which of them it is (opscope_op_current_). In
