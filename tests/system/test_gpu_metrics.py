@@ -101,6 +101,12 @@ class StandIn(harness.TestCase):
         self.record(case="fewer")
         self.assertEqual(set(self.values()), {"GPU 0 " + title for title in TITLES if "PCIe" not in title})
 
+    def test_libcupti_of_cuda_12_6(self):
+        wait = 'i=0; while [ ! -e "$PM_STANDIN_DONE" ] && [ $i -lt 6000 ]; do sleep 0.01; i=$((i + 1)); done'
+        done = self.record(case="12.6", command=["sh", "-c", wait])
+        self.assertNotIn(MISSING, done.stderr)
+        self.assertEqual(set(self.values()), {"GPU 0 " + title for title in TITLES})
+
     def test_overflow_is_counted_and_sampling_goes_on(self):
         done = self.record(case="overflow")
         self.assertEqual(self.values()["GPU 0 DRAM read GB/s"], [1000 + i for i in range(10)])

@@ -87,6 +87,10 @@ static int enable(struct sampler *s, struct sampled *d, struct error *err)
                                 .trigger = has_no_timer ? PM_TRIGGER_CLOCKS : PM_TRIGGER_NS,
                                 .append = PM_KEEP_OLDEST};
     result = PM_CALL(l, cuptiPmSamplingSetConfig, &set);
+    if (result == PM_INVALID_PARAMETER) { /* CUDA 12.6: without `append`, and no other length is taken */
+        set.struct_size = offsetof(struct pm_set_config, append);
+        result = l->cuptiPmSamplingSetConfig(&set);
+    }
     return result == PM_OK ? 0 : gpu_error(l, result, d->chip, err);
 }
 

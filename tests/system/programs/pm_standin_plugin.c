@@ -205,7 +205,8 @@ EXPORT int cuptiPmSamplingDisable(struct pm_object *p)
 
 EXPORT int cuptiPmSamplingSetConfig(struct pm_set_config *p)
 {
-    return p->struct_size == sizeof *p && p->config[7] == MAGIC && p->trigger == 1 &&
+    size_t size = is_case("12.6") ? offsetof(struct pm_set_config, append) : sizeof *p;
+    return p->struct_size == size && p->config[7] == MAGIC && p->trigger == 1 &&
                    p->interval == number_of("PM_STANDIN_INTERVAL", 100000)
                ? 0
                : 1;

@@ -6,6 +6,7 @@
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
+#include <cupti_version.h>
 
 #include "collect/gpu/abi.h"
 
@@ -39,7 +40,12 @@ STRUCT(pm_enable, object, CUpti_PmSampling_Enable_Params, pPmSamplingObject);
 STRUCT(pm_object, object, CUpti_PmSampling_Disable_Params, pPmSamplingObject);
 STRUCT(pm_object, object, CUpti_PmSampling_Start_Params, pPmSamplingObject);
 STRUCT(pm_object, object, CUpti_PmSampling_Stop_Params, pPmSamplingObject);
+#if CUPTI_API_VERSION >= 26 /* CUDA 12.8; before that it ends with the trigger, and has exactly this length */
 STRUCT(pm_set_config, append, CUpti_PmSampling_SetConfig_Params, hwBufferAppendMode);
+SAME(CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST, PM_KEEP_OLDEST);
+#else
+SAME(CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE, offsetof(struct pm_set_config, append));
+#endif
 AT(pm_set_config, config, CUpti_PmSampling_SetConfig_Params, pConfig);
 AT(pm_set_config, hardware_bytes, CUpti_PmSampling_SetConfig_Params, hardwareBufferSize);
 AT(pm_set_config, interval, CUpti_PmSampling_SetConfig_Params, samplingInterval);
@@ -69,6 +75,5 @@ SAME(CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, PM_NO_VIRTUAL_PRIVI
 SAME(CUPTI_PROFILER_TYPE_PM_SAMPLING, PM_PROFILER_SAMPLING);
 SAME(CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL, PM_TRIGGER_CLOCKS);
 SAME(CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL, PM_TRIGGER_NS);
-SAME(CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST, PM_KEEP_OLDEST);
 SAME(CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL, PM_STOPPED_IMAGE_FULL);
 SAME(CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS, PM_STOPPED_END_OF_DATA);
