@@ -94,11 +94,12 @@ static inline uint32_t cuda_record_stride(uint32_t cupti_version, uint32_t kind)
 {
     static const struct {
         uint32_t from, to, kernel, copy, set, peer_copy;
-    } known[] = {{18, 18, 0, 88, 88, 96}, /* 11.8 and 12.1 both: kernels of 200 and of 208 bytes */
-                 {19, 24, 208, 88, 88, 96},
-                 {26, 28, 208, 96, 88, 96},
-                 {130000, 130001, 216, 96, 88, 96},
-                 {130401, 130401, 248, 112, 104, 96}};
+    } known[] = {
+        {18, 18, 0, 88, 88, 96}, /* 11.8 and 12.1 both: kernels of 200 and of 208 bytes */
+        {19, 24, 208, 88, 88, 96},         {26, 28, 208, 96, 88, 96},
+        {130000, 130001, 216, 96, 88, 96}, {130100, 130202, 224, 96, 88, 96},
+        {130300, 130301, 232, 96, 88, 96}, {130400, 130401, 248, 112, 104, 96},
+    };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (cupti_version < known[i].from || cupti_version > known[i].to)
             continue;

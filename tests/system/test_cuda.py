@@ -116,7 +116,8 @@ class StandIn(harness.TestCase):
 
     def test_records_behind_a_copy(self):
         """Each version has lengths of its own; libcupti says them before it has handed over a buffer, or they are known."""
-        for version, kernel, copy in ((18, 200, 88), (18, 208, 88), (24, 208, 88), (26, 208, 96), (130401, 248, 112)):
+        versions = ((18, 200, 88), (18, 208, 88), (24, 208, 88), (26, 208, 96), (130101, 224, 96))
+        for version, kernel, copy in versions + ((130202, 224, 96), (130301, 232, 96), (130400, 248, 112), (130401, 248, 112)):
             env = {"STANDIN_VERSION": str(version), "STANDIN_KERNEL_BYTES": str(kernel), "STANDIN_COPY_BYTES": str(copy)}
             with self.subTest(**env):
                 self.record("copy", "50", **env)

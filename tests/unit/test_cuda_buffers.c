@@ -180,8 +180,9 @@ static void test_lengths_by_version(void **state)
     static const struct {
         uint32_t version, kernel, copy;
     } seen[] = {{18, 0, 88}, /* 11.8 and 12.1: 200 and 208 */
-                {22, 208, 88},     {24, 208, 88},      {26, 208, 96}, {28, 208, 96},
-                {130001, 216, 96}, {130401, 248, 112}, {25, 0, 0}};
+                {22, 208, 88},     {24, 208, 88},      {26, 208, 96},     {28, 208, 96},
+                {130001, 216, 96}, {130401, 248, 112}, {130101, 224, 96}, {130202, 224, 96},
+                {130301, 232, 96}, {130400, 248, 112}, {25, 0, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++) {
         assert_int_equal(cuda_record_stride(seen[i].version, CUDA_KIND_KERNEL), seen[i].kernel);

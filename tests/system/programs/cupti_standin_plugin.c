@@ -217,7 +217,7 @@ EXPORT int cuptiActivityRegisterTimestampCallback(uint64_t (*function)(void))
 EXPORT int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, void **record)
 {
     uint8_t *at = *record;
-    if (setting("STANDIN_VERSION", 0) == 130401 && !record_count)
+    if (setting("STANDIN_VERSION", 0) > 130101 && !record_count)
         return 999; /* it says nothing before it works */
     at = at ? at + (get32(at) == 10 ? kernel_bytes() : copy_bytes()) : bytes;
     if ((size_t)(at - bytes) >= valid)
