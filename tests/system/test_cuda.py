@@ -125,6 +125,11 @@ class StandIn(harness.TestCase):
                 self.record("copy", "50", "30", status=-9, **env)
                 self.assertEqual((len(self.events("run")), self.losses()), (31, {NO_END: 20}))
 
+    def test_version_that_is_not_known(self):
+        """How long its records are shows when it hands over its first buffer: the end of the program waits for that."""
+        self.record("copy", "50", STANDIN_VERSION="139999", STANDIN_KERNEL_BYTES="264", STANDIN_COPY_BYTES="128")
+        self.assertEqual((len(self.events("run")), self.losses()), (51, {}))
+
     def test_kernels_without_times_are_counted(self):
         """CUPTI gives 0 for both where it could not find out when a kernel ran."""
         self.record("exit", "50", STANDIN_NO_TIMES="1")

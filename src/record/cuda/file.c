@@ -175,6 +175,7 @@ void file_take_back(uint8_t *buffer, size_t used)
     __atomic_store_n(&b->state, CUDA_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
+/* A record of unknown length counts as open: what is behind it may be, and its buffer says the length when it comes. */
 static uint32_t count_open(const uint8_t *buffer)
 {
     uint32_t count = 0;
@@ -182,8 +183,10 @@ static uint32_t count_open(const uint8_t *buffer)
         uint32_t kind = __atomic_load_n((const uint32_t *)(const void *)(buffer + at), __ATOMIC_RELAXED);
         uint32_t number = kind & ~CUDA_RECORD_OPEN;
         uint32_t stride = number < CUDA_KINDS ? cuda.header->strides[number] : 0;
-        count += kind & CUDA_RECORD_OPEN ? 1 : 0;
-        if (!kind || !stride)
+        if (!kind)
+            break;
+        count += kind & CUDA_RECORD_OPEN || !stride ? 1 : 0;
+        if (!stride)
             break;
         at += stride;
     }
