@@ -325,9 +325,9 @@ const struct command command_export = {
         "ten-thousandth are left out, and the picture says so.\n\nWith --since and --until, zones that reach out "
         "of the window are cut at its borders, as opscope zones counts them; ops and their runs on a device are "
         "whole, but for the time of runs in collapsed and flamegraph. Zones that --name leaves out are left out of "
-        "stacks, too, and their time counts for the zone around them.\n\nWithout -o the export goes to standard output; when that is a terminal, to FILE with "
-        "another ending (.json, .pftrace, .csv, .speedscope.json, .collapsed, .runtime.csv, .svg), and a line says "
-        "where.",
+        "stacks, too, and their time counts for the zone around them.\n\nWithout -o the export goes to "
+        "standard output; when that is a terminal, to FILE with another ending (.json, .pftrace, .csv, "
+        ".speedscope.json, .collapsed, .runtime.csv, .svg), and a line says where.",
     .options = {{&export_table, 0},
                 {&filter_option_table, OPTION_FIELD(struct export_command_options, filter)},
                 {&export_output_option_table, OPTION_FIELD(struct export_command_options, output)}},

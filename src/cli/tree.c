@@ -452,8 +452,8 @@ const struct command command_tree = {
         "and are marked. (not recorded) stands for an outer zone that the trace does not hold.\n\n"
         "With --by device-time the times and counts are those of runs on devices: each kernel stands below the op, the "
         "zones and the calls that launched it, whatever the host did meanwhile. A run of which that is not known is "
-        "below its own track. Of a run that reaches out of a window the part inside it counts, whenever it was launched; "
-        "--thread names the thread that launched it, or its own track.\n\n"
+        "below its own track. Of a run that reaches out of a window the part inside it counts, whenever it was "
+        "launched; --thread names the thread that launched it, or its own track.\n\n"
         "In CSV and JSON each row has the number of its node and of its parent; the rows of one "
         "tree follow each "
         "other, parents before children.",

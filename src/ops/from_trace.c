@@ -274,7 +274,7 @@ static uint32_t device_of(struct reading *r, uint32_t track)
 
 static uint32_t cpu_device(struct reading *r)
 {
-    char architecture[32];
+    char architecture[64];
     if (r->cpu_device != OPS_NONE)
         return r->cpu_device;
     r->cpu_device = ops_device(r->ops, r->wanted->first_device);

@@ -28,7 +28,7 @@
 /* What the host's CPU is called where ops were computed by it (ops/cpu_runs.h). */
 #define OPS_CPU_DEVICE "host CPU"
 /* What it says that it is, with the host's name: a machine file that was measured there has it among its names. */
-#define OPS_CPU_ARCHITECTURE "cpu@%.27s"
+#define OPS_CPU_ARCHITECTURE "cpu@%.59s" /* in 64 bytes: pods of one job differ at the end of their names */
 
 /* --- what importers say of the whole --- */
 

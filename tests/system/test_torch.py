@@ -165,7 +165,7 @@ class Networks(Ops):
         self.assert_status(done)
         with open(self.path("machines", "here.json")) as file:
             text = file.read()
-        self.assertIn('"cpu@%s"' % host[:27], text)
+        self.assertIn('"cpu@%s"' % host[:59], text)
         env = {"OPSCOPE_MACHINES": self.path("machines")}
         self.assertIn(", measured, ", self.opscope("report", self.trace, env=env).stdout.splitlines()[0])
         with open(self.path("machines", "here.json"), "w") as file:  # memory so slow that every op is in the caches

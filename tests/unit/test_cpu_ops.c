@@ -23,6 +23,8 @@ struct cpu_op {
     uint64_t forward; /* number of the op that this is the backward of, which is its place + 1; 0 */
 };
 
+static const char *host = "here";
+
 struct report {
     struct ops ops;
     struct perf perf;
@@ -77,7 +79,7 @@ static uint32_t describe(struct trace_writer *w, const struct cpu_op *op)
 
 static void write_ops(const char *path, const struct cpu_op *ops, size_t count)
 {
-    struct trace_writer_options options = {.program = "test", .command = "test", .host = "here"};
+    struct trace_writer_options options = {.program = "test", .command = "test", .host = host};
     struct trace_writer *w;
     uint32_t threads[4];
     assert_int_equal(trace_writer_open(&w, path, &options, &err), 0);
@@ -490,6 +492,21 @@ static void test_layers_of_a_backward_pass(void **state)
     end(&report);
 }
 
+/* Which a machine file of the host has among its names: whole, since the pods of a job differ at the end. */
+static void test_name_of_the_host(void **state)
+{
+    const struct cpu_op ops[] = {{"aten::relu", 0, 0, 10, "1x2", "1x2", NULL, 0}};
+    struct report report;
+    (void)state;
+    host = "training-job-of-somebody-worker-0";
+    start(&report, ops);
+    host = "here";
+    assert_int_equal(report.ops.device_count, 1);
+    assert_string_equal(ops_get_text(&report.ops, report.ops.devices[0].architecture),
+                        "cpu@training-job-of-somebody-worker-0");
+    end(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_what_fits_a_cache),
         cmocka_unit_test(test_recurrent_layers),
         cmocka_unit_test(test_nothing_is_known),
+        cmocka_unit_test(test_name_of_the_host),
         cmocka_unit_test(test_scatters),
         cmocka_unit_test(test_transposed_convolutions),
         cmocka_unit_test(test_convolution_that_calls_others),

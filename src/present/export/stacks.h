@@ -3,8 +3,8 @@
  * memory grows with the number of different stacks, not of zones. The outermost frames are the program and its thread.
  * Private to this folder.
  *
- * A window cuts zones, or with has_device_time runs, at its borders. Zones that the filter leaves out are left out of the stacks: their time is self
- * time of what encloses them. */
+ * A window cuts zones, or with has_device_time runs, at its borders. Zones that the filter leaves out are left out of
+ * the stacks: their time is self time of what encloses them. */
 #ifndef OPSCOPE_PRESENT_EXPORT_STACKS_H
 #define OPSCOPE_PRESENT_EXPORT_STACKS_H
 
