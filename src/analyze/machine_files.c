@@ -101,11 +101,15 @@ static int take_names(struct machine *machine, const char *path, const struct js
 {
     const struct json_node *name = json_find(json, root, "name"), *aliases = json_find(json, root, "aliases");
     int status = name && name->kind == JSON_STRING ? take_name(name, path, machine->name, err) : 0;
-    for (const struct json_node *n = json_first(json, aliases);
-         n && !status && machine->alias_count < MACHINE_ALIASES; n = json_next(json, aliases, n)) {
-        if (n->kind == JSON_STRING)
+    bool is_fine = !aliases || aliases->kind == JSON_ARRAY;
+    for (const struct json_node *n = json_first(json, aliases); n && !status && is_fine;
+         n = json_next(json, aliases, n)) {
+        is_fine = n->kind == JSON_STRING && machine->alias_count < MACHINE_ALIASES;
+        if (is_fine)
             status = take_name(n, path, machine->aliases[machine->alias_count++], err);
     }
+    if (!status && !is_fine)
+        status = error_set(err, EINVAL, "%s: 'aliases' is a list of up to %u names", path, MACHINE_ALIASES);
     return status;
 }
 

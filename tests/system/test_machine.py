@@ -75,6 +75,14 @@ class Measure(harness.TestCase):
         self.assert_status(done, 2)
         self.assertIn("has more than 63 bytes", done.stderr)
 
+    def test_other_names_are_not_left_out(self):
+        for aliases in ("NVIDIA H200", ["a", 5], [str(i) for i in range(13)]):
+            with open(self.path("odd.json"), "w", encoding="utf-8") as file:
+                json.dump({"name": "mine", "aliases": aliases, "figures": {}}, file)
+            done = self.opscope("machine", "show", "./odd.json")
+            self.assert_status(done, 2)
+            self.assertIn("'aliases' is a list of up to 12 names", done.stderr)
+
     def test_without_a_file_it_is_shown(self):
         done = self.opscope("machine", "measure", "--time", "20ms", "--threads", "1")
         self.assert_status(done)
