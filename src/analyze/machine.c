@@ -22,8 +22,8 @@ static const struct {
     {"vector_tflops_per_core", offsetof(struct machine, vector_tflops_per_core), true},
     {"fp64_tflops_per_core", offsetof(struct machine, fp64_tflops_per_core), false},
     {"link_gb_s", offsetof(struct machine, link_gb_s), false},
-    {"link_count", offsetof(struct machine, link_count), false},
-    {"target_percent", offsetof(struct machine, target_percent), false},
+    {"link_count", offsetof(struct machine, link_count), true}, /* 1 and 65 where a file says nothing */
+    {"target_percent", offsetof(struct machine, target_percent), true},
     {"gap_mark_us", offsetof(struct machine, gap_mark_us), false},
     {"gap_floor_us", offsetof(struct machine, gap_floor_us), false},
     {"few_cores", offsetof(struct machine, few_cores), false},

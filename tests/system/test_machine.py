@@ -83,6 +83,16 @@ class Measure(harness.TestCase):
             self.assert_status(done, 2)
             self.assertIn("'aliases' is a list of up to 12 names", done.stderr)
 
+    def test_nothing_is_divided_by_no_links_or_no_target(self):
+        with open(os.path.join(harness.SOURCE, "machines", "h200.json"), encoding="utf-8") as file:
+            machine = json.load(file)
+        for key in ("link_count", "target_percent"):
+            with open(self.path("odd.json"), "w", encoding="utf-8") as file:
+                json.dump({**machine, "figures": {**machine["figures"], key: 0}}, file)
+            done = self.opscope("machine", "show", "./odd.json")
+            self.assert_status(done, 2)
+            self.assertIn(f"'{key}' is missing or 0", done.stderr)
+
     def test_without_a_file_it_is_shown(self):
         done = self.opscope("machine", "measure", "--time", "20ms", "--threads", "1")
         self.assert_status(done)
