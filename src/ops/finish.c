@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 /* --- runs of a call, next to each other --- */
 
@@ -156,12 +157,11 @@ static int compare_places(const void *left, const void *right)
  * ended has the time until then as a gap below zero. They are stored as they were reported, which need not be that
  * order even on one track: launches of two threads into one queue of CUDA come in buffers of their own.
  *
- * Where a run of the device cannot be where its time says, before its call, or no call says when it began at the
- * earliest, the times are not to be trusted, and each track is taken by itself in the order of the reports (is_stale).
- * Some runs of no call beside others cast no doubt on the device. */
+ * Where a run of the device cannot be where its time says, before its call, or an importer knows no call of it, the
+ * times are not to be trusted, and each track is taken by itself in the order of the reports (is_stale). */
 struct lane { /* of runs: a device, or one of its tracks */
     uint64_t start_ns, end_ns;
-    bool has_run, has_calls, is_disordered, is_doubtful;
+    bool has_run, is_disordered, is_doubtful;
 };
 
 struct lanes {
@@ -170,7 +170,8 @@ struct lanes {
 
 static bool is_before_its_call(const struct ops *ops, const struct op_run *run)
 {
-    return run->call >= ops->call_count || run->start_ns + OPS_STALE_NS < ops->calls[run->call].start_ns;
+    return run->call < ops->call_count ? run->start_ns + OPS_STALE_NS < ops->calls[run->call].start_ns
+                                       : !ops->is_recorded;
 }
 
 static void take_gap(struct op_run *run, struct lane *lane)
@@ -186,12 +187,11 @@ static void take_gap(struct op_run *run, struct lane *lane)
 static struct lane *lane_of(const struct lanes *lanes, const struct op_run *run)
 {
     struct lane *device = run->device == OPS_NO_DEVICE ? NULL : &lanes->devices[run->device];
-    return device && device->has_calls && !device->is_doubtful ? device : &lanes->tracks[run->track];
+    return device && !device->is_doubtful ? device : &lanes->tracks[run->track];
 }
 
-static void look_at(struct lane *lane, const struct op_run *run, bool has_call, bool is_doubtful)
+static void look_at(struct lane *lane, const struct op_run *run, bool is_doubtful)
 {
-    lane->has_calls |= has_call;
     lane->is_disordered |= run->start_ns < lane->start_ns;
     lane->is_doubtful |= is_doubtful;
     lane->start_ns = run->start_ns;
@@ -205,11 +205,10 @@ static size_t look_at_lanes(const struct ops *ops, const struct lanes *lanes)
         const struct op_run *run = &ops->runs[i];
         if (run->track == OPS_NONE)
             continue;
-        bool has_call = run->call < ops->call_count, has_gap = run->gap_ns != OPS_NO_GAP;
-        bool is_doubtful = has_gap || is_before_its_call(ops, run);
-        look_at(&lanes->tracks[run->track], run, has_call, is_doubtful);
+        bool is_doubtful = run->gap_ns != OPS_NO_GAP || is_before_its_call(ops, run);
+        look_at(&lanes->tracks[run->track], run, is_doubtful);
         if (run->device != OPS_NO_DEVICE)
-            look_at(&lanes->devices[run->device], run, has_call, has_call ? is_doubtful : has_gap);
+            look_at(&lanes->devices[run->device], run, is_doubtful);
     }
     for (size_t i = ops->finished.runs; i < ops->run_count; i++) {
         const struct lane *lane = ops->runs[i].track == OPS_NONE ? NULL : lane_of(lanes, &ops->runs[i]);
@@ -286,6 +285,11 @@ static struct place signpost_at(const struct ops *ops, uint32_t i)
     return (struct place){.time_ns = ops->signposts[i].time_ns, .id = i};
 }
 
+static struct place run_at(const struct ops *ops, uint32_t i)
+{
+    return (struct place){.time_ns = ops->runs[i].start_ns, .id = i};
+}
+
 static struct place place_at(const struct ops *ops, const struct places *places, size_t i)
 {
     return places->items ? places->items[i] : places->at(ops, (uint32_t)(places->first + i));
@@ -359,11 +363,13 @@ static bool make_lines(struct ops *ops)
     struct places calls = {.at = call_at, .first = first_call, .count = ops->call_count - first_call};
     struct places signposts = {
         .at = signpost_at, .first = first_signpost, .count = ops->signpost_count - first_signpost};
-    struct places further = {0}, *lists[] = {&signposts, &calls, &further}, *from;
+    /* Runs of no call have lines where there is no other: in the order of a table, or of their times. */
+    size_t runs = calls.count ? 0 : ops->run_count - ops->finished.runs;
+    struct places alone = {.at = run_at, .first = ops->finished.runs, .count = ops->is_recorded ? runs : 0};
+    struct places further = {0}, *lists[] = {&signposts, &calls, &further, &alone}, *from;
     uint32_t id = OPS_NONE;
     bool is_fine = list_further(ops, &further) && sort_places(ops, &calls) && sort_places(ops, &further) &&
-                   sort_places(ops, &signposts);
-    size_t runs = calls.count ? 0 : ops->run_count - ops->finished.runs;
+                   sort_places(ops, &signposts) && sort_places(ops, &alone);
     size_t count = ops->line_count + calls.count + further.count + signposts.count + runs + 1;
     if (is_fine && count > ops->line_capacity) { /* not more than are needed: there may be many */
         struct op_line *lines = realloc(ops->lines, count * sizeof lines[0]);
@@ -371,7 +377,7 @@ static bool make_lines(struct ops *ops)
         ops->lines = lines ? lines : ops->lines;
         ops->line_capacity = lines ? count : ops->line_capacity;
     }
-    while (is_fine && (from = earliest(ops, lists, 3, &id))) {
+    while (is_fine && (from = earliest(ops, lists, COUNT_OF(lists), &id))) {
         struct op_line line = {OPS_NONE, OPS_NONE, OPS_NONE, 0};
         if (from == &calls && is_captured(ops, &ops->calls[id]))
             continue;
@@ -383,11 +389,12 @@ static bool make_lines(struct ops *ops)
             line = (struct op_line){ops->runs[id].call, id, OPS_NONE, 0};
         ops->lines[ops->line_count++] = line;
     }
-    for (size_t i = 0; is_fine && i < runs; i++)
+    for (size_t i = 0; is_fine && !alone.count && i < runs; i++)
         ops->lines[ops->line_count++] =
             (struct op_line){OPS_NONE, (uint32_t)(ops->finished.runs + i), OPS_NONE, 0};
     free(calls.items);
     free(further.items);
+    free(alone.items);
     free(signposts.items);
     return is_fine;
 }

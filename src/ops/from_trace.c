@@ -491,6 +491,7 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
                      !ends_with(r.import->name, OPS_TABLE_TRACK_ENDING);
     if (r.import && r.wanted->remarks)
         ops_add_fact(ops, slice_of(OPS_FACT_IMPORT), slice_of(r.import->name));
+    ops->is_recorded = !r.import;
     size_t position = 0;
     r.has_runs = trace_next_block(trace, &(struct trace_block_filter){.type = TRACE_BLOCK_RUNS}, &position);
     return r;

@@ -259,7 +259,8 @@ struct ops {
     uint32_t *call_slots; /* calls by process and number, until ops_finish */
     size_t call_slot_count;
     struct bytes scratch;
-    bool failed; /* no memory somewhere */
+    bool is_recorded; /* what was added last: a run of no call is where its time says */
+    bool failed;      /* no memory somewhere */
 };
 
 void ops_init(struct ops *ops);

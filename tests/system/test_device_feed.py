@@ -38,6 +38,14 @@ class Feed(harness.TestCase):
         rows = self.opscope_json("tree", "--min-percent", "0", self.trace)["rows"]
         self.assertEqual({row["depth"] for row in rows if row["name"] in ("even", "odd")}, {0})
 
+    def test_runs_without_ops_in_another_order(self):
+        self.record(self.program, "alone")
+        report = self.opscope_json("report", self.trace)
+        times = [(row["op"], row["time_us"]) for row in report["rows"]]
+        self.assertEqual(sorted(times), [("even", 10)] * 5 + [("odd", 10)] * 5)
+        gaps = sorted(row["gap_us"] or 0 for row in report["rows"])
+        self.assertEqual([round(gap) for gap in gaps], [0] + [4990] * 9)
+
     def devices(self, *identities):
         """The numbers of the devices of processes that each call theirs 0."""
         lines = ["%s identity '%s'" % (self.program, text) for text in identities]

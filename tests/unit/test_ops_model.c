@@ -297,6 +297,7 @@ static void test_gaps_of_a_device_with_several_tracks(void **state)
     struct ops ops;
     (void)state;
     ops_init(&ops);
+    ops.is_recorded = true;
     for (uint64_t i = 0; i < COUNT; i++)
         add_call(&ops, i + 1, i + 1, OP_TYPE_DEVICE);
     for (uint64_t i = 0; i < COUNT; i++)

@@ -2,6 +2,7 @@
 /* device_feed MODE [WHAT]: one device, fed by hand.
  *   ticks FIRST      10 runs of 1 us, 100 us apart, of a clock that counts from FIRST
  *   overlap          10 runs of 12 us on one queue, each beginning 10 us after the one before
+ *   alone            10 runs of 10 us that no op has called, 5 ms apart, handed over in another order
  *   identity TEXT    10 runs of 10 us of the device 0 of this process, which is called TEXT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static uint64_t raw_ns(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
-    int is_ticks = strcmp(mode, "ticks") == 0, is_overlap = strcmp(mode, "overlap") == 0;
+    int is_ticks = strcmp(mode, "ticks") == 0, is_overlap = strcmp(mode, "overlap") == 0,
+        is_alone = strcmp(mode, "alone") == 0;
     uint64_t begin = raw_ns(), first = is_ticks ? strtoull(what, NULL, 0) : begin;
     struct opscope_device about = {.struct_size = sizeof about,
                                    .name = "made up",
@@ -29,9 +31,12 @@ int main(int argc, char **argv)
     uint32_t device = opscope_device_open_as(&about);
     uint32_t queue = opscope_device_track(device, 0, OPSCOPE_TRACK_QUEUE, "queue", 0);
     opscope_device_sync(device, opscope_now(), first + (raw_ns() - begin), 50);
-    for (uint64_t i = 0; i < 10; i++) {
-        uint64_t call = opscope_op_begin("op", OPSCOPE_OP_DEVICE, 0);
-        opscope_op_end();
+    for (uint64_t n = 0; n < 10; n++) {
+        uint64_t i = is_alone ? n ^ 1 : n, call = 0;
+        if (!is_alone) {
+            call = opscope_op_begin("op", OPSCOPE_OP_DEVICE, 0);
+            opscope_op_end();
+        }
         struct opscope_run run = {
             .struct_size = sizeof run,
             .track = queue,
@@ -39,6 +44,7 @@ int main(int argc, char **argv)
             .name = i % 2 ? "odd" : "even",
             .start_ticks = first + i * (is_ticks     ? 100000
                                         : is_overlap ? 10000
+                                        : is_alone   ? 5000000
                                                      : 50000),
             .duration_ticks = is_ticks     ? 1000
                               : is_overlap ? 12000
