@@ -167,7 +167,6 @@ void collector_free(struct collector *c)
     for (size_t i = 0; i < c->source_count; i++)
         source_close(c->sources[i]);
     free(c->sources);
-    free(c->device_numbers);
     free(c->dead_open);
     free(c->reported);
     free(c->pause.edges);

@@ -24,31 +24,33 @@ static bool read_definition(struct source *s, uint32_t id, uint32_t kind, struct
     return !text->failed;
 }
 
+/* Of a device that says which it is; 0: it does not. */
+static uint64_t key_of(const char *identity)
+{
+    return *identity ? hash_bytes(identity, strlen(identity), 0) | 1 : 0;
+}
+
 static bool is_taken(const struct collector *c, uint32_t number)
 {
-    for (size_t i = 0; i < c->device_number_count; i++) {
-        if (c->device_numbers[i].number == number)
+    const struct trace_track *track;
+    for (uint32_t id = 0; (track = trace_writer_get_track(c->writer, id)); id++) {
+        if (track->kind == TRACE_TRACK_DEVICE && track->key && track->number == number)
             return true;
     }
     return false;
 }
 
 /* Each process counts its devices by itself: with CUDA_VISIBLE_DEVICES every one of them has a device 0. Which device
- * it is, its identity says: one that is known keeps its number, another one whose number is taken gets the next. */
-static uint32_t number_of(struct collector *c, const char *identity, uint32_t number)
+ * it is, its identity says, which is the key of its tracks, also for `recover`: one that is known keeps its number,
+ * another one whose number is taken gets the next. */
+static uint32_t number_of(const struct collector *c, uint64_t key, uint32_t number)
 {
-    if (!*identity)
-        return number;
-    uint64_t hash = hash_bytes(identity, strlen(identity), 0);
-    for (size_t i = 0; i < c->device_number_count; i++) {
-        if (c->device_numbers[i].identity == hash)
-            return c->device_numbers[i].number;
-    }
-    while (is_taken(c, number))
+    const struct trace_track *known =
+        key ? trace_writer_get_track(c->writer, trace_writer_find_track(c->writer, key)) : NULL;
+    if (known)
+        return (uint32_t)known->number;
+    while (key && is_taken(c, number))
         number++;
-    if (array_reserve(&c->device_numbers, &c->device_number_capacity, c->device_number_count + 1,
-                      sizeof *c->device_numbers))
-        c->device_numbers[c->device_number_count++] = (struct device_number){hash, number};
     return number;
 }
 
@@ -69,7 +71,8 @@ static struct device *find_device(struct source *s, uint32_t definition)
     struct trace_writer *w = s->collector->writer;
     const char *text = (const char *)s->collector->scratch.data;
     const char *architecture = text + strlen(text) + 1;
-    uint32_t number = number_of(s->collector, architecture + strlen(architecture) + 1, name.aux);
+    uint64_t key = key_of(architecture + strlen(architecture) + 1);
+    uint32_t number = number_of(s->collector, key, name.aux);
     uint32_t process = source_process_id(s, SESSION_OWNER_ROW(name.owner));
     struct trace_clock clock = {
         .id = TRACE_NONE, .is_device = true, .ticks_per_second = ticks_per_second, .name = text};
@@ -81,6 +84,7 @@ static struct device *find_device(struct source *s, uint32_t definition)
                                 .kind = TRACE_TRACK_DEVICE,
                                 .clock = device.clock,
                                 .number = number,
+                                .key = key,
                                 .name = text,
                                 .architecture = architecture};
     device.trace_id = trace_writer_track(w, &track);

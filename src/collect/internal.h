@@ -218,11 +218,6 @@ struct source {
     bool has_figure_names;
 };
 
-struct device_number {
-    uint64_t identity; /* hash */
-    uint32_t number;
-};
-
 struct collector {
     struct session_folder *folder;
     struct trace_writer *writer;
@@ -233,8 +228,6 @@ struct collector {
     size_t max_tracks;        /* live threads of one segment */
     struct source **sources;
     size_t source_count, source_capacity;
-    struct device_number *device_numbers; /* of devices that say which they are, so far */
-    size_t device_number_count, device_number_capacity;
     struct trace_open_zone *dead_open; /* stacks of tracks that ended inside zones */
     size_t dead_open_count, dead_open_capacity;
     uint64_t next_liveness_ns;

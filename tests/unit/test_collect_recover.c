@@ -166,6 +166,47 @@ static uint32_t define_queue(void)
 
 /* Three points, a counter, a memory event, an op (with its zone), a run, a lock that is waited for and held; a span,
  * that of who holds the lock, and two zones of the device: the run's and another. */
+/* Device 0 of its process, which is called `identity`; a run on its queue. */
+static uint32_t define_device(const char *identity)
+{
+    char text[32] = "chip";
+    strcat(text + 6, identity);
+    struct name_entry device = {.length = 6 + (uint32_t)strlen(identity), .kind = NAME_DEVICE};
+    struct name_entry queue = {.kind = NAME_DEVICE_TRACK, .aux = TRACE_TRACK_QUEUE};
+    queue.owner = image_define(&image, &device, text);
+    return image_define(&image, &queue, "");
+}
+
+static void add_run(uint32_t chunk, uint32_t queue)
+{
+    struct slot more[2] = {{5, 0}, {1, 0}};
+    image_long_record(&image, chunk, 5, RECORD_DEVICE_RUN, name, queue, more, 2);
+}
+
+/* Which of several devices is number 0 does not depend on who is met first. */
+static void test_devices_keep_their_numbers(void **state)
+{
+    (void)state;
+    uint32_t one = define_device("one"), two = define_device("two"), numbers[4], count = 0;
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    add_run(0, one);
+    add_run(0, two);
+    poll();
+    write_all();
+    die();
+    image_chunk(&image, 1, 0, 1, CHUNK_OWNED);
+    add_run(1, two);
+    add_run(1, one);
+    recover();
+    for (uint32_t i = 0; i < trace_track_count(trace); i++) {
+        const struct trace_track *track = trace_get_track(trace, i);
+        if (track->kind == TRACE_TRACK_DEVICE && count < 4)
+            numbers[count++] = (uint32_t)track->number;
+    }
+    assert_int_equal(count, 4);
+    assert_true(numbers[0] == 0 && numbers[1] == 1 && numbers[2] == 1 && numbers[3] == 0);
+}
+
 static void add_every_record(uint32_t chunk, uint64_t at, uint32_t queue)
 {
     struct slot more[2] = {{at, 5}, {1, 0}};
@@ -552,6 +593,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_written_and_met_again),
         CASE(test_taken_but_not_written),
+        CASE(test_devices_keep_their_numbers),
         CASE(test_every_record_is_found_or_lost),
         CASE(test_records_of_chunks_that_were_given_back),
         CASE(test_records_around_the_death),
