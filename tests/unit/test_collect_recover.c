@@ -170,7 +170,7 @@ static uint32_t define_queue(void)
 static uint32_t define_device(const char *identity)
 {
     char text[32] = "chip";
-    strcat(text + 6, identity);
+    snprintf(text + 6, sizeof text - 6, "%s", identity);
     struct name_entry device = {.length = 6 + (uint32_t)strlen(identity), .kind = NAME_DEVICE};
     struct name_entry queue = {.kind = NAME_DEVICE_TRACK, .aux = TRACE_TRACK_QUEUE};
     queue.owner = image_define(&image, &device, text);
