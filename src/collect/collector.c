@@ -602,6 +602,11 @@ static bool has_suffix(const char *name, const char *suffix)
     return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
+const char *collector_refusal_text(int reason)
+{
+    return reason == SESSION_REFUSAL_TOO_OLD ? "its libopscope is older than this opscope" : strerror(reason);
+}
+
 /* A process may try again, in each of its images and with each of its recorders: it counts once. */
 static void note_refusal(struct collector *c, const char *name)
 {
@@ -613,7 +618,7 @@ static void note_refusal(struct collector *c, const char *name)
     if (!collector_is_first(&c->seen_refusals, (uint64_t)pid))
         return;
     char command[128];
-    snprintf(command, sizeof command, "(not recorded: %s)", strerror((int)reason));
+    snprintf(command, sizeof command, "(not recorded: %s)", collector_refusal_text((int)reason));
     struct trace_process process = {.id = TRACE_NONE,
                                     .parent = TRACE_NONE,
                                     .pid = pid,

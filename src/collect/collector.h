@@ -27,6 +27,7 @@ struct collector_stats {
     char notice[600]; /* the first */
     uint64_t paused_ns;
 };
+const char *collector_refusal_text(int reason); /* of refused_reason */
 #define COLLECTOR_NOTICE "opscope: "
 
 enum collector_flag {

@@ -199,8 +199,12 @@ static bool read_session(struct session_place *place)
     place->id = strtoull(colon + 1, &end, 16);
     if (*end)
         return false;
-    return read_control(place) && place->control.magic == SESSION_CONTROL_MAGIC &&
-           place->control.min_recorder <= SESSION_VERSION && place->control.session_id == place->id;
+    if (!read_control(place) || place->control.magic != SESSION_CONTROL_MAGIC ||
+        place->control.session_id != place->id)
+        return false;
+    if (place->control.min_recorder > SESSION_VERSION)
+        refuse(place, SESSION_REFUSAL_TOO_OLD);
+    return place->control.min_recorder <= SESSION_VERSION;
 }
 
 static uint64_t random_id(void)

@@ -27,6 +27,7 @@
 #ifndef OPSCOPE_SESSION_SESSION_H
 #define OPSCOPE_SESSION_SESSION_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,8 @@
 #define SESSION_SEGMENT_SUFFIX ".seg"
 #define SESSION_REFUSAL_PREFIX                                                                               \
     "unrecorded-" /* an empty file PREFIX<pid>-<errno>: a process that got no segment */
+
+#define SESSION_REFUSAL_TOO_OLD EPROTONOSUPPORT /* as <errno>: the session wants a newer recorder */
 
 /* Empty files PREFIX<0 to SPARES - 1> of the collector's: a process that cannot make the one above renames one. */
 #define SESSION_SPARE_PREFIX "spare-"

@@ -4,6 +4,7 @@
 import os
 import signal
 import stat
+import struct
 import sys
 import unittest
 
@@ -449,6 +450,24 @@ class Descendants(harness.TestCase):
         self.assert_status(done)
         run.go_on()
         self.assert_status(run.finish())
+        self.assertEqual(run.trace().zones, 10)
+
+
+    def test_a_recorder_that_is_too_old_says_so(self):
+        """The session of a later opscope, to a program that has the library of this one in it."""
+        run = facts.Run(self, ["zones=10", "say=ready", "read"], env={"OPSCOPE_DIR": self.folder})
+        run.expect("ready")
+        (session,) = facts.session_folders(self.folder)
+        with open(os.path.join(session, "control"), "r+b") as control:
+            magic, version, _, number = struct.unpack("<QIIQ", control.read(24))
+            control.seek(0)
+            control.write(struct.pack("<QIIQ", magic, version, 1000, number))
+        program = [harness.program("script"), "zones=1000", "exit=3"]
+        done = self.run_command(program, env={"OPSCOPE_SESSION": f"{session}:{number:016x}"})
+        self.assertEqual((done.status, done.stdout, done.stderr), (3, "", ""))
+        run.go_on()
+        done = run.finish()
+        self.assertIn("1 process could not be recorded (its libopscope is older than this opscope)", done.stderr)
         self.assertEqual(run.trace().zones, 10)
 
 

@@ -83,7 +83,7 @@ static void warn(const struct launch_result *r, const struct held *held)
     warn_about_losses(held);
     if (s->refused)
         command_say("opscope: %s could not be recorded (%s): %s",
-                    format_things(&number, s->refused, "process"), strerror(s->refused_reason),
+                    format_things(&number, s->refused, "process"), collector_refusal_text(s->refused_reason),
                     loss_advice(TRACE_LOSS_UNRECORDED));
     if (s->broken_segments)
         command_say("opscope: %s of the session could not be read",
