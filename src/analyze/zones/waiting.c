@@ -78,6 +78,17 @@ static bool ends_with(const char *text, size_t length, const char *end)
     return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
+/* What libraries in C call a function that waits: "uv_cond_wait", "chip_wait", "cudaDeviceSynchronize"; and
+ * those that say that they do not wait. */
+static bool is_waiting_word(const char *word)
+{
+    size_t length = strlen(word);
+    return ends_with(word, length, "Synchronize") || ends_with(word, length, "_synchronize") ||
+           (ends_with(word, length, "_wait") && !ends_with(word, length, "no_wait") &&
+            !ends_with(word, length, "dont_wait") && !ends_with(word, length, "try_wait") &&
+            !ends_with(word, length, "to_wait"));
+}
+
 bool waiting_is_name(const char *name)
 {
     const char *dot = strrchr(name, '.'), *colon = strrchr(name, ':');
@@ -90,7 +101,7 @@ bool waiting_is_name(const char *name)
         if (strcmp(word, words[i]) == 0)
             return true;
     }
-    if (ends_with(word, strlen(word), "Synchronize")) /* cudaDeviceSynchronize, hipStreamSynchronize */
+    if (is_waiting_word(word))
         return true;
     for (size_t i = 0; i < COUNT_OF(owned); i++) {
         if (strcmp(word, owned[i].word) == 0 && ends_with(name, owner_length, owned[i].owner_end))

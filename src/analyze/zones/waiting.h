@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "Condition.wait", "epoll_wait", "std::this_thread::sleep_for", "wait for the loader". */
+/* "Condition.wait", "epoll_wait", "std::this_thread::sleep_for", "chip_wait", "wait for the loader". */
 bool waiting_is_name(const char *name);
 
 /* Is all of this time waiting, but for 1 %? The few microseconds around a wait do not make it work; a loop that waits
