@@ -422,6 +422,12 @@ class Programs(SummaryCase):
         self.assertEqual(self.show(trace), self.show("summary", trace))
         self.assertIn("there is no file", self.opscope("nothing.opscope").stderr)
 
+    def test_a_program_that_was_killed_before_its_first_zone(self):
+        trace = self.path("killed.opscope")
+        self.opscope("run", "-o", trace, "--", "sh", "-c", "kill -KILL $$")
+        said = " ".join(self.opscope("summary", trace).stdout.split())
+        self.assertIn("and was ended by signal 9 (Killed).", said)
+
     def test_one_screen(self):
         lines = list(program())
         for i in range(50):

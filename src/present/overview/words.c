@@ -440,6 +440,9 @@ static void sentence_of_nothing(const struct overview *o, struct sentence *s)
         STRONG(NULL, format_duration(&length, process->end_ns - process->start_ns));
         if (process->exit_status != TRACE_STATUS_UNKNOWN && WIFEXITED(process->exit_status))
             WORDS(" and exited with %d.", WEXITSTATUS(process->exit_status));
+        else if (process->exit_status != TRACE_STATUS_UNKNOWN && WIFSIGNALED(process->exit_status))
+            WORDS(" and was ended by signal %d (%s).", WTERMSIG(process->exit_status),
+                  strsignal(WTERMSIG(process->exit_status)));
         else
             WORDS(".");
         break;
