@@ -125,7 +125,7 @@ static const char *layout_action(const char *name)
     return "leave it out: let the op before it write the layout that the op after it reads";
 }
 
-/* Sharded memory, blocks and their names in a program config are those of one family of chips, as are its fidelities. */
+/* L1, sharded memory and program configs are those of one family of chips, as are its fidelities. */
 static bool is_other_family(const struct machine *machine)
 {
     return machine->dram_sharded_cores == 0;
