@@ -170,6 +170,7 @@ void collector_free(struct collector *c)
     free(c->dead_open);
     free(c->reported);
     free(c->pause.edges);
+    map_free(&c->pause.going_on);
     map_free(&c->newest_of_pid);
     map_free(&c->seen_refusals);
     map_free(&c->seen_broken);
@@ -264,6 +265,8 @@ static void end_process(struct collector *c, uint32_t id, int32_t status, uint32
     process.flags |= flags;
     if (!process.end_ns && !(flags & TRACE_PROCESS_RUNNING_AT_END))
         process.end_ns = clock_raw_ns();
+    if (process.end_ns)
+        pause_note(c, id, PAUSE_ENDS, process.end_ns);
     trace_writer_process(c->writer, &process);
 }
 
@@ -704,6 +707,7 @@ void collector_file_closed(struct collector *c, const char *name)
     if (!s || is_mapped(s, name)) /* somebody else has looked into the file, and left */
         return;
     s->is_closed = true;
+    pause_take_request(s);
     finish_source(s, false);
     c->sources[index] = c->sources[--c->source_count];
     char file[256];

@@ -165,13 +165,20 @@ struct track {
     bool is_muted;   /* recover: records that the dead collector took are not written again */
 };
 
+enum pause_change { PAUSE_GOES_ON, PAUSE_STOPS, PAUSE_ENDS }; /* the last: the process does */
+
+struct pause_edge {
+    uint64_t ns, number;
+    uint32_t process; /* that went on or stopped by itself; TRACE_NONE: all were told to */
+    enum pause_change change;
+};
+
 struct source_process {
     uint32_t trace_id; /* TRACE_NONE: not seen yet */
     bool is_dead;
     bool is_replaced;  /* its pid has a newer image (exec): signs of life are those of that one */
     uint64_t alive_ns; /* when it was last seen alive; 0 = never looked */
     uint64_t lost_zones, lost_records; /* last figures */
-    bool pauses_itself;                /* and is not paused by other processes of the session */
 };
 
 struct device_track {
@@ -238,16 +245,14 @@ struct collector {
     struct map newest_of_pid; /* pid -> process in the trace */
     uint64_t next_peek_ns;    /* at unsealed chunks */
     struct {
-        bool is_paused;    /* what the processes do */
-        bool is_open;      /* a span of the trace in which nothing is recorded */
-        uint64_t since_ns; /* its begin */
-        uint64_t request;  /* the last of the control file that was seen */
-        struct pause_edge {
-            uint64_t ns, number;
-            bool is_paused;
-        } * edges; /* that have not made a span yet: one before them may still come */
+        bool is_paused;           /* what the processes do */
+        bool is_open;             /* a span of the trace in which nothing is recorded */
+        uint64_t since_ns;        /* its begin */
+        uint64_t request;         /* the last of the control file that was seen */
+        struct pause_edge *edges; /* that have not made a span yet: one before them may still come */
         size_t edge_count, edge_capacity;
         uint64_t edges_seen;
+        struct map going_on; /* processes that go on by themselves */
     } pause;
     /* Rows taken so far, but for zones of threads and tasks. What begins and ends counts from its begin on. */
     struct session_rows taken;
@@ -347,7 +352,8 @@ void record_free(struct track *t);
 void pause_open(struct collector *c);
 void pause_source(struct source *s); /* a new one */
 void pause_poll(struct collector *c);
-void pause_note(struct collector *c, bool is_paused,
+void pause_take_request(struct source *s); /* also of one whose processes have ended since */
+void pause_note(struct collector *c, uint32_t process, enum pause_change change,
                 uint64_t ns);                              /* a process has paused itself, or goes on */
 void pause_settle(struct collector *c, uint64_t until_ns); /* all that happened until then has been read */
 void pause_close(struct collector *c);

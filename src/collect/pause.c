@@ -5,7 +5,7 @@
  * so that an exec between the check and the write does no harm. Where that is not permitted, a process is not paused
  * from outside: it is counted, and `opscope pause` says so.
  *
- * A process that pauses itself knows best: others do not change it, `opscope pause` does. */
+ * A process that pauses itself, or goes on by itself, knows best: others do not change it, `opscope pause` does. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,9 +51,9 @@ static uint32_t tell_source(struct source *s, bool is_paused, bool tells_all)
     uint32_t count = session_segment_process_count(s->segment);
     for (uint32_t row = 0; row < count; row++) {
         struct session_process p;
-        const struct source_process *known = row < s->process_count ? &s->processes[row] : NULL;
-        if (!session_segment_process(s->segment, row, &p) || (known && known->is_dead) ||
-            (known && known->pauses_itself && !tells_all))
+        bool is_dead = row < s->process_count && s->processes[row].is_dead;
+        if (!session_segment_process(s->segment, row, &p) || is_dead ||
+            (p.state == PROCESS_ALONE && !tells_all))
             continue;
         unreachable += !write_flag(s, p.pid, is_paused);
     }
@@ -71,12 +71,28 @@ static uint32_t tell(struct collector *c, bool is_paused, bool tells_all)
     return unreachable;
 }
 
+/* The trace is paused when no process that decides by itself goes on. */
+static bool is_paused_after(struct collector *c, const struct pause_edge *edge)
+{
+    struct map *going_on = &c->pause.going_on;
+    if (edge->process == TRACE_NONE)
+        map_free(going_on);
+    else if (edge->change == PAUSE_GOES_ON)
+        map_put(going_on, edge->process, 0);
+    else if (map_remove(going_on, edge->process) == MAP_NONE && edge->change == PAUSE_ENDS)
+        return c->pause.is_open;
+    if (edge->change == PAUSE_ENDS) /* others follow what the session does */
+        return c->pause.is_open || (!going_on->count && c->pause.is_paused);
+    return edge->change == PAUSE_STOPS && !going_on->count;
+}
+
 static void turn(struct collector *c, const struct pause_edge *edge)
 {
     uint64_t ns = edge->ns;
-    if (edge->is_paused && !c->pause.is_open)
+    bool is_paused = is_paused_after(c, edge);
+    if (is_paused && !c->pause.is_open)
         c->pause.since_ns = ns;
-    if (!edge->is_paused && c->pause.is_open && ns > c->pause.since_ns) {
+    if (!is_paused && c->pause.is_open && ns > c->pause.since_ns) {
         struct trace_loss span = {.process = TRACE_NONE,
                                   .track = TRACE_NONE,
                                   .reason = TRACE_LOSS_PAUSED,
@@ -85,13 +101,13 @@ static void turn(struct collector *c, const struct pause_edge *edge)
         trace_writer_loss(c->writer, &span);
         c->stats.paused_ns += ns - c->pause.since_ns;
     }
-    c->pause.is_open = edge->is_paused;
+    c->pause.is_open = is_paused;
 }
 
 /* Threads are read one after the other, their edges sorted here before they make spans. */
-void pause_note(struct collector *c, bool is_paused, uint64_t ns)
+void pause_note(struct collector *c, uint32_t process, enum pause_change change, uint64_t ns)
 {
-    struct pause_edge edge = {ns, c->pause.edges_seen++, is_paused};
+    struct pause_edge edge = {ns, c->pause.edges_seen++, process, change};
     if (array_reserve(&c->pause.edges, &c->pause.edge_capacity, c->pause.edge_count + 1, sizeof edge))
         c->pause.edges[c->pause.edge_count++] = edge;
     else
@@ -126,7 +142,7 @@ void pause_open(struct collector *c)
     c->pause.is_paused = control->is_paused;
     c->pause.request = control->pause_request;
     if (control->is_paused)
-        pause_note(c, true, clock_raw_ns());
+        pause_note(c, TRACE_NONE, PAUSE_STOPS, clock_raw_ns());
 }
 
 /* It has looked by itself when it joined; since then the state may have changed. A process that has changed its own
@@ -143,7 +159,7 @@ void pause_source(struct source *s)
         session_segment_set_paused(s->segment, is_paused);
 }
 
-static void take_request(struct source *s)
+void pause_take_request(struct source *s)
 {
     uint64_t request = session_segment_pause_request(s->segment);
     bool is_paused = request & 1;
@@ -151,11 +167,7 @@ static void take_request(struct source *s)
         !session_pause_is_request(request, session_segment_header(s->segment)->segment_id))
         return;
     s->pause_request = request;
-    uint32_t row = SESSION_PAUSE_ROW(request);
-    source_process_id(s, row);
-    if (row < s->process_count)
-        s->processes[row].pauses_itself = true;
-    if (is_paused != s->collector->pause.is_paused)
+    if (!(s->collector->flags & COLLECTOR_RECOVER) && is_paused != s->collector->pause.is_paused)
         tell(s->collector, is_paused, false);
 }
 
@@ -165,7 +177,7 @@ void pause_poll(struct collector *c)
     if (c->flags & COLLECTOR_RECOVER)
         return;
     for (size_t i = 0; i < c->source_count; i++)
-        take_request(c->sources[i]);
+        pause_take_request(c->sources[i]);
     uint64_t request =
         control ? __atomic_load_n(&control->pause_request, __ATOMIC_ACQUIRE) : c->pause.request;
     if (request == c->pause.request)
@@ -173,15 +185,15 @@ void pause_poll(struct collector *c)
     bool is_paused = request & 1;
     c->pause.request = request;
     if (is_paused)
-        pause_note(c, true, clock_raw_ns());
+        pause_note(c, TRACE_NONE, PAUSE_STOPS, clock_raw_ns());
     control->unreachable = tell(c, is_paused, true);
     if (!is_paused)
-        pause_note(c, false, clock_raw_ns());
+        pause_note(c, TRACE_NONE, PAUSE_GOES_ON, clock_raw_ns());
     __atomic_store_n(&control->pause_done, request, __ATOMIC_RELEASE);
 }
 
 void pause_close(struct collector *c)
 {
-    pause_note(c, false, clock_raw_ns());
+    pause_note(c, TRACE_NONE, PAUSE_GOES_ON, clock_raw_ns());
     pause_settle(c, UINT64_MAX);
 }

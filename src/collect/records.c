@@ -451,7 +451,7 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
     case RECORD_NOTHING:
         return;
     case RECORD_PAUSE:
-        pause_note(s->collector, (uint32_t)word != 0, ns);
+        pause_note(s->collector, t->process_id, (uint32_t)word ? PAUSE_STOPS : PAUSE_GOES_ON, ns);
         return;
     case RECORD_TASK_BEGIN:
         task_begin(s, t, (uint32_t)word, ns);

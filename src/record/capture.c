@@ -81,26 +81,41 @@ static void tell_others(bool is_paused)
     while (!__atomic_compare_exchange_n(request, &old, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
+/* From now on this process knows best: others may reach what the rule waits for sooner, or later. */
+static void decide_alone(struct process_state *state)
+{
+    struct session_process *row =
+        (struct session_process *)(void *)(recorder_segment.memory + recorder_segment.layout.processes) +
+        state->slot;
+    __atomic_store_n(&row->state, PROCESS_ALONE, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&state->is_alone, 1, __ATOMIC_RELAXED);
+}
+
 /* Changes of one process come one after the other, each whole: with threads that change it at once, what it does, what
  * the others hear of and what the trace says would differ for good. */
-static void change_if(bool is_paused, bool (*is_wanted)(void))
+static void change_if(bool is_paused, bool (*is_wanted)(void), bool tells_others)
 {
     struct process_state *state = process_state_get();
     sigset_t all, saved;
     if (!cursor_of_thread() || !state ||
-        (!__atomic_load_n(&state->is_changing, __ATOMIC_SEQ_CST) && recorder_is_paused() == is_paused))
+        (!__atomic_load_n(&state->is_changing, __ATOMIC_SEQ_CST) &&
+         __atomic_load_n(&state->is_alone, __ATOMIC_RELAXED) && recorder_is_paused() == is_paused))
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     while (__atomic_exchange_n(&state->is_changing, 1, __ATOMIC_SEQ_CST))
         sched_yield(); /* another thread: signals are blocked */
-    if (recorder_is_paused() != is_paused && (!is_wanted || is_wanted())) {
+    bool is_first = !state->is_alone, is_change = recorder_is_paused() != is_paused;
+    if (is_first)
+        decide_alone(state);
+    if ((is_change || (is_first && !is_paused)) && (!is_wanted || is_wanted())) {
         if (!is_paused)
             set_paused(false);
         record_pause(is_paused);
         if (is_paused)
             set_paused(true);
-        tell_others(is_paused);
+        if (tells_others)
+            tell_others(is_paused);
     }
     __atomic_store_n(&state->is_changing, 0, __ATOMIC_SEQ_CST);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
@@ -108,7 +123,7 @@ static void change_if(bool is_paused, bool (*is_wanted)(void))
 
 static void change(bool is_paused)
 {
-    change_if(is_paused, NULL);
+    change_if(is_paused, NULL, true);
 }
 
 OPSCOPE_API void opscope_pause_(int is_paused)
@@ -135,17 +150,18 @@ void capture_signpost(const char *header, bool is_before)
         change(!is_before);
 }
 
-/* Step n is between the end of n - 1 and its own. */
+/* Step n is between the end of n - 1 and its own. With its first one the process begins to count for itself. */
 void capture_frame(bool is_before)
 {
     if (rule.kind != CAPTURE_STEPS)
         return;
     uint64_t ended = is_before ? __atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)
                                : __atomic_load_n(&steps, __ATOMIC_RELAXED);
-    if (is_before && ended + 1 == rule.first_step)
+    bool is_wanted = ended + 1 >= rule.first_step && ended < rule.last_step;
+    if (is_before && is_wanted && (ended == 1 || ended + 1 == rule.first_step))
         change(false);
-    else if (!is_before && ended == rule.last_step)
-        change(true);
+    else if (!is_before && !is_wanted && (ended == 1 || ended == rule.last_step))
+        change_if(true, NULL, ended == rule.last_step); /* else it only stops to follow another */
 }
 
 static bool no_zone_is_open(void)
@@ -169,7 +185,7 @@ void capture_zone_ended(struct thread_cursor *c)
 {
     c->capture_depth = 0;
     if (__atomic_sub_fetch(&zones_open, 1, __ATOMIC_SEQ_CST) == 0)
-        change_if(true, no_zone_is_open);
+        change_if(true, no_zone_is_open, true);
 }
 
 void capture_zone_may_have_ended(struct thread_cursor *c)
@@ -215,7 +231,7 @@ static void forked(void)
 {
     if (__atomic_load_n(&opscope_recording, __ATOMIC_RELAXED) == RECORDING_PAUSED)
         __atomic_store_n(&opscope_recording, RECORDING_ON, __ATOMIC_RELAXED);
-    zones_open = 0;
+    steps = zones_open = 0;
 }
 
 void capture_prepare(void)

@@ -601,7 +601,7 @@ static int join_next(struct process_state *state)
             for (uint32_t i = 1; i < BLOCK_CURSORS; i++)
                 make_stale(block + i);
         failed = segment_replace();
-        state->is_registered = state->claimed = 0;
+        state->is_registered = state->claimed = state->is_alone = 0;
         state->grow_not_before_ns = state->hopeless_taken = 0;
     }
     __atomic_store_n(&state->is_joining, 0, __ATOMIC_SEQ_CST);

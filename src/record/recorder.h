@@ -30,6 +30,7 @@ struct process_state {
     uint32_t block_left;
     uint32_t inside;      /* threads that are switching chunks */
     uint32_t is_joining;  /* no other thread may begin to: another session is being joined */
+    uint32_t is_alone;    /* what other processes of the session do does not pause it any more */
     uint32_t is_changing; /* a thread pauses recording, or has it go on: capture.c */
 } __attribute__((aligned(64)));
 

@@ -190,7 +190,8 @@ bool session_segment_process(const struct session_segment *s, uint32_t index, st
     if (index >= session_segment_process_count(s))
         return false;
     const struct session_process *p = process_row(s, index);
-    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != PROCESS_VALID)
+    uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+    if (state != PROCESS_VALID && state != PROCESS_ALONE)
         return false;
     memcpy(out, p, sizeof *out);
     return true;

@@ -184,6 +184,8 @@ enum process_row_state {
     PROCESS_VALID = 1, /* stored last */
     PROCESS_FREE = 2,  /* by the collector */
     PROCESS_TAKEN = 3, /* by a process that has not filled it in yet */
+    PROCESS_ALONE =
+        4, /* valid; it has paused itself, or gone on: what other processes do does not change it */
 };
 
 struct session_process {
@@ -333,7 +335,6 @@ static inline bool session_pause_is_request(uint64_t request, uint64_t segment_i
 {
     return request && request >> 40 == segment_id >> 40;
 }
-#define SESSION_PAUSE_ROW(request) ((uint32_t)((request) >> 1 & 0xffff))
 
 /* Where everything is, and how much of it there can be, from the number of chunks and one bit alone. */
 struct segment_layout {

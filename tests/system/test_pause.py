@@ -3,6 +3,7 @@
 session is on is there, what is done while it is paused is not, and zones stay in balance across both."""
 
 import os
+import shlex
 import unittest
 
 import facts
@@ -144,6 +145,30 @@ class Inside(harness.TestCase):
         self.assert_status(run.finish())
         [row] = self.opscope_json("frames", run.output)["rows"]
         self.assertEqual(row["count"], 2, "both of them are between marks")
+
+    def test_steps_of_each_process(self):
+        """One is ahead of the other: neither what it begins nor what it ends is the other's."""
+        def touch(name):
+            open(self.path(name), "w", encoding="ascii").close()
+
+        def state_is(state):
+            rows = self.opscope("status", run.pid, "--json").json()["rows"]  # none before the session is there
+            return rows and rows[0]["state"] == state
+
+        first = ["step", "step", "await=" + self.path("end"), "zones=10", "step"]
+        second = ["step", "await=" + self.path("go"), "zones=100", "step", "touch=" + self.path("in step 3"),
+                  "await=" + self.path("first has ended"), "zones=1000", "step", "zones=1"]
+        both = " & ".join(shlex.join([harness.program("script"), *steps]) for steps in (first, second))
+        run = facts.Run(self, ["-c", both + "; wait"], ["--capture", "steps:3"], command=["sh"])
+        harness.wait_until(lambda: state_is("recording"), "step 3 of the first")
+        touch("go")
+        harness.wait_until(lambda: os.path.exists(self.path("in step 3")), "step 3 of the second")
+        facts.wait_for_polls(self.opscope_json("status", run.pid)["rows"][0]["session"])  # so that its request is not the last
+        touch("end")
+        harness.wait_until(lambda: state_is("paused"), "the end of the first")
+        touch("first has ended")
+        self.assert_status(run.finish())
+        self.assertEqual(run.trace().counts(), {"work": 1010})
 
     def test_steps_are_called_what_frames_calls_them(self):
         steps = ["zones=1", "step", "zones=1", "step", "zones=30", "open=slow", "close", "step", "zones=1", "step"]
