@@ -125,7 +125,7 @@ static const struct command_option options_table[] = {
          "(torch.cuda.profiler.start, cudaProfilerStart); signpost:A..B, from signpost A to signpost B (either may be "
          "left out); zone:NAME, inside zones and ops of that name; steps:20-25, those frames (or steps of a PyTorch "
          "optimizer) of each process, counted from 1, as opscope frames numbers them in a whole recording. "
-         "Exact in the process that it happens in; the others follow within some milliseconds."},
+         "Exact in each process that it happens in; the others follow within some milliseconds."},
     {.name = "min-duration",
      .type = OPTION_DURATION,
      .argument = "TIME",
