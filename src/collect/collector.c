@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,121 +188,10 @@ bool collector_is_first(struct map *seen, uint64_t key)
     return true;
 }
 
-/* --- processes --- */
-
-uint32_t collector_define_process(struct collector *c, const struct trace_process *process)
-{
-    uint32_t id = trace_writer_process(c->writer, process);
-    if (process->id == TRACE_NONE && id != TRACE_NONE) {
-        map_put(&c->newest_of_pid, (uint64_t)process->pid, id);
-        c->stats.processes++;
-    }
-    return id;
-}
-
-/* argv of a process, joined by spaces; "" when it cannot be read. */
-static void read_command(int64_t pid, char *out, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)pid);
-    FILE *stream = fopen(path, "re");
-    size_t length = stream ? fread(out, 1, size - 1, stream) : 0;
-    if (stream)
-        fclose(stream);
-    while (length && out[length - 1] == '\0')
-        length--;
-    for (size_t i = 0; i < length; i++)
-        out[i] = out[i] ? out[i] : ' ';
-    out[length] = '\0';
-}
-
-uint32_t collector_process(struct collector *c, int64_t pid, uint64_t start_ns)
-{
-    char command[1024];
-    uint32_t known = map_get(&c->newest_of_pid, (uint64_t)pid);
-    if (known != MAP_NONE)
-        return known;
-    read_command(pid, command, sizeof command);
-    struct trace_process process = {.id = TRACE_NONE,
-                                    .parent = c->root_id,
-                                    .pid = pid,
-                                    .start_ns = start_ns,
-                                    .exit_status = TRACE_STATUS_UNKNOWN,
-                                    .command = command,
-                                    .host = c->host};
-    return collector_define_process(c, &process);
-}
-
 void collector_set_more_open_zones(struct collector *c, trace_open_zones_fn list, void *context)
 {
     c->list_more_open = list;
     c->more_open_context = context;
-}
-
-void collector_set_root(struct collector *c, int64_t pid, const char *command, uint64_t start_ns)
-{
-    struct trace_process root = {.id = TRACE_NONE,
-                                 .parent = TRACE_NONE,
-                                 .pid = pid,
-                                 .start_ns = start_ns,
-                                 .exit_status = TRACE_STATUS_UNKNOWN,
-                                 .flags = TRACE_PROCESS_ROOT,
-                                 .command = command,
-                                 .host = c->host};
-    c->root_pid = pid;
-    c->root_id = collector_define_process(c, &root);
-}
-
-static void end_process(struct collector *c, uint32_t id, int32_t status, uint32_t flags)
-{
-    const struct trace_process *known = trace_writer_get_process(c->writer, id);
-    if (!known)
-        return;
-    struct trace_process process = *known;
-    if (status != TRACE_STATUS_UNKNOWN)
-        process.exit_status = status;
-    process.flags |= flags;
-    if (!process.end_ns && !(flags & TRACE_PROCESS_RUNNING_AT_END))
-        process.end_ns = clock_raw_ns();
-    if (process.end_ns)
-        pause_note(c, id, PAUSE_ENDS, process.end_ns);
-    trace_writer_process(c->writer, &process);
-}
-
-void collector_root_alive(struct collector *c, uint64_t ns)
-{
-    c->root_alive_ns = ns;
-}
-
-void collector_root_exited(struct collector *c, int status)
-{
-    end_process(c, c->root_id, status, 0);
-}
-
-/* A process whose first thread has ended is a zombie to look at, however busy its other threads are: the number of
- * threads tells. */
-static bool is_zombie(uint32_t pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *after = strrchr(text, ')');
-    char state = 0;
-    long threads = 0;
-    if (!after || sscanf(after + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
-                         &state, &threads) != 2)
-        return false;
-    return (state == 'Z' || state == 'X') && threads <= 1;
-}
-
-static bool process_is_gone(uint32_t pid)
-{
-    return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
 }
 
 /* --- draining --- */
@@ -470,7 +358,7 @@ static void process_died(struct source *s, uint32_t slot)
     finish_tracks(s, slot, false);
     note_process_loss(s, slot);
     s->processes[slot].is_dead = true;
-    end_process(s->collector, s->processes[slot].trace_id, TRACE_STATUS_UNKNOWN, 0);
+    process_end(s->collector, s->processes[slot].trace_id, TRACE_STATUS_UNKNOWN, 0);
     source_forget_process(s, slot);
 }
 
@@ -571,7 +459,7 @@ static void finish_source(struct source *s, bool is_end_of_run)
         if (is_running && s->is_local && !(c->flags & COLLECTOR_RECOVER))
             s->processes[slot].alive_ns = now;
         c->stats.still_running += is_running;
-        end_process(c, id, TRACE_STATUS_UNKNOWN, is_running ? TRACE_PROCESS_RUNNING_AT_END : 0);
+        process_end(c, id, TRACE_STATUS_UNKNOWN, is_running ? TRACE_PROCESS_RUNNING_AT_END : 0);
     }
     finish_tracks(s, 0, true);
     note_unplaced_losses(s, now);

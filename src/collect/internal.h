@@ -272,8 +272,12 @@ struct collector {
     void *more_open_context;
 };
 
-/* collector.c */
+/* processes.c */
 uint32_t collector_define_process(struct collector *c, const struct trace_process *process);
+void process_end(struct collector *c, uint32_t id, int32_t status, uint32_t flags);
+bool process_is_gone(uint32_t pid); /* or a zombie */
+
+/* collector.c */
 /* True once for each key, as long as there are not too many to remember. */
 bool collector_is_first(struct map *seen, uint64_t key);
 
