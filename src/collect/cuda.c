@@ -16,6 +16,7 @@
 struct taking {
     struct source *source;
     uint32_t process_id;
+    uint64_t lost; /* without a track */
 };
 
 static void take_run(void *context, const struct cuda_left_run *left)
@@ -47,29 +48,29 @@ static void take_run(void *context, const struct cuda_left_run *left)
         part.name = trace_writer_name(w, CUDA_BYTES_FIGURE, "", "", 0, 0);
     }
     run.parts = &part;
-    device_run(s, t->process_id, left->track, &run);
+    t->lost += device_run(s, t->process_id, left->track, &run) != 0;
 }
 
-static void note_losses(struct source *s, uint32_t process_id, const struct cuda_left *left)
+static void note_losses(const struct taking *t, const struct cuda_left *left)
 {
     const struct {
         uint32_t reason;
         uint64_t records;
     } losses[] = {{TRACE_LOSS_NO_END, left->open + left->unplaced},
-                  {TRACE_LOSS_DEVICE, left->dropped},
+                  {TRACE_LOSS_DEVICE, left->dropped + t->lost},
                   {TRACE_LOSS_DAMAGED, left->unreadable}};
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         if (!losses[i].records)
             continue;
         uint64_t now_ns = clock_raw_ns();
-        struct trace_loss loss = {.process = process_id,
+        struct trace_loss loss = {.process = t->process_id,
                                   .track = TRACE_NONE,
                                   .reason = losses[i].reason,
                                   .from_ns = now_ns,
                                   .to_ns = now_ns,
                                   .records = losses[i].records};
-        trace_writer_loss(s->collector->writer, &loss);
-        s->collector->stats.lost_records += losses[i].records;
+        trace_writer_loss(t->source->collector->writer, &loss);
+        t->source->collector->stats.lost_records += losses[i].records;
     }
 }
 
@@ -118,12 +119,12 @@ void cuda_take(struct source *s, uint32_t slot)
         return;
     size_t length = 0;
     uint8_t *bytes = read_file(fd, &length);
-    struct taking taking = {s, source_process_id(s, slot)};
+    struct taking taking = {s, source_process_id(s, slot), 0};
     struct cuda_left left;
     if (bytes) {
         const uint32_t taken = 1;
         cuda_buffers_read(bytes, length, &left, take_run, &taking);
-        note_losses(s, taking.process_id, &left);
+        note_losses(&taking, &left);
         if (pwrite(fd, &taken, sizeof taken, offsetof(struct cuda_file_header, taken)) < 0)
             s->collector->stats.broken_segments++; /* `recover` would read it again */
     }

@@ -132,31 +132,37 @@ static size_t find_track(struct source *s, uint32_t definition, uint32_t process
     return s->device_track_count++;
 }
 
-void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row)
+static uint32_t why_there_is_no_track(const struct source *s)
+{
+    return s->device_track_count >= MAX_DEVICE_TRACKS ? TRACE_LOSS_DEVICE : TRACE_LOSS_DAMAGED;
+}
+
+uint32_t device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row)
 {
     size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
     if (index == SIZE_MAX)
-        return;
+        return why_there_is_no_track(s);
     struct device_track *t = &s->device_tracks[index];
     if (t->rows.count == 0)
         t->oldest_ns = clock_raw_ns();
     if (device_rows_add(&t->rows, t->sink, row))
         s->collector->taken.zones++;
+    return 0;
 }
 
-void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run)
+uint32_t device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run)
 {
     size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
     if (index == SIZE_MAX)
-        return;
+        return why_there_is_no_track(s);
     s->last_run.definition = definition;
     s->last_run.start = run->start;
     s->last_run.duration = run->duration;
     run->track = s->device_tracks[index].trace_id;
     trace_writer_run(s->collector->writer, run);
     s->collector->taken.records++;
-    device_zone(s, process_id, definition,
-                &(struct device_row){run->start, run->duration, run->call, run->name, true});
+    return device_zone(s, process_id, definition,
+                       &(struct device_row){run->start, run->duration, run->call, run->name, true});
 }
 
 bool device_run_is_last(const struct source *s, uint32_t definition, uint64_t start, uint64_t duration)

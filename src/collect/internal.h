@@ -362,9 +362,10 @@ void pause_note(struct collector *c, uint32_t process, enum pause_change change,
 void pause_settle(struct collector *c, uint64_t until_ns); /* all that happened until then has been read */
 void pause_close(struct collector *c);
 
-/* devices.c */
-void device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row);
-void device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run);
+/* devices.c; 0, or why it was lost (its track is not defined, or one too many): TRACE_LOSS_... */
+uint32_t device_zone(struct source *s, uint32_t process_id, uint32_t definition,
+                     const struct device_row *row);
+uint32_t device_run(struct source *s, uint32_t process_id, uint32_t definition, struct trace_run *run);
 void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,
                  uint64_t uncertainty_ns);
 /* Is this the run that came last? */

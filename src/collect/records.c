@@ -18,10 +18,15 @@ static struct slot load_slot(const struct slot *at)
                          __atomic_load_n(&at->word, __ATOMIC_RELAXED)};
 }
 
+static void lose(struct source *s, struct track *t, uint32_t reason, uint64_t ns)
+{
+    track_lose(t, reason, ns, ns, 0, 1);
+    s->collector->stats.lost_records++;
+}
+
 static void damaged(struct source *s, struct track *t, uint64_t ns)
 {
-    track_lose(t, TRACE_LOSS_DAMAGED, ns, ns, 0, 1);
-    s->collector->stats.lost_records++;
+    lose(s, t, TRACE_LOSS_DAMAGED, ns);
 }
 
 /* --- what belongs to an open zone --- */
@@ -369,7 +374,9 @@ static void take_run(struct source *s, struct track *t, const struct slot *slots
         .duration = first.time_kind,
         .parts = parts,
     };
-    device_run(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &run);
+    uint32_t reason = device_run(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &run);
+    if (reason)
+        lose(s, t, reason, t->last_ns);
 }
 
 static void take_counter(struct source *s, struct track *t, uint64_t word, uint64_t bits, uint64_t ns)
@@ -526,7 +533,9 @@ uint32_t record_take(struct source *s, struct track *t, const struct slot *slots
     case RECORD_DEVICE_ZONE: {
         struct device_row row = {slot_device_ticks(time_kind, second.word), second.time_kind,
                                  second.word & SLOT_LOW_BITS, source_name(s, (uint32_t)word), false};
-        device_zone(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &row);
+        uint32_t reason = device_zone(s, t->process_id, (uint32_t)(word >> 32) & 0xffffff, &row);
+        if (reason)
+            lose(s, t, reason, t->last_ns);
         break;
     }
     case RECORD_DEVICE_RUN:
