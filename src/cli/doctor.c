@@ -77,6 +77,7 @@ static int run(const struct command *command, int argc, char **argv)
     doctor_check_clock(&doctor);
     doctor_check_memory(&doctor);
     doctor_check_devices(&doctor);
+    doctor_check_torch(&doctor);
 
     output.width = 0; /* paths and sentences are better broken by the terminal than cut */
     report_begin(&report, &output, "doctor");
@@ -117,7 +118,8 @@ const struct command command_doctor = {
     .description =
         "Looks at what recording needs: where a session's shared memory can be and how much room there is, what the "
         "kernel offers for it, which clock will be used, limits of this user and of its memory cgroup, the recorder "
-        "library, what this build has and lacks, and which devices can be recorded (--devices of opscope run). "
+        "library, what this build has and lacks, which devices can be recorded (--devices of opscope run), and what "
+        "there is for the ops of PyTorch. "
         "Names the sessions that were left behind. Changes nothing.",
     .options = {{&output_option_table, OPTION_FIELD(struct doctor_options, output)}},
     .exits = exits,

@@ -27,5 +27,6 @@ void doctor_check_kernel(struct doctor *doctor);   /* madvise, inotify, limits, 
 void doctor_check_clock(struct doctor *doctor);
 void doctor_check_memory(struct doctor *doctor);  /* cgroup */
 void doctor_check_devices(struct doctor *doctor); /* adapters for runtimes of devices, and rival tools */
+void doctor_check_torch(struct doctor *doctor);   /* observers of PyTorch's ops */
 
 #endif

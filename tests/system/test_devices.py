@@ -81,6 +81,27 @@ class Doctor(harness.TestCase):
         self.assertEqual((row["status"], row["found"]), ("warn", "NVTX_INJECTION64_PATH=/other/tool.so"))
         self.assertIn("Unset the variable", row["advice"])
 
+    def test_torch(self):
+        """Observers that were built, whether others can be, and what to do where not."""
+        folder = self.path("cache/opscope/torch/2.5.1+cu124-0123456789abcdef")
+        os.makedirs(self.path("bin"))
+        env = {"XDG_CACHE_HOME": self.path("cache"), "PATH": self.path("bin"), "CXX": ""}
+        row = self.rows(env)["PyTorch"]
+        self.assertEqual((row["status"], row["found"]), ("-", "no C++ compiler to build an observer of its ops with"))
+        self.assertIn("opscope setup torch", row["advice"])
+        os.symlink("/bin/true", self.path("bin/clang++"))
+        row = self.rows(env)["PyTorch"]
+        self.assertEqual((row["status"], row["found"]), ("ok", "the observer of its ops is built by clang++ when a program imports torch"))
+        os.makedirs(folder)
+        for path in (os.path.join(folder, "libopscope_torch.so"), self.path("file")):
+            with open(path, "wb"):
+                pass
+        row = self.rows({**env, "CXX": "/bin/true -O0"})["PyTorch"]
+        self.assertEqual(row["found"], "observers of ops for torch 2.5.1+cu124; others are built by /bin/true when a program imports torch")
+        row = self.rows({**env, "XDG_CACHE_HOME": self.path("file")})["PyTorch"]
+        self.assertEqual((row["status"], row["found"]), ("warn", self.path("file/opscope/torch") + " cannot be written to"))
+        self.assertIn("XDG_CACHE_HOME", row["advice"])
+
 
 if __name__ == "__main__":
     unittest.main()
