@@ -3,6 +3,7 @@
 #include "cli/view.h"
 #include "load/overview.h"
 #include "present/overview/overview.h"
+
 struct summary_options {
     struct trace_filter_options filter;
     struct output_options output;

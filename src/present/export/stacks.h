@@ -46,8 +46,7 @@ struct stacks {
     size_t node_count, node_capacity;
     struct map children; /* from parent and frame to the node */
     struct stack_track *tracks;
-    struct trace_filter
-        callers; /* with has_device_time: threads and times do not matter of who launched a run */
+    struct trace_filter callers;   /* of what launched runs: on any thread, at any time */
     struct stack_launch *launches; /* by track and time */
     size_t launch_count, launch_capacity;
     struct bytes scratch;
