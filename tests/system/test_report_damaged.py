@@ -185,7 +185,7 @@ CASES = {
     ),
     "many_columns": Case(
         "OP CODE," + ",".join(f"c{i}" for i in range(1_000_000)) + "\nop" + ",1" * 1_000_000 + "\n",
-        Seen(("t.csv:1: no column 'OP TYPE', ", "1 ops have no usable duration"), cells={0: NO_TIME}),
+        Seen(("t.csv:1: no column 'OP TYPE', ", "1 op has no usable duration"), cells={0: NO_TIME}),
         Seen("t.csv:1: there is no column 'DEVICE ID'", 1),
         Seen("t.csv:1: no column 'OP TYPE', ", cells={0: {"c999999": "1"}}),
     ),

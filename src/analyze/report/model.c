@@ -170,8 +170,11 @@ static void fill_times(struct perf *perf)
     }
     if (perf->invalid_count)
         perf_note(perf, PERF_NOTE_WARN, NULL,
-                  "%" PRIu64 " ops have no usable duration%s: they are left out of times, figures and totals",
-                  perf->invalid_count, unmeasured ? " (of some no run on a device was recorded)" : "");
+                  "%" PRIu64 " op%s no usable duration%s: left out of times, figures and totals",
+                  perf->invalid_count, perf->invalid_count == 1 ? " has" : "s have",
+                  !unmeasured                ? ""
+                  : perf->invalid_count == 1 ? " (no run on a device was recorded)"
+                                             : " (of some no run on a device was recorded)");
 }
 
 /* --- overlap, on runs that are split into sub-devices --- */

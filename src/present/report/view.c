@@ -126,8 +126,8 @@ static int add_ops(const struct perf *perf, const struct report_options *options
                         is_all ? table_use(options) : PERF_FOR_PEOPLE, &table);
     report_table(report, "rows", &table);
     if (selection.folded_count)
-        report_note(report, TABLE_DIM, "and %zu ops%s: %s, %.1f %% %s", selection.folded_count,
-                    options->top ? " more" : " below the least share",
+        report_note(report, TABLE_DIM, "and %zu op%s%s: %s, %.1f %% %s", selection.folded_count,
+                    selection.folded_count == 1 ? "" : "s", options->top ? " more" : " below the least share",
                     perf_format_us(&folded, selection.folded_us), selection.folded_percent,
                     perf_share_text(perf));
     table_free(&table);
