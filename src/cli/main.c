@@ -78,7 +78,8 @@ int main(int argc, char **argv)
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return print_help(stdout);
     const struct command *command = command_find(name);
-    bool is_file = !command && access(name, F_OK) == 0;
+    const char *last = argv[argc - 1]; /* opscope --json FILE */
+    bool is_file = !command && access(name[0] == '-' ? last : name, F_OK) == 0;
     if (!command && !is_file)
         return unknown_command(name);
     if (is_file) /* opscope FILE: its summary */

@@ -192,6 +192,18 @@ class Threads(SummaryCase):
         self.assertIn("no zones and no ops", self.sentence(overview))
         self.assertIn("docs/python.md", self.show("summary", self.path("made.opscope")))
 
+    def test_a_file_in_place_of_a_command(self):
+        path = self.trace(*program())
+        for words in ((path, "--json"), ("--json", path), ("--color=never", "--json", path)):
+            done = self.opscope(*words)
+            self.assert_status(done)
+            self.assertEqual(done.json()["partition"]["total_ns"], 100 * MS)
+        done = self.opscope("--jsn", path)
+        self.assertEqual(done.status, 2)
+        self.assertIn("unknown option --jsn; did you mean --json?", done.stderr)
+        done = self.opscope("--json", self.path("none.opscope"))
+        self.assertIn("unknown option --json", done.stderr)
+
 
 def device_trace(architecture="made up"):
     """100 ms. The device runs 10-30, 20-40 (two at a time) and 60-90; the host works until 50, then waits until 95."""
