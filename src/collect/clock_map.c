@@ -130,8 +130,10 @@ static bool bend(struct clock_map *map, struct clock_sample *sample)
     if (error > BREAK_NS || error < -BREAK_NS) {
         /* Early samples are close together and their slope is coarse: that is not a break. */
         sample->is_break = is_far_ahead || map->interval_ns >= LAST_INTERVAL_NS;
-        if (sample->is_break && last->multiplier)
-            true_slope = last->multiplier; /* that of both sides of a break together is nobody's */
+        /* That of both sides of a break together is nobody's. With a break just before, the one that was taken for the
+         * clock's may be what is wrong: a piece that was bent, or the speed before it changed. */
+        if (sample->is_break && last->multiplier && map->recent_count > 1)
+            true_slope = last->multiplier;
         if (is_far_ahead)
             map->ahead_ns = here - sample->raw_ns;
         if (is_far_ahead || error > 0)

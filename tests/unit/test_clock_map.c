@@ -217,6 +217,36 @@ static void test_a_machine_that_sleeps(void **state)
     }
 }
 
+/* The other clock loses a tenth of a second against the counter, and samples come late now and then: one break, and no
+ * further ones of what the map does to meet it again. Then the counter goes on at another speed, as on another machine:
+ * that is learnt, too. */
+static void test_one_break_makes_no_others(void **state)
+{
+    (void)state;
+    const uint64_t lost = SECOND / 10, at = 30 * SECOND;
+    struct made_up_clock clock = {2e9, 1, SECOND};
+    struct clock_map map;
+    clock_map_init(&map, CLOCK_SOURCE_COUNTER);
+    follow(&map, &clock, SECOND, at, 5, SECOND);
+    unsigned breaks = 0;
+    for (uint64_t s = 1; s < 60; s++) {
+        uint64_t ns = at + s * SECOND + s % 3 * (SECOND / 50);
+        breaks += feed(&map, ticks_at(&clock, ns), ns - lost);
+        uint64_t ticks = ticks_at(&clock, ns);
+        uint64_t lasts = clock_map_ns(&map, ticks + 1800000000) - clock_map_ns(&map, ticks);
+        assert_true(s < 4 || (lasts > 899990000 && lasts < 900010000));
+    }
+    assert_true(breaks <= 2); /* the second one where the sample that was to meet it came late */
+    uint64_t ticks = ticks_at(&clock, at + 59 * SECOND), ns = at + 59 * SECOND;
+    for (uint64_t s = 1; s < 60; s++) {
+        feed(&map, ticks + s * UINT64_C(3000000000), ns + s * SECOND);
+        uint64_t begin = clock_map_ns(&map, ticks + s * UINT64_C(3000000000));
+        uint64_t lasts = clock_map_ns(&map, ticks + s * UINT64_C(3000000000) + UINT64_C(2700000000)) - begin;
+        assert_true(s < 4 || (lasts > 899990000 && lasts < 900010000));
+    }
+    clock_map_free(&map);
+}
+
 /* Pieces follow one another without a gap or an overlap, and the last one has no end. */
 static void check_pieces(const struct clock_map *map)
 {
@@ -318,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_a_clock_that_changes_its_speed),
         cmocka_unit_test(test_breaks),
         cmocka_unit_test(test_a_machine_that_sleeps),
+        cmocka_unit_test(test_one_break_makes_no_others),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_real_clocks),
         cmocka_unit_test(test_far_from_zero),
