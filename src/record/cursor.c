@@ -362,6 +362,8 @@ static struct slot *take_over(struct thread_cursor *c, struct slot *slot, uint32
 {
     if (c->leaving || !c->limit) {
         struct chunk_descriptor *old = c->descriptor;
+        if (c->limit) /* in place: what came after the jump is in there */
+            note_slots(c, slot);
         set_limit(c, NULL);
         seal_left(c);
         c->sequence += old && old->sequence == c->sequence; /* a new one that was not counted yet */
@@ -445,7 +447,7 @@ static void thread_ends(void *unused)
     pthread_sigmask(SIG_SETMASK, &all, &saved);
     opscope_thread_cursor_ = &no_cursor.hot;
     if (c->magic == CURSOR_MAGIC) {
-        if (c->limit && !c->leaving) /* else it was left by siglongjmp */
+        if (c->limit) /* else it was left by siglongjmp */
             note_slots(c, (struct slot *)(void *)c->hot.at);
         seal_left(c);
         seal(c->descriptor, CHUNK_LAST);

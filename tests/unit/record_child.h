@@ -19,7 +19,7 @@
 #include "session/segment.h"
 
 struct figures { /* what the child says it did; shared with the parent */
-    volatile uint64_t zones, handler_zones, freed_zones, other, failed_children;
+    volatile uint64_t zones, handler_zones, freed_zones, other, other_records, failed_children;
 };
 
 struct seen { /* what the segments hold */

@@ -442,7 +442,7 @@ static void work_jump_sweep(void)
             clear_trap_flag();
             is_over = true;
         }
-        for (uint32_t i = 0; i < CURSOR_STUCK + CHUNK_SLOTS; i++)
+        for (uint32_t i = 0; i < CURSOR_STUCK + CHUNK_SLOTS; i++, figures->other_records++)
             opscope_message("after");
         while (cursor_depth(cursor_known())) /* zones that were left by the jump */
             opscope_zone_end_();
@@ -450,8 +450,8 @@ static void work_jump_sweep(void)
     figures->other = is_over ? at : UINT32_MAX;
 }
 
-/* A chunk that stays open keeps all that come after it from being taken, and one whose number another one has is taken
- * for a copy. */
+/* A chunk that stays open keeps all that come after it from being taken, one whose number another one has is taken for a
+ * copy, and of one that says that it is empty nothing is read. */
 static void test_siglongjmp_at_each_instruction(void **state)
 {
     struct seen seen;
@@ -464,6 +464,7 @@ static void test_siglongjmp_at_each_instruction(void **state)
         sweep.to += 64;
         record(work_jump_sweep, 64 << 20, SESSION_ON_FULL_DROP, &seen);
         assert_int_equal(seen.open_chunks, 1);
+        assert_int_equal(seen.messages + seen.lost_records, figures->other_records);
     } while (figures->other == UINT32_MAX);
     clock_source = CLOCK_SOURCE_RAW;
 }
