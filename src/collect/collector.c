@@ -84,8 +84,8 @@ static void write_clock_point(struct collector *c, const struct clock_sample *sa
         struct trace_loss loss = {.process = TRACE_NONE,
                                   .track = TRACE_NONE,
                                   .reason = TRACE_LOSS_CLOCK,
-                                  .from_ns = sample->raw_ns,
-                                  .to_ns = sample->raw_ns};
+                                  .from_ns = point.host_ns,
+                                  .to_ns = point.host_ns};
         trace_writer_loss(c->writer, &loss);
     }
 }
@@ -331,8 +331,8 @@ static void note_process_loss(struct source *s, uint32_t slot)
     struct source_process *known = &s->processes[slot];
     struct trace_loss loss = {.process = id,
                               .track = TRACE_NONE,
-                              .from_ns = p.start_raw_ns,
-                              .to_ns = clock_raw_ns(),
+                              .from_ns = collector_raw_ns(s->collector, p.start_raw_ns),
+                              .to_ns = collector_now_ns(s->collector),
                               .zones = p.lost_zones - known->lost_zones,
                               .records = p.lost_records - known->lost_records};
     loss.reason = session_segment_growth_failures(s->segment) ? TRACE_LOSS_NO_MEMORY : TRACE_LOSS_BUFFER_FULL;
@@ -402,7 +402,7 @@ static void check_liveness(struct source *s, bool is_short)
     uint32_t count = session_segment_process_count(s->segment);
     for (uint32_t slot = 0; slot < count; slot++) {
         struct session_process p;
-        uint64_t now_ns = clock_raw_ns();
+        uint64_t now_ns = collector_now_ns(s->collector);
         source_process_id(s, slot);
         if (slot >= s->process_count || s->processes[slot].is_dead ||
             !session_segment_process(s->segment, slot, &p))
@@ -444,7 +444,7 @@ static void note_unplaced_losses(struct source *s, uint64_t now)
 static void finish_source(struct source *s, bool is_end_of_run)
 {
     struct collector *c = s->collector;
-    uint64_t now = clock_raw_ns();
+    uint64_t now = collector_now_ns(c);
     drain(s, false, false);
     drain(s, true, true);
     uint32_t count = session_segment_process_count(s->segment);
@@ -513,7 +513,7 @@ static void note_refusal(struct collector *c, const char *name)
     struct trace_process process = {.id = TRACE_NONE,
                                     .parent = TRACE_NONE,
                                     .pid = pid,
-                                    .start_ns = clock_raw_ns(),
+                                    .start_ns = collector_now_ns(c),
                                     .exit_status = TRACE_STATUS_UNKNOWN,
                                     .command = command,
                                     .host = c->host};
@@ -534,7 +534,7 @@ static void note_broken_segment(struct collector *c, const char *name)
     if (!collector_is_first(&c->seen_broken, hash_bytes(name, strlen(name), 1)))
         return;
     struct trace_loss loss = {.process = TRACE_NONE, .track = TRACE_NONE, .reason = TRACE_LOSS_DAMAGED};
-    loss.from_ns = loss.to_ns = clock_raw_ns();
+    loss.from_ns = loss.to_ns = collector_now_ns(c);
     trace_writer_loss(c->writer, &loss);
     c->stats.broken_segments++;
 }
@@ -634,7 +634,7 @@ uint64_t collector_poll(struct collector *c, struct error *err)
     if (!taken && now >= c->next_peek_ns) {
         for (size_t i = 0; i < c->source_count; i++)
             taken += drain(c->sources[i], true, false);
-        pause_settle(c, now);
+        pause_settle(c, collector_raw_ns(c, now));
         c->next_peek_ns = now + PEEK_NS;
     }
     bool is_due = now >= c->next_liveness_ns;

@@ -62,7 +62,7 @@ static void note_losses(const struct taking *t, const struct cuda_left *left)
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         if (!losses[i].records)
             continue;
-        uint64_t now_ns = clock_raw_ns();
+        uint64_t now_ns = collector_now_ns(t->source->collector);
         struct trace_loss loss = {.process = t->process_id,
                                   .track = TRACE_NONE,
                                   .reason = losses[i].reason,

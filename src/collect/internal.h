@@ -5,6 +5,7 @@
 #define OPSCOPE_COLLECT_INTERNAL_H
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "collect/clock_map.h"
 #include "collect/collector.h"
@@ -378,6 +379,17 @@ void cuda_take(struct source *s, uint32_t slot);
 static inline uint64_t collector_ns(const struct collector *c, uint64_t ticks)
 {
     return clock_map_ns(&c->clock, ticks);
+}
+
+/* Times of RAW that are not long ago, as the trace has them: after a sleep of the machine they may be far apart. */
+static inline uint64_t collector_raw_ns(const struct collector *c, uint64_t raw_ns)
+{
+    return raw_ns + c->clock.ahead_ns;
+}
+
+static inline uint64_t collector_now_ns(const struct collector *c)
+{
+    return collector_raw_ns(c, clock_raw_ns());
 }
 
 #endif

@@ -381,5 +381,5 @@ void ledger_close(struct collector *c)
     if (!counts_are_known(c))
         lost = (struct session_rows){0}; /* an unknown number */
     if (!counts_are_known(c) || lost.zones || lost.records)
-        lose(c, TRACE_NONE, TRACE_NONE, clock_raw_ns(), lost);
+        lose(c, TRACE_NONE, TRACE_NONE, collector_now_ns(c), lost);
 }

@@ -142,7 +142,7 @@ void pause_open(struct collector *c)
     c->pause.is_paused = control->is_paused;
     c->pause.request = control->pause_request;
     if (control->is_paused)
-        pause_note(c, TRACE_NONE, PAUSE_STOPS, clock_raw_ns());
+        pause_note(c, TRACE_NONE, PAUSE_STOPS, collector_now_ns(c));
 }
 
 /* It has looked by itself when it joined; since then the state may have changed. A process that has changed its own
@@ -185,15 +185,15 @@ void pause_poll(struct collector *c)
     bool is_paused = request & 1;
     c->pause.request = request;
     if (is_paused)
-        pause_note(c, TRACE_NONE, PAUSE_STOPS, clock_raw_ns());
+        pause_note(c, TRACE_NONE, PAUSE_STOPS, collector_now_ns(c));
     control->unreachable = tell(c, is_paused, true);
     if (!is_paused)
-        pause_note(c, TRACE_NONE, PAUSE_GOES_ON, clock_raw_ns());
+        pause_note(c, TRACE_NONE, PAUSE_GOES_ON, collector_now_ns(c));
     __atomic_store_n(&control->pause_done, request, __ATOMIC_RELEASE);
 }
 
 void pause_close(struct collector *c)
 {
-    pause_note(c, TRACE_NONE, PAUSE_GOES_ON, clock_raw_ns());
+    pause_note(c, TRACE_NONE, PAUSE_GOES_ON, collector_now_ns(c));
     pause_settle(c, UINT64_MAX);
 }

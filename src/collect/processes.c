@@ -78,7 +78,7 @@ void process_end(struct collector *c, uint32_t id, int32_t status, uint32_t flag
         process.exit_status = status;
     process.flags |= flags;
     if (!process.end_ns && !(flags & TRACE_PROCESS_RUNNING_AT_END))
-        process.end_ns = clock_raw_ns();
+        process.end_ns = collector_now_ns(c);
     if (process.end_ns)
         pause_note(c, id, PAUSE_ENDS, process.end_ns);
     trace_writer_process(c->writer, &process);
@@ -86,7 +86,7 @@ void process_end(struct collector *c, uint32_t id, int32_t status, uint32_t flag
 
 void collector_root_alive(struct collector *c, uint64_t ns)
 {
-    c->root_alive_ns = ns;
+    c->root_alive_ns = collector_raw_ns(c, ns);
 }
 
 void collector_root_exited(struct collector *c, int status)

@@ -137,7 +137,7 @@ static uint32_t define_process(struct source *s, uint32_t slot, const struct ses
         .id = TRACE_NONE,
         .parent = TRACE_NONE,
         .pid = from->pid,
-        .start_ns = from->start_raw_ns,
+        .start_ns = collector_raw_ns(c, from->start_raw_ns),
         .exit_status = TRACE_STATUS_UNKNOWN,
         .key = key,
         .command = command,

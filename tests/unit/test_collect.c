@@ -548,6 +548,30 @@ static void test_the_image_before_an_exec(void **state)
     image_unmap(&second);
 }
 
+/* While the machine slept the CPU's counter went on, by which records are timed, and the other clock did not. What the
+ * collector sees by that one is where the records are. */
+static void test_times_after_a_sleep(void **state)
+{
+    (void)state;
+    struct collector *c = collection.collector;
+    const uint64_t hour = UINT64_C(3600) * 1000000000;
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    image_record(&image, 0, 10, RECORD_PAUSE, 1, 0);
+    c->clock.ahead_ns = hour;
+    uint64_t before_ns = clock_raw_ns();
+    collector_poll(c, NULL);
+    process_end(c, source_process_id(c->sources[0], 0), 0, 0);
+    finish();
+    const struct trace_process *process = trace_get_process(trace, 0);
+    assert_int_equal(process->start_ns, IMAGE_BASE_TICKS + hour);
+    assert_true(process->end_ns >= before_ns + hour);
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(losses[0].reason, TRACE_LOSS_PAUSED);
+    assert_true(losses[0].to_ns >= before_ns + hour);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -571,6 +595,7 @@ int main(void)
         COLLECTED_TEST(test_a_long_chain_of_device_tracks),
         COLLECTED_TEST(test_ops),
         COLLECTED_TEST(test_the_clock_is_followed_while_nobody_records),
+        COLLECTED_TEST(test_times_after_a_sleep),
         COLLECTED_TEST(test_threads_that_end_are_forgotten),
         COLLECTED_TEST(test_short_zones_are_left_out),
         COLLECTED_TEST(test_the_image_before_an_exec),
