@@ -189,6 +189,16 @@ class StandIn(harness.TestCase):
         self.assertEqual(collections.Counter(run["name"] for run in self.events("run")), {"wanted": 20})
         self.assertEqual(collections.Counter(op["name"] for op in self.events("op")), {"wanted": 20})
 
+    def test_inside_zones_of_a_name(self):
+        """What is launched outside of them is not recorded, by itself or inside an op that is not."""
+        self.trace = self.path("t.opscope")
+        for rule, wanted in (("zone:step", {"axpy(float*, float*, int)": 10}), ("zone:nothing", {})):
+            command = ["--devices", "cuda", "--capture", rule, "--", self.program, CUPTI, "plain", "20"]
+            self.assert_status(self.opscope("run", "-o", self.trace, *command, env={"OPSCOPE_CUPTI": CUPTI}))
+            self.assertEqual(collections.Counter(run["name"] for run in self.events("run")), wanted)
+            self.assertEqual(self.losses().keys() - {"paused"}, set())
+            os.unlink(self.trace)
+
     def test_versions_that_take_another_length(self):
         """CUPTI takes the length of the names' struct that it was built with: ours, a longer one, or none that we know."""
         for length in ("32", "40", "48"):

@@ -41,13 +41,24 @@ static uint64_t op_of(const struct cupti_call *call, const char *title, uint32_t
                 : opscope_op_begin_(title, OPSCOPE_OP_DEVICE, device);
 }
 
+/* Under its correlation id: what is launched, for its times. A process that waits for a zone (--capture zone:NAME)
+ * counts as recording, so that an op of the launch may be that zone; if it was none, the launch is not recorded. */
+static void put_launch(const struct cupti_call *call, uint64_t op, uint32_t name, uint32_t replay)
+{
+    bool has_own_op = op && *call->data & IS_BRACKETED;
+    if (opscope_is_paused_() && !has_own_op)
+        file_put_paused_launch(call->correlation);
+    else
+        file_put_launch(call->correlation, op, name, replay);
+}
+
 static void enter_launch(const struct cupti_call *call, unsigned kind)
 {
     const void *const *arguments = call->arguments;
     const void *function = arguments ? arguments[kind == CUDA_CALL_LAUNCH_EX] : NULL;
     struct kernel_name name = kernel_name_of(function, call->symbol);
     launching_name = name.id;
-    file_put_launch(call->correlation, op_of(call, name.text, name.id), name.id, 0);
+    put_launch(call, op_of(call, name.text, name.id), name.id, 0);
     note_launch();
 }
 
@@ -60,15 +71,16 @@ static void enter(const struct cupti_call *call, const struct call_row *row)
         break;
     case CUDA_CALL_COPY:
     case CUDA_CALL_SET:
-        file_put_launch(call->correlation, op_of(call, row->title, 0), 0, 0);
+        put_launch(call, op_of(call, row->title, 0), 0, 0);
         note_launch();
         break;
     case CUDA_CALL_GRAPH: {
         uint32_t replay = __atomic_add_fetch(&cuda.replays, 1, __ATOMIC_RELAXED);
-        file_put_launch(call->correlation, opscope_op_current_(), 0, replay ? replay : 1);
-        note_launch();
         static struct opscope_site site = {sizeof site, 0, "cuGraphLaunch", "", "", 0, 0};
+        /* First: it may be what a capture waits for. */
         *call->data |= opscope_zone_begin_(&site) ? IS_BRACKETED : 0;
+        put_launch(call, opscope_op_current_(), 0, replay ? replay : 1);
+        note_launch();
         break;
     }
     case CUDA_CALL_WAIT:
