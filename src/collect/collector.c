@@ -631,7 +631,7 @@ uint64_t collector_poll(struct collector *c, struct error *err)
         session_segment_beat(c->sources[i]->segment, now);
         taken += drain(c->sources[i], false, false);
     }
-    if (!taken && now >= c->next_peek_ns) {
+    if ((!taken || pause_has_many_edges(c)) && now >= c->next_peek_ns) {
         for (size_t i = 0; i < c->source_count; i++)
             taken += drain(c->sources[i], true, false);
         pause_settle(c, collector_raw_ns(c, now));

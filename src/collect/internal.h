@@ -361,6 +361,7 @@ void pause_take_request(struct source *s); /* also of one whose processes have e
 void pause_note(struct collector *c, uint32_t process, enum pause_change change,
                 uint64_t ns);                              /* a process has paused itself, or goes on */
 void pause_settle(struct collector *c, uint64_t until_ns); /* all that happened until then has been read */
+bool pause_has_many_edges(const struct collector *c);      /* that are not settled */
 void pause_close(struct collector *c);
 
 /* devices.c; 0, or why it was lost (its track is not defined, or one too many): TRACE_LOSS_... */

@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "collect/internal.h"
 
+#define MANY_EDGES 16384u /* half a MiB */
+
 static bool write_word(int fd, const struct segment_header *h, uint32_t from, uint32_t to)
 {
     uint64_t identity = 0;
@@ -120,6 +122,11 @@ static int compare_edges(const void *a, const void *b)
     if (left->ns != right->ns)
         return left->ns < right->ns ? -1 : 1;
     return left->number < right->number ? -1 : 1;
+}
+
+bool pause_has_many_edges(const struct collector *c)
+{
+    return c->pause.edge_count > MANY_EDGES;
 }
 
 void pause_settle(struct collector *c, uint64_t until_ns)

@@ -548,6 +548,30 @@ static void test_the_image_before_an_exec(void **state)
     image_unmap(&second);
 }
 
+/* A zone that begins and ends a pause each time, in a thread that fills one chunk after the other: what waits to be put
+ * in order does not grow with the recording. */
+static void test_pauses_without_end(void **state)
+{
+    (void)state;
+    const uint32_t per_chunk = 1000, chunks = 40;
+    const struct collector *c = collection.collector;
+    for (uint32_t i = 0; i < 4; i++) {
+        for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+            image_chunk(&image, chunk, 0, i * chunks + chunk, CHUNK_SEALED);
+            for (uint32_t at = 0; at < per_chunk; at++)
+                image_record(&image, chunk, ((i * chunks + chunk) * per_chunk + at) * 10, RECORD_PAUSE,
+                             at % 2, 0);
+        }
+        collection.collector->next_peek_ns = 0;
+        assert_int_equal(collector_poll(collection.collector, NULL), chunks * per_chunk);
+        assert_true(c->pause.edge_count <= 16384);
+    }
+    finish();
+    size_t count;
+    trace_get_losses(trace, &count);
+    assert_int_equal(count, 4 * chunks * per_chunk / 2);
+}
+
 /* While the machine slept the CPU's counter went on, by which records are timed, and the other clock did not. What the
  * collector sees by that one is where the records are. */
 static void test_times_after_a_sleep(void **state)
@@ -595,6 +619,7 @@ int main(void)
         COLLECTED_TEST(test_a_long_chain_of_device_tracks),
         COLLECTED_TEST(test_ops),
         COLLECTED_TEST(test_the_clock_is_followed_while_nobody_records),
+        COLLECTED_TEST(test_pauses_without_end),
         COLLECTED_TEST(test_times_after_a_sleep),
         COLLECTED_TEST(test_threads_that_end_are_forgotten),
         COLLECTED_TEST(test_short_zones_are_left_out),
