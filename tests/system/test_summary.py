@@ -137,6 +137,15 @@ class Threads(SummaryCase):
         labels = [part["label"] for part in overview["partition"]["parts"]]
         self.assertIn("recording was paused", labels)
 
+    def test_pauses_in_zones_of_one_name_at_several_places(self):
+        """And in zones whose name is not in the file, as in one that was damaged."""
+        for name in ("step", "-"):
+            overview = self.summary(self.trace(
+                ("track", "main", 7, 7), ("zone", 0, 1, 1 + 30 * MS, name, "a.c:1"), ("zone", 0, 1 + 30 * MS, 1 + 100 * MS, name, "a.c:9"),
+                ("paused", 1 + 10 * MS, 1 + 15 * MS), ("paused", 1 + 40 * MS, 1 + 60 * MS)))
+            self.assertEqual(self.parts(overview), {"working": 75 * MS, "paused": 25 * MS})
+            self.assertEqual([row["self"] for row in overview["top"]], [75 * MS])
+
     def test_why_nothing_is_there(self):
         for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False),
                                        (("paused", 1, 1 + 20 * MS), "Recording was paused for 20.0 ms", False),

@@ -121,12 +121,13 @@ static int take_functions(struct overview *o, const struct zone_stats *stats, co
     o->waiting = malloc((stats->row_count + 1) * sizeof o->waiting[0]);
     if (!o->working || !o->waiting)
         return error_no_memory(err, "the functions of the trace");
+    size_t names = trace_name_count(o->trace);
     for (size_t i = 0; i < stats->row_count; i++) {
         const struct zone_stats_row *row = &stats->rows[i];
         struct overview_function function = {row->name, row->name_count, row->self_ns, row->total_ns,
                                              row->count};
         if (paused_ns)
-            function.self_ns -= at_most(paused_ns[row->name], function.self_ns);
+            function.self_ns -= at_most(paused_ns[row->name < names ? row->name : names], function.self_ns);
         if (waiting_is_name(trace_get_name(o->trace, row->name)->name))
             o->waiting[o->waiting_count++] = function;
         else

@@ -38,7 +38,8 @@ struct frame_stats;
 size_t overview_main_frames(const struct frame_stats *stats);
 
 /* pauses.c: how much of the window recording was paused; of it inside zones of the main thread, and of those that wait;
- * by name of the zone that was innermost (NULL: never paused), which the caller frees. */
+ * by name of the zone that was innermost (NULL: never paused), which the caller frees. All names that a row of
+ * statistics is of have its sum; after the names of the trace is one more, for zones whose name it does not define. */
 struct overview_paused {
     uint64_t total_ns, in_zones_ns, in_waits_ns;
     uint64_t *by_name;

@@ -3,13 +3,15 @@
  * has the pause in its own time: it is taken out again, since nobody knows what the thread did meanwhile. */
 #include <stdlib.h>
 
+#include "analyze/names.h"
 #include "analyze/overview/internal.h"
 #include "analyze/zones/waiting.h"
 #include "analyze/zonewalk.h"
 
 struct covering {
     const struct time_spans *pauses;
-    uint32_t *innermost; /* by pause: the name of the zone that was open all the time */
+    struct name_groups groups; /* as the statistics have them, whose rows the pauses are taken out of */
+    uint32_t *innermost;       /* by pause: the group of the zone that was open all the time */
 };
 
 static bool list_pauses(struct time_spans *pauses, const struct overview *o)
@@ -46,22 +48,42 @@ static bool visit(void *context, const struct walked_zone *zone)
 static int find_covering(const struct overview *o, const struct trace_filter *filter, struct covering *c,
                          struct error *err)
 {
-    size_t count = trace_name_count(o->trace);
-    uint32_t *keys = malloc((count + 1) * sizeof *keys);
-    if (!keys)
-        return error_no_memory(err, "the names of zones");
-    for (size_t i = 0; i <= count; i++)
-        keys[i] = i < count ? (uint32_t)i : ZONE_WALK_SKIP;
+    int status = name_groups_make(&c->groups, o->trace, NULL, NAMES_BY_ZONE, err);
     struct zone_walk walk = {.trace = o->trace,
                              .filter = filter,
-                             .key_of = keys,
-                             .key_count = count + 1,
+                             .key_of = c->groups.group_of,
+                             .key_count = c->groups.map_count,
                              .has_open_zones = true,
                              .visit = visit,
                              .context = c};
-    int status = zone_walk(&walk, err);
-    free(keys);
-    return status;
+    return status ? status : zone_walk(&walk, err);
+}
+
+/* By group; then each name gets the sum of its group. */
+static int add_pauses(struct overview_paused *found, const struct overview *o, const struct covering *c,
+                      struct error *err)
+{
+    uint64_t *by_group = calloc(c->groups.map_count, sizeof by_group[0]);
+    found->by_name = calloc(c->groups.map_count, sizeof found->by_name[0]);
+    if (!by_group || !found->by_name) {
+        free(by_group);
+        return error_no_memory(err, "the pauses");
+    }
+    for (size_t i = 0; i < c->pauses->count; i++) {
+        uint64_t ns = c->pauses->items[i].end - c->pauses->items[i].start;
+        uint32_t group = c->innermost[i];
+        found->total_ns += ns;
+        if (group == NAME_GROUP_UNWANTED)
+            continue;
+        found->in_zones_ns += ns;
+        by_group[group] += ns;
+        if (waiting_is_name(trace_get_name(o->trace, c->groups.first_name[group])->name))
+            found->in_waits_ns += ns;
+    }
+    for (size_t i = 0; i < c->groups.map_count; i++)
+        found->by_name[i] = by_group[c->groups.group_of[i]];
+    free(by_group);
+    return 0;
 }
 
 int overview_find_paused(struct overview_paused *found, const struct overview *o,
@@ -73,23 +95,16 @@ int overview_find_paused(struct overview_paused *found, const struct overview *o
     int status = list_pauses(&pauses, o) ? 0 : error_no_memory(err, "the pauses");
     if (!status && pauses.count) {
         c.innermost = malloc(pauses.count * sizeof c.innermost[0]);
-        found->by_name = calloc(trace_name_count(o->trace) + 1, sizeof found->by_name[0]);
-        if (!c.innermost || !found->by_name)
+        if (!c.innermost)
             status = error_no_memory(err, "the pauses");
         for (size_t i = 0; i < pauses.count && c.innermost; i++)
-            c.innermost[i] = TRACE_NONE;
+            c.innermost[i] = NAME_GROUP_UNWANTED;
+        if (!status)
+            status = find_covering(o, filter, &c, err);
+        if (!status)
+            status = add_pauses(found, o, &c, err);
     }
-    if (!status && pauses.count)
-        status = find_covering(o, filter, &c, err);
-    for (size_t i = 0; i < pauses.count && !status; i++) {
-        uint64_t ns = pauses.items[i].end - pauses.items[i].start;
-        found->total_ns += ns;
-        if (c.innermost[i] == TRACE_NONE)
-            continue;
-        found->in_zones_ns += ns;
-        found->by_name[c.innermost[i]] += ns;
-        found->in_waits_ns += waiting_is_name(trace_get_name(o->trace, c.innermost[i])->name) ? ns : 0;
-    }
+    name_groups_free(&c.groups);
     free(c.innermost);
     time_spans_free(&pauses);
     return status;

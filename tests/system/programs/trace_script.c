@@ -6,7 +6,8 @@
  *     track NAME [PID [NUMBER]]                the rows that follow are this thread's; NAME "-" is none
  *     task|span NAME                           the same of a task or of spans of the thread, whose zones are its turns
  *     core NAME                                the same of a core of the device
- *     zone DEPTH START END NAME [FILE:LINE]    times in ns; a name that begins with "def " is a function's
+ *     zone DEPTH START END NAME [FILE:LINE]    times in ns; a name that begins with "def " is a function's;
+ *                                              "-" is one that the file does not define
  *     open DEPTH START SEEN NAME [FILE:LINE]   a zone that never ended
  *     frame|signpost|message TIME TEXT
  *     counter TIME VALUE NAME
@@ -63,6 +64,8 @@ static uint32_t define_name(char *name, char *place)
     if (colon)
         *colon = '\0';
     name += is_function ? 4 : 0;
+    if (strcmp(name, "-") == 0)
+        return TRACE_NONE - 1;
     return trace_writer_name(writer, name, is_function ? name : "", place ? place : "",
                              colon ? (uint32_t)number(colon + 1) : 0, 0);
 }
