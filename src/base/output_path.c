@@ -50,7 +50,7 @@ int output_path_check(const char *path, const char *const *inputs, size_t input_
 bool output_path_takes_company(const char *path)
 {
     struct stat about, link;
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         return false;
     /* /dev/stdout, /dev/fd/1, /proc/self/fd/1 are links to what may well be a regular file. */
     bool is_name_of_system = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;

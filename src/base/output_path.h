@@ -35,8 +35,8 @@ int output_path_check(const char *path, const char *const *inputs, size_t input_
 int output_path_check_made(const char *path, const char *const *inputs, size_t input_count,
                            struct error *err);
 
-/* Whether files of names made from this one may be written: not beside a device, a FIFO or
- * a name of standard output. */
+/* Whether files of names made from this one may be written: not beside a device, a FIFO or a name of standard output.
+ * A folder is no output, but files may be called as it is, with an ending. */
 bool output_path_takes_company(const char *path);
 
 /* The device that throws everything away, by whatever name. */

@@ -283,6 +283,13 @@ class OverInput(Outputs):
             self.assertIn("full is a device or a pipe", done.stderr)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
 
+    def test_files_are_called_as_a_folder_beside_them(self):
+        os.mkdir(self.path("groups"))
+        for words in ([], ["--compat", "1.2.4"]):
+            self.assert_status(self.opscope("report", "ops.csv", *words, "--summary-file", "groups"))
+            for name in ("groups.csv", "groups.svg"):
+                os.remove(self.path(name))
+
     def test_files_beside_a_table_are_no_pipes(self):
         """A pipe that nobody reads would be waited for."""
         os.mkfifo(self.path("x_stacked.csv"))

@@ -130,6 +130,7 @@ static void test_names_made_from_others(void **state)
         assert_false(output_path_takes_company(alone[i]));
     assert_true(output_path_takes_company(file));
     assert_true(output_path_takes_company(link));
+    assert_true(output_path_takes_company(in_folder(".")));
     assert_true(output_path_takes_company(in_folder("new")));
 }
 
