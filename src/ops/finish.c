@@ -71,25 +71,48 @@ static void join_all_kernels(struct ops *ops)
     }
 }
 
+/* The runs of a call are in the order of their ids: a call that was captured may have as many as there were replays,
+ * each on a line of its own. */
+size_t ops_line_runs(const struct ops *ops, const struct op_line *line, const uint32_t **runs)
+{
+    const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
+    *runs = &line->run;
+    if (line->run == OPS_NONE)
+        return 0;
+    if (!call || call->runs < 2)
+        return 1;
+    size_t low = call->first_run, high = low + call->runs, end = high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ops->run_order[middle] < line->run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == end || ops->run_order[low] != line->run)
+        return 1;
+    size_t count = 1;
+    while (low + count < end && ops->runs[ops->run_order[low + count]].flags & OP_RUN_FURTHER)
+        count++;
+    *runs = &ops->run_order[low];
+    return count;
+}
+
 struct op_line_sum ops_sum_line(const struct ops *ops, const struct op_line *line)
 {
     struct op_line_sum sum = {.gap_ns = OPS_NO_GAP};
-    const struct op_run *run = line->run == OPS_NONE ? NULL : &ops->runs[line->run];
-    if (!run)
-        return sum;
-    sum = (struct op_line_sum){run->duration_ns, run->gap_ns, 1};
-    const struct op_call *call =
-        line->call == OPS_NONE || ops->calls[line->call].runs < 2 ? NULL : &ops->calls[line->call];
-    for (uint32_t i = 0, at = 0; call && i < call->runs; i++) {
-        uint32_t id = ops->run_order[call->first_run + i];
-        const struct op_run *further = &ops->runs[id];
-        at = id == line->run ? 1 : further->flags & OP_RUN_FURTHER ? at : 0;
-        if (!at || id == line->run)
+    const uint32_t *runs;
+    size_t count = ops_line_runs(ops, line, &runs);
+    for (size_t i = 0; i < count; i++) {
+        const struct op_run *run = &ops->runs[runs[i]];
+        if (i == 0) {
+            sum = (struct op_line_sum){run->duration_ns, run->gap_ns, 1};
             continue;
-        if (sum.duration_ns != OPS_NO_DURATION && further->duration_ns != OPS_NO_DURATION)
-            sum.duration_ns += further->duration_ns;
-        if (further->gap_ns > 0 && sum.gap_ns != OPS_NO_GAP)
-            sum.gap_ns += further->gap_ns;
+        }
+        if (sum.duration_ns != OPS_NO_DURATION && run->duration_ns != OPS_NO_DURATION)
+            sum.duration_ns += run->duration_ns;
+        if (run->gap_ns > 0 && sum.gap_ns != OPS_NO_GAP)
+            sum.gap_ns += run->gap_ns;
         sum.runs++;
     }
     return sum;

@@ -29,10 +29,13 @@ uint32_t ops_own_run(const struct ops *ops, const struct op_call *call);
 static inline bool ops_line_is_first(const struct ops *ops, const struct op_line *line)
 {
     return line->call != OPS_NONE &&
-           (line->run == OPS_NONE || ops_own_run(ops, &ops->calls[line->call]) == line->run);
+           (line->run == OPS_NONE ||
+            (!ops->runs[line->run].session && ops_own_run(ops, &ops->calls[line->call]) == line->run));
 }
 
-/* What ran for a line: one run, or the kernels of one execution of an op. */
+/* The ids of what ran for a line, one run or the kernels of one execution of an op; how many. */
+size_t ops_line_runs(const struct ops *ops, const struct op_line *line, const uint32_t **runs);
+
 struct op_line_sum {
     uint64_t duration_ns; /* of the first run alone where that is not known: OPS_NO_DURATION */
     int64_t gap_ns;       /* before them and between them; OPS_NO_GAP */

@@ -282,6 +282,41 @@ static void test_overlap_is_not_stale(void **state)
     ops_free(&ops);
 }
 
+/* Replays of what was captured are lines of one call, each with its own kernels. */
+static void test_runs_of_lines(void **state)
+{
+    enum { REPLAYS = 3000 };
+    struct ops ops;
+    (void)state;
+    ops_init(&ops);
+    add_call(&ops, 1, 100, OP_TYPE_HOST);
+    add_call(&ops, 2, 200, OP_TYPE_HOST);
+    for (uint32_t i = 0; i < REPLAYS; i++) {
+        for (uint32_t kernel = 0; kernel < 3; kernel++)
+            ops_add_run(&ops, &(struct op_run){.call = kernel == 1,
+                                               .session = i + 1,
+                                               .start_ns = 1000 * i + 100 * kernel,
+                                               .duration_ns = i + kernel,
+                                               .gap_ns = kernel,
+                                               .track = OPS_NONE,
+                                               .device = 0});
+    }
+    assert_int_equal(ops_finish(&ops, &err), 0);
+    assert_int_equal(ops.line_count, 2 * REPLAYS);
+    for (uint32_t i = 0; i < 2 * REPLAYS; i++) {
+        const uint32_t *runs, first = ops.lines[i].run, is_second = ops.lines[i].call;
+        size_t count = ops_line_runs(&ops, &ops.lines[i], &runs);
+        struct op_line_sum sum = ops_sum_line(&ops, &ops.lines[i]);
+        assert_int_equal(count, is_second ? 1 : 2);
+        assert_int_equal(runs[0], first);
+        assert_int_equal(runs[count - 1], is_second ? first : first + 2);
+        assert_int_equal(sum.runs, count);
+        assert_int_equal(sum.duration_ns, is_second ? first / 3 + 1 : 2 * (first / 3) + 2);
+        assert_int_equal(sum.gap_ns, is_second ? 1 : 2);
+    }
+    ops_free(&ops);
+}
+
 /* A gap is of the device: while one of its tracks works there is none, whatever the others wait for. One run of no op
  * changes nothing. */
 static void test_gaps_of_a_device_with_several_tracks(void **state)
@@ -434,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_gaps_and_stale_times),
         cmocka_unit_test(test_gaps_of_runs_reported_out_of_order),
         cmocka_unit_test(test_overlap_is_not_stale),
+        cmocka_unit_test(test_runs_of_lines),
         cmocka_unit_test(test_gaps_of_a_device_with_several_tracks),
         cmocka_unit_test(test_from_trace),
     };

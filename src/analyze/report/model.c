@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/report/internal.h"
+#include "ops/finish.h"
 #include "ops/known_figures.h"
 #include "text/csv/cell.h"
 
@@ -286,21 +287,18 @@ static size_t add_runs(const struct perf *perf, const struct perf_row *row, stru
                        size_t count)
 {
     const struct ops *ops = perf->ops;
-    const struct op_line *line = perf_line(perf, row);
-    const struct op_call *call = line->call == OPS_NONE ? NULL : &ops->calls[line->call];
-    bool is_of_row = false;
-    for (uint32_t i = 0; i < (call ? call->runs : 1); i++) {
-        uint32_t id = call ? ops->run_order[call->first_run + i] : line->run;
-        const struct op_run *run = &ops->runs[id];
-        is_of_row = id == line->run || (is_of_row && run->flags & OP_RUN_FURTHER);
-        if (!is_of_row || run->track == OPS_NONE || run->duration_ns == OPS_NO_DURATION)
+    const uint32_t *runs;
+    size_t run_count = ops_line_runs(ops, perf_line(perf, row), &runs);
+    for (size_t i = 0; i < run_count; i++) {
+        const struct op_run *run = &ops->runs[runs[i]];
+        if (run->track == OPS_NONE || run->duration_ns == OPS_NO_DURATION)
             continue;
         /* from the first run on: a double has no room for nanoseconds since 1970 */
         double start_ns = (double)(int64_t)(run->start_ns - ops->runs[0].start_ns);
         intervals[count++] = (struct interval){
             .start_ns = start_ns,
             .end_ns = start_ns + (double)run->duration_ns,
-            .row = id,
+            .row = runs[i],
             .device = perf_is_cpu(perf) || run->device == OPS_NO_DEVICE ? PERF_NO_NUMBER : run->device};
     }
     return count;
