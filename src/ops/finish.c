@@ -21,7 +21,7 @@ static bool group_runs(struct ops *ops)
         ops->calls[i].first_run = ops->calls[i].runs = 0;
     for (size_t i = first; i < count; i++) {
         struct op_call *call = ops->runs[i].call < ops->call_count ? &ops->calls[ops->runs[i].call] : NULL;
-        if (call && call->runs < UINT16_MAX)
+        if (call && call->runs < OPS_MOST_RUNS)
             call->runs++;
     }
     for (size_t i = first_call; i < ops->call_count; i++) {
@@ -32,11 +32,11 @@ static bool group_runs(struct ops *ops)
     for (size_t i = first; i < count; i++) {
         struct op_run *run = &ops->runs[i];
         struct op_call *call = run->call < ops->call_count ? &ops->calls[run->call] : NULL;
-        if (!call) {
+        if (call && call->runs < OPS_MOST_RUNS) {
+            ops->run_order[call->first_run + call->runs++] = (uint32_t)i;
+        } else {
             run->faults |= OP_FAULT_NO_CALL;
             ops->unmatched_runs++;
-        } else if (call->runs < UINT16_MAX) {
-            ops->run_order[call->first_run + call->runs++] = (uint32_t)i;
         }
     }
     return true;

@@ -99,6 +99,8 @@ enum op_type {
     OP_TYPE_CPU = 3 /* in traces only */
 };
 
+#define OPS_MOST_RUNS ((1u << 24) - 1) /* of a call */
+
 /* What is wrong with a call or a run. Each is named in the notes and beside the row. */
 enum op_fault {
     OP_FAULT_CUT = 1,          /* its description ended early: only its name is known */
@@ -123,10 +125,10 @@ struct op_call {
     uint32_t device;    /* in ops.devices; OPS_NONE: a host op, or not known */
     uint32_t first_run; /* after ops_finish: its runs are next to each other in ops.run_order */
     uint32_t first_figure;
-    uint16_t figures; /* of the call itself: times of host functions, the cells of a table's row */
-    uint16_t runs;
-    uint16_t faults; /* enum op_fault */
-    uint8_t type;    /* enum op_type */
+    uint16_t figures;   /* of the call itself: times of host functions, the cells of a table's row */
+    uint16_t faults;    /* enum op_fault */
+    uint32_t runs : 24; /* a server replays for days */
+    uint32_t type : 8;  /* enum op_type */
     uint32_t
         place; /* text: "file:line" of the code that called it, where its description has no location: places.h */
 };

@@ -285,7 +285,7 @@ static void test_overlap_is_not_stale(void **state)
 /* Replays of what was captured are lines of one call, each with its own kernels. */
 static void test_runs_of_lines(void **state)
 {
-    enum { REPLAYS = 3000 };
+    enum { REPLAYS = 70000 }; /* more than 16 bits can count */
     struct ops ops;
     (void)state;
     ops_init(&ops);
@@ -295,7 +295,7 @@ static void test_runs_of_lines(void **state)
         for (uint32_t kernel = 0; kernel < 3; kernel++)
             ops_add_run(&ops, &(struct op_run){.call = kernel == 1,
                                                .session = i + 1,
-                                               .start_ns = 1000 * i + 100 * kernel,
+                                               .start_ns = 1000ull * i + 100 * kernel,
                                                .duration_ns = i + kernel,
                                                .gap_ns = kernel,
                                                .track = OPS_NONE,
