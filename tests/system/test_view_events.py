@@ -56,6 +56,13 @@ class Frames(ViewCase):
         self.assertEqual([(frame["number"], frame["start_ns"]) for frame in found["slowest"]],
                          [(2, 0), (3, 10), (5, 130), (7, 280)])
 
+    def test_frames_of_a_window_have_the_numbers_of_the_trace(self):
+        trace = self.trace(("track", "main"), *[("frame", time, "step") for time in (10, 20, 30, 40, 50, 60)],
+                           ("frame", 12, "early"), ("zone", 0, 0, 100, "work"))
+        found = self.opscope_json("frames", trace, "--since", "25ns", "--until", "50ns")
+        self.assertEqual([(row["name"], row["count"]) for row in found["rows"]], [("step", 2)])
+        self.assertEqual([(frame["number"], frame["start_ns"]) for frame in found["slowest"]], [(4, 30), (5, 40)])
+
     def test_every_frame_as_csv(self):
         done = self.show("frames", self.trace_of_frames(), "--list", "--csv", "--thread", "main")
         rows = list(csv.DictReader(io.StringIO(done)))

@@ -9,13 +9,14 @@
 #include "base/map.h"
 
 struct last_mark {            /* of a name on a track */
-    uint64_t time_ns, number; /* number: from 1 */
-    uint32_t row;
+    uint64_t time_ns, number; /* time: of one in the window; number: from 1, among all in the trace */
+    uint32_t row;             /* MAP_NONE: none was in the window yet */
 };
 
 struct collecting {
     struct frame_stats *stats;
     const struct trace *trace;
+    const struct trace_filter *filter;
     struct intern names;
     struct map rows, marks; /* (process, name) to row; (track, name) to index in `last` */
     struct last_mark *last;
@@ -59,35 +60,44 @@ static bool is_paused_between(const struct collecting *c, uint64_t from_ns, uint
     return low < c->resumed_count && c->resumed[low] <= to_ns;
 }
 
-static struct last_mark *find_last(struct collecting *c, const struct point_entry *mark, bool *is_new)
+/* MAP_NONE: no memory. */
+static uint32_t find_row(struct collecting *c, const struct point_entry *mark, uint32_t name)
 {
     struct frame_stats *stats = c->stats;
     const struct trace_track *track = trace_get_track(c->trace, mark->track);
     uint32_t process = track ? track->process : TRACE_NONE;
-    uint32_t name = intern_add(&c->names, point_list_text(&stats->marks, mark->header), mark->header_length);
-    uint64_t key = (uint64_t)process << 32 | name, own_key = (uint64_t)mark->track << 32 | name;
-    uint32_t index = map_get(&c->marks, own_key), row = map_get(&c->rows, key);
-    *is_new = index == MAP_NONE;
+    uint64_t key = (uint64_t)process << 32 | name;
+    uint32_t row = map_get(&c->rows, key);
+    if (row != MAP_NONE)
+        return row;
+    row = (uint32_t)stats->row_count;
+    if (!array_reserve(&stats->rows, &stats->row_capacity, stats->row_count + 1, sizeof stats->rows[0]) ||
+        !map_put(&c->rows, key, row))
+        return MAP_NONE;
+    stats->rows[stats->row_count++] = (struct frame_row){.name = mark->header, .process = process};
+    return row;
+}
+
+static struct last_mark *find_last(struct collecting *c, const struct point_entry *mark, uint32_t name)
+{
+    uint64_t key = (uint64_t)mark->track << 32 | name;
+    uint32_t index = map_get(&c->marks, key);
     if (index != MAP_NONE)
         return &c->last[index];
-    if (name == INTERN_NONE)
-        return NULL;
-    if (row == MAP_NONE) {
-        row = (uint32_t)stats->row_count;
-        if (!array_reserve(&stats->rows, &stats->row_capacity, stats->row_count + 1, sizeof stats->rows[0]) ||
-            !map_put(&c->rows, key, row))
-            return NULL;
-        stats->rows[stats->row_count++] = (struct frame_row){.name = mark->header, .process = process};
-    }
     index = (uint32_t)c->last_count;
     if (!array_reserve(&c->last, &c->last_capacity, c->last_count + 1, sizeof c->last[0]) ||
-        !map_put(&c->marks, own_key, index))
+        !map_put(&c->marks, key, index))
         return NULL;
-    c->last[c->last_count++] = (struct last_mark){.row = row};
+    c->last[c->last_count++] = (struct last_mark){.row = MAP_NONE};
     return &c->last[index];
 }
 
-/* The marks are in the order of time. */
+static bool is_in_window(const struct trace_filter *filter, uint64_t time_ns)
+{
+    return !filter->has_window || trace_filter_wants_span(filter, time_ns, time_ns);
+}
+
+/* The marks are in the order of time. Those before the window count for the numbers of those in it. */
 static int collect(struct collecting *c)
 {
     struct frame_stats *stats = c->stats;
@@ -96,12 +106,18 @@ static int collect(struct collecting *c)
         return -ENOMEM;
     for (size_t i = 0; i < stats->marks.count; i++) {
         const struct point_entry *mark = &stats->marks.entries[i];
-        bool is_first;
-        struct last_mark *last = find_last(c, mark, &is_first);
+        uint32_t name =
+            intern_add(&c->names, point_list_text(&stats->marks, mark->header), mark->header_length);
+        struct last_mark *last = name == INTERN_NONE ? NULL : find_last(c, mark, name);
         if (!last)
             return -ENOMEM;
-        stats->rows[last->row].marks++;
         last->number++;
+        if (!is_in_window(c->filter, mark->time_ns))
+            continue;
+        bool is_first = last->row == MAP_NONE;
+        if (is_first && (last->row = find_row(c, mark, name)) == MAP_NONE)
+            return -ENOMEM;
+        stats->rows[last->row].marks++;
         if (!is_first && !is_paused_between(c, last->time_ns, mark->time_ns))
             stats->frames[stats->frame_count++] = (struct frame){.start_ns = last->time_ns,
                                                                  .duration_ns = mark->time_ns - last->time_ns,
@@ -155,9 +171,13 @@ static int summarize(struct frame_stats *stats)
 int frame_stats_make(struct frame_stats *stats, struct trace *trace, const struct trace_filter *filter,
                      struct error *err)
 {
-    struct collecting c = {.stats = stats, .trace = trace};
+    struct collecting c = {.stats = stats, .trace = trace, .filter = filter};
+    struct trace_filter at_any_time = *filter;
+    at_any_time.has_window = false;
+    at_any_time.since_ns = 0;
+    at_any_time.until_ns = UINT64_MAX;
     *stats = (struct frame_stats){0};
-    int result = point_list_make(&stats->marks, trace, filter, 1u << TRACE_POINT_FRAME, err);
+    int result = point_list_make(&stats->marks, trace, &at_any_time, 1u << TRACE_POINT_FRAME, err);
     if (result != 0)
         return result;
     result = collect(&c);
