@@ -27,13 +27,25 @@ static bool is_foreign_link(const char *path)
     return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != 0 && link.st_uid != geteuid();
 }
 
+/* /dev/stdout, /dev/fd/1, /proc/self/fd/1: a link to what is open already, which may well be a regular file. Its name is
+ * the system's, and nothing takes its place. */
+static bool is_name_of_open_file(const char *path)
+{
+    char to[6];
+    ssize_t length = readlink(path, to, sizeof to);
+    if (length < 0)
+        return false;
+    return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           (strncmp(path, "/dev/", 5) == 0 && length == 6 && memcmp(to, "/proc/", 6) == 0);
+}
+
 int output_path_check(const char *path, const char *const *inputs, size_t input_count, enum output_way *way,
                       struct error *err)
 {
     struct stat about;
     bool is_there = stat(path, &about) == 0, is_special = is_there && !S_ISREG(about.st_mode);
     if (way)
-        *way = is_special ? OUTPUT_INTO : OUTPUT_REPLACE;
+        *way = is_special || is_name_of_open_file(path) ? OUTPUT_INTO : OUTPUT_REPLACE;
     if (is_foreign_link(path))
         return error_set(err, EACCES, "cannot write %s: it is a symbolic link of another user", path);
     if (is_there && S_ISDIR(about.st_mode))
@@ -49,12 +61,10 @@ int output_path_check(const char *path, const char *const *inputs, size_t input_
 
 bool output_path_takes_company(const char *path)
 {
-    struct stat about, link;
+    struct stat about;
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         return false;
-    /* /dev/stdout, /dev/fd/1, /proc/self/fd/1 are links to what may well be a regular file. */
-    bool is_name_of_system = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-    return !is_name_of_system || lstat(path, &link) != 0 || !S_ISLNK(link.st_mode);
+    return !is_name_of_open_file(path);
 }
 
 int output_path_check_made(const char *path, const char *const *inputs, size_t input_count, struct error *err)

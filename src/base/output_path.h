@@ -6,7 +6,8 @@
  *   before this one may be in the list as well. Of a folder, pass the files in it that are read.
  * - Never a folder or a block device, nor a symbolic link that another user has put there (root's, as /dev/stdout, are
  *   fine).
- * - A character device, a FIFO or a socket is never replaced: it is written into.
+ * - A character device, a FIFO or a socket is never replaced: it is written into. So is what is open under a name of the
+ *   system, as /dev/stdout, also where that is a file: `>> FILE` keeps what is in it.
  *
  *     const char *const inputs[] = {options->before, options->after};
  *     enum output_way way;
@@ -24,7 +25,7 @@
 
 enum output_way {
     OUTPUT_REPLACE, /* write a temporary file beside it, then rename that to it */
-    OUTPUT_INTO,    /* open it and write; there is nothing to rename */
+    OUTPUT_INTO,    /* open it and write after what is there; there is nothing to rename */
 };
 
 /* 0 and *way (which may be NULL); or a negative code and a sentence that names the path. */

@@ -99,7 +99,7 @@ int output_open(struct output *output, const struct output_options *options, str
         if (status != 0)
             return status;
         if (way == OUTPUT_INTO) {
-            output->stream = fopen(options->output, "we");
+            output->stream = fopen(options->output, "ae");
             if (!output->stream)
                 return error_set_errno(err, errno, "cannot write %s", options->output);
         } else {

@@ -283,6 +283,17 @@ class OverInput(Outputs):
             self.assertIn("full is a device or a pipe", done.stderr)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
 
+    def test_standard_output_by_name_is_not_replaced(self):
+        """Though it is a file. (/dev/stdout is the same for all who run this as root: tried by other names.)"""
+        before = self.opscope("zones", "t.opscope", "--csv").stdout
+        for name in ("/proc/self/fd/1", "/dev/fd/1"):
+            with self.subTest(name=name):
+                command = '"$0" zones t.opscope --csv -o "$1" > out && "$0" zones t.opscope --csv -o "$1" >> out'
+                self.assert_status(self.run_command(["sh", "-c", command, harness.OPSCOPE, name]))
+                self.assertEqual(self.contents()["out"].decode(), 2 * before)
+                done = self.run_command(["sh", "-c", '"$0" import tenstorrent ops.csv -o "$1" > out', harness.OPSCOPE, name])
+                self.assertIn("a trace is a file, not a device or a pipe", done.stderr)
+
     def test_files_are_called_as_a_folder_beside_them(self):
         os.mkdir(self.path("groups"))
         for words in ([], ["--compat", "1.2.4"]):

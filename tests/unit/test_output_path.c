@@ -102,6 +102,15 @@ static void test_devices(void **state)
         assert_int_equal(output_path_check(into[i], inputs, 1, &way, &err), 0);
         assert_int_equal(way, OUTPUT_INTO);
     }
+    char open_file[64];
+    touch(in_folder("open"));
+    int descriptor = open(in_folder("open"), O_WRONLY | O_CLOEXEC);
+    for (int i = 0; i < 2; i++) {
+        snprintf(open_file, sizeof open_file, i ? "/dev/fd/%d" : "/proc/self/fd/%d", descriptor);
+        assert_int_equal(output_path_check(open_file, inputs, 1, &way, &err), 0);
+        assert_int_equal(way, OUTPUT_INTO);
+    }
+    close(descriptor);
     assert_true(output_path_is_null("/dev/null"));
     assert_true(output_path_is_null(nothing));
     assert_false(output_path_is_null("/dev/full"));
