@@ -27,8 +27,8 @@ static bool is_foreign_link(const char *path)
     return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != 0 && link.st_uid != geteuid();
 }
 
-/* /dev/stdout, /dev/fd/1, /proc/self/fd/1: a link to what is open already, which may well be a regular file. Its name is
- * the system's, and nothing takes its place. */
+/* /dev/stdout, /dev/fd/1, /proc/self/fd/1: a link to what is open already, which may well be a regular file. Its name
+ * is the system's, and nothing takes its place. */
 static bool is_name_of_open_file(const char *path)
 {
     char to[6];

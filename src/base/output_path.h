@@ -6,8 +6,8 @@
  *   before this one may be in the list as well. Of a folder, pass the files in it that are read.
  * - Never a folder or a block device, nor a symbolic link that another user has put there (root's, as /dev/stdout, are
  *   fine).
- * - A character device, a FIFO or a socket is never replaced: it is written into. So is what is open under a name of the
- *   system, as /dev/stdout, also where that is a file: `>> FILE` keeps what is in it.
+ * - A character device, a FIFO or a socket is never replaced: it is written into. So is what is open under a name of
+ *   the system, as /dev/stdout, also where that is a file: `>> FILE` keeps what is in it.
  *
  *     const char *const inputs[] = {options->before, options->after};
  *     enum output_way way;
