@@ -147,7 +147,7 @@ class Threads(SummaryCase):
             self.assertEqual([row["self"] for row in overview["top"]], [75 * MS])
 
     def test_why_nothing_is_there(self):
-        for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False),
+        for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False), (("lost", 1), "1 zone was lost", False),
                                        (("paused", 1, 1 + 20 * MS), "Recording was paused for 20.0 ms", False),
                                        (("message", 1, "hello"), "no zones and no ops", True)):
             sentence = self.sentence(self.summary(self.trace(("track", "main"), line)))

@@ -451,8 +451,10 @@ static void sentence_of_nothing(const struct overview *o, struct sentence *s)
     if (sums.paused_ns)
         WORDS(" Recording was paused for %s.", format_duration(&length, sums.paused_ns));
     if (sums.lost.events || sums.old.events) {
-        loss_sum_text(&lost, sums.lost.events ? &sums.lost : &sums.old);
-        WORDS(" Of what it recorded %s were %s.", lost.text, sums.lost.events ? "lost" : "dropped as old");
+        const struct loss_sum *sum = sums.lost.events ? &sums.lost : &sums.old;
+        loss_sum_text(&lost, sum);
+        WORDS(" Of what it recorded %s %s %s.", lost.text, sum->zones + sum->records == 1 ? "was" : "were",
+              sums.lost.events ? "lost" : "dropped as old");
     }
     if (!sums.paused_ns && !sums.lost.events && !sums.old.events)
         WORDS(" It may not be instrumented: docs/python.md, docs/troubleshooting.md.");
