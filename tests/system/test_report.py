@@ -568,6 +568,17 @@ class RecordedRuns(views.ViewCase):
             self.assertEqual(done.json()["device_time_us"], 2)
             self.assertEqual([note.split(":")[0] for note in done.json()["notes"] if "belong" in note], [said] if said else [])
 
+    def test_ops_beside_each_other_on_merged_devices(self):
+        """The slowest of each pair stands for both, here one of each device: each ran beside another one there."""
+        lines = [("track", "main"), ("zone", 0, 1, 200001, "main")]
+        for number, (first, second) in enumerate((((1000, 101000), (21000, 121000)), ((1000, 102000), (21000, 120000)))):
+            lines += [("device", f"GPU {number}"), ("op", 2 * number + 1, 100, 110, "gelu"), ("run", 2 * number + 1, *first, "gelu"),
+                      ("op", 2 * number + 2, 120, 130, "copy"), ("run", 2 * number + 2, *second, "copy")]
+        trace = self.trace(*lines)
+        merged, each = (self.opscope_json("report", trace, *words) for words in ((), ("--no-merge-devices",)))
+        self.assertEqual([merged[key] for key in ("device_time_us", "overlap_us", "busy_us")], [201, 80, 121])
+        self.assertEqual([each[key] for key in ("device_time_us", "overlap_us", "busy_us")], [400, 161, 239])
+
 
 if __name__ == "__main__":
     unittest.main()

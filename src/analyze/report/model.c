@@ -184,6 +184,7 @@ struct interval {
     double start_ns, end_ns;
     uint32_t row;
     int32_t device;
+    bool is_shown;
 };
 
 static int compare_intervals(const void *a, const void *b)
@@ -241,8 +242,8 @@ static size_t collect_intervals(struct perf *perf, struct interval *intervals, d
         for (size_t k = i; k < end && ratio > 0; k++) {
             const struct perf_row *row = perf_at(perf, intervals[k].row);
             double end_ns = (double)ops_ticks(perf->ops, perf_run(perf, row)).end / ratio;
-            intervals[kept++] =
-                (struct interval){end_ns - row->duration_ns, end_ns, intervals[k].row, intervals[k].device};
+            intervals[kept++] = (struct interval){end_ns - row->duration_ns, end_ns, intervals[k].row,
+                                                  intervals[k].device, true};
         }
     }
     qsort(intervals, kept, sizeof *intervals, compare_intervals);
@@ -283,8 +284,8 @@ static int fill_overlap(struct perf *perf, struct error *err)
 /* --- overlap, of runs on several tracks: queues and copy engines of a device, threads of the host --- */
 
 /* The runs of a row, each where it was; returns how many intervals there are then. */
-static size_t add_runs(const struct perf *perf, const struct perf_row *row, struct interval *intervals,
-                       size_t count)
+static size_t add_runs(const struct perf *perf, const struct perf_row *row, bool is_shown,
+                       struct interval *intervals, size_t count)
 {
     const struct ops *ops = perf->ops;
     const uint32_t *runs;
@@ -299,7 +300,34 @@ static size_t add_runs(const struct perf *perf, const struct perf_row *row, stru
             .start_ns = start_ns,
             .end_ns = start_ns + (double)run->duration_ns,
             .row = runs[i],
-            .device = perf_is_cpu(perf) || run->device == OPS_NO_DEVICE ? PERF_NO_NUMBER : run->device};
+            .device = perf_is_cpu(perf) || run->device == OPS_NO_DEVICE ? PERF_NO_NUMBER : run->device,
+            .is_shown = is_shown};
+    }
+    return count;
+}
+
+/* Those of the rows that are shown, and of what was merged with them: of two ops at the same time one may stand for
+ * those of one device and the other for those of another, where they had ops beside them, too. */
+static size_t add_all_runs(const struct perf *perf, bool *is_shown, struct interval *intervals)
+{
+    uint64_t first_ns = UINT64_MAX, last_ns = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < perf->count; i++) {
+        const struct perf_row *row = perf_at(perf, i);
+        const struct op_run *run = perf_run(perf, row);
+        is_shown[row - perf->rows] = true;
+        if (!run || isnan(perf_time_us(row)))
+            continue;
+        count = add_runs(perf, row, true, intervals, count);
+        first_ns = run->start_ns < first_ns ? run->start_ns : first_ns;
+        last_ns = run->start_ns > last_ns ? run->start_ns : last_ns;
+    }
+    for (size_t i = 0; i < perf->row_count; i++) {
+        const struct perf_row *row = &perf->rows[i];
+        const struct op_run *run = is_shown[i] ? NULL : perf_run(perf, row);
+        if (run && run->start_ns >= first_ns && run->start_ns <= last_ns && !isnan(perf_time_us(row)) &&
+            !(run->faults & OP_FAULT_STALE))
+            count = add_runs(perf, row, false, intervals, count);
     }
     return count;
 }
@@ -308,14 +336,13 @@ static size_t add_runs(const struct perf *perf, const struct perf_row *row, stru
 static int fill_track_overlap(struct perf *perf, struct error *err)
 {
     struct interval *intervals = malloc((perf->ops->run_count + 1) * sizeof *intervals);
-    size_t count = 0;
-    if (!intervals)
+    bool *is_shown = calloc(perf->row_count + 1, sizeof *is_shown);
+    if (!intervals || !is_shown) {
+        free(intervals);
+        free(is_shown);
         return error_set(err, ENOMEM, "no memory for the overlap of %zu ops", perf->count);
-    for (size_t i = 0; i < perf->count; i++) {
-        const struct perf_row *row = perf_at(perf, i);
-        if (perf_run(perf, row) && !isnan(perf_time_us(row)))
-            count = add_runs(perf, row, intervals, count);
     }
+    size_t count = add_all_runs(perf, is_shown, intervals);
     if (count)
         qsort(intervals, count, sizeof *intervals, compare_intervals);
     double covered_until = -INFINITY;
@@ -324,10 +351,11 @@ static int fill_track_overlap(struct perf *perf, struct error *err)
             covered_until = -INFINITY;
         double end_ns = intervals[i].end_ns;
         double overlap = fmin(covered_until, end_ns) - intervals[i].start_ns;
-        perf->overlap_us += overlap > 0 ? overlap / 1000 : 0;
+        perf->overlap_us += overlap > 0 && intervals[i].is_shown ? overlap / 1000 : 0;
         covered_until = fmax(covered_until, end_ns);
     }
     free(intervals);
+    free(is_shown);
     return 0;
 }
 
