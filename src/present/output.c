@@ -87,6 +87,22 @@ static int open_temporary(struct output *output, const char *path, struct error 
     return 0;
 }
 
+/* What is never replaced. Where it is the file that standard output goes to, what others write there, before and after
+ * us, stays: opened once more it would have a place of its own to write at. */
+static FILE *open_into(const char *path)
+{
+    struct stat about, standard;
+    bool is_file = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    for (int descriptor = STDOUT_FILENO; is_file && descriptor <= STDERR_FILENO; descriptor++) {
+        if (fstat(descriptor, &standard) == 0 && standard.st_dev == about.st_dev &&
+            standard.st_ino == about.st_ino) {
+            int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+            return copy < 0 ? NULL : fdopen(copy, "w");
+        }
+    }
+    return fopen(path, "ae");
+}
+
 int output_open(struct output *output, const struct output_options *options, struct error *err)
 {
     *output = (struct output){.stream = stdout};
@@ -99,7 +115,7 @@ int output_open(struct output *output, const struct output_options *options, str
         if (status != 0)
             return status;
         if (way == OUTPUT_INTO) {
-            output->stream = fopen(options->output, "ae");
+            output->stream = open_into(options->output);
             if (!output->stream)
                 return error_set_errno(err, errno, "cannot write %s", options->output);
         } else {

@@ -288,9 +288,10 @@ class OverInput(Outputs):
         before = self.opscope("zones", "t.opscope", "--csv").stdout
         for name in ("/proc/self/fd/1", "/dev/fd/1"):
             with self.subTest(name=name):
-                command = '"$0" zones t.opscope --csv -o "$1" > out && "$0" zones t.opscope --csv -o "$1" >> out'
+                own = '"$0" zones t.opscope --csv -o "$1"'
+                command = "{ echo a; %s; echo b; } > out && %s >> out" % (own, own)
                 self.assert_status(self.run_command(["sh", "-c", command, harness.OPSCOPE, name]))
-                self.assertEqual(self.contents()["out"].decode(), 2 * before)
+                self.assertEqual(self.contents()["out"].decode(), "a\n" + before + "b\n" + before)
                 done = self.run_command(["sh", "-c", '"$0" import tenstorrent ops.csv -o "$1" > out', harness.OPSCOPE, name])
                 self.assertIn("a trace is a file, not a device or a pipe", done.stderr)
 
