@@ -43,12 +43,12 @@ BANNED_IN_LIBRARIES = {
     "perror": "fill struct error",
 }
 # Which folder may include headers of which others. The longest folder that contains a file decides; what it allows
-# covers the sub-folders of what is named. A folder may always include from itself and from include/opscope.
+# covers the sub-folders of what is named. A folder may always include from itself; "opscope" is include/opscope.
 LAYERS = {
     "src/base": [],
     "src/text": ["base"],
     "src/session": ["base"],
-    "src/record": ["session", "base"],
+    "src/record": ["session", "base", "opscope"],
     "src/trace": ["base"],
     "src/collect": ["session", "trace", "base"],
     "src/ops": ["trace", "text", "base"],
@@ -58,11 +58,11 @@ LAYERS = {
     "src/present": ["analyze", "ops", "trace", "text", "base"],
     "src/compat": ["analyze/report", "present", "import/op_rows.h", "text", "base"],
     "src/doctor": ["present", "collect", "session", "text", "base"],
-    "src/measure": ["analyze/overhead", "text", "base"],
+    "src/measure": ["analyze/overhead", "text", "base", "opscope"],
     "src/serve": ["load", "doctor", "present", "analyze", "import", "ops", "collect", "session", "trace", "text", "base"],
     "src/cli": ["load", "serve", "doctor", "measure", "compat", "present", "analyze", "import", "ops", "collect", "session", "trace",
-                "record", "text", "base"],
-    "python/src": ["record/fast.h", "base"],
+                "record", "text", "base", "opscope"],
+    "python/src": ["record/fast.h", "base", "opscope"],
 }
 # A file of src/cli/ is part of a command: it, or its own header, includes one of these. Else it is in the wrong room.
 COMMAND_HEADERS = ("cli/command/command.h", "cli/view.h")
@@ -99,12 +99,23 @@ LEFTOVER = re.compile(r"\b(?:" + "|".join(UNFINISHED_MARKS) + r")\b")
 
 CODE_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-FUNCTION_STATIC = re.compile(r"^\s+(?:_Thread_local\s+)?static\s+(?!const\b|_Thread_local\s+const\b)(?!.*\*\s*const\b)(?!inline\b)")
+OWN_IN_BRACKETS = re.compile(r"^\s*#\s*include\s+<((?:" + "|".join(name.split("/")[1] for name in LAYERS) + r"|opscope)/[^>]+)>", re.M)
+INNER_STATIC = re.compile(r"^\s+(?:_Thread_local\s+)?static\s+(.*)")
+FUNCTION_HEAD = re.compile(r"(?:inline\s+|[\w:]+\s+|const\s+|\*\s*)+\w+\(")
 
 
 def blank(match):
     """A comment or literal, replaced by spaces: line numbers stay right, words in it do not count."""
     return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def outlives_its_call(line):
+    """Whether this line within a function declares a static object that can change. A pointer to what is constant can."""
+    match = INNER_STATIC.match(line)
+    if not match or FUNCTION_HEAD.match(match.group(1)):
+        return False
+    declared = re.split(r"[={;]", match.group(1))[0]
+    return not re.search(r"\*\s*const\b[^*]*$" if "*" in declared else r"\bconst\b", declared)
 
 
 class Linter:
@@ -165,13 +176,16 @@ class Linter:
         if room is None:
             return
         own = room.removeprefix("src/")
+        for match in OWN_IN_BRACKETS.finditer(text):
+            line = text.count("\n", 0, match.start(1)) + 1
+            self.error(path, line, f"<{match.group(1)}> is a header of ours: quote it")
         for match in INCLUDE.finditer(text):
             name = match.group(1)
             line = text.count("\n", 0, match.start(1)) + 1
-            if "/" not in name and name not in GENERATED_HEADERS:
+            if "/" not in name and name not in GENERATED_HEADERS or ".." in name.split("/"):
                 self.error(path, line, f'"{name}" names no folder')
                 continue
-            allowed = LAYERS[room] + [own, "opscope"]
+            allowed = LAYERS[room] + [own]
             if "/" in name and not any(name == folder or name.startswith(folder + "/") for folder in allowed):
                 self.error(path, line, f"{room} must not include {name}")
             is_own = os.path.dirname("src/" + name) == os.path.dirname(path) or (path, name) in INTERNAL_READERS
@@ -230,7 +244,7 @@ class Linter:
         if not path.startswith("src/") or path.startswith(STATIC_ROOMS):
             return
         for number, line in enumerate(code.split("\n"), 1):
-            if FUNCTION_STATIC.match(line) and not line.rstrip().endswith((")", "\\")):
+            if outlives_its_call(line):
                 self.error(path, number, "mutable object inside a function outlives the call: " + line.strip())
 
     def check_test(self, path, text):
