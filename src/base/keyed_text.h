@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/slice.h"
-
 /* The value after "key=", which ends at the next semicolon; "" where there is none. */
 static inline const char *keyed_text_find(const char *text, const char *key, size_t *value_length)
 {
@@ -22,14 +20,6 @@ static inline const char *keyed_text_find(const char *text, const char *key, siz
     }
     *value_length = 0;
     return "";
-}
-
-/* The same as a slice, empty where the key is not there. */
-static inline struct slice slice_of_key(const char *text, const char *key)
-{
-    size_t length;
-    const char *value = keyed_text_find(text, key, &length);
-    return slice_from(value, length);
 }
 
 #endif

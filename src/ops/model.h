@@ -157,10 +157,6 @@ struct model {
 void model_free(struct model *model);
 int model_check(const struct model *model, struct error *err); /* -ENOMEM when something failed */
 uint32_t model_text(struct model *model, struct slice text);
-static inline const char *model_get_text(const struct model *model, uint32_t text)
-{
-    return intern_text(&model->texts, text);
-}
 /* Each gives the id of a new one, or MODEL_NONE. */
 uint32_t model_add_value(struct model *model, const struct model_value *value, const uint64_t *sizes);
 uint32_t model_add_op(struct model *model, const struct model_op *op);

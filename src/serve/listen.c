@@ -69,7 +69,8 @@ static void describe_process(const char *pid, char *text, size_t size)
     snprintf(text, size, "%s (process %s)", *name ? name : "a program", pid);
 }
 
-bool listen_find_holder(uint16_t port, char *text, size_t size)
+/* Who listens on a TCP port here: "python3 (process 4711)"; false when nobody is found or it is not ours to see. */
+static bool find_holder(uint16_t port, char *text, size_t size)
 {
     unsigned long inode = find_inode("/proc/net/tcp", port);
     if (!inode)
@@ -150,7 +151,7 @@ static void write_url(struct listen_socket *out, const struct sockaddr *address)
 static int busy_error(const char *address, uint16_t port, int code, struct error *err)
 {
     char holder[128];
-    if (code == EADDRINUSE && listen_find_holder(port, holder, sizeof holder))
+    if (code == EADDRINUSE && find_holder(port, holder, sizeof holder))
         return error_set(err, code, "port %u is in use by %s: choose another with --port", port, holder);
     if (code == EADDRINUSE)
         return error_set(err, code, "port %u is in use: choose another with --port", port);

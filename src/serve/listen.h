@@ -23,7 +23,4 @@ struct listen_socket {
  * is an error that names who has it. */
 int listen_open(struct listen_socket *out, const char *address, uint16_t port, struct error *err);
 
-/* Who listens on a TCP port here: "python3 (process 4711)"; false when nobody is found or it is not ours to see. */
-bool listen_find_holder(uint16_t port, char *text, size_t size);
-
 #endif

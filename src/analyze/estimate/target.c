@@ -120,9 +120,3 @@ bool estimate_target_is_calibrated(const struct estimate_target *target)
     }
     return false;
 }
-
-const char *estimate_figure_text(const char *key)
-{
-    size_t i = find(key);
-    return i < COUNT_OF(figures) ? figures[i].what : NULL;
-}

@@ -146,7 +146,5 @@ int estimate_target_option(struct estimate_target *target, const char *text, str
 const char *estimate_target_missing(const struct estimate_target *target);
 /* Was it fitted to measured runs: is any of its scales other than 1? */
 bool estimate_target_is_calibrated(const struct estimate_target *target);
-/* What a key means; NULL: there is none. */
-const char *estimate_figure_text(const char *key);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "text/file_map.h"
 
 #define BUNDLE_MAGIC "IRPF"
 
@@ -100,16 +99,4 @@ int iree_profile_read(struct iree_profile *profile, const char *path, const char
     if (profile->event_count)
         qsort(profile->events, profile->event_count, sizeof profile->events[0], by_start);
     return 0;
-}
-
-int iree_profile_open(struct iree_profile *profile, const char *path, struct error *err)
-{
-    struct file_map file;
-    int status = file_map_open(&file, path, err);
-    *profile = (struct iree_profile){0};
-    if (status)
-        return status;
-    status = iree_profile_read(profile, path, file.data ? file.data : "", file.length, err);
-    file_map_close(&file);
-    return status;
 }

@@ -47,8 +47,7 @@ struct iree_profile {
 
 /* Does a file that begins like this look like a profile? */
 bool iree_is_profile(const char *beginning, size_t length);
-int iree_profile_open(struct iree_profile *profile, const char *path, struct error *err);
-/* The same from memory; `path` is for messages. */
+/* `path` is for messages. */
 int iree_profile_read(struct iree_profile *profile, const char *path, const char *data, size_t length,
                       struct error *err);
 void iree_profile_free(struct iree_profile *profile);

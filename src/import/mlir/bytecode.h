@@ -69,8 +69,6 @@ struct bytecode {
     bool is_damaged;
 };
 
-void bytecode_append_string(struct bytecode *b, uint64_t string);
-void bytecode_append_quoted(struct bytecode *b, struct bytecode_text text);
 void bytecode_append_type(struct bytecode *b, uint64_t type);
 void bytecode_append_attribute(struct bytecode *b, uint64_t attribute);
 /* "key = value, ..." of a dictionary, without its braces. */

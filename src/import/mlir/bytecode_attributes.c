@@ -97,7 +97,7 @@ static const struct bytecode_entry *enter(struct bytecode *b, const struct bytec
     return &entries[number];
 }
 
-void bytecode_append_quoted(struct bytecode *b, struct bytecode_text text)
+static void append_quoted(struct bytecode *b, struct bytecode_text text)
 {
     bytes_append_text(b->out, "\"");
     for (uint32_t i = 0; i < text.length; i++) {
@@ -118,9 +118,9 @@ static struct bytecode_text string_at(struct bytecode *b, uint64_t string)
     return (struct bytecode_text){"", 0};
 }
 
-void bytecode_append_string(struct bytecode *b, uint64_t string)
+static void append_string(struct bytecode *b, uint64_t string)
 {
-    bytecode_append_quoted(b, string_at(b, string));
+    append_quoted(b, string_at(b, string));
 }
 
 /* --- types --- */
@@ -299,7 +299,7 @@ static void append_members(struct bytecode *b, struct bytecode_cursor *c)
     uint64_t count = bytecode_varint(c);
     for (uint64_t i = 0; i < count && !c->failed && !b->is_damaged; i++) {
         bytes_append_text(b->out, i ? ", " : "");
-        bytecode_append_quoted(b, attribute_string(b, bytecode_varint(c)));
+        append_quoted(b, attribute_string(b, bytecode_varint(c)));
         bytes_append_text(b->out, " = ");
         bytecode_append_attribute(b, bytecode_varint(c));
     }
@@ -331,7 +331,7 @@ static void append_symbol(struct bytecode *b, struct bytecode_text name)
     if (is_plain)
         bytes_append(b->out, name.data, name.length);
     else
-        bytecode_append_quoted(b, name);
+        append_quoted(b, name);
 }
 
 /* Numbers of up to 8 bits are a byte, of up to 64 a signed varint. */
@@ -439,7 +439,7 @@ static void append_dense(struct bytecode *b, struct bytecode_cursor *c)
 
 static void append_place(struct bytecode *b, struct bytecode_cursor *c)
 {
-    bytecode_append_quoted(b, attribute_string(b, bytecode_varint(c)));
+    append_quoted(b, attribute_string(b, bytecode_varint(c)));
     uint64_t line = bytecode_varint(c), column = bytecode_varint(c);
     bytes_append_format(b->out, ":%" PRIu64 ":%" PRIu64, line, column);
 }
@@ -478,7 +478,7 @@ static bool append_location(struct bytecode *b, struct bytecode_cursor *c, uint6
         return true;
     }
     case LOCATION_NAME:
-        bytecode_append_quoted(b, attribute_string(b, bytecode_varint(c)));
+        append_quoted(b, attribute_string(b, bytecode_varint(c)));
         bytes_append_text(b->out, "(");
         bytecode_append_location(b, bytecode_varint(c));
         bytes_append_text(b->out, ")");
@@ -519,7 +519,7 @@ static void append_builtin_attribute(struct bytecode *b, struct bytecode_cursor 
         break;
     case ATTRIBUTE_STRING:
     case ATTRIBUTE_TYPED_STRING:
-        bytecode_append_string(b, bytecode_varint(c));
+        append_string(b, bytecode_varint(c));
         break;
     case ATTRIBUTE_FLAT_SYMBOL:
         append_symbol(b, attribute_string(b, bytecode_varint(c)));

@@ -267,7 +267,8 @@ struct mlir_place mlir_place(const struct mlir *mlir, uint32_t op)
     return place;
 }
 
-void mlir_line(const struct mlir *mlir, uint32_t offset, uint32_t *line, uint32_t *column)
+/* Line and column, from 1, of a place in the text. */
+static void line_at(const struct mlir *mlir, uint32_t offset, uint32_t *line, uint32_t *column)
 {
     const char *at = mlir->text, *end = mlir->text + (offset < mlir->length ? offset : mlir->length);
     *line = 1;
@@ -290,8 +291,8 @@ static void find_lines(struct mlir_lines *lines, const struct mlir *mlir)
     }
 }
 
-void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t offset, uint32_t *line,
-                     uint32_t *column)
+static void lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t offset, uint32_t *line,
+                       uint32_t *column)
 {
     if (!lines->count)
         find_lines(lines, mlir);
@@ -319,7 +320,7 @@ bool mlir_append_own_place(const struct mlir *mlir, struct mlir_lines *lines, ui
     uint32_t line, column;
     if (mlir->own_text.length)
         return false;
-    mlir_lines_find(lines, mlir, (uint32_t)(mlir_head(mlir, op).data - mlir->text), &line, &column);
+    lines_find(lines, mlir, (uint32_t)(mlir_head(mlir, op).data - mlir->text), &line, &column);
     size_t length = 2;
     length += real_put_whole(numbers + length, line);
     numbers[length++] = ':';
@@ -344,7 +345,7 @@ int mlir_error(const struct mlir *mlir, uint32_t offset, struct error *err, cons
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    mlir_line(mlir, offset, &line, &column);
+    line_at(mlir, offset, &line, &column);
     return error_set(err, EINVAL, "%s:%u:%u: %s", mlir->path, line, column, text);
 }
 

@@ -138,17 +138,13 @@ struct mlir_place {
     struct slice name; /* of a named location; data NULL: none */
 };
 struct mlir_place mlir_place(const struct mlir *mlir, uint32_t op);
-/* Line and column, from 1, of a place in the text. */
-void mlir_line(const struct mlir *mlir, uint32_t offset, uint32_t *line, uint32_t *column);
-/* The same for many places: where lines begin is found once. Zero-initialise. */
+/* For many places in one text: where lines begin is found once. Zero-initialise. */
 struct mlir_lines {
     uint32_t *starts;
     size_t count, capacity;
     size_t last; /* that was found: the next one is near, mostly */
     bool failed;
 };
-void mlir_lines_find(struct mlir_lines *lines, const struct mlir *mlir, uint32_t offset, uint32_t *line,
-                     uint32_t *column);
 void mlir_lines_free(struct mlir_lines *lines);
 /* "add.mlir":3:10, where an op stands in the file: so compilers name ops that have no location. Nothing, and false, of
  * bytecode and folders, whose text nobody else has. */

@@ -13,12 +13,6 @@ static inline bool scan_is_word(char c)
            c == '$' || c == '.';
 }
 
-/* Names of values, symbols and blocks may have dashes as well. */
-static inline bool scan_is_name(char c)
-{
-    return scan_is_word(c) || c == '-';
-}
-
 static inline size_t scan_word(const char *text, size_t at, size_t end)
 {
     while (at < end && scan_is_word(text[at]))

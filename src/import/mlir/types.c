@@ -78,11 +78,6 @@ static struct mlir_element read_element(struct slice text, unsigned depth)
     return element;
 }
 
-struct mlir_element mlir_read_element(struct slice text)
-{
-    return read_element(text, 0);
-}
-
 /* "1x8x?xi8" and what may follow after a comma. */
 static enum mlir_shape_status read_builtin(struct slice text, struct mlir_shape *shape, unsigned depth)
 {
@@ -131,7 +126,7 @@ static enum mlir_shape_status read_torch(struct slice text, struct mlir_shape *s
     }
     struct slice element = slice_after(rest_from(text, end), ",");
     element = slice_from(element.data, element.data ? scan_until(element.data, 0, element.length, ",") : 0);
-    shape->element = mlir_read_element(element);
+    shape->element = read_element(element, 0);
     return shape->element.bits ? MLIR_SHAPE : MLIR_SHAPE_UNREAD;
 }
 

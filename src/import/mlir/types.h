@@ -30,8 +30,6 @@ struct mlir_shape {
     struct mlir_element element;
 };
 
-/* i8, si8, ui64, bf16, f8E4M3FN, index, complex<f32>, !quant.uniform<i8:f32, ..>, vector<4xf32>. */
-struct mlir_element mlir_read_element(struct slice text);
 enum mlir_shape_status mlir_read_shape(struct slice type, struct mlir_shape *shape);
 /* Saturating; 0 for a dynamic shape. */
 uint64_t mlir_shape_elements(const struct mlir_shape *shape);

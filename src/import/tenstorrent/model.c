@@ -58,7 +58,8 @@ int tt_model_check(const struct tt_model *model, struct error *err)
                : 0;
 }
 
-void *tt_alloc(struct tt_model *model, size_t size)
+/* Lives as long as the model; NULL: no memory. */
+static void *alloc(struct tt_model *model, size_t size)
 {
     struct tt_page *page = model->pages;
     size_t rounded = (size + 15) & ~(size_t)15;
@@ -90,7 +91,7 @@ void *tt_alloc(struct tt_model *model, size_t size)
 
 const char *tt_keep(struct tt_model *model, const char *data, size_t length)
 {
-    char *copy = tt_alloc(model, length + 1);
+    char *copy = alloc(model, length + 1);
     if (!copy)
         return "";
     if (length)
@@ -166,7 +167,7 @@ struct tt_cells tt_cells_finish(struct tt_model *model, struct tt_cell_builder *
     struct tt_cells cells = {0};
     size_t size = builder->count * sizeof cells.items[0];
     if (builder->count > 0) {
-        cells.items = tt_alloc(model, size);
+        cells.items = alloc(model, size);
         if (cells.items) {
             memcpy(cells.items, builder->items, size);
             cells.count = (uint32_t)builder->count;

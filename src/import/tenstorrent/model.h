@@ -228,7 +228,6 @@ void tt_model_init(struct tt_model *model);
 void tt_model_free(struct tt_model *model);
 int tt_model_check(const struct tt_model *model, struct error *err); /* -ENOMEM when something failed */
 
-void *tt_alloc(struct tt_model *model, size_t size); /* lives as long as the model; NULL: no memory */
 const char *tt_keep(struct tt_model *model, const char *data, size_t length);
 uint32_t tt_column(struct tt_model *model, const char *name, size_t length);
 void tt_note(struct tt_model *model, enum tt_notice kind, uint64_t line, const char *format, ...)

@@ -67,7 +67,8 @@ static uint32_t name_frame(struct stacks *s, uint32_t id)
     return s->name_frames[at] - 1;
 }
 
-uint32_t stacks_child(struct stacks *s, uint32_t parent, uint32_t frame, uint32_t name)
+/* The node of a frame below another, made when it is new; STACK_NONE: no memory. */
+static uint32_t child_of(struct stacks *s, uint32_t parent, uint32_t frame, uint32_t name)
 {
     uint64_t key = (uint64_t)parent << 32 | frame;
     uint32_t node = map_get(&s->children, key);
@@ -94,10 +95,9 @@ static uint32_t make_thread_node(struct stacks *s, uint32_t track)
         bytes_append_format(&label, " (%lld)", (long long)process->pid);
     uint32_t frame = label.failed ? INTERN_NONE : clean_frame(s, bytes_text(&label));
     bytes_free(&label);
-    uint32_t node = stacks_child(s, STACK_NONE, frame, TRACE_NONE);
-    return node == STACK_NONE
-               ? STACK_NONE
-               : stacks_child(s, node, clean_frame(s, export_track_label(job, track)), TRACE_NONE);
+    uint32_t node = child_of(s, STACK_NONE, frame, TRACE_NONE);
+    return node == STACK_NONE ? STACK_NONE
+                              : child_of(s, node, clean_frame(s, export_track_label(job, track)), TRACE_NONE);
 }
 
 static uint32_t thread_node(struct stacks *s, uint32_t track)
@@ -117,8 +117,8 @@ static uint32_t thread_node(struct stacks *s, uint32_t track)
 
 static int add_launch(struct stacks *s, uint32_t parent, const struct stack_launch *launch)
 {
-    uint32_t node = parent == STACK_NONE ? STACK_NONE
-                                         : stacks_child(s, parent, name_frame(s, launch->name), launch->name);
+    uint32_t node =
+        parent == STACK_NONE ? STACK_NONE : child_of(s, parent, name_frame(s, launch->name), launch->name);
     if (node == STACK_NONE)
         return export_no_memory(s->job);
     s->nodes[node].device_ns += launch->device_ns;
@@ -149,12 +149,11 @@ static int take_other_launches(struct stacks *s)
     for (size_t i = 0; i < s->launch_count && result == 0; i++) {
         const struct stack_launch *launch = &s->launches[i];
         if (launch->start_ns == UINT64_MAX)
-            result =
-                add_launch(s,
-                           launch->track < s->job->track_count
-                               ? thread_node(s, launch->track)
-                               : stacks_child(s, STACK_NONE, clean_frame(s, "unknown device"), TRACE_NONE),
-                           launch);
+            result = add_launch(s,
+                                launch->track < s->job->track_count
+                                    ? thread_node(s, launch->track)
+                                    : child_of(s, STACK_NONE, clean_frame(s, "unknown device"), TRACE_NONE),
+                                launch);
     }
     return result;
 }
@@ -199,7 +198,7 @@ static int zone_begin(void *context, const struct export_zone *zone, uint32_t la
     struct path *path = &track->lanes[lane];
     uint32_t parent = path->count ? path->nodes[path->count - 1] : thread_node(s, zone->track);
     uint32_t node =
-        parent == STACK_NONE ? STACK_NONE : stacks_child(s, parent, name_frame(s, zone->name), zone->name);
+        parent == STACK_NONE ? STACK_NONE : child_of(s, parent, name_frame(s, zone->name), zone->name);
     if (node == STACK_NONE ||
         !array_reserve(&path->nodes, &path->capacity, path->count + 1, sizeof *path->nodes))
         return export_no_memory(s->job);

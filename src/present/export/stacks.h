@@ -56,9 +56,6 @@ struct stacks {
 int stacks_make(struct stacks *stacks, struct export_job *job, const struct stacks_options *options);
 void stacks_free(struct stacks *stacks);
 
-/* The node of a frame below another, made when it is new; STACK_NONE: no memory. */
-uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint32_t frame, uint32_t name);
-
 /* launches.c: who launched the runs that the filter wants, in order of track and time; those that nobody did have no
  * track. */
 int stacks_find_launches(struct stacks *stacks);

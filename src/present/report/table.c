@@ -580,27 +580,3 @@ void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table 
     table->failed |= text.failed;
     bytes_free(&text);
 }
-
-/* --- what the host did in the gaps --- */
-
-enum { ZONE_NAME, ZONE_THREAD, ZONE_COVERED, ZONE_PERCENT, ZONE_COLUMNS };
-
-static const struct table_column zone_columns[ZONE_COLUMNS] = {
-    [ZONE_NAME] = {.key = "zone", .title = "host zone", .shrink = 24},
-    [ZONE_THREAD] = {.key = "thread", .title = "thread"},
-    [ZONE_COVERED] = {.key = "covered_us", .title = "time us", .type = TABLE_REAL, .decimals = 1},
-    [ZONE_PERCENT] = {.key = "percent", .title = "of the gaps", .type = TABLE_PERCENT, .decimals = 1},
-};
-
-void perf_make_host_zones_table(const struct perf *perf, uint64_t top, struct table *table)
-{
-    table_init(table, "host_zones", zone_columns, ZONE_COLUMNS);
-    for (size_t i = 0; i < perf->host_zone_count && (!top || i < top); i++) {
-        const struct perf_host_zone *zone = &perf->host_zones[i];
-        table_add_row(table);
-        set_text(table, ZONE_NAME, perf, zone->name);
-        set_text(table, ZONE_THREAD, perf, zone->thread);
-        table_set_real(table, ZONE_COVERED, zone->covered_us);
-        table_set_real(table, ZONE_PERCENT, zone->percent);
-    }
-}

@@ -29,7 +29,6 @@ enum perf_table_use { PERF_FOR_PEOPLE, PERF_FOR_PROGRAMS, PERF_FOR_PROGRAMS_WITH
 void perf_make_ops_table(const struct perf *perf, const struct perf_selection *selection,
                          enum perf_table_use use, struct table *table);
 void perf_make_groups_table(const struct perf *perf, uint64_t top, struct table *table);
-void perf_make_host_zones_table(const struct perf *perf, uint64_t top, struct table *table);
 void perf_make_advice_table(const struct perf *perf, uint64_t top, struct table *table);
 
 /* Every op and column as CSV, under the names that JSON has for them, piece by piece. */

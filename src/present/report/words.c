@@ -297,13 +297,3 @@ void perf_append_gap_verdict(const struct perf *perf, struct bytes *out)
         bytes_append_format(out, "host-bound: the device waits for %.1f %% of the time%s", share,
                             perf->host_op_count ? "; host ops lie in between" : "");
 }
-
-void perf_append_window(const struct perf *perf, struct bytes *out)
-{
-    struct number_text shown, all;
-    if (perf->window == OPS_NONE)
-        return;
-    bytes_append_format(out, "%s of %s: those %s",
-                        format_count(&shown, perf->device_op_count + perf->host_op_count),
-                        format_things(&all, perf->read_op_count, "op"), perf_text(perf, perf->window));
-}

@@ -27,7 +27,5 @@ const char *perf_no_advice_text(const struct perf *perf);
 void perf_append_advice_sum(const struct perf *perf, struct bytes *out);
 /* Gaps that are nearly all of the time: what that looks like. Nothing else is appended. */
 void perf_append_gap_verdict(const struct perf *perf, struct bytes *out);
-/* "91 of 201 ops: those after the last signpost 'x'"; nothing where all are shown. */
-void perf_append_window(const struct perf *perf, struct bytes *out);
 
 #endif

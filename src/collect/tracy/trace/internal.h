@@ -214,9 +214,6 @@ uint64_t trace_ns(struct tracy_trace *t, int64_t ticks);
 struct thread *trace_thread(struct tracy_trace *t, uint32_t id);
 uint32_t trace_track(struct tracy_trace *t, uint32_t kind, uint32_t parent, const char *name, uint64_t number,
                      uint32_t clock);
-void trace_count_loss(struct trace_loss *loss, uint32_t reason, uint64_t ns);
-/* Name of a thread; "" while it is not known. */
-const char *trace_thread_name(const struct tracy_trace *t, uint32_t id);
 
 /* --- listen.c --- */
 

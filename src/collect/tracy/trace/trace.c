@@ -98,7 +98,7 @@ uint32_t trace_track(struct tracy_trace *t, uint32_t kind, uint32_t parent, cons
                                                                .name = name});
 }
 
-void trace_count_loss(struct trace_loss *loss, uint32_t reason, uint64_t ns)
+static void count_loss(struct trace_loss *loss, uint32_t reason, uint64_t ns)
 {
     if (!loss->zones)
         loss->from_ns = ns;
@@ -109,7 +109,8 @@ void trace_count_loss(struct trace_loss *loss, uint32_t reason, uint64_t ns)
 
 /* --- threads --- */
 
-const char *trace_thread_name(const struct tracy_trace *t, uint32_t id)
+/* "" while it is not known. */
+static const char *thread_name(const struct tracy_trace *t, uint32_t id)
 {
     uint32_t name = map_get(&t->names->name_of, tracy_names_key(TRACY_ASK_THREAD, id));
     const char *text = name == MAP_NONE ? NULL : tracy_names_text(t->names, name);
@@ -129,7 +130,7 @@ static struct thread *make_thread(struct tracy_trace *t, uint32_t id)
     struct thread *thread = t->thread_count < MAX_THREADS ? calloc(1, sizeof *thread) : NULL;
     if (!thread ||
         !array_reserve(&t->threads, &t->thread_capacity, t->thread_count + 1, sizeof(struct thread *)) ||
-        !open_stack(t, &thread->own, TRACE_TRACK_THREAD, TRACE_NONE, trace_thread_name(t, id), id)) {
+        !open_stack(t, &thread->own, TRACE_TRACK_THREAD, TRACE_NONE, thread_name(t, id), id)) {
         free(thread);
         return NULL;
     }
@@ -163,7 +164,7 @@ static void name_thread(struct tracy_trace *t, const struct tracy_event *event)
     if (!known)
         return;
     struct trace_track track = *known;
-    track.name = trace_thread_name(t, event->thread);
+    track.name = thread_name(t, event->thread);
     trace_writer_track(t->writer, &track);
 }
 
@@ -176,7 +177,7 @@ __attribute__((always_inline)) static inline void begin_zone(struct stack *stack
         if (stack->too_deep || stack->depth > TRACE_MAX_DEPTH ||
             !array_reserve(&stack->zones, &stack->capacity, (size_t)stack->depth + 1, sizeof *stack->zones)) {
             stack->too_deep++;
-            trace_count_loss(&stack->deep, TRACE_LOSS_TOO_DEEP, ns);
+            count_loss(&stack->deep, TRACE_LOSS_TOO_DEEP, ns);
             return;
         }
     }
@@ -238,7 +239,7 @@ static inline uint64_t step_time(struct tracy_trace *t, struct stack *stack, int
 
 static void count_unmatched(struct tracy_trace *t, struct stack *stack, uint64_t ns)
 {
-    trace_count_loss(&stack->unmatched, TRACE_LOSS_UNMATCHED, ns);
+    count_loss(&stack->unmatched, TRACE_LOSS_UNMATCHED, ns);
     if (!(tracy_stream_welcome(t->stream)->flags & TRACY_ON_DEMAND))
         tracy_stream_distrust(t->stream);
 }
