@@ -123,7 +123,7 @@ class Server(threading.Thread):
         self.stream, self.rounds, self.lock = stream, rounds, threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.cpu_s = 0.0  # of sending, which is no part of the rate
+        self.cpu_s = 0.0  # of sending, which is not part of the rate
 
     def send(self, connection, data):
         with self.lock:

@@ -16,7 +16,7 @@ IGNORED = (".git", "__pycache__", "node_modules")
 
 
 def names_of_git(root):
-    """None without git, or where the tree is no checkout of its own."""
+    """None without git, or where the tree is not a checkout of its own."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
     listing = subprocess.run(command, cwd=root, capture_output=True, check=False) if shutil.which("git") else None
     return listing.stdout.decode().split("\0") if listing and listing.returncode == 0 else None

@@ -196,7 +196,7 @@ static int read_op(struct model *m, const char *line, int number)
     for (const char *next = line; (next = strstr(next, "-> ")); next += 3)
         arrow = next;
     if (!arrow || !read_type(arrow + 3, value))
-        return fail(m, number, op->column, "its result is no tensor of f32 numbers");
+        return fail(m, number, op->column, "its result is not a tensor of f32 numbers");
     read_longs(line, "pad = array", op->pad, 4);
     read_longs(line, "stride = array", op->stride, 2);
     read_longs(line, "kernel = array", op->kernel, 2);

@@ -381,7 +381,7 @@ class record:
 
     def __call__(self, function: object) -> None:
         """A function that is called twice would replace its trace, and one that calls itself cannot record twice."""
-        raise TypeError("opscope.record is no decorator: `with opscope.record(...):` goes around the call of the function")
+        raise TypeError("opscope.record is not a decorator: `with opscope.record(...):` goes around the call of the function")
 
     def __enter__(self) -> "Recording":
         self._recording = start(self.path, **self.options)
@@ -500,7 +500,7 @@ class op:
         try:
             shape, dtype, device = _description(tensor)
             _native.op_tensor(is_output, shape, dtype, None, device)
-        except Exception:  # sizes that are no numbers yet, more than 16 of them, released memory ...
+        except Exception:  # sizes that are not numbers yet, more than 16 of them, released memory ...
             _native.op_tensor(is_output, (), type(tensor).__name__, None, None)
 
     def __exit__(self, *exception: object) -> None:

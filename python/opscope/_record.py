@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording that a program starts itself, in a plain `python3`: opscope.record(), start() and stop().
 
-`opscope collect` is started beside the process: it makes the session, collects, and writes the trace. It is no child of
+`opscope collect` is started beside the process: it makes the session, collects, and writes the trace. It is not a child of
 this process (os.wait() of the program must not meet it) and in no process group of the terminal's. It stops when it is
 asked to, or when this process has ended, however that was; so a program that is killed has its trace, too.
 

@@ -134,7 +134,7 @@ def remove_earlier_session(folder):
             os.unlink(path)
     trace = os.path.join(folder, SESSION)
     if identity(trace) and is_trace(trace):
-        os.unlink(trace)  # what is no trace, opscope run refuses to replace
+        os.unlink(trace)  # what is not a trace, opscope run refuses to replace
     try:
         os.unlink(os.path.join(folder, SPLIT_LIST))
     except FileNotFoundError:

@@ -33,7 +33,7 @@ OPTIONS = (
     ("start-signpost", "", "NAME", "", "Record Python calls from the program's signpost NAME on."),
     ("stop-signpost", "", "NAME", "", "And until that one. Outside, the hook is not installed and costs nothing."),
     ("no-torch", "", "", "", "Leave the ops of PyTorch out. Otherwise each is recorded, with its tensors."),
-    ("torch-modules", "", "", "", "Say of each op of PyTorch which module it is in. Not with torch.compile."),
+    ("torch-modules", "", "", "", "Record which module each op of PyTorch is in. Not with torch.compile."),
     ("profile", "", "", "PROFILE", ""),  # for tests: up to 3.11, the profile function instead of frame evaluation
 )  # fmt: skip
 

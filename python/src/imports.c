@@ -22,7 +22,7 @@ static bool is_of_the_start(const char *module)
     return strcmp(module, "usercustomize") == 0;
 }
 
-/* Without a name: a coroutine of the package itself, which is no zone. */
+/* Without a name: a coroutine of the package itself, which is not a zone. */
 int import_begin(PyObject *name)
 {
     PyObject *owner, *type, *value, *traceback;

@@ -101,7 +101,7 @@ static uint8_t special_of(const PyCodeObject *code, const char *name, const char
 {
     bool is_import = false;
     if (is_in_hidden_folder(file) && (code->co_flags & CO_COROUTINE) && (hook_active_flags & HOOK_TASKS))
-        return SITE_COROUTINE | SITE_IMPORT; /* begins its task, and is no zone itself: imports.c */
+        return SITE_COROUTINE | SITE_IMPORT; /* begins its task, and is not a zone itself: imports.c */
     if (is_in_hidden_folder(file) || framework_has_file(file))
         return SITE_HIDDEN;
     if (!(hook_active_flags & HOOK_IMPORT_FRAMES) && import_is_machinery(file, name, &is_import))

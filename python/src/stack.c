@@ -67,7 +67,7 @@ void stack_pop_to(uint32_t depth)
             suspend_scope(t);
         if (t->task_count && t->tasks[t->task_count - 1].depth >= t->depth)
             t->task_count--;
-        opscope_op_end(); /* the same for what is no op, such as a task */
+        opscope_op_end(); /* the same for what is not an op, such as a task */
     }
 }
 

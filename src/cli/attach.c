@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opscope attach: records a program that runs already. The work is in collect/tracy/attach.c. */
+/* opscope attach: records a program that is already running. The work is in collect/tracy/attach.c. */
 #include <stdio.h>
 
 #include "cli/command/command.h"
@@ -151,7 +151,7 @@ static const char *const see_also[] = {"run", "import", "info", NULL};
 const struct command command_attach = {
     .name = "attach",
     .group = COMMAND_GROUP_RECORD,
-    .summary = "Record a program that runs already",
+    .summary = "Record a program that is already running",
     .usage = usage,
     .description =
         "Connects to a program that was built with Tracy, as Tracy's own capture tool would, and records it into FILE "

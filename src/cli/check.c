@@ -128,7 +128,7 @@ static int load_runs(struct checking *c, const struct text_list *baselines, cons
     return status ? status : diff_finish(&c->diff, err);
 }
 
-/* The configuration and the baselines that it names are no files of the command line. */
+/* The configuration and the baselines that it names are not files of the command line. */
 static int check_found_files(const struct checking *c, const struct command *command,
                              const struct check_options *options, const struct command_line *line,
                              struct error *err)

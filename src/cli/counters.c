@@ -112,7 +112,7 @@ const struct command command_counters = {
     .description =
         "One row for each counter of each process (OPSCOPE_COUNTER, opscope.counter): how many values it was given "
         "(count), the smallest, the mean of the values, the largest and when it was first reached (max at, since the "
-        "start of the trace), and the last. The mean does not regard how long each value was valid.",
+        "start of the trace), and the last. The mean is not weighted by how long each value was valid.",
     .options = {{&row_option_table, OPTION_FIELD(struct counters_options, rows)},
                 {&filter_option_table, OPTION_FIELD(struct counters_options, filter)},
                 {&output_option_table, OPTION_FIELD(struct counters_options, output)}},

@@ -196,7 +196,7 @@ static int write_page(const struct report_options *options, const struct perf_op
     return status;
 }
 
-/* Without a word about which ops: those of the steps after the warm-up, as in opscope summary. */
+/* When no option says which ops: those of the steps after the warm-up, as in opscope summary. */
 static int find_steps(struct perf_options *wanted, const struct report_options *options, struct trace *trace,
                       struct bytes *text, struct error *err)
 {
@@ -347,7 +347,7 @@ static const struct command_option window_options[] = {
      .type = OPTION_FLAG,
      .offset = FIELD(include_warm_up),
      .help =
-         "Take all ops. Without a word about which ops, where the run has no signposts and frames mark its "
+         "Take all ops. Unless an option says which ops to take, where the run has no signposts and frames mark its "
          "steps (so does a PyTorch optimizer), first steps that are slower than the others and what comes "
          "before the first one are left out."},
     {.name = "print-signposts",

@@ -326,7 +326,7 @@ static void add_device_note(struct view *view, const struct call_tree *tree)
     else if (has_block(view->trace, TRACE_BLOCK_OPS) && !has_block(view->trace, TRACE_BLOCK_RUNS))
         report_note(
             &view->report, TABLE_DIM,
-            "what the CPU computed itself is no run: opscope report --group-by location has it by the "
+            "what the CPU computed itself is not a run: opscope report --group-by location has it by the "
             "code that called it, opscope tree by calls");
 }
 

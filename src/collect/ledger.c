@@ -28,7 +28,7 @@
  * giving its last chunk back cannot be one step, so there are two. ledger_prepare writes the new total and the
  * thread's key beside the valid total; the chunk is given back; ledger_settle makes the new total the valid one.
  * If the collector dies in between, recover takes the new total if that thread has no chunk left, and the old one
- * if it has. Rows that are no zones of threads are added in the same way, around marking the slots of a chunk as
+ * if it has. Rows that are not zones of threads are added in the same way, around marking the slots of a chunk as
  * taken (ledger_consume).
  *
  * Where this cannot be exact:

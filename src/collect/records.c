@@ -221,7 +221,7 @@ static bool add_described(struct described *d, uint32_t role, size_t start)
     return true;
 }
 
-/* The texts of a list stay where they are; each begins behind the byte that says what it is. */
+/* The texts of a list stay where they are; each begins after the byte that says what it is. */
 static void add_list(struct described *d, const struct bytes *text, size_t start)
 {
     while (start < text->length) {

@@ -319,7 +319,7 @@ void track_finish(struct source *s, struct track *t, uint64_t seen_ns)
 {
     struct collector *c = s->collector;
     take_late_ends(s, t, seen_ns);
-    c->taken.zones -= t->span_count; /* open ones are no rows */
+    c->taken.zones -= t->span_count; /* open ones are not rows */
     if (!t->is_settled) {
         ledger_prepare(c, t);
         ledger_settle(c);

@@ -25,7 +25,7 @@ static bool check_adapter(struct doctor *doctor, const char *check, const char *
     const char *value = variable ? getenv(variable) : NULL;
     if (!own_library_find(library, path, size)) {
         doctor_add(doctor, check, DOCTOR_WARN,
-                   "It belongs beside libopscope.so: make install, or build it anew.", "%s not found",
+                   "It belongs beside libopscope.so: make install, or build it again.", "%s not found",
                    library);
         return false;
     }

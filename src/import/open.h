@@ -30,12 +30,12 @@ enum import_kind {
 };
 enum import_kind import_guess(const char *path);
 /* Calls back with the path of each file that a folder is there for: every file of its logs, and of its own files those
- * that are called as logs and models are. Others may be reports of an earlier run. Nothing where it is no folder. */
+ * that are called as logs and models are. Others may be reports of an earlier run. Nothing where it is not a folder. */
 void import_folder_files(const char *path, void (*found)(void *context, const char *path), void *context);
 /* What to do with a timeline, where a trace or ops are wanted. */
 int import_refuse_timeline(const char *path, struct error *err);
 
-/* True of what has ops and is no trace: logs, and tables that are or may be ops CSVs. */
+/* True of what has ops and is not a trace: logs, and tables that are or may be ops CSVs. */
 static inline bool import_has_ops(enum import_kind kind)
 {
     return kind == IMPORT_LOGS || kind == IMPORT_OPS_CSV || kind == IMPORT_OVERHEAD_CSV ||

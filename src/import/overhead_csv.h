@@ -5,7 +5,7 @@
  *
  * Columns are found by their names, in any order, spaces aside; `op` and the minimum must be there, what is not known
  * is skipped. The file may be a reference that decides whether a build passes, so nothing in it is guessed: a time that
- * is no number, negative or not finite, an op without a name or one that comes twice is refused, with file, line and
+ * is not a number, negative or not finite, an op without a name or one that comes twice is refused, with file, line and
  * column. Times of the vendor's columns are rounded to a microsecond: a minimum of 0 is one below half of that.
  *
  * Assumes some thousand rows: the names are kept to find the ones that come twice. */

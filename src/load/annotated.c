@@ -202,7 +202,7 @@ int load_annotated(struct annotated *a, const struct annotated_request *request,
                                                            .default_location = request->default_location},
                                 err);
     if (status == 0 && !a->estimate.mlir)
-        status = error_set(err, EINVAL, "%s is no model: MLIR is needed", model);
+        status = error_set(err, EINVAL, "%s is not a model: MLIR is needed", model);
     return status ? status : join_ops(a, request, model, err);
 }
 

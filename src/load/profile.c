@@ -7,7 +7,7 @@
 #include "ops/timeline_trace.h"
 #include "text/file_map.h"
 
-#define LONGEST_NS UINT64_C(1000000000000000000) /* 30 years: what reaches further is no measurement */
+#define LONGEST_NS UINT64_C(1000000000000000000) /* 30 years: what reaches further is not a measurement */
 
 void device_profile_free(struct device_profile *profile)
 {

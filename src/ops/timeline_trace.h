@@ -44,8 +44,8 @@ int timeline_to_trace(const struct timeline *timeline, const struct timeline_tra
 
 /* The ops of a trace and what ran for them, estimated or measured runs alone; where a trace has no runs at all, zones
  * whose names carry a compiler's location, loc(...), are measured ops. Times are cycles where all runs are of one
- * device's clock, else ns (is_host_ns). A unit's source is its track. An empty timeline is no error: op_count is 0. The
- * caller frees it, whatever is returned. */
+ * device's clock, else ns (is_host_ns). A unit's source is its track. An empty timeline is not an error: op_count is 0.
+ * The caller frees it, whatever is returned. */
 enum timeline_runs { TIMELINE_ESTIMATED, TIMELINE_MEASURED };
 int timeline_from_trace(struct timeline *timeline, struct trace *trace, enum timeline_runs runs,
                         struct error *err);

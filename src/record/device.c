@@ -168,7 +168,7 @@ OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t devi
     return c ? begin_op(c, name, (uint32_t)type, device, NULL) : 0;
 }
 
-/* Of a zone that is no op, and of an op that was lost, it is the same as opscope_zone_end_. */
+/* Of a zone that is not an op, and of an op that was lost, it is the same as opscope_zone_end_. */
 OPSCOPE_API void opscope_op_end_(void)
 {
     const struct thread_cursor *c = cursor_fast();

@@ -57,7 +57,7 @@ struct op_stack {
         uint32_t reserved;
     } entries[OP_STACK_ENTRIES];
 };
-_Static_assert(sizeof(struct op_stack) == 512, "op stacks lie behind the cursors of their block");
+_Static_assert(sizeof(struct op_stack) == 512, "op stacks come after the cursors of their block");
 
 #define BLOCK_CURSORS 512u
 #define CURSOR_BLOCK_BYTES (BLOCK_CURSORS * (sizeof(struct thread_cursor) + sizeof(struct op_stack)))

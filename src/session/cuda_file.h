@@ -26,7 +26,7 @@
 #define CUDA_BUFFER_BYTES ((size_t)64 << 10) /* 300 kernels: handed over within 2 ms under load */
 #define CUDA_BUFFERS 1024u
 #define CUDA_STREAMS 4096u
-#define CUDA_LAUNCHES (1u << 17) /* correlation ids in flight; a call that is no launch takes one, too */
+#define CUDA_LAUNCHES (1u << 17) /* correlation ids in flight; a call that is not a launch takes one, too */
 #define CUDA_NODE_PAGES 4096u    /* 524,288 nodes of graphs, captured ones and clones */
 #define CUDA_NODE_PAGE_BYTES 4096u
 #define CUDA_NODES_OF_PAGE 128u

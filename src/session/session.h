@@ -111,7 +111,7 @@ struct session_control { /* the start of the control file; texts follow */
      * recover knows how many of them never reached the file. A thread is added in two steps around the release of
      * its last chunk: while ending_track is set, ending_zones counts if that track has no chunk left. */
     uint64_t ended_zones, ending_zones, ending_track; /* ended_zones: or SESSION_LEDGER_CLOSED */
-    /* And how many rows it took that are no zones of threads and tasks: zones of devices and spans, and records. They
+    /* And how many rows it took that are not zones of threads and tasks: zones of devices and spans, and records. They
      * are added chunk by chunk, also in two steps: while taking_chunk is set, the sums of `taking` count if
      * taking_slots of that chunk are marked as taken. */
     struct session_rows {

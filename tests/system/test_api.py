@@ -87,7 +87,7 @@ class C(Api):
         self.assertEqual((trace.info["counters"], trace.info["memory_events"]), (4, 9))
         events = [event for event in self.export(trace) if event.get("ph") == "C"]
         values = [event["args"]["value"] for event in events if event["name"] == "queue length"]
-        self.assertEqual(values[:2], [3, -1.5])  # the third is no number, for which JSON has no word
+        self.assertEqual(values[:2], [3, -1.5])  # the third is not a number, for which JSON has no word
         self.assertEqual([event["args"]["value"] for event in events if event["name"] == "at run time"], [1e300])
         self.assertTrue(any("pool" in event["name"] for event in events), events)
 

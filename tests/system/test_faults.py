@@ -13,7 +13,7 @@ import harness
 
 class Copies(harness.TestCase):
     def test_a_copy_of_a_live_segment(self):
-        """Somebody copies a segment within the session folder: told as a loss, and nothing else changes."""
+        """Somebody copies a segment within the session folder: reported as a loss, and nothing else changes."""
         run = facts.Run(self, ["threads=5,1000", "zones=1000", "say=ready", "read", "zones=1000", "threads=5,1000"],
                         env={"OPSCOPE_DIR": self.folder})
         run.expect("ready")

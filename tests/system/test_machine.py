@@ -104,7 +104,7 @@ class Measure(harness.TestCase):
         self.assertIn("cannot write /nowhere/m.json", done.stderr)
 
     def test_devices_and_links_of_the_same_name_stay(self):
-        """What is there under the name is written into where it is no file, and never replaced."""
+        """What is there under the name is written into where it is not a file, and never replaced."""
         os.symlink("/dev/full", self.path("full.json"))
         done = self.opscope("machine", "measure", "--time", "10ms", "--save", "full.json")
         self.assert_status(done, 2)

@@ -167,7 +167,7 @@ class InsideCases(InsideTools):
                 print(error)
         """)
         self.only(done)
-        said = "opscope.record is no decorator: `with opscope.record(...):` goes around the call of the function\n"
+        said = "opscope.record is not a decorator: `with opscope.record(...):` goes around the call of the function\n"
         self.assertEqual(done.stdout, said * 3)
 
     def test_a_collector_that_was_killed(self):

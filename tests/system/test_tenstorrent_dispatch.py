@@ -197,7 +197,7 @@ class Dispatch(harness.TestCase):
         self.assertEqual([(row[TOTAL], row[GO]) for row in rows], [("500", "700"), ("800", "100")])
         self.assertIn("op 8192 was dispatched on device 0, which did not record it", errors)
         self.assertIn("asked for 4 go signals and sent 3", errors)
-        self.assertIn("workers_runtime_id none is no id", errors)
+        self.assertIn("workers_runtime_id none is not an id", errors)
         self.assertEqual(self.stats(folder)[0, "dispatch_total_cq_cmd_op_time"]["count"], 4)
 
 

@@ -192,7 +192,7 @@ class Networks(Ops):
         self.assertRegex(said, r"The CPU worked on ops [\d.]+ ?% of [\d.]+ \w+\. For [\d.]+ \w+ it was between ops\.")
 
     def test_tree_of_devices(self):
-        """The CPU's ops are no runs on a device: it is said where their time is instead."""
+        """The CPU's ops are not runs on a device: it is said where their time is instead."""
         self.record("mlp", steps=1)
         done = self.opscope("tree", "--by", "device-time", self.trace)
         self.assert_status(done)
@@ -414,7 +414,7 @@ class Installed(Ops):
                 self.assert_adds_up()
 
     def test_a_collective_has_its_own_name(self):
-        """What NCCL's ops call around their kernels is no op inside them; without one outside it is."""
+        """What NCCL's ops call around their kernels is not an op inside them; without one outside it is."""
         code = r"""import torch
 from torch.utils import cpp_extension
 source = r'''

@@ -189,7 +189,7 @@ class Estimates(ServerCase):
         self.assertEqual(listed, {"m.opscope": (True, False), "run.opscope": (False, True), "other.opscope": (False, True)})
 
     def test_refuses_to_lay_what_is_no_estimate(self):
-        self.assertRegex(self.get("/api/overlay?a=1&b=0", 400)["error"], "run.opscope is no estimate: a is the estimate, b the run")
+        self.assertRegex(self.get("/api/overlay?a=1&b=0", 400)["error"], "run.opscope is not an estimate: a is the estimate, b the run")
         for run in (0, 2):  # nobody measured it there
             other = self.get(f"/api/overlay?a=0&b={run}")
             self.assertEqual((other["what"], other["boxes"], [pair for pair in other["pairs"] if pair["runs"]]), (None, [], []))

@@ -82,7 +82,7 @@ static void test_each_fiber_has_its_own_stack(void **state)
     image_record(&image, 0, 22, RECORD_TASK_SWITCH, one, 0);
     image_record(&image, 0, 30, RECORD_ZONE_END, 0, 0);
     image_record(&image, 0, 31, RECORD_ZONE_BEGIN, c, 0);  /* never ends, and another goes on */
-    image_record(&image, 0, 32, RECORD_TASK_SWITCH, a, 0); /* is no task: nothing is switched */
+    image_record(&image, 0, 32, RECORD_TASK_SWITCH, a, 0); /* is not a task: nothing is switched */
     image_record(&image, 0, 33, RECORD_TASK_SWITCH, 0, 0);
     finish();
     assert_int_equal(row_count, 3);

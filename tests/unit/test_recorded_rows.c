@@ -158,7 +158,7 @@ static void test_damage_and_signposts(void **state)
 }
 
 /* The first run is on the op's row, further ones have theirs, placed by when they began. Gaps are those of the queue: a
- * run that begins before the last has ended has a negative one. A run that no op has is no row, and ends a gap. */
+ * run that begins before the last has ended has a negative one. A run that no op has is not a row, and ends a gap. */
 static void test_runs(void **state)
 {
     (void)state;

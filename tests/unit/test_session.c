@@ -383,7 +383,7 @@ static void test_release(void **state)
     session_segment_close(s);
 }
 
-/* Its owner died in the middle of a record, whose head is written last: what it had written of it is behind the slots
+/* Its owner died in the middle of a record, whose head is written last: what it had written of it is after the slots
  * that can be read. */
 static void test_release_of_half_a_record(void **state)
 {

@@ -33,7 +33,7 @@ struct check_config {
     size_t origin_count, origin_capacity;
 };
 
-/* `path` NULL: opscope.toml of this folder or the nearest one above; none is no error. */
+/* `path` NULL: opscope.toml of this folder or the nearest one above; none is not an error. */
 int check_config_read(struct check_config *config, const char *path, struct error *err);
 void check_config_free(struct check_config *config);
 

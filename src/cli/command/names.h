@@ -5,8 +5,8 @@
 #define OPSCOPE_CLI_COMMAND_NAMES_H
 
 /* The words of the command that does what the tool called argv[0] does, beginning with the command's name; NULL where
- * argv[0] is no other tool's name. *argc becomes their number. The caller frees the list; the words live as long as the
- * program. */
+ * argv[0] is not another tool's name. *argc becomes their number. The caller frees the list; the words live as long as
+ * the program. */
 char **command_words_of_tool(int *argc, char **argv);
 
 #endif

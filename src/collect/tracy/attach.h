@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `opscope attach --tracy`: one client that runs already, until it ends or we are told to stop. */
+/* `opscope attach --tracy`: one client that is already running, until it ends or we are asked to stop. */
 #ifndef OPSCOPE_COLLECT_TRACY_ATTACH_H
 #define OPSCOPE_COLLECT_TRACY_ATTACH_H
 

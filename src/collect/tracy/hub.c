@@ -470,7 +470,7 @@ static bool is_gone(const struct client *c)
 void tracy_hub_stop(struct tracy_hub *hub)
 {
     for (struct client *c = hub->clients; c; c = c->next) {
-        if (c->fd >= 0 && c->is_welcome && is_gone(c)) /* a child has its connection: nobody told us */
+        if (c->fd >= 0 && c->is_welcome && is_gone(c)) /* a child has its connection: nobody reported it */
             lose_contact(c);
     }
     hub->is_stopped = true;

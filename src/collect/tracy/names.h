@@ -51,7 +51,7 @@ void tracy_names_free(struct tracy_names *names);
 void tracy_names_stop(struct tracy_names *names);
 
 /* The index of a name, asked for when it is new; TRACY_NONE for address 0, or when there are too many. `kind` is the
- * query that asks for it: a thread is no address. */
+ * query that asks for it: a thread is not an address. */
 uint32_t tracy_names_find(struct tracy_names *names, enum tracy_query kind, uint64_t address);
 uint32_t tracy_names_source(struct tracy_names *names, uint64_t address);
 /* A source location that came with its texts. */

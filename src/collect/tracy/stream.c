@@ -105,7 +105,7 @@ static size_t take_step(struct tracy_stream *s, const uint8_t *data, size_t leng
             error_set(&s->error, EPROTO,
                       s->status == TRACY_MISMATCH        ? "the client speaks another protocol than %u"
                       : s->status == TRACY_NOT_AVAILABLE ? "the client has had its one session (protocol %u)"
-                                                         : "this is no Tracy client (protocol %u)",
+                                                         : "this is not a Tracy client (protocol %u)",
                       version);
             fail(s);
         }

@@ -86,7 +86,7 @@ int iree_profile_read(struct iree_profile *profile, const char *path, const char
     *profile = (struct iree_profile){0};
     if (!iree_is_profile(data, length))
         return error_set(err, EINVAL,
-                         "%s is no device profile of IREE: neither a bundle nor its export as JSON lines",
+                         "%s is not a device profile of IREE: neither a bundle nor its export as JSON lines",
                          path);
     int status = memcmp(data, BUNDLE_MAGIC, 4) == 0 ? iree_read_bundle(profile, path, data, length, err)
                                                     : iree_read_lines(profile, path, data, length, err);

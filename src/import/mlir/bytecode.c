@@ -162,7 +162,7 @@ static bool read_strings(struct bytecode *b, struct bytecode_cursor *c)
     c->failed |= total > c->end - c->at;
     for (uint64_t i = 0; i < count && !c->failed; i++) {
         b->strings[i].data = (const char *)c->data + c->at;
-        c->at += b->strings[i].length--; /* its NUL is no part of it */
+        c->at += b->strings[i].length--; /* its NUL is not part of it */
     }
     b->string_count = c->failed ? 0 : count;
     return true;

@@ -28,7 +28,7 @@ bool mlir_is_file_name(const char *name)
     return is_one;
 }
 
-/* Its files in order of their names, and what those that count end in; negative where it is no folder. */
+/* Its files in order of their names, and what those that count end in; negative where it is not a folder. */
 static int list(const char *path, struct dirent ***entries, const char **ending)
 {
     struct stat info;

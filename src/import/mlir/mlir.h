@@ -125,8 +125,8 @@ bool mlir_attribute(const struct mlir *mlir, uint32_t op, const char *key, struc
 bool mlir_integer(struct slice text, int64_t *value);
 /* The type of a value as text; data is NULL where the text does not say. */
 struct slice mlir_type(const struct mlir *mlir, uint32_t value);
-/* What an alias stands for, through any number of them; the text itself where it is no alias, or a dangling or cyclic
- * one. */
+/* What an alias stands for, through any number of them; the text itself where it is not an alias, or a dangling or
+ * cyclic one. */
 struct slice mlir_resolve(const struct mlir *mlir, struct slice text);
 /* As MLIR writes it: loc("add.mlir":3:10), aliases resolved one level; loc(unknown) where there is none. */
 void mlir_append_location(const struct mlir *mlir, uint32_t op, struct bytes *out);

@@ -18,7 +18,7 @@ void mlir_names_free(struct mlir_names *names)
     *names = (struct mlir_names){0};
 }
 
-/* "%17" as 17; MLIR_NONE where it is no number, or written as MLIR does not. */
+/* "%17" as 17; MLIR_NONE where it is not a number, or written as MLIR does not. */
 static uint32_t number_of(const char *text, size_t length)
 {
     uint32_t number = 0;

@@ -686,7 +686,7 @@ static uint32_t read_op(struct reader *r)
     return id;
 }
 
-/* A line that is no statement. */
+/* A line that is not a statement. */
 static void skip_line(struct reader *r)
 {
     if (r->m->unread_lines++ == 0)

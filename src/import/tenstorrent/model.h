@@ -84,7 +84,7 @@ struct tt_op {
 
 enum tt_run_flag {
     TT_RUN_INCOMPLETE = 1, /* some core's end was not recorded */
-    TT_RUN_ANOTHER = 4,    /* its op has a run before it and is no replay: a row of its own */
+    TT_RUN_ANOTHER = 4,    /* its op has a run before it and is not a replay: a row of its own */
     TT_RUN_NO_REPLAY = 2,  /* the message of its replay is missing */
 };
 

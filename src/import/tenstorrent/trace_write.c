@@ -180,7 +180,7 @@ int tt_trace_end_rows(struct tt_trace_writer *w, const struct ops *ops, int resu
 }
 
 /* Notes and facts about an import are records as well: the writer does not see that they are all there is. What an
- * import of nothing left there before is no loss. */
+ * import of nothing left there before is not a loss. */
 static int keep_what_is_there(const char *output, struct error *err)
 {
     struct trace *earlier;

@@ -5,7 +5,7 @@
  *
  * Rows are in order of time, numbered from 0 and again with each zone of a queue: a run, or a dispatch. Times count
  * from the start of the trace, in us with as many decimals as the ns need. The name is one of five fields between
- * commas without quotes: its commas become "+". Transfers are no rows: such a profile knows programs alone. Memory: 24
+ * commas without quotes: its commas become "+". Transfers are not rows: such a profile knows programs alone. Memory: 24
  * bytes per row. */
 #include <errno.h>
 #include <inttypes.h>

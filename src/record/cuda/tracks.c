@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and their streams as tracks. They are made on our own thread, some milliseconds after the driver has said
- * that there is one, since a callback is no place to ask the driver questions; a record of a stream that has no
+ * that there is one, since a callback is not a place to ask the driver questions; a record of a stream that has no
  * track yet makes it. Numbers are CUPTI's: of contexts from 1, of streams within the process. They are asked for at
  * once: a stream may be destroyed by the time that our thread comes to it (cuBLAS makes such), and CUPTI reads the
  * memory behind its handle. */

@@ -277,7 +277,7 @@ static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event
     return true;
 }
 
-/* Torch's own ranges (emit_nvtx) have numbers behind the op: "aten::add, seq = 7, op_id = 9, sizes = [[2]]". The length
+/* Torch's own ranges (emit_nvtx) have numbers after the op: "aten::add, seq = 7, op_id = 9, sizes = [[2]]". The length
  * of the op's name; 0 for other texts. */
 static size_t torch_op_length(const struct nvtx_slice *name)
 {

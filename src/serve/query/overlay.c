@@ -303,8 +303,8 @@ static int find_pairs(struct overlay *o, struct error *err)
     if (!status)
         status = timeline_from_trace(&o->measured, o->run->trace, TIMELINE_MEASURED, err);
     if (!status && !o->estimate.op_count)
-        status =
-            error_set(err, QUERY_REFUSED, "%s is no estimate: a is the estimate, b the run", o->model->name);
+        status = error_set(err, QUERY_REFUSED, "%s is not an estimate: a is the estimate, b the run",
+                           o->model->name);
     if (!status)
         status = match_runs(&o->match, &o->estimate, &o->measured, err);
     return status;

@@ -88,7 +88,7 @@ struct query_entry {
 extern const struct query_entry query_entries[];
 extern const size_t query_entry_count;
 extern const struct query_entry
-    query_two_entries[]; /* those of two traces, which are no part of the others */
+    query_two_entries[]; /* those of two traces, which are not part of the others */
 extern const size_t query_two_entry_count;
 const struct query_entry *query_find(const char *name);     /* NULL */
 const struct query_entry *query_find_two(const char *path); /* "/api/compare"; NULL */

@@ -112,7 +112,7 @@ static int put_call(struct json *j, struct serve_trace *st, uint32_t process, ui
     return status;
 }
 
-/* The code that launched it. Where there can be no overview, who asks for that is told why. */
+/* The code that launched it. Where there can be no overview, the answer says why. */
 static void put_launch(struct json *j, struct serve_trace *st, uint32_t process, uint64_t call)
 {
     const char *location = NULL;

@@ -70,7 +70,8 @@ int flight_list_segments(const char *path, uint32_t **numbers, size_t *count, st
     return status;
 }
 
-/* A file of an earlier recording by this name: an empty one is no obstacle, anything else stays and is in the way. */
+/* A file of an earlier recording by this name: an empty one is not an obstacle, anything else stays and is in the
+ * way. */
 static int check_empty(const char *path, bool is_removed, struct error *err)
 {
     struct stat about;

@@ -64,7 +64,7 @@ export function showAll(): void {
     trackFilter.value = "";
 }
 
-/** Moves a track before another one of those around it, or behind the last. */
+/** Moves a track before another one of those around it, or after the last. */
 export function moveTrack(node: Node, before: number | null): void {
     const { track, among, pinned } = node;
     if (track === null || track === before) return;

@@ -68,7 +68,7 @@ static bool read_event(struct tt_log *log, const struct tt_marker *marker, struc
             event->has_id = slice_unsigned(value, &event->id) && event->id < MAX_RUN_ID;
             if (!event->has_id)
                 tt_note(log->notes, TT_DAMAGED_DISPATCH_ID, 0,
-                        "profile_log_device.csv: workers_runtime_id %.*s is no id",
+                        "profile_log_device.csv: workers_runtime_id %.*s is not an id",
                         (int)(value.length < 40 ? value.length : 40), value.length ? value.data : "");
         }
         if (tt_meta_value(meta, "dispatch_command_type", &value))
@@ -248,7 +248,7 @@ static void keep_first_runs(struct tt_log *log)
     log->dispatch_op_count = kept;
 }
 
-/* A dispatch core's own firmware is no part of the ops that it hands out. */
+/* A dispatch core's own firmware is not part of the ops that it hands out. */
 static void leave_out_dispatch_cores(struct tt_log *log)
 {
     size_t kept = 0;

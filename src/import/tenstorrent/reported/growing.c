@@ -101,7 +101,7 @@ static void tell_zone(const struct reading *r, const struct trace_track *track, 
     tell(r, track, said);
 }
 
-/* Inner zones first, as they are told of when they end: groups are in order of depth. */
+/* Inner zones first, as they are reported when they end: groups are in order of depth. */
 static void tell_zones(const struct reading *r, const struct zone_rows *rows)
 {
     for (size_t g = rows->group_count; g-- > 0;) {

@@ -216,8 +216,8 @@ static int compare_messages(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Of one thread after the other; what lies in another zone behind it. Zones are told of when they end, so that of two
- * with the same times the inner one comes first. */
+/* Of one thread after the other; what lies in another zone comes after it. Zones are reported when they end, so that of
+ * two with the same times the inner one comes first. */
 static int compare_zones(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
