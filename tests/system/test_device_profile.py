@@ -308,7 +308,7 @@ class MlirRun(harness.TestCase):
         for name, old, new, says in (("op", "tosa.add %4", "tosa.erf %4", "bad.mlir:13:10: tosa.erf cannot be executed"),
                                      ("size", "tensor<1x1024x10xf32>,", "tensor<1x1000x10xf32>,", "sizes that do not fit"),
                                      ("name", "tosa.clamp %0", "tosa.clamp %9", "%9 is not defined"),
-                                     ("type", "-> tensor<1x8x8x16xf32>", "-> tensor<1x8x8x16xi8>", "no tensor of f32 numbers"),
+                                     ("type", "-> tensor<1x8x8x16xf32>", "-> tensor<1x8x8x16xi8>", "not a tensor of f32 numbers"),
                                      ("cut", text[text.index("    return"):], "", "holds no function")):
             with self.subTest(name):
                 with open(self.path("bad.mlir"), "w", encoding="utf-8") as file:
