@@ -141,6 +141,11 @@ static void pad(struct bytes *out, size_t columns)
     bytes_append_format(out, "%*s", (int)columns, "");
 }
 
+static const char *cut_mark(const struct table_look *look)
+{
+    return look->is_utf8 ? "\xe2\x80\xa6" : "..";
+}
+
 static void append_header(const struct table *table, const struct layout *layout,
                           const struct table_look *look, size_t last, struct bytes *out)
 {
@@ -157,7 +162,7 @@ static void append_header(const struct table *table, const struct layout *layout
             pad(out, GAP);
         is_first = false;
         if (width > layout->width[c]) { /* a text column squeezed below its title */
-            width = utf8_append_shortened(out, column->title, length, layout->width[c], "");
+            width = utf8_append_beginning(out, column->title, length, layout->width[c], cut_mark(look));
             length = 0;
         }
         if (is_right_aligned(column))
@@ -185,7 +190,7 @@ static void append_text_cell(const struct table *table, const struct table_cell 
     }
     pad(out, indent);
     size_t used = indent + utf8_append_shortened(out, table_cell_text(table, cell), cell->text_length,
-                                                 width - indent, look->is_utf8 ? "\xe2\x80\xa6" : "..");
+                                                 width - indent, cut_mark(look));
     if (!is_last)
         pad(out, width - used);
 }

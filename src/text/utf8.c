@@ -174,3 +174,14 @@ size_t utf8_append_shortened(struct bytes *out, const char *text, size_t length,
     used += mark_width;
     return used + append_part(out, text, length, width - tail, tail);
 }
+
+size_t utf8_append_beginning(struct bytes *out, const char *text, size_t length, size_t columns,
+                             const char *mark)
+{
+    size_t mark_width = utf8_width(mark, strlen(mark));
+    if (utf8_width(text, length) <= columns || columns <= mark_width + 1)
+        return append_part(out, text, length, 0, columns);
+    size_t used = append_part(out, text, length, 0, columns - mark_width);
+    bytes_append_text(out, mark);
+    return used + mark_width;
+}

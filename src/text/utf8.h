@@ -35,5 +35,8 @@ void utf8_append_visible_lines(struct bytes *out, const char *text, size_t lengt
  * put. Returns the columns used. */
 size_t utf8_append_shortened(struct bytes *out, const char *text, size_t length, size_t columns,
                              const char *mark);
+/* The same, but it is the end that is cut. */
+size_t utf8_append_beginning(struct bytes *out, const char *text, size_t length, size_t columns,
+                             const char *mark);
 
 #endif

@@ -121,7 +121,7 @@ static void test_terminal_keeps_headings(void **state)
                     "long heading  b\n"
                     "a_lon.._here  ano..ere\n");
     assert_terminal(&table, (struct table_look){.width = 14},
-                    "longding  b\n"
+                    "long h..  b\n"
                     "a_l..ere  a..e\n");
     table_free(&table);
 }
