@@ -74,6 +74,25 @@ class Filters(ViewCase):
         self.assertIn("forward", done.stdout)
         self.assertNotIn("dumps", done.stdout)
 
+    def test_tree_leaves_out_what_others_do_below(self):
+        """All of a program is below its main function: what libraries do there is not one's own code."""
+        trace = self.trace(
+            ("track", "main"),
+            ("zone", 0, 0, 1000, "def main", "main.py:1"),
+            ("zone", 1, 0, 100, "def put", "/usr/lib/python3.11/queue.py:3"),
+            ("zone", 2, 10, 20, "allocate"),
+            ("zone", 1, 100, 400, "def run", "/usr/lib/python3.11/asyncio/events.py:9"),
+            ("zone", 2, 200, 300, "def callback", "main.py:9"),
+            ("zone", 3, 210, 220, "no place"),
+            ("zone", 3, 220, 230, "def get", "/usr/lib/python3.11/queue.py:7"),
+        )
+        for options in (("--mine",), ("--file", "main.py"), ("--module", "main"), ("--mine", "--name", "main")):
+            rows = self.opscope_json("tree", trace, "--min-percent", "0", *options, cwd=self.folder)["rows"]
+            self.assertEqual([row["name"] for row in rows], ["main", "run", "callback", "no place"], options)
+            self.assertEqual([row["total_ns"] for row in rows], [1000, 300, 100, 10], options)
+        rows = self.opscope_json("tree", trace, "--name", "main")["rows"]
+        self.assertEqual(len(rows), 7)
+
 
 class Calls(ViewCase):
     def trace_of_calls(self):

@@ -24,7 +24,7 @@ struct call_node {
     uint64_t child_ns;
     uint64_t waiting_ns; /* of the total, in zones that wait (waiting.h) */
     bool is_kept;        /* by call_tree_keep */
-    bool is_asked;       /* likewise: a name pattern matches it, or something below it */
+    bool is_asked;       /* likewise: the filter wants it by name and place, or something below it */
 };
 
 struct call_nodes { /* zero-initialise */

@@ -523,15 +523,43 @@ static bool is_wanted_group(const struct call_tree *tree, const struct trace *tr
     return trace_filter_text_matches(filter, call_tree_name(tree, trace, group));
 }
 
+/* Is it in the files and modules that were asked for? Of what has no file nobody knows: it goes with what it is in. */
+enum place { PLACE_WANTED, PLACE_UNKNOWN, PLACE_UNWANTED };
+
+static enum place place_of_group(const struct call_tree *tree, const struct trace *trace,
+                                 const struct trace_filter *filter, uint32_t group)
+{
+    uint32_t name = group < tree->groups.group_count ? tree->groups.first_name[group] : TRACE_NONE;
+    if (name < filter->name_count && filter->place_wanted[name])
+        return PLACE_WANTED;
+    return name < filter->name_count && *trace_get_name(trace, name)->file ? PLACE_UNWANTED : PLACE_UNKNOWN;
+}
+
+enum {
+    KEEP_BELOW = 1,
+    KEEP_SELF = 2
+}; /* what is wanted is above it; it is wanted itself, or goes with that */
+
+static unsigned keep_of_node(const struct call_tree *tree, const struct trace *trace,
+                             const struct trace_filter *filter, const struct call_node *node, unsigned above)
+{
+    if (node->is_asked)
+        return KEEP_BELOW | KEEP_SELF;
+    if (!(above & KEEP_BELOW))
+        return 0;
+    enum place place = place_of_group(tree, trace, filter, node->group);
+    return KEEP_BELOW | (place == PLACE_WANTED ? KEEP_SELF : place == PLACE_UNKNOWN ? above & KEEP_SELF : 0);
+}
+
 int call_tree_keep(struct call_tree *tree, const struct trace *trace, const struct trace_filter *filter,
                    struct error *err)
 {
     struct call_node *nodes = tree->nodes.nodes;
     uint32_t *order = malloc((tree->nodes.count + 1) * sizeof *order);
-    bool *is_match = calloc(tree->nodes.count + 1, sizeof *is_match);
-    if (!order || !is_match) {
+    uint8_t *keep = calloc(tree->nodes.count + 1, sizeof *keep);
+    if (!order || !keep) {
         free(order);
-        free(is_match);
+        free(keep);
         return error_set_errno(err, ENOMEM, "call tree");
     }
     for (size_t r = 0; r < tree->root_count; r++) {
@@ -539,10 +567,11 @@ int call_tree_keep(struct call_tree *tree, const struct trace *trace, const stru
         size_t count = 0;
         unsigned depth = 0;
         for (; node != CALL_NODE_NONE; node = call_node_next(&tree->nodes, root, node, &depth)) {
-            bool is_below = node != root && is_match[nodes[node].parent];
             nodes[node].is_asked = node != root && is_wanted_group(tree, trace, filter, nodes[node].group);
-            is_match[node] = is_below || nodes[node].is_asked;
-            nodes[node].is_kept = is_match[node];
+            if (node != root)
+                keep[node] =
+                    (uint8_t)keep_of_node(tree, trace, filter, &nodes[node], keep[nodes[node].parent]);
+            nodes[node].is_kept = keep[node] & KEEP_SELF;
             order[count++] = node;
         }
         while (count-- > 1) { /* children before parents */
@@ -552,6 +581,6 @@ int call_tree_keep(struct call_tree *tree, const struct trace *trace, const stru
         }
     }
     free(order);
-    free(is_match);
+    free(keep);
     return 0;
 }

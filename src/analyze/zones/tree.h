@@ -42,7 +42,8 @@ int call_tree_make(struct call_tree *tree, struct trace *trace, const struct tra
                    enum call_tree_by by, struct error *err);
 void call_tree_free(struct call_tree *tree);
 
-/* Marks (is_kept) the nodes whose name the filter wants, all above and all below them. */
+/* Marks (is_kept) the nodes whose name the filter wants, all above and all below them; but not those below that are in
+ * other files or modules than it wants, unless something in these is below them in turn. */
 int call_tree_keep(struct call_tree *tree, const struct trace *trace, const struct trace_filter *filter,
                    struct error *err);
 
