@@ -25,6 +25,7 @@ struct estimate_command {
     const char *dispatch;
     unsigned csv_form;
     bool as_compiler; /* --torq-enable-profiling */
+    bool is_csv;      /* --csv; without a name it goes to standard output, in the place of the tables */
     uint64_t top;
 };
 
@@ -267,6 +268,11 @@ static int run(const struct command *command, int argc, char **argv)
     double clock = options.clock ? estimate_clock_of(options.clock) : 0;
     if (clock < 0)
         return command_usage_error(command, "'%s' is not a clock: 800, 800MHz, 1.2GHz", options.clock);
+    if (options.is_csv && !options.csv)
+        options.csv = "-";
+    bool is_csv_shown = options.csv && strcmp(options.csv, "-") == 0;
+    if (is_csv_shown && options.output.json && !options.output.output)
+        return command_usage_error(command, "--json and --csv exclude each other");
     if (options.html && snapshot_check(&err) != 0)
         return command_fail(command, &err);
     struct estimate_request request = {.path = line.values[0],
@@ -278,7 +284,7 @@ static int run(const struct command *command, int argc, char **argv)
     status = load_estimate(&estimate, &request, &err);
     if (status == 0)
         status = write_files(&estimate, &options, request.path, &err);
-    if (status == 0)
+    if (status == 0 && (!is_csv_shown || options.output.json))
         status = show(&estimate, &options, request.path, &err);
     estimate_free(&estimate);
     return status ? command_fail(command, &err) : EXIT_OK;
@@ -321,7 +327,16 @@ static const struct command_option file_options[] = {
      .is_file = true,
      .is_output = true,
      .help = "Write the timeline as a trace, for zones, ops, report, export and the other views."},
-    OPTION_FILE("csv", FIELD(csv), "Write the timeline as CSV, in the form that --csv-form names."),
+    {.name = "csv",
+     .type = OPTION_FORMAT,
+     .offset = FIELD(is_csv),
+     .file_offset = FIELD(csv),
+     .argument = "FILE",
+     .is_file = true,
+     .is_output = true,
+     .help =
+         "Write the timeline as CSV, in the form that --csv-form names, to FILE or, in the place of the tables, to "
+         "standard output."},
     {.name = "csv-form",
      .type = OPTION_CHOICE,
      .argument = "FORM",
@@ -386,13 +401,20 @@ static const struct command_argument arguments[] = {
 
 static const struct command_example examples[] = {
     {"opscope estimate model.10.executable-targets.mlir", "Cycles, time and memory of a compiled model."},
-    {"opscope estimate model.mlir --csv timeline.csv -o model.opscope",
+    {"opscope estimate model.mlir --csv=timeline.csv -o model.opscope",
      "Its timeline, as CSV and as a trace."},
     {"opscope estimate model.mlir --clock 1GHz --target-option dma_factor=0.8",
      "On a chip with other figures."},
     {"opscope export model.opscope --format perfetto", "The timeline for ui.perfetto.dev."},
     {0},
 };
+
+/* `--csv timeline.csv MODEL`, which is written again, is not a model. */
+static bool is_model(const char *path)
+{
+    const char *ending = strrchr(path, '.');
+    return !ending || strcmp(ending, ".csv") != 0;
+}
 
 const struct command command_estimate = {
     .name = "estimate",
@@ -407,6 +429,8 @@ const struct command command_estimate = {
         "IREE's phases) shapes give the work of each op, which is tiled and scheduled for the target. "
         "docs/estimate.md says what is computed how, and what a target's figures are.",
     .options = {{&target_table, 0}, {&file_table, 0}, {&shown_table, 0}},
+    .takes_csv_word = true,
+    .is_source = is_model,
     .arguments = arguments,
     .examples = examples,
     .see_also = (const char *const[]){"machine", "export", "diff", NULL},

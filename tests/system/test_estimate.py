@@ -141,6 +141,25 @@ class Scheduled(Case):
     def zones(self, trace):
         return [row for row in self.exported(trace, "zones") if row["thread"] != "dispatches"]
 
+    def test_csv_is_named_as_everywhere(self):
+        """--csv alone is for standard output, in the place of the tables; also in the form of the compiler, --csv FILE."""
+        options = ("--dispatch", "d1_main")
+        self.estimate("m.mlir", "--csv=tasks.csv", *options)
+        plain = self.read("tasks.csv")
+        self.assertEqual(self.opscope("estimate", "m.mlir", "--csv", *options).stdout, plain)
+        self.assertEqual(self.opscope("estimate", "--csv", "m.mlir", *options).stdout, plain)
+        for words in (("m.mlir", "--csv", "t.csv"), ("--csv", "t.csv", "m.mlir")):
+            for _ in range(2):  # also over what the first time wrote
+                done = self.opscope("estimate", *words, *options)
+                self.assert_status(done)
+                self.assertIn("Where the time goes", done.stdout)
+                self.assertEqual(self.read("t.csv"), plain)
+        done = self.opscope("estimate", "m.mlir", "--csv", "--json=tables.json", *options)
+        self.assertEqual(done.stdout, plain)
+        self.assertIn('"table": "estimate"', self.read("tables.json"))
+        for words in (("--csv", "--json"), ("--csv=m.mlir",), ("--csv", "m.mlir")):
+            self.assert_status(self.opscope("estimate", "m.mlir", *words), 2)
+
     def test_both_csv_forms_are_read_back(self):
         place = ("--default-location", 'loc("x, y":1:2)')
         self.estimate("m.mlir", "-o", "m.opscope", "--csv", "tasks.csv", *place)

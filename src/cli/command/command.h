@@ -137,7 +137,7 @@ struct command {
     int usage_exit; /* status of a usage error; 0 = EXIT_USAGE */
     /* `--csv FILE` names the output where FILE cannot be meant as an argument (options.c). */
     bool takes_csv_word;
-    /* With that, for a command that takes any number of files: is this existing file something that it reads? */
+    /* With that: is this existing file something that the command reads? NULL: it may be. */
     bool (*is_source)(const char *path);
     int (*run)(const struct command *command, int argc, char **argv);
 };

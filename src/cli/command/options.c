@@ -241,9 +241,10 @@ static int settle_words(const struct command *command, const struct format_words
         while (at < line->count && line->values[at] != word)
             at++;
         if (at == line->count || line->count - 1 < least)
-            break; /* an argument */
-        bool is_one_more = line->count - 1 < most;
-        bool may_be_input = is_trace(word) || (is_one_more ? command->is_source(word) : at < least);
+            break;                                               /* an argument */
+        bool is_in_place = line->count - 1 < most || at < least; /* of one that is read */
+        bool may_be_input =
+            is_trace(word) || (is_in_place && (!command->is_source || command->is_source(word)));
         if (may_be_input && is_there(word))
             return error_set(
                 err, EINVAL,
