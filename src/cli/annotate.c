@@ -302,11 +302,8 @@ static const struct command_option output_of[] = {
      .is_file = true,
      .is_output = true,
      .help = "Write the tables as JSON with exact numbers, to FILE or to standard output."},
-    {.name = "wide",
-     .letter = 'w',
-     .type = OPTION_FLAG,
-     .offset = FIELD(output.wide),
-     .help = "Show all columns and whole texts, however narrow the terminal."},
+    OPTION_WIDE(FIELD(output.wide)),
+    OPTION_COLOR(FIELD(output.color)),
     {0},
 };
 

@@ -64,7 +64,9 @@ static int show(const struct calibrate_options *options, const struct calibratio
                 c->is_left_out ? "After: each model by factors from the others."
                                : "After: of the sites that were fitted to, since there is one model only.");
     if (sites->unmeasured)
-        report_note(&report, TABLE_NORMAL, "%zu dispatches or ops have no cost or were not measured.",
+        report_note(&report, TABLE_NORMAL,
+                    sites->unmeasured == 1 ? "%zu dispatch or op has no cost or was not measured."
+                                           : "%zu dispatches or ops have no cost or were not measured.",
                     sites->unmeasured);
     if (sites->unmatched)
         report_note(&report, TABLE_WARN,

@@ -363,8 +363,6 @@ static const struct command_option file_options[] = {
     {0},
 };
 
-static const char *const color_choices[] = {"auto", "always", "never", NULL};
-
 static const struct command_option table_options[] = {
     {.name = "json",
      .type = OPTION_FORMAT,
@@ -375,18 +373,8 @@ static const struct command_option table_options[] = {
      .is_output = true,
      .help = "Write the tables as JSON with exact numbers, to FILE or to standard output."},
     OPTION_TOP(FIELD(top), "Only the N ops that take longest (1,000 where there are more, all in JSON)."),
-    {.name = "wide",
-     .letter = 'w',
-     .type = OPTION_FLAG,
-     .offset = FIELD(output.wide),
-     .help = "Show all columns and whole texts, however narrow the terminal."},
-    {.name = "color",
-     .type = OPTION_CHOICE,
-     .argument = "WHEN",
-     .offset = FIELD(output.color),
-     .choices = color_choices,
-     .bare_choice = "always",
-     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set; --color alone means always."},
+    OPTION_WIDE(FIELD(output.wide)),
+    OPTION_COLOR(FIELD(output.color)),
     {0},
 };
 

@@ -133,9 +133,9 @@ static int check_update(const struct overhead_run *reference, const struct measu
     }
     if (dropped)
         return error_set(err, EINVAL,
-                         "%s has %zu ops that were not asked for now, which --update would drop: measure all "
+                         "%s has %zu op%s not asked for now, which --update would drop: measure all "
                          "ops, or give a file of its own for these",
-                         path, dropped);
+                         path, dropped, dropped == 1 ? "" : "s");
     return 0;
 }
 

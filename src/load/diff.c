@@ -84,13 +84,14 @@ static void note_state(struct diff_sources *sources, const char *path, const str
 {
     char text[200];
     if (info->lost_zones || info->lost_records) {
-        snprintf(text, sizeof text, "%llu zones and %llu other records were lost while it was recorded",
-                 (unsigned long long)info->lost_zones, (unsigned long long)info->lost_records);
+        snprintf(text, sizeof text, "%llu zone%s and %llu other record%s were lost while it was recorded",
+                 (unsigned long long)info->lost_zones, info->lost_zones == 1 ? "" : "s",
+                 (unsigned long long)info->lost_records, info->lost_records == 1 ? "" : "s");
         note(sources, path, text, 1);
     }
     if (info->damaged_blocks) {
-        snprintf(text, sizeof text, "%llu blocks are damaged and left out",
-                 (unsigned long long)info->damaged_blocks);
+        snprintf(text, sizeof text, "%llu damaged block%s left out", (unsigned long long)info->damaged_blocks,
+                 info->damaged_blocks == 1 ? "" : "s");
         note(sources, path, text, 1);
     }
     if (!info->is_complete && !info->is_salvaged)

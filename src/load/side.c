@@ -112,8 +112,9 @@ static int read_timeline(struct estimate *estimate, const struct estimate_reques
     timeline_csv_make_ops(timeline);
     if (faults.rows)
         timeline_add_notice(timeline, TIMELINE_NONE,
-                            "%" PRIu64 " rows of the estimate cannot be read (the first in line %" PRIu64 ")",
-                            faults.rows, faults.first_line);
+                            "%" PRIu64 " row%s of the estimate cannot be read (the first in line %" PRIu64
+                            ")",
+                            faults.rows, faults.rows == 1 ? "" : "s", faults.first_line);
     return timeline_check(timeline, err);
 }
 
@@ -256,9 +257,10 @@ static int read_profile(struct timeline *timeline, const char *path, struct erro
         profile.blocks = (struct timeline){0};
         if (profile.damaged)
             timeline_add_notice(timeline, TIMELINE_NONE,
-                                "%" PRIu64 " rows or records of the profile cannot be used: damaged, "
-                                "without an end, or one before they begin",
-                                profile.damaged);
+                                "%" PRIu64 " row%s or record%s of the profile cannot be used: damaged, "
+                                "without an end, or with the end before the begin",
+                                profile.damaged, profile.damaged == 1 ? "" : "s",
+                                profile.damaged == 1 ? "" : "s");
     }
     device_profile_free(&profile);
     return status;

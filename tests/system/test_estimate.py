@@ -514,15 +514,21 @@ class Annotated(Case):
         slow = perfetto_tracks(self.path("slow.pb"))[1]
         self.assertEqual(slow["NDMA In (Compile)"][0][1:], (2000000, 2002110))
 
+    def test_colours_as_everywhere(self):
+        words = ("annotate", "m.10.executable-targets.mlir", "run.csv")
+        self.assertIn("\033[", self.opscope(*words, "--color").stdout)
+        for more in ((), ("--color=never",)):
+            self.assertNotIn("\033[", self.opscope(*words, *more).stdout)
+
     def test_what_does_not_fit_is_counted(self):
         lines = EVENTS.splitlines()
         damaged = lines[:4] + ["d1_main,x", "d7_main,9,0,1,NSS_START_BEGIN"] + lines[5:9] + \
             ["d0_main,2,0,1500,NSS_START_END"] + lines[10:]
         self.write("bad.csv", "\n".join(damaged) + "\n")
         notes = " | ".join(self.annotate("bad.csv")["notes"])
-        for says in ("1 rows of the profile cannot be read (the first in line 5)", "only a begin or only an end",
-                     "1 events of the profile end before they begin", "dispatches that the IR does not have (d7_main)",
-                     "actions of the IR have no times"):
+        for says in ("1 row of the profile cannot be read (the first in line 5)", "only a begin or only an end",
+                     "1 event of the profile with the end before the begin", "dispatches that the IR does not have (d7_main)",
+                     "of the IR without times"):
             self.assertIn(says, notes)
 
     def test_estimate_against_the_run(self):

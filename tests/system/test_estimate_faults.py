@@ -118,17 +118,17 @@ class Profiles(Case):
 
     def test_actions_that_are_missing(self):
         lines = [line for line in test_estimate.EVENTS.splitlines() if not line.startswith("d0_main,2,0,")]
-        self.both("part.csv", "\n".join(lines) + "\n", "actions of the IR have no times")
+        self.both("part.csv", "\n".join(lines) + "\n", "of the IR without times")
         found = self.opscope_json("diff", self.phase, "part.csv", "--json")
         self.assertIn("of the estimate not measured: 1 program", found["notes"])
         self.assertEqual([row["measured_ns"] for row in found["rows"]], [5000])
 
     def test_time_that_goes_backwards(self):
         text = test_estimate.EVENTS.replace("d0_main,2,1,2010,", "d0_main,2,1,1500,")
-        self.both("back.csv", text, "1 events of the profile end before they begin")
+        self.both("back.csv", text, "1 event of the profile with the end before the begin")
         found = self.opscope_json("diff", "m.opscope", "back.csv", "--json")
         self.assertEqual([(row["dispatch"], row["measured_ns"]) for row in found["rows"]], [("d1_main", 5000)])
-        self.assertIn("1 rows or records of the profile cannot be used", " ".join(found["notes"]))
+        self.assertIn("1 row or record of the profile cannot be used", " ".join(found["notes"]))
 
     def test_dispatches_of_another_model(self):
         text = test_estimate.EVENTS.replace("d0_main", "x_main")
@@ -184,7 +184,7 @@ class DeviceProfiles(Case):
         found = self.opscope_json("diff", "m.mlir", "r.jsonl", "--json")
         row, = found["rows"]
         self.assertEqual((row["least_ns"], row["runs"]), (500, 2))
-        self.assertIn("1 rows or records of the profile cannot be used", " ".join(found["notes"]))
+        self.assertIn("1 row or record of the profile cannot be used", " ".join(found["notes"]))
 
     def test_profiles_and_traces_that_were_cut(self):
         self.write("r.jsonl", self.text)

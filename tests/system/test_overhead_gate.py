@@ -256,7 +256,7 @@ class Files(GateCase):
         before = self.read("part.csv")
         done = self.overhead("--check", "part.csv", "--update", "--op", "gate.add")
         self.assertEqual(done.status, 2, done)
-        self.assertIn("part.csv has 1 ops that were not asked for now", done.stderr)
+        self.assertIn("part.csv has 1 op not asked for now", done.stderr)
         self.assertEqual(self.read("part.csv"), before)
         # A slower op is said, and becomes the reference.
         self.write("part.csv", self.scale(before, 0.5, lambda op: op == "gate.add"))

@@ -372,9 +372,9 @@ void perf_drop_host_ops(struct perf *perf)
     if (perf->count < before)
         perf_note(
             perf, PERF_NOTE_INFO, NULL,
-            "%zu ops of PyTorch ran nothing on a device themselves (views, ops that call others, work of "
-            "the CPU): they are not listed (opscope ops lists all)",
-            before - perf->count);
+            "not listed: %zu op%s of PyTorch that ran nothing on a device (views, ops that call others, work of "
+            "the CPU); opscope ops lists all",
+            before - perf->count, before - perf->count == 1 ? "" : "s");
     if (perf->options.no_host_ops)
         keep(perf, is_no_host_op, NULL);
 }

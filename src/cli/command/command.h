@@ -161,6 +161,20 @@ struct command {
         .is_hidden = true, .help = "The older name of --top."                                                \
     }
 
+/* Of what shows tables. */
+#define OPTION_WIDE(field_offset)                                                                            \
+    {                                                                                                        \
+        .name = "wide", .letter = 'w', .type = OPTION_FLAG, .offset = (field_offset),                        \
+        .help = "Show all columns and whole texts, however narrow the terminal."                             \
+    }
+extern const char *const command_color_choices[];
+#define OPTION_COLOR(field_offset)                                                                           \
+    {                                                                                                        \
+        .name = "color", .type = OPTION_CHOICE, .argument = "WHEN", .offset = (field_offset),                \
+        .choices = command_color_choices, .bare_choice = "always",                                           \
+        .help = "Use colours. auto means on a terminal, unless NO_COLOR is set; --color alone means always." \
+    }
+
 /* Entries that several tables have; `field_offset` is of the field that the type asks for. */
 #define OPTION_SALVAGE(field_offset)                                                                         \
     {                                                                                                        \

@@ -48,7 +48,7 @@ const struct option_table filter_option_table = {"Filters", filter_options};
         .help = "Write to FILE, which appears only when it is whole; - is standard output."                  \
     }
 
-static const char *const color_choices[] = {"auto", "always", "never", NULL};
+const char *const command_color_choices[] = {"auto", "always", "never", NULL};
 
 static const struct command_option output_options[] = {
     OUTPUT_FILE_OPTION,
@@ -69,18 +69,8 @@ static const struct command_option output_options[] = {
      .is_output = true,
      .help =
          "Write CSV (RFC 4180) with exact numbers, to FILE or where the output goes; the header names the unit."},
-    {.name = "wide",
-     .letter = 'w',
-     .type = OPTION_FLAG,
-     .offset = OUTPUT(wide),
-     .help = "Show all columns and whole texts, however narrow the terminal."},
-    {.name = "color",
-     .type = OPTION_CHOICE,
-     .argument = "WHEN",
-     .offset = OUTPUT(color),
-     .choices = color_choices,
-     .bare_choice = "always",
-     .help = "Use colours. auto means on a terminal, unless NO_COLOR is set; --color alone means always."},
+    OPTION_WIDE(OUTPUT(wide)),
+    OPTION_COLOR(OUTPUT(color)),
     {0},
 };
 

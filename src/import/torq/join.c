@@ -488,22 +488,23 @@ static void add_notices(struct joining *j)
     struct timeline *t = &j->out->timeline;
     if (run->bad_rows)
         timeline_add_notice(t, TIMELINE_NONE,
-                            "%" PRIu64 " rows of the profile cannot be read (the first in line %" PRIu64 ")",
-                            run->bad_rows, run->first_bad_line);
+                            "%" PRIu64 " row%s of the profile cannot be read (the first in line %" PRIu64 ")",
+                            run->bad_rows, run->bad_rows == 1 ? "" : "s", run->first_bad_line);
     if (run->unpaired)
         timeline_add_notice(t, TIMELINE_NONE,
-                            "%" PRIu64 " events of the profile have only a begin or only an end",
-                            run->unpaired);
+                            "%" PRIu64 " event%s of the profile with only a begin or only an end",
+                            run->unpaired, run->unpaired == 1 ? "" : "s");
     if (run->backwards)
-        timeline_add_notice(t, TIMELINE_NONE, "%" PRIu64 " events of the profile end before they begin",
-                            run->backwards);
-    if (j->foreign)
         timeline_add_notice(t, TIMELINE_NONE,
-                            "%" PRIu64 " invocations are of dispatches that the IR does not have (%s)",
-                            j->foreign, intern_text(&run->texts, (uint32_t)j->foreign_name));
+                            "%" PRIu64 " event%s of the profile with the end before the begin",
+                            run->backwards, run->backwards == 1 ? "" : "s");
+    if (j->foreign)
+        timeline_add_notice(
+            t, TIMELINE_NONE, "%" PRIu64 " invocation%s of dispatches that the IR does not have (%s)",
+            j->foreign, j->foreign == 1 ? "" : "s", intern_text(&run->texts, (uint32_t)j->foreign_name));
     if (j->without_times)
-        timeline_add_notice(t, TIMELINE_NONE, "%" PRIu64 " actions of the IR have no times in the profile",
-                            j->without_times);
+        timeline_add_notice(t, TIMELINE_NONE, "%" PRIu64 " action%s of the IR without times in the profile",
+                            j->without_times, j->without_times == 1 ? "" : "s");
 }
 
 static void add_invocations(struct joining *j)

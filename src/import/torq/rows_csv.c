@@ -200,7 +200,7 @@ int torq_rows_read(struct timeline *timeline, const char *path, struct error *er
     csv_close(&csv);
     if (r.bad_rows)
         timeline_add_notice(timeline, TIMELINE_NONE,
-                            "%" PRIu64 " rows of the profile cannot be read (the first in line %" PRIu64 ")",
-                            r.bad_rows, r.first_bad_line);
+                            "%" PRIu64 " row%s of the profile cannot be read (the first in line %" PRIu64 ")",
+                            r.bad_rows, r.bad_rows == 1 ? "" : "s", r.first_bad_line);
     return status < 0 ? status : timeline_check(timeline, err);
 }

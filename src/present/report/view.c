@@ -171,7 +171,8 @@ static void add_advice_lines(const struct perf *perf, const struct report_option
         report_note(report, TABLE_NORMAL, "    %.*s", (int)text.length, (const char *)text.data);
     }
     if (shown < perf->advice_count)
-        report_note(report, TABLE_DIM, "and %zu lines more (--top N)", perf->advice_count - shown);
+        report_note(report, TABLE_DIM, "and %zu more line%s (--top N)", perf->advice_count - shown,
+                    perf->advice_count - shown == 1 ? "" : "s");
     report->failed |= text.failed;
     bytes_free(&text);
 }
