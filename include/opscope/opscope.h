@@ -235,6 +235,7 @@ OPSCOPE_API uint32_t opscope_device_track_(uint32_t device, uint32_t parent, int
 OPSCOPE_API void opscope_device_zone_(uint32_t track, const char *name, uint64_t start_ticks,
                                       uint64_t duration_ticks);
 OPSCOPE_API void opscope_device_run_(const struct opscope_run *run);
+OPSCOPE_API void opscope_device_track_name_(uint32_t track, const char *name);
 OPSCOPE_API void opscope_device_sync_(uint32_t device, uint64_t host_time, uint64_t device_ticks,
                                       uint64_t uncertainty_ns);
 OPSCOPE_API const char *opscope_recorder_version(void);
@@ -460,6 +461,11 @@ static inline uint32_t opscope_device_track(uint32_t device, uint32_t parent, en
 {
     return opscope_has_session() ? opscope_device_track_(device, parent, (int)kind, name, number) : 0;
 }
+/* Another name for the track from now on; all of it is shown by the last one. */
+static inline void opscope_device_track_name(uint32_t track, const char *name)
+{
+    OPSCOPE_IF_SESSION_(opscope_device_track_name_(track, name));
+}
 static inline void opscope_device_zone(uint32_t track, const char *name, uint64_t start_ticks,
                                        uint64_t duration_ticks)
 {
@@ -527,6 +533,7 @@ OPSCOPE_ZERO_(uint32_t opscope_device_open(const char *name, uint32_t number, do
 OPSCOPE_ZERO_(uint32_t opscope_device_open_as(const struct opscope_device *device))
 OPSCOPE_ZERO_(uint32_t opscope_device_track(uint32_t device, uint32_t parent, enum opscope_track_kind kind,
                                             const char *name, uint64_t number))
+OPSCOPE_NOTHING_(void opscope_device_track_name(uint32_t track, const char *name))
 OPSCOPE_NOTHING_(void opscope_device_zone(uint32_t track, const char *name, uint64_t start_ticks,
                                           uint64_t duration_ticks))
 OPSCOPE_NOTHING_(void opscope_device_run(const struct opscope_run *run))

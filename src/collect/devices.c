@@ -137,6 +137,12 @@ static uint32_t why_there_is_no_track(const struct source *s)
     return s->device_track_count >= MAX_DEVICE_TRACKS ? TRACE_LOSS_DEVICE : TRACE_LOSS_DAMAGED;
 }
 
+uint32_t device_trace_track(struct source *s, uint32_t process_id, uint32_t definition)
+{
+    size_t index = find_track(s, definition, process_id, PARENT_LEVELS);
+    return index != SIZE_MAX ? s->device_tracks[index].trace_id : TRACE_NONE;
+}
+
 uint32_t device_zone(struct source *s, uint32_t process_id, uint32_t definition, const struct device_row *row)
 {
     size_t index = find_track(s, definition, process_id, PARENT_LEVELS);

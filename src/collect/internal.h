@@ -371,6 +371,7 @@ uint32_t device_run(struct source *s, uint32_t process_id, uint32_t definition, 
 void device_sync(struct source *s, uint32_t definition, uint64_t host_ns, uint64_t device_ticks,
                  uint64_t uncertainty_ns);
 /* Is this the run that came last? */
+uint32_t device_trace_track(struct source *s, uint32_t process_id, uint32_t definition); /* or TRACE_NONE */
 bool device_run_is_last(const struct source *s, uint32_t definition, uint64_t start, uint64_t duration);
 void device_flush(struct source *s, uint64_t now_ns, bool is_final);
 

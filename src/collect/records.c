@@ -405,9 +405,11 @@ static void take_memory(struct source *s, struct track *t, uint64_t word, struct
     s->collector->taken.records++;
 }
 
-static void take_thread_name(struct source *s, struct track *t, uint32_t id)
+/* Of the thread itself, or of the track of a device that it names. */
+static void take_name(struct source *s, struct track *t, uint32_t device_track, uint32_t id)
 {
-    const struct trace_track *known = trace_writer_get_track(s->collector->writer, t->trace_id);
+    uint32_t track_id = device_track ? device_trace_track(s, t->process_id, device_track) : t->trace_id;
+    const struct trace_track *known = trace_writer_get_track(s->collector->writer, track_id);
     struct bytes *text = &s->collector->scratch;
     struct segment_name ignored;
     bytes_clear(text);
@@ -453,7 +455,7 @@ static void take_short(struct source *s, struct track *t, unsigned kind, uint64_
         add_part(t, word);
         return;
     case RECORD_THREAD_NAME:
-        take_thread_name(s, t, (uint32_t)word);
+        take_name(s, t, (uint32_t)(word >> 32), (uint32_t)word);
         return;
     case RECORD_NOTHING:
         return;

@@ -399,6 +399,14 @@ OPSCOPE_API uint32_t opscope_device_track_(uint32_t device, uint32_t parent, int
     return names_intern(&d);
 }
 
+OPSCOPE_API void opscope_device_track_name_(uint32_t track, const char *name)
+{
+    const struct thread_cursor *c = cursor_of_thread();
+    if (c && track)
+        emit_at(clock_ticks(c->clock_source), RECORD_THREAD_NAME, word_of(text_id(name), track & 0xffffff, 0),
+                NULL, 0);
+}
+
 OPSCOPE_API void opscope_device_zone_(uint32_t track, const char *name, uint64_t start_ticks,
                                       uint64_t duration_ticks)
 {

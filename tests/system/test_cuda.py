@@ -65,6 +65,14 @@ class StandIn(harness.TestCase):
         self.assertEqual([(row["pool"], row["peak_bytes"]) for row in pools], [("cuda:0", 1 << 20)])
         self.assertEqual(self.losses(), {})
 
+    def test_streams_have_the_names_that_nvtx_gives_them(self):
+        self.record("streams", "10")
+        tracks = self.opscope_json("info", self.trace)["tracks"]
+        streams = {track["name"]: track["zones"] for track in tracks if track["kind"] == "queue"}
+        self.assertEqual(streams, {"stream 8 (copies of weights)": 6, "stream 9 (compute)": 5})
+        messages = self.opscope_json("messages", self.trace)["rows"]
+        self.assertEqual([row["text"] for row in messages], ["CUDA stream 0x9 is called no stream"])
+
     def test_killed(self):
         """What has times is there, what has none is counted."""
         done = self.record("kill", "50", "30", status=-9)

@@ -46,6 +46,12 @@ class Feed(harness.TestCase):
         gaps = sorted(row["gap_us"] or 0 for row in report["rows"])
         self.assertEqual([round(gap) for gap in gaps], [0] + [4990] * 9)
 
+    def test_track_that_gets_another_name(self):
+        self.record(self.program, "named", "copies of weights")
+        tracks = self.opscope_json("info", self.trace)["tracks"]
+        queues = [(track["name"], track["zones"]) for track in tracks if track["kind"] == "queue"]
+        self.assertEqual(queues, [("copies of weights", 10)])
+
     def devices(self, *identities):
         """The numbers of the devices of processes that each call theirs 0."""
         lines = ["%s identity '%s'" % (self.program, text) for text in identities]

@@ -73,6 +73,7 @@ void tracks_make_expected(void); /* on our own thread */
 uint32_t tracks_of(uint32_t device, uint32_t context, uint32_t stream);
 uint32_t tracks_multiprocessors(uint32_t device);
 void tracks_sync_clocks(void);
+OPSCOPE_API int opscope_cuda_name_stream_(void *handle, const char *name); /* 0: it is not known */
 uint32_t device_of_context(void *context, uint32_t context_id);
 
 /* deliver.c */

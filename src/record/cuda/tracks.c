@@ -3,7 +3,7 @@
  * that there is one, since a callback is not a place to ask the driver questions; a record of a stream that has no
  * track yet makes it. Numbers are CUPTI's: of contexts from 1, of streams within the process. They are asked for at
  * once: a stream may be destroyed by the time that our thread comes to it (cuBLAS makes such), and CUPTI reads the
- * memory behind its handle. */
+ * memory behind its handle. For the same reason the handles of streams are kept: NVTX names streams by these. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +13,8 @@
 
 #define EXPECTED_MOST 256u
 #define CONTEXT_IDS 1024u
+#define HANDLES_MOST 1024u /* of the streams that were created last */
+#define NAMED_MOST 256u
 #define SYNC_LEAST_NS UINT64_C(100000000)
 
 struct device_facts {
@@ -30,6 +32,27 @@ static struct expected {
 } expected[EXPECTED_MOST];
 static uint32_t expected_count;
 static uint32_t context_devices[CONTEXT_IDS]; /* + 1 */
+static struct handle {
+    void *handle;
+    uint32_t stream;
+} handles[HANDLES_MOST];
+static uint32_t handle_count; /* so many were created */
+static struct named {
+    uint32_t stream;
+    char name[64];
+} names[NAMED_MOST];
+static uint32_t named_count;
+
+/* Under expected_lock. An address may be used again. */
+static void keep_handle(void *handle, uint32_t stream)
+{
+    uint32_t i = 0, filled = handle_count < HANDLES_MOST ? handle_count : HANDLES_MOST;
+    while (i < filled && handles[i].handle != handle)
+        i++;
+    if (i == filled)
+        i = handle_count++ % HANDLES_MOST;
+    handles[i] = (struct handle){handle, stream};
+}
 
 void tracks_expect_stream(void *context, void *stream)
 {
@@ -43,6 +66,8 @@ void tracks_expect_stream(void *context, void *stream)
     pthread_mutex_lock(&expected_lock);
     if (expected_count < EXPECTED_MOST)
         expected[expected_count++] = e;
+    if (stream)
+        keep_handle(stream, e.stream);
     pthread_mutex_unlock(&expected_lock);
 }
 
@@ -121,11 +146,23 @@ static struct cuda_stream *streams(void)
     return (struct cuda_stream *)(void *)(cuda.file + cuda.layout.streams);
 }
 
+/* Under the lock. */
+static void write_name(char *out, size_t size, const struct cuda_stream *s, bool is_of_first_context)
+{
+    int at = snprintf(out, size, "stream %u", s->stream);
+    if (!is_of_first_context)
+        at += snprintf(out + at, size - (size_t)at, " of context %u", s->context);
+    for (uint32_t i = 0; i < named_count; i++) {
+        if (names[i].stream == s->stream)
+            snprintf(out + at, size - (size_t)at, " (%s)", names[i].name);
+    }
+}
+
 /* Under the lock. The rows are in the order in which they came: few programs have many. */
 static uint32_t find_or_make(uint32_t device, uint32_t context, uint32_t stream)
 {
     uint32_t count = cuda.header->stream_count;
-    char name[64];
+    char name[128];
     for (uint32_t i = 0; i < count; i++) {
         const struct cuda_stream *s = &streams()[i];
         if (s->device == device && s->context == context && s->stream == stream)
@@ -137,10 +174,7 @@ static uint32_t find_or_make(uint32_t device, uint32_t context, uint32_t stream)
     if (!facts->first_context)
         facts->first_context = context;
     bool is_first = facts->first_context == context;
-    if (is_first)
-        snprintf(name, sizeof name, "stream %u", stream);
-    else
-        snprintf(name, sizeof name, "stream %u of context %u", stream, context);
+    write_name(name, sizeof name, &(struct cuda_stream){device, context, stream, 0}, is_first);
     uint32_t track = opscope_device_track_(facts->id, 0, OPSCOPE_TRACK_QUEUE, name,
                                            is_first ? stream : (uint64_t)context << 32 | stream);
     if (track && count < CUDA_STREAMS) {
@@ -148,6 +182,47 @@ static uint32_t find_or_make(uint32_t device, uint32_t context, uint32_t stream)
         __atomic_store_n(&cuda.header->stream_count, count + 1, __ATOMIC_RELEASE);
     }
     return track;
+}
+
+/* Under the lock. */
+static void rename_tracks(uint32_t stream)
+{
+    char text[128];
+    for (uint32_t i = 0; i < cuda.header->stream_count; i++) {
+        const struct cuda_stream *s = &streams()[i];
+        if (s->stream != stream)
+            continue;
+        write_name(text, sizeof text, s, devices[s->device % CUDA_DEVICES].first_context == s->context);
+        opscope_device_track_name_(s->track, text);
+    }
+}
+
+/* Called by the adapter for NVTX, on the program's threads. */
+OPSCOPE_API int opscope_cuda_name_stream_(void *handle, const char *name)
+{
+    uint32_t stream = 0, i = 0;
+    if (!cuda.header || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
+        return 0;
+    pthread_mutex_lock(&expected_lock);
+    for (uint32_t j = 0; handle && j < HANDLES_MOST; j++) {
+        if (handles[j].handle == handle)
+            stream = handles[j].stream;
+    }
+    pthread_mutex_unlock(&expected_lock);
+    if (!stream)
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (i < named_count && names[i].stream != stream)
+        i++;
+    bool has_room = i < NAMED_MOST;
+    if (has_room) {
+        names[i].stream = stream;
+        snprintf(names[i].name, sizeof names[i].name, "%s", name);
+        named_count += i == named_count;
+        rename_tracks(stream);
+    }
+    pthread_mutex_unlock(&lock);
+    return has_room;
 }
 
 /* Called for each record, on CUPTI's thread alone: most are of the stream of the one before. */

@@ -3,7 +3,10 @@
  * no driver is needed, and any library in the program that uses NVTX (torch, cuDF, NCCL, a program's own marks) is
  * recorded. The headers call InitializeInjectionNvtx2 once, before the first call of NVTX, and it puts our functions
  * into their tables. */
+#include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +118,40 @@ static void name_object(const char *kind, uint64_t object, const char *name)
         opscope_message_(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
+/* Streams are tracks of the adapter for CUDA, which lies beside this one. */
+static bool name_track_of_stream(uintptr_t stream, const char *name)
+{
+    static const char adapter[] = "libopscope_cuda.so";
+    char path[PATH_MAX];
+    Dl_info own;
+    int (*name_stream)(void *stream, const char *name) = NULL;
+    const char *slash =
+        dladdr((const void *)&no_event, &own) && own.dli_fname ? strrchr(own.dli_fname, '/') : NULL;
+    int n = slash ? snprintf(path, sizeof path, "%.*s%s", (int)(slash + 1 - own.dli_fname), own.dli_fname,
+                             adapter)
+                  : -1;
+    void *library = n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!library)
+        return false;
+    void *symbol = dlsym(library, "opscope_cuda_name_stream_");
+    memcpy(&name_stream, &symbol, sizeof symbol);
+    bool is_named = name_stream && name_stream((void *)stream, name ? name : "");
+    dlclose(library);
+    return is_named;
+}
+
+static void name_cuda_stream_a(uintptr_t stream, const char *name)
+{
+    if (!name_track_of_stream(stream, name))
+        name_object("CUDA stream", stream, name);
+}
+static void name_cuda_stream_w(uintptr_t stream, const wchar_t *name)
+{
+    struct nvtx_slice slice;
+    nvtx_slice_wide(&slice, name);
+    name_cuda_stream_a(stream, slice.data);
+}
+
 #define NAMER(function, kind, type)                                                                          \
     static void function##_a(type object, const char *name)                                                  \
     {                                                                                                        \
@@ -128,7 +165,6 @@ static void name_object(const char *kind, uint64_t object, const char *name)
     }
 NAMER(name_cuda_device, "CUDA device", uint32_t)
 NAMER(name_cuda_context, "CUDA context", uintptr_t)
-NAMER(name_cuda_stream, "CUDA stream", uintptr_t)
 NAMER(name_cuda_event, "CUDA event", uintptr_t)
 NAMER(name_cl_device, "OpenCL device", uintptr_t)
 NAMER(name_cl_context, "OpenCL context", uintptr_t)

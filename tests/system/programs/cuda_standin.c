@@ -14,6 +14,8 @@
 
 #include <opscope/opscope.h>
 
+#include "../../../examples/nvtx/nvtx_minimal.h"
+
 static void (*launch)(const char *symbol, uint32_t stream);
 static void (*copy)(uint64_t bytes);
 static void (*capture)(const char *symbol, uint64_t node);
@@ -210,6 +212,25 @@ static void work_reuse(uint32_t count)
     }
 }
 
+/* Streams with names: of one that has a track, of one that is made later, of the same address again, of none. */
+static void work_streams(uint32_t count)
+{
+    void *const first = (void *)8, *const second = (void *)9;
+    resource(3, first, NULL);
+    launch("scale", 8);
+    end_some(1);
+    wait_until_filled(1);
+    nvtxNameCudaStreamA(first, "copies");
+    nvtxNameCudaStreamA(second, "no stream");
+    resource(3, second, NULL);
+    nvtxNameCudaStreamA(second, "compute");
+    nvtxNameCudaStreamA(first, "copies of weights");
+    for (uint32_t i = 0; i < count; i++)
+        launch("scale", 8 + i % 2);
+    end_some(count);
+    wait_until_filled(1 + count);
+}
+
 static void work_fork(uint32_t count)
 {
     launch("scale", 7);
@@ -362,6 +383,7 @@ int main(int argc, char **argv)
                  {"serve", work_serve},
                  {"devices", work_devices},
                  {"reuse", work_reuse},
+                 {"streams", work_streams},
                  {"fork", work_fork},
                  {"graph", work_graph},
                  {"built-graph", work_built_graph},

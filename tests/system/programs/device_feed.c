@@ -3,6 +3,7 @@
  *   ticks FIRST      10 runs of 1 us, 100 us apart, of a clock that counts from FIRST
  *   overlap          10 runs of 12 us on one queue, each beginning 10 us after the one before
  *   alone            10 runs of 10 us that no op has called, 5 ms apart, handed over in another order
+ *   named TEXT       10 runs of 10 us on a queue that is called TEXT in the middle of them
  *   identity TEXT    10 runs of 10 us of the device 0 of this process, which is called TEXT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,8 @@ int main(int argc, char **argv)
                                            : 10000,
         };
         opscope_device_run(&run);
+        if (n == 5 && strcmp(mode, "named") == 0)
+            opscope_device_track_name(queue, what);
     }
     return 0;
 }
