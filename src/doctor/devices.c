@@ -1,25 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of what `opscope run --devices` needs: our adapters, the runtimes that load them, and tools that are in the
  * way. Nothing of a runtime is initialised: that may take seconds, and memory of a device. */
-#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "base/own_library.h"
 #include "collect/gpu/library.h"
 #include "doctor/doctor.h"
-#include "text/file_map.h"
 
-#define LAYERS_VARIABLE "OPENCL_LAYERS"
-#define VENDORS "/etc/OpenCL/vendors"
+#define CUPTI_13 130000u /* versions count that way from CUDA 13 on; those of CUDA 12 are below 100 */
+#define DRIVER_13 13000
 
-/* Is our adapter there, and is its variable free? */
-static bool check_adapter(struct doctor *doctor, const char *check, const char *library, const char *variable,
+static const struct {
+    const char *part; /* of the library's path */
+    const char *tool;
+} tools[] = {
+    {"nsight-systems", "Nsight Systems"},
+    {"nsight_systems", "Nsight Systems"},
+    {"libToolsInjection", "Nsight Systems"},
+    {"nsight-compute", "Nsight Compute"},
+    {"compute-sanitizer", "Compute Sanitizer"},
+    {"libInterceptorInjection", "Compute Sanitizer"},
+    {"nvbit", "NVBit"},
+    {"libcupti", "CUPTI"},
+    {"libopscope_", "another opscope"},
+};
+
+const char *doctor_tool_of(const char *library)
+{
+    for (size_t i = 0; i < COUNT_OF(tools); i++) {
+        if (strstr(library, tools[i].part))
+            return tools[i].tool;
+    }
+    return NULL;
+}
+
+bool doctor_check_adapter(struct doctor *doctor, const char *check, const char *library, const char *variable,
                           char *path, size_t size)
 {
     const char *value = variable ? getenv(variable) : NULL;
@@ -30,10 +54,10 @@ static bool check_adapter(struct doctor *doctor, const char *check, const char *
         return false;
     }
     if (value && *value && strcmp(value, path) != 0) {
-        doctor_add(
-            doctor, check, DOCTOR_WARN,
-            "Another tool has it, and opscope run leaves it alone. Unset the variable to record with opscope.",
-            "%s=%s", variable, value);
+        const char *tool = doctor_tool_of(value);
+        doctor_add(doctor, check, DOCTOR_WARN,
+                   "opscope run leaves it to that tool. Unset the variable to record with opscope.",
+                   "%s has it: %s=%s", tool ? tool : "another tool", variable, value);
         return false;
     }
     return true;
@@ -42,8 +66,42 @@ static bool check_adapter(struct doctor *doctor, const char *check, const char *
 static void check_nvtx(struct doctor *doctor)
 {
     char path[PATH_MAX];
-    if (check_adapter(doctor, "NVTX", "libopscope_nvtx.so", "NVTX_INJECTION64_PATH", path, sizeof path))
+    if (doctor_check_adapter(doctor, "NVTX", "libopscope_nvtx.so", "NVTX_INJECTION64_PATH", path,
+                             sizeof path))
         doctor_add(doctor, "NVTX", DOCTOR_OK, NULL, "ranges of all programs are recorded (%s)", path);
+}
+
+bool doctor_check_access(struct doctor *doctor, const char *check, const char *file)
+{
+    struct stat st;
+    if (access(file, R_OK | W_OK) == 0 || errno == ENOENT || stat(file, &st) != 0)
+        return true;
+    const struct group *group = getgrgid(st.st_gid);
+    doctor_add(
+        doctor, check, DOCTOR_WARN,
+        st.st_mode & S_IWGRP && st.st_gid
+            ? "Whoever is in the group of the file may use it: usermod -aG GROUP USER, and log in again."
+            : "The administrator gives this user the right to read and write the file.",
+        "no permission for %s (group %s, mode %03o)", file, group ? group->gr_name : "unknown",
+        (unsigned)(st.st_mode & 0777));
+    return false;
+}
+
+/* The driver's library is there in many containers and on build machines that have no GPU. */
+static void check_gpu_files(struct doctor *doctor)
+{
+    static const char *const files[] = {"/dev/nvidiactl", "/dev/nvhost-gpu", "/dev/nvgpu", "/dev/dxg"};
+    bool is_there = false;
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        is_there |= access(files[i], F_OK) == 0;
+    if (!is_there)
+        doctor_add(
+            doctor, "CUDA GPU", DOCTOR_WARN,
+            "In a container: start it with its GPUs (docker run --gpus all). Else nvidia-smi says what is "
+            "wrong with the kernel's module.",
+            "the driver's library is there, but no GPU: no /dev/nvidiactl");
+    else if (doctor_check_access(doctor, "CUDA GPU", "/dev/nvidiactl"))
+        doctor_check_access(doctor, "CUDA GPU", "/dev/nvidia0");
 }
 
 /* Where the driver says that counters are for administrators alone; recording kernels needs no permission. */
@@ -89,8 +147,16 @@ static void check_cupti(struct doctor *doctor, int driver)
                    err.message);
         return;
     }
-    doctor_add(doctor, "CUDA", DOCTOR_OK, NULL, "driver for CUDA %d.%d; %s (version %u)", driver / 1000,
-               driver % 1000 / 10, path, version);
+    if (version >= CUPTI_13 && driver < DRIVER_13)
+        doctor_add(
+            doctor, "CUDA", DOCTOR_WARN,
+            "Programs with a libcupti of their own are recorded all the same. Else update the driver, or "
+            "let OPSCOPE_CUPTI name the libcupti of CUDA 12.",
+            "driver for CUDA %d.%d, which is too old for %s (version %u)", driver / 1000, driver % 1000 / 10,
+            path, version);
+    else
+        doctor_add(doctor, "CUDA", DOCTOR_OK, NULL, "driver for CUDA %d.%d; %s (version %u)", driver / 1000,
+                   driver % 1000 / 10, path, version);
     check_counters(doctor);
 }
 
@@ -99,75 +165,29 @@ static void check_cuda(struct doctor *doctor)
     char path[PATH_MAX];
     int (*get_version)(int *version) = NULL;
     int version = 0;
-    if (!check_adapter(doctor, "CUDA", "libopscope_cuda.so", "CUDA_INJECTION64_PATH", path, sizeof path))
+    if (!doctor_check_adapter(doctor, "CUDA", "libopscope_cuda.so", "CUDA_INJECTION64_PATH", path,
+                              sizeof path))
         return;
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     void *symbol = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
     memcpy(&get_version, &symbol, sizeof symbol);
     if (!get_version || get_version(&version) != 0)
-        doctor_add(doctor, "CUDA", DOCTOR_INFO, NULL, "no libcuda.so.1: nothing to record");
-    else
+        doctor_add(
+            doctor, "CUDA", DOCTOR_INFO,
+            "With a GPU of NVIDIA: install its driver; in a container, start it with its GPUs (docker run "
+            "--gpus all).",
+            "no libcuda.so.1: nothing to record");
+    else {
         check_cupti(doctor, version);
+        check_gpu_files(doctor);
+    }
     if (driver)
         dlclose(driver);
-}
-
-/* How many drivers the loader would find. */
-static unsigned count_vendors(void)
-{
-    DIR *listing = opendir(VENDORS);
-    struct dirent *entry;
-    unsigned count = 0;
-    while (listing && (entry = readdir(listing))) {
-        size_t length = strlen(entry->d_name);
-        count += length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
-    }
-    if (listing)
-        closedir(listing);
-    return count;
-}
-
-/* Does the loader know layers? It must have the name of the variable in it. */
-static bool knows_layers(const char *path)
-{
-    struct file_map map;
-    if (file_map_open(&map, path, NULL) != 0)
-        return false;
-    bool is_found =
-        map.data && memmem(map.data, map.length, LAYERS_VARIABLE, strlen(LAYERS_VARIABLE)) != NULL;
-    file_map_close(&map);
-    return is_found;
-}
-
-static void check_opencl(struct doctor *doctor)
-{
-    char path[PATH_MAX];
-    struct link_map *map = NULL;
-    if (!check_adapter(doctor, "OpenCL", "libopscope_opencl.so", NULL, path, sizeof path))
-        return;
-    void *loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
-    unsigned vendors = count_vendors();
-    if (!loader || dlinfo(loader, RTLD_DI_LINKMAP, &map) != 0)
-        doctor_add(doctor, "OpenCL", DOCTOR_INFO, NULL, "no libOpenCL.so.1: nothing to record");
-    else if (!knows_layers(map->l_name))
-        doctor_add(
-            doctor, "OpenCL", DOCTOR_WARN,
-            "This loader knows no layers: record with --devices opencl-preload, or install another (Debian: "
-            "ocl-icd-libopencl1).",
-            "%s", map->l_name);
-    else if (!vendors)
-        doctor_add(doctor, "OpenCL", DOCTOR_INFO, NULL,
-                   "%s, and no drivers (Debian, for the CPU: pocl-opencl-icd)", map->l_name);
-    else
-        doctor_add(doctor, "OpenCL", DOCTOR_OK, NULL, "%s takes our layer; %u driver%s", map->l_name, vendors,
-                   vendors == 1 ? "" : "s");
-    if (loader)
-        dlclose(loader);
 }
 
 void doctor_check_devices(struct doctor *doctor)
 {
     check_cuda(doctor);
     check_nvtx(doctor);
-    check_opencl(doctor);
+    doctor_check_opencl(doctor);
 }

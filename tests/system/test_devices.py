@@ -43,6 +43,8 @@ class Variables(harness.TestCase):
         seen, said = self.seen(env={"NVTX_INJECTION64_PATH": "/other/tool.so"})
         self.assertEqual(seen["NVTX_INJECTION64_PATH"], "/other/tool.so")
         self.assertIn("NVTX_INJECTION64_PATH is set already (/other/tool.so): NVTX ranges are not recorded", said)
+        seen, said = self.seen(env={"CUDA_INJECTION64_PATH": "/opt/libToolsInjection64.so"})
+        self.assertIn("is set already (Nsight Systems: /opt/libToolsInjection64.so): CUDA kernels are not recorded", said)
         seen, said = self.seen("--devices", "none", env={"NVTX_INJECTION64_PATH": "/other/tool.so"})
         self.assertEqual((seen, said), ({"NVTX_INJECTION64_PATH": "/other/tool.so"}, ""))
         if os.path.exists(OPENCL):
@@ -73,13 +75,45 @@ class Doctor(harness.TestCase):
         self.assertEqual((row["status"], row["found"]), ("ok", "driver for CUDA 13.2; %s (version 130001)" % standin))
         row = self.rows({"LD_LIBRARY_PATH": self.path(), "OPSCOPE_CUPTI": "/no/libcupti.so"})["CUDA"]
         self.assertEqual((row["status"], row["found"]), ("warn", "OPSCOPE_CUPTI is /no/libcupti.so, which cannot be loaded"))
-        row = self.rows({"CUDA_INJECTION64_PATH": "/opt/nsys/libToolsInjection64.so"})["CUDA"]
-        self.assertEqual(row["found"], "CUDA_INJECTION64_PATH=/opt/nsys/libToolsInjection64.so")
+        row = self.rows({"LD_LIBRARY_PATH": self.path(), "OPSCOPE_CUPTI": standin, "STANDIN_DRIVER": "12080"})["CUDA"]
+        self.assertEqual(row["status"], "warn")
+        self.assertIn("driver for CUDA 12.8, which is too old for " + standin, row["found"])
+        self.assertIn("OPSCOPE_CUPTI", row["advice"])
+
+    def test_cuda_without_a_gpu(self):
+        """A driver's library alone, as in a container that was started without its GPUs."""
+        if any(map(os.path.exists, ("/dev/nvidiactl", "/dev/nvhost-gpu", "/dev/nvgpu", "/dev/dxg"))):
+            self.skipTest("there is a GPU here")
+        standin = os.path.join(harness.PROGRAMS, "cupti_standin_plugin.so")
+        self.assertIn("install its driver", self.rows()["CUDA"]["advice"])
+        os.symlink(standin, self.path("libcuda.so.1"))
+        row = self.rows({"LD_LIBRARY_PATH": self.path(), "OPSCOPE_CUPTI": standin})["CUDA GPU"]
+        self.assertEqual((row["status"], row["found"][-18:]), ("warn", ": no /dev/nvidiactl"[-18:]))
+        self.assertIn("docker run --gpus all", row["advice"])
+
+    def test_opencl(self):
+        """Which drivers the loader would find; a file that names a library which is not there is none."""
+        if not os.path.exists(OPENCL) or "libOpenCL" not in self.rows()["OpenCL"]["found"]:
+            self.skipTest("no loader of OpenCL, or no adapter: Debian's ocl-icd-libopencl1, opencl-headers")
+        env = {"OCL_ICD_VENDORS": self.folder}
+        row = self.rows(env)["OpenCL"]
+        self.assertEqual(row["status"], "-")
+        self.assertIn("no drivers", row["found"])
+        for name, library in (("here", "libsome.so.1"), ("gone", "/opt/gone/libgone.so")):
+            with open(self.path(name + ".icd"), "w") as file:
+                file.write(library + "\n")
+        rows = self.rows(env)
+        self.assertTrue(rows["OpenCL"]["found"].endswith("takes our layer; 1 driver (here)"), rows["OpenCL"])
+        self.assertIn("gone.icd names /opt/gone/libgone.so, which is not there", rows["OpenCL drivers"]["found"])
 
     def test_rival_tool(self):
         row = self.rows({"NVTX_INJECTION64_PATH": "/other/tool.so"})["NVTX"]
-        self.assertEqual((row["status"], row["found"]), ("warn", "NVTX_INJECTION64_PATH=/other/tool.so"))
+        self.assertEqual((row["status"], row["found"]), ("warn", "another tool has it: NVTX_INJECTION64_PATH=/other/tool.so"))
         self.assertIn("Unset the variable", row["advice"])
+        for path, tool in (("/opt/nvidia/nsight-systems/2025.1/lib.so", "Nsight Systems"), ("/x/libToolsInjection64.so", "Nsight Systems"),
+                           ("/usr/local/cuda/lib64/libcupti.so.13", "CUPTI"), ("/old/libopscope_cuda.so", "another opscope")):
+            row = self.rows({"CUDA_INJECTION64_PATH": path})["CUDA"]
+            self.assertEqual((row["status"], row["found"]), ("warn", "%s has it: CUDA_INJECTION64_PATH=%s" % (tool, path)))
 
     def test_torch(self):
         """Observers that were built, whether others can be, and what to do where not."""

@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/count_of.h"
 #include "base/own_library.h"
+#include "doctor/doctor.h"
 
 #define GPU_INTERVAL_LEAST_NS UINT64_C(10000)
 #define GPU_INTERVAL_MOST_NS UINT64_C(1000000000)
@@ -121,10 +122,11 @@ static void add(const struct adapter *adapter, const char *path)
         if (!value.failed)
             setenv(adapter->variable, bytes_text(&value), 1);
     } else {
+        const char *tool = doctor_tool_of(old);
         command_say(
-            "opscope: %s is set already (%s): %s are not recorded; unset it, or leave them to that tool "
+            "opscope: %s is set already (%s%s%s): %s are not recorded; unset it, or leave them to that tool "
             "with --devices none",
-            adapter->variable, old, adapter->what);
+            adapter->variable, tool ? tool : "", tool ? ": " : "", old, adapter->what);
     }
     bytes_free(&value);
 }
