@@ -211,6 +211,9 @@ class Networks(Ops):
         named = self.by_name(self.report()["rows"], "op_code")
         self.assertEqual(named["aten::native_batch_norm"][0]["flop_count"], 7 * 2 * 4 * 16 * 16)
         self.assertTrue(named["aten::max_pool2d_with_indices"][0]["dram_bytes"])
+        shown = {row["op"] for row in self.report()["rows"]}
+        self.assertLessEqual({"aten::native_batch_norm 2x4x16x16", "aten::max_pool2d_with_indices 2x8x14x14"}, shown)
+        self.assertTrue({op for op in shown if re.fullmatch(r"aten::\w*conv\w* 2x3x16x16 x 4x3x3x3", op)}, shown)
         self.assert_adds_up()
 
     def test_backward(self):

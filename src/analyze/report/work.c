@@ -5,6 +5,7 @@
  * Sizes are the padded ones, where these are known: that is what the hardware works on. Only tensors that lie in DRAM
  * count as DRAM traffic; each is read or written once. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -624,6 +625,50 @@ static void take_torch(struct perf_work *work, const struct source *source, stru
     }
 }
 
+/* " 8x3x32x32"; false: its sizes are not recorded. */
+static bool append_sizes(struct bytes *text, const struct ops *ops, uint32_t tensor_id)
+{
+    const struct op_tensor *tensor = &ops->tensors[tensor_id];
+    if (!tensor->rank || tensor->shape == OPS_NONE)
+        return false;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        bytes_append_format(text, "%s%" PRId64, i ? "x" : " ", ops->sizes[tensor->shape + i]);
+    return true;
+}
+
+/* The sizes that tell apart the calls of an op whose model has no m, k and n: of its input; of a convolution's and of
+ * attention's first two, which is the weight or the keys. */
+static uint32_t torch_text(const struct source *source, const struct perf_work *work)
+{
+    const struct ops *ops = source->perf->ops;
+    const struct op_description *d = ops_get_description(ops, source->description);
+    unsigned count = 0;
+    switch ((enum perf_class)work->class_) {
+    case PERF_CLASS_CONV:
+    case PERF_CLASS_ATTENTION:
+        count = 2;
+        break;
+    case PERF_CLASS_NORM:
+    case PERF_CLASS_SOFTMAX:
+    case PERF_CLASS_POOL:
+    case PERF_CLASS_REDUCTION:
+    case PERF_CLASS_EMBEDDING:
+        count = 1;
+        break;
+    default: /* elementwise ops of one name and of many sizes are one thing to look at */
+        return work->shown;
+    }
+    struct bytes *text = begin_text(source->perf);
+    append_slice(text, source->name);
+    for (unsigned i = 0; i < count && i < d->inputs; i++) {
+        if (i)
+            bytes_append_text(text, " x");
+        if (!append_sizes(text, ops, ops_inputs(ops, d)[i]))
+            return work->shown;
+    }
+    return keep_text(source->perf);
+}
+
 static struct perf_name known_name(struct perf *perf, uint32_t name)
 {
     struct perf_known_name *known = &perf->known_names[name % PERF_KNOWN_NAMES];
@@ -666,6 +711,8 @@ static struct perf_work make_work(struct perf *perf, uint32_t name, uint32_t des
             take_by_class(&work, &source, known);
         else
             take_torch(&work, &source, known);
+        if (known.is_torch && work.shown == name && !work.is_without_work)
+            work.shown = torch_text(&source, &work);
         take_stated(&work, &source);
     }
     return work;
