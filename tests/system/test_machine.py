@@ -3,10 +3,27 @@
 
 import json
 import os
+import re
 import stat
 import unittest
 
 import harness
+
+
+class DataSheets(harness.TestCase):
+    def test_each_figure_names_its_page(self):
+        """Of the GPUs; what is of no data sheet is a mark of the report, or a mode that the chip does not have."""
+        page = r"\b[\w-]+(\.[\w-]+)+/|\bfpsbench\.com|\bhmc-tech\.com"
+        for name in ("a100", "h100", "h200", "b200", "l4", "rtx4090"):
+            shown = harness.opscope_json("machine", "show", name)
+            figures = {row["figure"]: row for row in shown["rows"]}
+            for key in ("worker_cores", "dram_gb_s", "tflops_per_core_lofi", "tflops_per_core_hifi2", "tflops_per_core_hifi4",
+                        "vector_tflops_per_core", "fp64_tflops_per_core"):
+                self.assertRegex(figures[key]["source"], page, (name, key))
+            self.assertLessEqual(figures["fp64_tflops_per_core"]["value"], figures["tflops_per_core_hifi4"]["value"], name)
+            text = re.search(r"([\d.]+) TFLOP/s", figures["vector_tflops_per_core"]["source"]).group(1)
+            cores = figures["worker_cores"]["value"]
+            self.assertAlmostEqual(figures["vector_tflops_per_core"]["value"] * cores, float(text), places=6)
 
 
 class Measure(harness.TestCase):
