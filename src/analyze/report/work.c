@@ -334,8 +334,12 @@ static struct bytes *begin_shape(const struct source *source, double batch, doub
     return text;
 }
 
+/* A kernel that a program launched by itself has no tensors at all, and its name is enough. */
 static void show_unknown_shape(struct perf_work *work, const struct source *source)
 {
+    const struct op_description *d = ops_get_description(source->perf->ops, source->description);
+    if (!d->inputs && !d->outputs)
+        return;
     struct bytes *text = begin_text(source->perf);
     append_slice(text, source->name);
     bytes_append_text(text, " unknown shape");

@@ -59,16 +59,17 @@ static void add_totals(const struct perf *perf, struct report *report)
         report_note(report, TABLE_NORMAL, "busy %s: the ops' times less %s in which %s overlapped",
                     perf_format_us(&busy, perf->busy_us), perf_format_us(&overlap, perf->overlap_us),
                     perf->has_sub_devices ? "sub-devices" : "they");
-    if (perf->busy_us > 0 && perf->total_dram_bytes > 0) {
-        double gb_s = perf->total_dram_bytes / (perf->busy_us * 1e-6) / 1e9;
+    double gb_s = perf->busy_us > 0 ? perf->total_dram_bytes / (perf->busy_us * 1e-6) / 1e9 : 0;
+    if (gb_s >= 0.05) { /* of less there is nothing to say */
+        int decimals = gb_s < 10 ? 1 : 0;
         if (perf->has_machine)
             report_note(report, TABLE_NORMAL,
-                        "DRAM while busy: %.0f GB/s, %.1f %% of %.0f GB/s (ops whose traffic is "
+                        "DRAM while busy: %.*f GB/s, %.1f %% of %.0f GB/s (ops whose traffic is "
                         "modelled)",
-                        gb_s, gb_s / perf->machine->dram_gb_s * 100, perf->machine->dram_gb_s);
+                        decimals, gb_s, gb_s / perf->machine->dram_gb_s * 100, perf->machine->dram_gb_s);
         else
-            report_note(report, TABLE_NORMAL, "DRAM while busy: %.0f GB/s (ops whose traffic is modelled)",
-                        gb_s);
+            report_note(report, TABLE_NORMAL, "DRAM while busy: %.*f GB/s (ops whose traffic is modelled)",
+                        decimals, gb_s);
     }
     perf_append_gap_verdict(perf, &verdict);
     if (verdict.length)
