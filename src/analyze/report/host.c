@@ -51,7 +51,8 @@ static int compare_moments(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Gaps over the mark, as the host's time from one op's end to the next one's start. */
+/* Gaps over the mark, as the host's time from one op's end to the next one's start. What the CPU computes nests: the op
+ * before may have ended inside of one that goes on. */
 static bool collect_gaps(const struct perf *perf, struct search *search)
 {
     uint64_t end_ns = 0;
@@ -67,7 +68,8 @@ static bool collect_gaps(const struct perf *perf, struct search *search)
                 return false;
             search->gaps[search->gap_count++] = (struct gap){end_ns, start_ns, row->shown_gap_us};
         }
-        end_ns = call->faults & OP_FAULT_OPEN ? start_ns : call->end_ns;
+        uint64_t own_end_ns = call->faults & OP_FAULT_OPEN ? start_ns : call->end_ns;
+        end_ns = perf_is_cpu(perf) && end_ns > own_end_ns ? end_ns : own_end_ns;
     }
     if (search->gap_count)
         qsort(search->gaps, search->gap_count, sizeof *search->gaps, compare_gaps);
