@@ -324,7 +324,8 @@ def start(path: "Optional[str | os.PathLike]" = None, **options: Any) -> "Record
 
     Options are those of `python3 -m opscope`: lines, c_calls, gc, no_async, import_frames, mine (True), include,
     exclude (a text or a list), max_depth (a number), start_signpost, stop_signpost; and those of the collector:
-    min_duration ("10us"), buffer_size ("64M"), max_size, on_full ("drop" or "wait").
+    min_duration ("10us"), buffer_size ("64M"), max_size, on_full ("drop" or "wait"); and devices ("auto"; "cuda", "nvtx",
+    "opencl", "none"), as of `opscope run`: also of a program that uses CUDA already.
 
     RuntimeError when this process is recording already. In a process that `opscope run` records, calls are recorded
     into the trace of that run, as with a Profiler, and no other trace is written.

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-from . import _start
+from . import _devices, _start
 from ._program import find_program
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -191,12 +191,13 @@ class Collector:
 class Environment:
     """What children need to be recorded, for as long as we record."""
 
-    def __init__(self, session, words):
+    def __init__(self, session, words, devices):
         path = os.environ.get("PYTHONPATH", "")
         self.boot = BOOT if os.pathsep not in BOOT else ""
         new = {"OPSCOPE_SESSION": session, "OPSCOPE_PYTHON_TRACE": ",".join(words)}
         if self.boot and path.split(os.pathsep)[0] != self.boot:
             new["PYTHONPATH"] = self.boot + (os.pathsep + path if path else "")
+        new.update(devices)
         self.before = {name: os.environ.get(name) for name in new}
         os.environ.update(new)
 
@@ -229,11 +230,14 @@ def begin(native, path, options):
             "opscope: the opscope program is found neither beside the package nor on the PATH; OPSCOPE_BIN may name it"
         )
     words = words_of(options)
+    adapters = _devices.wanted(options.pop("devices", None) or "auto")
     recording = Recording(path_of_trace(path))
     recording.collector = Collector(program, recording.path, options)
-    recording.environment = Environment(recording.collector.session, ["calls"] + words)
+    devices = _devices.variables(adapters)
+    recording.environment = Environment(recording.collector.session, ["calls"] + words, devices)
     try:
         native.join()
+        _devices.attach(devices)
         _start.native = native
         _start.configure(words)
         _start.watch_torch(PACKAGE, words, lambda text: sys.stderr.write("opscope: %s\n" % text))

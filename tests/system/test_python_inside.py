@@ -3,6 +3,7 @@
 collect`, which works for them. On each interpreter that the build has an extension for."""
 
 import os
+import shutil
 import signal
 import subprocess
 import unittest
@@ -104,6 +105,54 @@ class InsideCases(InsideTools):
         self.assertEqual(dumps, wanted)
         lines = [row["name"] for row in self.zones(self.path("lines.opscope"))]
         self.assertEqual(lines.count("fib:5"), 15)
+
+    CUDA = """
+        import ctypes, time
+        driver = ctypes.CDLL(sys.argv[1])
+        def launch(name):
+            before = driver.standin_filled()
+            driver.standin_launch(name, 7)
+            driver.standin_end(1)
+            while driver.standin_filled() == before and opscope.is_recording():
+                time.sleep(0.001)
+        """
+
+    def runs(self, trace):
+        return [(row["name"], row["runs"], row["device_time_ns"]) for row in self.opscope_json("ops", self.path(trace))["rows"]]
+
+    def test_cuda_that_is_in_use_already(self):
+        """The driver has read its variable before: the adapter is started by us, once, and records into each trace."""
+        standin = self.path("libcuda.so.1")
+        shutil.copy(os.path.join(harness.PROGRAMS, "cupti_standin_plugin.so"), standin)
+        done = self.program(self.CUDA + """
+        launch(b"before")
+        for i in range(2):
+            with opscope.record("x%d.opscope" % i):
+                print("CUDA_INJECTION64_PATH" in os.environ, end=" ")
+                launch(b"in %d" % i)
+            launch(b"between")
+        with opscope.record("none.opscope", devices="none"):
+            print("CUDA_INJECTION64_PATH" in os.environ, end=" ")
+        print([name for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "OPENCL_LAYERS") if name in os.environ])
+        """, standin, env={"OPSCOPE_CUPTI": standin})
+        self.only(done, "x0.opscope", "x1.opscope", "none.opscope")
+        self.assertEqual(done.stdout, "True True False []\n")
+        self.assertEqual([self.runs("x%d.opscope" % i) for i in range(2)], [[("in 0", 1, 3000)], [("in 1", 1, 3000)]])
+
+    def test_devices_of_children(self):
+        done = self.program("""
+        import subprocess
+        os.environ["CUDA_INJECTION64_PATH"] = "/other/tool.so"
+        with opscope.record("x.opscope"):
+            subprocess.run([sys.argv[1], "nested"], check=True)
+        print(os.environ["CUDA_INJECTION64_PATH"], os.environ.get("NVTX_INJECTION64_PATH"))
+        with opscope.record("y.opscope", devices="cuda,tpu"):
+            pass
+        """, harness.program("nvtx_ranges"))
+        self.assertEqual(done.stdout.splitlines()[-1], "/other/tool.so None")
+        self.assertIn("CUDA_INJECTION64_PATH is set already (/other/tool.so): CUDA kernels are not recorded", done.stderr)
+        self.assertIn("ValueError: devices: 'tpu' is not known; these are: auto, cuda, nvtx, opencl, none", done.stderr)
+        self.assertEqual(self.count_of("x.opscope", "outer"), 3)
 
     def test_an_exception_and_a_missing_stop(self):
         done = self.program("""

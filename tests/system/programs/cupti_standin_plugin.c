@@ -296,6 +296,13 @@ EXPORT int cuDriverGetVersion(int *version)
     return 0;
 }
 
+/* 3: CUDA is not initialised */
+EXPORT int cuCtxGetCurrent(void **context)
+{
+    *context = NULL;
+    return (int)setting("STANDIN_CONTEXT", 0);
+}
+
 /* --- for the program --- */
 
 /* Under the lock. */
