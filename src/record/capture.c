@@ -173,12 +173,17 @@ bool capture_zone_begins(struct thread_cursor *c, uint32_t id)
 {
     if (!names_is_called(id, rule.from))
         return false;
-    if (!c->capture_depth) {
+    if (!c->capture_depth)
         __atomic_fetch_add(&zones_open, 1, __ATOMIC_SEQ_CST);
-        c->capture_depth = cursor_depth(c) + 1;
-    }
     change(false);
     return true;
+}
+
+/* Not before: a handler that records before the zone counts as open (most come at the end of change) would end it. */
+void capture_zone_has_begun(struct thread_cursor *c)
+{
+    if (!c->capture_depth)
+        c->capture_depth = cursor_depth(c) + (c->skip > 0);
 }
 
 void capture_zone_ended(struct thread_cursor *c)

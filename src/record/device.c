@@ -67,7 +67,8 @@ OPSCOPE_API uint64_t opscope_op_current_(void)
 }
 
 /* Everything that cursor_for_op leaves. */
-__attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const char *text, uint32_t id)
+__attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const char *text, uint32_t id,
+                                                                          bool *is_captured)
 {
     struct thread_cursor *c = cursor_of_thread();
     if (c && c->skip) {
@@ -75,8 +76,8 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const 
         cursor_lose_zone(c);
         return NULL;
     }
-    bool is_captured = c && capture_hears_zones && capture_zone_begins(c, text ? text_id(text) : id);
-    if (c && recorder_is_paused() && !is_captured) {
+    *is_captured = c && capture_hears_zones && capture_zone_begins(c, text ? text_id(text) : id);
+    if (c && recorder_is_paused() && !*is_captured) {
         opscope_zone_hide_();
         return NULL;
     }
@@ -88,10 +89,13 @@ __attribute__((noinline)) static struct thread_cursor *cursor_for_op_slow(const 
 }
 
 /* The cursor of a thread that may begin an op of that name (text, or else id); NULL: it is lost, and counted. */
-static inline struct thread_cursor *cursor_for_op(const char *text, uint32_t id)
+static inline struct thread_cursor *cursor_for_op(const char *text, uint32_t id, bool *is_captured)
 {
     struct thread_cursor *c = cursor_fast();
-    return LIKELY(c->hot.zone_limit) ? c : cursor_for_op_slow(text, id); /* with it nothing is in the way */
+    *is_captured = false;
+    if (LIKELY(c->hot.zone_limit)) /* with it nothing is in the way */
+        return c;
+    return cursor_for_op_slow(text, id, is_captured);
 }
 
 /* --- numbers of calls: each thread takes some at a time, so that none waits for another's cache line --- */
@@ -134,14 +138,17 @@ static inline uint64_t next_call(struct op_stack *ops)
 
 /* What follows the head of the record: `second`, after the call's number, and `third`, unless it is NULL. */
 static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t type, uint64_t second,
-                                const struct slot *third)
+                                const struct slot *third, bool is_captured)
 {
+    const struct thread_cursor *own = c;
     uint32_t count = third ? 2 : 1;
     struct slot *slot = cursor_reserve(&c, 1 + count);
     if (!slot) {
         cursor_lose_zone(c);
         if (c)
             cursor_set_skip(c, 1);
+        if (UNLIKELY(is_captured) && c == own)
+            capture_zone_has_begun(c);
         return 0;
     }
     uint64_t call = next_call(c->ops);
@@ -152,20 +159,24 @@ static inline uint64_t begin_op(struct thread_cursor *c, uint32_t name, uint32_t
         slot[2] = *third;
     slot_show(slot, slot_time_kind(clock_ticks(c->clock_source), RECORD_OP_BEGIN));
     cursor_did(c, 1 + count, 1, 1);
+    if (UNLIKELY(is_captured) && c == own) /* else a handler has forked, and this is the child */
+        capture_zone_has_begun(c);
     push_op(c, call);
     return call;
 }
 
 OPSCOPE_API uint64_t opscope_op_begin_(const char *name, int type, uint32_t device)
 {
-    struct thread_cursor *c = cursor_for_op(name, 0);
-    return c ? begin_op(c, text_id(name), (uint32_t)type, device, NULL) : 0;
+    bool is_captured;
+    struct thread_cursor *c = cursor_for_op(name, 0, &is_captured);
+    return c ? begin_op(c, text_id(name), (uint32_t)type, device, NULL, is_captured) : 0;
 }
 
 OPSCOPE_API uint64_t opscope_op_begin_id_(uint32_t name, int type, uint32_t device)
 {
-    struct thread_cursor *c = cursor_for_op(NULL, name);
-    return c ? begin_op(c, name, (uint32_t)type, device, NULL) : 0;
+    bool is_captured;
+    struct thread_cursor *c = cursor_for_op(NULL, name, &is_captured);
+    return c ? begin_op(c, name, (uint32_t)type, device, NULL, is_captured) : 0;
 }
 
 /* Of a zone that is not an op, and of an op that was lost, it is the same as opscope_zone_end_. */
@@ -220,12 +231,14 @@ static void emit_part(uint32_t role, uint32_t id)
 
 OPSCOPE_API uint64_t opscope_op_begin_known_(const struct opscope_known_op *op)
 {
-    struct thread_cursor *c = cursor_for_op(NULL, op->name);
+    bool is_captured;
+    struct thread_cursor *c = cursor_for_op(NULL, op->name, &is_captured);
     if (UNLIKELY(!c))
         return 0;
     uint64_t second = (uint64_t)op->parts << 32 | op->device;
     struct slot third = {op->sequence, op->forward};
-    return begin_op(c, op->name, op->type, second, op->sequence == OPSCOPE_NO_SEQUENCE ? NULL : &third);
+    return begin_op(c, op->name, op->type, second, op->sequence == OPSCOPE_NO_SEQUENCE ? NULL : &third,
+                    is_captured);
 }
 
 /* A part and the end at the same time: one reading of the clock, one place taken for both. */

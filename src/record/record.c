@@ -34,16 +34,19 @@ __attribute__((noinline)) static int begin_slow(struct thread_cursor *c, unsigne
         return 0;
     if (UNLIKELY(c->limit && !c->hot.zone_limit)) /* for a pause that is over? */
         cursor_set_skip(c, 0);
+    const struct thread_cursor *own = c;
     struct slot *slot = cursor_reserve(&c, 1);
-    if (UNLIKELY(!slot)) {
+    if (LIKELY(slot)) {
+        slot_write(slot, now_kind(c, kind), id_payload(id, colour));
+        cursor_did(c, 1, 1, 1);
+    } else {
         cursor_lose_zone(c);
         if (!c)
             return 0;
         cursor_set_skip(c, 1);
-        return 1;
     }
-    slot_write(slot, now_kind(c, kind), id_payload(id, colour));
-    cursor_did(c, 1, 1, 1);
+    if (UNLIKELY(is_captured) && c == own) /* else a handler has forked, and this is the child */
+        capture_zone_has_begun(c);
     return 1;
 }
 

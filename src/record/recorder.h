@@ -111,6 +111,7 @@ void capture_signpost(const char *header, bool is_before);
 void capture_frame(bool is_before);
 bool capture_zone_begins(struct thread_cursor *c,
                          uint32_t id); /* true: of the rule's name, and we are not paused any more */
+void capture_zone_has_begun(struct thread_cursor *c); /* such a one, recorded or lost */
 void capture_zone_ended(struct thread_cursor *c);
 void capture_zone_may_have_ended(struct thread_cursor *c); /* a zone has: was it that one? */
 bool capture_hidden_ends(

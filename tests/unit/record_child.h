@@ -34,6 +34,7 @@ struct seen { /* what the segments hold */
 static struct figures *figures;
 static bool may_miss_chunks;                     /* the test gives some back itself */
 static uint32_t clock_source = CLOCK_SOURCE_RAW; /* sane under qemu-user as well */
+static struct session_capture capture;           /* of a session that is paused then, unless it is empty */
 
 static inline void share_figures(void)
 {
@@ -174,6 +175,8 @@ static inline void record(void (*work)(void), uint64_t buffer_bytes, uint32_t on
     folder.control.clock_source = clock_source;
     folder.control.buffer_bytes = buffer_bytes;
     folder.control.on_full = on_full;
+    folder.control.capture = capture;
+    folder.control.is_paused = capture.kind != CAPTURE_ALWAYS;
     memset(seen, 0, sizeof *seen);
     assert_int_equal(session_folder_create(&folder, &err), 0);
     memset((void *)figures, 0, sizeof *figures);

@@ -382,6 +382,34 @@ static void test_signal_handlers_under_loss(void **state)
     check_counts(&seen);
 }
 
+static void work_capture(void)
+{
+    struct sigaction action = {.sa_handler = on_timer};
+    struct itimerval timer = {{0, 50}, {0, 50}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    while (figures->handler_zones < 2000 && figures->zones < 200000) {
+        OPSCOPE_ZONE("wanted");
+        figures->other += recorder_is_paused();
+        figures->zones++;
+    }
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+}
+
+/* With --capture zone:wanted: a zone of a handler that comes just before the wanted one begins does not end it. */
+static void test_signal_handlers_in_a_capture(void **state)
+{
+    struct seen seen;
+    (void)state;
+    capture = (struct session_capture){.kind = CAPTURE_ZONE, .from = "wanted"};
+    record(work_capture, 64 << 20, SESSION_ON_FULL_DROP, &seen);
+    capture = (struct session_capture){.kind = CAPTURE_ALWAYS};
+    assert_int_equal(figures->other, 0);
+    assert_int_equal(seen.begins, seen.ends);
+    assert_int_equal(seen.unbalanced, 0);
+    assert_true(seen.begins + seen.lost_zones >= figures->zones);
+}
+
 static sigjmp_buf way_out;
 
 static void on_jump(int number)
@@ -488,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_signal_handlers_are_exact),
         cmocka_unit_test(test_signal_handlers_on_the_fast_path),
         cmocka_unit_test(test_signal_handlers_under_loss),
+        cmocka_unit_test(test_signal_handlers_in_a_capture),
         cmocka_unit_test(test_siglongjmp_out_of_a_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
