@@ -249,6 +249,7 @@ struct collector {
         bool is_paused;           /* what the processes do */
         bool is_open;             /* a span of the trace in which nothing is recorded */
         uint64_t since_ns;        /* its begin */
+        uint64_t written_ns;      /* recover: the end of the last such span that the file has */
         uint64_t request;         /* the last of the control file that was seen */
         struct pause_edge *edges; /* that have not made a span yet: one before them may still come */
         size_t edge_count, edge_capacity;

@@ -182,6 +182,8 @@ static void read_losses(struct collector *c, const struct trace *trace)
     c->reported = calloc(count + 1, sizeof *c->reported);
     for (size_t i = 0; c->reported && i < count; i++) {
         const struct trace_loss *loss = &losses[i];
+        if (loss->reason == TRACE_LOSS_PAUSED && loss->to_ns > c->pause.written_ns)
+            c->pause.written_ns = loss->to_ns;
         if (loss->reason == TRACE_LOSS_DISK_FULL)
             add_rows_without_room(c, trace, loss);
         struct reported reported = {.key = key_of_loss(trace, loss)};

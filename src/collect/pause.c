@@ -94,7 +94,8 @@ static void turn(struct collector *c, const struct pause_edge *edge)
     bool is_paused = is_paused_after(c, edge);
     if (is_paused && !c->pause.is_open)
         c->pause.since_ns = ns;
-    if (!is_paused && c->pause.is_open && ns > c->pause.since_ns) {
+    bool is_written = c->pause.since_ns < c->pause.written_ns; /* by the collector that died */
+    if (!is_paused && c->pause.is_open && ns > c->pause.since_ns && !is_written) {
         struct trace_loss span = {.process = TRACE_NONE,
                                   .track = TRACE_NONE,
                                   .reason = TRACE_LOSS_PAUSED,

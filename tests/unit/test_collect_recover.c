@@ -150,6 +150,36 @@ static void test_taken_but_not_written(void **state)
     assert_int_equal(info->lost_records, 1);
 }
 
+/* Pauses: one that was written, one that was taken but not written, and one that goes on when the collector dies. */
+static void test_pauses_are_there_once(void **state)
+{
+    (void)state;
+    image_chunk(&image, 0, 0, 0, CHUNK_OWNED);
+    for (uint64_t i = 0; i < 3; i++) {
+        image_record(&image, 0, 100 + 100 * i, RECORD_PAUSE, 1, 0);
+        add_zones(0, 110 + 100 * i, 1);
+        if (i < 2)
+            image_record(&image, 0, 150 + 100 * i, RECORD_PAUSE, 0, 0);
+        poll();
+        if (i == 0)
+            write_all();
+    }
+    die();
+    recover();
+    size_t count;
+    const struct trace_loss *losses = trace_get_losses(trace, &count);
+    uint32_t found[4] = {0};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t from = losses[i].from_ns - IMAGE_BASE_TICKS;
+        assert_int_equal(losses[i].reason, TRACE_LOSS_PAUSED);
+        assert_true(from % 100 == 0 && from <= 300);
+        found[from / 100]++;
+    }
+    assert_int_equal(found[1], 1);
+    assert_int_equal(found[2], 1);
+    assert_int_equal(found[3], 1);
+}
+
 /* --- records that are not zones --- */
 
 enum { POINTS = 3, RECORDS = POINTS + 6, ZONES_APART = 4 }; /* of add_every_record */
@@ -164,8 +194,6 @@ static uint32_t define_queue(void)
     return image_define(&image, &queue, "queue");
 }
 
-/* Three points, a counter, a memory event, an op (with its zone), a run, a lock that is waited for and held; a span,
- * that of who holds the lock, and two zones of the device: the run's and another. */
 /* Device 0 of its process, which is called `identity`; a run on its queue. */
 static uint32_t define_device(const char *identity)
 {
@@ -207,6 +235,8 @@ static void test_devices_keep_their_numbers(void **state)
     assert_true(numbers[0] == 0 && numbers[1] == 1 && numbers[2] == 1 && numbers[3] == 0);
 }
 
+/* Three points, a counter, a memory event, an op (with its zone), a run, a lock that is waited for and held; a span,
+ * that of who holds the lock, and two zones of the device: the run's and another. */
 static void add_every_record(uint32_t chunk, uint64_t at, uint32_t queue)
 {
     struct slot more[2] = {{at, 5}, {1, 0}};
@@ -593,6 +623,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_written_and_met_again),
         CASE(test_taken_but_not_written),
+        CASE(test_pauses_are_there_once),
         CASE(test_devices_keep_their_numbers),
         CASE(test_every_record_is_found_or_lost),
         CASE(test_records_of_chunks_that_were_given_back),
