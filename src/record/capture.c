@@ -36,6 +36,7 @@ void capture_use(const struct session_capture *capture)
     rule.from[sizeof rule.from - 1] = rule.to[sizeof rule.to - 1] = '\0';
     capture_hears_zones = rule.kind == CAPTURE_ZONE;
     steps = zones_open = 0;
+    __atomic_store_n(&capture_waits, 0, __ATOMIC_SEQ_CST); /* in the session before; now: capture_settle */
 }
 
 void capture_describe(struct segment_header *h, bool is_paused)

@@ -32,13 +32,20 @@ struct seen {
 
 static struct session_folder folders[3];
 
-static void make_session(struct session_folder *folder)
+static void make_waiting_session(struct session_folder *folder, struct session_capture rule)
 {
     *folder = (struct session_folder){.control = {.session_id = 7 + (uint64_t)(folder - folders),
                                                   .clock_source = CLOCK_SOURCE_RAW,
-                                                  .buffer_bytes = (uint64_t)4 << 20}};
+                                                  .buffer_bytes = (uint64_t)4 << 20,
+                                                  .is_paused = rule.kind != CAPTURE_ALWAYS,
+                                                  .capture = rule}};
     struct error err = {0};
     assert_int_equal(session_folder_create(folder, &err), 0);
+}
+
+static void make_session(struct session_folder *folder)
+{
+    make_waiting_session(folder, (struct session_capture){.kind = CAPTURE_ALWAYS});
 }
 
 static int join(const struct session_folder *folder)
@@ -227,6 +234,35 @@ static void test_a_forked_child_may_leave(void **state)
     }
 }
 
+/* The first session waits for a zone (--capture zone:NAME) that never comes; the next one waits for nothing. */
+static void test_what_was_waited_for_is_forgotten(void **state)
+{
+    (void)state;
+    int status;
+    make_waiting_session(&folders[0], (struct session_capture){.kind = CAPTURE_ZONE, .from = "never"});
+    make_session(&folders[1]);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        for (unsigned session = 0; session < 2; session++) {
+            if (join(&folders[session]) != 0)
+                _exit(1);
+            for (unsigned i = 0; i < 10; i++) {
+                OPSCOPE_ZONE("of main");
+            }
+            opscope_session_leave_();
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(read_session(&folders[i]).main_zones, i ? 10 : 0);
+        session_folder_remove(folders[i].path, NULL);
+        session_folder_close(&folders[i]);
+    }
+}
+
 static void test_no_session_is_an_error(void **state)
 {
     (void)state;
@@ -246,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_session_has_its_own),
         cmocka_unit_test(test_a_forked_child_may_leave),
+        cmocka_unit_test(test_what_was_waited_for_is_forgotten),
         cmocka_unit_test(test_no_session_is_an_error),
     };
     unsetenv(SESSION_VARIABLE);
