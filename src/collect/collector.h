@@ -26,6 +26,7 @@ struct collector_stats {
     uint32_t notices; /* messages that begin with COLLECTOR_NOTICE: of our adapters, inside the programs */
     char notice[600]; /* the first */
     uint64_t paused_ns;
+    uint64_t pauses_over; /* before the end of the recording */
 };
 const char *collector_refusal_text(int reason); /* of refused_reason */
 #define COLLECTOR_NOTICE "opscope: "

@@ -104,6 +104,7 @@ static void turn(struct collector *c, const struct pause_edge *edge)
         trace_writer_loss(c->writer, &span);
         c->stats.paused_ns += ns - c->pause.since_ns;
     }
+    c->stats.pauses_over += c->pause.is_open && !is_paused;
     c->pause.is_open = is_paused;
 }
 
@@ -202,6 +203,9 @@ void pause_poll(struct collector *c)
 
 void pause_close(struct collector *c)
 {
+    pause_settle(c, UINT64_MAX);
+    uint64_t over = c->stats.pauses_over;
     pause_note(c, TRACE_NONE, PAUSE_GOES_ON, collector_now_ns(c));
     pause_settle(c, UINT64_MAX);
+    c->stats.pauses_over = over;
 }

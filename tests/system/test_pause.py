@@ -238,6 +238,10 @@ class Inside(harness.TestCase):
                 self.assertIn(why, done.stderr)
             done = self.opscope("run", "-o", self.path(output), "--paused", "--", *steps)
             self.assertIn("nobody said opscope resume", done.stderr)
+            between = [steps[0], "zones=1", "capture=1", "capture=0", "zones=1"]
+            done = self.opscope("run", "-o", self.path(output), "--capture", "cuda-profiler-api", "--", *between)
+            self.assertIn("in between no process recorded anything", done.stderr)
+            self.assertNotIn("profiler", done.stderr)
             done = self.opscope("run", "-o", self.path(output), "--capture", "zone:train", "--", "true")
             self.assertIn("no process called the opscope library", done.stderr)
             self.assertNotIn("train", done.stderr)

@@ -110,7 +110,10 @@ static void explain_nothing(const struct launch_result *r, const struct held *he
     if (r->has_trace)
         bytes_append_format(&line, "wrote %s, but nothing was recorded: ", output);
     bool was_paused = held->is_file ? held->losses.paused_ns : r->stats.paused_ns;
-    if (was_paused && r->stats.threads) {
+    if (was_paused && r->stats.pauses_over && r->stats.threads) {
+        command_say("opscope: %sit was paused, and in between no process recorded anything",
+                    bytes_text(&line));
+    } else if (was_paused && r->stats.threads) {
         run_capture_why_nothing(capture, why, sizeof why);
         command_say("opscope: %sit was paused all the time: %s", bytes_text(&line), why);
     } else if (held->losses.has_any || held->losses.lost.events || r->stats.refused) {
