@@ -308,14 +308,13 @@ static size_t add_runs(const struct perf *perf, const struct perf_row *row, bool
 
 /* Those of the rows that are shown, and of what was merged with them: of two ops at the same time one may stand for
  * those of one device and the other for those of another, where they had ops beside them, too. */
-static size_t add_all_runs(const struct perf *perf, bool *is_shown, struct interval *intervals)
+static size_t add_all_runs(const struct perf *perf, struct interval *intervals)
 {
     uint64_t first_ns = UINT64_MAX, last_ns = 0;
     size_t count = 0;
     for (size_t i = 0; i < perf->count; i++) {
         const struct perf_row *row = perf_at(perf, i);
         const struct op_run *run = perf_run(perf, row);
-        is_shown[row - perf->rows] = true;
         if (!run || isnan(perf_time_us(row)))
             continue;
         count = add_runs(perf, row, true, intervals, count);
@@ -324,7 +323,7 @@ static size_t add_all_runs(const struct perf *perf, bool *is_shown, struct inter
     }
     for (size_t i = 0; i < perf->row_count; i++) {
         const struct perf_row *row = &perf->rows[i];
-        const struct op_run *run = is_shown[i] ? NULL : perf_run(perf, row);
+        const struct op_run *run = row->is_merged ? perf_run(perf, row) : NULL;
         if (run && run->start_ns >= first_ns && run->start_ns <= last_ns && !isnan(perf_time_us(row)) &&
             !(run->faults & OP_FAULT_STALE))
             count = add_runs(perf, row, false, intervals, count);
@@ -336,13 +335,9 @@ static size_t add_all_runs(const struct perf *perf, bool *is_shown, struct inter
 static int fill_track_overlap(struct perf *perf, struct error *err)
 {
     struct interval *intervals = malloc((perf->ops->run_count + 1) * sizeof *intervals);
-    bool *is_shown = calloc(perf->row_count + 1, sizeof *is_shown);
-    if (!intervals || !is_shown) {
-        free(intervals);
-        free(is_shown);
+    if (!intervals)
         return error_set(err, ENOMEM, "no memory for the overlap of %zu ops", perf->count);
-    }
-    size_t count = add_all_runs(perf, is_shown, intervals);
+    size_t count = add_all_runs(perf, intervals);
     if (count)
         qsort(intervals, count, sizeof *intervals, compare_intervals);
     double covered_until = -INFINITY;
@@ -355,7 +350,6 @@ static int fill_track_overlap(struct perf *perf, struct error *err)
         covered_until = fmax(covered_until, end_ns);
     }
     free(intervals);
-    free(is_shown);
     return 0;
 }
 

@@ -105,6 +105,7 @@ struct perf_row {
     uint8_t kind, bound;
     uint8_t advice_rule_plus_1; /* 0: no advice about its time */
     bool is_averaged : 1, is_duration_invalid : 1;
+    bool is_merged : 1; /* not shown: an op of another device stands for it */
 };
 
 /* Rates and shares; NaN: none. */

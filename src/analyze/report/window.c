@@ -311,7 +311,12 @@ int perf_merge(struct perf *perf, struct error *err)
                                      .notes = &perf->notes,
                                      .is_off = perf->options.no_merge_devices,
                                      .prefers_known_times = true};
-    return perf_merge_devices(&merge, perf->order, &perf->count, err);
+    for (size_t i = 0; i < perf->count; i++)
+        perf_at(perf, i)->is_merged = true;
+    int status = perf_merge_devices(&merge, perf->order, &perf->count, err);
+    for (size_t i = 0; i < perf->count; i++)
+        perf_at(perf, i)->is_merged = false;
+    return status;
 }
 
 const char *perf_devices_text(const struct perf *perf)
