@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A producer for the end-to-end figures, to be run under `opscope run`: so many zones, at a given rate or as fast as it
- * can. Prints the rate it reached and how much its own memory grew. NAME VALUE UNIT lines.
+/* A producer for the end-to-end figures, to be run under `opscope run`: this many zones, at a given rate or as fast as
+ * it can. Prints the rate it reached and how much its own memory grew. NAME VALUE UNIT lines.
  *
  *     bench_rate MILLIONS [MILLIONS_A_SECOND] */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bench/suite_python.py runs: python_workloads.py fib|mixed|numpy|ccalls|many [tool [seconds [cpu]]]. Prints
-"seconds SECONDS s", the best of the rounds that fit into so many seconds (two at least), so that start-up and the import
+"seconds SECONDS s", the best of the rounds that fit into this many seconds (two at least), so that start-up and the import
 of a profiler do not count.
 
 The tool is what watches the work from inside this process: floor-calls, floor-lines, floor-lines-only (python_floor.c),

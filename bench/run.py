@@ -97,7 +97,7 @@ class Bench:
         return figures
 
     def repeated(self, measure, times):
-        """Median and least of so many measurements."""
+        """Median and least of this many measurements."""
         return median_and_least([measure() for _ in range(times)])
 
     def timed(self, command):

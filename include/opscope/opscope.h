@@ -481,7 +481,7 @@ static inline void opscope_device_sync(uint32_t device, uint64_t host_time, uint
     OPSCOPE_IF_SESSION_(opscope_device_sync_(device, host_time, device_ticks, uncertainty_ns));
 }
 
-#else /* OPSCOPE_DISABLE: the same names, and nothing behind them */
+#else /* OPSCOPE_DISABLE: the same names, which do nothing */
 
 #define OPSCOPE_ZONE(name) ((void)0)
 #define OPSCOPE_ZONE_COLOUR(name, colour) ((void)0)

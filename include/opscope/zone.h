@@ -82,7 +82,7 @@ static inline uint64_t opscope_head_(uint64_t kind)
 #endif
 }
 
-/* Are there so many slots from this one on, beside the ends owed? The limit is loaded after the slot was taken. */
+/* Are there this many slots from this one on, beside the ends owed? The limit is loaded after the slot was taken. */
 static inline int opscope_slots_fit_(const struct opscope_cursor_ *c, const uint64_t *slot,
                                      uint64_t owed_bytes, uint64_t slots)
 {
@@ -96,7 +96,7 @@ static inline void opscope_slot_write_(uint64_t *slot, uint64_t head, uint64_t w
     __atomic_store_n(&slot[0], head, __ATOMIC_RELEASE);
 }
 
-/* The call is over: so many slots are written, so many zones began in them, so many more are open. */
+/* The call is over: this many slots are written, this many zones began in them, this many more are open. */
 static inline void opscope_slots_done_(struct opscope_cursor_ *c, uint64_t slots, uint64_t zones,
                                        int64_t open)
 {

@@ -16,7 +16,7 @@ const char *label_program(const struct trace_process *process, char *buffer, siz
 const char *label_location(const struct trace_name *name, char *buffer, size_t size);
 
 /* How much of its path tells a source file from the others of the trace: "json/__init__.py" where several packages have
- * an "__init__.py", "train.py" where only one file is called so. */
+ * an "__init__.py", "train.py" where only one file has that name. */
 struct place_labels { /* zero-initialise */
     uint32_t *skip;   /* by name id: where in its file the label begins */
     size_t count;

@@ -25,7 +25,7 @@ struct estimate_command {
     const char *dispatch;
     unsigned csv_form;
     bool as_compiler; /* --torq-enable-profiling */
-    bool is_csv;      /* --csv; without a name it goes to standard output, in the place of the tables */
+    bool is_csv;      /* --csv; without a name it goes to standard output, instead of the tables */
     uint64_t top;
 };
 
@@ -335,7 +335,7 @@ static const struct command_option file_options[] = {
      .is_file = true,
      .is_output = true,
      .help =
-         "Write the timeline as CSV, in the form that --csv-form names, to FILE or, in the place of the tables, to "
+         "Write the timeline as CSV, in the form that --csv-form names, to FILE or, instead of the tables, to "
          "standard output."},
     {.name = "csv-form",
      .type = OPTION_CHOICE,

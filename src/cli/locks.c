@@ -119,7 +119,7 @@ const struct command command_locks = {
     .usage = (const char *const[]){"[options] FILE", NULL},
     .description =
         "One row for each name that locks have in a process that was built with Tracy, or with opscope's headers of "
-        "Tracy's names: how many locks are called so; how often they were held, how many of these holds were shared, "
+        "Tracy's names: how many locks have this name; how often they were held, how many of these holds were shared, "
         "how long they lasted in all and at most (longest); how often threads waited, how many of these waits had not "
         "ended (open), how long they lasted in all, the longest wait, when that began (at, since the start of the "
         "trace), which thread waited (of), and which thread held that lock for most of the time (for). A wait or a "

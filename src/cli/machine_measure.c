@@ -146,7 +146,7 @@ static const struct command_option options_table[] = {
      .is_output = true,
      .help =
          "Write the machine file. In ~/.config/opscope/machines or the folder that OPSCOPE_MACHINES names it is found "
-         "by its name and used for traces of a device that is called so, that of a CPU for what its host computed."},
+         "by its name and used for traces of a device of that name, that of a CPU for what its host computed."},
     {.name = "name",
      .type = OPTION_TEXT,
      .argument = "NAME",
@@ -158,7 +158,7 @@ static const struct command_option options_table[] = {
      .offset = FIELD(threads),
      .min = 1,
      .max = 4096,
-     .help = "Of the CPU: so many, instead of one for each CPU that this process may use."},
+     .help = "Of the CPU: N threads, instead of one for each CPU that this process may use."},
     {.name = "device",
      .type = OPTION_NUMBER,
      .argument = "N",

@@ -132,8 +132,7 @@ static const struct command_option how_options[] = {
      .offset = FIELD(passes),
      .min = 1,
      .max = 1000,
-     .help =
-         "The repeats are spread over so many passes over all ops, each in another random order (default 4)."},
+     .help = "Spread the repeats over N passes over all ops, each in another random order (default 4)."},
     {.name = "until",
      .type = OPTION_PERCENT,
      .argument = "PERCENT",

@@ -54,7 +54,7 @@ struct run {
     struct trace_writer *writer;
     struct collector *collector; /* NULL once recording is over */
     struct tracy_live *tracy;    /* NULL: programs built with Tracy are left alone */
-    struct gpu_metrics *gpu;     /* NULL: no counters of GPUs, or not any more */
+    struct gpu_metrics *gpu;     /* NULL: no counters of GPUs, or no longer */
     sigset_t original_mask;
     bool was_ignored[COUNT_OF(own_signals)];
     int signal_fd, inotify_fd;

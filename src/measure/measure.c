@@ -28,7 +28,7 @@
 #define DEFAULT_WARMUP 5u
 #define DEFAULT_TIME_LIMIT_NS UINT64_C(30000000000)
 #define OPS_PER_CALIBRATION 16u
-#define MOST_ROUNDS 10u /* --until: at most so many times the repeats */
+#define MOST_ROUNDS 10u /* --until: at most this many times the repeats */
 #define NOISY 0.1       /* quartiles of a calibration op that lie further apart */
 #define END_GRACE_NS UINT64_C(30000000000)
 
@@ -77,7 +77,7 @@ static int count_wanted(struct measure *m, struct error *err)
         return error_set(err, EINVAL, "%s has no ops", m->options.ops);
     return error_set(
         err, EINVAL,
-        "none of the %zu ops of %s is called or grouped so (opscope overhead --ops %s --list shows them)",
+        "none of the %zu ops of %s has such a name or group (opscope overhead --ops %s --list shows them)",
         f->listed, m->options.ops, m->options.ops);
 }
 

@@ -257,7 +257,7 @@ struct ops {
     size_t parsed_tensor_capacity;
     struct {
         size_t calls, runs, signposts, lines;
-    } finished;           /* so many: ops_finish */
+    } finished;           /* this many: ops_finish */
     uint32_t *call_slots; /* calls by process and number, until ops_finish */
     size_t call_slot_count;
     struct bytes scratch;

@@ -42,7 +42,7 @@ struct table_column {
     enum table_shown shown;
     unsigned decimals; /* TABLE_REAL, TABLE_PERCENT on the terminal */
     unsigned drop;     /* 0 = stays; else the highest is left out first where there is no room */
-    unsigned shrink;   /* TABLE_TEXT: may be shortened down to so many columns; 0 = not */
+    unsigned shrink;   /* TABLE_TEXT: may be shortened down to this many columns; 0 = not */
     bool is_change;    /* for people a number above 0 has its sign: +12.5% */
 };
 

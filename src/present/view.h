@@ -45,7 +45,7 @@ void view_add_state(struct view *view);
 uint64_t view_since_start(const struct view *view, uint64_t ns);
 /* "4711 loader": pid and program. */
 void view_set_process(struct view *view, struct table *table, size_t column, uint32_t process);
-/* "main"; "worker 4711" where several tracks of the process are called so. In CSV and JSON the name alone. */
+/* "main"; "worker 4711" where several tracks of the process have that name. In CSV and JSON the name alone. */
 const char *view_track_name(struct view *view, uint32_t track, char *buffer, size_t size);
 void view_set_track(struct view *view, struct table *table, size_t column, uint32_t track);
 /* Where zones of this name are in the source: for people "train.py:37", with as much of the path as tells it from

@@ -74,7 +74,7 @@
  * returned while it is merely busy. */
 #define CURSOR_STUCK 4096u
 #define CURSOR_HIDDEN 7u /* how often zones begun while paused and recorded ones can be inside one another */
-#define LOST_RETRY 64u   /* look for a chunk again after so many lost events */
+#define LOST_RETRY 64u   /* look for a chunk again after this many lost events */
 
 struct thread_cursor {
     struct opscope_cursor_ hot; /* at, zone_limit, state */

@@ -43,8 +43,8 @@ struct segment { /* survives fork: the child goes on in the same memory */
 };
 
 /* The ops that a thread has open, outermost first, for whoever asks in which of them it is (opscope_op_current_). In
- * the memory of its cursor, so that fork wipes it. Ops that are lost are not in it, nor are ops inside so many others:
- * there the last one that is stands for them. */
+ * the memory of its cursor, so that fork wipes it. Ops that are lost are not in it, nor are ops inside this many
+ * others: there the last one that is stands for them. */
 #define OP_STACK_ENTRIES 30u
 struct op_stack {
     volatile uint32_t count;

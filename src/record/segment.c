@@ -37,7 +37,7 @@
 #define FIXED_LEVELS 4u   /* of the name table, likewise; 65,536 names in 4 MiB, ends of 512 threads */
 #define FIXED_NAMES ((size_t)4 << 20)
 #define RESERVED_CHUNKS 32u /* 512 KiB beside the chunks */
-#define ADDRESS_SHARE 4u    /* with a limit on address space: one part in so many of what is left */
+#define ADDRESS_SHARE 4u    /* with a limit on address space: one part in this many of what is left */
 #define RETRY_GROWTH_NS UINT64_C(100000000)
 
 struct segment recorder_segment;

@@ -368,7 +368,7 @@ int server_open(struct server **out, const struct server_options *options, struc
         status = make_token(server, err);
     if (!status)
         status = block_signals(server, err);
-    if (!status) /* after the signals are blocked: its thread shall not get them */
+    if (!status) /* after the signals are blocked: its thread must not get them */
         status = answerer_start(&server->answerer, err);
     if (!status)
         status = make_loop(server, options->until_eof, err);

@@ -142,7 +142,7 @@ class Scheduled(Case):
         return [row for row in self.exported(trace, "zones") if row["thread"] != "dispatches"]
 
     def test_csv_is_named_as_everywhere(self):
-        """--csv alone is for standard output, in the place of the tables; also in the form of the compiler, --csv FILE."""
+        """--csv alone is for standard output, instead of the tables; also in the form of the compiler, --csv FILE."""
         options = ("--dispatch", "d1_main")
         self.estimate("m.mlir", "--csv=tasks.csv", *options)
         plain = self.read("tasks.csv")

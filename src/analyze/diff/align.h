@@ -31,7 +31,7 @@ struct align {
     size_t a_count, b_count;
     size_t matched;
     uint64_t cut_count; /* how often the effort was cut short */
-    size_t missed_most; /* where it was: so many elements more might have been matched at best; else 0 */
+    size_t missed_most; /* where it was: this many elements more might have been matched at best; else 0 */
 };
 
 /* At most UINT32_MAX - 1 elements a side. */

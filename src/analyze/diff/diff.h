@@ -76,13 +76,13 @@ struct diff_op {
 
 struct diff_zone {
     uint32_t name, function, file, line; /* file without its folder */
-    uint32_t nth;                        /* of the zones that are called so in this function */
+    uint32_t nth;                        /* of the zones of this name in this function */
     uint64_t count, total_ns, self_ns,
         max_ns; /* in the total, time in an outer zone of its kind counts once */
     struct nesting_depths depths;
     double *samples;
     size_t sample_count, sample_capacity;
-    uint64_t stride; /* every so many-th duration is a sample */
+    uint64_t stride; /* every nth duration is a sample */
 };
 
 struct diff_call { /* dispatch of an op on the host */
@@ -134,7 +134,7 @@ enum diff_evidence {
     DIFF_TOO_FEW,   /* for a test at this level: slower or faster only where all agree */
     DIFF_INTERVALS, /* do the 95 % intervals of the medians overlap? */
     DIFF_RUNS,      /* rank-sum test over several runs of each side: `p`; too few for it: a t-test */
-    DIFF_ROUNDED,   /* no spread, and only so many digits: is it more than rounding? */
+    DIFF_ROUNDED,   /* no spread, and only this many digits: is it more than rounding? */
 };
 
 struct diff_row {

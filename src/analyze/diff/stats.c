@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT_PAIRS 30u  /* signed rank: up to so many differences */
+#define EXACT_PAIRS 30u  /* signed rank: up to this many differences */
 #define EXACT_VALUES 40u /* rank sum: values of both samples together */
 
 static int compare_values(const void *left, const void *right)

@@ -11,7 +11,7 @@
 
 /* Wilcoxon's signed-rank test of paired differences; zeros are left out. Sorts `differences`. 1 when none is left. */
 double stats_signed_rank(double *differences, size_t count);
-/* How small that can get with so many pairs: with few, never small enough. */
+/* How small that can get with this many pairs: with few, never small enough. */
 double stats_signed_rank_least(size_t count);
 
 /* The rank-sum test of Wilcoxon, Mann and Whitney of two samples. NAN without memory, 1 when one is empty. */

@@ -15,7 +15,7 @@
  *   margin is wide, and a doubtful op is undecided instead of slower.
  * - An op above the tolerance is measured again in rounds, spread over several processes, until a round shows it within
  *   the tolerance, or ROUNDS_NEEDED quiet rounds have not. A quiet round is one in which no calibration op was more
- *   than QUIET above its floor. If the op's time were as likely within the tolerance as not, so many rounds in a row
+ *   than QUIET above its floor. If the op's time were as likely within the tolerance as not, this many rounds in a row
  *   would have a chance of 2^-ROUNDS_NEEDED: a sign test at 1 %.
  *
  * slower = floor / (reference * factor) > tolerance * margin, by more than the resolution (what the cost of the calling

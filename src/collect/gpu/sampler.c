@@ -23,7 +23,7 @@ struct sampled {
     char name[256], chip[64];
     struct gpu_config config;
     uint8_t *availability;
-    void *object; /* NULL: not sampled, or not any more */
+    void *object; /* NULL: not sampled, or no longer */
     uint8_t *image;
     size_t image_size;
     uint64_t last_ns; /* end of the newest sample, CLOCK_REALTIME */

@@ -118,7 +118,7 @@ static void loop(struct attaching *a, struct tracy_attach_result *result)
         uint64_t now_ns = clock_raw_ns();
         bool is_last =
             was_asked_to_stop(a) || (a->options->duration_ns && now_ns - start_ns >= a->options->duration_ns);
-        tracy_hub_poll(a->hub); /* behind that: what was sent before the signal is in the trace */
+        tracy_hub_poll(a->hub); /* after that: what was sent before the signal is in the trace */
         if (trace_writer_tick(a->writer, now_ns, &err) != 0 && !result->trace_error.code)
             result->trace_error = err;
         if (is_last)

@@ -34,7 +34,7 @@ struct tracy_stream {
     struct pending_text location, stack;                     /* payloads */
     uint64_t pool;                                           /* address of the name of a memory pool */
     uint64_t code;                                           /* address whose functions come: */
-    uint32_t code_left; /* so many, those that were inlined there first */
+    uint32_t code_left; /* this many, those that were inlined there first */
     struct {
         uint64_t address;
         uint32_t source;

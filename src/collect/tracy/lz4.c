@@ -10,7 +10,7 @@
 #define STEP 16u /* bytes that are copied at once, where there is room for that */
 #define WORD 8u
 #define SHORT_MATCH 18u /* the longest that a token alone says */
-#define SHORT_INPUT 16  /* more than a short sequence has, and a literal behind it */
+#define SHORT_INPUT 16  /* more than a short sequence has, and a literal after it */
 #define SHORT_OUTPUT 32 /* more than it writes */
 
 /* What follows a half token of 15; false at the end of the block, or when it is longer than anything could be. */

@@ -3,7 +3,7 @@
  * later.
  *
  * The client follows the address that it is asked about, so a wrong one kills the profiled program. Hence: only
- * addresses that the stream gave are asked for, each once, and none any more after anything that looks wrong. */
+ * addresses that the stream gave are asked for, each once, and no more after anything that looks wrong. */
 #ifndef OPSCOPE_COLLECT_TRACY_NAMES_H
 #define OPSCOPE_COLLECT_TRACY_NAMES_H
 

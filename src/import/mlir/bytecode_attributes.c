@@ -368,7 +368,7 @@ static void append_number(struct bytecode *b, struct bytecode_cursor *c)
     bytecode_append_type(b, type);
 }
 
-/* One element of so many bytes, little-endian. */
+/* One element of this many bytes, little-endian. */
 static void append_element(struct bytecode *b, const uint8_t *data, unsigned width, bool is_float)
 {
     uint64_t bits = 0;

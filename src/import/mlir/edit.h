@@ -15,7 +15,7 @@
 #include "import/mlir/mlir.h"
 
 struct mlir_edit {
-    uint32_t at, cut;    /* so many bytes of the text are left out here */
+    uint32_t at, cut;    /* this many bytes of the text are left out here */
     uint32_t order;      /* of edits at one place */
     size_t text, length; /* in mlir_edits.texts */
 };

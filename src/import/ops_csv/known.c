@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Descriptions whose cells are remembered. Where every op has one of its own, remembering and searching gain nothing:
- * after so many searches in vain so many rows go without. */
+ * after so many searches in vain, so many rows go without. */
 #define REMEMBERED_MAX 16384u
 #define VAIN_SEARCHES 256u
 #define RESTING_ROWS 8192u

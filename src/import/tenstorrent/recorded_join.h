@@ -6,7 +6,7 @@
  *
  *   1. the number, where the program gave it as an attribute global_call_count of the op;
  *   2. the order, device by device: programs are numbered in the order of their dispatch. Only where the device ran as
- *      many different programs as the program marked device ops of it: one more or less, and every name behind it
+ *      many different programs as the program marked device ops of it: one more or less, and every name after it
  *      would be wrong.
  *
  * Where the logs have the host's ops, too, those are the table, and what was recorded adds its signposts, and of ops

@@ -8,7 +8,7 @@
 
 struct tt_row_writer {         /* zero-initialised */
     uint32_t *place_of_column; /* column of the model to column of the table; TT_NONE */
-    size_t column_count;       /* so many have places; columns that were named later have none */
+    size_t column_count;       /* this many have places; columns that were named later have none */
     struct slice *cells;       /* of the row that is being made */
     struct bytes scratch;      /* has room for the whole row: cells that point there must not move */
 };

@@ -158,7 +158,7 @@ static bool link_children(struct flame *f)
     return true;
 }
 
-/* What is small enough not to be drawn; frames below such a one are no larger. */
+/* What is small enough not to be drawn; frames below it are no larger. */
 static void choose_least(struct flame *f)
 {
     f->least = (uint64_t)(LEAST_SHARE * (double)f->frames[0].total);

@@ -18,7 +18,7 @@ int export_temporary_file(struct error *err);
 /* --- last in, first out, of records of one size --- */
 struct export_stack {
     size_t record_bytes;
-    size_t page_records; /* so many are kept in memory; the rest is in pages of that many in the file */
+    size_t page_records; /* this many are kept in memory; the rest is in pages of that many in the file */
     uint8_t *page;
     size_t count; /* in the page */
     uint64_t page_count;

@@ -31,7 +31,7 @@ struct profile {
     bool has_place;     /* a row says more than that its location is unknown */
     struct row *rows;   /* those without a location are where the numbers begin again */
     size_t count, capacity;
-    size_t beginnings; /* so many are */
+    size_t beginnings; /* this many are */
     struct bytes scratch;
     bool failed;
 };

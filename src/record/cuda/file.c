@@ -175,7 +175,8 @@ void file_take_back(uint8_t *buffer, size_t used)
     __atomic_store_n(&b->state, CUDA_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
-/* A record of unknown length counts as open: what is behind it may be, and its buffer says the length when it comes. */
+/* A record of unknown length counts as open: what comes after it may be, and its buffer says the length when it
+ * comes. */
 static uint32_t count_open(const uint8_t *buffer)
 {
     uint32_t count = 0;

@@ -59,7 +59,7 @@ static const char *const op_groups[] = {"op+shape", "op", "kind", "none", NULL};
 #define TOP_ARGUMENT(word, rows)                                                                             \
     {                                                                                                        \
         .name = (word), .type = ARGUMENT_WHOLE, .fallback = (rows),                                          \
-        .help = "At most so many rows; " rows " unless given."                                               \
+        .help = "At most this many rows; " rows " unless given."                                             \
     }
 
 static const struct argument no_arguments[] = {{0}};

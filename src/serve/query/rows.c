@@ -14,7 +14,7 @@
 
 #define ROWS_MAGIC 0x3152504fu
 #define ROWS_SECTIONS_MAX 8192u
-#define NODES_INSIDE 3u /* the reader's nodes may be so many levels above a tile */
+#define NODES_INSIDE 3u /* the reader's nodes may be this many levels above a tile */
 
 enum row_flag { ROW_OPEN = 1, ROW_WAIT = 2, ROW_GAP = 4, ROW_ESTIMATED = 16, ROW_SUMMARY = 32 };
 enum section_kind { SECTION_ZONES = 0, SECTION_RUNS = 1 };

@@ -200,7 +200,8 @@ enum cache_kind {
     CACHE_NODES = 0, /* level-of-detail nodes of a zone block or a LOD block */
     CACHE_ZONES = 1,
 };
-#define ANCHOR_ROWS 64u /* every so many rows of a group the start is kept; between them gaps are summed */
+#define ANCHOR_ROWS                                                                                          \
+    64u /* every ANCHOR_ROWS rows of a group the start is kept; between them gaps are summed */
 struct cached_group {
     uint32_t track, depth;
     uint32_t first, count; /* of the nodes, or of the rows */

@@ -112,7 +112,7 @@ export function bytes(count: number): string {
     return joined(bytesFigure(count));
 }
 
-/** A plain quantity: 3 significant digits, k M G T behind it from ten thousand on. */
+/** A plain quantity: 3 significant digits, k M G T after it from ten thousand on. */
 export function quantity(value: number): string {
     if (value === 0) return "0";
     if (Math.abs(value) < 10000) return Number.isInteger(value) ? group(value) : digits(value, 3);

@@ -145,7 +145,7 @@ struct lock {
     uint32_t owner;
 };
 
-/* Of the listener, by source location. From WISH_WAITING on: its name was not known after so many answers. */
+/* Of the listener, by source location. From WISH_WAITING on: its name was not known after this many answers. */
 enum wish { WISH_UNKNOWN, WISH_NO, WISH_YES, WISH_WAITING };
 
 struct heard_zone { /* that may be wanted */

@@ -8,7 +8,7 @@
 #include "collect/tracy/trace/internal.h"
 
 #define SETTLE_SHARE                                                                                         \
-    8u /* one in so many of those that wait may have been answered: then they are looked through */
+    8u /* one in this many of those that wait may have been answered: then they are looked through */
 
 static const char *text_or_empty(const struct tracy_trace *t, uint32_t name)
 {

@@ -61,7 +61,7 @@ static double unpacker_grant_ratio(const struct tt_log *log)
 
 void tt_log_finish_counters(struct tt_log *log)
 {
-    /* The log has a core's counters one behind the other: look at them before they are put in time order. */
+    /* The log has a core's counters one after the other: look at them before they are put in time order. */
     log->counter_sums.unpacker_grant_ratio = unpacker_grant_ratio(log);
     if (log->sample_count > 1)
         qsort(log->samples, log->sample_count, sizeof log->samples[0], compare_samples);
