@@ -40,6 +40,10 @@ class Measure(harness.TestCase):
                     "tflops_per_core_hifi4", "vector_tflops_per_core", "fp64_tflops_per_core"):
             self.assertGreater(figures[key]["value"], 0, key)
             self.assertTrue(figures[key]["source"].startswith("measured 20"), figures[key])
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = set(re.search(r"flags\s*:(.*)|$", file.read()).group(0).split())
+        for flag, key, word in (("avx512_bf16", "tflops_per_core_hifi2", "BF16"), ("avx512_vnni", "tflops_per_core_lofi", "INT8")):
+            self.assertEqual({flag, "avx512bw"} <= flags, word in figures[key]["source"], figures[key])
         with open(path, encoding="utf-8") as file:
             self.assertNotIn("estimate", json.load(file))
         self.assertEqual(os.listdir(self.folder).count("mine.json.partial"), 0)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU's peaks: every thread copies memory of its own, or multiplies and adds in registers, as wide as the processor
- * can. A round begins at a barrier and ends with its slowest thread; the best round counts. */
+ * can, also numbers of 16 and 8 bits where it has instructions for them. A round begins at a barrier and ends with its slowest thread; the best round counts. */
 #include <errno.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -54,22 +57,61 @@ MULTIPLY_ADD(double_256, double, 32, AVX2)
 MULTIPLY_ADD(single_128, float, 16, )
 MULTIPLY_ADD(double_128, double, 16, )
 
-struct width {
-    double (*single)(uint64_t n), (*twice)(uint64_t n);
-    const char *name;
+#if defined(__x86_64__)
+/* Products of narrow numbers, summed in 32 bits: each instruction adds two (or four) to each of 16 sums. */
+#define DOT_BEGIN(sum) vector sum = {0};
+#define DOT_ONE(sum)                                                                                         \
+    sum = DOT(sum, factor, factor);                                                                          \
+    __asm__ volatile("" : "+v"(sum));
+#define DOT_PRODUCTS(function, vector_type, factor_type, value, in_each, features)                           \
+    __attribute__((target(features))) static double function(uint64_t n)                                     \
+    {                                                                                                        \
+        typedef vector_type vector;                                                                          \
+        const factor_type factor = (factor_type)(value);                                                     \
+        EACH_SUM(DOT_BEGIN)                                                                                  \
+        for (uint64_t i = 0; i < n; i++) {                                                                   \
+            EACH_SUM(DOT_ONE)                                                                                \
+        }                                                                                                    \
+        return 2.0 * (double)n * SUMS * (in_each);                                                           \
+    }
+#define DOT _mm512_dpbf16_ps
+DOT_PRODUCTS(half_512, __m512, __m512bh, _mm512_set1_epi16(0x3f00), 32, "avx512f,avx512bw,avx512bf16")
+#undef DOT
+#define DOT _mm512_dpbusd_epi32
+DOT_PRODUCTS(bytes_512, __m512i, __m512i, _mm512_set1_epi8(1), 64, "avx512f,avx512bw,avx512vnni")
+#endif
+
+struct kind {
+    enum peak_type type;
+    double (*calculate)(uint64_t n);
+    const char *what, *by;
 };
 
-static struct width choose_width(void)
+/* The widest of each type; a type without instructions of its own is left out. Intel's AMX is not measured. */
+static size_t choose_kinds(struct kind kinds[PEAK_TYPES])
 {
+    size_t count = 0;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f"))
-        return (struct width){single_512, double_512, "AVX-512"};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (struct width){single_256, double_256, "AVX2 with FMA"};
-    return (struct width){single_128, double_128, "SSE2"};
+    if (__builtin_cpu_supports("avx512f")) {
+        kinds[count++] = (struct kind){PEAK_FP32, single_512, "FP32", "AVX-512"};
+        kinds[count++] = (struct kind){PEAK_FP64, double_512, "FP64", "AVX-512"};
+        if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512bf16"))
+            kinds[count++] = (struct kind){PEAK_16_BIT, half_512, "BF16", "AVX-512 BF16"};
+        if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"))
+            kinds[count++] = (struct kind){PEAK_8_BIT, bytes_512, "INT8", "AVX-512 VNNI"};
+    } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        kinds[count++] = (struct kind){PEAK_FP32, single_256, "FP32", "AVX2 with FMA"};
+        kinds[count++] = (struct kind){PEAK_FP64, double_256, "FP64", "AVX2 with FMA"};
+    }
+    const char *by = "SSE2";
 #else
-    return (struct width){single_128, double_128, "16-byte vectors"};
+    const char *by = "16-byte vectors";
 #endif
+    if (!count) {
+        kinds[count++] = (struct kind){PEAK_FP32, single_128, "FP32", by};
+        kinds[count++] = (struct kind){PEAK_FP64, double_128, "FP64", by};
+    }
+    return count;
 }
 
 struct crew { /* all threads of one measurement */
@@ -193,12 +235,8 @@ static uint32_t usable_cpus(void)
 int peaks_cpu(struct peaks *peaks, const struct peaks_options *options, struct error *err)
 {
     uint32_t threads = options->threads ? options->threads : usable_cpus();
-    struct width width = choose_width();
-    const struct {
-        enum peak_type type;
-        double (*calculate)(uint64_t);
-        const char *what;
-    } kinds[] = {{PEAK_FP32, width.single, "FP32"}, {PEAK_FP64, width.twice, "FP64"}};
+    struct kind kinds[PEAK_TYPES];
+    size_t count = choose_kinds(kinds);
     *peaks = (struct peaks){.cores = threads, .core_unit = "threads"};
     cpu_describe(peaks->name, sizeof peaks->name);
     peaks->name[strcspn(peaks->name, ",")] = '\0';
@@ -208,14 +246,14 @@ int peaks_cpu(struct peaks *peaks, const struct peaks_options *options, struct e
              "memcpy of 64 MiB by each of %u threads, read and written", threads);
     if (peaks->copy_gb_s <= 0)
         return err->code;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct crew crew = {.threads = threads,
                             .calculate = kinds[i].calculate,
                             .count = repeats_for(kinds[i].calculate, options->seconds)};
         struct peak *peak = &peaks->rates[kinds[i].type];
         peak->tflops = measure(&crew, err) / 1e12;
         snprintf(peak->how, sizeof peak->how, "multiply-add of %s in registers (%s), %u threads",
-                 kinds[i].what, width.name, threads);
+                 kinds[i].what, kinds[i].by, threads);
         if (peak->tflops <= 0)
             return err->code;
     }
