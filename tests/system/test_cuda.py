@@ -65,6 +65,19 @@ class StandIn(harness.TestCase):
         self.assertEqual([(row["pool"], row["peak_bytes"]) for row in pools], [("cuda:0", 1 << 20)])
         self.assertEqual(self.losses(), {})
 
+    def test_kernels_below_zones_ranges_and_ops(self):
+        """From the device's time back to the code: the tree and the flame graph have the host's stack."""
+        self.record("ranges", "4")
+        done = self.opscope("export", "--format", "collapsed", "--flame-by", "device", "-o", "-", self.trace)
+        self.assert_status(done)
+        stacks = dict(line.split(";", 1)[1].rsplit(" ", 1) for line in done.stdout.splitlines())
+        self.assertEqual(sorted((stack.split(";")[-4:], int(weight)) for stack, weight in stacks.items()),
+                         [(["host", "forward", "alone", "alone"], 12000), (["host", "forward", "step", "scale"], 12000)])
+        rows = self.opscope_json("tree", "--by", "device-time", "--min-percent", "0", self.trace)["rows"]
+        found = {row["name"]: (row["total_ns"], row["count"]) for row in rows}
+        self.assertEqual({name: found[name] for name in ("host", "forward", "step", "scale")},
+                         {"host": (24000, 8), "forward": (24000, 8), "step": (12000, 4), "scale": (12000, 4)})
+
     def test_streams_have_the_names_that_nvtx_gives_them(self):
         self.record("streams", "10")
         tracks = self.opscope_json("info", self.trace)["tracks"]
@@ -224,6 +237,34 @@ class StandIn(harness.TestCase):
     def test_no_libcupti(self):
         done = self.record("refused", OPSCOPE_CUPTI=self.path("nothing.so"))
         self.assertIn("opscope: CUDA is not recorded: OPSCOPE_CUPTI is %s" % self.path("nothing.so"), done.stderr)
+
+    def test_old_libcupti(self):
+        library = os.path.join(harness.BUILD, "libopscope.so.0")
+        done = self.record("refused", OPSCOPE_CUPTI=library)
+        self.assertRegex(done.stderr, "opscope: CUDA is not recorded: %s has no cupti[A-Za-z0-9]+: it is too old" % re.escape(library))
+
+    def test_libcupti_of_the_programs_own(self):
+        """Before one that is installed, of another version: what the program has loaded; what lies beside its torch."""
+        torch, wheels, installed = (self.path(*words) for words in (("torch", "lib"), ("nvidia", "cuda_cupti", "lib"),
+                                                                    ("cuda", "extras", "CUPTI", "lib64")))
+        for folder in (torch, wheels, installed):
+            os.makedirs(folder)
+        own, other = os.path.join(wheels, "libcupti.so.12"), os.path.join(installed, "libcupti.so.13")
+        for path in (own, other):
+            shutil.copy(CUPTI, path)
+        aside = self.path("aside.so")  # the same library by a name that says nothing
+        os.link(own, aside)
+        of_torch = os.path.join(torch, "libc10_cuda.so")
+        shutil.copy(os.path.join(harness.BUILD, "libopscope_nvtx.so"), of_torch)
+        self.trace = self.path("t.opscope")
+        for program_has, preloaded in ((own, ""), (aside, of_torch)):
+            env = {"CUDA_HOME": self.path("cuda"), "LD_LIBRARY_PATH": harness.BUILD}
+            command = [self.program, program_has, "exit", "20"]
+            if preloaded:
+                command = ["env", "LD_PRELOAD=" + preloaded] + command
+            done = self.opscope("run", "-o", self.trace, "--", *command, env=env)
+            self.assert_status(done)
+            self.assertEqual((len(self.events("run")), self.losses()), (20, {}), done)
 
     def test_without_a_session_nothing_happens(self):
         library = os.path.join(harness.BUILD, "libopscope_cuda.so")

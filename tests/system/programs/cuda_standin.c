@@ -212,6 +212,23 @@ static void work_reuse(uint32_t count)
     }
 }
 
+/* Kernels inside a zone of the host, a range of NVTX, an op, and none of them. */
+static void work_ranges(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        opscope_zone_begin("host");
+        nvtxRangePushA("forward");
+        launch("alone", 7);
+        opscope_op_begin("step", OPSCOPE_OP_DEVICE, 0);
+        launch("scale", 7);
+        opscope_op_end();
+        nvtxRangePop();
+        opscope_zone_end();
+        end_some(2);
+        wait_until_filled(2 * (i + 1));
+    }
+}
+
 /* Streams with names: of one that has a track, of one that is made later, of the same address again, of none. */
 static void work_streams(uint32_t count)
 {
@@ -383,6 +400,7 @@ int main(int argc, char **argv)
                  {"serve", work_serve},
                  {"devices", work_devices},
                  {"reuse", work_reuse},
+                 {"ranges", work_ranges},
                  {"streams", work_streams},
                  {"fork", work_fork},
                  {"graph", work_graph},
