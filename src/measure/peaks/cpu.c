@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU's peaks: every thread copies memory of its own, or multiplies and adds in registers, as wide as the processor
- * can, also numbers of 16 and 8 bits where it has instructions for them. A round begins at a barrier and ends with its slowest thread; the best round counts. */
+ * can, also numbers of 16 and 8 bits where it has instructions for them. A round begins at a barrier and ends with its
+ * slowest thread; the best round counts. */
 #include <errno.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
