@@ -295,6 +295,17 @@ class OverInput(Outputs):
                 done = self.run_command(["sh", "-c", '"$0" import tenstorrent ops.csv -o "$1" > out', harness.OPSCOPE, name])
                 self.assertIn("a trace is a file, not a device or a pipe", done.stderr)
 
+    def test_a_trace_is_not_written_to_standard_output(self):
+        """`-` is standard output in every command: a trace had a file of that name."""
+        for words, failed in ((["run", "-o", "-", "--", "true"], 125), (["import", "tenstorrent", "ops.csv", "-o", "-"], 2)):
+            with self.subTest(words=words):
+                done = self.opscope(*words)
+                self.assertEqual(done.status, failed, done)
+                self.assertIn("not written to standard output", done.stderr)
+                self.assertFalse(os.path.exists(self.path("-")))
+        self.assert_status(self.opscope("import", "tenstorrent", "ops.csv", "-o", "./-"))
+        self.assertTrue(os.path.exists(self.path("-")))
+
     def test_files_are_called_as_a_folder_beside_them(self):
         os.mkdir(self.path("groups"))
         for words in ([], ["--compat", "1.2.4"]):

@@ -103,6 +103,11 @@ int trace_path_check(const char *path, struct error *err)
 {
     enum output_way way;
     int status = output_path_check(path, NULL, 0, &way, err);
+    if (!status && strcmp(path, "-") == 0) /* elsewhere that is standard output */
+        return error_set(
+            err, EINVAL,
+            "cannot write -: a trace is a file, and is not written to standard output (a file of "
+            "that name is ./-)");
     if (!status && way != OUTPUT_REPLACE)
         return error_set(err, EINVAL, "cannot write %s: a trace is a file, not a device or a pipe", path);
     if (!status && is_other_content(path))
