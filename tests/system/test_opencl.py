@@ -168,6 +168,10 @@ class Programs(OpenclCase):
     def test_program_that_goes_on_after_the_session(self):
         self.compare("outlasts", "--duration", "1")
 
+    def test_kernel_that_was_made_between_two_recordings(self):
+        self.compare("rejoins")
+        self.assertEqual([(op["name"], op["attributes"]) for op in self.ops()], [("slow", "launch=256")])
+
     def test_queue_of_an_extension(self):
         if self.run_command([harness.program("opencl_cases"), "extension"]).status == 77:
             self.skipTest("no device with clCreateCommandQueueWithPropertiesKHR")

@@ -194,14 +194,29 @@ struct opencl_queue *opencl_queue_known(handle queue)
     return q;
 }
 
-void opencl_queue_forget(handle queue)
+static void forget(struct map *known, handle object)
 {
-    if (!queue || opencl_is_child())
+    if (!object || opencl_is_child())
         return;
     pthread_mutex_lock(&lock);
-    if (map_remove(&queues.of, (uintptr_t)queue) != MAP_NONE)
+    if (map_remove(known, (uintptr_t)object) != MAP_NONE)
         __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
+}
+
+void opencl_queue_forget(handle queue)
+{
+    forget(&queues.of, queue);
+}
+
+void opencl_kernel_forget(handle kernel)
+{
+    forget(&kernels.of, kernel);
+}
+
+void opencl_memory_forget(handle object)
+{
+    forget(&memory, object);
 }
 
 /* One that was made by an extension, or without a session. */

@@ -76,7 +76,11 @@ struct opencl_device *opencl_devices(void); /* all, linked by `older` */
 bool opencl_queue_has_room(void);
 /* One that has been made or found before; NULL: no such queue, or this is a forked child. */
 struct opencl_queue *opencl_queue_known(handle queue);
+/* What is made without a session, perhaps at the address of what was made in the last one; kernels also where they get
+ * an argument. */
 void opencl_queue_forget(handle queue);
+void opencl_kernel_forget(handle kernel);
+void opencl_memory_forget(handle memory);
 
 /* is_changed: profiling was switched on beside what was asked for. */
 void opencl_queue_added(handle queue, handle device, bits asked, const bits *properties, bool is_changed);

@@ -16,7 +16,6 @@ static void note_queue(handle queue, handle device, bits asked, const bits *prop
     opencl_pending_start();
 }
 
-/* A queue that is made without a session, perhaps at the address of one that was made in the last one. */
 static handle unnoted(handle queue)
 {
     opencl_queue_forget(queue);
@@ -170,7 +169,17 @@ static handle noted(handle memory)
 {
     if (memory && opencl_has_session())
         opencl_memory_added(memory);
+    else
+        opencl_memory_forget(memory);
     return memory;
+}
+
+static void note_kernel(handle kernel, handle cloned_from)
+{
+    if (kernel && opencl_has_session())
+        opencl_kernel_added(kernel, cloned_from);
+    else
+        opencl_kernel_forget(kernel);
 }
 
 handle clCreateBuffer(handle context, bits flags, size_t size, void *host, int32_t *status)
@@ -220,8 +229,7 @@ handle clCreateImageWithProperties(handle context, const bits *properties, bits 
 handle clCreateKernel(handle program, const char *name, int32_t *status)
 {
     handle kernel = opencl_next()->clCreateKernel(program, name, status);
-    if (kernel && opencl_has_session())
-        opencl_kernel_added(kernel, NULL);
+    note_kernel(kernel, NULL);
     return kernel;
 }
 
@@ -229,24 +237,23 @@ int32_t clCreateKernelsInProgram(handle program, uint32_t room, handle *kernels,
 {
     uint32_t own = 0, *made = count ? count : &own;
     int32_t status = opencl_next()->clCreateKernelsInProgram(program, room, kernels, made);
-    if (status != OPENCL_SUCCESS || !kernels || !opencl_has_session())
-        return status;
-    for (uint32_t i = 0; i < *made && i < room; i++)
-        opencl_kernel_added(kernels[i], NULL);
+    for (uint32_t i = 0; status == OPENCL_SUCCESS && kernels && i < *made && i < room; i++)
+        note_kernel(kernels[i], NULL);
     return status;
 }
 
 handle clCloneKernel(handle kernel, int32_t *status)
 {
     handle clone = opencl_next()->clCloneKernel(kernel, status);
-    if (clone && opencl_has_session())
-        opencl_kernel_added(clone, kernel);
+    note_kernel(clone, kernel);
     return clone;
 }
 
 int32_t clSetKernelArg(handle kernel, uint32_t index, size_t size, const void *value)
 {
     int32_t status = opencl_next()->clSetKernelArg(kernel, index, size, value);
+    if (!opencl_has_session())
+        opencl_kernel_forget(kernel);
     if (status != OPENCL_SUCCESS || !opencl_has_session())
         return status;
     struct opencl_argument argument = {.kind = value ? ARGUMENT_VALUE : ARGUMENT_LOCAL, .size = size};
@@ -267,7 +274,9 @@ int32_t clSetKernelArg(handle kernel, uint32_t index, size_t size, const void *v
 int32_t clSetKernelArgSVMPointer(handle kernel, uint32_t index, const void *value)
 {
     int32_t status = opencl_next()->clSetKernelArgSVMPointer(kernel, index, value);
-    if (status == OPENCL_SUCCESS && opencl_has_session())
+    if (!opencl_has_session())
+        opencl_kernel_forget(kernel);
+    else if (status == OPENCL_SUCCESS)
         opencl_argument_set(kernel, index,
                             &(struct opencl_argument){.kind = ARGUMENT_POINTER, .size = sizeof value});
     return status;

@@ -5,6 +5,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -387,6 +388,31 @@ static void outlasts(void)
     print_event(queue, "new");
 }
 
+/* Between two recordings: a kernel, which may well be at the address of one that was recorded, and whose arguments the
+ * next one knows nothing of. */
+static void rejoins(void)
+{
+    const size_t items = 256;
+    cl_command_queue queue = queue_of(0);
+    cl_mem buffer = buffer_of(BYTES);
+    cl_kernel add[64], slow = NULL;
+    for (int i = 0; i < 64; i++)
+        add[i] = kernel_of("add", buffer, 3);
+    for (int i = 0; i < 64; i++)
+        check(clReleaseKernel(add[i]), "release");
+    opscope_session_leave_();
+    bool is_again = false;
+    for (int i = 0; i < 1000 && !is_again; i++) {
+        slow = kernel_of("slow", buffer, 3);
+        for (int k = 0; k < 64; k++)
+            is_again |= (void *)slow == (void *)add[k];
+    }
+    opscope_session_join_();
+    check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 0, NULL, NULL), "slow");
+    check(clFinish(queue), "finish");
+    fprintf(stderr, "same address: %d\n", is_again);
+}
+
 /* A queue that no function of the adapter's has made. */
 static void extension(void)
 {
@@ -443,10 +469,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"looks", looks},       {"kinds", kinds},        {"order", order},   {"threads", threads},
-                 {"leaves", leaves},     {"hangs", hangs},        {"floods", floods}, {"pauses", pauses},
-                 {"zones", zones},       {"shares", shares},      {"renews", renews}, {"crowds", crowds},
-                 {"outlasts", outlasts}, {"extension", extension}};
+    } cases[] = {{"looks", looks},       {"kinds", kinds},         {"order", order},    {"threads", threads},
+                 {"leaves", leaves},     {"hangs", hangs},         {"floods", floods},  {"pauses", pauses},
+                 {"zones", zones},       {"shares", shares},       {"renews", renews},  {"crowds", crowds},
+                 {"outlasts", outlasts}, {"extension", extension}, {"rejoins", rejoins}};
     set_up();
     for (int i = 1; i < argc; i++) {
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
