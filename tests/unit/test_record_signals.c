@@ -478,8 +478,8 @@ static void work_jump_sweep(void)
     figures->other = is_over ? at : UINT32_MAX;
 }
 
-/* A chunk that stays open keeps all that come after it from being taken, one whose number another one has is taken for a
- * copy, and of one that says that it is empty nothing is read. */
+/* A chunk that stays open keeps all that come after it from being taken, one whose number another one has is taken for
+ * a copy, and of one that says that it is empty nothing is read. */
 static void test_siglongjmp_at_each_instruction(void **state)
 {
     struct seen seen;
