@@ -146,6 +146,14 @@ class Threads(SummaryCase):
             self.assertEqual(self.parts(overview), {"working": 75 * MS, "paused": 25 * MS})
             self.assertEqual([row["self"] for row in overview["top"]], [75 * MS])
 
+    def test_pauses_are_in_no_threads_functions(self):
+        overview = self.summary(self.trace(
+            ("track", "main", 7, 7), ("zone", 0, 1, 1 + 100 * MS, "main", "a.c:1"), ("paused", 1 + 10 * MS, 1 + 50 * MS),
+            ("track", "pool", 7, 8), ("open", 0, 1, 1 + 90 * MS, "loop", "a.c:9"), ("zone", 1, 1 + 5 * MS, 1 + 60 * MS, "load", "a.c:20"),
+            ("track", "waits", 7, 9), ("zone", 0, 1, 1 + 80 * MS, "epoll_wait")))
+        self.assertEqual([(row["text"], row["self"]) for row in overview["top"] + overview["top_waits"]],
+                         [("main", 60 * MS), ("loop", 35 * MS), ("load", 15 * MS), ("epoll_wait", 40 * MS)])
+
     def test_why_nothing_is_there(self):
         for line, said, is_unknown in ((("lost", 400000), "400,000 zones were lost", False), (("lost", 1), "1 zone was lost", False),
                                        (("paused", 1, 1 + 20 * MS), "Recording was paused for 20.0 ms", False),

@@ -290,6 +290,7 @@ int overview_functions(struct overview *o, const struct trace_filter *filter, st
 {
     struct overview_filter own;
     struct zone_stats stats = {0};
+    struct overview_paused paused = {0};
     if (o->working) /* they came with the main thread's time */
         return 0;
     int status = overview_filter_make(&own, o, filter, err);
@@ -297,10 +298,13 @@ int overview_functions(struct overview *o, const struct trace_filter *filter, st
         return status;
     for (uint32_t i = 0; i < filter->track_count; i++)
         own.wanted[i] = trace_filter_wants_track(filter, i) && is_work(o, trace_get_track(o->trace, i));
-    status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
+    status = overview_find_paused(&paused, o, &own.filter, err);
     if (!status)
-        status = take_functions(o, &stats, NULL, err);
+        status = zone_stats_make(&stats, o->trace, &own.filter, ZONE_STATS_BY_NAME, err);
+    if (!status)
+        status = take_functions(o, &stats, paused.by_name, err);
     zone_stats_free(&stats);
+    free(paused.by_name);
     overview_filter_free(&own);
     return status;
 }

@@ -37,15 +37,15 @@ int overview_find_window(struct overview *overview, const struct ops *ops,
 struct frame_stats;
 size_t overview_main_frames(const struct frame_stats *stats);
 
-/* pauses.c: how much of the window recording was paused; of it inside zones of the main thread, and of those that wait;
- * by name of the zone that was innermost (NULL: never paused), which the caller frees. All names that a row of
+/* pauses.c: how much of the window recording was paused; of it inside zones of the filter's threads, and of those that
+ * wait; by name of the zone that was innermost (NULL: never paused), which the caller frees. All names that a row of
  * statistics is of have its sum; after the names of the trace is one more, for zones whose name it does not define. */
 struct overview_paused {
     uint64_t total_ns, in_zones_ns, in_waits_ns;
     uint64_t *by_name;
 };
 int overview_find_paused(struct overview_paused *found, const struct overview *overview,
-                         const struct trace_filter *main_thread, struct error *err);
+                         const struct trace_filter *filter, struct error *err);
 
 /* host.c: the main thread's time; functions of all threads. */
 int overview_main_thread(struct overview *overview, const struct trace_filter *filter, struct error *err);
