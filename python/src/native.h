@@ -70,8 +70,8 @@ struct open_task { /* whose track the thread is on */
 struct thread_stack {
     uint32_t depth;
     bool is_muted; /* below a framework's frame: only the program's own code is shown, see framework.c */
-    char *
-        stack_limit; /* hook_frame.c: deeper than this, no C frame per call; STACK_LIMIT_UNKNOWN until set up */
+    /* hook_frame.c: deeper than this, no C frame per call; STACK_LIMIT_UNKNOWN until set up */
+    char *stack_limit;
     struct open_call *calls;
     uint32_t call_count, call_capacity;
     uint32_t name_tries; /* how many events have looked for the thread's name */
@@ -107,8 +107,8 @@ extern uint32_t stack_max_depth;                /* UINT32_MAX: no limit */
 /* --- names --- */
 
 enum site_special { /* why a site's frames do not take the fast path; 0 for ordinary functions */
-                    SITE_HIDDEN =
-                        1, /* not recorded: the package's own code, a framework's, or filtered out */
+                    /* not recorded: the package's own code, a framework's, or filtered out */
+                    SITE_HIDDEN = 1,
                     SITE_IMPORT = 2,    /* a frame of it is one import; the frames below are hidden */
                     SITE_GENERATOR = 4, /* 3.11: its first frame only makes the generator */
                     SITE_COROUTINE = 8, /* may be a task's */

@@ -22,9 +22,9 @@ struct walked_zone { /* clipped to the filter's window */
 struct zone_walk {
     struct trace *trace;
     const struct trace_filter *filter; /* tracks and window; NULL = everything */
-    const uint32_t
-        *key_of; /* by name id: handed to `visit`; ZONE_WALK_SKIP leaves the zone out. The last entry
-                                        * is for names that the file does not define */
+    /* by name id: handed to `visit`; ZONE_WALK_SKIP leaves the zone out. The last entry is for names
+     * that the file does not define */
+    const uint32_t *key_of;
     size_t key_count;
     bool has_open_zones; /* zones that never ended are visited, too */
     bool has_child_times;

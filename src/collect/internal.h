@@ -126,8 +126,8 @@ struct track {
     uint64_t last_ns;
     struct track_lane own;  /* its own track */
     struct track_lane lane; /* where its records go now */
-    struct track_lane
-        outer[MAX_TASKS_INSIDE]; /* and after the open turns of tasks; the first is its own track */
+    /* and after the open turns of tasks; the first is its own track */
+    struct track_lane outer[MAX_TASKS_INSIDE];
     uint32_t outer_count;
     struct task_track *tasks; /* in order of definition */
     size_t task_count, task_capacity;

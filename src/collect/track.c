@@ -132,8 +132,8 @@ void track_flush_loss(struct source *s, struct track *t, uint64_t until_ns)
 struct tick_clock {
     const struct clock_map *map;
     struct clock_piece piece;
-    uint64_t
-        span; /* ticks from the piece's start on that fit, times its multiplier, 64 bits, and in a record */
+    /* ticks from the piece's start on that fit, times its multiplier, 64 bits, and in a record */
+    uint64_t span;
     uint64_t base; /* the chunk's full tick count: records have its low 56 bits */
 };
 

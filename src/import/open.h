@@ -51,8 +51,8 @@ enum import_device_source {
 struct import_options { /* zero-initialised: as the vendor's tool does it */
     enum import_device_source source;
     bool is_device_only; /* what devices recorded, without the host's ops */
-    const char
-        *recorded; /* NULL, or a trace that opscope recorded of the same run, to be joined with the logs */
+    /* NULL, or a trace that opscope recorded of the same run, to be joined with the logs */
+    const char *recorded;
     struct trace *opened; /* the path, where it is a trace that is open already: taken over; NULL */
 };
 

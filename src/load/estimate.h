@@ -14,9 +14,8 @@ struct estimate_request {
     const struct text_list *options; /* key=value; may be NULL */
     const struct text_list *dims;    /* as mlir_dims_option takes them; may be NULL */
     double clock_mhz;                /* 0: the target's */
-    const char
-        *default_location; /* for ops that have none; NULL: where they stand in the file, or, of a schedule,
-                                        loc(unknown) */
+    /* for ops that have none; NULL: where they stand in the file, or, of a schedule, loc(unknown) */
+    const char *default_location;
 };
 
 struct estimate {

@@ -129,16 +129,16 @@ struct op_call {
     uint16_t faults;    /* enum op_fault */
     uint32_t runs : 24; /* a server replays for days */
     uint32_t type : 8;  /* enum op_type */
-    uint32_t
-        place; /* text: "file:line" of the code that called it, where its description has no location: places.h */
+    /* text: "file:line" of the code that called it, where its description has no location: places.h */
+    uint32_t place;
 };
 
 enum op_run_flag {
     OP_RUN_ESTIMATED = 1, /* from a model, not from a device */
     OP_RUN_MERGED = 2,    /* the longest of several devices stands for all */
     OP_RUN_WRONG_GAP = 4, /* the time before or after its gap is wrong: not to be summed */
-    OP_RUN_FURTHER =
-        8, /* of the same execution of its call as the run before it in ops.run_order: same line */
+    /* of the same execution of its call as the run before it in ops.run_order: same line */
+    OP_RUN_FURTHER = 8,
 };
 
 struct op_run {

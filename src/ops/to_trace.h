@@ -26,8 +26,8 @@ struct ops_writing { /* ids of the model to those of the trace, + 1; 0: not writ
     struct bytes text;
     uint64_t runs;      /* written so far */
     uint64_t remark_ns; /* when facts and notices are, in a trace of other things; set by the caller */
-    bool
-        keeps_order; /* of runs on several clocks, which come back one clock after the other; set by the caller */
+    /* of runs on several clocks, which come back one clock after the other; set by the caller */
+    bool keeps_order;
     bool failed;
 };
 

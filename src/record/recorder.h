@@ -25,8 +25,8 @@ struct process_state {
     uint64_t hopeless_taken;     /* header's chunks_taken + 1 when waiting for a chunk was given up */
     struct thread_cursor *free_cursors;
     struct thread_cursor *block; /* cursors not handed out yet */
-    struct thread_cursor
-        *blocks; /* the first cursor of the newest block; its next_free is that of the one before */
+    /* the first cursor of the newest block; its next_free is that of the one before */
+    struct thread_cursor *blocks;
     uint32_t block_left;
     uint32_t inside;      /* threads that are switching chunks */
     uint32_t is_joining;  /* no other thread may begin to: another session is being joined */

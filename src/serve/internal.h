@@ -55,8 +55,8 @@ struct connection {
     struct bytes in;
     struct answer answer;
     size_t sent; /* of head and body */
-    uint64_t
-        since_ns; /* when the time-out began: idle, the first byte of a request, the last that was sent */
+    /* when the time-out began: idle, the first byte of a request, the last that was sent */
+    uint64_t since_ns;
     uint64_t sending_ns; /* when the answer began */
     uint64_t number;
     struct job *job; /* that the answerer has; NULL */

@@ -8,8 +8,8 @@
 #include "serve/query/query.h"
 
 #define SNAPSHOT_ROWS_MAX 200000u /* zones and runs; of more, the shortest are summed up */
-#define SNAPSHOT_BYTES_MAX                                                                                   \
-    ((size_t)48 << 20) /* what would go beyond this is left out, and the page says so */
+/* what would go beyond this is left out, and the page says so */
+#define SNAPSHOT_BYTES_MAX ((size_t)48 << 20)
 
 /* -ENOTSUP: this program was built without the page. Say so before work is done. */
 int snapshot_check(struct error *err);

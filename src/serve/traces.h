@@ -34,8 +34,8 @@ struct traces { /* zero-initialise */
     struct traces_entry **entries;
     size_t count, capacity;
     bool is_live; /* pages follow: writers are asked to write at once */
-    bool
-        is_folder; /* no paths: recordings that run, and the traces of the working folder; new ones are added */
+    /* no paths: recordings that run, and the traces of the working folder; new ones are added */
+    bool is_folder;
 };
 
 /* A block of this trace, which is open, may be damaged: opens what is whole of it in its place, unless that was done

@@ -11,8 +11,8 @@ struct session_folder {
     int fd;         /* of the folder */
     int control_fd; /* locked for as long as its collector lives */
     struct session_control control;
-    struct session_control
-        *ledger;       /* the control file in memory, for the collector that made it; may be NULL */
+    /* the control file in memory, for the collector that made it; may be NULL */
+    struct session_control *ledger;
     char output[4096]; /* where the trace goes */
     char command[2048];
 };

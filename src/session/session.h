@@ -35,8 +35,8 @@
 #define SESSION_VARIABLE "OPSCOPE_SESSION" /* PATH:ID, ID = 16 hex digits, must match the control file */
 #define SESSION_CONTROL_FILE "control"
 #define SESSION_SEGMENT_SUFFIX ".seg"
-#define SESSION_REFUSAL_PREFIX                                                                               \
-    "unrecorded-" /* an empty file PREFIX<pid>-<errno>: a process that got no segment */
+/* an empty file PREFIX<pid>-<errno>: a process that got no segment */
+#define SESSION_REFUSAL_PREFIX "unrecorded-"
 
 #define SESSION_REFUSAL_TOO_OLD EPROTONOSUPPORT /* as <errno>: the session wants a newer recorder */
 
@@ -61,8 +61,8 @@
 #define SESSION_NAME_LEVELS 7u
 #define SESSION_NAME_PROBES 16u
 #define SESSION_NAME_FULL 1u /* the id that stands for every name that found no room */
-#define SESSION_STALE_NS                                                                                     \
-    UINT64_C(1000000000)         /* a collector whose heart has not beaten for this long is gone */
+/* a collector whose heart has not beaten for this long is gone */
+#define SESSION_STALE_NS UINT64_C(1000000000)
 #define SESSION_PIECE_SLOTS 255u /* text slots after one record: 4,080 bytes */
 /* A span whose number has this bit, and none above it, may end on another thread of its process. */
 #define SESSION_SPAN_ANY_THREAD (UINT64_C(1) << 61)
@@ -76,8 +76,8 @@ enum session_on_full { SESSION_ON_FULL_DROP = 0, SESSION_ON_FULL_WAIT = 1 };
 /* When to record, for sessions that begin paused (record/capture.c). */
 enum session_capture_kind {
     CAPTURE_ALWAYS = 0,
-    CAPTURE_PROFILER_API =
-        1, /* between the program's own calls that start and stop profilers: opscope_capture_ */
+    /* between the program's own calls that start and stop profilers: opscope_capture_ */
+    CAPTURE_PROFILER_API = 1,
     CAPTURE_SIGNPOSTS = 2, /* from signpost `from` to signpost `to`; either may be empty */
     CAPTURE_ZONE = 3,      /* inside zones called `from` */
     CAPTURE_STEPS = 4,     /* frames first_step to last_step of each process */
@@ -184,8 +184,8 @@ enum process_row_state {
     PROCESS_VALID = 1, /* stored last */
     PROCESS_FREE = 2,  /* by the collector */
     PROCESS_TAKEN = 3, /* by a process that has not filled it in yet */
-    PROCESS_ALONE =
-        4, /* valid; it has paused itself, or gone on: what other processes do does not change it */
+    /* valid; it has paused itself, or gone on: what other processes do does not change it */
+    PROCESS_ALONE = 4,
 };
 
 struct session_process {
@@ -246,8 +246,8 @@ enum record_kind {
     RECORD_LATE_ENDS = 6,   /* id: this many zones ended before this while there was no room to record it */
     RECORD_THREAD_NAME = 7, /* id: name; payload: 0, or the track of a device that has this name from now on */
     RECORD_TASK_BEGIN = 8,  /* id: NAME_TASK; a zone, inside which everything is on that task's track */
-    RECORD_TASK_SWITCH =
-        9, /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
+    /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
+    RECORD_TASK_SWITCH = 9,
     RECORD_NOTHING = 10,     /* a slot that was given back */
     RECORD_PAUSE = 11,       /* id: 1 = recording was paused, 0 = it goes on, by the process itself */
     RECORD_COUNTER = 128,    /* id: name; + {double, -} */
@@ -263,11 +263,11 @@ enum record_kind {
     RECORD_ZONE_TEXT = 135,   /* the three texts: id: total bytes; payload low 24: offset of this piece */
     RECORD_MESSAGE = 136,
     RECORD_SIGNPOST = 137, /* header, NUL, message */
-    RECORD_SPAN_BEGIN =
-        138, /* id: name; + {number, -}; a zone that need not end where it began: collect/spans.c */
+    /* id: name; + {number, -}; a zone that need not end where it began: collect/spans.c */
+    RECORD_SPAN_BEGIN = 138,
     RECORD_SPAN_END = 139, /* + {number, -} */
-    RECORD_ZONE_SUSPEND =
-        140,           /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
+    /* the innermost zone goes on as that span; id: name of what ends now; + {number, -} */
+    RECORD_ZONE_SUSPEND = 140,
     RECORD_LOCK = 141, /* id: name of the lock, of the first two; payload: enum record_lock; + {number, -} */
 };
 
@@ -293,8 +293,8 @@ enum record_part {
 enum name_kind {
     NAME_TEXT = 1,
     NAME_SITE = 2, /* name, NUL, function, NUL, file; aux = line, value = colour */
-    NAME_DEVICE =
-        3, /* name, or name, NUL, architecture; aux = number, value = double ticks per second, owner = process */
+    /* name, or name, NUL, architecture; aux = number, value = double ticks per second, owner = process */
+    NAME_DEVICE = 3,
     NAME_DEVICE_TRACK = 4, /* name; aux = kind, value = number, owner = device, parent = track or 0 */
     NAME_TASK = 5,         /* name; value = number, owner = process */
 };

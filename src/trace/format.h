@@ -132,8 +132,8 @@ enum definition_column {
 enum row_column {
     ROW_TRACK = 1,
     ROW_TIME = 2, /* start of an op, a run or a lock's row, first time of a loss */
-    ROW_KIND =
-        3, /* of a point, an op, a lock's row; reason of a loss; 1 = release of memory, 3 = of a pool */
+    /* of a point, an op, a lock's row; reason of a loss; 1 = release of memory, 3 = of a pool */
+    ROW_KIND = 3,
     ROW_NAME = 4,  /* also: header of a point, memory pool */
     ROW_VALUE = 5, /* bits of a counter's double, address of a memory event, number of a lock */
     ROW_SIZE = 6,

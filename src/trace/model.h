@@ -45,8 +45,8 @@ enum trace_track_kind {
     TRACE_TRACK_PROCESSOR = 5,
     TRACE_TRACK_DMA = 6,
     TRACE_TRACK_OTHER = 7,
-    TRACE_TRACK_SPAN =
-        8, /* zones of its parent, a thread or a task, that do not nest with the others: one at a time */
+    /* zones of its parent, a thread or a task, that do not nest with the others: one at a time */
+    TRACE_TRACK_SPAN = 8,
 };
 
 struct trace_track {
@@ -58,8 +58,8 @@ struct trace_track {
     uint64_t number; /* thread id, core number, queue number */
     uint64_t key;
     const char *name;
-    const char
-        *architecture; /* of a device: what it says that it is; "" when unknown (to a writer also NULL) */
+    /* of a device: what it says that it is; "" when unknown (to a writer also NULL) */
+    const char *architecture;
 };
 
 struct trace_clock {

@@ -203,8 +203,8 @@ struct opscope_tracy_lock_name { /* followed by the text */
 
 struct opscope_tracy_lock {
     struct opscope_site wait, own; /* names: of who waits for it, and of itself */
-    struct opscope_tracy_lock_name
-        *name;     /* those before it stay until the end: threads may be reading them */
+    /* those before it stay until the end: threads may be reading them */
+    struct opscope_tracy_lock_name *name;
     uint32_t held; /* how often, as far as it is recorded */
 };
 

@@ -202,8 +202,8 @@ struct diff {
     struct diff_run runs[DIFF_SIDES]; /* the first of each side: these are matched */
     struct diff_extra *extras[DIFF_SIDES];
     size_t extra_count[DIFF_SIDES], extra_capacity[DIFF_SIDES];
-    uint32_t
-        *row_of_key[DIFF_SIDES]; /* while rows are in the order in which they were made; UINT32_MAX: none */
+    /* while rows are in the order in which they were made; UINT32_MAX: none */
+    uint32_t *row_of_key[DIFF_SIDES];
     struct align align;
     uint32_t *a_of_b;      /* the other way round */
     struct diff_row *rows; /* ops, then zones, then calls; each by how much changed, most first */

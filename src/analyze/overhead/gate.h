@@ -35,8 +35,8 @@
 
 #define OVERHEAD_GATE_TOLERANCE 1.13
 #define OVERHEAD_GATE_MARGIN_LEAST 1.02
-#define OVERHEAD_GATE_MARGIN_WIDE                                                                            \
-    1.12 /* above it, calibration says too little to call an op unchanged, too */
+/* above it, calibration says too little to call an op unchanged, too */
+#define OVERHEAD_GATE_MARGIN_WIDE 1.12
 #define OVERHEAD_GATE_QUIET 1.08
 #define OVERHEAD_GATE_ROUNDS_NEEDED 7u
 #define OVERHEAD_GATE_ROUNDS_MOST 21u /* quiet ones, after which an op stays undecided */

@@ -15,8 +15,8 @@ struct line_row {
 
 struct line_function {
     uint32_t name; /* of one of its lines: function and file */
-    uint32_t
-        first_line; /* where it begins; of its first recorded line when no call of it was recorded whole */
+    /* where it begins; of its first recorded line when no call of it was recorded whole */
+    uint32_t first_line;
     size_t row, row_count;
     uint64_t calls;    /* recorded whole; 0 when none was */
     uint64_t total_ns; /* of its lines */

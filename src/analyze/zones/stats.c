@@ -317,8 +317,8 @@ static int count_open_zones(struct counting *c, struct error *err)
 /* --- time spent waiting --- */
 
 #define KEY_WAITS (1u << 31)
-#define KEY_NO_GROUP                                                                                         \
-    (KEY_WAITS - 2) /* the filter does not want the name; it may be inside of what it wants */
+/* the filter does not want the name; it may be inside of what it wants */
+#define KEY_NO_GROUP (KEY_WAITS - 2)
 
 struct open_level {
     uint64_t start, end;

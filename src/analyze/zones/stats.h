@@ -40,8 +40,8 @@ struct zone_stats_row {
     uint64_t total_ns;   /* time inside an outer zone of this row counts once */
     uint64_t sum_ns;     /* of all durations */
     uint64_t self_ns, min_ns, max_ns;
-    uint64_t
-        waiting_ns; /* of the total, in zones that wait (waiting.h); 0 unless ZONE_STATS_WAITING was asked for */
+    /* of the total, in zones that wait (waiting.h); 0 unless ZONE_STATS_WAITING was asked for */
+    uint64_t waiting_ns;
     uint64_t p50_ns, p90_ns, p99_ns;
     double mean_ns, std_ns; /* of the whole population */
     double wall_percent;    /* total of the time from the start to the end of the window */

@@ -26,8 +26,8 @@
 #define LOOK_NS UINT64_C(20000000) /* at least, between two looks */
 #define LOOK_SHARE 20u             /* and at most one part in this many of a CPU is spent with looking ... */
 #define LONGEST_NS UINT64_C(500000000) /* ... but this long, however many sockets there are */
-#define ELSEWHERE_NS                                                                                         \
-    UINT64_C(1000000000)     /* between two looks for processes of other networks, which are few ... */
+/* between two looks for processes of other networks, which are few ... */
+#define ELSEWHERE_NS UINT64_C(1000000000)
 #define ELSEWHERE_SHARE 200u /* ... and one part in this many of a CPU */
 #define STARTING_TRIES 20u   /* for a process that is being started */
 #define STARTING_US 5000u

@@ -12,8 +12,8 @@
 #include "record/cuda/cuda.h"
 
 #define THREAD_ENTRIES 64u
-#define PROCESS_ENTRIES                                                                                      \
-    65536u /* of kernels with another text; what comes then is looked up in the segment each time */
+/* of kernels with another text; what comes then is looked up in the segment each time */
+#define PROCESS_ENTRIES 65536u
 #define DEMANGLED_MOST ((size_t)8192) /* longer names are left as they are: the demangler recurses */
 #define NAME_MOST ((size_t)60000)
 

@@ -34,8 +34,8 @@
 #define NO_RANGE (-1)
 
 struct cached {
-    const void *
-        plain; /* the message, where that is a string of the default domain and nothing else is known of it */
+    /* the message, where that is a string of the default domain and nothing else is known of it */
+    const void *plain;
     const void *message, *domain;
     uint32_t category;
     struct opscope_site site;

@@ -16,8 +16,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-#define MCP_LINE_MAX                                                                                         \
-    ((size_t)1 << 20) /* bytes of a message; longer ones are refused, and never in memory as a whole */
+/* bytes of a message; longer ones are refused, and never in memory as a whole */
+#define MCP_LINE_MAX ((size_t)1 << 20)
 #define MCP_ANSWER_MAX ((size_t)32 << 10) /* bytes of the text that a tool answers */
 
 struct mcp;

@@ -7,8 +7,8 @@
 
 #include "serve/query/query.h"
 
-#define CHILD_BLOCKS                                                                                         \
-    64u /* children are counted exactly in this many blocks, else from the levels of detail */
+/* children are counted exactly in this many blocks, else from the levels of detail */
+#define CHILD_BLOCKS 64u
 
 struct found_zone {
     uint64_t start, duration, child;

@@ -36,8 +36,8 @@ struct id_map {
     uint32_t base;    /* else: base + place in `ids`, which is sorted */
     uint32_t *ids;
     size_t count;
-    uint32_t *
-        same; /* of names: the first one with the same texts, by place; NULL: none was defined more than once */
+    /* of names: the first one with the same texts, by place; NULL: none was defined more than once */
+    uint32_t *same;
 };
 
 struct track_total {
@@ -200,8 +200,8 @@ enum cache_kind {
     CACHE_NODES = 0, /* level-of-detail nodes of a zone block or a LOD block */
     CACHE_ZONES = 1,
 };
-#define ANCHOR_ROWS                                                                                          \
-    64u /* every ANCHOR_ROWS rows of a group the start is kept; between them gaps are summed */
+/* every ANCHOR_ROWS rows of a group the start is kept; between them gaps are summed */
+#define ANCHOR_ROWS 64u
 struct cached_group {
     uint32_t track, depth;
     uint32_t first, count; /* of the nodes, or of the rows */

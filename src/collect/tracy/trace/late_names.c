@@ -7,8 +7,8 @@
 
 #include "collect/tracy/trace/internal.h"
 
-#define SETTLE_SHARE                                                                                         \
-    8u /* one in this many of those that wait may have been answered: then they are looked through */
+/* one in this many of those that wait may have been answered: then they are looked through */
+#define SETTLE_SHARE 8u
 
 static const char *text_or_empty(const struct tracy_trace *t, uint32_t name)
 {

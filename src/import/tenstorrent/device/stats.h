@@ -16,8 +16,8 @@ struct tt_stat {
 };
 
 struct tt_stats {
-    struct tt_stat
-        *items; /* device by device, analyses in a fixed order; those without values are left out */
+    /* device by device, analyses in a fixed order; those without values are left out */
+    struct tt_stat *items;
     size_t count, capacity;
 };
 
