@@ -21,6 +21,7 @@ def wanted(names):
     known = [adapter[0] for adapter in ADAPTERS]
     found = set()
     for name in names.split(","):
+        name = name.replace("opencl-preload", "none")  # it is too late for that
         if name not in known + ["auto", "none"]:
             raise ValueError("devices: %r is not known; these are: auto, %s, none" % (name, ", ".join(known)))
         if name != "none":

@@ -230,7 +230,7 @@ def begin(native, path, options):
             "opscope: the opscope program is found neither beside the package nor on the PATH; OPSCOPE_BIN may name it"
         )
     words = words_of(options)
-    adapters = _devices.wanted(options.pop("devices", None) or "auto")
+    adapters = _devices.wanted(options.pop("devices", None) or os.environ.get("OPSCOPE_DEVICES") or "auto")
     recording = Recording(path_of_trace(path))
     recording.collector = Collector(program, recording.path, options)
     devices = _devices.variables(adapters)

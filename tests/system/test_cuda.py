@@ -266,6 +266,15 @@ class StandIn(harness.TestCase):
             self.assert_status(done)
             self.assertEqual((len(self.events("run")), self.losses()), (20, {}), done)
 
+    def test_left_to_another_tool_by_a_variable(self):
+        for names, runs in (("opencl,nvtx", 0), ("none", 0), ("opencl,cuda", 21), ("auto", 21)):
+            self.trace = self.path("t.opscope")
+            work = ["plain", "20"] if runs else ["refused"]  # which waits for no record
+            words = ["env", "OPSCOPE_DEVICES=" + names, self.program, CUPTI, *work]
+            self.assert_status(self.opscope("run", "-o", self.trace, "--", *words, env={"OPSCOPE_CUPTI": CUPTI}))
+            messages = self.opscope_json("messages", self.trace)["rows"]
+            self.assertEqual((len(self.events("run")), messages), (runs, []), names)
+
     def test_without_a_session_nothing_happens(self):
         library = os.path.join(harness.BUILD, "libopscope_cuda.so")
         env = {"CUDA_INJECTION64_PATH": library, "OPSCOPE_CUPTI": CUPTI}

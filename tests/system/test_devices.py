@@ -33,6 +33,25 @@ class Variables(harness.TestCase):
         self.assertEqual(self.seen("--devices", "nvtx"), ({"NVTX_INJECTION64_PATH": NVTX}, ""))
         self.assertEqual(self.seen("--devices", "none"), ({}, ""))
 
+    def test_by_a_variable(self):
+        seen, _ = self.seen(env={"OPSCOPE_DEVICES": "nvtx"})
+        self.assertEqual(seen, {"NVTX_INJECTION64_PATH": NVTX})
+        seen, _ = self.seen("--devices", "cuda", env={"OPSCOPE_DEVICES": "none"})
+        self.assertEqual(sorted(seen), ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"])
+        done = self.opscope("run", "--", "true", env={"OPSCOPE_DEVICES": "tpu"})
+        self.assertEqual(done.status, 125)
+        self.assertIn("OPSCOPE_DEVICES: 'tpu' is not known; these are: auto, ", done.stderr)
+
+    def test_variable_of_one_process(self):
+        """What uses CUDA's profiling interface itself, among others that are recorded."""
+        ranges = harness.program("nvtx_ranges")
+        trace = self.path("t.opscope")
+        for names, count in (("none", 3), ("opencl", 6), ("cuda", 6), ("", 6)):
+            shell = "%s nested; OPSCOPE_DEVICES=%s %s nested" % (ranges, names, ranges)
+            self.assert_status(self.opscope("run", "-o", trace, "--", "sh", "-c", shell))
+            rows = harness.opscope_json("zones", trace)["rows"]
+            self.assertEqual({row["name"]: row["count"] for row in rows}["outer"], count, names)
+
     def test_name_that_is_not_known(self):
         done = self.opscope("run", "--devices", "opencl,cl", "--", "true")
         self.assertEqual(done.status, 125)

@@ -198,6 +198,17 @@ class Programs(OpenclCase):
         self.compare("kinds", "--devices", "none")
         self.assertEqual(facts.Trace(self.trace).zones, 0)
 
+    def test_left_out_by_a_variable(self):
+        """In one process alone, which has the layer all the same."""
+        program = harness.program("opencl_cases")
+        for options in ((), ("--devices", "opencl-preload")):
+            for case in ("looks", "kinds"):
+                bare = self.run_command([program, case])
+                shell = "OPSCOPE_DEVICES=cuda %s %s" % (program, case)
+                done = self.record("sh", "-c", shell, options=options)
+                self.assertEqual(done.stdout, bare.stdout)
+                self.assertEqual(facts.Trace(self.trace).zones, 0)
+
 
 class Led(OpenclCase):
     """Programs that the test leads step by step."""

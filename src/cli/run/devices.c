@@ -17,6 +17,7 @@
 #include "base/count_of.h"
 #include "base/own_library.h"
 #include "doctor/doctor.h"
+#include "session/devices.h"
 
 #define GPU_INTERVAL_LEAST_NS UINT64_C(10000)
 #define GPU_INTERVAL_MOST_NS UINT64_C(1000000000)
@@ -59,18 +60,22 @@ static unsigned adapters_of(const char *name, size_t length)
     return set;
 }
 
-/* All that the list asks for. */
+/* All that the list asks for, of the option, else of the variable. */
 static int read_names(const char *names, unsigned *set, struct error *err)
 {
+    const char *given = getenv(DEVICES_VARIABLE), *from = names ? "--devices" : DEVICES_VARIABLE;
     *set = 0;
-    for (const char *at = names ? names : "auto"; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (const char *at = names             ? names
+                          : given && *given ? given
+                                            : "auto";
+         at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t length = strcspn(at, ",");
         unsigned more = adapters_of(at, length);
         if (!more && !is_word(at, length, "none")) {
             struct bytes known = {0};
             for (size_t i = 0; choices[i]; i++)
                 bytes_append_format(&known, "%s%s", i ? ", " : "", choices[i]);
-            error_set(err, EINVAL, "--devices: '%.*s' is not known; these are: %s", (int)length, at,
+            error_set(err, EINVAL, "%s: '%.*s' is not known; these are: %s", from, (int)length, at,
                       bytes_text(&known));
             bytes_free(&known);
             return -EINVAL;
@@ -137,6 +142,8 @@ void run_devices_prepare(const struct run_devices_options *options)
     unsigned set;
     if (read_names(options->names, &set, NULL) != 0)
         return;
+    if (options->names && getenv(DEVICES_VARIABLE))
+        setenv(DEVICES_VARIABLE, options->names, 1); /* the option goes before it in the programs, too */
     for (size_t i = 0; i < COUNT_OF(adapters); i++) {
         if (set & 1u << i && own_library_find(adapters[i].library, path, sizeof path))
             add(&adapters[i], path);
@@ -151,7 +158,8 @@ static const struct command_option options_table[] = {
      .offset = OPTION_FIELD(struct run_devices_options, names),
      .help =
          "Which devices are recorded, comma-separated: auto (all; the default), cuda, opencl, opencl-preload (for "
-         "programs that do not go through OpenCL's loader), nvtx (ranges alone, which come with every other), none."},
+         "programs that do not go through OpenCL's loader), nvtx (ranges alone, which come with every other), none. "
+         "Not given: what OPSCOPE_DEVICES says, which also a single process of COMMAND may set for itself."},
     {.name = "gpu-metrics",
      .type = OPTION_FLAG,
      .offset = OPTION_FIELD(struct run_devices_options, reads_gpu_metrics),

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/count_of.h"
 #include "record/cuda/cuda.h"
+#include "session/devices.h"
 
 struct cuda_state cuda;
 
@@ -159,7 +160,7 @@ OPSCOPE_API int InitializeInjection(void);
 OPSCOPE_API int InitializeInjection(void)
 {
     char trouble[512];
-    if (cuda.owner_pid || !opscope_has_session() || !opscope_now_())
+    if (cuda.owner_pid || !session_wants_device("cuda") || !opscope_has_session() || !opscope_now_())
         return 1;
     cuda.owner_pid = getpid();
     if (!library_load(&cuda, trouble, sizeof trouble) || !file_open(&cuda, trouble, sizeof trouble)) {

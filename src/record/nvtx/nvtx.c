@@ -15,6 +15,7 @@
 #include "opscope/opscope.h"
 #include "record/nvtx/range.h"
 #include "record/nvtx/text.h"
+#include "session/devices.h"
 #include "session/session.h"
 
 #define TOOL_VERSION 3u
@@ -309,8 +310,8 @@ OPSCOPE_API int InitializeInjectionNvtx2(nvtx_get_table get_table);
 OPSCOPE_API int InitializeInjectionNvtx2(nvtx_get_table get_table)
 {
     const struct nvtx_callbacks *callbacks = get_table ? get_table(NVTX_TABLE_CALLBACKS) : NULL;
-    if (!secure_getenv(SESSION_VARIABLE) || !callbacks || callbacks->struct_size < sizeof *callbacks ||
-        !callbacks->get_module)
+    if (!secure_getenv(SESSION_VARIABLE) || !session_wants_device("nvtx") || !callbacks ||
+        callbacks->struct_size < sizeof *callbacks || !callbacks->get_module)
         return 0;
     const struct nvtx_version_info *version = get_table(NVTX_TABLE_VERSION);
     if (version && version->struct_size >= sizeof *version && version->set_tool_version)

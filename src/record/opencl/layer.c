@@ -6,11 +6,15 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "session/devices.h"
 
 static struct opencl_next next;
 static int is_ready;
-static int is_child; /* of the process that has OpenCL: it has none */
+static int is_child;     /* of the process that has OpenCL: it has none */
+static bool is_left_out; /* by OPSCOPE_DEVICES */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ISO C has no cast from an object to a function pointer. */
@@ -37,6 +41,7 @@ static void find_next(void)
 {
     pthread_mutex_lock(&lock);
     if (!is_ready) {
+        is_left_out = !session_wants_device("opencl");
 #define FUNCTION(place, result, name, parameters) set_function(&next.name, dlsym(RTLD_NEXT, #name));
         OPENCL_CALLED(FUNCTION)
         OPENCL_WRAPPED(FUNCTION)
@@ -61,12 +66,12 @@ bool opencl_is_child(void)
 
 bool opencl_has_session(void)
 {
-    return opscope_has_session() && !is_child;
+    return opscope_has_session() && !is_child && !is_left_out;
 }
 
 bool opencl_is_recording(void)
 {
-    return opscope_is_recording() && !opscope_is_paused_() && !is_child;
+    return opscope_is_recording() && !opscope_is_paused_() && !is_child && !is_left_out;
 }
 
 /* --- as a layer --- */
@@ -98,6 +103,7 @@ OPSCOPE_API int32_t clInitLayer(uint32_t count, const void *const *target, uint3
         return OPENCL_INVALID_VALUE;
     count = count < OPENCL_TABLE_MAX ? count : OPENCL_TABLE_MAX;
     pthread_mutex_lock(&lock);
+    is_left_out = !session_wants_device("opencl");
     memcpy(table, target, count * sizeof *table);
 #define FUNCTION(place, result, name, parameters)                                                            \
     set_function(&next.name, (place) < count ? target[place] : NULL);
