@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
+#include "base/own_library.h"
 #include "doctor/doctor.h"
 
 #define OBSERVER "libopscope_torch.so"
+#define PREBUILT "torch-prebuilt.txt"
 
 static bool find_cache(char *out, size_t size)
 {
@@ -42,6 +45,11 @@ static bool can_be_written(const char *folder)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
+static void add_version(struct bytes *versions, const char *text, size_t length)
+{
+    bytes_append_format(versions, "%s%.*s", versions->length ? ", " : "", (int)length, text);
+}
+
 /* Each lies in a folder that is called TORCH-DIGEST. */
 static void list_observers(const char *cache, struct bytes *versions)
 {
@@ -52,11 +60,30 @@ static void list_observers(const char *cache, struct bytes *versions)
         const char *dash = strrchr(entry->d_name, '-');
         int n = snprintf(path, sizeof path, "%s/%s/" OBSERVER, cache, entry->d_name);
         if (dash && n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0)
-            bytes_append_format(versions, "%s%.*s", versions->length ? ", " : "", (int)(dash - entry->d_name),
-                                entry->d_name);
+            add_version(versions, entry->d_name, (size_t)(dash - entry->d_name));
     }
     if (listing)
         closedir(listing);
+}
+
+/* Those that were built with opscope, each for the torch of a system: "libopscope_torch-1.13.so", a tab, and the library
+ * of that torch, which must be there. They lie in the Python package: in a build folder, an installation, a wheel. */
+static void list_prebuilt(struct bytes *versions)
+{
+    static const char *const places[] = {"python/opscope/" PREBUILT, "opscope/python/opscope/" PREBUILT,
+                                         PREBUILT};
+    char path[PATH_MAX], line[PATH_MAX];
+    FILE *file = NULL;
+    for (size_t i = 0; i < COUNT_OF(places) && !file; i++)
+        file = own_library_find(places[i], path, sizeof path) ? fopen(path, "re") : NULL;
+    while (file && fgets(line, sizeof line, file)) {
+        char *tab = strchr(line, '\t'), *dash = strchr(line, '-'), *end = strstr(line, ".so");
+        line[strcspn(line, "\n")] = '\0';
+        if (tab && dash && end && dash < end && end < tab && access(tab + 1, R_OK) == 0)
+            add_version(versions, dash + 1, (size_t)(end - dash - 1));
+    }
+    if (file)
+        fclose(file);
 }
 
 static bool is_program(const char *name, size_t length)
@@ -87,7 +114,7 @@ static void find_compiler(char *out, size_t size)
     size_t length = strcspn(own, " ");
     if (length && is_program(own, length))
         snprintf(out, size, "%.*s", (int)length, own);
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !out[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names) && !out[0]; i++) {
         if (is_program(names[i], strlen(names[i])))
             snprintf(out, size, "%s", names[i]);
     }
@@ -99,6 +126,7 @@ void doctor_check_torch(struct doctor *doctor)
     struct bytes versions = {0};
     bool has_cache = find_cache(cache, sizeof cache), can_write = has_cache && can_be_written(cache);
     find_compiler(compiler, sizeof compiler);
+    list_prebuilt(&versions);
     if (has_cache)
         list_observers(cache, &versions);
     const char *before = versions.length ? "observers of ops for torch " : "",
