@@ -114,6 +114,42 @@ class TransformerBlock(TestCase):
         self.flops(trace, 30 + 3)  # three steps before the capture; those of the capture itself do not run
 
 
+INSIDE = """
+import sys, torch, opscope
+x = torch.ones(256, 256, device="cuda")
+graph, static = torch.cuda.CUDAGraph(), torch.ones(256, 256, device="cuda")
+static @ static
+torch.cuda.synchronize()
+with torch.cuda.graph(graph):
+    result = static @ static
+for path in sys.argv[1:]:
+    with opscope.record(path):
+        for _ in range(50):
+            y = x @ x
+        graph.replay()
+        torch.cuda.synchronize()
+    y = x + x
+torch.cuda.synchronize()
+"""
+
+
+class Inside(TestCase):
+    def test_cuda_that_is_in_use_already(self):
+        """opscope.record() in a program whose CUDA was initialised before: its kernels, those of a graph, and no others."""
+        paths = [self.trace_path("inside-%d" % i) for i in range(2)]
+        env = dict(os.environ, PYTHONPATH=os.path.join(gpu.BUILD, "python"))
+        done = subprocess.run([sys.executable, "-c", INSIDE, *paths], capture_output=True, text=True, env=env)
+        gpu.say(done.stderr.strip().replace("\n", "\n    "))
+        self.assertEqual((done.returncode, "not recorded" in done.stderr), (0, False), done.stderr)
+        for path in paths:
+            rows = json.loads(subprocess.run([gpu.OPSCOPE, "ops", "--json", path], capture_output=True, check=True).stdout)["rows"]
+            products = [row for row in rows if row["name"] == "aten::mm" and row["runs"]]
+            gpu.say("%s: %d rows, %d products with kernels" % (os.path.basename(path), len(rows), len(products)))
+            self.assertEqual(len(products), 50)
+            self.assertFalse([row["name"] for row in rows if row["name"] == "aten::add"])
+            self.assertEqual(len([row for row in rows if row["runs"]]), 51, "and the graph's")
+
+
 class Training(TestCase):
     def source_lines(self, trace):
         """Share of device time whose launching line is known, also of the backward pass: that of its forward op."""
