@@ -67,7 +67,8 @@ static void list_observers(const char *cache, struct bytes *versions)
 }
 
 /* Those that were built with opscope, each for the torch of a system: "libopscope_torch-1.13.so", a tab, and the
- * library of that torch, which must be there. They lie in the Python package: in a build folder, an installation, a wheel. */
+ * library of that torch, which must be there. They lie in the Python package: in a build folder, an installation, a
+ * wheel. */
 static void list_prebuilt(struct bytes *versions)
 {
     static const char *const places[] = {"python/opscope/" PREBUILT, "opscope/python/opscope/" PREBUILT,
