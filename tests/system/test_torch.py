@@ -218,6 +218,27 @@ class Networks(Ops):
         self.assertTrue({op for op in shown if re.fullmatch(r"aten::\w*conv\w* 2x3x16x16 x 4x3x3x3", op)}, shown)
         self.assert_adds_up()
 
+    def test_collectives(self):
+        """By name, and as communication: here by gloo, which needs no GPU."""
+        script = (
+            "import sys, torch, torch.distributed as dist\n"
+            "dist.init_process_group('gloo', init_method='file://' + sys.argv[1], rank=0, world_size=1)\n"
+            "x, parts = torch.ones(1024), [torch.zeros(1024)]\n"
+            "for _ in range(3): dist.all_reduce(x)\n"
+            "dist.all_gather(parts, x)\ndist.barrier()\n"
+        )
+        trace = self.path("collectives.opscope")
+        command = [self.python, "-c", script, self.path("store")]
+        if self.run_command([self.python, "-c", "from torch.distributed import ProcessGroupGloo"]).status:
+            self.skipTest("this torch has no gloo")
+        done = self.opscope("run", "-o", trace, "--", *command, env={"GLOO_SOCKET_IFNAME": "lo"})
+        self.assert_status(done)
+        rows = harness.opscope_json("report", "--machine", "cpu", "--include-warm-up", trace)["rows"]
+        found = {name: [(row["category"], row["model"].split()[0]) for row in rows if row["op_code"] == name]
+                 for name in ("c10d::allreduce_", "c10d::allgather_", "c10d::barrier")}
+        self.assertEqual(found, {"c10d::allreduce_": [("CCL", "collective")] * 3, "c10d::allgather_": [("CCL", "collective")],
+                                 "c10d::barrier": [("CCL", "collective")]})
+
     def test_backward(self):
         """Each op of the backward pass says which op it belongs to."""
         self.record("mlp", steps=1)
