@@ -155,6 +155,15 @@ class Programs(OpenclCase):
         self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("add", 1), ("copy buffer", 1)])
         self.assertEqual(facts.Trace(self.trace).count("marker"), 1)
 
+    def test_capture_of_a_command(self):
+        """Outside of any zone the command's own op is what --capture zone:NAME waits for."""
+        self.compare("zones", "--capture", "zone:add")
+        self.assertEqual([(op["name"], op["runs"], op["attributes"].split(":")[0]) for op in self.ops()],
+                         3 * [("add", 1, "launch=256")])
+        self.assertEqual(facts.Trace(self.trace).count("marker"), 0)
+        self.compare("zones", "--capture", "zone:copy buffer")
+        self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], 3 * [("copy buffer", 1)])
+
     def test_many_objects_one_after_the_other(self):
         self.compare("renews")
         self.assertEqual([(op["name"], op["runs"]) for op in self.ops()], [("slow", 1)] + 2 * [("fill buffer", 1)])

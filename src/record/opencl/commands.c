@@ -25,10 +25,11 @@ static void note_before(struct command *c)
         c->pending.before = opscope_now();
 }
 
+/* Where a zone is waited for (--capture zone:NAME) the command's own op may be it; one that is not is not recorded. */
 static void begin(struct command *c, handle queue, const char *name, uint64_t bytes, handle *event)
 {
     *c = (struct command){.event = event};
-    struct opencl_queue *q = opencl_is_recording() ? opencl_queue_find(queue) : NULL;
+    struct opencl_queue *q = opencl_is_heard() ? opencl_queue_find(queue) : NULL;
     if (!q)
         return;
     c->event = event ? event : &c->mine;
@@ -38,6 +39,11 @@ static void begin(struct command *c, handle queue, const char *name, uint64_t by
     if (!c->pending.call) {
         c->pending.call = opscope_op_begin(name, OPSCOPE_OP_DEVICE, q->device->number);
         c->is_own_op = true; /* also one that found no room: the recorder waits for its end */
+    }
+    if (opscope_is_paused_() && !(c->is_own_op && c->pending.call)) {
+        c->pending.queue = NULL;
+        c->event = event;
+        return;
     }
     note_before(c);
 }
@@ -70,11 +76,9 @@ static void hand_over(struct command *c)
 
 static int32_t end(struct command *c, int32_t status)
 {
-    if (!c->pending.queue)
-        return status;
     if (c->pending.before)
         c->pending.after = opscope_now();
-    if (status == OPENCL_SUCCESS && *c->event)
+    if (c->pending.queue && status == OPENCL_SUCCESS && *c->event)
         hand_over(c);
     if (c->is_own_op)
         opscope_op_end_();
@@ -86,7 +90,7 @@ static int32_t end(struct command *c, int32_t status)
 static void describe_bytes(const struct command *c, uint64_t dram_bytes)
 {
     char text[24];
-    if (!c->is_own_op)
+    if (!c->is_own_op || !c->pending.queue)
         return;
     snprintf(text, sizeof text, "%llu", (unsigned long long)dram_bytes);
     opscope_op_attribute("opscope.dram_bytes", text);
@@ -134,16 +138,15 @@ static const char *kernel_name(const struct opencl_kernel *k)
 
 /* "128x128, local 8x8: buffer of 65536 B, 0x80". Buffers are not tensors: neither shape nor type of what they hold is
  * known. */
-static uint32_t launch_text_id(const struct opencl_kernel *k, uint32_t dimensions, const size_t *global,
-                               const size_t *local)
+static size_t launch_text(char *text, const struct opencl_kernel *k, uint32_t dimensions,
+                          const size_t *global, const size_t *local)
 {
-    char text[LAUNCH_TEXT];
     size_t length = append_sizes(text, append(text, 0, "launch%c", 0), global, dimensions);
     if (local)
         length = append_sizes(text, append(text, length, ", local "), local, dimensions);
     for (uint32_t i = 0; i < k->argument_count; i++)
         length = append_argument(text, append(text, length, i ? ", " : ": "), &k->arguments[i]);
-    return opscope_name_(text, length);
+    return length;
 }
 
 /* Made again where something has changed since the last launch, of this thread or another. */
@@ -154,6 +157,7 @@ static void describe_launch(struct command *c, struct opencl_kernel *k, uint32_t
     dimensions = dimensions < 3 ? dimensions : 3;
     size_t bytes = dimensions * sizeof *global;
     const size_t *own = local ? local : none;
+    char text[LAUNCH_TEXT];
     pthread_mutex_lock(&k->lock);
     c->pending.name = name_or_kernel(k->name);
     if (!k->is_described || k->dimensions != dimensions || memcmp(k->global, global, bytes) != 0 ||
@@ -162,11 +166,24 @@ static void describe_launch(struct command *c, struct opencl_kernel *k, uint32_t
         memcpy(k->local, own, bytes);
         k->dimensions = dimensions;
         k->launch.name_id = opscope_name_(c->pending.name, strlen(c->pending.name));
-        k->launch.text_id = launch_text_id(k, dimensions, global, local);
+        k->launch.text_id = opscope_name_(text, launch_text(text, k, dimensions, global, local));
         k->is_described = true;
     }
     c->launch = k->launch;
     pthread_mutex_unlock(&k->lock);
+}
+
+/* The same of an op that was begun before the call. */
+static void describe_own_op(const struct command *c, struct opencl_kernel *k, uint32_t dimensions,
+                            const size_t *global, const size_t *local)
+{
+    char text[LAUNCH_TEXT];
+    if (!c->is_own_op || !c->pending.queue || !k || !global)
+        return;
+    pthread_mutex_lock(&k->lock);
+    launch_text(text, k, dimensions < 3 ? dimensions : 3, global, local);
+    pthread_mutex_unlock(&k->lock);
+    opscope_op_attribute("launch", text + sizeof "launch");
 }
 
 static size_t area(const size_t *region)
@@ -206,14 +223,15 @@ int32_t clEnqueueNDRangeKernel(handle queue, handle kernel, uint32_t dimensions,
 {
     struct command c;
     const struct opencl_next *next = opencl_next();
-    struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
-    if (begin_launch(&c, queue, k, dimensions, global, local, event)) {
+    struct opencl_kernel *k = opencl_is_heard() ? opencl_kernel_find(kernel) : NULL;
+    if (opencl_is_recording() && begin_launch(&c, queue, k, dimensions, global, local, event)) {
         uint64_t start = opscope_now_();
         return launched(&c, start,
                         next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                                      wait_count, wait, c.event));
     }
     begin(&c, queue, kernel_name(k), 0, event);
+    describe_own_op(&c, k, dimensions, global, local);
     return end(&c, next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count,
                                                 wait, c.event));
 }
@@ -223,8 +241,8 @@ int32_t clEnqueueTask(handle queue, handle kernel, OPENCL_WAIT, handle *event)
     static const size_t one[] = {1};
     struct command c;
     const struct opencl_next *next = opencl_next();
-    struct opencl_kernel *k = opencl_is_recording() ? opencl_kernel_find(kernel) : NULL;
-    if (begin_launch(&c, queue, k, 1, one, NULL, event)) {
+    struct opencl_kernel *k = opencl_is_heard() ? opencl_kernel_find(kernel) : NULL;
+    if (opencl_is_recording() && begin_launch(&c, queue, k, 1, one, NULL, event)) {
         uint64_t start = opscope_now_();
         return launched(&c, start, next->clEnqueueTask(queue, kernel, wait_count, wait, c.event));
     }

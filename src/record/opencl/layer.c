@@ -69,9 +69,14 @@ bool opencl_has_session(void)
     return opscope_has_session() && !is_child && !is_left_out;
 }
 
+bool opencl_is_heard(void)
+{
+    return opscope_is_recording() && !is_child && !is_left_out;
+}
+
 bool opencl_is_recording(void)
 {
-    return opscope_is_recording() && !opscope_is_paused_() && !is_child && !is_left_out;
+    return opencl_is_heard() && !opscope_is_paused_();
 }
 
 /* --- as a layer --- */

@@ -27,6 +27,7 @@ bool opencl_is_child(void);
 /* Are objects to be noted? Also while paused: they are used afterwards. */
 bool opencl_has_session(void);
 /* Are commands to be recorded? */
+bool opencl_is_heard(void); /* recording, or paused until a zone begins, which an op may be */
 bool opencl_is_recording(void);
 
 #endif
