@@ -171,6 +171,10 @@ class Pictures(FlameCase):
             self.assert_status(done, 2)
             self.assertIn(said, done.stderr)
             self.assertFalse(os.path.exists(self.path("x.svg")))
+        done = self.opscope("export", self.made(), "--format", "collapsed", "--flame-by", "device", "-o", self.path("x.txt"))
+        self.assert_status(done, 2)
+        self.assertIn("no run on a device", done.stderr)
+        self.assertFalse(os.path.exists(self.path("x.txt")))
         done = self.opscope("export", self.made(), "--format", "csv", "--flame-by", "self")
         self.assert_status(done, 2)
 

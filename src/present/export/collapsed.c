@@ -3,6 +3,7 @@
  * self time of all its occurrences (or the time of runs that it launched, or how many there are), sorted frame by
  * frame, so that two exports can be compared. ';' in a name becomes ':' and a line break a blank, since the format has
  * no escape. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,15 @@ static int put_lines(struct stacks *s)
     return result;
 }
 
+static bool has_device_time(const struct stacks *s)
+{
+    for (size_t i = 0; i < s->node_count; i++) {
+        if (s->nodes[i].device_ns)
+            return true;
+    }
+    return false;
+}
+
 int export_write_collapsed(struct export_job *job)
 {
     struct stacks stacks;
@@ -119,6 +129,9 @@ int export_write_collapsed(struct export_job *job)
                              &(struct stacks_options){.is_semicolon_separated = true,
                                                       .is_host_only = is_device,
                                                       .has_device_time = is_device});
+    if (result == 0 && is_device && !has_device_time(&stacks))
+        result =
+            error_set(job->err, EINVAL, "no run on a device is there to write: --flame-by wall has the host");
     if (result == 0)
         result = put_lines(&stacks);
     stacks_free(&stacks);
