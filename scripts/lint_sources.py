@@ -100,6 +100,7 @@ LEFTOVER = re.compile(r"\b(?:" + "|".join(UNFINISHED_MARKS) + r")\b")
 CODE_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 OWN_IN_BRACKETS = re.compile(r"^\s*#\s*include\s+<((?:" + "|".join(name.split("/")[1] for name in LAYERS) + r"|opscope)/[^>]+)>", re.M)
+OWN_COUNT_OF = re.compile(r"sizeof\b\W*(\w+)\W*/\s*sizeof\b\W*\1\b")
 INNER_STATIC = re.compile(r"^\s+(?:_Thread_local\s+)?static\s+(.*)")
 FUNCTION_HEAD = re.compile(r"(?:inline\s+|[\w:]+\s+|const\s+|\*\s*)+\w+\(")
 
@@ -247,6 +248,13 @@ class Linter:
             if outlives_its_call(line):
                 self.error(path, number, "mutable object inside a function outlives the call: " + line.strip())
 
+    def check_counts(self, path, code):
+        if not path.startswith(("src/", "python/src/")) or path == "src/base/count_of.h":
+            return
+        for number, line in enumerate(code.split("\n"), 1):
+            if OWN_COUNT_OF.search(line):
+                self.error(path, number, "COUNT_OF (base/count_of.h) counts elements: " + line.strip())
+
     def check_test(self, path, text):
         """Without it a file that is started by itself runs no test, and says nothing."""
         name = os.path.basename(path)
@@ -270,6 +278,7 @@ class Linter:
             self.check_layers(path, text)
             self.check_command(path, text)
             self.check_statics(path, code)
+            self.check_counts(path, code)
             self.check_vendor_words(path, text)
 
 

@@ -6,6 +6,7 @@
  * ("dltensor_versioned"; a major version above 1 may be laid out otherwise and is refused). */
 #include <string.h>
 
+#include "base/count_of.h"
 #include "python/src/native.h"
 
 struct dl_tensor {
@@ -64,8 +65,8 @@ PyObject *dlpack_description(PyObject *self, PyObject *capsule)
         return NULL;
     }
     char type[32] = "", lanes[16] = "", device[32];
-    size_t known_types = sizeof type_names / sizeof type_names[0];
-    size_t known_devices = sizeof device_names / sizeof device_names[0];
+    size_t known_types = COUNT_OF(type_names);
+    size_t known_devices = COUNT_OF(device_names);
     if (tensor->type_lanes > 1)
         snprintf(lanes, sizeof lanes, "X%u", tensor->type_lanes);
     if (tensor->type_code == known_types - 1)

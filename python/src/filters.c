@@ -11,6 +11,7 @@
  *
  * --mine leaves out what is not below the folder in which the process started, and there what is installed: a virtual
  * environment, site-packages, a Python of its own. Code that has no file (<stdin>, a notebook's cell) is the user's. */
+#include "base/count_of.h"
 #include "python/src/native.h"
 
 #include <fnmatch.h>
@@ -114,7 +115,7 @@ static bool is_mine(const char *file)
         return true;
     if (strncmp(file, start_folder, strlen(start_folder)) != 0)
         return false;
-    for (size_t i = 0; i < sizeof installed / sizeof installed[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(installed); i++)
         if (strstr(file + strlen(start_folder) - 1, installed[i]))
             return false;
     return true;

@@ -8,6 +8,7 @@
  *
  * The tool id is 4 or 3, which are nobody's, and only else the profiler's, 2, without which cProfile refuses to start.
  * Event numbers are read from sys.monitoring.events: they are not the same in all versions. */
+#include "base/count_of.h"
 #include "python/src/native.h"
 
 #if PY_VERSION_HEX >= 0x030c0000
@@ -294,7 +295,7 @@ static bool subscribe_all(PyObject *module, unsigned flags, long *events)
 {
     PyObject *numbers = PyObject_GetAttrString(module, "events");
     bool is_good = numbers != NULL;
-    for (size_t i = 0; is_good && i < sizeof subscriptions / sizeof subscriptions[0]; i++) {
+    for (size_t i = 0; is_good && i < COUNT_OF(subscriptions); i++) {
         const struct subscription *s = &subscriptions[i];
         if (!s->only_with || (flags & s->only_with))
             is_good = subscribe(module, numbers, s, events);

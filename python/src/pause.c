@@ -5,6 +5,7 @@
  * pause.
  *
  * A fork is made without it: Python 3.12 and later warn when a process that forks has several threads. */
+#include "base/count_of.h"
 #include "python/src/native.h"
 
 #include <pthread.h>
@@ -97,7 +98,7 @@ static bool register_all(void)
     PyObject *at_end = done && atexit ? PyObject_CallMethod(atexit, "register", "O", before) : NULL;
     bool is_done = at_end != NULL;
     PyObject *const all[] = {os, atexit, before, after, at_fork, none, named, done, at_end};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(all); i++)
         Py_XDECREF(all[i]);
     return is_done;
 }

@@ -54,7 +54,7 @@ static int add_rules(struct checking *c, const struct check_options *options, bo
     c->rules = calloc(most, sizeof *c->rules);
     c->results = calloc(most, sizeof *c->results);
     if (!c->rules || !c->results)
-        return error_set(err, ENOMEM, "no memory for rules");
+        return error_no_memory(err, "rules");
     for (size_t i = 0; i < metrics->count; i++) {
         struct check_rule *rule = &c->rules[c->rule_count++];
         *rule = (struct check_rule){.figure = CHECK_REGRESS, .limit = limit, .origin = origin};

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 #include "base/text_copy.h"
 #include "import/op_check.h"
 #include "import/ops_csv/layout.h"
@@ -126,7 +127,7 @@ static int choose_columns(struct ops_output *o, struct error *err)
     const char *asked = o->options->columns;
     if (!asked)
         asked = o->output.format == OUTPUT_TERMINAL ? "compact" : "all";
-    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(sets); i++) {
         if (strcmp(asked, sets[i].word) == 0)
             return choose_set(o, sets[i].set) ? 0 : error_set_errno(err, ENOMEM, "--columns");
     }
@@ -296,7 +297,7 @@ static void describe_column(struct chosen *chosen, struct table_column *column)
     column->shrink = column->type == TABLE_TEXT ? 16 : 0;
     chosen->key = key_of(chosen->header, column->type == TABLE_TIME);
     column->key = chosen->key ? chosen->key : chosen->header;
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(titles); i++) {
         if (titles[i].column == fixed) {
             column->title = titles[i].title;
             column->drop = titles[i].drop;

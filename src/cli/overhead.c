@@ -2,6 +2,7 @@
 /* opscope overhead: how long the host takes to dispatch an op. Options, progress and files; the measuring is in
  * measure/, the figures in analyze/overhead/overhead.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -507,9 +508,9 @@ static void add_facts(const struct job *job, const struct measure *m, const stru
     if (f->cpu >= 0)
         snprintf(cpu, sizeof cpu, "on CPU %d", f->cpu);
     snprintf(text, sizeof text,
-             "%llu repeats x %llu calls, with and without synchronisation, in %llu passes; %s; seed %llu",
-             (unsigned long long)f->repeats, (unsigned long long)f->calls, (unsigned long long)f->passes, cpu,
-             (unsigned long long)f->seed);
+             "%" PRIu64 " repeats x %" PRIu64 " calls, with and without synchronisation, in %" PRIu64
+             " passes; %s; seed %" PRIu64,
+             f->repeats, f->calls, f->passes, cpu, f->seed);
     report_text(report, "plan", "measured", text);
     if (report_is_json(report)) {
         json_member_real(&report->json, "loop_ns", run->loop_ns);

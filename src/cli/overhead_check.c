@@ -91,7 +91,7 @@ static int deepen(const struct again *again, struct overhead_run *run, struct er
         status = measure_round((void *)(uintptr_t)again, NULL, 0, process, &more, err);
         for (size_t i = 0; i < more.op_count && !status; i++) {
             if (fold_op(run, &more.ops[i]))
-                status = error_set(err, ENOMEM, "no memory for the reference");
+                status = error_no_memory(err, "the reference");
         }
         overhead_run_free(&more);
     }

@@ -98,9 +98,9 @@ static void add_root(struct shown_tree *s, const struct call_tree_root *root)
     if (!process)
         table_set_text(table, COLUMN_NAME, "all processes and threads");
     else if (root->track == TRACE_NONE)
-        table_set_format(table, COLUMN_NAME, "%lld %s", (long long)process->pid, program);
+        table_set_format(table, COLUMN_NAME, "%" PRId64 " %s", process->pid, program);
     else
-        table_set_format(table, COLUMN_NAME, "%lld %s, %s", (long long)process->pid, program,
+        table_set_format(table, COLUMN_NAME, "%" PRId64 " %s, %s", process->pid, program,
                          view_track_name(s->view, root->track, label, sizeof label));
     table_set_style(table, COLUMN_NAME, TABLE_BOLD);
     table_set_text(table, COLUMN_LOCATION, "");

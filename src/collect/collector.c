@@ -127,7 +127,7 @@ int collector_create(struct collector **out, struct session_folder *folder, stru
 {
     struct collector *c = calloc(1, sizeof *c);
     if (!c)
-        return error_set(err, ENOMEM, "no memory for the collector");
+        return error_no_memory(err, "the collector");
     struct stat st;
     c->folder = folder;
     c->writer = writer;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "collect/cuda_buffers.h"
 #include "collect/internal.h"
 
@@ -59,7 +60,7 @@ static void note_losses(const struct taking *t, const struct cuda_left *left)
     } losses[] = {{TRACE_LOSS_NO_END, left->open + left->unplaced},
                   {TRACE_LOSS_DEVICE, left->dropped + t->lost},
                   {TRACE_LOSS_DAMAGED, left->unreadable}};
-    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(losses); i++) {
         if (!losses[i].records)
             continue;
         uint64_t now_ns = collector_now_ns(t->source->collector);

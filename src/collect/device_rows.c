@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 #define SORT_ROWS 65536u
 
@@ -55,7 +56,7 @@ void device_rows_flush(struct device_rows *t, struct zone_sink *sink)
                             .is_run = row->is_run};
         while (depth && (lanes[depth - 1].end <= next.start || !is_inside(&next, &lanes[depth - 1])))
             pop_lane(sink, lanes, &depth);
-        if (depth == sizeof lanes / sizeof lanes[0])
+        if (depth == COUNT_OF(lanes))
             pop_lane(sink, lanes, &depth);
         lanes[depth++] = next;
     }

@@ -2,6 +2,7 @@
 #include "collect/recover.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,8 +81,8 @@ int recover_session(const char *session, const char *output, bool keep_session, 
     if (status)
         return status;
     if (is_alive && stays_locked(&folder))
-        status = error_set(err, EBUSY, "%s is in use by a running opscope (pid %llu)", folder.path,
-                           (unsigned long long)folder.control.collector_pid);
+        status = error_set(err, EBUSY, "%s is in use by a running opscope (pid %" PRIu64 ")", folder.path,
+                           folder.control.collector_pid);
     if (!status)
         status = open_writer(&writer, &folder, output, program, result, err);
     if (!status)

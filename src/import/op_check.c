@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/utf8_valid.h"
 #include "import/ops_csv/layout.h"
 
@@ -98,7 +99,7 @@ static struct number look_at(const char *text, size_t length)
 static bool is_nothing(struct slice cell)
 {
     static const char *const words[] = {"", "nan", "NaN", "None", "NA", "N/A", "n/a", "null", "NULL"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (cell.length == strlen(words[i]) && memcmp(cell.data ? cell.data : "", words[i], cell.length) == 0)
             return true;
     }

@@ -3,6 +3,7 @@
 #include "import/op_rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,15 +169,15 @@ void op_rows_append_notice(const struct op_rows *rows, const struct op_row_notic
 {
     const char *text = notice->text;
     char place[32];
-    int length = snprintf(place, sizeof place, "line %llu: ", (unsigned long long)notice->first_line);
+    int length = snprintf(place, sizeof place, "line %" PRIu64 ": ", notice->first_line);
     bytes_append_text(out, rows->path);
     if (strncmp(text, place, (size_t)length) == 0) {
         text += length;
-        bytes_append_format(out, ":%llu", (unsigned long long)notice->first_line);
+        bytes_append_format(out, ":%" PRIu64, notice->first_line);
     }
     bytes_append_format(out, ": %s", text);
     if (notice->count > 1)
-        bytes_append_format(out, " (%llu times in all)", (unsigned long long)notice->count);
+        bytes_append_format(out, " (%" PRIu64 " times in all)", notice->count);
 }
 
 /* --- reading --- */

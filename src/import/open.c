@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/count_of.h"
 #include "import/iree/profile.h"
 #include "import/mlir/bytecode.h"
 #include "import/mlir/folder.h"
@@ -110,7 +111,7 @@ static const struct {
     {IMPORT_TORQ_ROWS, is_torq_rows},
     {IMPORT_OTHER_CSV, is_other_csv},
 };
-#define KINDS (sizeof kinds / sizeof kinds[0])
+#define KINDS (COUNT_OF(kinds))
 
 enum import_kind import_guess(const char *path)
 {

@@ -4,6 +4,7 @@
 #include "import/overhead_csv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +102,8 @@ static int refuse(const struct overhead_csv *csv, enum column column, const char
                   struct error *err)
 {
     int shown = cell.length > LONGEST_SHOWN ? LONGEST_SHOWN : (int)cell.length;
-    return error_set(err, EINVAL, "%s:%llu:%zu: %s: %s \"%.*s\"", csv->reader.path,
-                     (unsigned long long)csv->reader.line, csv->places[column] + 1, columns[column].name,
-                     what, shown, cell.data ? cell.data : "");
+    return error_set(err, EINVAL, "%s:%" PRIu64 ":%zu: %s: %s \"%.*s\"", csv->reader.path, csv->reader.line,
+                     csv->places[column] + 1, columns[column].name, what, shown, cell.data ? cell.data : "");
 }
 
 static int read_heading(struct overhead_csv *csv, struct error *err)
@@ -121,17 +121,17 @@ static int read_heading(struct overhead_csv *csv, struct error *err)
             if (!is_called(csv->reader.cells[i], columns[c].name))
                 continue;
             if (csv->places[c] != SIZE_MAX)
-                return error_set(err, EINVAL, "%s:%llu:%zu: a second column \"%s\"", csv->reader.path,
-                                 (unsigned long long)csv->reader.line, i + 1, columns[c].name);
+                return error_set(err, EINVAL, "%s:%" PRIu64 ":%zu: a second column \"%s\"", csv->reader.path,
+                                 csv->reader.line, i + 1, columns[c].name);
             csv->places[c] = i;
         }
     }
     if (csv->places[COLUMN_OP] == SIZE_MAX)
-        return error_set(err, EINVAL, "%s:%llu: no column \"op\": not a CSV of dispatch times",
-                         csv->reader.path, (unsigned long long)csv->reader.line);
+        return error_set(err, EINVAL, "%s:%" PRIu64 ": no column \"op\": not a CSV of dispatch times",
+                         csv->reader.path, csv->reader.line);
     if (csv->places[COLUMN_MIN] == SIZE_MAX && csv->places[COLUMN_MIN_NS] == SIZE_MAX)
-        return error_set(err, EINVAL, "%s:%llu: no column \"%s\": there is nothing to compare with",
-                         csv->reader.path, (unsigned long long)csv->reader.line, columns[COLUMN_MIN].name);
+        return error_set(err, EINVAL, "%s:%" PRIu64 ": no column \"%s\": there is nothing to compare with",
+                         csv->reader.path, csv->reader.line, columns[COLUMN_MIN].name);
     return 0;
 }
 
@@ -244,10 +244,10 @@ static int take_name(struct overhead_csv *csv, struct slice cell, struct error *
         return error_set(err, ENOMEM, "no memory for the names in %s", csv->reader.path);
     if (id < known) {
         int shown = cell.length > LONGEST_SHOWN ? LONGEST_SHOWN : (int)cell.length;
-        return error_set(err, EINVAL,
-                         "%s:%llu:%zu: op \"%.*s\" was there on line %llu already: keep one of the two",
-                         csv->reader.path, (unsigned long long)csv->reader.line, csv->places[COLUMN_OP] + 1,
-                         shown, cell.data, (unsigned long long)csv->lines[id]);
+        return error_set(
+            err, EINVAL,
+            "%s:%" PRIu64 ":%zu: op \"%.*s\" was there on line %" PRIu64 " already: keep one of the two",
+            csv->reader.path, csv->reader.line, csv->places[COLUMN_OP] + 1, shown, cell.data, csv->lines[id]);
     }
     csv->lines[id] = csv->reader.line;
     return 0;
@@ -279,14 +279,14 @@ int overhead_csv_next(struct overhead_csv *csv, struct overhead_csv_row *row, st
                                      .ci_low_ns = NAN,
                                      .ci_high_ns = NAN};
     if (status == 0 && csv->reader.unclosed_line)
-        return error_set(err, EINVAL, "%s:%llu: a quote that is never closed", csv->reader.path,
-                         (unsigned long long)csv->reader.unclosed_line);
+        return error_set(err, EINVAL, "%s:%" PRIu64 ": a quote that is never closed", csv->reader.path,
+                         csv->reader.unclosed_line);
     if (status <= 0)
         return status;
     row->line = csv->reader.line;
     if (csv->reader.cell_count > csv->cell_count)
-        return error_set(err, EINVAL, "%s:%llu:%zu: more cells than the heading has columns",
-                         csv->reader.path, (unsigned long long)csv->reader.line, csv->cell_count + 1);
+        return error_set(err, EINVAL, "%s:%" PRIu64 ":%zu: more cells than the heading has columns",
+                         csv->reader.path, csv->reader.line, csv->cell_count + 1);
     for (size_t c = 0; c < COLUMNS; c++) {
         if (csv->places[c] == SIZE_MAX || csv->places[c] >= csv->reader.cell_count)
             continue;

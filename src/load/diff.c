@@ -3,6 +3,7 @@
 #include "load/diff.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void note(struct diff_sources *sources, const char *path, const char *tex
         bytes_append_format(&sources->notes, "%s: ", path);
     bytes_append_text(&sources->notes, text);
     if (count > 1)
-        bytes_append_format(&sources->notes, " (%llu times in all)", (unsigned long long)count);
+        bytes_append_format(&sources->notes, " (%" PRIu64 " times in all)", count);
     bytes_append_text(&sources->notes, "\n");
 }
 
@@ -84,13 +85,14 @@ static void note_state(struct diff_sources *sources, const char *path, const str
 {
     char text[200];
     if (info->lost_zones || info->lost_records) {
-        snprintf(text, sizeof text, "%llu zone%s and %llu other record%s were lost while it was recorded",
-                 (unsigned long long)info->lost_zones, info->lost_zones == 1 ? "" : "s",
-                 (unsigned long long)info->lost_records, info->lost_records == 1 ? "" : "s");
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " zone%s and %" PRIu64 " other record%s were lost while it was recorded",
+                 info->lost_zones, info->lost_zones == 1 ? "" : "s", info->lost_records,
+                 info->lost_records == 1 ? "" : "s");
         note(sources, path, text, 1);
     }
     if (info->damaged_blocks) {
-        snprintf(text, sizeof text, "%llu damaged block%s left out", (unsigned long long)info->damaged_blocks,
+        snprintf(text, sizeof text, "%" PRIu64 " damaged block%s left out", info->damaged_blocks,
                  info->damaged_blocks == 1 ? "" : "s");
         note(sources, path, text, 1);
     }
@@ -198,7 +200,7 @@ static int load_run(struct diff *diff, int side, const char *path, struct diff_s
 {
     diff->runs[side].path = strdup(path);
     if (!diff->runs[side].path)
-        return error_set(err, ENOMEM, "no memory for a path");
+        return error_no_memory(err, "a path");
     enum import_kind kind = import_guess(path);
     int status = kind == IMPORT_TRACE          ? load_trace(diff, side, path, sources, err)
                  : kind == IMPORT_OVERHEAD_CSV ? load_overhead(diff, side, path, err)

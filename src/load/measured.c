@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/torq/join.h"
 #include "import/torq/torq.h"
 
@@ -23,7 +24,7 @@ const char *phase_of(const struct mlir *mlir)
                   {"tosa.", "input"},
                   {"stablehlo.", "input"},
                   {"torch.", "input"}};
-    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(phases); i++) {
         for (uint32_t op = 0; op < mlir->op_count; op++) {
             if (strncmp(mlir_name(mlir, op), phases[i].prefix, strlen(phases[i].prefix)) == 0)
                 return phases[i].phase;

@@ -2,6 +2,7 @@
 #include "load/overhead.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +31,15 @@ static int take_row(struct overhead_run *run, const struct overhead_csv_row *row
     struct overhead_op *op = overhead_run_add(run, "", "");
     if (!op || !set_text(&op->name, row->name) || !set_text(&op->group, row->group) ||
         !set_text(&op->reason, row->reason))
-        return error_set(err, ENOMEM, "no memory for %s", path);
+        return error_no_memory(err, path);
     if (row->state.length) {
         op->state = OVERHEAD_MEASURED;
         while (op->state < OVERHEAD_LEFT_OUT && !is_text(row->state, overhead_state_name(op->state)))
             op->state++;
         if (!is_text(row->state, overhead_state_name(op->state)))
-            return error_set(err, EINVAL, "%s:%llu: op \"%s\" has the state \"%.*s\", which is not known",
-                             path, (unsigned long long)row->line, op->name,
-                             row->state.length > 40 ? 40 : (int)row->state.length, row->state.data);
+            return error_set(
+                err, EINVAL, "%s:%" PRIu64 ": op \"%s\" has the state \"%.*s\", which is not known", path,
+                row->line, op->name, row->state.length > 40 ? 40 : (int)row->state.length, row->state.data);
     }
     op->is_calibration = strncmp(op->name, OVERHEAD_CALIBRATION_PREFIX, prefix) == 0;
     op->count = row->count;
@@ -64,7 +65,7 @@ int overhead_load(struct overhead_run *run, const char *path, struct error *err)
     if (status)
         return status;
     if (!overhead_set_text(&run->source, path))
-        status = error_set(err, ENOMEM, "no memory for %s", path);
+        status = error_no_memory(err, path);
     while (status == 0 && (status = overhead_csv_next(csv, &row, err)) > 0)
         status = take_row(run, &row, path, err);
     overhead_csv_close(csv);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "base/leftovers.h"
 #include "import/open.h"
 
@@ -46,7 +47,7 @@ int load_filled_trace(struct trace **trace, const char *path, trace_filler *fill
     if (!file.failed)
         unlink(bytes_text(&file));
     rmdir(bytes_text(&folder));
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(notes); i++)
         leftover_forget(notes[i]);
     bytes_free(&file);
     bytes_free(&folder);

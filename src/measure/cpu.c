@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
+
 #define WATCH_US 50000u
 
 /* Idle ticks of each CPU since the start of the machine. */
@@ -90,7 +92,7 @@ uint64_t memory_half_bytes(void)
     uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     static const char *const limits[] = {"/sys/fs/cgroup/memory.max",
                                          "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
         uint64_t limit = read_number(limits[i]);
         if (limit && limit < bytes)
             bytes = limit;

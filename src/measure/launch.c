@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a worker: its command line, the interpreters that may serve, and the list of ops it answers with. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "measure/internal.h"
 #include "text/json/writer.h"
 
@@ -15,7 +17,7 @@
 #define MOST_ARGUMENTS 48u
 
 static const char *const interpreters[] = {"python3", "/usr/bin/python3"};
-#define INTERPRETERS (sizeof interpreters / sizeof interpreters[0])
+#define INTERPRETERS (COUNT_OF(interpreters))
 
 char *measure_text(const struct json_node *node)
 {
@@ -75,7 +77,7 @@ static void make_arguments(struct measure *m, struct arguments *a)
         const char *const recording[] = {
             m->program, "run",    "--quiet", "--python-trace=off", "--buffer-size=128M", "--on-full=wait",
             "-o",       a->trace, "--"};
-        for (size_t i = 0; i < sizeof recording / sizeof recording[0]; i++)
+        for (size_t i = 0; i < COUNT_OF(recording); i++)
             add(a, recording[i]);
     }
     if (o->provider == MEASURE_PYTHON) {
@@ -93,7 +95,7 @@ static void make_arguments(struct measure *m, struct arguments *a)
     add_pair(a, "--dtype", o->dtype);
     add_pair(a, "--layout", o->layout);
     add_pair(a, "--device", o->device);
-    snprintf(a->limit, sizeof a->limit, "%llu", (unsigned long long)m->memory_limit_bytes);
+    snprintf(a->limit, sizeof a->limit, "%" PRIu64, m->memory_limit_bytes);
     add_pair(a, "--memory-limit", a->limit);
     if (o->provider == MEASURE_COMMAND) {
         add(a, "--");
@@ -112,11 +114,11 @@ static int take_op(struct measure *m, const struct json_node *node, struct error
     int status = 0;
     struct overhead_op *op = NULL;
     if (!name || !group || !reason)
-        status = error_set(err, ENOMEM, "no memory for the list of ops");
+        status = error_no_memory(err, "the list of ops");
     else if (!*name)
         status = error_set(err, EINVAL, "%s has an op without a name", m->options.ops);
     else if (!(op = overhead_run_add(&m->list, name, group)) || !overhead_set_text(&op->reason, reason))
-        status = error_set(err, ENOMEM, "no memory for the list of ops");
+        status = error_no_memory(err, "the list of ops");
     else if (*reason)
         op->state = OVERHEAD_LEFT_OUT;
     if (op)
@@ -149,7 +151,7 @@ static int take_list(struct measure *m, struct error *err)
     int status = provider && version && overhead_set_text(&m->list.provider, provider) &&
                          overhead_set_text(&m->list.provider_version, version)
                      ? 0
-                     : error_set(err, ENOMEM, "no memory for the list of ops");
+                     : error_no_memory(err, "the list of ops");
     if (description)
         snprintf(m->facts.description, sizeof m->facts.description, "%s", description);
     if (interpreter)

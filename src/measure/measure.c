@@ -176,7 +176,7 @@ static int take_figures(struct measure *m, struct overhead_op *op, struct error 
         if (!take_real(a, &x) || !take_real(b, &y))
             return error_set(err, EINVAL, "the worker's figures for %s are not numbers", op->name);
         if (!overhead_op_add_repeat(op, without_loop(m, x), without_loop(m, y)))
-            return error_set(err, ENOMEM, "no memory for the figures");
+            return error_no_memory(err, "the figures");
         op->count += 2 * m->facts.calls;
     }
     return 0;
@@ -197,7 +197,7 @@ static int take_windows(struct measure *m, const char *name, struct error *err)
             w.end_ns < w.start_ns)
             return error_set(err, EINVAL, "the worker's times for %s are not times", name);
         if (!array_reserve(&m->windows, &m->window_capacity, m->window_count + 1, sizeof *m->windows))
-            return error_set(err, ENOMEM, "no memory for the times of calls");
+            return error_no_memory(err, "the times of calls");
         m->windows[m->window_count++] = w;
     }
     return 0;
@@ -240,7 +240,7 @@ static int take_answer(struct measure *m, const char *listed_name, struct overhe
     int status = 0;
     json_unsigned_value(json_find(d, json_root(d), "slow_ns"), &slow_ns);
     if (!error || !left_out)
-        status = error_set(err, ENOMEM, "no memory for an answer");
+        status = error_no_memory(err, "an answer");
     else if (slow_ns)
         fail_slow(m, op, slow_ns);
     else if (*left_out)
@@ -294,7 +294,7 @@ static int measure_op(struct measure *m, const char *listed_name, struct overhea
     struct bytes question = {0};
     make_question(m, listed_name, repeats, op->repeat_count == 0 && !op->is_calibration, &question);
     if (question.failed)
-        return error_set(err, ENOMEM, "no memory for a question");
+        return error_no_memory(err, "a question");
     int answer =
         worker_ask(&m->worker, (const char *)question.data, m->options.time_limit_ns, &m->document, err);
     bytes_free(&question);
@@ -453,7 +453,7 @@ static int make_plan(struct measure *m, const char *const *names, size_t count, 
         }
     }
     if (!has_room)
-        return error_set(err, ENOMEM, "no memory for the plan");
+        return error_no_memory(err, "the plan");
     overhead_run_sort(run);
     return 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "text/json/reader.h"
 #include "base/calibration.h"
 #include "base/run_delay.h"
@@ -84,7 +85,7 @@ static const struct opscope_overhead_op calibration_ops[] = {
     {.name = "calibration.throughput", .group = "calibration", .call = call_throughput},
     {.name = "calibration.allocate", .group = "calibration", .call = call_allocate},
 };
-#define CALIBRATION_COUNT (sizeof calibration_ops / sizeof calibration_ops[0])
+#define CALIBRATION_COUNT (COUNT_OF(calibration_ops))
 
 /* --- timing --- */
 

@@ -28,7 +28,7 @@ static struct opscope_overhead_op *copy_ops(const struct opscope_overhead_table 
     }
     struct opscope_overhead_op *ops = calloc(table->op_count ? table->op_count : 1, known);
     if (!ops) {
-        error_set(err, ENOMEM, "no memory for its table of ops");
+        error_no_memory(err, "its table of ops");
         return NULL;
     }
     for (size_t i = 0; i < table->op_count; i++) {

@@ -271,7 +271,7 @@ int worker_ask(struct worker *w, const char *question, uint64_t limit_ns, struct
             return WORKER_ANSWERED;
         error_prefix(err, "the worker's answer");
     } else if (status == -ENOMEM) {
-        error_set(err, ENOMEM, "no memory for a worker's answer");
+        error_no_memory(err, "a worker's answer");
     }
     /* Its end of the pipe is gone, so it is dying; it may have closed the pipe and live on. */
     if (status == WORKER_DIED && wait_for_end(w, w->inner_pid == w->pid ? 2000000000 : DEATH_GRACE_NS))

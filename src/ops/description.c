@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "text/python_number.h"
 #include "text/real_write.h"
 
@@ -54,7 +55,7 @@ static bool take_pair(struct ops *ops, struct op_tensor *tensor, struct slice pa
                  {"dtype=", offsetof(struct op_tensor, dtype), false},
                  {"layout=", offsetof(struct op_tensor, layout), false},
                  {"memory=", offsetof(struct op_tensor, memory), false}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         size_t length = strlen(known[i].key);
         if (!slice_begins(pair, known[i].key))
             continue;
@@ -143,7 +144,7 @@ void ops_append_tensor_text(const struct ops *ops, const struct op_tensor *tenso
                   {"strides", tensor->strides, true}, {"dtype", tensor->dtype, false},
                   {"layout", tensor->layout, false},  {"memory", tensor->memory, false}};
     bool has_any = false;
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
         if (fields[i].value == OPS_NONE)
             continue;
         bytes_append_format(out, "%s%s=", has_any ? ";" : "", fields[i].key);
@@ -162,7 +163,7 @@ void ops_append_tensor(const struct ops *ops, const struct op_tensor *tensor, st
     const uint32_t words[] = {tensor->dtype, tensor->layout, tensor->memory};
     size_t from = out->length;
     append_sizes(ops, tensor->shape, tensor->rank, out);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         const char *word = ops_get_text(ops, words[i]);
         if (*word)
             bytes_append_format(out, "%s%s", out->length > from ? " " : "", word);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 #include "base/hash.h"
 
 void ops_init(struct ops *ops)
@@ -20,7 +21,7 @@ void ops_free(struct ops *ops)
     struct intern *tables[] = {&ops->texts, &ops->tensor_index, &ops->kernel_index, &ops->size_index,
                                &ops->tensor_texts};
     ops_forget_indexes(ops);
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
         intern_free(tables[i]);
     bytes_free(&ops->scratch);
     free(ops->sizes);
@@ -138,7 +139,7 @@ uint32_t ops_kernel(struct ops *ops, const struct op_kernel *kernel)
 void ops_forget_indexes(struct ops *ops)
 {
     struct op_index *indexes[] = {&ops->attribute_index, &ops->description_index};
-    for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(indexes); i++) {
         slots_free(indexes[i]->slots, indexes[i]->slot_count);
         *indexes[i] = (struct op_index){0};
     }

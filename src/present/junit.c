@@ -100,7 +100,7 @@ int junit_write(const struct junit *junit, const char *suite, FILE *out, struct 
         fputs("  </testsuite>\n</testsuites>\n", out);
     }
     bytes_free(&head);
-    return failed ? error_set(err, ENOMEM, "no memory for the JUnit file") : 0;
+    return failed ? error_no_memory(err, "the JUnit file") : 0;
 }
 
 void junit_free(struct junit *junit)

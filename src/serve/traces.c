@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -332,7 +333,7 @@ void traces_refresh(struct traces *traces)
 struct serve_trace *traces_get(struct traces *traces, uint64_t id, struct error *err)
 {
     if (id >= traces->count) {
-        error_set(err, ENOENT, "there is no trace %llu", (unsigned long long)id);
+        error_set(err, ENOENT, "there is no trace %" PRIu64, id);
         return NULL;
     }
     struct traces_entry *entry = traces->entries[id];

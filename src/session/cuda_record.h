@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "session/cuda_file.h"
 
 struct cuda_record {
@@ -100,7 +101,7 @@ static inline uint32_t cuda_record_stride(uint32_t cupti_version, uint32_t kind)
         {130000, 130001, 216, 96, 88, 96}, {130100, 130202, 224, 96, 88, 96},
         {130300, 130301, 232, 96, 88, 96}, {130400, 130401, 248, 112, 104, 96},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (cupti_version < known[i].from || cupti_version > known[i].to)
             continue;
         return kind == CUDA_KIND_KERNEL      ? known[i].kernel
@@ -122,7 +123,7 @@ static inline const char *cuda_record_title(const struct cuda_record *r)
         return "(kernel without a name)";
     if (r->kind == CUDA_KIND_MEMSET)
         return "memset";
-    return copies[r->copy_kind < sizeof copies / sizeof copies[0] ? r->copy_kind : 0];
+    return copies[r->copy_kind < COUNT_OF(copies) ? r->copy_kind : 0];
 }
 
 #define CUDA_SHAPE_BYTES 160
@@ -145,7 +146,7 @@ static inline size_t cuda_shape_text(const struct cuda_record *r, char out[CUDA_
                  {" shared ", r->static_shared},
                  {"+", r->dynamic_shared}};
     size_t at = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         char digits[10];
         size_t count = 0;
         uint32_t value = parts[i].value;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +219,7 @@ int session_folder_remove(const char *path, struct error *err)
 
 void session_folder_variable(const struct session_folder *folder, char *out, size_t size)
 {
-    snprintf(out, size, "%s:%016llx", folder->path, (unsigned long long)folder->control.session_id);
+    snprintf(out, size, "%s:%016" PRIx64, folder->path, folder->control.session_id);
 }
 
 void session_folder_each(session_folder_fn found, void *context)

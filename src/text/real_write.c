@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 __extension__ typedef unsigned __int128 wide;
 
 /* 5^27 is the last one of 64 bits. */
@@ -191,7 +193,7 @@ size_t real_put_fixed(char *text, size_t size, double value, unsigned decimals)
 {
     static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
     double magnitude = fabs(value);
-    if (!(magnitude >= 1e-6 && magnitude < 1e12) || decimals >= sizeof tens / sizeof tens[0] || size < 24)
+    if (!(magnitude >= 1e-6 && magnitude < 1e12) || decimals >= COUNT_OF(tens) || size < 24)
         return (size_t)snprintf(text, size, "%.*f", (int)decimals, value);
     int binary;
     wide product = (wide)take_apart(magnitude, &binary) * powers_of_5[decimals];

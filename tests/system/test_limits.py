@@ -109,6 +109,7 @@ class FullDisk(harness.TestCase):
         self.assertIn("disk full", {loss["reason"] for loss in trace.losses()})
         self.assertRegex(done.stderr, r"No space left|File too large")
         self.assertIn("lost", done.stderr)
+        self.assertIn(f" {trace.zones:,} zone", done.stderr)  # what the summary says was written is in the file
 
     @harness.needs_tmpfs
     def test_a_full_disk(self):

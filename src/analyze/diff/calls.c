@@ -42,7 +42,7 @@ static int add_row(struct diff *diff, const struct diff_call *a, const struct di
     double x, y;
     bool agree = false;
     if (!row)
-        return error_set(err, ENOMEM, "no memory for rows");
+        return error_no_memory(err, "rows");
     choose_figures(a ? a : b, b ? b : a, &x, &y);
     row->kind = DIFF_CALL_ROW;
     row->name = (b ? b : a)->name;

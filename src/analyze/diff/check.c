@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/diff/stats.h"
+#include "base/count_of.h"
 
 static const char *const subject_names[CHECK_SUBJECTS] = {
     [CHECK_DEVICE_TIME] = "device-time",
@@ -41,7 +42,7 @@ const char *check_verdict_text(unsigned verdict)
                                         [CHECK_FAILED] = "FAILED",
                                         [CHECK_NOISE] = "noise",
                                         [CHECK_SKIPPED] = "skipped"};
-    return verdict < sizeof names / sizeof names[0] ? names[verdict] : "";
+    return verdict < COUNT_OF(names) ? names[verdict] : "";
 }
 
 bool check_parse_subject(const char *text, enum check_subject *subject, const char **name)
@@ -263,7 +264,7 @@ static int check_zone_regress(const struct diff *diff, struct check_result *resu
     }
     double *a = diff_zone_samples(diff, &diff->runs[DIFF_A], name, &a_count);
     double *b = diff_zone_samples(diff, &diff->runs[DIFF_B], name, &b_count);
-    int status = a && b ? 0 : error_set(err, ENOMEM, "no memory for the durations of a zone");
+    int status = a && b ? 0 : error_no_memory(err, "the durations of a zone");
     if (!status)
         conclude_zone(diff, result, a, a_count, b, b_count);
     free(a);

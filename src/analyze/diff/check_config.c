@@ -150,7 +150,7 @@ static int add_rule(struct check_config *config, const struct check_rule *about,
         !array_reserve(&config->budgets, &config->budget_capacity, config->budget_count + 1,
                        sizeof *config->budgets)) {
         bytes_free(&origin);
-        return error_set(err, ENOMEM, "no memory for budgets");
+        return error_no_memory(err, "budgets");
     }
     config->origins[config->origin_count++] = (char *)origin.data;
     struct check_rule *rule = &config->budgets[config->budget_count++];
@@ -250,7 +250,7 @@ static int add_baseline(struct check_config *config, const struct toml_node *nod
         free(folder);
     }
     if (!path)
-        return error_set(err, ENOMEM, "no memory for a path");
+        return error_no_memory(err, "a path");
     config->baselines[config->baseline_count++] = path;
     return 0;
 }
@@ -296,7 +296,7 @@ int check_config_read(struct check_config *config, const char *path, struct erro
     *config = (struct check_config){.max_regress = NAN};
     config->path = path ? strdup(path) : find_config();
     if (!config->path)
-        return path ? error_set(err, ENOMEM, "no memory for a path") : 0;
+        return path ? error_no_memory(err, "a path") : 0;
     int status = toml_read(&config->toml, config->path, err);
     for (size_t i = 0; i < config->toml.root.child_count && !status; i++) {
         const struct toml_node *node = &config->toml.root.children[i];

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 void diff_begin(struct diff *diff, const struct diff_options *options)
 {
     *diff = (struct diff){.options = *options};
@@ -264,13 +266,13 @@ const char *diff_evidence_text(unsigned evidence)
     static const char *const names[] = {
         [DIFF_NO_SPREAD] = "no spread", [DIFF_TESTED] = "tested", [DIFF_TOO_FEW] = "too few",
         [DIFF_INTERVALS] = "intervals", [DIFF_RUNS] = "runs",     [DIFF_ROUNDED] = "rounded"};
-    return evidence < sizeof names / sizeof names[0] ? names[evidence] : "";
+    return evidence < COUNT_OF(names) ? names[evidence] : "";
 }
 
 const char *diff_group_by_text(unsigned group_by)
 {
     static const char *const names[] = {"op", "category", "location", "layer"};
-    return group_by < sizeof names / sizeof names[0] ? names[group_by] : "";
+    return group_by < COUNT_OF(names) ? names[group_by] : "";
 }
 
 const char *diff_total_text(unsigned total)

@@ -400,7 +400,7 @@ static int make_groups(struct diff *diff, struct error *err)
                 if (!array_reserve(&diff->groups, &diff->group_capacity, diff->group_count + 1,
                                    sizeof *diff->groups)) {
                     free(group_of);
-                    return error_set(err, ENOMEM, "no memory for groups of ops");
+                    return error_no_memory(err, "groups of ops");
                 }
                 group_of[at] = (uint32_t)diff->group_count;
                 diff->groups[diff->group_count++] = (struct diff_group){.name = key->group};
@@ -413,7 +413,7 @@ static int make_groups(struct diff *diff, struct error *err)
         }
     }
     if (!group_of)
-        return error_set(err, ENOMEM, "no memory for groups of ops");
+        return error_no_memory(err, "groups of ops");
     free(group_of);
     for (size_t i = 0; i < diff->group_count; i++) {
         struct diff_group *group = &diff->groups[i];

@@ -12,6 +12,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/diff/stats.h"
 #include "base/checked.h"
+#include "base/count_of.h"
 
 #define RUNS_MAX DIFF_RUNS_MAX
 
@@ -227,7 +228,7 @@ static double student(double degrees)
                                     3.499, 3.355,  3.250, 3.169, 3.106, 3.055, 3.012,
                                     2.977, 2.947,  2.921, 2.898, 2.878, 2.861, 2.845};
     size_t at = degrees < 1 ? 1 : (size_t)degrees;
-    return at < sizeof points / sizeof points[0] ? points[at] : at < 30 ? 2.831 : at < 60 ? 2.750 : 2.660;
+    return at < COUNT_OF(points) ? points[at] : at < 30 ? 2.831 : at < 60 ? 2.750 : 2.660;
 }
 
 /* Of the distances from the mean. */
@@ -367,7 +368,7 @@ int diff_runs_zone_medians(const struct diff *diff, int side, const char *name, 
         size_t samples;
         double *values = diff_zone_samples(diff, run_at(diff, side, i), name, &samples);
         if (!values)
-            return error_set(err, ENOMEM, "no memory for the durations of a zone");
+            return error_no_memory(err, "the durations of a zone");
         out[*count] = stats_median(values, samples);
         *count += samples > 0;
         free(values);

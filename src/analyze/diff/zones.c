@@ -260,7 +260,7 @@ static int add_row(struct diff *diff, struct diff_zone *a, struct diff_zone *b, 
     struct diff_row *row = diff_add_row(diff);
     struct diff_zone *zones[DIFF_SIDES] = {a, b};
     if (!row)
-        return error_set(err, ENOMEM, "no memory for rows of zones");
+        return error_no_memory(err, "rows of zones");
     row->kind = DIFF_ZONE_ROW;
     row->name = (b ? b : a)->name;
     row->location = location_of(diff, b ? b : a);
@@ -387,7 +387,7 @@ int diff_drop_op_zones(struct diff *diff, struct error *err)
 {
     bool *is_op = find_op_names(diff);
     if (!is_op)
-        return error_set(err, ENOMEM, "no memory for the names of ops");
+        return error_no_memory(err, "the names of ops");
     for (int side = 0; side < DIFF_SIDES; side++) {
         drop_op_zones(diff, &diff->runs[side], is_op);
         for (size_t i = 0; i < diff->extra_count[side]; i++)

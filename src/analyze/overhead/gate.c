@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/count_of.h"
 
 #define RESOLUTION_LEAST_NS 2.0 /* a tick of the clock over a burst of 20 calls */
 #define RESOLUTION_OF_LOOP 0.1
@@ -62,7 +63,7 @@ bool overhead_gate_passes(const struct overhead_gate *gate, bool missing_is_allo
 static double student_t(size_t freedom)
 {
     static const double table[] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
-    size_t known = sizeof table / sizeof table[0];
+    size_t known = COUNT_OF(table);
     return freedom == 0 ? table[0] : freedom <= known ? table[freedom - 1] : 1.753;
 }
 

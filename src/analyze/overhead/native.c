@@ -70,7 +70,7 @@ static int collect_block(struct overhead_zones *zones, struct trace *trace, cons
         for (size_t i = group->first; i < (size_t)group->first + group->count; i++) {
             size_t window = find_window(span, rows->start[i], rows->start[i] + rows->duration[i]);
             if (window != SIZE_MAX && !add_zone(zones, trace, rows, i, window))
-                return error_set(err, ENOMEM, "no memory for the zones of the measured calls");
+                return error_no_memory(err, "the zones of the measured calls");
         }
     }
     return 0;
@@ -234,5 +234,5 @@ int overhead_native_fill(struct overhead_run *run, const struct overhead_window 
     bool has_room = sums && rests && fill_windows(run, windows, window_count, zones, sums, rests);
     free(sums);
     free(rests);
-    return has_room ? 0 : error_set(err, ENOMEM, "no memory for the native times");
+    return has_room ? 0 : error_no_memory(err, "the native times");
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 #define FLOOR_REPEATS 5u
 
@@ -125,7 +126,7 @@ bool overhead_op_add_repeat(struct overhead_op *op, double dispatch_ns, double t
 const char *overhead_state_name(enum overhead_state state)
 {
     static const char *const names[] = {"measured", "raised", "hung", "crashed", "out of memory", "left out"};
-    return (size_t)state < sizeof names / sizeof names[0] ? names[state] : "unknown";
+    return (size_t)state < COUNT_OF(names) ? names[state] : "unknown";
 }
 
 /* --- statistics --- */

@@ -227,7 +227,7 @@ int perf_make_advice(struct perf *perf, struct error *err)
     map_free(&findings.lines);
     free(findings.most);
     if (findings.failed)
-        return error_set(err, ENOMEM, "no memory for the advice");
+        return error_no_memory(err, "the advice");
     sum_up(perf);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Categories of ops by name. A name matches as it is or with "DeviceOperation" after it. */
 #include "analyze/report/class.h"
+#include "base/count_of.h"
 
 #include <string.h>
 
@@ -140,7 +141,7 @@ static enum perf_category category_of_class(unsigned class_)
 
 enum perf_category perf_known_category(const char *word, size_t length)
 {
-    for (size_t i = 0; i < sizeof known_ops / sizeof known_ops[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(known_ops); i++) {
         if (perf_is_op(known_ops[i].name, word, length))
             return (enum perf_category)known_ops[i].category;
     }

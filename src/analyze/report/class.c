@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/report/torch_ops.h"
+#include "base/count_of.h"
 
 /* First match wins; any case. */
 static const struct {
@@ -103,7 +104,7 @@ static const struct {
 
 static enum perf_class class_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof class_names / sizeof class_names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(class_names); i++) {
         if (strcasestr(name, class_names[i].part))
             return (enum perf_class)class_names[i].class_;
     }
@@ -127,7 +128,7 @@ struct perf_name perf_name_of(const char *name)
     name = after_dispatch(name);
     struct perf_name known = {.class_ = (uint8_t)class_of(name)};
     known.category = (uint8_t)perf_category_of(name, known.class_);
-    for (size_t i = 0; i < sizeof part_names / sizeof part_names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(part_names); i++) {
         if (strcasestr(name, part_names[i].part))
             known.parts |= part_names[i].flag;
     }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 enum { BITS_INTEGER = -2, BITS_UNKNOWN = -1, BITS_BFP4 = 3, BITS_BFP8 = 7, BITS_BF16 = 8, BITS_FP32 = 23 };
 
 static int mantissa_bits(const char *type)
@@ -17,7 +19,7 @@ static int mantissa_bits(const char *type)
         {"FLOAT32", BITS_FP32},  {"BFLOAT16", BITS_BF16},  {"BFLOAT8_B", BITS_BFP8}, {"BFLOAT4_B", BITS_BFP4},
         {"UINT8", BITS_INTEGER}, {"UINT16", BITS_INTEGER}, {"INT32", BITS_INTEGER},  {"UINT32", BITS_INTEGER},
     };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
         if (strcmp(types[i].name, type) == 0)
             return types[i].bits;
     }
@@ -77,7 +79,7 @@ enum perf_fidelity perf_fidelity_of(struct slice name)
 const char *perf_bound_text(unsigned bound)
 {
     static const char *const names[] = {"", "DRAM", "FLOP", "BOTH", "SLOW", "HOST", "LINK", "GAP"};
-    return bound < sizeof names / sizeof names[0] ? names[bound] : "";
+    return bound < COUNT_OF(names) ? names[bound] : "";
 }
 
 enum perf_verdict perf_fidelity_verdict(const struct perf_matmul *matmul, const char **text)

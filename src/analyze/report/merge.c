@@ -128,8 +128,8 @@ static bool next_block(struct walk *walk, uint32_t *block)
         if (queue->next == queue->end) {
             if (count > 0)
                 perf_notes_add(merge->notes, PERF_NOTE_WARN, kind_absent,
-                               "device %d has no op left to go with %s (block %llu)", queue->device,
-                               merge->name(merge->context, name), (unsigned long long)walk->block_count);
+                               "device %d has no op left to go with %s (block %" PRIu64 ")", queue->device,
+                               merge->name(merge->context, name), walk->block_count);
             continue;
         }
         uint32_t head = walk->rows[queue->next], head_name = row_at(merge, head).name;
@@ -139,11 +139,11 @@ static bool next_block(struct walk *walk, uint32_t *block)
             block[count++] = head;
             queue->next++;
         } else {
-            perf_notes_add(
-                merge->notes, PERF_NOTE_WARN, kind_different,
-                "device %d has %s where others have %s (block %llu): do not trust these two ops' times",
-                queue->device, merge->name(merge->context, head_name), merge->name(merge->context, name),
-                (unsigned long long)walk->block_count);
+            perf_notes_add(merge->notes, PERF_NOTE_WARN, kind_different,
+                           "device %d has %s where others have %s (block %" PRIu64
+                           "): do not trust these two ops' times",
+                           queue->device, merge->name(merge->context, head_name),
+                           merge->name(merge->context, name), walk->block_count);
         }
     }
     if (count == 0)

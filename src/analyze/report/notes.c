@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/report/notes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ void perf_notes_append(const struct perf_notes *notes, const char *command, stru
         bytes_append_format(out, "%s: %s", command, note->level == PERF_NOTE_WARN ? "warning: " : "");
         utf8_append_visible(out, note->text, strlen(note->text));
         if (note->count > 1)
-            bytes_append_format(out, " (and %llu more)", (unsigned long long)(note->count - 1));
+            bytes_append_format(out, " (and %" PRIu64 " more)", note->count - 1);
         bytes_append_text(out, "\n");
     }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/report/internal.h"
+#include "base/count_of.h"
 #include "ops/description.h"
 #include "ops/finish.h"
 #include "ops/known_figures.h"
@@ -309,5 +310,5 @@ struct perf_matmul perf_matmul_of(const struct perf *perf, const struct perf_row
 const char *perf_group_by_text(unsigned group_by)
 {
     static const char *const names[] = {"op", "memory", "category", "signpost", "location", "layer"};
-    return group_by < sizeof names / sizeof names[0] ? names[group_by] : "";
+    return group_by < COUNT_OF(names) ? names[group_by] : "";
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "ops/description.h"
 #include "text/csv/cell.h"
 
@@ -286,7 +287,7 @@ static int compare_ops(const void *key, const void *op)
 
 static const struct torch_op *find_op(const char *name)
 {
-    return bsearch(name, known_ops, sizeof known_ops / sizeof known_ops[0], sizeof known_ops[0], compare_ops);
+    return bsearch(name, known_ops, COUNT_OF(known_ops), sizeof known_ops[0], compare_ops);
 }
 
 /* As it is; else without what ops in place, and the halves of a pass, have at their end. */
@@ -296,7 +297,7 @@ static const struct torch_op *find_known(const char *name)
     char text[64];
     size_t length = strlen(name);
     const struct torch_op *op = find_op(name);
-    for (size_t i = 0; !op && i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; !op && i < COUNT_OF(endings); i++) {
         size_t ending = strlen(endings[i]);
         if (length <= ending || length >= sizeof text || strcmp(name + length - ending, endings[i]) != 0)
             continue;
@@ -322,7 +323,7 @@ static bool is_communication(const char *name)
 {
     static const char *const beginnings[] = {"c10d::", "_c10d_functional::", "c10d_functional::", "nccl",
                                              "record_param_comms"};
-    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(beginnings); i++) {
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     }
@@ -351,7 +352,7 @@ static uint16_t communication_parts(const char *name)
     } parts[] = {{"all_gather", PERF_PART_ALL_GATHER},         {"allgather", PERF_PART_ALL_GATHER},
                  {"reduce_scatter", PERF_PART_REDUCE_SCATTER}, {"reducescatter", PERF_PART_REDUCE_SCATTER},
                  {"all_reduce", PERF_PART_ALL_REDUCE},         {"allreduce", PERF_PART_ALL_REDUCE}};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (strcasestr(name, parts[i].text))
             return parts[i].part;
     }

@@ -349,8 +349,9 @@ int perf_apply_id_range(struct perf *perf, struct error *err)
     uint64_t last = count ? perf_at(perf, count - 1)->id : 0;
     keep(perf, is_in_range, &range);
     if (perf->count == 0 && count)
-        perf_note(perf, PERF_NOTE_WARN, NULL, "--id-range '%s' takes none of %zu ops (the last has ID %llu)",
-                  perf->options.id_range, count, (unsigned long long)last);
+        perf_note(perf, PERF_NOTE_WARN, NULL,
+                  "--id-range '%s' takes none of %zu ops (the last has ID %" PRIu64 ")",
+                  perf->options.id_range, count, last);
     if (perf->count)
         perf_at(perf, 0)->shown_gap_us = NAN;
     return 0;

@@ -37,7 +37,7 @@ static const struct tool *find_tool(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+    for (size_t i = 0; i < COUNT_OF(tools); i++) {
         if (strcmp(tools[i].name, name) == 0)
             return &tools[i];
     }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "cli/command/command.h"
 #include "base/output_path.h"
 
@@ -43,7 +44,7 @@ int run_output_check(const char *path, struct error *err)
     if (!ending || strcmp(ending, "opscope") == 0)
         return 0;
     int stem = (int)(ending - path - 1);
-    for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(exports); i++)
         if (strcmp(ending, exports[i].ending) == 0)
             how = exports[i].how;
     if (how)

@@ -9,6 +9,7 @@
  * and the folder above in a wheel, where the program lies in opscope/bin. */
 #include "cli/run/python.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 #define TRACE_VARIABLE "OPSCOPE_PYTHON_TRACE"
 
@@ -31,7 +33,7 @@ static bool find_boot_folder(char *out, size_t size)
         return false;
     program[length] = '\0';
     *strrchr(program, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
         char candidate[PATH_MAX + 64], file[PATH_MAX + 96], resolved[PATH_MAX];
         snprintf(candidate, sizeof candidate, "%s%s/_boot", program, places[i]);
         snprintf(file, sizeof file, "%s/sitecustomize.py", candidate);
@@ -101,7 +103,7 @@ static void add_TEXT(struct bytes *words, const char *word, const char *const *t
 static void add_NUMBER(struct bytes *words, const char *word, const uint64_t *number)
 {
     char text[24];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)*number);
+    snprintf(text, sizeof text, "%" PRIu64, *number);
     if (*number)
         add_value(words, word, text);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static int spawn_server(struct run_view *view, int control, int link)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     snprintf(file, sizeof file, "%s.partial", view->output);
-    snprintf(port, sizeof port, "%llu", (unsigned long long)view->port);
+    snprintf(port, sizeof port, "%" PRIu64, view->port);
     if (view->port) {
         words[count++] = "--port";
         words[count++] = port;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -181,7 +182,7 @@ struct gpu_metrics *gpu_metrics_start(uint64_t interval_ns, const char *command)
     if (!g)
         return NULL;
     g->go_fd = g->out_fd = -1;
-    snprintf(interval, sizeof interval, "%llu", (unsigned long long)interval_ns);
+    snprintf(interval, sizeof interval, "%" PRIu64, interval_ns);
     char *const arguments[] = {"opscope", "gpu-sampler", interval, (char *)(uintptr_t)command, NULL};
     int failed = pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0
                      ? errno

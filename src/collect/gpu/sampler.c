@@ -120,7 +120,7 @@ static int make_image(struct sampler *s, struct sampled *d, struct error *err)
     d->image_size = size.size;
     d->image = calloc(1, size.size ? size.size : 1);
     if (!d->image)
-        return error_set(err, ENOMEM, "no memory for samples");
+        return error_no_memory(err, "samples");
     result = clear_image(s, d);
     return result == PM_OK ? 0 : gpu_error(&s->library, result, d->chip, err);
 }

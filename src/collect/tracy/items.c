@@ -2,6 +2,7 @@
 /* The records of a frame, one after the other: what they mean does not depend on the version any more when they leave
  * here. Kinds that nobody uses are passed over by their size, and counted. */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "collect/tracy/internal.h"
 
@@ -558,8 +559,8 @@ static size_t body_length(const struct tracy_stream *s, unsigned body, const uin
 static bool does_not_fit(struct tracy_stream *s, unsigned type, size_t at, const char *why)
 {
     error_set(&s->error, EINVAL,
-              "frame %llu of the stream, byte %zu: a record of type %u (%s) %s: not protocol %u?",
-              (unsigned long long)s->counts.frames, at, type, tracy_record_name(s->table.record[type]), why,
+              "frame %" PRIu64 " of the stream, byte %zu: a record of type %u (%s) %s: not protocol %u?",
+              s->counts.frames, at, type, tracy_record_name(s->table.record[type]), why,
               s->table.dialect.version);
     return false;
 }

@@ -2,6 +2,7 @@
 #include "collect/tracy/stream.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "collect/tracy/internal.h"
@@ -62,8 +63,9 @@ static void take_frame(struct tracy_stream *s, const uint8_t *block, size_t leng
     ptrdiff_t size = lz4_decode(block, length, out, TRACY_FRAME_BYTES, s->decoded_length);
     s->counts.frames++;
     if (size < 0) {
-        error_set(&s->error, EINVAL, "frame %llu of the stream is damaged: its LZ4 block cannot be decoded",
-                  (unsigned long long)s->counts.frames);
+        error_set(&s->error, EINVAL,
+                  "frame %" PRIu64 " of the stream is damaged: its LZ4 block cannot be decoded",
+                  s->counts.frames);
         fail(s);
         return;
     }

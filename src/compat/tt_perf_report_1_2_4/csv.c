@@ -3,6 +3,7 @@
 #include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static void append_row(struct bytes *out, const struct ttpr *perf, const struct 
     if (row->kind == TTPR_SIGNPOST)
         bytes_append_text(name, " (signpost)");
     bytes_append_u8(name, 0);
-    bytes_append_format(out, "%llu", (unsigned long long)row->id);
+    bytes_append_format(out, "%" PRIu64, row->id);
     append_number(out, row->total_percent);
     bytes_append_format(out, ",%s,", perf_bound_text(row->bound));
     csv_append_exact_text(out, name->failed ? "" : (const char *)name->data);
@@ -208,7 +209,7 @@ static void fill_group(const struct ttpr *perf, const struct perf_group *group, 
     if (group->device != PERF_NO_NUMBER)
         snprintf(text->cells[2], sizeof text->cells[2], "%d", group->device);
     set_amount(text->cells[3], sizeof text->cells[3], group->time_us, "\xce\xbcs");
-    snprintf(text->cells[4], sizeof text->cells[4], "%llu", (unsigned long long)group->count);
+    snprintf(text->cells[4], sizeof text->cells[4], "%" PRIu64, group->count);
     snprintf(text->cells[5], sizeof text->cells[5], "%s", perf_category_text(group->category));
     for (unsigned i = 0; i < 5; i++)
         set_amount(text->cells[6 + i], sizeof text->cells[0], flops[i], "%");
@@ -316,7 +317,7 @@ int ttpr_write_groups_csv(const struct ttpr *perf, FILE *out, struct error *err)
         csv_append_exact_text(&text, ttpr_text(perf, group->key));
         if (has_column(perf, GROUP_DEVICE))
             append_whole(&text, group->device);
-        bytes_append_format(&text, ",%.2f,%llu", group->time_us, (unsigned long long)group->count);
+        bytes_append_format(&text, ",%.2f,%" PRIu64, group->time_us, group->count);
         if (has_column(perf, GROUP_CATEGORY)) {
             bytes_append_format(&text, ",%s", perf_category_text(group->category));
             append_two_decimals(&text, group->flops_min);

@@ -2,9 +2,11 @@
 /* Work and figures by the rules of tt-perf-report 1.2.4: matmul and conv alone, constants per architecture, sums
  * from first to last row. The order of the operations on doubles is that of the original, because its CSV shows
  * all digits. */
+#include "base/count_of.h"
 #include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,7 +48,7 @@ static const struct architecture *find_architecture(const char *name)
     size_t length = strlen(name);
     if (same_name("wormhole_b0", name, length))
         return &architectures[0];
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(architectures); i++) {
         if (same_name(architectures[i].name, name, length))
             return &architectures[i];
     }
@@ -216,11 +218,11 @@ static const struct architecture *choose_architecture(struct ttpr *perf, struct 
     }
     const struct architecture *found = find_architecture(name);
     if (!found && name == recorded)
-        error_set(
-            err, EINVAL,
-            "%s:%llu: column 'DEVICE ARCH': unknown architecture '%s': wormhole, blackhole, bh20 and n1 are "
-            "known",
-            ttpr_text(perf, perf->paths[perf->arch_file]), (unsigned long long)perf->arch_line, name);
+        error_set(err, EINVAL,
+                  "%s:%" PRIu64
+                  ": column 'DEVICE ARCH': unknown architecture '%s': wormhole, blackhole, bh20 and n1 are "
+                  "known",
+                  ttpr_text(perf, perf->paths[perf->arch_file]), perf->arch_line, name);
     else if (!found)
         error_set(err, EINVAL, "unknown architecture '%s': wormhole, blackhole, bh20 and n1 are known", name);
     return found;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "compat/tt_perf_report_1_2_4/order.h"
 #include "compat/tt_perf_report_1_2_4/ttpr.h"
 
@@ -64,7 +65,7 @@ enum perf_category ttpr_category_of(const char *name)
     size_t length = strcspn(name, " \t\n\r\f\v");
     if (length == 7 && memcmp(name, "(torch)", 7) == 0)
         return PERF_HOST;
-    for (size_t i = 0; i < sizeof other_categories / sizeof other_categories[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(other_categories); i++) {
         if (perf_is_op(other_categories[i].name, name, length))
             return (enum perf_category)other_categories[i].category;
     }

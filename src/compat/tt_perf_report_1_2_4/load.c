@@ -3,6 +3,7 @@
 #include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,10 +96,10 @@ int ttpr_end_file(struct ttpr *perf, struct error *err)
         perf->devices_per_file = devices;
     } else if (devices != perf->devices_per_file) {
         return error_set(err, EINVAL,
-                         "%s has %lld devices (largest DEVICE ID %lld), but %s has %lld: files of one "
+                         "%s has %" PRId64 " devices (largest DEVICE ID %" PRId64 "), but %s has %" PRId64
+                         ": files of one "
                          "run must have the same",
-                         path, (long long)devices, (long long)devices - 1, ttpr_text(perf, perf->paths[0]),
-                         (long long)perf->devices_per_file);
+                         path, devices, devices - 1, ttpr_text(perf, perf->paths[0]), perf->devices_per_file);
     }
     return 0;
 }
@@ -231,9 +232,10 @@ static void take_arch(struct ttpr *perf, const struct ttpr_row *row, struct slic
         perf->arch_line = row->line;
     } else if (!slice_is(arch, ttpr_text(perf, perf->arch_text))) {
         ttpr_note(perf, PERF_NOTE_WARN, kind_other_arch,
-                  "%s:%llu: column 'DEVICE ARCH': '%.*s' where others have '%.60s'; all are measured against "
+                  "%s:%" PRIu64
+                  ": column 'DEVICE ARCH': '%.*s' where others have '%.60s'; all are measured against "
                   "one machine",
-                  ttpr_text(perf, perf->paths[row->file]), (unsigned long long)row->line,
+                  ttpr_text(perf, perf->paths[row->file]), row->line,
                   (int)(arch.length < 60 ? arch.length : 60), arch.data, ttpr_text(perf, perf->arch_text));
     }
 }

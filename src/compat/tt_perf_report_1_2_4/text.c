@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The op table as text, in the original's layout. Rows are formatted twice: once for the widths, once to be
  * written, so that memory does not follow the number of rows. */
+#include "base/count_of.h"
 #include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,7 +108,7 @@ static void set_op(struct cell *cell, const struct ttpr *perf, const struct ttpr
         return;
     }
     set_text(cell, shown);
-    for (size_t i = 0; i < sizeof split_names / sizeof split_names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(split_names); i++) {
         const uint8_t *blank =
             memchr(cell->text.data ? (const void *)cell->text.data : "", ' ', cell->text.length);
         if (strstr(shown, split_names[i]) && blank)
@@ -122,7 +124,7 @@ static void fill_cells(struct writer *w, const struct ttpr_row *row)
         cells[i].split = 0;
         cells[i].colour = PLAIN;
     }
-    bytes_append_format(&cells[COLUMN_ID].text, "%llu", (unsigned long long)row->id);
+    bytes_append_format(&cells[COLUMN_ID].text, "%" PRIu64, row->id);
     set_number(&cells[COLUMN_TOTAL], row->total_percent, 1, "%");
     bytes_append_text(&cells[COLUMN_BOUND].text, perf_bound_text(row->bound));
     set_op(&cells[COLUMN_OP], w->perf, row);
@@ -158,7 +160,7 @@ static unsigned op_colour(const char *name)
                  {"NlpCreateHeadsDeviceOperation", BLUE},
                  {"NLPConcatHeadsDecodeDeviceOperation", BLUE},
                  {"UpdateCache", BLUE}};
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
         if (strstr(name, rules[i].part))
             return rules[i].colour;
     }
@@ -291,9 +293,9 @@ static void fill_footer(struct writer *w)
         w->cells[i].colour = GREY;
     }
     set_number(&w->cells[COLUMN_TOTAL], 100, 1, "%");
-    bytes_append_format(&w->cells[COLUMN_OP].text, "%llu device ops, %llu host ops, %llu signposts",
-                        (unsigned long long)perf->device_op_count, (unsigned long long)perf->host_op_count,
-                        (unsigned long long)perf->signpost_count);
+    bytes_append_format(&w->cells[COLUMN_OP].text,
+                        "%" PRIu64 " device ops, %" PRIu64 " host ops, %" PRIu64 " signposts",
+                        perf->device_op_count, perf->host_op_count, perf->signpost_count);
     set_number(&w->cells[COLUMN_TIME], perf->total_time_us, 0, "\xce\xbcs");
     set_number(&w->cells[COLUMN_GAP], perf->total_gap_us, 0, "\xce\xbcs");
 }

@@ -4,6 +4,7 @@
 #include "compat/tt_perf_report_1_2_4/ttpr.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -72,8 +73,9 @@ static void note_missing_starts(struct ttpr *perf)
     }
     if (missing && missing < perf->row_count)
         ttpr_note(perf, PERF_NOTE_WARN, NULL,
-                  "%s:%llu: column 'HOST START TS' has no time; the op counts as started last (%zu in all)",
-                  ttpr_text(perf, perf->paths[first->file]), (unsigned long long)first->line, missing);
+                  "%s:%" PRIu64
+                  ": column 'HOST START TS' has no time; the op counts as started last (%zu in all)",
+                  ttpr_text(perf, perf->paths[first->file]), first->line, missing);
 }
 
 int ttpr_sort_rows(struct ttpr *perf, struct error *err)
@@ -246,8 +248,9 @@ static void merge_no_device(void *context, uint32_t index)
     static const char kind_no_device[] = "no device";
     struct ttpr *perf = context;
     const struct ttpr_row *row = &perf->rows[index];
-    ttpr_note(perf, PERF_NOTE_WARN, kind_no_device, "%s:%llu: a device op without DEVICE ID: not merged",
-              ttpr_text(perf, perf->paths[row->file]), (unsigned long long)row->line);
+    ttpr_note(perf, PERF_NOTE_WARN, kind_no_device,
+              "%s:%" PRIu64 ": a device op without DEVICE ID: not merged",
+              ttpr_text(perf, perf->paths[row->file]), row->line);
 }
 
 int ttpr_merge(struct ttpr *perf, struct error *err)
@@ -284,8 +287,9 @@ int ttpr_apply_id_range(struct ttpr *perf, struct error *err)
     uint64_t last = count ? ttpr_at(perf, count - 1)->id : 0;
     keep(perf, is_in_range, &range);
     if (perf->count == 0 && count)
-        ttpr_note(perf, PERF_NOTE_WARN, NULL, "--id-range '%s' takes none of %zu ops (the last has ID %llu)",
-                  perf->request->id_range, count, (unsigned long long)last);
+        ttpr_note(perf, PERF_NOTE_WARN, NULL,
+                  "--id-range '%s' takes none of %zu ops (the last has ID %" PRIu64 ")",
+                  perf->request->id_range, count, last);
     if (perf->count)
         ttpr_at(perf, 0)->shown_gap_us = NAN;
     return 0;

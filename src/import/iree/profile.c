@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 
 #define BUNDLE_MAGIC "IRPF"
 
@@ -49,7 +50,7 @@ const char *iree_operation_text(uint32_t type)
 {
     static const char *const texts[] = {"",       "barrier", "dispatch", "execute", "copy",     "fill",
                                         "update", "read",    "write",    "alloca",  "dealloca", "host_call"};
-    return type < sizeof texts / sizeof texts[0] ? texts[type] : "operation";
+    return type < COUNT_OF(texts) ? texts[type] : "operation";
 }
 
 bool iree_is_profile(const char *beginning, size_t length)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/iree/profile.h"
 #include "trace/writer.h"
 
@@ -56,7 +57,7 @@ static void write_dispatch(struct writing *w, const struct iree_event *event, ui
                             .process = w->process,
                             .track = w->dispatches,
                             .name = name,
-                            .part_count = sizeof parts / sizeof parts[0],
+                            .part_count = COUNT_OF(parts),
                             .start = start,
                             .duration = end - start,
                             .parts = parts};

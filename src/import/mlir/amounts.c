@@ -2,6 +2,7 @@
 /* Amounts of work from shapes: one small function per rule of the table (costs.h). */
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/mlir/costs.h"
 #include "import/mlir/scan.h"
 #include "import/mlir/types.h"
@@ -314,7 +315,7 @@ static bool rule_pool(struct mlir_costing *c)
     static const char *const keys[] = {"kernel", "torch.onnx.kernel_shape", "kernel_shape",
                                        "window_dimensions"};
     uint32_t count = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !count; i++)
+    for (size_t i = 0; i < COUNT_OF(keys) && !count; i++)
         count = attribute_list(c, keys[i], kernel);
     for (uint32_t i = 0; i < count; i++)
         window = model_multiply(window, kernel[i]);
@@ -331,7 +332,7 @@ static bool rule_transpose(struct mlir_costing *c)
     static const char *const keys[] = {"perms", "permutation", "torch.onnx.perm", "dims"};
     const struct model_value *out = value_of(c, c->out);
     uint32_t count = 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !count; i++)
+    for (size_t i = 0; i < COUNT_OF(keys) && !count; i++)
         count = attribute_list(c, keys[i], order);
     bool keeps_innermost = count > 0 && order[count - 1] == count - 1;
     c->work[MODEL_SHUFFLE] = keeps_innermost ? 0 : elements(out);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 #define MAGIC "ML\xefR"
 #define VERSION_MAX 6u
 #define TEXT_PER_BYTE 256u /* more text than this for a byte of the file, and it was made to explode */
@@ -574,7 +576,7 @@ static int read_sections(struct bytecode *b, struct bytecode_cursor *c, struct b
     }
     static const unsigned needed[] = {SECTION_STRINGS, SECTION_DIALECTS, SECTION_OFFSETS, SECTION_ATTRIBUTES,
                                       SECTION_IR};
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(needed); i++) {
         if (!bodies[needed[i]].data)
             return error_set(err, EINVAL, "%s: byte %zu: section %u is missing", b->path, c->at, needed[i]);
     }
@@ -589,7 +591,7 @@ static int read_sections(struct bytecode *b, struct bytecode_cursor *c, struct b
                    {SECTION_DIALECTS, "the list of dialects is damaged"},
                    {SECTION_OFFSETS, "the list of attributes and types is damaged"},
                    {SECTION_PROPERTIES, "the properties are damaged"}};
-    for (size_t i = 0; i < sizeof checked / sizeof checked[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(checked); i++) {
         if (bodies[checked[i].section].failed)
             return refuse(b, bodies[checked[i].section].at, checked[i].what, err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes and types of the builtin dialect, from bytecode to text. An attribute refers to others by number, so a
  * damaged file may have circles: depth and length of what is written are limited. */
+#include "base/count_of.h"
 #include "import/mlir/bytecode.h"
 
 #include <inttypes.h>
@@ -183,7 +184,7 @@ static void append_shaped(struct bytecode *b, struct bytecode_cursor *c, const c
 static void append_builtin_type(struct bytecode *b, struct bytecode_cursor *c)
 {
     uint64_t code = bytecode_varint(c);
-    if (code < sizeof plain_types / sizeof plain_types[0] && plain_types[code]) {
+    if (code < COUNT_OF(plain_types) && plain_types[code]) {
         bytes_append_text(b->out, plain_types[code]);
         return;
     }

@@ -3,6 +3,7 @@
  * optional one as 0 or twice that number plus one; sizes of operand groups come last, as an array (before version 6 as
  * an attribute). The names are not in the file, so they are here, for ops whose costs depend on them or that are
  * everywhere. */
+#include "base/count_of.h"
 #include "import/mlir/bytecode.h"
 
 #include <inttypes.h>
@@ -81,7 +82,7 @@ static const char *schema_of(struct bytecode_text dialect, struct bytecode_text 
     op[dialect.length] = '.';
     memcpy(op + dialect.length + 1, name.data, name.length);
     op[length] = 0;
-    for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(schemas); i++) {
         size_t own = strlen(schemas[i].op);
         bool is_family = strchr("._", schemas[i].op[own - 1]) != NULL;
         if (is_family ? strncmp(op, schemas[i].op, own) == 0 && own > best_length

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/mlir/mlir.h"
 #include "import/mlir/names.h"
 #include "import/mlir/scan.h"
@@ -168,7 +169,7 @@ enum brace { BRACE_REGION, BRACE_DICTIONARY, BRACE_OTHER };
 static bool is_bare_op(const char *text, size_t begin, size_t end)
 {
     static const char *const words[] = {"module", "return", "call", "func"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (end - begin == strlen(words[i]) && memcmp(text + begin, words[i], end - begin) == 0)
             return true;
     }

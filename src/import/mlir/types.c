@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/mlir/scan.h"
 
 #define BITS_MAX 65535u
@@ -137,7 +138,7 @@ enum mlir_shape_status mlir_read_shape(struct slice type, struct mlir_shape *sha
     type = slice_trim(type);
     if (!type.length)
         return MLIR_NO_SHAPE;
-    for (size_t i = 0; i < sizeof builtin / sizeof builtin[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(builtin); i++) {
         if (slice_begins(type, builtin[i]))
             return read_builtin(inside(type, builtin[i]), shape, 0);
     }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/count_of.h"
+
 enum section {
     SECTION_FIRST,
     SECTION_INPUTS,
@@ -113,7 +115,7 @@ static const struct {
     {"ACTIVE ETH DM ", "ERISC\0"},
     {"IDLE ETH DM ", ""},
 };
-#define KERNEL_CLASSES (sizeof kernel_classes / sizeof kernel_classes[0])
+#define KERNEL_CLASSES (COUNT_OF(kernel_classes))
 
 static bool find_kernel_size(const char *name, size_t length, uint32_t *class, uint32_t *index)
 {

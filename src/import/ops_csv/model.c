@@ -2,11 +2,13 @@
 #include "import/ops_csv/model.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/map.h"
 #include "base/utf8_valid.h"
 #include "import/ops_csv/columns.h"
@@ -83,7 +85,7 @@ static void note_cell(struct filling *f, size_t column, unsigned what, const cha
     char name[64];
     f->notes++;
     ops_add_notice(f->ops, notice_kind(column, what), OP_NOTICE_DAMAGED, f->line,
-                   "%s:%llu: column '%s': '%.*s%s' is not %s; %s", f->path, (unsigned long long)f->line,
+                   "%s:%" PRIu64 ": column '%s': '%.*s%s' is not %s; %s", f->path, f->line,
                    name_of(f, column, name, sizeof name),
                    (int)(cell.length < SHOWN_MAX ? cell.length : SHOWN_MAX), cell.data,
                    cell.length > SHOWN_MAX ? "..." : "", expected, consequence);
@@ -102,14 +104,14 @@ static void note_empty(struct filling *f, size_t column, const char *consequence
     f->notes++;
     if (f->line && f->has[column] && f->cells[column].data)
         ops_add_notice(f->ops, notice_kind(column, NOTICE_EMPTY), OP_NOTICE_DAMAGED, f->line,
-                       "%s:%llu: column '%s' is empty; %s", f->path, (unsigned long long)f->line,
+                       "%s:%" PRIu64 ": column '%s' is empty; %s", f->path, f->line,
                        name_of(f, column, name, sizeof name), consequence);
 }
 
 static void note_name(struct filling *f, uint32_t kind, const char *says)
 {
-    ops_add_notice(f->ops, kind, OP_NOTICE_DAMAGED, f->line, "%s:%llu: column 'OP CODE' %s", f->path,
-                   (unsigned long long)f->line, says);
+    ops_add_notice(f->ops, kind, OP_NOTICE_DAMAGED, f->line, "%s:%" PRIu64 ": column 'OP CODE' %s", f->path,
+                   f->line, says);
 }
 
 /* --- numbers --- */
@@ -203,10 +205,11 @@ static void take_architecture(struct filling *f, uint32_t device)
         known->architecture = ops_text(f->ops, cell);
     else if (!slice_equal(cell, ops_get_slice(f->ops, known->architecture)))
         ops_add_notice(f->ops, NOTICE_OTHER_ARCHITECTURE, OP_NOTICE_DAMAGED, f->line,
-                       "%s:%llu: column 'DEVICE ARCH': '%.*s' where others have '%.60s'; all are measured "
+                       "%s:%" PRIu64
+                       ": column 'DEVICE ARCH': '%.*s' where others have '%.60s'; all are measured "
                        "against one machine",
-                       f->path, (unsigned long long)f->line, (int)(cell.length < 60 ? cell.length : 60),
-                       cell.data, ops_get_text(f->ops, known->architecture));
+                       f->path, f->line, (int)(cell.length < 60 ? cell.length : 60), cell.data,
+                       ops_get_text(f->ops, known->architecture));
 }
 
 /* --- descriptions --- */
@@ -387,10 +390,10 @@ static void note_work(struct filling *f)
         note_cell(f, OPS_CSV_FIDELITY, NOTICE_OTHER, "a known fidelity",
                   "its share of the FLOPs is not known");
     if (is_conv && !cell_is_missing(attributes) && !is_part(attributes, "window_hw"))
-        ops_add_notice(
-            f->ops, NOTICE_NO_WINDOW, OP_NOTICE_DAMAGED, f->line,
-            "%s:%llu: column 'ATTRIBUTES' of a convolution has no window_hw; its FLOPs are not known",
-            f->path, (unsigned long long)f->line);
+        ops_add_notice(f->ops, NOTICE_NO_WINDOW, OP_NOTICE_DAMAGED, f->line,
+                       "%s:%" PRIu64
+                       ": column 'ATTRIBUTES' of a convolution has no window_hw; its FLOPs are not known",
+                       f->path, f->line);
 }
 
 #define ATTRIBUTES_MAX 256u
@@ -452,8 +455,9 @@ static uint32_t take_name(struct filling *f, bool *is_torch)
     }
     if (cell_is_missing(name)) {
         ops_add_notice(f->ops, NOTICE_NAME_WORD, OP_NOTICE_DAMAGED, f->line,
-                       "%s:%llu: column 'OP CODE': '%.*s' stands for a missing value; shown as (no name)",
-                       f->path, (unsigned long long)f->line, (int)name.length, name.data);
+                       "%s:%" PRIu64
+                       ": column 'OP CODE': '%.*s' stands for a missing value; shown as (no name)",
+                       f->path, f->line, (int)name.length, name.data);
         return ops_text(f->ops, slice_of("(no name)"));
     }
     if (memchr(name.data, 0, name.length)) {
@@ -482,19 +486,18 @@ static void note_device_op(struct filling *f, uint64_t duration_ns, uint32_t dev
     if (cell_is_missing(f->cells[OPS_CSV_DURATION]))
         note_empty(f, OPS_CSV_DURATION, "the op's time is not known");
     else if (duration_ns == 0)
-        ops_add_notice(
-            f->ops, NOTICE_ZERO_TIME, OP_NOTICE_DAMAGED, f->line,
-            "%s:%llu: column 'DEVICE KERNEL DURATION [ns]' is 0; no figures can be made of an op that "
-            "took no time",
-            f->path, (unsigned long long)f->line);
+        ops_add_notice(f->ops, NOTICE_ZERO_TIME, OP_NOTICE_DAMAGED, f->line,
+                       "%s:%" PRIu64
+                       ": column 'DEVICE KERNEL DURATION [ns]' is 0; no figures can be made of an op that "
+                       "took no time",
+                       f->path, f->line);
     if (cell_is_missing(f->cells[OPS_CSV_CORES]) && duration_ns != OPS_NO_DURATION)
         note_empty(f, OPS_CSV_CORES, "its FLOPs are measured against all cores it may use");
     if (cell_is_missing(f->cells[OPS_CSV_CALL]))
         note_empty(f, OPS_CSV_CALL, "the op's call is not known");
     if (device == OPS_NONE && slice_is(f->cells[OPS_CSV_TYPE], "tt_dnn_device"))
         ops_add_notice(f->ops, NOTICE_NO_DEVICE, OP_NOTICE_INFO, f->line,
-                       "%s:%llu: a device op without DEVICE ID: not merged", f->path,
-                       (unsigned long long)f->line);
+                       "%s:%" PRIu64 ": a device op without DEVICE ID: not merged", f->path, f->line);
 }
 
 /* The report leaves such times out (analyze/report/model.c, ops/finish.c); here it is said where they stand. */
@@ -503,11 +506,11 @@ static void note_stale(struct filling *f, uint64_t duration_ns, int64_t gap_ns)
     uint64_t limit = duration_ns / 2 > OPS_STALE_NS ? duration_ns / 2 : OPS_STALE_NS;
     if (f->line && duration_ns != OPS_NO_DURATION && gap_ns != OPS_NO_GAP && gap_ns < -OPS_STALE_NS &&
         (uint64_t)-gap_ns > limit)
-        ops_add_notice(
-            f->ops, NOTICE_STALE, OP_NOTICE_DAMAGED, f->line,
-            "%s:%llu: column 'OP TO OP LATENCY [ns]': a gap of %lld ns before an op of %llu ns cannot be "
-            "(stale counters of a replayed trace); both are left out",
-            f->path, (unsigned long long)f->line, (long long)gap_ns, (unsigned long long)duration_ns);
+        ops_add_notice(f->ops, NOTICE_STALE, OP_NOTICE_DAMAGED, f->line,
+                       "%s:%" PRIu64 ": column 'OP TO OP LATENCY [ns]': a gap of %" PRId64
+                       " ns before an op of %" PRIu64 " ns cannot be "
+                       "(stale counters of a replayed trace); both are left out",
+                       f->path, f->line, gap_ns, duration_ns);
 }
 
 static void add_figures(struct filling *f, uint32_t device)
@@ -614,7 +617,7 @@ static bool is_for_times(size_t column)
     static const size_t fixed[] = {OPS_CSV_NAME,       OPS_CSV_TYPE,          OPS_CSV_DEVICE,
                                    OPS_CSV_HOST_START, OPS_CSV_HOST_DURATION, OPS_CSV_GAP,
                                    OPS_CSV_DURATION,   OPS_CSV_LOCATION,      OPS_CSV_MODULE};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(fixed); i++) {
         if (column == fixed[i])
             return true;
     }
@@ -657,10 +660,11 @@ static void note_end(struct filling *f, const struct op_rows *rows)
                        "%s: line 1: no column 'DEVICE KERNEL DURATION [ns]': no op has a time on the device",
                        f->path);
     if (f->missing_starts && f->missing_starts < f->rows && f->has[OPS_CSV_HOST_START])
-        ops_add_notice(
-            f->ops, NOTICE_NO_START, OP_NOTICE_DAMAGED, f->first_missing_start,
-            "%s:%llu: column 'HOST START TS' has no time; the op counts as started last (%llu in all)",
-            f->path, (unsigned long long)f->first_missing_start, (unsigned long long)f->missing_starts);
+        ops_add_notice(f->ops, NOTICE_NO_START, OP_NOTICE_DAMAGED, f->first_missing_start,
+                       "%s:%" PRIu64
+                       ": column 'HOST START TS' has no time; the op counts as started last (%" PRIu64
+                       " in all)",
+                       f->path, f->first_missing_start, f->missing_starts);
 }
 
 int ops_csv_to_model(struct ops *ops, struct op_rows *rows, const struct ops_csv_request *request,

@@ -2,12 +2,14 @@
 #include "import/ops_csv/reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/count_of.h"
 #include "text/csv/reader.h"
 
 struct ops_csv {
@@ -22,21 +24,21 @@ static void note_row(struct ops_csv *csv, struct op_rows *rows, size_t cell_coun
     const struct csv_reader *r = &csv->reader;
     size_t columns = csv->column_count;
     if (cell_count > columns)
-        op_rows_add_notice(
-            rows, EXTRA_CELLS, r->line,
-            "line %llu: %zu cells under %zu columns; the cells after the last column are left out",
-            (unsigned long long)r->line, cell_count, columns);
+        op_rows_add_notice(rows, EXTRA_CELLS, r->line,
+                           "line %" PRIu64
+                           ": %zu cells under %zu columns; the cells after the last column are left out",
+                           r->line, cell_count, columns);
     else if (cell_count < columns && r->is_cut)
-        op_rows_add_notice(
-            rows, CUT, r->line,
-            "line %llu: the file ends inside this row, in column '%s'; that cell and those after "
-            "it are missing",
-            (unsigned long long)r->line, op_rows_column_name(rows, cell_count - 1));
+        op_rows_add_notice(rows, CUT, r->line,
+                           "line %" PRIu64
+                           ": the file ends inside this row, in column '%s'; that cell and those after "
+                           "it are missing",
+                           r->line, op_rows_column_name(rows, cell_count - 1));
     else if (cell_count < columns)
-        op_rows_add_notice(
-            rows, SHORT_ROWS, r->line,
-            "line %llu: %zu cells under %zu columns; the cells from column '%s' on are missing",
-            (unsigned long long)r->line, cell_count, columns, op_rows_column_name(rows, cell_count));
+        op_rows_add_notice(rows, SHORT_ROWS, r->line,
+                           "line %" PRIu64
+                           ": %zu cells under %zu columns; the cells from column '%s' on are missing",
+                           r->line, cell_count, columns, op_rows_column_name(rows, cell_count));
 }
 
 static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t *line, struct error *err)
@@ -45,11 +47,11 @@ static int next(void *state, struct op_rows *rows, struct slice *cells, uint64_t
     int status = csv_next(&csv->reader, err);
     if (status <= 0) {
         if (status == 0 && csv->reader.unclosed_line)
-            op_rows_add_notice(
-                rows, UNCLOSED_QUOTE, csv->reader.unclosed_line,
-                "line %llu: a quoted cell of this row is not closed before the end of the file; the "
-                "row is left out",
-                (unsigned long long)csv->reader.unclosed_line);
+            op_rows_add_notice(rows, UNCLOSED_QUOTE, csv->reader.unclosed_line,
+                               "line %" PRIu64
+                               ": a quoted cell of this row is not closed before the end of the file; the "
+                               "row is left out",
+                               csv->reader.unclosed_line);
         return status;
     }
     size_t count = csv->reader.cell_count;
@@ -105,7 +107,7 @@ static void append_missing_of_tensor(const struct op_rows *rows, const char *ten
                                      struct bytes *text)
 {
     static const char *const parts[] = {"W", "Z", "Y", "X", "DATATYPE", "MEMORY"};
-    const size_t count = sizeof parts / sizeof parts[0];
+    const size_t count = COUNT_OF(parts);
     char names[6][48], all[48];
     size_t missing = 0;
     for (size_t i = 0; i < count; i++) {
@@ -131,7 +133,7 @@ static void note_missing_columns(struct op_rows *rows)
         "HOST START TS", "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]"};
     bool is_old = !has_column(rows, "INPUT_0_X_PAD[LOGICAL]") && has_column(rows, "INPUT_0_X");
     struct bytes text = {0};
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         if (!has_column(rows, wanted[i]))
             append_missing(&text, wanted[i]);
     }
@@ -166,8 +168,8 @@ static int read_header(struct op_rows **out, struct ops_csv *csv, const char *pa
     if (status <= 0) {
         if (status == 0)
             status = csv->reader.unclosed_line
-                         ? error_set(err, EINVAL, "%s:%llu: a quoted column name is not closed", path,
-                                     (unsigned long long)csv->reader.unclosed_line)
+                         ? error_set(err, EINVAL, "%s:%" PRIu64 ": a quoted column name is not closed", path,
+                                     csv->reader.unclosed_line)
                          : error_set(err, EINVAL, "%s:1: the file is empty: no header, no rows", path);
         close_state(csv);
         return status;

@@ -2,11 +2,13 @@
 /* What the vendor's columns say, in the model's own words: a kernel's duration is the run's, a latency its gap, the
  * texts of a description its fidelity, layer, place and attributes. Applied while a trace is read, so that a million
  * ops leave no figures behind. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/ops_csv/columns.h"
 #include "import/ops_csv/model.h"
 #include "import/tenstorrent/cells.h"
@@ -76,7 +78,7 @@ void tt_fields_free(struct tt_fields *f)
 uint32_t tt_field_role(void *fields, const char *name)
 {
     (void)fields;
-    for (size_t i = 0; i < sizeof known_fields / sizeof known_fields[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(known_fields); i++) {
         if (strcmp(name, known_fields[i].name) == 0)
             return known_fields[i].field;
     }
@@ -100,8 +102,7 @@ void tt_field_take(void *fields, uint32_t role, const struct trace_run_part *fig
     char digits[24];
     if (role == FIELD_SUB_DEVICE || role == FIELD_ARCHITECTURE) {
         if (!is_text)
-            cell = slice_from(
-                digits, (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)figure->whole));
+            cell = slice_from(digits, (size_t)snprintf(digits, sizeof digits, "%" PRIu64, figure->whole));
         if (!cell_is_missing(cell))
             *(role == FIELD_SUB_DEVICE ? &f->sub_device : &f->architecture) = ops_text(f->ops, cell);
         return;

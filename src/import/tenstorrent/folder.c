@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files a folder has, and the way from them to a model with rows. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,9 +140,8 @@ static int load_csv(struct tt_model *model, const struct bytes *path, bool is_ti
     result = is_times ? tt_times_read(model, &csv, err) : tt_report_read(model, &csv, err);
     if (csv.unclosed_line)
         tt_note(model, TT_DAMAGED_UNCLOSED, csv.unclosed_line,
-                "%s, line %llu: quotes are open to the end of the file",
-                is_times ? "tracy_ops_times.csv" : "cpp_device_perf_report.csv",
-                (unsigned long long)csv.unclosed_line);
+                "%s, line %" PRIu64 ": quotes are open to the end of the file",
+                is_times ? "tracy_ops_times.csv" : "cpp_device_perf_report.csv", csv.unclosed_line);
     csv_close(&csv);
     return result;
 }

@@ -2,6 +2,7 @@
 #include "import/tenstorrent/host.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static bool id_behind_colon(struct slice text, uint64_t *id)
 static const char *where(char text[WHERE_BYTES], uint64_t line)
 {
     if (line)
-        snprintf(text, WHERE_BYTES, "tracy_ops_times.csv, line %llu", (unsigned long long)line);
+        snprintf(text, WHERE_BYTES, "tracy_ops_times.csv, line %" PRIu64, line);
     return line ? text : "a zone of the program";
 }
 
@@ -58,8 +59,8 @@ static void set_times(struct tt_model *model, uint64_t id, const struct tt_host_
         return;
     if (index == TT_NONE) {
         tt_note(model, TT_UNMATCHED_TIMES, line,
-                "%s: op %llu has host times and no message; its name is not known", where(text, line),
-                (unsigned long long)id);
+                "%s: op %" PRIu64 " has host times and no message; its name is not known", where(text, line),
+                id);
         op->flags |= TT_OP_NO_MESSAGE;
         op->name = slice_from(tt_keep(model, zone->name.data, zone->name.length), zone->name.length);
         op->message_ns = zone->start_ns;
@@ -303,8 +304,8 @@ static void read_report_row(struct report_reader *r)
     if (!slice_unsigned(cell_at(r->csv, r->at.id), &id) ||
         !slice_unsigned32(cell_at(r->csv, r->at.device), &device)) {
         tt_note(r->model, TT_DAMAGED_REPORT_ROW, r->csv->line,
-                "cpp_device_perf_report.csv, line %llu: no call count or device; the row is left out",
-                (unsigned long long)r->csv->line);
+                "cpp_device_perf_report.csv, line %" PRIu64 ": no call count or device; the row is left out",
+                r->csv->line);
         return;
     }
     struct tt_device *known = tt_device_get(r->model, device);

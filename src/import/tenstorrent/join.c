@@ -2,6 +2,7 @@
 #include "import/tenstorrent/join.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +35,8 @@ static void claim(struct tt_model *model, uint32_t run_index)
         return;
     }
     tt_note(model, TT_UNMATCHED_RUN_AGAIN, 0,
-            "op %llu ran more than once on device %u without a replay: one of its runs is shown",
-            (unsigned long long)run->id, (unsigned)run->device);
+            "op %" PRIu64 " ran more than once on device %u without a replay: one of its runs is shown",
+            run->id, (unsigned)run->device);
     if (model->runs[op->run].flags & TT_RUN_INCOMPLETE) {
         model->runs[op->run].op = TT_NONE;
         op->run = run_index;
@@ -70,8 +71,9 @@ static void find_session(struct join *join, struct tt_run *run, const struct tt_
     run->flags |= TT_RUN_NO_REPLAY;
     run->replay_ns = replay && replay->count ? replay->times_ns[replay->count - 1] : op->start_ns;
     tt_note(model, TT_UNMATCHED_REPLAY, 0,
-            "replay %u of trace %lld on device %u has device data and no message: its time is not known",
-            (unsigned)run->session, (long long)run->trace, (unsigned)run->device);
+            "replay %u of trace %" PRId64
+            " on device %u has device data and no message: its time is not known",
+            (unsigned)run->session, run->trace, (unsigned)run->device);
 }
 
 /* Of the runs with an op's id, those of its trace; where there are none, all of them. */
@@ -171,8 +173,8 @@ static void note_double_replays(struct tt_model *model)
         if (order[i - 1].device == order[i].device && order[i - 1].id == order[i].id &&
             order[i - 1].session == order[i].session)
             tt_note(model, TT_INFO_REPLAY_TWICE, 0,
-                    "op %llu ran twice in replay %u on device %u: both runs are shown",
-                    (unsigned long long)order[i].id, (unsigned)order[i].session, (unsigned)order[i].device);
+                    "op %" PRIu64 " ran twice in replay %u on device %u: both runs are shown", order[i].id,
+                    (unsigned)order[i].session, (unsigned)order[i].device);
     }
     free(order);
 }
@@ -180,18 +182,18 @@ static void note_double_replays(struct tt_model *model)
 static void flag_op(struct tt_model *model, struct tt_op *op)
 {
     if ((op->flags & TT_OP_NO_TIMES) && !(op->flags & TT_OP_NO_MESSAGE))
-        tt_note(model, TT_UNMATCHED_NO_TIMES, 0, "op %llu has no host times in tracy_ops_times.csv",
-                (unsigned long long)op->id);
+        tt_note(model, TT_UNMATCHED_NO_TIMES, 0, "op %" PRIu64 " has no host times in tracy_ops_times.csv",
+                op->id);
     if (op->device == TT_NONE || op->run != TT_NONE || (op->flags & (TT_OP_HAS_REPLAYS | TT_OP_REPEATED)))
         return;
     if (op->trace != TT_NO_TRACE) {
         op->flags |= TT_OP_NOT_REPLAYED;
         tt_note(model, TT_UNMATCHED_CAPTURED_OP, 0,
-                "op %llu was captured in trace %lld, of which device %u recorded no replay",
-                (unsigned long long)op->id, (long long)op->trace, (unsigned)op->device);
+                "op %" PRIu64 " was captured in trace %" PRId64 ", of which device %u recorded no replay",
+                op->id, op->trace, (unsigned)op->device);
     } else {
         op->flags |= TT_OP_NO_DEVICE;
-        tt_note(model, TT_UNMATCHED_OP, 0, "op %llu has no data of device %u", (unsigned long long)op->id,
+        tt_note(model, TT_UNMATCHED_OP, 0, "op %" PRIu64 " has no data of device %u", op->id,
                 (unsigned)op->device);
     }
 }
@@ -202,12 +204,12 @@ int tt_join_check(struct tt_model *model, bool has_device_data, struct error *er
         const struct tt_run *run = &model->runs[i];
         if (!model->is_device_only && run->op == TT_NONE)
             tt_note(model, TT_UNMATCHED_RUN, 0,
-                    "device %u ran op %llu, which the host's messages do not have: not in the table",
-                    (unsigned)run->device, (unsigned long long)run->id);
+                    "device %u ran op %" PRIu64 ", which the host's messages do not have: not in the table",
+                    (unsigned)run->device, run->id);
         if (run->flags & TT_RUN_INCOMPLETE)
             tt_note(model, TT_LOST_MARKERS, 0,
-                    "op %llu on device %u: its times are those of the markers that were kept",
-                    (unsigned long long)run->id, (unsigned)run->device);
+                    "op %" PRIu64 " on device %u: its times are those of the markers that were kept", run->id,
+                    (unsigned)run->device);
     }
     for (size_t i = 0; i < model->op_count && has_device_data; i++)
         flag_op(model, &model->ops[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/text_copy.h"
 #include "text/python_text.h"
 
@@ -256,7 +257,7 @@ static void add_tensors(struct builder *b, const struct json_node *root)
         bool is_output;
     } lists[] = {{"input_tensors", false}, {"optional_input_tensors", false}, {"output_tensors", true}};
     uint32_t counts[2] = {0};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
         const struct json_node *list = json_find(b->document, root, lists[i].key);
         for (const struct json_node *n = json_first(b->document, list); n;
              n = json_next(b->document, list, n)) {

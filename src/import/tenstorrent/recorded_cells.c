@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/slice.h"
 #include "ops/description.h"
 #include "text/python_text.h"
@@ -75,7 +76,7 @@ static void make_tensor(struct recorded_cells *r, const struct op_tensor *tensor
     bytes_append(&r->scratch, layout.data, layout.length);
     if (layout.length)
         cells->texts[OP_TENSOR_LAYOUT] = keep(r);
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
         if (slice_is(type, types[i].recorded))
             type = slice_of(types[i].vendor);
     }

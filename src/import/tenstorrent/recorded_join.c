@@ -2,10 +2,12 @@
 #include "import/tenstorrent/recorded_join.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/slice.h"
 #include "import/tenstorrent/recorded_cells.h"
 #include "ops/description.h"
@@ -189,7 +191,7 @@ static void add_places(struct tt_model *model, struct tt_op *op, const struct op
     const uint32_t columns[] = {OP_COLUMN_ID_MODULE_PATH, OP_COLUMN_ID_LOC},
                    texts[] = {d->module, d->location};
     struct tt_cell_builder cells = {0};
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
         struct slice text = ops_get_slice(recorded, texts[i]);
         if (text.length && op->record != TT_NONE && find_cell(model, op->record, columns[i]).length == 0)
             tt_cell_copy(model, &cells, columns[i], text.data, text.length);
@@ -344,11 +346,11 @@ static void attach_runs(struct tt_model *model)
         uint32_t op = map_get(&model->op_of_id, run->id);
         if (op == TT_NONE) {
             op = add_unmarked(model, run);
-            tt_note(
-                model, TT_UNMATCHED_UNMARKED_RUNS, 0,
-                "device %u ran op %llu, which the program did not mark: its row has no name and no host time, and "
-                "stands before the others",
-                (unsigned)run->device, (unsigned long long)run->id);
+            tt_note(model, TT_UNMATCHED_UNMARKED_RUNS, 0,
+                    "device %u ran op %" PRIu64
+                    ", which the program did not mark: its row has no name and no host time, and "
+                    "stands before the others",
+                    (unsigned)run->device, run->id);
         }
         if (op == TT_NONE)
             return;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs out of the ops that a device log holds: their cells, times from cycles, gaps to the op before. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "text/python_text.h"
 #include "import/tenstorrent/join.h"
 #include "base/keyed_text.h"
@@ -43,7 +45,7 @@ static const struct {
     {TT_SPAN_QUASAR_DM, OP_COLUMN_ID_QUASAR_OP_TO_OP},
     {TT_SPAN_QUASAR_TRISC, OP_COLUMN_ID_QUASAR_OP_TO_OP_TRISC},
 };
-#define GAPS (sizeof gap_columns / sizeof gap_columns[0])
+#define GAPS (COUNT_OF(gap_columns))
 
 struct maker {
     struct tt_model *model;
@@ -69,7 +71,7 @@ static void add_text(struct maker *m, uint32_t column)
 static void add_number(struct maker *m, uint32_t column, uint64_t value)
 {
     bytes_clear(&m->text);
-    bytes_append_format(&m->text, "%llu", (unsigned long long)value);
+    bytes_append_format(&m->text, "%" PRIu64, value);
     add_text(m, column);
 }
 
@@ -167,7 +169,7 @@ static void add_run(struct maker *m, const struct tt_device_op *op)
     if (!m->model->is_device_only)
         add_number(m, OP_COLUMN_ID_CORE_COUNT, op->cores);
     add_gaps(m, op);
-    for (size_t i = 0; i < sizeof span_columns / sizeof span_columns[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(span_columns); i++) {
         const struct tt_interval *span = &op->spans[span_columns[i].span];
         if (span->is_set)
             add_ns(m, span_columns[i].column, (double)(span->end - span->start));

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/recorded_cells.h"
 #include "import/tenstorrent/row_writer.h"
@@ -63,7 +64,7 @@ static bool is_no_column(const char *name)
 {
     static const char *const others[] = {OPS_FIGURE_CAPTURE, OPS_FIGURE_REPLAY_NS, OPS_FIGURE_NUMBER,
                                          OPS_FIGURE_FAULTS,  OPS_FIGURE_ORDER,     "flags"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
         if (strcmp(name, others[i]) == 0)
             return true;
     }
@@ -172,7 +173,7 @@ static void note_line(const struct table *t, const struct line *line, struct byt
     };
     uint32_t call = line->call == OPS_NONE ? 0 : t->ops.calls[line->call].faults;
     uint32_t run = line->run == OPS_NONE ? 0 : t->ops.runs[line->run].faults;
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0] && t->kind != KIND_RECORDED; i++) {
+    for (size_t i = 0; i < COUNT_OF(faults) && t->kind != KIND_RECORDED; i++) {
         if (call & faults[i].fault)
             append_note(out, faults[i].text);
     }

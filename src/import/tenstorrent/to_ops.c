@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/tenstorrent/cells.h"
 #include "import/tenstorrent/trace.h"
 #include "ops/known_figures.h"
@@ -255,7 +256,7 @@ static uint16_t call_faults(uint32_t flags)
                   {TT_OP_NO_DEVICE, OP_FAULT_NO_RUN},
                   {TT_OP_NOT_REPLAYED, OP_FAULT_NO_REPLAY}};
     uint16_t found = 0;
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
         found |= flags & faults[i].flag ? faults[i].fault : 0;
     return found;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/map.h"
 #include "import/mlir/scan.h"
 #include "import/torq/torq.h"
@@ -100,7 +101,7 @@ static int edit_slice_task(struct mlir_edits *edits, uint32_t op, uint32_t first
     *most = task.max_cycles > *most ? task.max_cycles : *most;
     const char *lines[] = {"torq_hw.slice_profiling", memory, bytes_text(&shapes), cycles,
                            bytes_text(&lists)};
-    insert_lines(edits, first, lines, sizeof lines / sizeof lines[0]);
+    insert_lines(edits, first, lines, COUNT_OF(lines));
     edits->failed |= shapes.failed || lists.failed;
     bytes_free(&shapes);
     bytes_free(&lists);

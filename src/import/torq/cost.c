@@ -4,6 +4,7 @@
  * A slice works through loop nests, one per port; each dimension is "T(H) [count, stride]". A port's cycles are the
  * product of the counts of its H dimensions; ports of the memory side of one kind add up, of the register side the last
  * one counts. The five buses overlap perfectly, so the slowest decides. */
+#include "base/count_of.h"
 #include "import/torq/torq.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static uint64_t slowest_bus(const uint64_t *cycles)
                               most(cycles, TORQ_DEBR, TORQ_ACBW, TORQ_ACBR),
                               most(cycles, TORQ_DEQW, TORQ_ACPR, -1), cycles[TORQ_CEPR]};
     uint64_t slowest = 0;
-    for (size_t i = 0; i < sizeof buses / sizeof buses[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(buses); i++)
         slowest = buses[i] > slowest ? buses[i] : slowest;
     return slowest;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "measure/cpu.h"
 #include "measure/peaks/peaks.h"
 

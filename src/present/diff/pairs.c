@@ -77,5 +77,5 @@ int diff_write_pairs(const struct diff *diff, FILE *out, struct error *err)
     if (!failed && text.length)
         fwrite(text.data, 1, text.length, out);
     bytes_free(&text);
-    return failed ? error_set(err, ENOMEM, "no memory for the pairs of ops") : 0;
+    return failed ? error_no_memory(err, "the pairs of ops") : 0;
 }

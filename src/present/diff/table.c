@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "present/format.h"
 
 const char *diff_format_time(struct number_text *out, double ns)
@@ -153,7 +154,7 @@ static bool has_column(unsigned column, enum diff_look look, uint64_t kinds, boo
 static const char *kind_text(unsigned kind)
 {
     static const char *const names[] = {"op", "zone", "dispatch"};
-    return kind < sizeof names / sizeof names[0] ? names[kind] : "";
+    return kind < COUNT_OF(names) ? names[kind] : "";
 }
 
 static enum table_style style_of(unsigned state)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "present/diff/json.h"
 #include "present/diff/table.h"
 #include "present/format.h"
@@ -55,7 +56,7 @@ static void add_summary(struct report *report, const struct diff *diff, unsigned
     struct bytes text = {0};
     struct number_text same, noise;
     uint64_t noisy = diff_count_state(diff, kind, DIFF_NOISE);
-    for (size_t i = 0; i < sizeof reported / sizeof reported[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(reported); i++)
         append_state(&text, diff, kind, reported[i]);
     bool has_changes = text.length > 0;
     bytes_append_format(&text, "%s%s the same", has_changes ? "; " : "",

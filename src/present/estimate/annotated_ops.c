@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/estimate/compare.h"
+#include "base/count_of.h"
 
 enum {
     OP_NAME,
@@ -86,7 +87,7 @@ static void add_row(struct table *table, const struct timeline *t, const struct 
     table_set_real(table, OP_GBS, (double)bytes / pair->least_ns);
     if (bytes)
         table_set_real(table, OP_INTENSITY, (double)flops / (double)bytes);
-    table_set_text(table, OP_BOUND, op->bound < sizeof bounds / sizeof bounds[0] ? bounds[op->bound] : NULL);
+    table_set_text(table, OP_BOUND, op->bound < COUNT_OF(bounds) ? bounds[op->bound] : NULL);
     table_set_text(table, OP_WITH, text_of(t, op->note));
 }
 

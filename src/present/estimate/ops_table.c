@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/count_of.h"
 #include "present/estimate/estimate.h"
 
 #include <errno.h>
@@ -306,7 +307,7 @@ static const struct table_column layer_columns[] = {
     {.key = "Name"},
 };
 
-enum { LAYER_COLUMNS = sizeof layer_columns / sizeof layer_columns[0] };
+enum { LAYER_COLUMNS = COUNT_OF(layer_columns) };
 
 struct layer_totals { /* of the whole model */
     uint64_t cycles, peak, macs;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/count_of.h"
 #include "present/table.h"
 
 /* Kinds of lanes in the order of the rows. */
@@ -108,8 +109,7 @@ void timeline_append_csv(const struct timeline *timeline, uint32_t dispatch, enu
 {
     bool is_tasks = form == TIMELINE_CSV_TASKS;
     const unsigned *groups = is_tasks ? task_groups : unit_groups;
-    size_t group_count =
-        is_tasks ? sizeof task_groups / sizeof task_groups[0] : sizeof unit_groups / sizeof unit_groups[0];
+    size_t group_count = is_tasks ? COUNT_OF(task_groups) : COUNT_OF(unit_groups);
     struct numbers numbers = {0};
     uint64_t origin = dispatch < timeline->dispatch_count ? timeline->dispatches[dispatch].start : 0;
     if (form == TIMELINE_CSV_ALL) {

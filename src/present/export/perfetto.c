@@ -13,6 +13,7 @@
  *
  * A process whose pid was used before in the same recording, and a thread whose tid was, are plain named tracks:
  * Perfetto would take two descriptors with one pid for one process. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,7 +246,7 @@ static uint64_t process_uuid(struct perfetto *perfetto, uint32_t id)
         proto_message(&perfetto->event, DESCRIPTOR_PROCESS, &perfetto->inner);
     } else {
         bytes_clear(&perfetto->text);
-        bytes_append_format(&perfetto->text, "%s %lld", label, (long long)process->pid);
+        bytes_append_format(&perfetto->text, "%s %" PRId64, label, process->pid);
         proto_text_length(&perfetto->event, DESCRIPTOR_NAME, (const char *)perfetto->text.data,
                           perfetto->text.length);
     }

@@ -151,9 +151,8 @@ static int put_profile(struct speedscope *s, uint32_t number)
     uint32_t process_id = export_track_process(job, profile->key.track);
     const struct trace_process *process = trace_get_process(job->trace, process_id);
     bytes_clear(&s->scratch);
-    bytes_append_format(&s->scratch, "%s %lld: %s", export_process_label(job, process_id),
-                        process ? (long long)process->pid : -1LL,
-                        export_track_label(job, profile->key.track));
+    bytes_append_format(&s->scratch, "%s %" PRId64 ": %s", export_process_label(job, process_id),
+                        process ? process->pid : INT64_C(-1), export_track_label(job, profile->key.track));
     if (profile->key.lane)
         bytes_append_format(&s->scratch, " (%u)", profile->key.lane + 1);
     bytes_append_text(out,

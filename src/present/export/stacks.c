@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "present/export/stacks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ static uint32_t make_thread_node(struct stacks *s, uint32_t track)
     struct bytes label = {0};
     bytes_append_text(&label, export_process_label(job, process_id));
     if (process)
-        bytes_append_format(&label, " (%lld)", (long long)process->pid);
+        bytes_append_format(&label, " (%" PRId64 ")", process->pid);
     uint32_t frame = label.failed ? INTERN_NONE : clean_frame(s, bytes_text(&label));
     bytes_free(&label);
     uint32_t node = child_of(s, STACK_NONE, frame, TRACE_NONE);

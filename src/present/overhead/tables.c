@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 /* --- verdicts --- */
 
 enum { GATE_OP, GATE_VERDICT, GATE_REFERENCE, GATE_NOW, GATE_RATIO, GATE_ROUNDS, GATE_REASON, GATE_COLUMNS };
@@ -56,7 +58,7 @@ void overhead_make_gate_table(const struct overhead_gate *gate, bool all, struct
                                                   OVERHEAD_UNDECIDED, OVERHEAD_FASTER, OVERHEAD_NEW,
                                                   OVERHEAD_SAME};
     table_init(table, "overhead-check", gate_columns, GATE_COLUMNS);
-    for (size_t v = 0; v < sizeof order / sizeof order[0]; v++) {
+    for (size_t v = 0; v < COUNT_OF(order); v++) {
         if (order[v] == OVERHEAD_SAME && !all)
             continue;
         for (size_t i = 0; i < gate->row_count; i++) {

@@ -195,7 +195,7 @@ static int fill_times(const struct overhead_run *run, uint64_t top, struct repor
     size_t count, failed = 0, calibrations = 0, impossible = 0;
     size_t *order = overhead_rank(run, &count);
     if (!order)
-        return error_set(err, ENOMEM, "no memory for the table");
+        return error_no_memory(err, "the table");
     for (size_t i = 0; i < run->op_count; i++) {
         const struct overhead_op *op = &run->ops[i];
         calibrations += op->is_calibration;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "present/format.h"
 
 #define NAMED_LEFT_OUT 3u
@@ -178,7 +179,7 @@ static void add_parts(struct report *report, const struct overhead_run *run)
         {.key = "total", .title = "total a call", .type = TABLE_TIME, .drop = 2},
     };
     struct table table;
-    table_init(&table, "native", columns, sizeof columns / sizeof columns[0]);
+    table_init(&table, "native", columns, COUNT_OF(columns));
     for (size_t i = 0; i < run->op_count; i++) {
         const struct overhead_op *op = &run->ops[i];
         if (op->native_count > 1)

@@ -2,6 +2,7 @@
 /* Gaps, ops and the roofline of an overview as JSON (docs/http-api.md). */
 #include <math.h>
 
+#include "base/count_of.h"
 #include "present/overview/overview.h"
 
 unsigned overview_colour(unsigned class_)
@@ -129,7 +130,7 @@ void overview_write_groups(const struct overview *o, const struct overview_ops *
     json_member_real(json, "device_ns", round(device_ns));
     json_key(json, "columns");
     json_array(json, JSON_INLINE);
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(columns); i++)
         json_text(json, columns[i]);
     json_end(json);
     json_key(json, "groups");

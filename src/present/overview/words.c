@@ -10,6 +10,7 @@
 
 #include "analyze/labels.h"
 #include "analyze/losses.h"
+#include "base/count_of.h"
 #include "present/format.h"
 #include "present/loss_text.h"
 #include "present/overview/overview.h"
@@ -150,7 +151,7 @@ static size_t noise_at(const char *name, const char *at)
 {
     static const char *const noise[] = {"DeviceOperation",
                                         "at::native::", "(anonymous namespace)::", "std::", "void "};
-    for (size_t i = 0; i < sizeof noise / sizeof noise[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(noise); i++) {
         size_t length = strlen(noise[i]);
         bool is_whole = strlen(name) == length;
         if (!is_whole && strncmp(at, noise[i], length) == 0)

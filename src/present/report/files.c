@@ -58,7 +58,7 @@ int perf_write_group_files(const struct perf_files *files, const struct perf_gro
     char *path = base ? malloc(size) : NULL;
     if (!path) {
         free(base);
-        return error_set(err, ENOMEM, "no memory for a file's name");
+        return error_no_memory(err, "a file's name");
     }
     snprintf(path, size, "%s.csv", base);
     int status = write_beside(files, wanted, path, write_csv, context, err);

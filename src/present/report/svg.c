@@ -4,9 +4,11 @@
 #include "present/report/svg.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "text/markup_write.h"
 #include "text/utf8.h"
 
@@ -55,8 +57,8 @@ static void append_segment(const struct perf_groups *groups, const struct perf_g
     append_colour(out, group, nth, is_classic);
     bytes_append_text(out, "\"><title>");
     html_append_text(out, intern_text(groups->texts, group->key));
-    bytes_append_format(out, ": %.1f us, %.1f %%, %llu ops</title></rect>\n", group->time_us, group->percent,
-                        (unsigned long long)group->count);
+    bytes_append_format(out, ": %.1f us, %.1f %%, %" PRIu64 " ops</title></rect>\n", group->time_us,
+                        group->percent, group->count);
     if (width > 46)
         bytes_append_format(out,
                             "<text x=\"%.1f\" y=\"%.1f\" fill=\"#fff\" font-size=\"11\" "
@@ -110,9 +112,9 @@ static void append_list(const struct perf_groups *groups, double top, size_t row
         bytes_append_format(out,
                             "</text><rect x=\"440\" y=\"%.1f\" width=\"%.2f\" height=\"16\" fill=\"%s\"/>"
                             "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" fill=\"currentColor\">%.1f us, "
-                            "%.1f %%, %llu ops</text>\n",
+                            "%.1f %%, %" PRIu64 " ops</text>\n",
                             y, width, category_colour(group->category), 446 + width, y + 13, group->time_us,
-                            group->percent, (unsigned long long)group->count);
+                            group->percent, group->count);
     }
 }
 
@@ -134,7 +136,7 @@ static void append_groups(const struct perf_groups *groups, bool is_classic, str
         size_t k = 0;
         while (k < device_count && devices[k] != groups->items[i].device)
             k++;
-        if (k == device_count && device_count < sizeof devices / sizeof devices[0])
+        if (k == device_count && device_count < COUNT_OF(devices))
             devices[device_count++] = groups->items[i].device;
     }
     for (size_t i = 1; i < device_count; i++) { /* few: in order */
@@ -167,5 +169,5 @@ int perf_svg_write_groups(const struct perf_groups *groups, bool is_classic, FIL
         fwrite(text.data, 1, text.length, out);
     bool failed = text.failed;
     bytes_free(&text);
-    return failed ? error_set(err, ENOMEM, "no memory for the drawing") : 0;
+    return failed ? error_no_memory(err, "the drawing") : 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/report/advice.h"
+#include "base/count_of.h"
 #include "ops/description.h"
 #include "ops/finish.h"
 #include "present/report/words.h"
@@ -217,7 +218,7 @@ static void append_model(const struct perf_work *work, const struct perf_figures
         {PERF_LINK_ASSUMED, " L~", figures->link_gb_s},
     };
     bytes_append_text(out, perf_class_text(work->class_));
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
         if ((work->model_flags & marks[i].flag) && !isnan(marks[i].figure))
             bytes_append_text(out, marks[i].text);
     }

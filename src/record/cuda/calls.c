@@ -6,6 +6,7 @@
  * of the kernel's name, from the call's enter to its exit. Which op it is, is kept under the launch's correlation id at
  * once, in shared memory: the record comes later, and the process may be killed before. A node of a graph belongs to
  * the op in which it was captured; instantiating the graph clones the nodes. */
+#include "base/count_of.h"
 #include "record/cuda/cuda.h"
 
 struct call_row {
@@ -190,6 +191,6 @@ void calls_enable(void)
         if (call_rows[id].kind) /* an older libcupti does not know the newest: they are not called either */
             cupti->cuptiEnableCallback(1, cuda.subscriber, CUPTI_DOMAIN_DRIVER, id);
     }
-    for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(resources); i++)
         cupti->cuptiEnableCallback(1, cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
 }

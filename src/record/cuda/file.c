@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "record/cuda/cuda.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -79,7 +80,7 @@ static uint32_t measure_stride(const struct cuda_state *state, uint32_t kind)
 {
     uint32_t words[512];
     void *record = NULL;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         words[i] = kind;
     for (int i = 0; i < 2; i++) {
         if (state->cupti.cuptiActivityGetNextRecord((uint8_t *)words, sizeof words, &record) != CUPTI_OK ||
@@ -94,7 +95,7 @@ static void find_strides(const struct cuda_state *state)
 {
     static const uint32_t kinds[] = {CUDA_KIND_KERNEL, CUDA_KIND_MEMCPY, CUDA_KIND_MEMSET,
                                      CUDA_KIND_PEER_COPY};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         uint32_t stride = measure_stride(state, kinds[i]);
         state->header->strides[kinds[i]] =
             stride ? stride : cuda_record_stride(state->cupti.version, kinds[i]);

@@ -4,6 +4,7 @@
  * recorded. The headers call InitializeInjectionNvtx2 once, before the first call of NVTX, and it puts our functions
  * into their tables. */
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -113,8 +114,7 @@ static void name_thread_w(uint32_t tid, const wchar_t *name)
 static void name_object(const char *kind, uint64_t object, const char *name)
 {
     char text[NVTX_SHORT_TEXT + 64];
-    int length = snprintf(text, sizeof text, "%s 0x%llx is called %s", kind, (unsigned long long)object,
-                          name ? name : "");
+    int length = snprintf(text, sizeof text, "%s 0x%" PRIx64 " is called %s", kind, object, name ? name : "");
     if (length > 0 && opscope_has_session())
         opscope_message_(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }

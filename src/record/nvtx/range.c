@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "opscope/opscope.h"
 #include "record/nvtx/text.h"
 #include "session/session.h"
@@ -282,7 +283,7 @@ static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event
 static size_t torch_op_length(const struct nvtx_slice *name)
 {
     static const char *const parts[] = {", seq = ", ", op_id = "};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         const char *found = strstr(name->data, parts[i]);
         if (found && found[strlen(parts[i])] >= '0' && found[strlen(parts[i])] <= '9')
             return (size_t)(found - name->data);

@@ -9,6 +9,7 @@
  * Points that lie closer together than SYNC_NS would make a rate out of their errors, and are not taken. */
 #include "record/opencl/pending.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "base/map.h"
 
 #define PERIOD_NS 5000000
@@ -188,7 +190,7 @@ static bool read_times(struct ended *e)
                  {OPENCL_PROFILING_SUBMIT, &e->submit},
                  {OPENCL_PROFILING_START, &e->start},
                  {OPENCL_PROFILING_END, &e->end}};
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(times); i++) {
         if (next->clGetEventProfilingInfo(event, times[i].what, sizeof(uint64_t), times[i].to, NULL) !=
             OPENCL_SUCCESS)
             return false;
@@ -321,8 +323,9 @@ static void finish(void)
     char text[160];
     if (waiting.count + lost + without_times) {
         snprintf(text, sizeof text,
-                 "OpenCL: %zu commands had not ended with the program, %llu had no times, %llu found no room",
-                 waiting.count, (unsigned long long)without_times, (unsigned long long)lost);
+                 "OpenCL: %zu commands had not ended with the program, %" PRIu64 " had no times, %" PRIu64
+                 " found no room",
+                 waiting.count, without_times, lost);
         opscope_message(text);
     }
 }

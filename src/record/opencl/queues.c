@@ -5,6 +5,7 @@
  * commands, also while paused. */
 #include <string.h>
 
+#include "base/count_of.h"
 #include "record/opencl/objects.h"
 #include "record/opencl/pending.h"
 
@@ -74,8 +75,7 @@ handle clCreateCommandQueueWithProperties(handle context, handle device, const b
     handle queue = NULL;
     if (!opencl_has_session())
         return unnoted(next->clCreateCommandQueueWithProperties(context, device, properties, status));
-    if (add_profiling(properties, changed, sizeof changed / sizeof changed[0], &asked) &&
-        opencl_queue_has_room())
+    if (add_profiling(properties, changed, COUNT_OF(changed), &asked) && opencl_queue_has_room())
         queue = next->clCreateCommandQueueWithProperties(context, device, changed, &ignored);
     bool is_changed = queue != NULL;
     if (!queue)

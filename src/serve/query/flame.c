@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The call tree as a flame graph: from the outermost zones down, or from what works up to who called it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/zones/tree.h"
@@ -70,9 +71,8 @@ static void put_head(const struct flame *f, const struct call_node *node)
         bytes_append_format(f->out, "{\"name\":%u", f->groups->first_name[node->group]);
     else
         bytes_append_text(f->out, "{\"name\":null");
-    bytes_append_format(f->out, ",\"total\":%llu,\"self\":%llu,\"count\":%llu",
-                        (unsigned long long)node->total_ns, (unsigned long long)self,
-                        (unsigned long long)(node->count + node->open_count));
+    bytes_append_format(f->out, ",\"total\":%" PRIu64 ",\"self\":%" PRIu64 ",\"count\":%" PRIu64,
+                        node->total_ns, self, (node->count + node->open_count));
 }
 
 static bool is_shown(const struct flame *f, uint32_t node)
@@ -100,9 +100,9 @@ static void put_small(const struct flame *f, uint32_t parent, bool is_first)
         count += f->nodes->nodes[node].count;
     }
     if (total)
-        bytes_append_format(f->out,
-                            "%s{\"name\":null,\"other\":true,\"total\":%llu,\"self\":0,\"count\":%llu}",
-                            is_first ? "" : ",", (unsigned long long)total, (unsigned long long)count);
+        bytes_append_format(
+            f->out, "%s{\"name\":null,\"other\":true,\"total\":%" PRIu64 ",\"self\":0,\"count\":%" PRIu64 "}",
+            is_first ? "" : ",", total, count);
 }
 
 static void put_tree(const struct flame *f, uint32_t root)

@@ -9,6 +9,7 @@
 #include "analyze/machine_files.h"
 #include "analyze/report/class.h"
 #include "analyze/zones/waiting.h"
+#include "base/count_of.h"
 #include "load/trace.h"
 #include "present/name_colour.h"
 #include "present/overview/overview.h"
@@ -352,7 +353,7 @@ static void find_ops(struct serve_trace *st, size_t names)
     static const uint32_t types[] = {TRACE_BLOCK_OPS, TRACE_BLOCK_RUNS};
     struct trace_rows rows = {0};
     struct error err = {0};
-    for (unsigned t = 0; t < sizeof types / sizeof types[0]; t++) {
+    for (unsigned t = 0; t < COUNT_OF(types); t++) {
         const struct trace_block_filter filter = {.type = types[t]};
         const struct trace_block *block;
         size_t position = 0;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/count_of.h"
+
 #define LONGEST_NUMBER 400u
 
 bool cell_is_missing(struct slice cell)
@@ -17,7 +19,7 @@ bool cell_is_missing(struct slice cell)
     if (cell.length > 8 || (first != 'n' && first != 'N' && first != '<' && first != '#' && first != '-' &&
                             (first != '1' || cell.length < 6 || cell.data[1] != '.')))
         return false; /* nearly all cells */
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (slice_is(cell, words[i]))
             return true;
     }
@@ -141,7 +143,7 @@ struct slice cell_short_type(struct slice cell)
 {
     static const char *const names[][2] = {
         {"FLOAT32", "FP32"}, {"BFLOAT16", "BF16"}, {"BFLOAT8_B", "BFP8"}, {"BFLOAT4_B", "BFP4"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (slice_is(cell, names[i][0]))
             return (struct slice){names[i][1], strlen(names[i][1])};
     }

@@ -5,6 +5,7 @@
 #include "trace/reader/internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -420,8 +421,9 @@ static int load_segment(struct trace *t, uint64_t start, uint64_t *end, struct e
         reader_update_size(t);
     if (slot.length < SEGMENT_HEADER_BYTES || slot.length > t->size - start)
         return error_set(err, EINVAL,
-                         "%s: cut short: %llu bytes of %llu are there (--salvage reads what is whole)",
-                         t->path, (unsigned long long)t->size, (unsigned long long)(start + slot.length));
+                         "%s: cut short: %" PRIu64 " bytes of %" PRIu64
+                         " are there (--salvage reads what is whole)",
+                         t->path, t->size, (start + slot.length));
     status = load_checkpoints(t, start, &slot, slot.length, err);
     *end = start + slot.length;
     if (status || slot.state == SEGMENT_FINISHED)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,7 +36,7 @@ void *vector_grow(struct vector *vector, size_t more, size_t size)
 
 int reader_damaged(const struct trace *t, uint64_t offset, const char *what, struct error *err)
 {
-    return error_set(err, EINVAL, "%s: damaged at byte %llu: %s%s", t->path, (unsigned long long)offset, what,
+    return error_set(err, EINVAL, "%s: damaged at byte %" PRIu64 ": %s%s", t->path, offset, what,
                      t->flags & TRACE_OPEN_SALVAGE ? "" : " (--salvage reads what is whole)");
 }
 
@@ -67,8 +68,7 @@ const uint8_t *reader_bytes_up_to(struct trace *t, uint64_t offset, size_t *leng
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
-            error_set_errno(err, errno, "%s: cannot be read at byte %llu", t->path,
-                            (unsigned long long)(offset + done));
+            error_set_errno(err, errno, "%s: cannot be read at byte %" PRIu64, t->path, offset + done);
             return NULL;
         }
         if (got == 0)

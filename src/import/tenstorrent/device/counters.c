@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
+
 static const char *const counter_names[TT_COUNTER_COUNT] = {
 #define X(name) #name,
     TT_COUNTERS(X)
@@ -196,7 +198,7 @@ static double contention(const struct tt_core_counters *core)
         {C(L1_0_NOC_RING0_INCOMING_1), C(L1_0_NOC_RING0_INCOMING_1_GRANT)},
     };
     double sum = 0;
-    for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(ports); i++) {
         double asked = value_of(core, ports[i][0]), granted = value_of(core, ports[i][1]);
         sum += not_below_0(percent(asked - granted, asked));
     }
@@ -211,7 +213,7 @@ static double stall_overlap(const struct tt_core_counters *core, unsigned thread
         C(WAITING_FOR_MOVE_IDLE_0),  C(WAITING_FOR_MMIO_IDLE_0),   C(WAITING_FOR_SFPU_IDLE_0),
     };
     double sum = 0;
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(reasons); i++)
         sum += value_of(core, (enum tt_counter)(reasons[i] + thread));
     return percent(sum, value_of(core, (enum tt_counter)(C(THREAD_STALLS_0) + thread)));
 }

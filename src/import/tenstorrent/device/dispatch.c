@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/tenstorrent/device/dispatch.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,8 +309,9 @@ static void attach_device(struct tt_log *log, const struct map *runs, const stru
         uint32_t run = run_of(runs, ops[i].device, ops[i].id, found[1] > found[0]);
         if (run == TT_NONE) {
             tt_note(log->notes, TT_UNMATCHED_DISPATCH, 0,
-                    "profile_log_device.csv: op %llu was dispatched on device %u, which did not record it",
-                    (unsigned long long)ops[i].id, (unsigned)ops[i].device);
+                    "profile_log_device.csv: op %" PRIu64
+                    " was dispatched on device %u, which did not record it",
+                    ops[i].id, (unsigned)ops[i].device);
             continue;
         }
         log->ops[run].spans[TT_SPAN_DISPATCH_TOTAL] = ops[i].total;

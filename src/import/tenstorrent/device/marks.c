@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "base/keyed_text.h"
 #include "base/slice.h"
 
@@ -52,19 +53,19 @@ uint32_t tt_class_of(struct slice processor, struct slice zone, enum tt_marker_t
     uint32_t class = 0;
     if (type != TT_MARKER_START && type != TT_MARKER_END)
         return 0;
-    for (size_t i = 0; i < sizeof master_zones / sizeof master_zones[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(master_zones); i++) {
         if (slice_is(processor, master_zones[i].processor) && slice_is(zone, master_zones[i].zone))
             class |= TT_CLASS_MASTER;
     }
-    for (size_t i = 0; i < sizeof processor_spans / sizeof processor_spans[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(processor_spans); i++) {
         if (slice_begins(processor, processor_spans[i].processor) && slice_is(zone, processor_spans[i].zone))
             class |= TT_CLASS_SPAN(processor_spans[i].span);
     }
     if (slice_has(zone, "FW"))
         class |= TT_CLASS_NAMED_FW;
-    if (is_one_of(zone, firmware_zones, sizeof firmware_zones / sizeof firmware_zones[0]))
+    if (is_one_of(zone, firmware_zones, COUNT_OF(firmware_zones)))
         class |= TT_CLASS_FW;
-    if (is_one_of(zone, kernel_zones, sizeof kernel_zones / sizeof kernel_zones[0]))
+    if (is_one_of(zone, kernel_zones, COUNT_OF(kernel_zones)))
         class |= TT_CLASS_KERNEL;
     if (slice_is(zone, "BRISC-KERNEL") || slice_is(zone, "NCRISC-KERNEL"))
         class |= TT_CLASS_DM_KERNEL | TT_CLASS_MOVER_KERNEL;

@@ -2,6 +2,7 @@
 #include "import/tenstorrent/device/ops.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,8 +164,9 @@ static void note_sub_device(struct tt_log *log, uint32_t key, const struct tt_ma
     struct slice *known = &log->keys[key].sub_device;
     if (known->data && !same(*known, value))
         tt_note(log->notes, TT_INFO_SUB_DEVICE, line,
-                "profile_log_device.csv, line %llu: op %llu has two sub-devices: the last one is taken",
-                (unsigned long long)line, (unsigned long long)marker->run);
+                "profile_log_device.csv, line %" PRIu64 ": op %" PRIu64
+                " has two sub-devices: the last one is taken",
+                line, marker->run);
     if (!known->data || !same(*known, value))
         *known = slice_from(tt_keep(log->notes, value.data, value.length), value.length);
 }
@@ -226,7 +228,7 @@ static void read_marker(struct reading *reading, const struct tt_marker *marker,
         return;
     if (marker->run >= MAX_RUN_ID || marker->device >= TT_MAX_DEVICES) {
         tt_note(log->notes, TT_DAMAGED_RUN_ID, line,
-                "profile_log_device.csv, line %llu: device or run id out of range", (unsigned long long)line);
+                "profile_log_device.csv, line %" PRIu64 ": device or run id out of range", line);
         return;
     }
     uint32_t core = core_of(reading, marker), key = core == TT_NONE ? TT_NONE : key_of(reading, marker);
@@ -271,8 +273,7 @@ static void note_header(struct tt_log *log, const struct tt_log_reader *reader)
                 "profile_log_device.csv, line 1: no CHIP_FREQ: cycles are known, times are not");
     for (uint64_t i = 0; i < reader->bad_lines && reader->field_count; i++)
         tt_note(log->notes, TT_DAMAGED_LOG_LINE, reader->first_bad_line,
-                "profile_log_device.csv, line %llu: not a marker",
-                (unsigned long long)reader->first_bad_line);
+                "profile_log_device.csv, line %" PRIu64 ": not a marker", reader->first_bad_line);
 }
 
 /* --- ops: groups of marks in time order --- */
@@ -431,11 +432,11 @@ static void walk_group(struct walk *walk, const struct tt_group *group, uint32_t
         const struct core_state *core = &walk->cores[marks[i].core];
         bool is_master = class & TT_CLASS_MASTER;
         if (is_master && (class & TT_CLASS_START) && core->op_stamp == walk->stamp && core->is_running) {
-            tt_note(
-                log->notes, TT_INFO_RESTARTED, 0,
-                "profile_log_device.csv: op %llu on device %u began again before all its cores had ended: markers "
-                "were dropped; its row is marked",
-                (unsigned long long)group->id, (unsigned)group->device);
+            tt_note(log->notes, TT_INFO_RESTARTED, 0,
+                    "profile_log_device.csv: op %" PRIu64
+                    " on device %u began again before all its cores had ended: markers "
+                    "were dropped; its row is marked",
+                    group->id, (unsigned)group->device);
             close_op(walk, true);
             begin_op(walk, group);
         }
@@ -446,11 +447,11 @@ static void walk_group(struct walk *walk, const struct tt_group *group, uint32_t
         }
     }
     if (walk->is_open) {
-        tt_note(
-            log->notes, TT_INFO_UNFINISHED, 0,
-            "profile_log_device.csv: op %llu on device %u has cores without an end: markers were dropped; its row "
-            "is marked",
-            (unsigned long long)group->id, (unsigned)group->device);
+        tt_note(log->notes, TT_INFO_UNFINISHED, 0,
+                "profile_log_device.csv: op %" PRIu64
+                " on device %u has cores without an end: markers were dropped; its row "
+                "is marked",
+                group->id, (unsigned)group->device);
         close_op(walk, true);
     }
 }

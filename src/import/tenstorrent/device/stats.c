@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_of.h"
 #include "import/tenstorrent/device/marks.h"
 
 enum analysis_kind { OF_SPAN, OF_SUM, OF_CORES, OF_GAPS, OF_TRACE_GAPS, OF_DISPATCH };
@@ -173,7 +174,7 @@ static void add_dispatches(struct series *s, const struct tt_log *log, uint32_t 
 static bool add_device(struct tt_stats *stats, const struct tt_log *log, uint32_t device,
                        const struct tt_core_gaps *gaps)
 {
-    for (size_t i = 0; i < sizeof analyses / sizeof analyses[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(analyses); i++) {
         struct series s = {0};
         if (analyses[i].kind == OF_GAPS)
             add_gaps(&s, log, device, gaps);
@@ -274,7 +275,7 @@ void tt_stats_append_text(const struct tt_stats *stats, struct bytes *out)
         } else {
             bytes_append_format(out, "%12s          = ", "Count");
             append_grouped(out, (double)stat->count);
-            for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++) {
+            for (size_t k = 0; k < COUNT_OF(lines); k++) {
                 bytes_append_format(out, "%12s [cycles] = ", lines[k].name);
                 append_grouped(out, lines[k].value);
             }
