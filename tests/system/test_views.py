@@ -165,6 +165,21 @@ class Screen(ViewCase):
 
 
 class Names(ViewCase):
+    def test_names_of_zones_can_be_read_in_a_comparison(self):
+        """At 60 columns other columns give way: names of six characters were all alike."""
+        names = ("Condition.wait_for", "Condition.wait_all", "Thread.start_now")
+        traces = [self.trace(("track", "main"),
+                             *(("zone", 0, 100000000 * i, 100000000 * i + factor * 1234567, name)
+                               for i, name in enumerate(names)), name=f"{factor}.opscope")
+                  for factor in (7, 13)]
+        text = self.opscope("diff", *traces, env={"COLUMNS": "60"}).stdout
+        for name in names:
+            self.assertIn(name, text)
+        self.assertIn("of it self", text)
+        rows = [line for line in text.split("\n") if line.startswith("slower ")]
+        self.assertEqual(len(rows), 3, text)
+        self.assertLessEqual(max(len(line) for line in rows), 60)
+
     def test_tree_shows_what_was_asked_for_however_small(self):
         trace = self.trace(("track", "main"), ("zone", 0, 0, 100000, "main"), ("zone", 1, 10, 20, "outer"),
                            ("zone", 2, 12, 15, "tiny"), ("zone", 1, 30, 40, "other"))
