@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/count_of.h"
 #include "measure/cpu.h"
 #include "measure/peaks/peaks.h"
 
