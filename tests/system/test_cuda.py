@@ -306,6 +306,14 @@ def include_folders():
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
+def missing_headers(folders, *names):
+    """Why declarations cannot be compared, or None. CUPTI's headers include CUDA's own, another package of PyPI."""
+    for name, package in [(name, "nvidia-cuda-cupti") for name in names] + [("cuda.h", "nvidia-cuda-runtime")]:
+        if not any(os.path.exists(os.path.join(folder, name)) for folder in folders):
+            return "no %s here: OPSCOPE_CUPTI_INCLUDE, or pip install %s" % (name, package)
+    return None
+
+
 def checked(program, folders):
     """A program that compares our declarations with those of the headers in these folders: words for the compiler."""
     words = [word for folder in folders for word in ("-isystem", folder)]
@@ -316,9 +324,10 @@ def checked(program, folders):
 class Declarations(harness.TestCase):
     def test_as_in_the_vendors_headers(self):
         folders = include_folders()
+        missing = missing_headers(folders, "cupti_version.h")
+        if missing:
+            self.skipTest(missing)
         found = [os.path.join(f, "cupti_version.h") for f in folders if os.path.exists(os.path.join(f, "cupti_version.h"))]
-        if not found:
-            self.skipTest("no headers of CUPTI here: OPSCOPE_CUPTI_INCLUDE, or pip install nvidia-cuda-cupti")
         with open(found[0]) as file:
             version = int(re.search(r"#define CUPTI_API_VERSION (\d+)", file.read()).group(1))
         if version not in VERSIONS:

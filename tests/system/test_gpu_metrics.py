@@ -191,8 +191,9 @@ class Real(harness.TestCase):
 
     def test_declarations_as_in_the_vendors_headers(self):
         folders = test_cuda.include_folders()
-        if not any(os.path.exists(os.path.join(folder, "cupti_pmsampling.h")) for folder in folders):
-            self.skipTest("no headers of CUPTI here: OPSCOPE_CUPTI_INCLUDE, or pip install nvidia-cuda-cupti")
+        missing = test_cuda.missing_headers(folders, "cupti_pmsampling.h")
+        if missing:
+            self.skipTest(missing)
         os.mkdir(self.path("empty"))
         with open(self.path("empty", "string"), "w"):
             pass
