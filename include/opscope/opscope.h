@@ -144,6 +144,9 @@ OPSCOPE_API extern int opscope_recording;
  * once, nor by a signal handler. */
 OPSCOPE_API int opscope_session_join_(void);
 OPSCOPE_API void opscope_session_leave_(void); /* nothing is recorded any more until the next join */
+/* For adapters of devices, four at most, that are never unloaded: function(0) is called before a session is left, and
+ * may wait for what is under way on the device; function(1) after it. */
+OPSCOPE_API void opscope_on_leave_(void (*function)(int is_over));
 
 static inline int opscope_is_recording(void)
 {

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/count_of.h"
 #include "record/recorder.h"
 
 #ifndef MADV_WIPEONFORK
@@ -610,9 +611,31 @@ static int join_next(struct process_state *state)
     return failed;
 }
 
+static void (*leavers[4])(int is_over);
+static uint32_t leaver_count;
+
+OPSCOPE_API void opscope_on_leave_(void (*function)(int is_over))
+{
+    uint32_t place = __atomic_fetch_add(&leaver_count, 1, __ATOMIC_RELAXED);
+    if (place < COUNT_OF(leavers))
+        __atomic_store_n(&leavers[place], function, __ATOMIC_RELEASE);
+}
+
+static void call_leavers(int is_over)
+{
+    for (size_t i = 0; i < COUNT_OF(leavers); i++) {
+        void (*function)(int) = __atomic_load_n(&leavers[i], __ATOMIC_ACQUIRE);
+        if (function)
+            function(is_over);
+    }
+}
+
 OPSCOPE_API void opscope_session_leave_(void)
 {
+    if (opscope_has_session())
+        call_leavers(0);
     recorder_switch_off();
+    call_leavers(1);
 }
 
 OPSCOPE_API int opscope_session_join_(void)

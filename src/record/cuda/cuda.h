@@ -83,6 +83,7 @@ cupti_complete_fn buffer_completed;
 /* flush.c */
 void flush_start(void);
 void flush_finish(void); /* at the end of the program: until nothing is open any more */
+void flush_on_leave(int is_over);
 
 /* inject.c */
 /* Records of kernels, copies and sets: on or off, exactly from here on. Switched off by hand they stay off. */

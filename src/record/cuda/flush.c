@@ -4,6 +4,8 @@
  * the next launch some microseconds slower. (The flush period that CUPTI offers returns full buffers alone, later.) */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,14 +66,15 @@ void flush_start(void)
 }
 
 /* Many programs end with kernels under way and without destroying their contexts. Threads that go on launching must
- * not keep it from ending: nothing new is recorded. */
-void flush_finish(void)
+ * not keep it from ending: nothing new is recorded. How many are still without times after a while. */
+static uint32_t take_all(void)
 {
+    uint32_t open = 0;
     cuda_set_active(false);
     uint64_t since_ns = clock_raw_ns();
     tracks_make_expected();
     flush();
-    for (uint32_t open = file_open_records(); open && clock_raw_ns() - since_ns < GIVE_UP_NS;) {
+    for (open = file_open_records(); open && clock_raw_ns() - since_ns < GIVE_UP_NS;) {
         nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
         flush();
         uint32_t now = file_open_records();
@@ -80,7 +83,34 @@ void flush_finish(void)
         open = now;
     }
     tracks_sync_clocks();
+    return open;
+}
+
+void flush_finish(void)
+{
+    take_all();
     pthread_mutex_lock(&lock); /* no flush is under way from here on */
     __atomic_store_n(&cuda.is_over, true, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
+}
+
+/* A recording that the program ends itself (opscope.record()): what it launched before belongs to it. The collector
+ * looks for what is left in the file of the first session alone. */
+void flush_on_leave(int is_over)
+{
+    static bool was_off;
+    if (cuda.owner_pid != getpid() || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
+        return;
+    if (is_over) {
+        __atomic_store_n(&cuda.is_off, was_off,
+                         __ATOMIC_RELAXED); /* records go on with the next session's calls */
+        return;
+    }
+    was_off = __atomic_load_n(&cuda.is_off, __ATOMIC_RELAXED);
+    uint32_t open = take_all();
+    char text[96];
+    if (open) {
+        snprintf(text, sizeof text, "CUDA: %u kernels and copies had not ended with the recording", open);
+        opscope_message_(text, strlen(text));
+    }
 }

@@ -182,5 +182,6 @@ OPSCOPE_API int InitializeInjection(void)
     flush_start();
     pthread_atfork(NULL, NULL, in_child);
     atexit(at_exit);
+    opscope_on_leave_(flush_on_leave);
     return 1;
 }

@@ -45,7 +45,7 @@ static struct list waiting;  /* the thread's */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
-static bool has_thread, is_ending;
+static bool has_thread, is_ending, is_leaving; /* leaving: the session, when nothing is under way any more */
 static uint64_t rounds, lost, without_times;
 static uint64_t first_ticks, first_raw_ns;
 
@@ -278,20 +278,32 @@ static void take_incoming(void)
     }
 }
 
+/* The next session knows nothing of how they were related. */
+static void forget_clocks(void)
+{
+    for (struct opencl_device *d = opencl_devices(); d; d = d->older)
+        d->synced_ticks = d->host_before = d->host_after = 0;
+}
+
 static void *watch(void *unused)
 {
     (void)unused;
     opscope_thread_name("opscope OpenCL");
     pthread_mutex_lock(&lock);
     while (!is_ending) {
-        while (!is_ending && !incoming.count && !waiting.count)
+        while (!is_ending && !is_leaving && !incoming.count && !waiting.count)
             pthread_cond_wait(&wake, &lock);
         take_incoming();
+        bool may_leave = is_leaving;
         pthread_mutex_unlock(&lock);
         look();
-        sync_devices(false);
+        may_leave = may_leave && !waiting.count;
+        sync_devices(may_leave);
+        if (may_leave)
+            forget_clocks();
         nanosleep(&(struct timespec){.tv_nsec = PERIOD_NS}, NULL);
         pthread_mutex_lock(&lock);
+        is_leaving = is_leaving && !may_leave;
     }
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -330,6 +342,29 @@ static void finish(void)
     }
 }
 
+/* A recording that the program ends itself (opscope.record()): commands that it enqueued before belong to it. */
+static void wait_on_leave(int is_over)
+{
+    if (is_over || opencl_is_child())
+        return;
+    uint64_t until_ns = clock_raw_ns() + LAST_WAIT_NS;
+    bool is_waited_for = true;
+    pthread_mutex_lock(&lock);
+    is_leaving = true;
+    pthread_cond_signal(&wake);
+    while (is_leaving && !is_ending && is_waited_for) {
+        pthread_mutex_unlock(&lock);
+        nanosleep(&(struct timespec){.tv_nsec = PERIOD_NS / 5}, NULL);
+        is_waited_for = clock_raw_ns() < until_ns;
+        pthread_mutex_lock(&lock);
+    }
+    bool is_left = is_leaving && !is_ending;
+    is_leaving = false;
+    pthread_mutex_unlock(&lock);
+    if (is_left)
+        opscope_message("OpenCL: commands had not ended with the recording");
+}
+
 static void start_thread(void)
 {
     sigset_t all, old;
@@ -339,8 +374,10 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     has_thread = pthread_create(&thread, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (has_thread)
+    if (has_thread) {
         atexit(finish); /* before OpenCL's own, which was there first */
+        opscope_on_leave_(wait_on_leave);
+    }
 }
 
 void opencl_pending_start(void)

@@ -398,6 +398,8 @@ static void rejoins(void)
     cl_kernel add[64], slow = NULL;
     for (int i = 0; i < 64; i++)
         add[i] = kernel_of("add", buffer, 3);
+    check(clEnqueueNDRangeKernel(queue, add[0], 1, NULL, &items, NULL, 0, NULL, NULL), "add");
+    check(clFlush(queue), "flush");
     for (int i = 0; i < 64; i++)
         check(clReleaseKernel(add[i]), "release");
     opscope_session_leave_();
@@ -409,6 +411,8 @@ static void rejoins(void)
     }
     opscope_session_join_();
     check(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &items, NULL, 0, NULL, NULL), "slow");
+    check(clFlush(queue), "flush");
+    opscope_session_leave_();
     check(clFinish(queue), "finish");
     fprintf(stderr, "same address: %d\n", is_again);
 }
