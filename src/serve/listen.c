@@ -66,7 +66,7 @@ static void describe_process(const char *pid, char *text, size_t size)
             name[strcspn(name, "\n")] = 0;
         fclose(file);
     }
-    snprintf(text, size, "%s (process %s)", *name ? name : "a program", pid);
+    snprintf(text, size, "%s (process %.20s)", *name ? name : "a program", pid);
 }
 
 /* Who listens on a TCP port here: "python3 (process 4711)"; false when nobody is found or it is not ours to see. */
