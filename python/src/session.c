@@ -25,8 +25,9 @@ static PyObject *leave(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
+    Py_BEGIN_ALLOW_THREADS /* what is under way on a device may be waited for */
     opscope_session_leave_();
-    Py_RETURN_NONE;
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
