@@ -53,8 +53,9 @@ static const struct command_option what_options[] = {
      .choices = provider_words,
      .is_file = true,
      .help =
-         "Whose ops: torch, numpy, ttnn, a Python file (FILE.py), a shared library (FILE.so), or command:PROGRAM "
-         "with arguments, separated by blanks. docs/overhead.md says how to write a file or a library."},
+         "The ops to measure: torch, numpy, ttnn, a Python file (FILE.py), a shared library (FILE.so), or "
+         "command:PROGRAM with arguments, separated by blanks. docs/overhead.md says how to write a file or a "
+         "library."},
     {.name = "op",
      .type = OPTION_LIST,
      .argument = "GLOB",
