@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices in a recording that a program starts itself: the variables by which CUDA's driver, NVTX's headers and OpenCL's
 loader find opscope's adapters, as `opscope run --devices` sets them (src/cli/run/devices.c). They are read when such a
-runtime is first used, in this process and in its children. A driver of CUDA that is in use already has read its own: the
-adapter is told to begin by ourselves."""
+runtime is first used, in this process and in its children. A driver of CUDA that is in use already has read its own: we
+start the adapter ourselves."""
 
 import os
 import sys

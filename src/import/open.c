@@ -111,7 +111,7 @@ static const struct {
     {IMPORT_TORQ_ROWS, is_torq_rows},
     {IMPORT_OTHER_CSV, is_other_csv},
 };
-#define KINDS (COUNT_OF(kinds))
+#define KINDS COUNT_OF(kinds)
 
 enum import_kind import_guess(const char *path)
 {

@@ -17,7 +17,7 @@
 #define MOST_ARGUMENTS 48u
 
 static const char *const interpreters[] = {"python3", "/usr/bin/python3"};
-#define INTERPRETERS (COUNT_OF(interpreters))
+#define INTERPRETERS COUNT_OF(interpreters)
 
 char *measure_text(const struct json_node *node)
 {

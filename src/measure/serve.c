@@ -85,7 +85,7 @@ static const struct opscope_overhead_op calibration_ops[] = {
     {.name = "calibration.throughput", .group = "calibration", .call = call_throughput},
     {.name = "calibration.allocate", .group = "calibration", .call = call_allocate},
 };
-#define CALIBRATION_COUNT (COUNT_OF(calibration_ops))
+#define CALIBRATION_COUNT COUNT_OF(calibration_ops)
 
 /* --- timing --- */
 

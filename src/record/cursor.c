@@ -632,10 +632,12 @@ static void call_leavers(int is_over)
 
 OPSCOPE_API void opscope_session_leave_(void)
 {
-    if (opscope_has_session())
+    bool was_in_session = opscope_has_session();
+    if (was_in_session)
         call_leavers(0);
     recorder_switch_off();
-    call_leavers(1);
+    if (was_in_session)
+        call_leavers(1);
 }
 
 OPSCOPE_API int opscope_session_join_(void)

@@ -244,8 +244,8 @@ enum record_kind {
     RECORD_ZONE_COLOUR = 4, /* payload: colour */
     RECORD_OP_PART = 5,     /* id: text; payload: enum record_part */
     RECORD_LATE_ENDS = 6,   /* id: this many zones ended before this while there was no room to record it */
-    RECORD_THREAD_NAME =
-        7,                 /* id: name; payload: 0, or the track of a device that has this name from now on */
+    /* id: name; payload: 0, or the track of a device that has this name from now on */
+    RECORD_THREAD_NAME = 7,
     RECORD_TASK_BEGIN = 8, /* id: NAME_TASK; a zone, inside which everything is on that task's track */
     /* id: NAME_TASK, or 0 for the thread's own: what follows is of that stack: fibers.c */
     RECORD_TASK_SWITCH = 9,

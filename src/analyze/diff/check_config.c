@@ -117,7 +117,7 @@ static int unknown_key(const struct check_config *config, const struct toml_node
 static const char *const budget_keys[] = {"zone",      "op",          "metric",  "max",
                                           "max-mean",  "max-median",  "max-p99", "max-total",
                                           "max-count", "max-regress", "optional"};
-#define BUDGET_KEYS (COUNT_OF(budget_keys))
+#define BUDGET_KEYS COUNT_OF(budget_keys)
 
 static int take_subject(const struct check_config *config, const struct toml_node *node,
                         struct check_rule *rule, struct error *err)

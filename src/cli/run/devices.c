@@ -63,12 +63,12 @@ static unsigned adapters_of(const char *name, size_t length)
 /* All that the list asks for, of the option, else of the variable. */
 static int read_names(const char *names, unsigned *set, struct error *err)
 {
-    const char *given = getenv(DEVICES_VARIABLE), *from = names ? "--devices" : DEVICES_VARIABLE;
+    const char *from = names ? "--devices" : DEVICES_VARIABLE,
+               *list = names ? names : getenv(DEVICES_VARIABLE);
     *set = 0;
-    for (const char *at = names             ? names
-                          : given && *given ? given
-                                            : "auto";
-         at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    if (!list || (!names && !*list))
+        list = "auto";
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t length = strcspn(at, ",");
         unsigned more = adapters_of(at, length);
         if (!more && !is_word(at, length, "none")) {

@@ -115,7 +115,7 @@ static const struct {
     {"ACTIVE ETH DM ", "ERISC\0"},
     {"IDLE ETH DM ", ""},
 };
-#define KERNEL_CLASSES (COUNT_OF(kernel_classes))
+#define KERNEL_CLASSES COUNT_OF(kernel_classes)
 
 static bool find_kernel_size(const char *name, size_t length, uint32_t *class, uint32_t *index)
 {

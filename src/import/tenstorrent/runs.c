@@ -45,7 +45,7 @@ static const struct {
     {TT_SPAN_QUASAR_DM, OP_COLUMN_ID_QUASAR_OP_TO_OP},
     {TT_SPAN_QUASAR_TRISC, OP_COLUMN_ID_QUASAR_OP_TO_OP_TRISC},
 };
-#define GAPS (COUNT_OF(gap_columns))
+#define GAPS COUNT_OF(gap_columns)
 
 struct maker {
     struct tt_model *model;

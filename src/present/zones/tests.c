@@ -55,7 +55,7 @@ static const struct outcome {
     {"xfailed", TABLE_NORMAL, "xfailed"},  {"xpassed", TABLE_WARN, "xpassed"},
     {"not ended", TABLE_BAD, "not_ended"},
 };
-#define OUTCOMES (COUNT_OF(outcomes))
+#define OUTCOMES COUNT_OF(outcomes)
 
 static const char *outcome_text(const struct test_list *list, const struct test_entry *entry)
 {

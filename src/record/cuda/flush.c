@@ -101,9 +101,8 @@ void flush_on_leave(int is_over)
     static bool was_off;
     if (cuda.owner_pid != getpid() || __atomic_load_n(&cuda.is_over, __ATOMIC_RELAXED))
         return;
-    if (is_over) {
-        __atomic_store_n(&cuda.is_off, was_off,
-                         __ATOMIC_RELAXED); /* records go on with the next session's calls */
+    if (is_over) { /* records go on with the next session's calls */
+        __atomic_store_n(&cuda.is_off, was_off, __ATOMIC_RELAXED);
         return;
     }
     was_off = __atomic_load_n(&cuda.is_off, __ATOMIC_RELAXED);

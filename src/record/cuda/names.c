@@ -86,7 +86,7 @@ static const struct known_name *known_to_process(const char *symbol)
 {
     size_t length = strlen(symbol);
     uint64_t hash = hash_bytes(symbol, length, 0);
-    struct known_name **bucket = &buckets[hash % (COUNT_OF(buckets))];
+    struct known_name **bucket = &buckets[hash % COUNT_OF(buckets)];
     pthread_mutex_lock(&lock);
     struct known_name *found = *bucket;
     while (found &&

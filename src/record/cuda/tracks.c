@@ -36,7 +36,7 @@ static struct handle {
     void *handle;
     uint32_t stream;
 } handles[HANDLES_MOST];
-static uint32_t handle_count; /* so many were created */
+static uint32_t handle_count; /* how many were created */
 static struct named {
     uint32_t stream;
     char name[64];
