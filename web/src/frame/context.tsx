@@ -67,9 +67,10 @@ function LeftOut() {
     }
     const [first] = left;
     if (!first) return null;
+    const text = safeText(`left out: ${first.what}, ${first.reason}`);
     return (
         <>
-            <span class="wide">{safeText(`left out: ${first.what}, ${first.reason}`)}</span>
+            <span class="wide shrinks" title={text}>{text}</span>
             <button class="link wide" onClick={() => state.includeAll(true)}>include</button>
         </>
     );
