@@ -49,6 +49,9 @@ const commands = {
     async until(script) {
         await page.waitForFunction(script, { polling: 50 });
     },
+    async size(width, height) {
+        await page.setViewport({ width, height });
+    },
     async picture(name) {
         await page.screenshot({ path: join(pictures, `${name}.png`) });
     },

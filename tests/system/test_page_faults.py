@@ -132,6 +132,20 @@ class Faults(PageCase):
             self.assertNotIn(character, text)
         self.page("picture", "fault-names")
 
+    def test_the_context_fits_a_narrow_window(self):
+        """What is left out of the numbers gives way: the state of the trace was beyond the window's edge."""
+        ms = 10**6
+        lines = [("track", "main", 1), ("zone", 0, 0, 190 * ms, "main")]
+        for time in (0, 50, 70, 90, 110, 130, 150, 170, 190):
+            lines.append(("frame", time * ms, "step of a loop with a long name"))
+        self.show(*lines, fragment="")
+        self.page("wait", ".context .shrinks", "^left out: ")
+        for width in (1440, 1024, 780):
+            self.page("size", width, 800)
+            self.page("until", f"innerWidth === {width} && [...document.querySelectorAll('.context > *')].every("
+                               "(one) => one.getBoundingClientRect().right <= innerWidth)")
+        self.page("picture", "context-narrow")
+
     def test_a_crash_leaves_open_zones(self):
         self.show(("track", "main", 1), ("open", 0, 0, 9000, "main"), ("open", 1, 2000, 9000, "step"), ("zone", 2, 3000, 5000, "load"))
         self.page("wait", "[role=treeitem]", "main")
