@@ -20,6 +20,14 @@
 #include <thread>
 #include <vector>
 
+#if __has_include(<nvtx3/nvToolsExtCudaRt.h>)
+#include <nvtx3/nvToolsExtCudaRt.h>
+static const bool has_nvtx = true;
+#else // a toolkit without NVTX
+static void nvtxNameCudaStreamA(cudaStream_t, const char *) {}
+static const bool has_nvtx = false;
+#endif
+
 extern "C" cudaError_t cudaProfilerStart(void); // of cuda_profiler_api.h, which not every package has
 extern "C" cudaError_t cudaProfilerStop(void);
 
@@ -139,6 +147,22 @@ static void work_server(const char *file, long batch)
     }
 }
 
+// Two streams that NVTX names: one before its first kernel, one after it.
+static void work_named(long count)
+{
+    cudaStream_t first, second;
+    CHECK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    nvtxNameCudaStreamA(first, "copies");
+    for (long i = 0; i < count; i++) {
+        spin<<<1, 32, 0, first>>>(two_us);
+        spin<<<1, 32, 0, second>>>(two_us);
+    }
+    nvtxNameCudaStreamA(second, "compute");
+    CHECK(cudaDeviceSynchronize());
+    std::printf("{\"kernels\": %ld, \"has_nvtx\": %d}\n", 2 * count, has_nvtx);
+}
+
 static void work_fault(long before)
 {
     for (long i = 0; i < before; i++)
@@ -250,6 +274,8 @@ int main(int argc, char **argv)
         work_graph(count);
     else if (work == "server" && argc > 2)
         work_server(argv[2], argc > 3 ? std::atol(argv[3]) : 500);
+    else if (work == "named")
+        work_named(count);
     else if (work == "fault")
         work_fault(count);
     else if (work == "reset") { // a context that goes with records pending, and another one

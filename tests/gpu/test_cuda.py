@@ -78,6 +78,17 @@ class Kernels(gpu.TestCase):
         self.assertEqual(len({r["call"] for r in runs}), 20000)
         self.assertGreaterEqual(len({r["track"] for r in runs}), 28)
 
+    def test_streams_have_the_names_that_nvtx_gives_them(self):
+        trace = self.record("named", self.program, "named", "100")
+        if not trace.said()["has_nvtx"]:
+            self.skipTest("nvcc has no NVTX header")
+        tracks = {}
+        for run in trace.runs("spin"):
+            tracks[run["track"]] = tracks.get(run["track"], 0) + 1
+        gpu.say(str(tracks))
+        names = sorted(name[name.index("(") :] for name in tracks if "(" in name)
+        self.assertEqual((names, sorted(tracks.values())), (["(compute)", "(copies)"], [100, 100]))
+
     def test_a_million_kernels(self):
         begin = time.time()
         trace = self.record("million", self.program, "launch", "1000000", options=("--buffer-size", "64M"))

@@ -193,10 +193,10 @@ class Training(TestCase):
         gpu.say("%d bytes: %.1f per op of %d, %.1f per kernel" % (size, size / ops, ops, size / len(kernels)))
 
     def test_overhead_in_one_process(self):
-        """Groups of steps with and without: the observer of ops, and ops with their kernels."""
-        none = ("--devices", "none")
-        ways = (("an observer that does nothing", "floor", (*none, "--python-no-torch")), ("ops", "toggle", none),
-                ("ops beside kernels", "toggle", ()), ("ops and kernels", "pause", ()))
+        """Groups of steps with and without: kernels, the observer of ops, and ops with their kernels."""
+        none, alone = ("--devices", "none"), ("--python-no-torch",)
+        ways = (("ops beside kernels", "toggle", ()), ("kernels", "kernels", alone), ("ops", "toggle", none),
+                ("an observer that does nothing", "floor", (*none, *alone)), ("ops and kernels", "pause", ()))
         for name, word, options in ways:
             options += ("--python-trace", "off")
             trace = self.record("toggle", sys.executable, PROGRAM, "train", "420", word, options=options)

@@ -2,11 +2,12 @@
 """What the tests of PyTorch on a GPU record:
 
     torch_programs.py block eager|graph [flops|profiler]      a transformer block, forward and backward
-    torch_programs.py train [STEPS] [toggle|pause|floor] [large]    a GPT with data-loader processes
+    torch_programs.py train [STEPS] [toggle|pause|kernels|floor] [large]    a GPT with data-loader processes
 
 Each prints a line of JSON. With `flops` it prints what torch.utils.flop_counter counts for a step, with `profiler` the
 kernels and their time that torch.profiler sees. With `toggle` the observer of ops is off in every second group of steps,
-with `pause` recording is paused besides: what they cost, in one process; with `floor` it is an observer that does nothing.
+with `pause` recording is paused besides: what they cost, in one process; with `kernels` it is paused, and there is no observer;
+with `floor` it is one that does nothing.
 The GPT is so small that the host takes the time, or, with `large`, as large as GPT-2 (124 M
 parameters, batches of 16 x 1,024, bfloat16)."""
 
@@ -131,7 +132,9 @@ class Toggle:
         if "toggle" in words or "pause" in words:
             observer = sys.modules["opscope._torch"].observer
             self.change = (observer.opscope_torch_stop, observer.opscope_torch_start)
-        if "pause" in words:
+        if "kernels" in words:
+            self.change = (lambda: None, lambda: None)
+        if "pause" in words or "kernels" in words:
             import opscope
 
             self.package = opscope
