@@ -53,8 +53,8 @@ class Ranges(harness.TestCase):
         self.record("attributes")
         zones = [event for event in self.events() if event["ph"] == "X"]
         arguments = [(zone["name"], zone["args"]) for zone in zones]
-        plain = {"text": "domain library, category 7 (io)", "value": 42}
-        real = {"text": "domain library", "text 2": "payload -1.5"}
+        plain = {"function": "domain library, category 7 (io)", "value": 42}
+        real = {"function": "domain library", "text": "payload -1.5"}
         self.assertEqual(
             arguments,
             [("with all", plain), ("with all", plain), ("registered", real), ("(no message)", real), ("(no message)", {})],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A range that is pushed is a zone of its thread. What zone that is (name, colour, and a text for domain and category)
- * is kept in a small cache per thread, by the address of the message: a range that comes again is the recorder's fast
- * path and a comparison of the text, since programs use one buffer for many texts.
+/* A range that is pushed is a zone of its thread. What zone that is (name, colour, and domain and category where others
+ * have their function) is kept in a small cache per thread, by the address of the message: a range that comes again is
+ * the recorder's fast path and a comparison of the text, since programs use one buffer for many texts.
  *
  * Domains have stacks of their own, zones of a thread have one. Where a range is popped from below those of another
  * domain, these are ended with it and begun again: times stay right, and they count once more. A pop without a push
@@ -40,8 +40,7 @@ struct cached {
     const void *message, *domain;
     uint32_t category;
     struct opscope_site site;
-    uint32_t details_length;
-    char name[CACHED_BYTES], details[CACHED_BYTES - 16];
+    char name[CACHED_BYTES], details[CACHED_BYTES - 8];
 };
 _Static_assert(sizeof(struct cached) == 256, "its place takes few instructions");
 
@@ -214,25 +213,30 @@ static size_t append_payload(char *out, size_t size, size_t length, const struct
     }
 }
 
-static struct opscope_site site_of(const char *name, const struct nvtx_event *event)
+static struct opscope_site site_of(const char *name, const char *details, const struct nvtx_event *event)
 {
-    return (struct opscope_site){
-        .struct_size = sizeof(struct opscope_site), .name = name, .colour = colour_of(event)};
+    return (struct opscope_site){.struct_size = sizeof(struct opscope_site),
+                                 .name = name,
+                                 .function = details[0] ? details : NULL,
+                                 .colour = colour_of(event)};
 }
 
 /* --- zones --- */
 
-/* The same message, domain and category as last time? Registered strings never change, others may. No message is never
- * the same: an entry that is not in use looks as if it had none, too. */
+/* The same address of the message, domain and category as last time? No message is never the same: an entry that is not
+ * in use looks as if it had none, too. */
+static inline bool is_same_place(const struct cached *c, const void *domain, const struct nvtx_event *event)
+{
+    return event->message.registered && c->message == event->message.registered && c->domain == domain &&
+           c->category == event->category && c->site.colour == colour_of(event);
+}
+
+/* And the same text? Registered strings never change, others may. */
 static bool is_same(const struct cached *c, const void *domain, const struct nvtx_event *event)
 {
-    if (!event->message.registered)
-        return false;
-    if (c->message != event->message.registered || c->domain != domain || c->category != event->category ||
-        c->site.colour != colour_of(event))
-        return false;
-    return event->message_type == NVTX_TEXT_REGISTERED ||
-           (event->message_type == NVTX_TEXT_ASCII && strcmp(c->name, event->message.ascii) == 0);
+    return is_same_place(c, domain, event) &&
+           (event->message_type == NVTX_TEXT_REGISTERED ||
+            (event->message_type == NVTX_TEXT_ASCII && strcmp(c->name, event->message.ascii) == 0));
 }
 
 /* Fills the entry; false where the texts are too long for it, or the message is not kept by address. */
@@ -247,26 +251,22 @@ static bool keep(struct cached *c, const void *domain, const struct nvtx_event *
         return false;
     memset(c->name, 0, sizeof c->name);
     memcpy(c->name, name->data, name->length);
-    memcpy(c->details, details, length);
-    c->details_length = (uint32_t)length;
+    memcpy(c->details, details, length + 1);
     c->message = event->message.registered;
     c->domain = domain;
     c->category = event->category;
-    c->site = site_of(c->name, event);
+    c->site = site_of(c->name, c->details, event);
     c->plain = event->message_type == NVTX_TEXT_ASCII && !domain && !c->category && !c->site.colour
                    ? c->message
                    : NULL;
     return true;
 }
 
-static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event, const char *details,
-                       size_t length)
+static bool begin_zone(struct opscope_site *site, const struct nvtx_event *event)
 {
     uint64_t count;
     if (!opscope_zone_enter_(site))
         return false;
-    if (length)
-        opscope_zone_text_(details, length);
     if (event->payload_type && payload_count(event, &count)) {
         opscope_zone_value_(count);
     } else if (event->payload_type) {
@@ -297,8 +297,10 @@ static bool begin_torch_op(const struct nvtx_event *event, const struct nvtx_sli
 {
     char op[NVTX_SHORT_TEXT];
     snprintf(op, sizeof op, "%.*s", (int)(length < sizeof op ? length : sizeof op - 1), name->data);
-    struct opscope_site site = site_of(op, event);
-    bool is_zone = begin_zone(&site, event, name->data + length + 2, name->length - length - 2);
+    struct opscope_site site = site_of(op, "", event);
+    bool is_zone = begin_zone(&site, event);
+    if (is_zone)
+        opscope_zone_text_(name->data + length + 2, name->length - length - 2);
     *id = site.id;
     return is_zone;
 }
@@ -322,14 +324,14 @@ static bool begin_range(struct thread *t, const void *domain, const struct nvtx_
             return begin_torch_op(event, &name, op, id);
         if (!keep(c, domain, event, &name)) {
             char details[1024];
-            size_t length = describe(details, sizeof details, domain, event->category);
-            struct opscope_site site = site_of(name.data, event);
-            is_zone = begin_zone(&site, event, details, length);
+            describe(details, sizeof details, domain, event->category);
+            struct opscope_site site = site_of(name.data, details, event);
+            is_zone = begin_zone(&site, event);
             *id = site.id;
             return is_zone;
         }
     }
-    is_zone = begin_zone(&c->site, event, c->details, c->details_length);
+    is_zone = begin_zone(&c->site, event);
     *id = c->site.id;
     return is_zone;
 }
@@ -453,15 +455,22 @@ int nvtx_push_ascii(const char *message)
     return push_known(t, c);
 }
 
-/* A registered string never changes. */
+/* As is_same, without a call. */
+static inline bool is_surely_same(const struct cached *c, const void *domain, const struct nvtx_event *event)
+{
+    return is_same_place(c, domain, event) &&
+           (event->message_type == NVTX_TEXT_REGISTERED ||
+            (event->message_type == NVTX_TEXT_ASCII && is_surely(c->name, event->message.ascii)));
+}
+
 int nvtx_push(const void *domain, const struct nvtx_event *event)
 {
     struct thread *t = self;
-    if (UNLIKELY(!t) || event->message_type != NVTX_TEXT_REGISTERED || event->payload_type)
+    if (UNLIKELY(!t) || event->payload_type)
         return push_new(domain, event);
     struct cached *c = cache_place(t, event->message.registered, domain);
-    if (UNLIKELY(c->details_length) || UNLIKELY(t->depth >= t->room) || UNLIKELY(has_new_names(t)) ||
-        UNLIKELY(!is_same(c, domain, event)))
+    if (UNLIKELY(t->depth >= t->room) || UNLIKELY(has_new_names(t)) ||
+        UNLIKELY(!is_surely_same(c, domain, event)))
         return push_new(domain, event);
     return push_known(t, c);
 }
