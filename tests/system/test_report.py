@@ -54,6 +54,14 @@ class Report(harness.TestCase):
         self.assertAlmostEqual(sum(row["total_percent"] for row in rows if row["total_percent"]), 100)
         self.assertEqual(report["machine"], "wormhole")
 
+    def test_names_of_types(self):
+        rows = ops_csv.good_rows()[-1:]
+        rows[0].update(ops_csv.tensor_cells("INPUT_0", (1, 1, 32, 32), "FLOAT64"))
+        rows[0].update(ops_csv.tensor_cells("OUTPUT_0", (1, 1, 32, 32), "FLOAT16"))
+        self.write("types.csv", rows)
+        (row,) = self.json("types.csv")["rows"]
+        self.assertEqual((row["math"][:4], row["math"][-8:]), ("FP64", " => FP16"))
+
     def test_advice_is_ranked_and_adds_up(self):
         report = self.json("t.csv")
         gains = [line["gain_us"] for line in report["advice"]]
@@ -532,6 +540,9 @@ class Report(harness.TestCase):
             {"encoder.layer.0": (2, 300), "encoder.layer.1": (2, 300), "(no layer)": (1, 50)},
         )
         self.assertEqual([row["layer"] for row in report["rows"]][:2], ["encoder.layer.0", "encoder.layer.0"])
+        self.assertNotIn("in which layer", self.report(trace, "--group-by", "layer").stderr)
+        none = self.report("t.csv", "--group-by", "layer")
+        self.assertIn("no op says in which layer it is: record PyTorch with", none.stderr)
         done = self.opscope("ops", trace, "--columns", "OP CODE,MODULE PATH", "--csv", "-")
         self.assertEqual(
             done.stdout.splitlines(),

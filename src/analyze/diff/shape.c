@@ -68,7 +68,7 @@ static void append_tensor(struct shape_writer *w, const struct ops *ops, const s
         append_sizes(w->out, sizes);
     if (type.length) {
         bytes_append_text(w->out, has_logical || has_padded ? " " : "");
-        append_cell(w->out, slice_is(type, "F32") ? slice_of("FP32") : cell_short_type(type));
+        append_cell(w->out, slice_is(type, "F32") ? slice_of("FP32") : cell_type_name(type));
     }
 }
 

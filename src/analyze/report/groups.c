@@ -9,6 +9,8 @@
 #include "analyze/report/internal.h"
 #include "ops/description.h"
 
+static const char no_layer[] = "(no layer)";
+
 static uint32_t text_key(struct perf *perf, const char *text)
 {
     return perf_intern(perf, text, strlen(text));
@@ -53,7 +55,7 @@ static uint32_t row_key(struct perf *perf, const struct perf_row *row, uint32_t 
     case PERF_BY_LOCATION:
         return location == OPS_NONE ? text_key(perf, "(no location)") : location;
     case PERF_BY_LAYER:
-        return d->module == OPS_NONE ? text_key(perf, "(no layer)") : d->module;
+        return d->module == OPS_NONE ? text_key(perf, no_layer) : d->module;
     default:
         return work_keys[row->work];
     }
@@ -78,6 +80,24 @@ static size_t list_members(struct perf *perf, struct perf_group_member *members,
     return count;
 }
 
+static bool has_layers(const struct perf *perf)
+{
+    for (size_t i = 0; i < perf->groups.count; i++) {
+        if (strcmp(perf_text(perf, perf->groups.items[i].key), no_layer) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* All in one group: what to do so that there are more. */
+static void note_no_layers(struct perf *perf)
+{
+    if (perf->options.group_by == PERF_BY_LAYER && perf->groups.count && !has_layers(perf))
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "no op says in which layer it is: record PyTorch with opscope run --python-torch-modules, or give ops "
+                  "the attribute \"module\" (opscope_op_attribute, opscope.op)");
+}
+
 int perf_make_groups(struct perf *perf, struct error *err)
 {
     struct perf_group_member *members = malloc((perf->count ? perf->count : 1) * sizeof *members);
@@ -100,5 +120,6 @@ int perf_make_groups(struct perf *perf, struct error *err)
     free(work_keys);
     perf_groups_sort(&perf->groups);
     perf_groups_fill_percent(&perf->groups, perf->options.no_merge_devices);
+    note_no_layers(perf);
     return status;
 }

@@ -174,14 +174,14 @@ static uint32_t types_text(const struct source *source)
     struct bytes *text = begin_text(source->perf);
     struct slice in0 = source->tensors[IN(0)].type, in1 = source->tensors[IN(1)].type,
                  out = source->tensors[OUT(0)].type;
-    append_slice(text, cell_short_type(in0));
+    append_slice(text, cell_type_name(in0));
     if (in1.length) {
         bytes_append_text(text, in0.length ? ", " : "");
-        append_slice(text, cell_short_type(in1));
+        append_slice(text, cell_type_name(in1));
     }
     if (out.length) {
         bytes_append_text(text, text->length ? " => " : "=> ");
-        append_slice(text, cell_short_type(out));
+        append_slice(text, cell_type_name(out));
     }
     return keep_text(source->perf);
 }
@@ -199,7 +199,7 @@ static uint32_t matmul_types_text(const struct source *source)
     append_slice(text, source->fidelity.length ? source->fidelity : none);
     for (unsigned i = 0; i < 3; i++) {
         bytes_append_text(text, before[i]);
-        append_slice(text, types[i].length ? cell_short_type(types[i]) : none);
+        append_slice(text, types[i].length ? cell_type_name(types[i]) : none);
     }
     return keep_text(source->perf);
 }

@@ -139,13 +139,25 @@ double cell_type_bytes(struct slice cell)
     return bits / 8;
 }
 
+/* The second name of the pair whose first it is, or the cell as it is. */
+static struct slice other_name(struct slice cell, const char *const (*names)[2], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slice_is(cell, names[i][0]))
+            return slice_of(names[i][1]);
+    }
+    return cell;
+}
+
 struct slice cell_short_type(struct slice cell)
 {
     static const char *const names[][2] = {
         {"FLOAT32", "FP32"}, {"BFLOAT16", "BF16"}, {"BFLOAT8_B", "BFP8"}, {"BFLOAT4_B", "BFP4"}};
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (slice_is(cell, names[i][0]))
-            return (struct slice){names[i][1], strlen(names[i][1])};
-    }
-    return cell;
+    return other_name(cell, names, COUNT_OF(names));
+}
+
+struct slice cell_type_name(struct slice cell)
+{
+    static const char *const names[][2] = {{"FLOAT64", "FP64"}, {"FLOAT16", "FP16"}};
+    return other_name(cell_short_type(cell), names, COUNT_OF(names));
 }

@@ -27,7 +27,9 @@ int32_t cell_find_number(struct slice cell, const char *key);
 
 /* Bytes of one element by the name of its type: the first digits are bits; 4 where there are none. */
 double cell_type_bytes(struct slice cell);
-/* FLOAT32 -> FP32, BFLOAT8_B -> BFP8 ...; others as they are. */
+/* FLOAT32 -> FP32, BFLOAT8_B -> BFP8 ...; others as they are: what tt-perf-report shortens. */
 struct slice cell_short_type(struct slice cell);
+/* The same for FLOAT64 and FLOAT16, too, which other chips have. */
+struct slice cell_type_name(struct slice cell);
 
 #endif
