@@ -86,10 +86,6 @@ static void set_description(struct table *table, const struct ops *ops, uint32_t
                             attribute->value == OPS_NONE ? "" : "=", ops_get_text(ops, attribute->value));
     }
     set_list(table, COLUMN_ATTRIBUTES, text);
-    for (size_t i = 0; i < d->kernels; i++)
-        bytes_append_format(text, "%s%s", i ? "; " : "",
-                            ops_get_text(ops, ops->kernels[ops_kernels(ops, d)[i]].name));
-    set_list(table, COLUMN_KERNELS, text);
 }
 
 static void append_figures(const struct ops *ops, uint32_t first, uint32_t count, struct bytes *text)
@@ -117,6 +113,8 @@ static void set_runs(struct view *view, struct table *table, const struct ops *o
         append_figures(ops, run->first_figure, run->figures, text);
     }
     set_list(table, COLUMN_FIGURES, text);
+    ops_append_kernels(ops, call, ops->run_order + call->first_run, call->runs, text);
+    set_list(table, COLUMN_KERNELS, text);
 }
 
 static void set_process(struct view *view, struct table *table, const struct trace_process *process)

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/count_of.h"
+#include "ops/description.h"
 
 /* --- runs of a call, next to each other --- */
 
@@ -96,6 +97,32 @@ size_t ops_line_runs(const struct ops *ops, const struct op_line *line, const ui
         count++;
     *runs = &ops->run_order[low];
     return count;
+}
+
+void ops_append_kernels(const struct ops *ops, const struct op_call *call, const uint32_t *runs, size_t count,
+                        struct bytes *out)
+{
+    enum { MOST = 16 };
+    const struct op_description *d = ops_get_description(ops, call->description);
+    uint32_t names[MOST];
+    size_t known = 0;
+    for (size_t i = 0; i < d->kernels; i++)
+        bytes_append_format(out, "%s%s", i ? "; " : "",
+                            ops_get_text(ops, ops->kernels[ops_kernels(ops, d)[i]].name));
+    for (size_t i = 0; i < count && !d->kernels; i++) {
+        uint32_t name = ops->runs[runs[i]].name;
+        size_t k = 0;
+        while (k < known && names[k] != name)
+            k++;
+        if (k < known || name == OPS_NONE || name == call->name)
+            continue;
+        if (known == MOST) {
+            bytes_append_text(out, "; ...");
+            return;
+        }
+        bytes_append_format(out, "%s%s", known ? "; " : "", ops_get_text(ops, name));
+        names[known++] = name;
+    }
 }
 
 struct op_line_sum ops_sum_line(const struct ops *ops, const struct op_line *line)

@@ -36,6 +36,11 @@ static inline bool ops_line_is_first(const struct ops *ops, const struct op_line
 /* The ids of what ran for a line, one run or the kernels of one execution of an op; how many. */
 size_t ops_line_runs(const struct ops *ops, const struct op_line *line, const uint32_t **runs);
 
+/* What they were, "gemm; reduce": the kernels that the op's description names, else the names of the runs that are not
+ * the op's own. Each once; after many different ones "...". */
+void ops_append_kernels(const struct ops *ops, const struct op_call *call, const uint32_t *runs, size_t count,
+                        struct bytes *out);
+
 struct op_line_sum {
     uint64_t duration_ns; /* of the first run alone where that is not known: OPS_NO_DURATION */
     int64_t gap_ns;       /* before them and between them; OPS_NO_GAP */

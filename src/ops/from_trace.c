@@ -402,7 +402,7 @@ static void read_run(struct reading *r, const struct trace_run *run)
                                          .cores = run->cores,
                                          .device = device == OPS_NONE ? OPS_NO_DEVICE : (uint16_t)device,
                                          .flags = (uint16_t)(run->flags & TRACE_RUN_ESTIMATED),
-                                         .name = call == OPS_NONE ? name_of(r, run->name) : OPS_NONE});
+                                         .name = name_of(r, run->name)});
     if (!r->wanted->without_ticks && !r->ops->failed)
         ops_set_ticks(r->ops, run->start, run->start + run->duration);
     if (run->part_count && !r->ops->failed)

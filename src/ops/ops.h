@@ -154,7 +154,7 @@ struct op_run {
     uint16_t faults; /* enum op_fault */
     uint16_t device; /* in ops.devices; OPS_NO_DEVICE */
     uint16_t flags;  /* enum op_run_flag */
-    uint32_t name;   /* text: its own, where it is of no call; OPS_NONE */
+    uint32_t name;   /* text: of the kernel; OPS_NONE: not known, as its call */
 };
 /* When it ran by the device's own clock: apart, since most views never ask. Both 0: not known. */
 struct op_ticks {

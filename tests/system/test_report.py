@@ -556,6 +556,18 @@ class Report(harness.TestCase):
             ],
         )
 
+    def test_kernels_of_recorded_ops(self):
+        """Those that ran for an op are named; what its product ran on decides what is said about it."""
+        trace = self.record([harness.program("op_kernels")])
+        kernels = ["ampere_sgemm_128x64_nn; splitKreduce_kernel", "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tensor16x8x8", None]
+        self.assertEqual([row["kernels"] for row in self.opscope_json("ops", "--json", trace)["rows"]], kernels)
+        report = self.json(trace)
+        self.assertEqual([row["kernels"] for row in report["rows"]], kernels)
+        said = [row["advice"] for row in csv.DictReader(io.StringIO(self.report(trace, "--csv", "-").stdout))]
+        self.assertIn("multiplies without tensor cores: torch.set_float32_matmul_precision", said[0])
+        self.assertNotIn("tensor cores", said[1] + said[2])
+        self.assertIn("too small to fill the chip", said[2])
+
     def test_log_folder_gives_what_its_csv_gives(self):
         folder = harness.reference_data("tenstorrent", "pairs")
         for name in sorted(os.listdir(folder)):

@@ -93,9 +93,10 @@ static bool has_layers(const struct perf *perf)
 static void note_no_layers(struct perf *perf)
 {
     if (perf->options.group_by == PERF_BY_LAYER && perf->groups.count && !has_layers(perf))
-        perf_note(perf, PERF_NOTE_INFO, NULL,
-                  "no op says in which layer it is: record PyTorch with opscope run --python-torch-modules, or give ops "
-                  "the attribute \"module\" (opscope_op_attribute, opscope.op)");
+        perf_note(
+            perf, PERF_NOTE_INFO, NULL,
+            "no op says in which layer it is: record PyTorch with opscope run --python-torch-modules, or give "
+            "ops the attribute \"module\" (opscope_op_attribute, opscope.op)");
 }
 
 int perf_make_groups(struct perf *perf, struct error *err)

@@ -120,6 +120,7 @@ enum {
     OP_SUBBLOCK_H,
     OP_SUBBLOCK_W,
     OP_RUNS,
+    OP_KERNELS,
     OP_FLOP_COUNT,
     OP_DRAM_BYTES,
     OP_ADVICE,
@@ -164,6 +165,7 @@ static const struct table_column op_columns[OP_COLUMNS] = {
     [OP_SUBBLOCK_H] = {.key = "out_subblock_h", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [OP_SUBBLOCK_W] = {.key = "out_subblock_w", .type = TABLE_IDENTIFIER, .shown = TABLE_DATA_ONLY},
     [OP_RUNS] = {.key = "runs", .title = "runs", .type = TABLE_INTEGER, .drop = 15},
+    [OP_KERNELS] = {.key = "kernels", .shown = TABLE_DATA_ONLY},
     [OP_FLOP_COUNT] = {.key = "flop_count", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
     [OP_DRAM_BYTES] = {.key = "dram_bytes", .type = TABLE_REAL, .shown = TABLE_DATA_ONLY},
     [OP_ADVICE] = {.key = "advice", .shown = TABLE_DATA_ONLY},
@@ -316,6 +318,19 @@ static void add_signpost(const struct perf *perf, const struct perf_row *row, bo
     table_set_text(table, OP_CODE, name);
 }
 
+static void add_kernels(const struct perf *perf, const struct perf_row *row, struct table *table,
+                        struct bytes *text)
+{
+    const struct op_call *call = perf_call(perf, row);
+    const uint32_t *runs;
+    size_t count = ops_line_runs(perf->ops, perf_line(perf, row), &runs);
+    bytes_clear(text);
+    if (call)
+        ops_append_kernels(perf->ops, call, runs, count, text);
+    if (text->length)
+        table_set_text_length(table, OP_KERNELS, (const char *)text->data, text->length);
+}
+
 /* Columns that only programs see. */
 static void add_data(const struct perf *perf, size_t i, const struct perf_figures *figures,
                      struct table *table, struct bytes *text)
@@ -340,6 +355,7 @@ static void add_data(const struct perf *perf, size_t i, const struct perf_figure
     set_int(table, OP_SUBBLOCK_W, work->subblock_w);
     table_set_real(table, OP_FLOP_COUNT, work->flops);
     table_set_real(table, OP_DRAM_BYTES, work->dram_bytes);
+    add_kernels(perf, row, table, text);
     bytes_clear(text);
     perf_append_row_advice(perf, i, text);
     if (text->length)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "analyze/report/advice.h"
+#include "base/count_of.h"
+#include "ops/finish.h"
 
 const char *perf_format_us(struct number_text *out, double us)
 {
@@ -148,12 +150,34 @@ static const char *general_action(const struct perf *perf, const struct perf_row
     return NULL;
 }
 
+/* A product of 32-bit floats by one of the kernels that cuBLAS, CUTLASS and cuDNN have for the CUDA cores: they say so
+ * in their names. */
+static bool lacks_tensor_cores(const struct perf *perf, const struct perf_row *row)
+{
+    static const char *const names[] = {"sgemm", "_ffma_", "_simt_"};
+    const struct perf_work *work = perf_work_of(perf, row);
+    const uint32_t *runs;
+    size_t count = ops_line_runs(perf->ops, perf_line(perf, row), &runs);
+    if ((work->class_ != PERF_CLASS_MATMUL && work->class_ != PERF_CLASS_CONV) ||
+        work->types[0] == OPS_NONE || strcmp(perf_text(perf, work->types[0]), "FLOAT32") != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = ops_get_text(perf->ops, perf->ops->runs[runs[i]].name);
+        for (size_t k = 0; k < COUNT_OF(names); k++) {
+            if (strstr(name, names[k]))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* What can be done about an op of PyTorch; NULL: what is said of any other. */
 static const char *torch_action(const struct perf *perf, const struct perf_row *row, unsigned rule)
 {
     const struct perf_work *work = perf_work_of(perf, row);
     double dram_us = work->dram_bytes > 0 ? work->dram_bytes / perf->machine->dram_gb_s / 1e3 : 0;
     bool is_memory = dram_us >= perf_figures(perf, row).ideal_us;
+    bool is_product = work->class_ == PERF_CLASS_MATMUL || work->class_ == PERF_CLASS_CONV;
     if (rule == PERF_RULE_GAP && perf_is_cpu(perf) && !perf->looks_like_compilation)
         return "between them the CPU is in Python and in torch itself: fewer and larger ops (batch, torch.compile), "
                "and less work of the program's own in the loop";
@@ -162,15 +186,23 @@ static const char *torch_action(const struct perf *perf, const struct perf_row *
                    ? NULL
                    : "let the device run ahead of the host: torch.compile, CUDA graphs, fewer and larger ops, no "
                      ".item() or .cpu() between them";
+    if (lacks_tensor_cores(perf, row))
+        return "its kernel multiplies without tensor cores: torch.set_float32_matmul_precision(\"high\") lets it use "
+               "TF32 (torch.backends.cudnn.allow_tf32 for convolutions), torch.autocast 16-bit types";
     if (rule == PERF_RULE_LAYOUT)
         return "leave it out: .contiguous(), .to() and slices copy; keep one layout, data type and device";
     if (rule == PERF_RULE_DRAM)
         return "it reads more than it computes: batch more rows into it, or use smaller types for the weights";
+    if (rule == PERF_RULE_CORES && (is_product || work->class_ == PERF_CLASS_ATTENTION))
+        return "it divides into too few blocks for the chip: more rows at once (batch), or several such ops as one";
+    if (rule == PERF_RULE_CORES)
+        return "it is too small to fill the chip: fuse it with its neighbours (torch.compile; foreach=True or "
+               "fused=True for optimizers), or do more at once";
     if (rule != PERF_RULE_SLOW && rule != PERF_RULE_MATMUL)
         return NULL;
     if (is_memory)
         return "fuse it with the op that makes or uses its tensors (torch.compile), or use a smaller data type";
-    if (work->class_ == PERF_CLASS_MATMUL || work->class_ == PERF_CLASS_CONV)
+    if (is_product)
         return "give it more work at once (batch), sizes that are multiples of 8 or 16, or a smaller data type "
                "(torch.autocast; channels_last for convolutions)";
     if (work->class_ == PERF_CLASS_ATTENTION)
