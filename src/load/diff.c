@@ -101,7 +101,21 @@ static void note_state(struct diff_sources *sources, const char *path, const str
              1);
 }
 
-static int take_ops(struct diff *diff, int side, struct trace *trace, struct error *err)
+static void drop_idle_ops(struct ops *ops, const char *path, struct diff_sources *sources)
+{
+    size_t count = diff_drop_idle_ops(ops);
+    char text[160];
+    snprintf(
+        text, sizeof text,
+        "not compared: %zu op%s of PyTorch that ran nothing on a device (views, ops that call others, work of "
+        "the CPU)",
+        count, count == 1 ? "" : "s");
+    if (count)
+        note(sources, path, text, 1);
+}
+
+static int take_ops(struct diff *diff, int side, const char *path, struct trace *trace,
+                    struct diff_sources *sources, struct error *err)
 {
     struct ops ops;
     ops_init(&ops);
@@ -110,6 +124,7 @@ static int take_ops(struct diff *diff, int side, struct trace *trace, struct err
     if (!status)
         status = ops_finish(&ops, err);
     diff_cut_lines(diff, side, &ops);
+    drop_idle_ops(&ops, path, sources);
     if (!status)
         status = diff_take_ops(diff, side, &ops, err);
     ops_free(&ops);
@@ -121,7 +136,7 @@ static int take_trace(struct diff *diff, int side, const char *path, struct trac
 {
     diff->runs[side].kind = "trace";
     bool is_table = import_trace_has_table(trace);
-    int status = is_table ? 0 : take_ops(diff, side, trace, err);
+    int status = is_table ? 0 : take_ops(diff, side, path, trace, sources, err);
     if (status > 0 || (is_table && !status))
         status = load_table(diff, side, path, trace, sources, err);
     if (!is_kept)

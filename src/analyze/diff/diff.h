@@ -228,6 +228,9 @@ void diff_free(struct diff *diff);
 int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *err);
 /* Leaves the lines out that do not begin in the side's window. */
 void diff_cut_lines(const struct diff *diff, int side, struct ops *ops);
+/* Leaves out ops of PyTorch that ran nothing on a device, where others did: views, and ops that call others, whose
+ * times on the host contain each other's. How many. */
+size_t diff_drop_idle_ops(struct ops *ops);
 int diff_take_zones(struct diff *diff, int side, struct trace *trace, struct error *err);
 /* Dispatch times, in any order. */
 void diff_sort_calls(struct diff_run *run);

@@ -166,6 +166,36 @@ void diff_cut_lines(const struct diff *diff, int side, struct ops *ops)
     ops->line_count = kept;
 }
 
+static bool has_device_op(const struct ops *ops)
+{
+    for (size_t i = 0; i < ops->line_count; i++) {
+        uint32_t call = ops->lines[i].call;
+        if (call != OPS_NONE && ops->calls[call].type == OP_TYPE_DEVICE)
+            return true;
+    }
+    return false;
+}
+
+size_t diff_drop_idle_ops(struct ops *ops)
+{
+    enum { UNASKED, OF_TORCH, OF_OTHERS };
+    size_t before = ops->line_count, kept = 0;
+    uint8_t *known = has_device_op(ops) ? calloc(ops->texts.count, 1) : NULL; /* by name */
+    if (!known)
+        return 0;
+    for (size_t i = 0; i < before; i++) {
+        const struct op_call *call = ops->lines[i].call == OPS_NONE ? NULL : &ops->calls[ops->lines[i].call];
+        bool is_idle = call && call->type != OP_TYPE_DEVICE && call->name < ops->texts.count;
+        if (is_idle && known[call->name] == UNASKED)
+            known[call->name] = perf_name_of(ops_get_text(ops, call->name)).is_torch ? OF_TORCH : OF_OTHERS;
+        if (!is_idle || known[call->name] != OF_TORCH)
+            ops->lines[kept++] = ops->lines[i];
+    }
+    free(known);
+    ops->line_count = kept;
+    return before - kept;
+}
+
 /* A line becomes an op of the run; the first op of a window has no gap before it. */
 static bool take_line(struct taking *t, const struct op_line *line, struct diff_op *op, bool is_first)
 {
@@ -177,7 +207,7 @@ static bool take_line(struct taking *t, const struct op_line *line, struct diff_
     op->key = line_key(t, line);
     if (op->key == INTERN_NONE)
         return false;
-    if (call && !(call->faults & OP_FAULT_OPEN))
+    if (call && !(call->faults & OP_FAULT_OPEN) && !(run && run->session)) /* a replay calls no op */
         op->host_ns = (double)(call->end_ns - call->start_ns);
     if (t->diff->keys[op->key].kind == DIFF_HOST_OP)
         op->time_ns = op->host_ns;
