@@ -202,6 +202,7 @@ public:
     {
         if (!opscope_has_session() || cudaGetDevice(&device) != cudaSuccess)
             return;
+        own_work known(device);
         view.warps = warps;
         view.zones_per_warp = zones_per_warp;
         if (!make(&view.zones, size_t(warps) * zones_per_warp) || !make(&view.owners, warps) || !make(&view.counts, 1) ||
@@ -232,6 +233,7 @@ public:
         if (!view.counts)
             return 0;
         on_device here(device);
+        own_work known(device);
         if (cudaDeviceSynchronize() != cudaSuccess ||
             cudaMemcpy(&counts, view.counts, sizeof counts, cudaMemcpyDeviceToHost) != cudaSuccess)
             return 0;
@@ -281,6 +283,12 @@ private:
         }
         on_device(const on_device &) = delete;
         on_device &operator=(const on_device &) = delete;
+    };
+    struct own_work { // what is launched and copied here is no work of the program's: one op in its tables
+        explicit own_work(int device) { opscope_op_begin("opscope: zones inside kernels", OPSCOPE_OP_HOST, std::uint32_t(device)); }
+        ~own_work() { opscope_op_end(); }
+        own_work(const own_work &) = delete;
+        own_work &operator=(const own_work &) = delete;
     };
     struct shared_memory { // with tell_time
         volatile unsigned int asked;
