@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/report.h"
 #include "analyze/machine_files.h"
+#include "analyze/report/class.h"
+#include "analyze/report/report.h"
 #include "import/open.h"
 #include "import/overhead_csv.h"
-#include "import/open.h"
 #include "load/overhead.h"
 #include "ops/finish.h"
 #include "ops/from_trace.h"
@@ -105,11 +105,7 @@ static void drop_idle_ops(struct ops *ops, const char *path, struct diff_sources
 {
     size_t count = diff_drop_idle_ops(ops);
     char text[160];
-    snprintf(
-        text, sizeof text,
-        "not compared: %zu op%s of PyTorch that ran nothing on a device (views, ops that call others, work of "
-        "the CPU)",
-        count, count == 1 ? "" : "s");
+    snprintf(text, sizeof text, "not compared: %zu op%s " PERF_IDLE_OPS_TEXT, count, count == 1 ? "" : "s");
     if (count)
         note(sources, path, text, 1);
 }

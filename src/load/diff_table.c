@@ -58,7 +58,9 @@ static int take_row(struct diff *diff, int side, const struct perf *perf, size_t
         return error_set(err, ENOMEM, "no memory for %zu ops", diff->runs[side].op_count);
     op->key = id;
     op->id = (uint32_t)i + 1;
-    op->host_ns = is_signpost ? NAN : perf_host_ns(perf, row);
+    const struct op_run *run = perf_run(perf, row);
+    bool is_replay = run && run->session; /* it calls no op */
+    op->host_ns = is_signpost || is_replay ? NAN : perf_host_ns(perf, row);
     if (key.kind == DIFF_DEVICE_OP && !isnan(perf_time_us(row)))
         op->time_ns = row->duration_ns;
     else if (key.kind == DIFF_HOST_OP)

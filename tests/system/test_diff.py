@@ -130,17 +130,20 @@ class Example(DiffCase):
 
     def test_ops_of_torch_that_run_nothing_are_not_compared(self):
         """Their times on the host contain those of the ops inside them; and a replay calls no op."""
-        traces = [self.path("ops.opscope"), self.path("replays.opscope")]
-        os.rename(self.record([harness.program("op_kernels")]), traces[0])
-        os.rename(self.record([harness.program("op_kernels"), "replays"]), traces[1])
-        done = self.opscope("diff", "--json", *traces)
-        names = sorted(row["name"] for row in done.json()["rows"] if row["kind"] == "op")
-        self.assertEqual((set(names), names.count("aten::mul")), ({"aten::mm", "aten::bmm", "aten::mul"}, 1))
-        self.assertIn("not compared: 1 op of PyTorch that ran nothing on a device", done.stderr)
-        totals = {total["total"]: total for total in done.json()["totals"]}
-        self.assertEqual((totals["ops"]["a"], totals["ops"]["b"]), (3, 3))
-        self.assertGreater(totals["host time of ops"]["a"], 0)
-        self.assertFalse(totals["host time of ops"]["b"])
+        traces = {}
+        for words in ("", "replays", "replays two-devices"):
+            traces[words] = self.path("ops%d.opscope" % len(traces))
+            os.rename(self.record([harness.program("op_kernels"), *words.split()]), traces[words])
+        for words, own in (("replays", []), ("replays two-devices", ["aten::add"])):
+            done = self.opscope("diff", "--json", traces[""], traces[words])
+            rows = [row for row in done.json()["rows"] if row["kind"] == "op"]
+            self.assertEqual({row["name"] for row in rows}, {"aten::mm", "aten::bmm", "aten::mul", *own})
+            self.assertIn("not compared: 1 op of PyTorch that ran nothing on a device (", done.stderr)
+            totals = {total["total"]: total for total in done.json()["totals"]}
+            self.assertEqual((totals["ops"]["a"], totals["ops"]["b"]), (3, 3 + len(own)))
+            self.assertGreater(totals["host time of ops"]["a"], 0)
+            ops = self.opscope_json("ops", "--json", traces[words])["rows"]
+            self.assertEqual(totals["host time of ops"]["b"] or 0, sum(row["host_ns"] for row in ops if row["name"] in own))
 
     def test_page_has_both_runs(self):
         before, after = self.record_both()

@@ -11,6 +11,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/diff/shape.h"
 #include "analyze/report/class.h"
+#include "base/count_of.h"
 #include "ops/description.h"
 #include "ops/finish.h"
 
@@ -176,22 +177,35 @@ static bool has_device_op(const struct ops *ops)
     return false;
 }
 
+/* One op after the other has one of few names. */
+struct known_names {
+    struct {
+        uint32_t name_plus_1;
+        bool is_torch;
+    } names[256];
+};
+
+static bool is_of_torch(const struct ops *ops, uint32_t name, struct known_names *known)
+{
+    size_t at = name % COUNT_OF(known->names);
+    if (known->names[at].name_plus_1 != name + 1) {
+        known->names[at].name_plus_1 = name + 1;
+        known->names[at].is_torch = perf_name_of(ops_get_text(ops, name)).is_torch;
+    }
+    return known->names[at].is_torch;
+}
+
 size_t diff_drop_idle_ops(struct ops *ops)
 {
-    enum { UNASKED, OF_TORCH, OF_OTHERS };
+    struct known_names known = {0};
     size_t before = ops->line_count, kept = 0;
-    uint8_t *known = has_device_op(ops) ? calloc(ops->texts.count, 1) : NULL; /* by name */
-    if (!known)
+    if (!has_device_op(ops))
         return 0;
     for (size_t i = 0; i < before; i++) {
         const struct op_call *call = ops->lines[i].call == OPS_NONE ? NULL : &ops->calls[ops->lines[i].call];
-        bool is_idle = call && call->type != OP_TYPE_DEVICE && call->name < ops->texts.count;
-        if (is_idle && known[call->name] == UNASKED)
-            known[call->name] = perf_name_of(ops_get_text(ops, call->name)).is_torch ? OF_TORCH : OF_OTHERS;
-        if (!is_idle || known[call->name] != OF_TORCH)
+        if (!call || call->type == OP_TYPE_DEVICE || !is_of_torch(ops, call->name, &known))
             ops->lines[kept++] = ops->lines[i];
     }
-    free(known);
     ops->line_count = kept;
     return before - kept;
 }

@@ -56,6 +56,10 @@ struct perf_name {
     bool is_torch;            /* an op of PyTorch */
 };
 
+/* Why ops of a framework are left out that ran nothing on a device themselves. */
+#define PERF_IDLE_OPS_TEXT                                                                                   \
+    "of PyTorch that ran nothing on a device (views, ops that call others, work of the CPU)"
+
 struct perf_name perf_name_of(const char *name);
 enum perf_category perf_category_of(const char *name, unsigned class_);
 /* By the list of names alone; PERF_OTHER for what is not in it. `word` is the first word of an op's name. */

@@ -376,11 +376,9 @@ void perf_drop_host_ops(struct perf *perf)
     size_t before = perf->count;
     keep(perf, runs_something, NULL);
     if (perf->count < before)
-        perf_note(
-            perf, PERF_NOTE_INFO, NULL,
-            "not listed: %zu op%s of PyTorch that ran nothing on a device (views, ops that call others, work of "
-            "the CPU); opscope ops lists all",
-            before - perf->count, before - perf->count == 1 ? "" : "s");
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "not listed: %zu op%s " PERF_IDLE_OPS_TEXT "; opscope ops lists all", before - perf->count,
+                  before - perf->count == 1 ? "" : "s");
     if (perf->options.no_host_ops)
         keep(perf, is_no_host_op, NULL);
 }

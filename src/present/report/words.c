@@ -157,10 +157,10 @@ static bool lacks_tensor_cores(const struct perf *perf, const struct perf_row *r
     static const char *const names[] = {"sgemm", "_ffma_", "_simt_"};
     const struct perf_work *work = perf_work_of(perf, row);
     const uint32_t *runs;
-    size_t count = ops_line_runs(perf->ops, perf_line(perf, row), &runs);
     if ((work->class_ != PERF_CLASS_MATMUL && work->class_ != PERF_CLASS_CONV) ||
         work->types[0] == OPS_NONE || strcmp(perf_text(perf, work->types[0]), "FLOAT32") != 0)
         return false;
+    size_t count = ops_line_runs(perf->ops, perf_line(perf, row), &runs);
     for (size_t i = 0; i < count; i++) {
         const char *name = ops_get_text(perf->ops, perf->ops->runs[runs[i]].name);
         for (size_t k = 0; k < COUNT_OF(names); k++) {

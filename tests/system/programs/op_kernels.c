@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops of PyTorch with the kernels that ran for them, as the adapter for CUDA records them: two products of 32-bit
  * floats, one without tensor cores (and a kernel that adds its parts up) inside an op that runs nothing itself, and one
- * with them, and a small elementwise op. With an argument: an op that was captured, and three replays of it. */
+ * with them, and a small elementwise op. With an argument: an op that was captured, and three replays of it; with
+ * two: on another device one that was not. */
 #include <stdint.h>
 
 #include <opscope/opscope.h>
@@ -63,5 +64,12 @@ int main(int argc, char **argv)
     uint64_t call = op("aten::mul", 2);
     for (uint32_t replay = 1; replay <= 3; replay++)
         run(call, "mul_kernel", 100000, 1, replay);
+    if (argc > 2) {
+        about.number = 1;
+        device = opscope_device_open_as(&about);
+        queue = opscope_device_track(device, 0, OPSCOPE_TRACK_QUEUE, "stream 8", 0);
+        opscope_device_sync(device, opscope_now(), 1000, 0);
+        run(op("aten::add", 2), "add_kernel", 100000, 1, 0);
+    }
     return 0;
 }
