@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TRACE_NONE UINT32_MAX
 #define TRACE_HOST_CLOCK 0u /* clock id of host nanoseconds; always defined */
@@ -87,6 +88,11 @@ struct trace_name {
     const char *function; /* "" when unknown */
     const char *file;
 };
+/* Where it is, as people are shown it: the file, else a function that is not its name (a domain of NVTX); "". */
+static inline const char *trace_name_place(const struct trace_name *name)
+{
+    return name->file[0] || strcmp(name->function, name->name) == 0 ? name->file : name->function;
+}
 
 /* A zone belongs to the block in which it ends. child = time spent in direct children on the same track (of a task's
  * turn: on the task's track), so self time is duration - child. */

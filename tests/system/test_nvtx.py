@@ -12,6 +12,7 @@ import unittest
 
 import facts
 import harness
+import serving
 
 
 def include_folders():
@@ -128,6 +129,19 @@ class Ranges(harness.TestCase):
         done = self.run_command([self.program, "nested"], env={"NVTX_INJECTION64_PATH": library})
         self.assert_status(done)
         self.assertEqual(done.stdout, "-2-2-2-2\n" * 3)
+
+
+
+class Page(serving.ServerCase):
+    def test_domains_are_places(self):
+        trace = self.record([harness.program("nvtx_ranges"), "attributes"])
+        self.serve(trace)
+        wanted = ["domain library", "domain library, category 7 (io)"]
+        for path, key in (("/api/t/0/zones", "rows"), ("/api/t/0/search?q=domain", "names")):
+            places = {row["file"] for row in self.get(path)[key]}
+            self.assertEqual(sorted(place for place in places if place), wanted, path)
+        names = self.get("/api/t/0/names")["names"]
+        self.assertEqual(sorted({name[2] for name in names if name[2]}), wanted)
 
 
 class RealHeader(Ranges):

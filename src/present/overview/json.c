@@ -116,10 +116,10 @@ static void write_partition(struct json *json, const struct overview *o)
 static void write_place(struct json *json, const struct overview *o, uint32_t id, uint32_t place_count)
 {
     const struct trace_name *name = trace_get_name(o->trace, id);
-    bool has_place = id != TRACE_NONE && place_count <= 1 && name->file[0];
+    bool has_place = id != TRACE_NONE && place_count <= 1 && trace_name_place(name)[0];
     member_id(json, "name", id);
     json_member_text(json, "text", id == TRACE_NONE ? "nothing recorded" : name->name);
-    json_member_text(json, "file", has_place ? name->file : NULL);
+    json_member_text(json, "file", has_place ? trace_name_place(name) : NULL);
     if (has_place && name->line)
         json_member_unsigned(json, "line", name->line);
     else

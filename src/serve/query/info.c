@@ -263,7 +263,7 @@ int query_names(struct serve_trace *st, const struct query *q, struct bytes *out
         json_array(&j, JSON_INLINE);
         json_unsigned(&j, id);
         json_text(&j, name->name);
-        json_text(&j, name->file);
+        json_text(&j, trace_name_place(name));
         json_unsigned(&j, name->line);
         json_unsigned(&j, serve_name_colour(st, (uint32_t)id));
         json_real(&j, ratio->total_ns ? (double)ratio->self_ns / (double)ratio->total_ns : 1.0);

@@ -80,9 +80,11 @@ static bool is_wanted(const struct serve_trace *st, const struct zone_stats_row 
                       const struct wanted *wanted)
 {
     const struct trace_name *name = trace_get_name(st->trace, row->name);
-    if (wanted->text && !contains(name->name, wanted->text) && !contains(name->file, wanted->text))
+    if (wanted->text && !contains(name->name, wanted->text) &&
+        !contains(trace_name_place(name), wanted->text))
         return false;
-    return (!wanted->file || contains(name->file, wanted->file)) && row->max_ns >= wanted->longest_ns;
+    return (!wanted->file || contains(trace_name_place(name), wanted->file)) &&
+           row->max_ns >= wanted->longest_ns;
 }
 
 /* The rows that are wanted, sorted; the caller frees the list. */
@@ -121,7 +123,7 @@ static void put_row(struct json *j, const struct serve_trace *st, const struct z
     json_object(j, JSON_INLINE);
     json_member_unsigned(j, "name", row->name);
     json_member_text(j, "text", name->name);
-    json_member_text(j, "file", name->file);
+    json_member_text(j, "file", trace_name_place(name));
     json_member_unsigned(j, "line", name->line);
     json_member_unsigned(j, "places", row->name_count);
     put_times(j, row);
@@ -332,7 +334,7 @@ static void put_names(struct json *j, const struct serve_trace *st, const struct
         json_object(j, JSON_INLINE);
         json_member_unsigned(j, "name", rows[i]->name);
         json_member_text(j, "text", name->name);
-        json_member_text(j, "file", name->file);
+        json_member_text(j, "file", trace_name_place(name));
         json_member_unsigned(j, "line", name->line);
         json_member_unsigned(j, "count", rows[i]->count);
         json_member_unsigned(j, "total", rows[i]->total_ns);
