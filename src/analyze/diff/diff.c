@@ -22,6 +22,7 @@ void diff_free_run(struct diff_run *run)
         free(run->zones[i].samples);
     free(run->zones);
     free(run->ops);
+    free(run->roles);
     free(run->calls);
     free(run->path);
 }

@@ -6,9 +6,10 @@
  *     diff_finish(&diff, &err);            diff.rows, diff.groups, diff.totals
  *     diff_free(&diff);
  *
- * Ops are matched as sequences (align.h), by name, tensors and place in the source first, then what lies between the
- * matches by name and tensors, then by name alone. A row is what equal ops have in common: their name, their tensors
- * and their place. Zones are matched by name, function and file; several of one function in the order of their lines.
+ * Ops are matched as sequences, thread by thread, by name, tensors and place in the source first, then by name and
+ * tensors; equal ops in another order are paired as they come, the rest by name (match.c). A row is what equal ops have
+ * in common: their name, their tensors and their place. Zones are matched by name, function and file; several of one
+ * function in the order of their lines.
  *
  * A change of a row is called slower or faster when the middle of its pairs changed by more than the threshold and a
  * test says that it is not noise (stats.h): the signed-rank test over the matched pairs of an op, the rank-sum
@@ -99,6 +100,8 @@ struct diff_run {
     const char *kind; /* "trace", "ops CSV", "log folder", "overhead CSV" */
     struct diff_op *ops;
     size_t op_count, op_capacity;
+    uint32_t *
+        roles; /* by op: which thread of which process called it, as two runs number them; NULL: there is one */
     uint64_t device_op_count, host_op_count, signpost_count, untimed_count;
     double device_ns, gap_ns, host_ns; /* host_ns: of all ops that have a time on the host */
     struct diff_zone *zones;
@@ -263,6 +266,7 @@ struct diff_op *diff_add_ops(struct diff *diff, int side, size_t count);
 struct diff_row *diff_add_row(struct diff *diff);
 void diff_sum_run(struct diff *diff, int side);
 int diff_no_signpost(const struct diff *diff, int side, const char *name, struct error *err);
+int diff_match_ops(struct diff *diff, struct error *err);
 int diff_compare_ops(struct diff *diff, struct error *err);
 int diff_drop_op_zones(struct diff *diff, struct error *err);
 int diff_compare_zones(struct diff *diff, struct error *err);

@@ -25,114 +25,6 @@ struct gathering {
     double gap_variance, gap_structure, gap_covered;
 };
 
-/* --- matching --- */
-
-static uint64_t shared_count(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count,
-                             uint32_t *uses)
-{
-    uint64_t shared = 0;
-    for (size_t i = 0; i < a_count; i++)
-        uses[a[i]]++;
-    for (size_t i = 0; i < b_count; i++) {
-        if (uses[b[i]]) {
-            uses[b[i]]--;
-            shared++;
-        }
-    }
-    for (size_t i = 0; i < a_count; i++)
-        uses[a[i]] = 0;
-    return shared;
-}
-
-/* What counts of a key at each level of strictness. */
-enum level { LEVEL_PLACE, LEVEL_SHAPE, LEVEL_NAME, LEVELS };
-
-struct levels {
-    uint32_t *class_of[LEVELS]; /* by key */
-    size_t class_count[LEVELS];
-    uint32_t *a, *b; /* the sequences at one level */
-};
-
-static int make_level(struct diff *diff, struct levels *levels, enum level level)
-{
-    struct intern classes = {0};
-    levels->class_of[level] = malloc((diff->key_count + 1) * sizeof(uint32_t));
-    if (!levels->class_of[level])
-        return -ENOMEM;
-    for (size_t i = 0; i < diff->key_count; i++) {
-        struct diff_key key = diff->keys[i];
-        key.group = 0;
-        if (level > LEVEL_PLACE)
-            key.location = 0;
-        if (level > LEVEL_SHAPE)
-            key.shape = 0;
-        levels->class_of[level][i] = intern_add(&classes, &key, sizeof key);
-        if (levels->class_of[level][i] == INTERN_NONE) {
-            intern_free(&classes);
-            return -ENOMEM;
-        }
-    }
-    levels->class_count[level] = classes.count;
-    intern_free(&classes);
-    return 0;
-}
-
-static void fill_level(const struct diff *diff, struct levels *levels, enum level level)
-{
-    const struct diff_run *a = &diff->runs[DIFF_A], *b = &diff->runs[DIFF_B];
-    for (size_t i = 0; i < a->op_count; i++)
-        levels->a[i] = levels->class_of[level][a->ops[i].key];
-    for (size_t i = 0; i < b->op_count; i++)
-        levels->b[i] = levels->class_of[level][b->ops[i].key];
-}
-
-/* Lines moved when the source was edited: then few places fit, and they would only mislead. */
-static int find_moved_locations(struct diff *diff, struct levels *levels)
-{
-    size_t a_count = diff->runs[DIFF_A].op_count, b_count = diff->runs[DIFF_B].op_count;
-    uint32_t *uses = calloc(diff->key_count + 1, sizeof *uses);
-    if (!uses)
-        return -ENOMEM;
-    fill_level(diff, levels, LEVEL_PLACE);
-    uint64_t strict = shared_count(levels->a, a_count, levels->b, b_count, uses);
-    fill_level(diff, levels, LEVEL_SHAPE);
-    uint64_t loose = shared_count(levels->a, a_count, levels->b, b_count, uses);
-    diff->is_location_moved = strict * 2 < loose;
-    free(uses);
-    return 0;
-}
-
-static int match_ops(struct diff *diff, struct error *err)
-{
-    const struct diff_run *a = &diff->runs[DIFF_A], *b = &diff->runs[DIFF_B];
-    struct levels levels = {0};
-    int status = align_begin(&diff->align, a->op_count, b->op_count, err);
-    levels.a = malloc((a->op_count + 1) * sizeof *levels.a);
-    levels.b = malloc((b->op_count + 1) * sizeof *levels.b);
-    bool is_short = !levels.a || !levels.b;
-    for (unsigned level = 0; level < LEVELS && !is_short; level++)
-        is_short = make_level(diff, &levels, (enum level)level) != 0;
-    if (!status && !is_short)
-        is_short = find_moved_locations(diff, &levels) != 0;
-    if (!status && is_short)
-        status = error_set(err, ENOMEM, "no memory to match %zu with %zu ops", a->op_count, b->op_count);
-    for (unsigned level = 0; level < LEVELS && !status; level++) {
-        if ((level == LEVEL_PLACE && (diff->options.ignore_location || diff->is_location_moved)) ||
-            (level == LEVEL_SHAPE && diff->options.ignore_shape))
-            continue;
-        if (level > LEVEL_PLACE && levels.class_count[level] == levels.class_count[level - 1] &&
-            diff->align.matched)
-            continue; /* it would find the same again */
-        fill_level(diff, &levels, (enum level)level);
-        status = align_by(&diff->align, levels.a, levels.b, levels.class_count[level], err);
-    }
-    for (unsigned level = 0; level < LEVELS; level++)
-        free(levels.class_of[level]);
-    free(levels.a);
-    free(levels.b);
-    return status;
-}
-
 /* --- rows --- */
 
 static struct diff_row *row_of_keys(struct gathering *g, uint32_t a_key, uint32_t b_key, uint32_t *index)
@@ -477,7 +369,7 @@ static bool judge_all(struct gathering *g)
 int diff_compare_ops(struct diff *diff, struct error *err)
 {
     struct gathering g = {.diff = diff};
-    int status = match_ops(diff, err);
+    int status = diff_match_ops(diff, err);
     if (!status && (!gathering_begin(&g) || !gather_pairs(&g) || !gather_rest(&g) || !judge_all(&g)))
         status = error_set(err, ENOMEM, "no memory to compare %zu with %zu ops", diff->runs[DIFF_A].op_count,
                            diff->runs[DIFF_B].op_count);

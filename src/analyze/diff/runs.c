@@ -46,7 +46,9 @@ int diff_keep_extra(struct diff *diff, int side, struct diff_run *first, struct 
     *run = *first;
     int status = sum_keys(diff, &extra->run, &extra->sums, err);
     free(extra->run.ops);
+    free(extra->run.roles);
     extra->run.ops = NULL;
+    extra->run.roles = NULL;
     extra->run.op_count = extra->run.op_capacity = 0;
     return status;
 }

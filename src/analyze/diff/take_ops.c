@@ -291,6 +291,68 @@ static bool take_lines(struct taking *t, int side, size_t first, size_t end)
     return taken || first == end;
 }
 
+/* --- threads --- */
+
+struct role {
+    uint32_t process, track, number;
+};
+
+static int compare_processes(const void *left, const void *right)
+{
+    const struct role *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The threads that called ops, numbered as they are met. */
+static bool find_roles(const struct ops *ops, size_t first, size_t end, struct intern *threads,
+                       struct role **roles, uint32_t *of_line)
+{
+    size_t capacity = 0;
+    uint32_t last = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct op_call *call = ops->lines[i].call == OPS_NONE ? NULL : &ops->calls[ops->lines[i].call];
+        if (call) { /* what is not called belongs where it stands */
+            const uint32_t thread[2] = {call->process, call->track};
+            size_t known = threads->count;
+            last = intern_add(threads, thread, sizeof thread);
+            if (last == INTERN_NONE || !array_reserve(roles, &capacity, (size_t)last + 1, sizeof **roles))
+                return false;
+            if (last == known)
+                (*roles)[last] = (struct role){call->process, call->track, last};
+        }
+        of_line[i - first] = last;
+    }
+    return true;
+}
+
+/* By process, as the trace has them, then by their first ops: so they are numbered alike in two runs of one program. */
+static bool take_roles(struct taking *t, int side, size_t first, size_t end)
+{
+    struct diff_run *run = &t->diff->runs[side];
+    struct intern threads = {0};
+    struct role *roles = NULL;
+    uint32_t *of_line = malloc((end - first + 1) * sizeof *of_line), *place = NULL;
+    bool is_fine = of_line && find_roles(t->ops, first, end, &threads, &roles, of_line);
+    if (is_fine && threads.count > 1) {
+        qsort(roles, threads.count, sizeof *roles, compare_processes);
+        place = malloc(threads.count * sizeof *place);
+        is_fine = place != NULL;
+        for (size_t i = 0; is_fine && i < threads.count; i++)
+            place[roles[i].number] = (uint32_t)i;
+        for (size_t i = 0; is_fine && i < end - first; i++)
+            of_line[i] = place[of_line[i]];
+        run->roles = of_line;
+        of_line = NULL;
+    }
+    intern_free(&threads);
+    free(place);
+    free(roles);
+    free(of_line);
+    return is_fine;
+}
+
 /* Calls of two devices are to be merged. */
 static bool has_several_devices(const struct ops *ops)
 {
@@ -318,6 +380,7 @@ int diff_take_ops(struct diff *diff, int side, struct ops *ops, struct error *er
     for (size_t i = 0; is_fine && i < count; i++)
         t.shape_of[i] = UNKNOWN;
     int status = find_window(&t, side, &first, &end, err);
+    is_fine = is_fine && (status || take_roles(&t, side, first, end));
     if (!status && !(is_fine && take_lines(&t, side, first, end)))
         status = error_set_errno(err, ENOMEM, "%zu ops", end - first);
     free(t.shape_of);

@@ -54,28 +54,46 @@ static void append_line(const struct diff *diff, const struct diff_op *a, const 
     bytes_append_text(out, "\r\n");
 }
 
+static void flush(struct bytes *text, FILE *out, size_t least)
+{
+    if (text->failed || text->length <= least)
+        return;
+    fwrite(text->data, 1, text->length, out);
+    bytes_clear(text);
+}
+
+/* Those that B alone has, up to a place. */
+static size_t append_new(const struct diff *diff, size_t from, size_t end, struct bytes *text, FILE *out)
+{
+    const struct diff_run *b = &diff->runs[DIFF_B];
+    for (; from < end; from++) {
+        if (diff->a_of_b[from] == ALIGN_NONE && diff->keys[b->ops[from].key].kind != DIFF_SIGNPOST)
+            append_line(diff, NULL, &b->ops[from], text);
+        flush(text, out, FLUSH_BYTES);
+    }
+    return from;
+}
+
 int diff_write_pairs(const struct diff *diff, FILE *out, struct error *err)
 {
     const struct diff_run *a = &diff->runs[DIFF_A], *b = &diff->runs[DIFF_B];
     struct bytes text = {0};
-    size_t i = 0, k = 0;
+    size_t k = 0;
     bytes_append_text(
         &text, "what,a_id,b_id,op,a_tensors,b_tensors,location,a_ns,b_ns,change_ns,a_gap_ns,b_gap_ns\r\n");
-    /* Without an op, signposts alone are not matched. */
-    while (diff->has_ops && (i < a->op_count || k < b->op_count) && !text.failed) {
-        bool is_gone = i < a->op_count && diff->align.b_of_a[i] == ALIGN_NONE;
-        bool is_new = !is_gone && k < b->op_count && diff->a_of_b[k] == ALIGN_NONE;
-        const struct diff_op *left = is_new ? NULL : &a->ops[i++], *right = is_gone ? NULL : &b->ops[k++];
-        if (diff->keys[left ? left->key : right->key].kind != DIFF_SIGNPOST)
-            append_line(diff, left, right, &text);
-        if (text.length >= FLUSH_BYTES) {
-            fwrite(text.data, 1, text.length, out);
-            bytes_clear(&text);
-        }
+    /* Without an op, signposts alone are not matched. In the order of A: equal ops may come in another one in B. */
+    for (size_t i = 0; diff->has_ops && i < a->op_count && !text.failed; i++) {
+        uint32_t other = diff->align.b_of_a[i];
+        if (other != ALIGN_NONE && other > k)
+            k = append_new(diff, k, other, &text, out);
+        if (diff->keys[a->ops[i].key].kind != DIFF_SIGNPOST)
+            append_line(diff, &a->ops[i], other == ALIGN_NONE ? NULL : &b->ops[other], &text);
+        flush(&text, out, FLUSH_BYTES);
     }
+    if (diff->has_ops)
+        append_new(diff, k, b->op_count, &text, out);
     bool failed = text.failed;
-    if (!failed && text.length)
-        fwrite(text.data, 1, text.length, out);
+    flush(&text, out, 0);
     bytes_free(&text);
     return failed ? error_no_memory(err, "the pairs of ops") : 0;
 }
