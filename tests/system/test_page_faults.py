@@ -139,7 +139,7 @@ class Faults(PageCase):
         for time in (0, 50, 70, 90, 110, 130, 150, 170, 190):
             lines.append(("frame", time * ms, "step of a loop with a long name"))
         self.show(*lines, fragment="")
-        self.page("wait", ".context .shrinks", "^left out: ")
+        self.page("wait", ".context .shrinks", " left out as warm-up")
         for width in (1440, 1024, 780):
             self.page("size", width, 800)
             self.page("until", f"innerWidth === {width} && [...document.querySelectorAll('.context > *')].every("

@@ -11,7 +11,7 @@ const data: Gaps = {
 };
 
 test("it is said how gaps and idle time differ", () => {
-    assert.equal(plain(idleText(data)), "2 gaps, 28.1 µs; 3 shorter than 6.50 µs, 5.90 µs; after the last op 6.00 µs: idle 40.0 µs");
+    assert.equal(plain(idleText(data)), "2 gaps (28.1 µs) + 3 short ones (5.90 µs) + after the last op (6.00 µs) = 40.0 µs idle");
 });
 
 test("nothing is said where they are the same", () => {

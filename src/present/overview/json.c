@@ -66,9 +66,10 @@ static void write_sentence(struct json *json, const struct overview *o)
 
 static void write_window(struct json *json, const struct overview *o)
 {
-    struct bytes source = {0}, what = {0}, reason = {0};
+    struct bytes source = {0}, what = {0}, reason = {0}, text = {0};
     overview_append_source(o, &source);
     overview_append_left_out(o, &what, &reason);
+    overview_append_left_out_text(o, &text);
     json_key(json, "window");
     json_object(json, JSON_LINES);
     member_time(json, "from", o, o->from_ns);
@@ -78,6 +79,7 @@ static void write_window(struct json *json, const struct overview *o)
     json_array(json, JSON_LINES);
     if (what.length) {
         json_object(json, JSON_INLINE);
+        member_bytes(json, "text", &text);
         member_bytes(json, "what", &what);
         member_bytes(json, "reason", &reason);
         json_member_text(json, "undo", "warmup=include");
@@ -88,6 +90,7 @@ static void write_window(struct json *json, const struct overview *o)
     bytes_free(&source);
     bytes_free(&what);
     bytes_free(&reason);
+    bytes_free(&text);
 }
 
 static void write_partition(struct json *json, const struct overview *o)

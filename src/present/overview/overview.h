@@ -45,6 +45,8 @@ const char *overview_class_text(enum overview_class class_);
 void overview_append_source(const struct overview *overview, struct bytes *out);
 /* What was left out of the window and why; nothing where nothing was. */
 void overview_append_left_out(const struct overview *overview, struct bytes *what, struct bytes *reason);
+/* The same as a sentence without its full stop; nothing where nothing was. */
+void overview_append_left_out_text(const struct overview *overview, struct bytes *out);
 /* A name without what says nothing: template arguments, common namespaces and endings. */
 void overview_append_short(struct bytes *out, const char *name);
 /* Shares of the parts in tenths of a percent that add up to 1000 (largest remainder). */

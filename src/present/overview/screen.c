@@ -174,19 +174,18 @@ static void add_sentence(struct screen *s)
 /* What the sentence does not say of the window. */
 static void add_window(struct screen *s)
 {
-    struct bytes source = {0}, what = {0}, reason = {0}, line = {0};
+    struct bytes source = {0}, left_out = {0}, line = {0};
     overview_append_source(s->o, &source);
-    overview_append_left_out(s->o, &what, &reason);
+    overview_append_left_out_text(s->o, &left_out);
     if (s->o->source != OVERVIEW_WHOLE && !(s->o->kind == OVERVIEW_OPS && s->o->source == OVERVIEW_SIGNPOST))
-        bytes_append_format(&line, "Numbers from: %s", bytes_text(&source));
-    if (what.length)
-        bytes_append_format(&line, "%sLeft out: %s, %s (--include-warm-up)", line.length ? ". " : "",
-                            bytes_text(&what), bytes_text(&reason));
+        bytes_append_format(&line, "These numbers are about: %s", bytes_text(&source));
+    if (left_out.length)
+        bytes_append_format(&line, "%s%s; --include-warm-up takes it in", line.length ? ". " : "",
+                            bytes_text(&left_out));
     if (line.length)
         put_line(s, &s->head, "\033[2m", bytes_text(&line));
     bytes_free(&source);
-    bytes_free(&what);
-    bytes_free(&reason);
+    bytes_free(&left_out);
     bytes_free(&line);
 }
 

@@ -131,7 +131,7 @@ void overview_append_left_out(const struct overview *o, struct bytes *what, stru
                             format_duration(&median, o->step_median_ns));
     } else if (o->source == OVERVIEW_STEPS) {
         append_steps(what, o->step_name, o->first_step - o->left_out_steps, o->first_step - 1);
-        bytes_append_format(reason, "warm-up: %s%s, the median is %s", o->left_out_steps > 1 ? "up to " : "",
+        bytes_append_format(reason, "warm-up: %s%s, others %s", o->left_out_steps > 1 ? "up to " : "",
                             format_duration(&longest, o->longest_left_out_ns),
                             format_duration(&median, o->step_median_ns));
     } else if (o->source == OVERVIEW_SIGNPOST && o->perf.window != OPS_NONE &&
@@ -142,6 +142,24 @@ void overview_append_left_out(const struct overview *o, struct bytes *what, stru
         bytes_append_text(what, "what is earlier");
         bytes_append_text(reason, "before that signpost");
     }
+}
+
+void overview_append_left_out_text(const struct overview *o, struct bytes *out)
+{
+    struct bytes what = {0}, reason = {0};
+    overview_append_left_out(o, &what, &reason);
+    const char *said = what.length ? bytes_text(&what) : "", *why = bytes_text(&reason);
+    const char *figures = o->source == OVERVIEW_STEPS ? strstr(why, ": ") : NULL;
+    bool is_many = o->source == OVERVIEW_STEPS ? o->left_out_steps > 1 : strstr(said, " ops") != NULL;
+    if (*said)
+        bytes_append_format(out, "%c%s %s left out", toupper((unsigned char)*said), said + 1,
+                            is_many ? "are" : "is");
+    if (*said && figures)
+        bytes_append_format(out, " as %.*s (%s)", (int)(figures - why), why, figures + 2);
+    else if (*said)
+        bytes_append_format(out, ": %s", why);
+    bytes_free(&what);
+    bytes_free(&reason);
 }
 
 /* --- names --- */

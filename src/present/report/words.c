@@ -179,8 +179,8 @@ static const char *torch_action(const struct perf *perf, const struct perf_row *
     bool is_memory = dram_us >= perf_figures(perf, row).ideal_us;
     bool is_product = work->class_ == PERF_CLASS_MATMUL || work->class_ == PERF_CLASS_CONV;
     if (rule == PERF_RULE_GAP && perf_is_cpu(perf) && !perf->looks_like_compilation)
-        return "between them the CPU is in Python and in torch itself: fewer and larger ops (batch, torch.compile), "
-               "and less work of the program's own in the loop";
+        return "use fewer, larger ops (batch, torch.compile), and do less of the program's own in the loop: between "
+               "ops the CPU runs Python and torch";
     if (rule == PERF_RULE_GAP)
         return perf->looks_like_compilation
                    ? NULL

@@ -67,7 +67,7 @@ function LeftOut() {
     }
     const [first] = left;
     if (!first) return null;
-    const text = safeText(`left out: ${first.what}, ${first.reason}`);
+    const text = safeText(first.text);
     return (
         <>
             <span class="wide shrinks" title={text}>{text}</span>
@@ -129,7 +129,7 @@ export function ContextBar() {
     const lost = info.lost_zones || info.lost_records;
     return (
         <div class="context" aria-label="What the numbers are about" role="region" data-region>
-            <span class="wide">Numbers from</span>
+            <span class="wide">These numbers are about:</span>
             {state.panel.value === "compare" ? <ComparedWindows /> : <><Crumbs /><LeftOut /><Devices /></>}
             {embedded && embedded.missing().length > 0 && (
                 <button class="pill" title={embedded.missing().join("; ")} onClick={() => { state.select(null); state.inspectorShown.value = true; }}>

@@ -38,6 +38,6 @@ export function remedyOf(gap: Gap, all: readonly Gap[]): string | null {
         return `${host(first)} takes ${percent(share)} of this gap, and there are many such: launch more at once (larger ops, a captured graph), or launch earlier, so that the device has work in its queue.${gain}`;
     }
     return gap.class === "host waiting"
-        ? `${host(first)} waits here. Find what it waits for, and start that earlier.${gain}`
+        ? `The host waits in ${host(first)}. The device finished its last op ${duration(gap.duration)} before the next one: look for what delays the return.${gain}`
         : `${host(first)} takes ${percent(share)} of this gap. Make it shorter, do it before the launches that come first, or in another thread.${gain}`;
 }

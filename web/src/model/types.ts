@@ -153,7 +153,7 @@ export interface HostPart {
 export interface Overview {
     kind: "c" | "python" | "ops" | "gpu" | "estimate" | "empty";
     sentence: SentencePart[];
-    window: { from: number; to: number; source: string; left_out: { what: string; reason: string; undo: string }[] };
+    window: { from: number; to: number; source: string; left_out: { text: string; what: string; reason: string; undo: string }[] };
     /** Of several: which, and how their ops were merged. */
     devices: string | null;
     partition: { basis: "device" | "CPU" | "main thread"; total_ns: number; parts: PartitionPart[] };

@@ -183,11 +183,11 @@ const COLUMNS: Column<model.DiffRow>[] = [
     { id: "b_total_ns", label: "B", width: 84, value: (row) => row.b_total_ns, cell: (row) => durationCell(row.b_total_ns) },
     { id: "change_ns", label: "difference", width: 96, value: (row) => row.change_ns, order: (row) => Math.abs(row.change_ns), cell: (row) => signed(row.change_ns) },
     {
-        id: "own", label: "of it own", width: 92, narrowOut: true, title: "difference of the time that is not in zones inside it", value: model.ownChange,
+        id: "own", label: "change of own time", width: 132, narrowOut: true, title: "difference of the time that is not in zones inside it", value: model.ownChange,
         order: (row) => Math.abs(model.ownChange(row)), cell: (row) => signed(model.ownChange(row)),
     },
     { id: "change_percent", label: "%", width: 72, narrowOut: true, value: (row) => row.change_percent, cell: (row) => signedPercent(row.change_percent) },
-    { id: "each", label: "each", width: 72, narrowOut: true, title: "median change of one", value: (row) => row.each_change_percent, cell: (row) => signedPercent(row.each_change_percent) },
+    { id: "each", label: "per call", width: 76, narrowOut: true, title: "median change of one", value: (row) => row.each_change_percent, cell: (row) => signedPercent(row.each_change_percent) },
     { id: "noise", label: "noise", width: 92, narrowOut: true, title: "how likely noise alone makes such a change", value: (row) => row.p, cell: (row) => safeText(model.noiseText(row)) },
 ];
 

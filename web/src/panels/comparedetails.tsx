@@ -38,7 +38,7 @@ function RowDetails({ row }: { row: model.DiffRow }) {
             <Part title="All of it">
                 <Facts rows={[
                     ["A", `${time(row.a_total_ns)}, ${group(row.a_count)} ×`], ["B", `${time(row.b_total_ns)}, ${group(row.b_count)} ×`],
-                    ["difference", signed(row.change_ns)], row.kind === "zone" && ["of it own", signed(model.ownChange(row))],
+                    ["difference", signed(row.change_ns)], row.kind === "zone" && ["change of own time", signed(model.ownChange(row))],
                 ]} />
             </Part>
             <Part title="One of it" side="median">

@@ -248,7 +248,7 @@ export function DispatchContext({ data }: { data: Dispatch }) {
     const noise = noiseText(data.noise);
     return (
         <div class="context" aria-label="What the numbers are about" role="region" data-region>
-            <span class="wide">Numbers from</span>
+            <span class="wide">These numbers are about:</span>
             <span class="pill">{plural(data.ops.filter(isMeasured).length, "op")}</span>
             <span class="el">{about(data)}</span>
             <span class="fill" />

@@ -8,7 +8,7 @@ import { safeText, shortName } from "../model/text";
 import type { Gap, Gaps, HostPart, ZoneDetail } from "../model/types";
 import type { Selection } from "../model/url";
 import { deviceLabel, Facts, place, Source, useAnswer } from "./facts";
-import { GapHistogram, idleText } from "./gapchart";
+import { GapHistogram, idleText, shortText } from "./gapchart";
 import { Part } from "./inspector";
 
 const SOURCE_LINES = 5;
@@ -108,7 +108,7 @@ export function GapDetails({ chosen }: { chosen: Chosen }) {
             {place && <Others gap={place} all={list} />}
             {place && <HostSource gap={place} />}
             {remedy && <Part title="Try"><p class="t2">{remedy}</p></Part>}
-            <Part title="Exactly" last><Facts rows={[["from", exactNs(chosen.start)], ["length", exactNs(length)]]} /></Part>
+            <Part title="In nanoseconds" last><Facts rows={[["from", exactNs(chosen.start)], ["length", exactNs(length)]]} /></Part>
         </>
     );
 }
@@ -149,7 +149,7 @@ export function PartDetails({ part }: { part: string }) {
             <h2>{safeText(entry?.label ?? PART_TITLE[part] ?? part)}</h2>
             <div class="t2"><b>{entry ? duration(entry.ns) : "–"}</b> of {duration(overview?.partition.total_ns ?? 0)} ({safeText(overview?.partition.basis ?? "")})</div>
             {part !== "busy" && list && list.histogram.length > 0 && list.idle.some((one) => one.key === part) && (
-                <Part title="Many small or few large" side="sum of time by length"><GapHistogram data={list} /><p class="t2">{idleText(list)}.</p></Part>
+                <Part title="Gaps by length" side={shortText(list)}><GapHistogram data={list} /><p class="t2">{idleText(list)}.</p></Part>
             )}
             {list && <PartGaps part={part} list={list} />}
             {idle && gaps && (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are the gaps many small ones or few large ones? The sum of time by length; and how gaps and the idle parts add up.
+// The time in gaps by their length: are they many small ones or few large ones? And how gaps and the idle parts add up.
 import { duration, group, plural } from "../model/format";
 import * as state from "../model/state";
 import type { Gaps } from "../model/types";
@@ -9,10 +9,15 @@ const PLOT = 74;
 
 export function idleText(data: Gaps): string {
     const sum = (key: "ns" | "short_ns" | "end_ns") => data.idle.reduce((all, part) => all + part[key], 0);
-    const said = [`${plural(data.count, "gap")}, ${duration(data.sum)}`];
-    if (data.short_count > 0) said.push(`${group(data.short_count)} shorter than ${duration(data.mark_ns ?? 0)}, ${duration(sum("short_ns"))}`);
-    if (sum("end_ns") > 0) said.push(`after the last op ${duration(sum("end_ns"))}`);
-    return said.length > 1 ? `${said.join("; ")}: idle ${duration(sum("ns"))}` : said.join("");
+    const said = [`${plural(data.count, "gap")} (${duration(data.sum)})`];
+    if (data.short_count > 0) said.push(`${group(data.short_count)} short ${data.short_count === 1 ? "one" : "ones"} (${duration(sum("short_ns"))})`);
+    if (sum("end_ns") > 0) said.push(`after the last op (${duration(sum("end_ns"))})`);
+    return said.length > 1 ? `${said.join(" + ")} = ${duration(sum("ns"))} idle` : `${plural(data.count, "gap")}, ${duration(data.sum)}`;
+}
+
+/** From which length on gaps are counted one by one. */
+export function shortText(data: Gaps): string {
+    return data.short_count > 0 ? `shorter than ${duration(data.mark_ns ?? 0)} are not counted` : "sum of time";
 }
 
 /** A click on a column keeps the gaps of that length in the table; another one, or the chip there, undoes it. */
@@ -46,7 +51,7 @@ export function GapHistogram({ data }: { data: Gaps }) {
             })}
             <line class="axis" x1="0" x2="100%" y1={PLOT + 0.5} y2={PLOT + 0.5} />
             {mark !== null && <line class="mark-line" x1={`${x(mark)}%`} x2={`${x(mark)}%`} y1={2} y2={PLOT + 4} />}
-            {mark !== null && <text x={`${x(mark)}%`} y={11} dx={x(mark) > 70 ? -4 : 4} text-anchor={x(mark) > 70 ? "end" : "start"}>counted from {duration(mark)}</text>}
+            {mark !== null && <text x={`${x(mark)}%`} y={11} dx={x(mark) > 70 ? -4 : 4} text-anchor={x(mark) > 70 ? "end" : "start"}>{duration(mark)}</text>}
             <text x="0" y={HEIGHT - 6}>{duration(first.from)}</text>
             <text x="100%" y={HEIGHT - 6} text-anchor="end">{duration(last.to)}</text>
         </svg>

@@ -49,7 +49,7 @@ function gapColumns(largest: number, sum: number): Column<Gap>[] {
             cell: (row) => <div class="cell"><i class={`swatch ${CLASS_SWATCH[row.class] ?? "gap"}`} /><span class="el">{shortName(row.before)}</span></div>,
         },
         { id: "class", label: "meanwhile", width: 130, text: true, narrowOut: true, value: (row) => row.class },
-        { id: "host", label: "host did most", width: 220, text: true, narrowOut: true, value: hostText, cell: (row) => <span class="el">{hostText(row)}</span> },
+        { id: "host", label: "mostly in", width: 220, text: true, narrowOut: true, value: hostText, cell: (row) => <span class="el">{hostText(row)}</span> },
         { id: "start", label: "at", width: 110, value: (row) => row.start, cell: (row) => duration(row.start, 5) },
         { id: "duration", label: "length", width: 92, value: (row) => row.duration, cell: (row) => durationCell(row.duration) },
         {

@@ -14,8 +14,13 @@ export const GROUPING_WORDS: Record<string, string> = {
 
 const BOUND_WORDS: Record<string, string> = {
     GAP: "held up by the gap before it", DRAM: "near the memory's peak", FLOP: "near the peak of arithmetic",
-    LINK: "bound by the link between devices", SLOW: "far from every roof", BOTH: "near both roofs", HOST: "runs on the host",
+    LINK: "bound by the link between devices", SLOW: "below both limits: neither memory nor arithmetic is near its peak", BOTH: "near both roofs", HOST: "runs on the host",
 };
+
+/** A code stands for itself but where nobody could guess it. */
+export function boundText(bound: string | null): string {
+    return bound === "SLOW" ? "BELOW BOTH LIMITS" : safeText(bound ?? "");
+}
 
 /** "kind:matmul >10ms name": words that restrict; the rest is looked for in the name. */
 export function opFilter(text: string): (row: OpGroup) => boolean {
@@ -50,7 +55,7 @@ function columns(largest: number): Column<OpGroup>[] {
         { id: "p50", label: "p50", width: 84, optional: true, value: (row) => row.p50, cell: (row) => durationCell(row.p50) },
         { id: "p99", label: "p99", width: 84, optional: true, value: (row) => row.p99, cell: (row) => durationCell(row.p99) },
         {
-            id: "alone_ns", label: "alone", width: 84, optional: true, value: (row) => row.alone_ns,
+            id: "alone_ns", label: "nothing else ran", width: 116, optional: true, value: (row) => row.alone_ns,
             title: "time in which no other op ran", cell: (row) => durationCell(row.alone_ns),
         },
         {
@@ -60,8 +65,8 @@ function columns(largest: number): Column<OpGroup>[] {
         { id: "dram_percent", label: "DRAM", width: 66, narrowOut: true, value: (row) => row.dram_percent, cell: (row) => rate(row.dram_percent) },
         { id: "flops_percent", label: "FLOPs", width: 66, narrowOut: true, value: (row) => row.flops_percent, cell: (row) => rate(row.flops_percent) },
         {
-            id: "bound", label: "bound", width: 84, narrowOut: true, value: (row) => row.bound,
-            cell: (row) => (row.bound ? <span class={`bound ${row.bound}`} title={BOUND_WORDS[row.bound] ?? ""}>{safeText(row.bound)}</span> : "–"),
+            id: "bound", label: "bound", width: 128, narrowOut: true, value: (row) => row.bound,
+            cell: (row) => (row.bound ? <span class={`bound ${row.bound}`} title={BOUND_WORDS[row.bound] ?? ""}>{boundText(row.bound)}</span> : "–"),
         },
     ];
 }

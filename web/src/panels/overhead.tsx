@@ -48,7 +48,7 @@ function columns(largest: number): Column<OverheadRow>[] {
         { id: "min", label: "least", width: 84, narrowOut: true, value: (row) => row.min_ns, cell: (row) => durationCell(row.min_ns) },
         { id: "p50", label: "p50", width: 84, narrowOut: true, value: (row) => row.p50_ns, cell: (row) => durationCell(row.p50_ns) },
         { id: "p99", label: "p99", width: 84, narrowOut: true, value: (row) => row.p99_ns, cell: (row) => durationCell(row.p99_ns) },
-        { id: "delay", label: "until it ran", width: 96, narrowOut: true, title: "from the return to the start on the device, median", value: (row) => row.delay_p50_ns, cell: (row) => durationCell(row.delay_p50_ns) },
+        { id: "delay", label: "delay until start", width: 120, narrowOut: true, title: "from the return to the start on the device, median", value: (row) => row.delay_p50_ns, cell: (row) => durationCell(row.delay_p50_ns) },
         { id: "device", label: "device", width: 84, narrowOut: true, value: (row) => row.device_ns, cell: (row) => durationCell(row.device_ns) },
     ];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The band: an answer, a bar that adds up, what to change first, ops against the machine.
+// The band: an answer, a bar that adds up, what to change first, how close ops are to the hardware limit.
 import { signal } from "@preact/signals";
 import { devicesWithCores } from "../model/cores";
 import { duration, exactNs, partitionPercents, percent, plural } from "../model/format";
@@ -7,7 +7,7 @@ import * as state from "../model/state";
 import { capital, fileName, keepUnits, labelText, safeText, shortName } from "../model/text";
 import type { Advice, Overview, PartitionPart, TopZone } from "../model/types";
 import { Icicle } from "./flame";
-import { GapHistogram, idleText } from "./gapchart";
+import { GapHistogram, idleText, shortText } from "./gapchart";
 import { CoreMap } from "./cores";
 import { machineName, RooflineChart } from "./roofline";
 import { PerStepChart } from "./steps";
@@ -165,10 +165,10 @@ function Next({ data }: { data: Overview }) {
 function adviceTitle(data: Overview): [string, string] {
     if (data.advice.length) {
         const rest = data.advice.slice(ADVICE_SHOWN);
-        const more = rest.length ? `; ${rest.length} smaller: ${duration(rest.reduce((sum, one) => sum + one.gain_ns, 0))}` : "";
-        return ["What to change first", `saved in the window, at most${more}`];
+        const more = rest.length ? `; ${plural(rest.length, "smaller item")} (${duration(rest.reduce((sum, one) => sum + one.gain_ns, 0))}) not shown` : "";
+        return ["What to change first", `at most saved${more}`];
     }
-    return [data.top.length ? "Where to look first" : "What to do next", data.top.length ? "own time, in all threads" : ""];
+    return [data.top.length ? "Functions by own time" : "What to do next", data.top.length ? "all threads" : ""];
 }
 
 const MOSTLY_GAPS = 0.9;
@@ -181,7 +181,7 @@ function RightPanel({ data }: { data: Overview }) {
     if (gaps && gaps.histogram.length && gaps.sum > MOSTLY_GAPS * data.partition.total_ns) {
         return (
             <section aria-label="Gaps by length">
-                <div class="between"><h3>Many small gaps or few large ones</h3><span class="t3">sum of time</span></div>
+                <div class="between"><h3>Gaps by length</h3><span class="t3">{shortText(gaps)}</span></div>
                 <GapHistogram data={gaps} />
                 <p class="t2">{idleText(gaps)}.</p>
             </section>
@@ -201,7 +201,7 @@ function RightPanel({ data }: { data: Overview }) {
     if (roofline && roofline.roofs.length && roofline.points.length) {
         return (
             <section aria-label="Roofline">
-                <div class="between"><h3 class="el" title={safeText(machine)}>Ops against the {safeText(machine)}</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3">area = {state.opTime()}</span>}</div>
+                <div class="between"><h3 class="el" title={safeText(machine)}>How close each op is to the hardware limit</h3>{withCores ? <button class="link" onClick={() => (coresShown.value = true)}>cores</button> : <span class="t3">area = {state.opTime()}</span>}</div>
                 <RooflineChart data={roofline} />
             </section>
         );
@@ -209,10 +209,11 @@ function RightPanel({ data }: { data: Overview }) {
     if (state.hasOps(state.trace.value) && data.kind !== "python" && data.kind !== "c") {
         return (
             <section aria-label="Roofline">
-                <div class="between"><h3>Ops against the machine</h3></div>
+                <div class="between"><h3>How close each op is to the hardware limit</h3></div>
                 <p class="t2">
                     {machine ? `No peaks known for '${safeText(machine)}'. ` : "The trace does not name its machine. "}
-                    <code>opscope machine</code> lists machines and measures this one; <code>--machine FILE</code> adds one.
+                    <code>opscope machine measure --save cpu.json</code> measures the one it runs on: open the trace with <code>--machine cpu.json</code>.{" "}
+                    <code>opscope machine</code> lists those that are known.
                 </p>
                 <TopOps data={data} />
             </section>
@@ -220,7 +221,7 @@ function RightPanel({ data }: { data: Overview }) {
     }
     return (
         <section aria-label="Flame graph">
-            <div class="between"><h3>From where it is called</h3><button class="link" onClick={() => (state.panel.value = "flame")}>open</button></div>
+            <div class="between"><h3>Call tree</h3><button class="link" onClick={() => (state.panel.value = "flame")}>open</button></div>
             <Icicle levels={7} />
         </section>
     );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops against the machine: log-log scatter under its roofs. Labels are dropped rather than overlapped.
+// How close each op is to the hardware limit: log-log scatter under its roofs. Labels are dropped rather than overlapped.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { duration, percent, plural } from "../model/format";

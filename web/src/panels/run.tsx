@@ -13,6 +13,7 @@ import { EstimateOfRun } from "./estimated";
 import { Facts, Histogram, trackLabel, useAnswer, type Fact } from "./facts";
 import { Part } from "./inspector";
 import { LaunchedFrom } from "./launch";
+import { boundText } from "./ops";
 
 type Run = Extract<Selection, { kind: "run" }>;
 
@@ -37,7 +38,7 @@ function launchFacts(data: RunDetail): Fact[] {
         const { start, track } = op;
         facts.push(["launched by", <button class="link" onClick={() => state.showPlace(start, op.end ?? start + 1, track, false)}>{shortName(op.text)}</button>]);
         facts.push(["on", trackLabel(track)]);
-        facts.push(["until it ran", duration(Math.max(0, data.start - (op.end ?? start)))]);
+        facts.push(["delay until start", duration(Math.max(0, data.start - (op.end ?? start)))]);
     }
     if (data.gap_before !== null) facts.push(["gap before it", duration(data.gap_before.duration)]);
     return facts;
@@ -88,7 +89,7 @@ function AgainstMachine({ group }: { group: OpGroup }) {
     if (group.dram_percent === null && group.flops_percent === null) return null;
     const above = (group.dram_percent ?? 0) > 100 || (group.flops_percent ?? 0) > 100;
     return (
-        <Part title={`Against the ${safeText(state.ops.data.value?.machine?.name ?? "machine")}`} side={group.bound ?? ""}>
+        <Part title={`Against the ${safeText(state.ops.data.value?.machine?.name ?? "machine")}`} side={boundText(group.bound)}>
             <Meter label="DRAM" value={group.dram_percent} />
             <Meter label="FLOPs" value={group.flops_percent} />
             {above && <p class="t2">Above the roof: the machine's figure or the count of bytes is wrong.</p>}
@@ -149,7 +150,7 @@ export function OpDetails({ name }: { name: string }) {
             <Part title="How long">
                 <Facts rows={[
                     ["mean", duration(group.mean)], group.p50 !== null && ["median", runDoor(group.count, 0.5, group.p50)], group.p99 !== null && ["p99", runDoor(group.count, 0.99, group.p99)],
-                    group.alone_ns !== null && ["alone", <span title="no other run was on the device">{duration(group.alone_ns)}</span>],
+                    group.alone_ns !== null && ["while nothing else ran", <span title="no other run was on the device">{duration(group.alone_ns)}</span>],
                     group.gap_before_ns !== null && ["gaps before", duration(group.gap_before_ns)],
                 ]} />
             </Part>
