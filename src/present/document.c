@@ -47,7 +47,7 @@ static bool is_terminal(const struct report *report)
 static void fact(struct report *report, const char *title, const char *text)
 {
     const char *begin = report->look.is_coloured ? table_style_begin(TABLE_BOLD) : "";
-    bytes_append_format(&report->text, "%s%-*s%s", begin, FACT_COLUMN, title, *begin ? "\033[0m" : "");
+    bytes_append_format(&report->text, "%s%-*s %s", begin, FACT_COLUMN - 1, title, *begin ? "\033[0m" : "");
     utf8_append_visible(&report->text, text, strlen(text));
     bytes_append_text(&report->text, "\n");
 }

@@ -122,6 +122,7 @@ static char *report_as(enum output_format format)
     report_begin(&report, &output, "zones");
     report_text(&report, "host", "host", "h\n1");
     report_number(&report, "length", "length", TABLE_TIME, 1500);
+    report_text(&report, "dropped", "dropped (--max-size)", "7 zones");
     report_bool(&report, "is_complete", NULL, true);
     report_heading(&report, "Zones");
     report_table(&report, "rows", &table);
@@ -142,6 +143,7 @@ static void test_report_formats(void **state)
     char *text = report_as(OUTPUT_TERMINAL);
     assert_string_equal(text, "host          h\\n1\n"
                               "length        1.500 us\n"
+                              "dropped (--max-size) 7 zones\n"
                               "\n"
                               "Zones\n"
                               "zone\n"
@@ -157,6 +159,7 @@ static void test_report_formats(void **state)
                               "  \"table\": \"zones\",\n"
                               "  \"host\": \"h\\n1\",\n"
                               "  \"length_ns\": 1500,\n"
+                              "  \"dropped\": \"7 zones\",\n"
                               "  \"is_complete\": true,\n"
                               "  \"rows\": [\n"
                               "    {\"name\": \"load\"}\n"
