@@ -14,6 +14,12 @@ struct slice {
     size_t length;
 };
 
+/* As an initialiser: a literal, whose length the compiler knows. */
+#define SLICE(literal)                                                                                       \
+    {                                                                                                        \
+        literal, sizeof(literal) - 1                                                                         \
+    }
+
 static inline struct slice slice_from(const char *data, size_t length)
 {
     return (struct slice){data, length};

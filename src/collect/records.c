@@ -208,27 +208,30 @@ struct described {
     uint32_t count;
     struct {
         uint32_t role;
-        size_t start; /* in the collector's scratch */
+        size_t start, end; /* in the collector's scratch, which may move while it grows */
     } parts[MAX_OP_PARTS];
 };
 
-static bool add_described(struct described *d, uint32_t role, size_t start)
+static bool add_described(struct described *d, uint32_t role, size_t start, size_t end)
 {
     if (d->count == MAX_OP_PARTS)
         return false;
     d->parts[d->count].role = role;
-    d->parts[d->count++].start = start;
+    d->parts[d->count].start = start;
+    d->parts[d->count++].end = end;
     return true;
 }
 
-/* The texts of a list stay where they are; each begins after the byte that says what it is. */
+/* The texts of a list stay where they are: each begins after the byte that says what it is and ends at a NUL, or with
+ * the list. The byte of a part whose role is 0 is that NUL: it is no part. */
 static void add_list(struct described *d, const struct bytes *text, size_t start)
 {
     while (start < text->length) {
         const uint8_t *at = text->data + start, *nul = memchr(at, 0, text->length - start);
-        if (!nul || !add_described(d, at[0], start + 1))
+        size_t end = nul ? (size_t)(nul - text->data) : text->length;
+        if (end > start && !add_described(d, at[0], start + 1, end))
             return;
-        start = (size_t)(nul - text->data) + 1;
+        start = end + 1;
     }
 }
 
@@ -240,17 +243,17 @@ static void add_texts(struct source *s, const struct open_op *op, struct describ
         struct segment_name ignored;
         size_t start = text->length;
         session_segment_definition(s->segment, op->parts[i].id, &ignored, text);
-        bytes_append_u8(text, 0);
         if (text->failed)
             return;
         if (op->parts[i].role == PART_LIST) {
             add_list(d, text, start);
             continue;
         }
-        char *nul = memchr(text->data + start, 0, text->length - 1 - start);
+        size_t length = text->length - start;
+        char *nul = length ? memchr(text->data + start, 0, length) : NULL;
         if (op->parts[i].role == PART_ATTRIBUTE && nul) /* key NUL value */
             *nul = '=';
-        add_described(d, op->parts[i].role, start);
+        add_described(d, op->parts[i].role, start, text->length);
     }
 }
 
@@ -278,9 +281,10 @@ static uint32_t describe(struct source *s, const struct open_op *op)
     add_texts(s, op, &d);
     if (s->collector->scratch.failed)
         return TRACE_NONE;
+    const char *texts = bytes_text(&s->collector->scratch);
     for (uint32_t i = 0; i < d.count; i++)
-        parts[i] =
-            (struct trace_part){d.parts[i].role, (const char *)s->collector->scratch.data + d.parts[i].start};
+        parts[i] = (struct trace_part){
+            d.parts[i].role, slice_from(texts + d.parts[i].start, d.parts[i].end - d.parts[i].start)};
     known = trace_writer_description(s->collector->writer, parts, d.count);
     if (key && known != TRACE_NONE)
         map_put(&s->descriptions, key, known);

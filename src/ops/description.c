@@ -208,10 +208,10 @@ static uint32_t add_attribute(struct ops *ops, struct parsing *p, const char *te
     return ops_attribute(ops, ops_text(ops, key), value);
 }
 
-static uint32_t add_kernel(struct ops *ops, const char *text)
+static uint32_t add_kernel(struct ops *ops, struct slice text)
 {
     struct op_kernel kernel = {
-        .name = ops_text(ops, slice_of(text)), .source = OPS_NONE, .hash = OPS_NONE, .role = OPS_NONE};
+        .name = ops_text(ops, text), .source = OPS_NONE, .hash = OPS_NONE, .role = OPS_NONE};
     return ops_kernel(ops, &kernel);
 }
 
@@ -223,11 +223,11 @@ static size_t add_role(struct ops *ops, struct parsing *p, const struct trace_pa
         if (parts[i].role != role || at - from == UINT16_MAX)
             continue;
         if (role == TRACE_PART_LOCATION)
-            bytes_append_format(&p->location, "%s%s", p->location.length ? "; " : "", parts[i].text);
+            bytes_append_format(&p->location, "%s%s", p->location.length ? "; " : "", parts[i].text.data);
         else
-            p->ids[at++] = role == TRACE_PART_ATTRIBUTE ? add_attribute(ops, p, parts[i].text)
+            p->ids[at++] = role == TRACE_PART_ATTRIBUTE ? add_attribute(ops, p, parts[i].text.data)
                            : role == TRACE_PART_KERNEL  ? add_kernel(ops, parts[i].text)
-                                                        : ops_parse_tensor(ops, slice_of(parts[i].text));
+                                                        : ops_parse_tensor(ops, parts[i].text);
     }
     return at - from;
 }

@@ -12,6 +12,7 @@
 #include "ops/description.h"
 #include "ops/known_figures.h"
 #include "ops/places.h"
+#include "trace/ids.h"
 
 _Static_assert((unsigned)OP_FIGURE_TICKS == TRACE_FIGURE_TICKS && (unsigned)OP_FIGURE_NS == TRACE_FIGURE_NS &&
                    (unsigned)OP_FIGURE_COUNT == TRACE_FIGURE_COUNT &&
@@ -26,21 +27,17 @@ _Static_assert((unsigned)OP_TYPE_DEVICE == TRACE_OP_DEVICE && (unsigned)OP_TYPE_
                "ops have the same types in a trace");
 _Static_assert((unsigned)OP_RUN_ESTIMATED == TRACE_RUN_ESTIMATED, "runs have the same flags in a trace");
 
-struct ids { /* of the trace to those of the model; UNKNOWN where it was not asked for yet */
-    uint32_t *items;
-    size_t count;
-};
-#define UNKNOWN (UINT32_MAX - 1)
+#define UNKNOWN (UINT32_MAX - 1) /* an id of the model that was not asked for yet */
 
 struct reading {
     struct ops *ops;
     struct trace *trace;
     const struct ops_wanted *wanted;
-    struct ids names, descriptions, devices; /* devices: by track */
-    struct ids figures;                      /* by name: their role */
-    uint32_t last_call;                      /* of the run before */
-    const struct trace_track *import;        /* what an importer said; NULL */
-    struct run_order *order;                 /* by run, where an importer kept it */
+    struct trace_ids names, descriptions, devices; /* to those of the model; devices: by track */
+    struct trace_ids figures;                      /* by name: their role */
+    uint32_t last_call;                            /* of the run before */
+    const struct trace_track *import;              /* what an importer said; NULL */
+    struct run_order *order;                       /* by run, where an importer kept it */
     size_t order_capacity, order_count;
     bool is_version_1; /* and an import of other things than tables */
     struct cpu_runs cpu;
@@ -57,21 +54,16 @@ struct run_order {
     uint32_t run;
 };
 
-static uint32_t *id_at(struct reading *r, struct ids *ids, uint32_t id)
+/* NULL for an id that the trace does not have. The table is made when it is first used. */
+static uint32_t *id_at(struct reading *r, struct trace_ids *ids, enum trace_id_kind kind, uint32_t id)
 {
-    size_t known = ids->count;
-    if (id >= ids->count && !array_reserve(&ids->items, &ids->count, (size_t)id + 1, sizeof ids->items[0])) {
-        r->ops->failed = true;
-        return NULL;
-    }
-    for (size_t i = known; i < ids->count; i++)
-        ids->items[i] = UNKNOWN;
-    return &ids->items[id];
+    r->ops->failed |= !trace_ids_make(ids, r->trace, kind, UNKNOWN);
+    return trace_ids_at(ids, id);
 }
 
 static uint32_t name_of(struct reading *r, uint32_t name)
 {
-    uint32_t *id = name == TRACE_NONE ? NULL : id_at(r, &r->names, name);
+    uint32_t *id = id_at(r, &r->names, TRACE_ID_NAME, name);
     if (id && *id == UNKNOWN)
         *id = ops_text(r->ops, slice_of(trace_get_name(r->trace, name)->name));
     return id ? *id : OPS_NONE;
@@ -79,12 +71,12 @@ static uint32_t name_of(struct reading *r, uint32_t name)
 
 static uint32_t description_of(struct reading *r, uint32_t description)
 {
-    size_t count = 0;
-    const struct trace_part *parts =
-        description == TRACE_NONE ? NULL : trace_get_description(r->trace, description, &count);
-    uint32_t *id = parts ? id_at(r, &r->descriptions, description) : NULL;
-    if (id && *id == UNKNOWN)
-        *id = ops_parse_parts(r->ops, parts, count);
+    uint32_t *id = id_at(r, &r->descriptions, TRACE_ID_DESCRIPTION, description);
+    if (id && *id == UNKNOWN) {
+        size_t count = 0;
+        const struct trace_part *parts = trace_get_description(r->trace, description, &count);
+        *id = parts ? ops_parse_parts(r->ops, parts, count) : OPS_NONE;
+    }
     return id ? *id : OPS_NONE;
 }
 
@@ -122,7 +114,7 @@ static struct figure figure_of(const struct reading *r, const struct trace_run_p
 /* What is done with the figures of this name; found once for each. */
 static uint32_t role_of(struct reading *r, const struct trace_run_part *part)
 {
-    uint32_t *role = id_at(r, &r->figures, part->name);
+    uint32_t *role = id_at(r, &r->figures, TRACE_ID_NAME, part->name);
     char text[256];
     if (!role || *role != UNKNOWN)
         return role ? *role : (uint32_t)OPS_ROLE_SKIP;
@@ -245,7 +237,7 @@ static void restore_order(struct reading *r, size_t first)
 static uint32_t device_of(struct reading *r, uint32_t track)
 {
     const struct trace_track *at = trace_get_track(r->trace, track), *device = NULL;
-    uint32_t *id = at ? id_at(r, &r->devices, track) : NULL;
+    uint32_t *id = id_at(r, &r->devices, TRACE_ID_TRACK, track);
     if (!id || *id != UNKNOWN)
         return id ? *id : OPS_NONE;
     *id = OPS_NONE;
@@ -328,7 +320,7 @@ static bool is_forward(struct reading *r, const struct trace_run_part *part)
     if (r->forward_name == TRACE_NONE &&
         strcmp(trace_get_name(r->trace, part->name)->name, TRACE_FIGURE_FORWARD) == 0)
         r->forward_name = part->name;
-    return part->name == r->forward_name;
+    return part->name == r->forward_name && part->name != TRACE_NONE;
 }
 
 /* Of the call that was added last. */
@@ -499,11 +491,9 @@ static struct reading begin(struct ops *ops, struct trace *trace, const struct o
 
 static void forget_ids(struct reading *r)
 {
-    struct ids *const all[] = {&r->names, &r->descriptions, &r->devices, &r->figures};
-    for (size_t i = 0; i < COUNT_OF(all); i++) {
-        free(all[i]->items);
-        *all[i] = (struct ids){0};
-    }
+    struct trace_ids *const all[] = {&r->names, &r->descriptions, &r->devices, &r->figures};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        trace_ids_free(all[i]);
 }
 
 static void end(struct reading *r)

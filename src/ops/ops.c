@@ -229,7 +229,7 @@ static uint64_t hash_description(const struct op_description *description, const
 
 static uint64_t hash_description_at(const struct ops *ops, uint32_t id)
 {
-    return hash_description(&ops->descriptions[id], ops->lists + ops->descriptions[id].first);
+    return hash_description(&ops->descriptions[id], ops_list_at(ops, ops->descriptions[id].first));
 }
 
 static bool is_description(const struct ops *ops, const struct op_description *known,

@@ -294,21 +294,25 @@ uint32_t ops_description(struct ops *ops, const struct op_description *descripti
 /* Says something else from now on, also to those that have it already. */
 void ops_rewrite_description(struct ops *ops, uint32_t id, const struct op_description *description,
                              const uint32_t *ids);
+static inline const uint32_t *ops_list_at(const struct ops *ops, size_t place)
+{
+    return ops->lists ? ops->lists + place : NULL; /* no description has a list yet */
+}
 static inline const uint32_t *ops_inputs(const struct ops *ops, const struct op_description *d)
 {
-    return ops->lists + d->first;
+    return ops_list_at(ops, (size_t)d->first);
 }
 static inline const uint32_t *ops_outputs(const struct ops *ops, const struct op_description *d)
 {
-    return ops->lists + d->first + d->inputs;
+    return ops_list_at(ops, (size_t)d->first + d->inputs);
 }
 static inline const uint32_t *ops_attributes(const struct ops *ops, const struct op_description *d)
 {
-    return ops->lists + d->first + d->inputs + d->outputs;
+    return ops_list_at(ops, (size_t)d->first + d->inputs + d->outputs);
 }
 static inline const uint32_t *ops_kernels(const struct ops *ops, const struct op_description *d)
 {
-    return ops->lists + d->first + d->inputs + d->outputs + d->attributes;
+    return ops_list_at(ops, (size_t)d->first + d->inputs + d->outputs + d->attributes);
 }
 
 /* Each gives the id of what was added; the caller may change it until ops_finish. */

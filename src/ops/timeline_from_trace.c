@@ -133,7 +133,7 @@ static void read_op(struct reading *r, const struct trace_op *from)
     op->name = text_of(r, trace_get_name(r->trace, from->name)->name);
     for (size_t i = 0; i < parts; i++) {
         if (description[i].role == TRACE_PART_LOCATION)
-            op->location = text_of(r, description[i].text);
+            op->location = timeline_text(r->timeline, description[i].text);
     }
     read_figures(r, from, op);
 }

@@ -98,20 +98,20 @@ static bool find_runs(struct writing *w)
 static uint32_t describe(struct writing *w, uint32_t location, const struct timeline_op *op)
 {
     char flops[64], bytes[64];
-    struct trace_part parts[4] = {{TRACE_PART_LOCATION, timeline_get_text(w->timeline, location)}};
+    struct trace_part parts[4] = {{TRACE_PART_LOCATION, slice_of(timeline_get_text(w->timeline, location))}};
     size_t count = 1;
     if (op && (op->macs || op->operations || op->read_bytes || op->write_bytes)) {
         const char *number = op->number == TIMELINE_NONE ? "" : timeline_get_text(w->timeline, op->number);
         if (*number)
-            parts[count++] =
-                (struct trace_part){TRACE_PART_INPUT, strcmp(number, "bf16") == 0    ? "dtype=BFLOAT16"
-                                                      : strcmp(number, "float") == 0 ? "dtype=FLOAT32"
-                                                                                     : "dtype=INT8"};
+            parts[count++] = (struct trace_part){TRACE_PART_INPUT,
+                                                 slice_of(strcmp(number, "bf16") == 0    ? "dtype=BFLOAT16"
+                                                          : strcmp(number, "float") == 0 ? "dtype=FLOAT32"
+                                                                                         : "dtype=INT8")};
         snprintf(flops, sizeof flops, OPS_ATTRIBUTE_FLOPS "=%" PRIu64, 2 * op->macs + op->operations);
         snprintf(bytes, sizeof bytes, OPS_ATTRIBUTE_BYTES "=%" PRIu64, op->read_bytes + op->write_bytes);
         if (op->macs || op->operations) /* 0 of both: nothing but moving data, or not known */
-            parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, flops};
-        parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, bytes};
+            parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, slice_of(flops)};
+        parts[count++] = (struct trace_part){TRACE_PART_ATTRIBUTE, slice_of(bytes)};
     }
     return trace_writer_description(w->writer, parts, count);
 }

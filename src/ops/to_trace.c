@@ -142,8 +142,10 @@ static uint32_t description_of(struct ops_writing *w, const struct ops *ops, uin
     add_parts(&d, &ops->descriptions[id]);
     if (w->text.failed || w->failed)
         return TRACE_NONE;
-    for (size_t i = 0; i < d.count; i++)
-        w->parts[i].text = (const char *)w->text.data + w->offsets[i];
+    for (size_t i = 0; i < d.count; i++) {
+        size_t end = i + 1 < d.count ? w->offsets[i + 1] : w->text.length;
+        w->parts[i].text = slice_from((const char *)w->text.data + w->offsets[i], end - w->offsets[i]);
+    }
     uint32_t written = d.count ? trace_writer_description(w->writer, w->parts, d.count) : TRACE_NONE;
     w->descriptions[id] =
         written + 1; /* TRACE_NONE is asked for again: it is the description without parts */

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/slice.h"
+
 #define TRACE_NONE UINT32_MAX
 #define TRACE_HOST_CLOCK 0u /* clock id of host nanoseconds; always defined */
 #define TRACE_STATUS_UNKNOWN INT32_MIN
@@ -176,8 +178,8 @@ enum trace_part_role {
 /* A tensor's text is "key=value" pairs joined by ';': shape=1x32x128x128;padded=...;dtype=BF16;layout=TILE;
  * memory=DRAM_INTERLEAVED. Unknown keys are kept. */
 struct trace_part {
-    uint32_t role; /* enum trace_part_role */
-    const char *text;
+    uint32_t role;     /* enum trace_part_role */
+    struct slice text; /* from the reader: up to a NUL */
 };
 
 enum trace_figure_kind {

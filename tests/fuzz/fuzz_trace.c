@@ -46,7 +46,7 @@ static void read_definitions(struct trace *t)
     for (uint32_t i = 0; i < 100; i++) {
         const struct trace_part *parts = trace_get_description(t, i, &count);
         for (size_t k = 0; k < count; k++)
-            touch_text(parts[k].text);
+            touch(parts[k].text.data, parts[k].text.length);
     }
 }
 

@@ -95,6 +95,10 @@ SEEDS = {
     "time-wraps": (READ, slots(0, 2, record(1, 1, ticks=(1 << 56) - 1), record(2, ticks=0), record(1, 1, ticks=1 << 55))),
     "op-parts": (READ, slots(0, 2, record(131, 1, 0, 1), (1, 1), *[record(5, 1, 1 + i % 5) for i in range(300)])),
     "op-open": (READ, slots(0, 2, record(131, 1, 2, 1), (1, MAX64), record(131, 1, 3, 1), (MAX64, 0))),
+    "op-list-of-no-part": (
+        READ, poke(NAMES, 0, u32(1)) + poke(NAMES, 32, b"\0")
+        + slots(0, 2, *[pair for i in range(40) for pair in (record(131, 1, 0, 1), (i, 1 << 32), record(2))]),
+    ),
     "device-far": (READ, slots(0, 2, record(132, 1, 4, 1, 0), (MAX64, 1), record(132, 1, 4, 1, (1 << 56) - 1), (MAX64, 1))),
     "device-sync": (READ, slots(0, 2, *[part for i in range(8) for part in (record(134, 3, 0, 1, i * 7), (i << 60, MAX64))])),
     "device-run": (READ, slots(0, 2, record(133, 1, 4, 2), (1, 1), (MAX64, 0), record(133, 1, 4, 40), *[(1, 9)] * 40)),

@@ -74,7 +74,8 @@ static void list_open(void *context, struct trace_writer *w)
 static void add_rows(struct trace_writer *w, uint32_t track, uint32_t device)
 {
     uint32_t name = trace_writer_name(w, "op", "", "", 0, 0), frames[3] = {name, name, 77};
-    struct trace_part parts[2] = {{TRACE_PART_INPUT, "shape=2x2;dtype=BF16"}, {TRACE_PART_KERNEL, "k.cpp"}};
+    struct trace_part parts[2] = {{TRACE_PART_INPUT, SLICE("shape=2x2;dtype=BF16")},
+                                  {TRACE_PART_KERNEL, SLICE("k.cpp")}};
     struct trace_run_part run_parts[2] = {{.name = name, .whole = 5},
                                           {.name = name, .kind = TRACE_FIGURE_REAL, .real = 0.5}};
     for (uint64_t i = 0; i < 4; i++) {

@@ -445,9 +445,50 @@ static void test_ops(void **state)
     assert_int_equal(decoded.ops[0].end_ns - IMAGE_BASE_TICKS, 20);
     const struct trace_part *parts = trace_get_description(trace, decoded.ops[0].description, &count);
     assert_int_equal(count, 2);
-    assert_string_equal(parts[0].text, "shape=1x2;dtype=F32");
-    assert_string_equal(parts[1].text, "key=value");
+    assert_string_equal(parts[0].text.data, "shape=1x2;dtype=F32");
+    assert_string_equal(parts[1].text.data, "key=value");
     assert_int_equal(decoded.ops[1].end_ns, 0); /* still open */
+    trace_rows_free(&decoded);
+}
+
+/* What a hostile program may write: lists that end in the middle of a part, or have one of no kind. */
+static void test_lists_of_an_op_end_with_their_bytes(void **state)
+{
+    static const char full[] = "\1an input that is longer than all that comes after it\0";
+    static const struct {
+        const char *text;
+        uint32_t length, count;
+    } lists[] = {{full, sizeof full - 1, 1}, {"\1in\0\0", 5, 1}, {"\1in\0\2", 5, 2},
+                 {"\1in\0\2out", 8, 2},      {"\0\0\0", 3, 0},   {"\3", 1, 1}};
+    struct trace_block_filter filter = {.type = TRACE_BLOCK_OPS};
+    struct trace_rows decoded = {0};
+    struct error err = {0};
+    size_t position = 0;
+    (void)state;
+    uint32_t matmul = image_name(&image, "matmul");
+    image_chunk(&image, 0, 0, 0, CHUNK_SEALED);
+    for (uint32_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct name_entry entry = {.length = lists[i].length, .kind = NAME_TEXT};
+        uint64_t list = image_define(&image, &entry, lists[i].text);
+        image_long_record(&image, 0, 10 * i, RECORD_OP_BEGIN, matmul, 1, &(struct slot){i + 1, list << 32},
+                          1);
+        image_record(&image, 0, 10 * i + 5, RECORD_ZONE_END, 0, 0);
+    }
+    finish();
+    const struct trace_block *block = trace_next_block(trace, &filter, &position);
+    assert_non_null(block);
+    assert_int_equal(trace_decode_rows(trace, block, &decoded, &err), 0);
+    assert_int_equal(decoded.count, sizeof lists / sizeof lists[0]);
+    for (uint32_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        size_t count = 0;
+        const struct trace_part *parts = trace_get_description(trace, decoded.ops[i].description, &count);
+        assert_int_equal(count, lists[i].count);
+        for (size_t k = 0; k < count; k++)
+            assert_true(slice_is(parts[k].text, k == 1 && lists[i].length == 8 ? "out"
+                                                : k == 1 || i == 5             ? ""
+                                                : i == 0                       ? full + 1
+                                                                               : "in"));
+    }
     trace_rows_free(&decoded);
 }
 
@@ -618,6 +659,7 @@ int main(void)
         COLLECTED_TEST(test_device_zones_are_sorted_and_nested),
         COLLECTED_TEST(test_a_long_chain_of_device_tracks),
         COLLECTED_TEST(test_ops),
+        COLLECTED_TEST(test_lists_of_an_op_end_with_their_bytes),
         COLLECTED_TEST(test_the_clock_is_followed_while_nobody_records),
         COLLECTED_TEST(test_pauses_without_end),
         COLLECTED_TEST(test_times_after_a_sleep),

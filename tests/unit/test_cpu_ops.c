@@ -58,7 +58,7 @@ static size_t add_parts(struct trace_part *parts, size_t count, struct bytes *te
         bytes_append_format(&texts[count],
                             role == TRACE_PART_ATTRIBUTE ? "%s" : "shape=%s;dtype=FLOAT32;memory=CPU_DRAM",
                             word);
-        parts[count].text = bytes_text(&texts[count]);
+        parts[count].text = slice_of(bytes_text(&texts[count]));
         count++;
     }
     return count;

@@ -436,11 +436,11 @@ static void test_chrome_ties_in_doubles(void **state)
 static void add_op_and_run(struct fixture *f, uint32_t queue)
 {
     const struct trace_part parts[] = {
-        {TRACE_PART_INPUT, "shape=1x32;dtype=BF16"},
-        {TRACE_PART_INPUT, "shape=32"},
-        {TRACE_PART_OUTPUT, "shape=1"},
-        {TRACE_PART_ATTRIBUTE, "axis=1"},
-        {TRACE_PART_KERNEL, "reader.cpp"},
+        {TRACE_PART_INPUT, SLICE("shape=1x32;dtype=BF16")},
+        {TRACE_PART_INPUT, SLICE("shape=32")},
+        {TRACE_PART_OUTPUT, SLICE("shape=1")},
+        {TRACE_PART_ATTRIBUTE, SLICE("axis=1")},
+        {TRACE_PART_KERNEL, SLICE("reader.cpp")},
     };
     struct trace_op op = {.call = 7,
                           .process = f->process,

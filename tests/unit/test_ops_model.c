@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -13,6 +14,7 @@
 #include "ops/finish.h"
 #include "ops/from_trace.h"
 #include "test_trace_support.h"
+#include "trace/ids.h"
 
 static struct error err;
 
@@ -75,15 +77,15 @@ static void test_four_sizes(void **state)
 
 static void test_parts(void **state)
 {
-    const struct trace_part parts[] = {{TRACE_PART_ATTRIBUTE, "transpose=a=b"},
-                                       {TRACE_PART_OUTPUT, "shape=1"},
-                                       {TRACE_PART_INPUT, "shape=2"},
-                                       {TRACE_PART_ATTRIBUTE, "flag"},
-                                       {TRACE_PART_KERNEL, "reader.cpp"},
-                                       {TRACE_PART_ATTRIBUTE, "math_fidelity=HiFi2"},
-                                       {TRACE_PART_ATTRIBUTE, "module=model.layers.0"},
-                                       {TRACE_PART_LOCATION, "model.py:7"},
-                                       {TRACE_PART_INPUT, "shape=3"}};
+    const struct trace_part parts[] = {{TRACE_PART_ATTRIBUTE, SLICE("transpose=a=b")},
+                                       {TRACE_PART_OUTPUT, SLICE("shape=1")},
+                                       {TRACE_PART_INPUT, SLICE("shape=2")},
+                                       {TRACE_PART_ATTRIBUTE, SLICE("flag")},
+                                       {TRACE_PART_KERNEL, SLICE("reader.cpp")},
+                                       {TRACE_PART_ATTRIBUTE, SLICE("math_fidelity=HiFi2")},
+                                       {TRACE_PART_ATTRIBUTE, SLICE("module=model.layers.0")},
+                                       {TRACE_PART_LOCATION, SLICE("model.py:7")},
+                                       {TRACE_PART_INPUT, SLICE("shape=3")}};
     struct ops ops;
     (void)state;
     ops_init(&ops);
@@ -366,7 +368,7 @@ static const char *write_trace(void)
     struct trace_writer *w = open_writer(path, 0);
     struct trace_clock clock = {.id = TRACE_NONE, .is_device = true, .ticks_per_second = 1e9, .name = "chip"};
     uint32_t process = add_process(w, 1), host = add_track(w, process, "t", 0);
-    struct trace_part parts[] = {{TRACE_PART_INPUT, "shape=1x32;dtype=BF16"}};
+    struct trace_part parts[] = {{TRACE_PART_INPUT, SLICE("shape=1x32;dtype=BF16")}};
     uint32_t description = trace_writer_description(w, parts, 1);
     uint32_t chip = trace_writer_clock(w, &clock);
     struct trace_track device = {.id = TRACE_NONE,
@@ -457,6 +459,76 @@ static void test_from_trace(void **state)
     trace_close(t);
 }
 
+/* Rows whose ids nothing was defined with, as where a block of definitions is damaged. */
+static struct trace *open_trace_of_missing_ids(void)
+{
+    const char *path = test_path("missing.opscope");
+    struct trace_writer *w = open_writer(path, 0);
+    struct trace_run_part figures[] = {{.name = TRACE_NONE, .kind = TRACE_FIGURE_COUNT, .whole = 7},
+                                       {.name = 70000000, .kind = TRACE_FIGURE_TEXT, .whole = TRACE_NONE},
+                                       {.name = TRACE_NONE, .kind = TRACE_FIGURE_TEXT, .whole = 70000001}};
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t id = i ? 4000000000 + i : TRACE_NONE;
+        trace_writer_op(w, &(struct trace_op){.call = i,
+                                              .process = id,
+                                              .track = id,
+                                              .name = id,
+                                              .type = i + 1,
+                                              .device = TRACE_NONE,
+                                              .description = id,
+                                              .start_ns = 1000,
+                                              .end_ns = 1010,
+                                              .part_count = 3,
+                                              .parts = figures});
+        trace_writer_run(w, &(struct trace_run){.call = i,
+                                                .process = id,
+                                                .track = id,
+                                                .name = id,
+                                                .part_count = 3,
+                                                .start = 1000,
+                                                .duration = 5,
+                                                .parts = figures});
+    }
+    assert_ok(trace_writer_finish(w, ERR));
+    return open_trace(path, 0);
+}
+
+/* An id of 32 bits that nothing was defined with takes no table of 16 GiB, nor a link from op to op. */
+static void test_ids_of_nothing(void **state)
+{
+    struct rlimit before, limit;
+    struct ops ops;
+    struct ops_wanted wanted = {.figures = true, .signposts = true, .places = true};
+    (void)state;
+    struct trace *t = open_trace_of_missing_ids();
+    struct trace_ids ids = {0};
+    assert_true(trace_ids_make(&ids, t, TRACE_ID_NAME, 5));
+    assert_int_equal(ids.count, trace_name_count(t));
+    assert_null(trace_ids_at(&ids, TRACE_NONE));
+    assert_null(trace_ids_at(&ids, (uint32_t)ids.count));
+    trace_ids_free(&ids);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+#ifndef __SANITIZE_ADDRESS__ /* which maps terabytes */
+    limit.rlim_cur = (rlim_t)1 << 30;
+#endif
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    ops_init(&ops);
+    assert_int_equal(ops_from_trace(&ops, t, &wanted, &err), 0);
+    assert_int_equal(ops_finish(&ops, &err), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(ops.call_count, 3);
+    assert_int_equal(ops.run_count, 3);
+    for (size_t i = 0; i < ops.call_count; i++) {
+        assert_int_equal(ops.calls[i].name, OPS_NONE);
+        assert_int_equal(ops.calls[i].description, OPS_NONE);
+        assert_int_equal(ops.calls[i].place, OPS_NONE);
+    }
+    assert_null(ops_inputs(&ops, ops_get_description(&ops, OPS_NONE)));
+    ops_free(&ops);
+    trace_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_descriptions_and_attributes_are_kept_once),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_ids_of_nothing),
         cmocka_unit_test(test_runs_without_calls),
         cmocka_unit_test(test_gaps_and_stale_times),
         cmocka_unit_test(test_gaps_of_runs_reported_out_of_order),

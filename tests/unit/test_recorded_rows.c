@@ -46,7 +46,7 @@ static void begin(void)
 static void add_op(uint64_t call, uint32_t of_process, const char *name, const char *attribute,
                    uint64_t start_ns, uint64_t end_ns)
 {
-    struct trace_part part = {TRACE_PART_ATTRIBUTE, attribute ? attribute : ""};
+    struct trace_part part = {TRACE_PART_ATTRIBUTE, slice_of(attribute ? attribute : "")};
     trace_writer_op(
         writer,
         &(struct trace_op){.call = call,

@@ -57,7 +57,7 @@ static void write_whole_trace(const char *path)
             w, &(struct trace_counter){
                    .track = other, .name = add_name(w, "queue"), .time = time, .value = (double)time});
     }
-    struct trace_part part = {TRACE_PART_ATTRIBUTE, "key=value"};
+    struct trace_part part = {TRACE_PART_ATTRIBUTE, SLICE("key=value")};
     trace_writer_op(w, &(struct trace_op){.call = 7,
                                           .process = parent,
                                           .track = main_track,
@@ -170,7 +170,7 @@ static void rows_of_the_window(void **state)
     size_t count = 0;
     const struct trace_part *parts = trace_get_description(part, rows.ops[0].description, &count);
     assert_int_equal(count, 1);
-    assert_string_equal(parts[0].text, "key=value");
+    assert_string_equal(parts[0].text.data, "key=value");
     uint32_t process = rows.ops[0].process;
     position = 0;
     block = trace_next_block(part, &(struct trace_block_filter){.type = TRACE_BLOCK_RUNS}, &position);

@@ -112,9 +112,9 @@ static void list_open(void *context, struct trace_writer *w)
 
 static void add_rows(struct recording *r)
 {
-    struct trace_part parts[3] = {{TRACE_PART_INPUT, "shape=1x1x32x32;dtype=BF16"},
-                                  {TRACE_PART_ATTRIBUTE, "axis=1"},
-                                  {TRACE_PART_LOCATION, "model.py:20"}};
+    struct trace_part parts[3] = {{TRACE_PART_INPUT, SLICE("shape=1x1x32x32;dtype=BF16")},
+                                  {TRACE_PART_ATTRIBUTE, SLICE("axis=1")},
+                                  {TRACE_PART_LOCATION, SLICE("model.py:20")}};
     /* The first two are all that version 1 could hold. */
     struct trace_run_part run_parts[5] = {
         {.name = r->names[3], .whole = 111},
@@ -249,7 +249,7 @@ static void check_definitions(struct trace *t, uint32_t version)
     }
     const struct trace_part *parts = trace_get_description(t, 0, &count);
     assert_int_equal(count, 3);
-    assert_string_equal(parts[2].text, "model.py:20");
+    assert_string_equal(parts[2].text.data, "model.py:20");
 }
 
 static void check_figures(const struct trace_op *op, const struct trace_run *run, uint32_t version)

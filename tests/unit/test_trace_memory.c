@@ -87,7 +87,7 @@ static struct outcome write_trace(const char *path)
     struct trace_point point = {
         .track = track, .kind = 2, .time = 7, .header = "h", .text = "t", .text_length = 1};
     trace_writer_point(w, &point);
-    struct trace_part part = {TRACE_PART_INPUT, "shape=1"};
+    struct trace_part part = {TRACE_PART_INPUT, SLICE("shape=1")};
     struct trace_op op = {.process = process, .track = track, .name = name, .start_ns = 5};
     op.description = trace_writer_description(w, &part, 1);
     trace_writer_op(w, &op);

@@ -103,7 +103,7 @@ static void test_definitions(void **state)
     assert_int_equal(trace_writer_name(w, "zone", "f", "x.c", 3, 0xff8000), a);
     assert_true(a != b && b != e);
     struct trace_part parts[] = {
-        {TRACE_PART_INPUT, "shape=1x2"}, {TRACE_PART_OUTPUT, ""}, {7, "unknown role"}};
+        {TRACE_PART_INPUT, SLICE("shape=1x2")}, {TRACE_PART_OUTPUT, SLICE("")}, {7, SLICE("unknown role")}};
     uint32_t one = trace_writer_description(w, parts, 3), none = trace_writer_description(w, parts, 0);
     assert_int_equal(trace_writer_description(w, parts, 3), one);
     assert_true(one != none);
@@ -121,8 +121,8 @@ static void test_definitions(void **state)
     size_t count;
     const struct trace_part *read = trace_get_description(t, one, &count);
     assert_int_equal(count, 3);
-    assert_string_equal(read[0].text, "shape=1x2");
-    assert_string_equal(read[1].text, "");
+    assert_string_equal(read[0].text.data, "shape=1x2");
+    assert_string_equal(read[1].text.data, "");
     assert_int_equal(read[2].role, 7);
     trace_get_description(t, none, &count);
     assert_int_equal(count, 0);
@@ -356,7 +356,7 @@ static void test_ops_runs_samples(void **state)
     uint32_t device = add_track(w, process, "core", trace_writer_clock(w, &clock));
     uint32_t name = add_name(w, "matmul"), brisc = add_name(w, "BRISC"), trisc = add_name(w, "TRISC");
     struct trace_clock_point point = {.clock = 1, .ticks = 0, .host_ns = 1000};
-    struct trace_part part = {TRACE_PART_INPUT, "shape=32x32"};
+    struct trace_part part = {TRACE_PART_INPUT, SLICE("shape=32x32")};
     uint32_t description = trace_writer_description(w, &part, 1);
     (void)state;
     trace_writer_clock_point(w, &point);

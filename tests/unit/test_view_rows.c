@@ -127,9 +127,9 @@ static void test_ops_and_runs(void **state)
     (void)state;
     begin(&f);
     const struct trace_part parts[] = {
-        {TRACE_PART_INPUT, "dtype=BF16;shape=1x32;padded=32x32;memory=DRAM"},
-        {TRACE_PART_INPUT, "something else"},
-        {TRACE_PART_ATTRIBUTE, "transpose=true"},
+        {TRACE_PART_INPUT, SLICE("dtype=BF16;shape=1x32;padded=32x32;memory=DRAM")},
+        {TRACE_PART_INPUT, SLICE("something else")},
+        {TRACE_PART_ATTRIBUTE, SLICE("transpose=true")},
     };
     uint32_t name = trace_writer_name(f.writer, "matmul", "", "", 0, 0);
     uint32_t description = trace_writer_description(f.writer, parts, 3);

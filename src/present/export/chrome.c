@@ -485,7 +485,7 @@ static void put_parts(struct chrome *chrome, const struct trace_part *parts, siz
         if (is_first)
             quoted(chrome, key);
         text(chrome, is_first ? ":[" : ",");
-        quoted(chrome, parts[i].text);
+        quoted(chrome, parts[i].text.data);
         is_first = false;
     }
     if (!is_first)

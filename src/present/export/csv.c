@@ -417,7 +417,7 @@ static void put_parts(struct csv *csv, const struct trace_part *parts, size_t co
             continue;
         if (csv->scratch.length)
             bytes_append_text(&csv->scratch, " | ");
-        bytes_append_text(&csv->scratch, parts[i].text);
+        bytes_append(&csv->scratch, parts[i].text.data, parts[i].text.length);
     }
     csv->out->failed |= csv->scratch.failed;
     put_text_length(csv, (const char *)csv->scratch.data, csv->scratch.length);

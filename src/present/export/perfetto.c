@@ -429,7 +429,7 @@ static void put_parts(struct perfetto *perfetto, uint32_t description)
     const struct trace_part *parts =
         description == TRACE_NONE ? NULL : trace_get_description(perfetto->job->trace, description, &count);
     for (size_t i = 0; parts && i < count; i++) {
-        const char *text = parts[i].text, *equals = strchr(text, '=');
+        const char *text = parts[i].text.data, *equals = strchr(text, '=');
         char name[128];
         if (parts[i].role == TRACE_PART_INPUT)
             snprintf(name, sizeof name, "input %u", inputs++);

@@ -99,9 +99,9 @@ static int visit_ops(void *context, const struct trace_rows *rows)
                                              ? NULL
                                              : trace_get_description(p->job->trace, op->description, &count);
         for (size_t k = 0; k < count; k++) {
-            if (parts[k].role == TRACE_PART_LOCATION && is_location(parts[k].text))
+            if (parts[k].role == TRACE_PART_LOCATION && is_location(parts[k].text.data))
                 p->failed |= !map_put(&p->by_call, call_key(op->process, op->call),
-                                      add_location(p, parts[k].text, strlen(parts[k].text)));
+                                      add_location(p, parts[k].text.data, parts[k].text.length));
         }
     }
     return p->failed ? export_no_memory(p->job) : 0;

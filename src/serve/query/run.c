@@ -63,7 +63,7 @@ static void put_description(struct json *j, const struct serve_trace *st, uint32
     for (size_t i = 0; parts && i < count; i++) {
         json_object(j, JSON_INLINE);
         json_member_text(j, "role", trace_part_role_text(parts[i].role));
-        json_member_text(j, "text", parts[i].text);
+        json_member_text(j, "text", parts[i].text.data);
         json_end(j);
     }
     json_end(j);

@@ -333,7 +333,7 @@ static int load_zone_block(struct trace *t, const struct entry *entry, const str
     struct groups *g = &t->cache->groups;
     if (kind == CACHE_NODES && !block_find(view, ZONE_LOD_GROUP))
         return -ENODATA;
-    int status = groups_decode(t, &t->sources[entry->source].tracks, view, g);
+    int status = groups_decode(t, &t->sources[entry->source], view, g);
     if (status)
         return status;
     if (kind == CACHE_NODES)
@@ -352,7 +352,7 @@ static int load_lod_block(struct trace *t, const struct entry *entry, const stru
     if (!status)
         status = block_decode_u32(view, &t->codec, ZONE_GROUP_DEPTH, tracks + groups, groups);
     for (size_t i = 0; i < groups && !status; i++)
-        tracks[i] = map_id(&t->sources[entry->source].tracks, tracks[i]);
+        tracks[i] = reader_id(&t->sources[entry->source], TRACE_ID_TRACK, tracks[i]);
     return status ? status : load_nodes(t, view, tracks, tracks + groups, groups, names, out);
 }
 

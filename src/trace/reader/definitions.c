@@ -26,39 +26,21 @@ const struct trace_part *reader_parts(const struct trace *t, const struct descri
 {
     const struct stored_part *parts = t->parts + description->first_part;
     for (size_t i = 0; i < description->part_count; i++)
-        t->shown_parts[i] = (struct trace_part){parts[i].role, intern_text(&t->texts, parts[i].text)};
+        t->shown_parts[i] =
+            (struct trace_part){parts[i].role, slice_of(intern_text(&t->texts, parts[i].text))};
     return t->shown_parts;
 }
 
 void source_free(struct source *source)
 {
-    free(source->names.ids);
-    free(source->names.same);
-    free(source->processes.ids);
-    free(source->tracks.ids);
-    free(source->clocks.ids);
-    free(source->descriptions.ids);
+    for (size_t kind = 0; kind < TRACE_ID_KINDS; kind++) {
+        free(source->ids[kind].ids);
+        free(source->ids[kind].same);
+    }
     free_numbered(source);
     free(source->new_points.items);
     free(source->totals.items);
     free(source->open_zones.items);
-}
-
-uint32_t map_id(const struct id_map *map, uint32_t id)
-{
-    if (map->is_identity)
-        return id >= map->count ? TRACE_NONE : map->same ? map->same[id] : id;
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == map->count || map->ids[low] != id)
-        return TRACE_NONE;
-    return map->same ? map->same[low] : map->base + (uint32_t)low;
 }
 
 /* --- reading a block --- */
@@ -458,22 +440,23 @@ static int number_source(struct trace *t, struct source *source, bool is_first)
     static const struct description blank_description = {0};
     int status = add_blank_tracks(source);
     if (!status)
-        status = number(&source->names, &source->new_names, sizeof blank_name, is_first, &blank_name,
-                        &t->names, &t->name_count);
+        status = number(&source->ids[TRACE_ID_NAME], &source->new_names, sizeof blank_name, is_first,
+                        &blank_name, &t->names, &t->name_count);
     if (!status)
-        status = unify_names(t, &source->names, source->new_names.count);
+        status = unify_names(t, &source->ids[TRACE_ID_NAME], source->new_names.count);
     if (!status)
-        status = number(&source->processes, &source->new_processes, sizeof blank_process, is_first,
-                        &blank_process, &t->processes, &t->process_count);
+        status = number(&source->ids[TRACE_ID_PROCESS], &source->new_processes, sizeof blank_process,
+                        is_first, &blank_process, &t->processes, &t->process_count);
     if (!status)
-        status = number(&source->tracks, &source->new_tracks, sizeof blank_track, is_first, &blank_track,
-                        &t->tracks, &t->track_count);
+        status = number(&source->ids[TRACE_ID_TRACK], &source->new_tracks, sizeof blank_track, is_first,
+                        &blank_track, &t->tracks, &t->track_count);
     if (!status)
-        status = number(&source->clocks, &source->new_clocks, sizeof blank_clock, is_first, &blank_clock,
-                        &t->clocks, &t->clock_count);
+        status = number(&source->ids[TRACE_ID_CLOCK], &source->new_clocks, sizeof blank_clock, is_first,
+                        &blank_clock, &t->clocks, &t->clock_count);
     if (!status)
-        status = number(&source->descriptions, &source->new_descriptions, sizeof blank_description, is_first,
-                        &blank_description, &t->descriptions, &t->description_count);
+        status =
+            number(&source->ids[TRACE_ID_DESCRIPTION], &source->new_descriptions, sizeof blank_description,
+                   is_first, &blank_description, &t->descriptions, &t->description_count);
     if (!(t->flags & READER_KEEP_DEFINITIONS)) /* the tables have it all */
         free_numbered(source);
     return status;
@@ -497,7 +480,7 @@ static int prepare_clocks(struct source *source, bool is_first)
 
 static uint32_t map_clock(const struct source *source, uint32_t id)
 {
-    uint32_t clock = id == TRACE_HOST_CLOCK ? id : map_id(&source->clocks, id);
+    uint32_t clock = id == TRACE_HOST_CLOCK ? id : reader_id(source, TRACE_ID_CLOCK, id);
     return clock == TRACE_NONE ? TRACE_HOST_CLOCK : clock;
 }
 
@@ -506,10 +489,10 @@ static void map_references(struct trace *t, const struct source *source, size_t 
                            size_t first_track)
 {
     for (size_t i = first_process; i < t->process_count; i++)
-        t->processes[i].parent = map_id(&source->processes, t->processes[i].parent);
+        t->processes[i].parent = reader_id(source, TRACE_ID_PROCESS, t->processes[i].parent);
     for (size_t i = first_track; i < t->track_count; i++) {
-        t->tracks[i].process = map_id(&source->processes, t->tracks[i].process);
-        t->tracks[i].parent = map_id(&source->tracks, t->tracks[i].parent);
+        t->tracks[i].process = reader_id(source, TRACE_ID_PROCESS, t->tracks[i].process);
+        t->tracks[i].parent = reader_id(source, TRACE_ID_TRACK, t->tracks[i].parent);
         t->tracks[i].clock = map_clock(source, t->tracks[i].clock);
     }
 }
@@ -546,7 +529,7 @@ static int collect_totals(struct trace *t)
         const struct source *source = &t->sources[i];
         const struct track_total *totals = source->totals.items;
         for (size_t k = 0; k < source->totals.count; k++) {
-            uint32_t track = map_id(&source->tracks, totals[k].track);
+            uint32_t track = reader_id(source, TRACE_ID_TRACK, totals[k].track);
             if (track == TRACE_NONE)
                 continue;
             struct track_total *sum = &t->track_totals[track];
@@ -556,8 +539,8 @@ static int collect_totals(struct trace *t)
         const struct trace_open_zone *zones = source->open_zones.items;
         for (size_t k = 0; k < source->open_zones.count; k++) {
             struct trace_open_zone zone = zones[k];
-            zone.track = map_id(&source->tracks, zone.track);
-            zone.name = map_id(&source->names, zone.name);
+            zone.track = reader_id(source, TRACE_ID_TRACK, zone.track);
+            zone.name = reader_id(source, TRACE_ID_NAME, zone.name);
             if (zone.track == TRACE_NONE)
                 continue;
             zone.start_ticks = zone.start;
@@ -585,14 +568,13 @@ static int load_losses(struct trace *t, const struct entry *entry, const struct 
     for (size_t i = 0; i < 7 && !status; i++)
         status = block_decode_u64(view, &t->codec, ids[i], v + i * n, n);
     for (size_t i = 0; i < n && !status; i++)
-        t->losses[t->loss_count++] =
-            (struct trace_loss){.process = map_id(&source->processes, (uint32_t)v[i]),
-                                .track = map_id(&source->tracks, (uint32_t)v[n + i]),
-                                .reason = (uint32_t)v[2 * n + i],
-                                .from_ns = v[3 * n + i],
-                                .to_ns = v[4 * n + i],
-                                .zones = v[5 * n + i],
-                                .records = v[6 * n + i]};
+        t->losses[t->loss_count++] = (struct trace_loss){.process = reader_id(source, TRACE_ID_PROCESS, v[i]),
+                                                         .track = reader_id(source, TRACE_ID_TRACK, v[n + i]),
+                                                         .reason = (uint32_t)v[2 * n + i],
+                                                         .from_ns = v[3 * n + i],
+                                                         .to_ns = v[4 * n + i],
+                                                         .zones = v[5 * n + i],
+                                                         .records = v[6 * n + i]};
     free(v);
     return status;
 }

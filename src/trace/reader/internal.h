@@ -4,6 +4,7 @@
  *   index.c        segments, checkpoints, the tail of a growing file
  *   salvage.c      the index by a scan, whatever is broken
  *   definitions.c  tables of definitions, ids of several sources made one
+ *   ids.c          an id of the file, checked, to that of the trace
  *   clock.c        device ticks to host times
  *   zones.c        zone blocks;  rows.c  the other rows
  *   lod.c          what to draw;  lod_index.c  where it is;  cache.c  decoded blocks kept for it */
@@ -15,6 +16,7 @@
 #include "trace/block.h"
 #include "trace/format.h"
 #include "trace/lod.h"
+#include "trace/ids.h"
 #include "trace/reader.h"
 
 struct entry {                /* a block in the index */
@@ -64,7 +66,7 @@ struct vector { /* of anything */
 
 struct source {
     uint8_t id[SOURCE_BYTES];
-    struct id_map names, processes, tracks, clocks, descriptions;
+    struct id_map ids[TRACE_ID_KINDS];
     /* While the file is opened: definitions as they come, with the ids of the source. */
     struct vector new_names, new_processes, new_tracks, new_clocks, new_points, new_descriptions;
     struct vector totals;
@@ -172,8 +174,11 @@ int salvage_index(struct trace *t, struct error *err);
 /* The parts of a description; valid until the next call. */
 const struct trace_part *reader_parts(const struct trace *t, const struct description *description);
 int definitions_load(struct trace *t, struct error *err);
-uint32_t map_id(const struct id_map *map, uint32_t id);
 void source_free(struct source *source);
+
+/* ids.c: an id as it is in the file, to that of the trace. Everything that the reader gives out went through it: an id
+ * below the count of its kind (trace_id_count), or TRACE_NONE for one that nothing was defined with. */
+uint32_t reader_id(const struct source *source, enum trace_id_kind kind, uint64_t stored);
 
 /* clock.c */
 int clocks_prepare(struct trace *t);
@@ -187,8 +192,8 @@ struct groups {
     size_t normal_rows, carried_rows;
     struct bytes memory;
 };
-/* With tracks == NULL the ids stay those of the source. */
-int groups_decode(struct trace *t, const struct id_map *tracks, const struct block_view *view,
+/* With source == NULL the ids stay as they are in the file. */
+int groups_decode(struct trace *t, const struct source *source, const struct block_view *view,
                   struct groups *groups);
 void groups_free(struct groups *groups);
 /* Global ids of the block's name list into memory that is reused. */

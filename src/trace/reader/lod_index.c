@@ -53,8 +53,9 @@ static int read_part(struct trace *t, struct lod_index *x, struct entry *entry, 
                                                       .first_group = x->group_count,
                                                       .group_count = groups};
         for (size_t i = 0; i < groups; i++)
-            x->groups[x->group_count++] = (struct lod_group){
-                .track = map_id(&t->sources[entry->source].tracks, ids[i]), .depth = ids[groups + i]};
+            x->groups[x->group_count++] =
+                (struct lod_group){.track = reader_id(&t->sources[entry->source], TRACE_ID_TRACK, ids[i]),
+                                   .depth = ids[groups + i]};
     }
     free(ids);
     return status;

@@ -269,8 +269,8 @@ static void finish_index(struct trace *t)
         struct entry *entry = &t->entries[i];
         struct trace_block *block = &entry->block;
         const struct source *source = &t->sources[entry->source];
-        block->track = map_id(&source->tracks, entry->stored_track);
-        block->clock = map_id(&source->clocks, entry->stored_clock);
+        block->track = reader_id(source, TRACE_ID_TRACK, entry->stored_track);
+        block->clock = reader_id(source, TRACE_ID_CLOCK, entry->stored_clock);
         if (block->clock == TRACE_NONE)
             block->clock = TRACE_HOST_CLOCK;
         entry->first_ns = trace_host_ns(t, block->clock, block->t_first);

@@ -143,12 +143,12 @@ static int decode_text(struct rows_decoder *d, const struct block_view *view)
 
 static uint32_t name_of(const struct rows_decoder *d, size_t i)
 {
-    return map_id(&d->source->names, (uint32_t)d->v[ROW_NAME][i]);
+    return reader_id(d->source, TRACE_ID_NAME, d->v[ROW_NAME][i]);
 }
 
 static uint32_t track_of(const struct rows_decoder *d, size_t i)
 {
-    return map_id(&d->source->tracks, (uint32_t)d->v[ROW_TRACK][i]);
+    return reader_id(d->source, TRACE_ID_TRACK, d->v[ROW_TRACK][i]);
 }
 
 static uint64_t time_of(const struct rows_decoder *d, size_t i)
@@ -211,12 +211,12 @@ static int make_memory(struct rows_decoder *d, struct trace_rows *out)
 /* A kind of a later version reads as a count: its value is shown, its unit is not known. */
 static struct trace_run_part figure_of(const struct rows_decoder *d, size_t i)
 {
-    struct trace_run_part part = {.name = map_id(&d->source->names, (uint32_t)d->figure_name[i]),
+    struct trace_run_part part = {.name = reader_id(d->source, TRACE_ID_NAME, d->figure_name[i]),
                                   .kind = d->figure_kind[i] < TRACE_FIGURE_KINDS ? (uint32_t)d->figure_kind[i]
                                                                                  : TRACE_FIGURE_COUNT,
                                   .whole = d->figure_value[i]};
     if (part.kind == TRACE_FIGURE_TEXT)
-        part.whole = map_id(&d->source->names, (uint32_t)d->figure_value[i]);
+        part.whole = reader_id(d->source, TRACE_ID_NAME, d->figure_value[i]);
     return part;
 }
 
@@ -231,13 +231,13 @@ static int make_ops(struct rows_decoder *d, struct trace_rows *out)
     for (size_t i = 0; i < d->count; i++) {
         uint64_t start = d->v[ROW_TIME][i], end = d->v[ROW_END][i];
         rows[i] = (struct trace_op){.call = d->v[ROW_CALL][i],
-                                    .process = map_id(&d->source->processes, (uint32_t)d->v[ROW_PROCESS][i]),
+                                    .process = reader_id(d->source, TRACE_ID_PROCESS, d->v[ROW_PROCESS][i]),
                                     .track = track_of(d, i),
                                     .name = name_of(d, i),
                                     .type = (uint32_t)d->v[ROW_KIND][i],
                                     .device = (uint32_t)d->v[ROW_DEVICE][i],
                                     .description =
-                                        map_id(&d->source->descriptions, (uint32_t)d->v[ROW_DESCRIPTION][i]),
+                                        reader_id(d->source, TRACE_ID_DESCRIPTION, d->v[ROW_DESCRIPTION][i]),
                                     .start_ns = start,
                                     .end_ns = end ? start + end - 1 : 0,
                                     .part_count = (uint32_t)d->v[ROW_FIGURES][i],
@@ -258,12 +258,12 @@ static int make_runs(struct rows_decoder *d, struct trace_rows *out)
         uint32_t own = 0;
         for (uint64_t k = 0; k < d->v[ROW_PARTS][i]; k++, part++)
             parts[own++] =
-                (struct trace_run_part){.name = map_id(&d->source->names, (uint32_t)d->part_name[part]),
+                (struct trace_run_part){.name = reader_id(d->source, TRACE_ID_NAME, d->part_name[part]),
                                         .whole = d->part_value[part]};
         for (uint64_t k = 0; k < d->v[ROW_FIGURES][i]; k++, figure++)
             parts[own++] = figure_of(d, figure);
         rows[i] = (struct trace_run){.call = d->v[ROW_CALL][i],
-                                     .process = map_id(&d->source->processes, (uint32_t)d->v[ROW_PROCESS][i]),
+                                     .process = reader_id(d->source, TRACE_ID_PROCESS, d->v[ROW_PROCESS][i]),
                                      .track = track_of(d, i),
                                      .name = name_of(d, i),
                                      .session = (uint32_t)d->v[ROW_DEVICE][i],
@@ -286,7 +286,7 @@ static int make_samples(struct rows_decoder *d, struct trace_rows *out)
     if (!rows || !frames)
         return -ENOMEM;
     for (size_t i = 0; i < d->part_count; i++)
-        frames[i] = map_id(&d->source->names, (uint32_t)d->part_name[i]);
+        frames[i] = reader_id(d->source, TRACE_ID_NAME, d->part_name[i]);
     for (size_t i = 0; i < d->count; i++) {
         rows[i] = (struct trace_sample){.track = track_of(d, i),
                                         .time = time_of(d, i),

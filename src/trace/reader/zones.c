@@ -49,7 +49,7 @@ static int decode_group_columns(struct trace *t, const struct block_view *view, 
     return status;
 }
 
-int groups_decode(struct trace *t, const struct id_map *tracks, const struct block_view *view,
+int groups_decode(struct trace *t, const struct source *source, const struct block_view *view,
                   struct groups *g)
 {
     size_t normal = block_count(view, ZONE_GROUP_COUNT), carried = block_count(view, ZONE_CARRIED_COUNT);
@@ -68,8 +68,8 @@ int groups_decode(struct trace *t, const struct id_map *tracks, const struct blo
     g->normal_rows = g->carried_rows = 0;
     int status = decode_group_columns(t, view, g, carried);
     for (size_t i = 0; i < all && !status; i++) {
-        if (tracks)
-            g->track[i] = map_id(tracks, g->track[i]);
+        if (source)
+            g->track[i] = reader_id(source, TRACE_ID_TRACK, g->track[i]);
         if (g->depth[i] >= TRACE_MAX_DEPTH || g->count[i] > ZONE_BLOCK_ROWS)
             status = -EINVAL;
         *(i < normal ? &g->normal_rows : &g->carried_rows) += g->count[i];
@@ -91,9 +91,9 @@ int names_decode(struct trace *t, const struct entry *entry, const struct block_
         return -ENOMEM;
     uint32_t *names = (uint32_t *)(void *)memory->data;
     int status = block_decode_u32(view, &t->codec, ZONE_NAMES, names, *count);
-    const struct id_map *map = &t->sources[entry->source].names;
+    const struct source *source = &t->sources[entry->source];
     for (size_t i = 0; i < *count && !status; i++)
-        names[i] = map_id(map, names[i]);
+        names[i] = reader_id(source, TRACE_ID_NAME, names[i]);
     return status;
 }
 
@@ -308,7 +308,7 @@ static int decode_block(struct trace *t, const struct entry *entry, const struct
         columns |= TRACE_COLUMN_START | TRACE_COLUMN_DURATION;
     int status = reserve_rows(rows, view->header.count <= ZONE_BLOCK_ROWS ? view->header.count : 0);
     if (!status)
-        status = groups_decode(t, &t->sources[entry->source].tracks, view, &rows->memory->groups);
+        status = groups_decode(t, &t->sources[entry->source], view, &rows->memory->groups);
     if (!status)
         status = fill_groups(rows);
     if (status)

@@ -326,10 +326,12 @@ uint32_t trace_writer_description(struct trace_writer *w, const struct trace_par
     size_t known = d->descriptions.count;
     bytes_clear(&d->key);
     for (size_t i = 0; i < count && d->key.length < MAX_DESCRIPTION_BYTES; i++) {
-        size_t length = strnlen(parts[i].text, TRACE_MAX_TEXT);
+        struct slice text = parts[i].text;
+        size_t limit = text.length < TRACE_MAX_TEXT ? text.length : TRACE_MAX_TEXT;
+        size_t length = limit ? strnlen(text.data, limit) : 0; /* a reader takes it up to a NUL */
         bytes_append_u32(&d->key, parts[i].role);
         bytes_append_u32(&d->key, (uint32_t)length);
-        bytes_append(&d->key, parts[i].text, length);
+        bytes_append(&d->key, text.data, length);
     }
     if (d->key.failed || !array_reserve(&d->description_segment, &d->description_capacity, known + 1,
                                         sizeof *d->description_segment)) {

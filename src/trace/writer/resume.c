@@ -129,7 +129,7 @@ static bool restore_descriptions(struct trace_writer *w, const struct trace *t,
         while (w->definitions.descriptions.count < d->id && ok) { /* a hole: something nobody uses */
             char text[32];
             snprintf(text, sizeof text, "missing %zu", w->definitions.descriptions.count);
-            struct trace_part hole = {.role = 0, .text = text};
+            struct trace_part hole = {.role = 0, .text = slice_of(text)};
             ok = trace_writer_description(w, &hole, 1) != TRACE_NONE;
         }
         if (ok && d->id == w->definitions.descriptions.count)
@@ -234,7 +234,8 @@ static int feed_levels(struct trace_writer *w, struct trace *t, uint32_t source,
     const struct source *s = &t->sources[source];
     struct zone_rows rows = {0};
     uint64_t first = UINT64_MAX;
-    if (!s->names.is_identity || !s->tracks.is_identity) /* drawn from the blocks then */
+    if (!s->ids[TRACE_ID_NAME].is_identity ||
+        !s->ids[TRACE_ID_TRACK].is_identity) /* drawn from the blocks then */
         return 0;
     for (size_t i = 0; i < w->entry_count; i++)
         first = w->entries[i].sequence < first ? w->entries[i].sequence : first;
