@@ -47,11 +47,11 @@ static uint32_t describe(struct state *s, size_t i, const char *own)
     snprintf(inputs[0], sizeof inputs[0], form, kind->rows, kind->inner);
     snprintf(inputs[1], sizeof inputs[1], form, kind->inner, kind->columns);
     snprintf(output, sizeof output, form, kind->rows, kind->columns);
-    const struct trace_part parts[] = {{TRACE_PART_INPUT, inputs[0]},
-                                       {TRACE_PART_INPUT, inputs[1]},
-                                       {TRACE_PART_OUTPUT, output},
-                                       {TRACE_PART_ATTRIBUTE, "math_fidelity=HiFi2"},
-                                       {TRACE_PART_ATTRIBUTE, own}};
+    const struct trace_part parts[] = {{TRACE_PART_INPUT, slice_of(inputs[0])},
+                                       {TRACE_PART_INPUT, slice_of(inputs[1])},
+                                       {TRACE_PART_OUTPUT, slice_of(output)},
+                                       {TRACE_PART_ATTRIBUTE, SLICE("math_fidelity=HiFi2")},
+                                       {TRACE_PART_ATTRIBUTE, slice_of(own)}};
     return trace_writer_description(s->writer, parts, *own ? 5 : 4);
 }
 
