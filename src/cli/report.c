@@ -10,7 +10,7 @@
 
 #include "cli/command/command.h"
 #include "analyze/machine_files.h"
-#include "analyze/overview/overview.h"
+#include "analyze/window.h"
 #include "base/output_path.h"
 #include "present/report/view.h"
 #include "analyze/report/host.h"
@@ -200,7 +200,7 @@ static int write_page(const struct report_options *options, const struct perf_op
 static int find_steps(struct perf_options *wanted, const struct report_options *options, struct trace *trace,
                       struct bytes *text, struct error *err)
 {
-    struct overview_warm_steps steps;
+    struct window_steps steps;
     bool is_asked = wanted->start_signpost || wanted->end_signpost || wanted->id_range;
     if (!trace || options->path_count != 1 || is_asked || options->ignore_signposts ||
         options->include_warm_up)
@@ -208,13 +208,15 @@ static int find_steps(struct perf_options *wanted, const struct report_options *
     struct trace_filter everything = {0};
     int status = trace_filter_resolve(&everything, trace, &(struct trace_filter_options){0}, err);
     if (!status)
-        status = overview_find_warm_steps(&steps, trace, &everything, true, err);
+        status = window_find_steps(&steps, trace, &everything, true, err);
     trace_filter_free(&everything);
-    if (status || !steps.name)
+    if (status || !steps.is_window) {
+        window_steps_free(&steps);
         return status;
+    }
     bytes_append_format(text, "%s %" PRIu64 " to %" PRIu64, steps.name, steps.first, steps.last);
     wanted->steps = (struct perf_steps){bytes_text(text), steps.from_ns, steps.to_ns};
-    free(steps.name);
+    window_steps_free(&steps);
     return text->failed ? error_no_memory(err, "the names of frames") : 0;
 }
 
@@ -342,7 +344,8 @@ static const struct command_option window_options[] = {
     {.name = "ignore-signposts",
      .type = OPTION_FLAG,
      .offset = FIELD(ignore_signposts),
-     .help = "Take all ops. Without a signpost option the last signpost starts the report."},
+     .help = "Take all ops. Without a signpost option the report is of what follows the last signpost, or of "
+             "the last part between two that has 5 % of the device time."},
     {.name = "include-warm-up",
      .type = OPTION_FLAG,
      .offset = FIELD(include_warm_up),

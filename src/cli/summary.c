@@ -51,7 +51,7 @@ static const struct command_option summary_options[] = {
      .offset = FIELD(include_warm_up),
      .help =
          "Take the whole trace: first iterations that are slower than the others, what comes before the first "
-         "one and what comes before the last signpost are left out otherwise."},
+         "one and all but one part between signposts are left out otherwise."},
     OPTION_START_SIGNPOST(FIELD(filter.start_signpost)),
     OPTION_END_SIGNPOST(FIELD(filter.end_signpost)),
     {.name = "machine",
@@ -94,7 +94,8 @@ const struct command command_summary = {
         "host.\n"
         "\n"
         "Warm-up is left out, and a line says so: iterations (frames) at the start that take more than 1.5 times the "
-        "median, and, where signposts are among the ops, what comes before the last one that ops follow. "
+        "median, and, where signposts are among the ops, all but the last part "
+        "between them that has 5 % of the device time. "
         "--include-warm-up, or a window with --since and --until, takes it in. --name restricts the functions "
         "alone.\n"
         "\n"

@@ -154,5 +154,9 @@ const char *format_share(struct number_text *out, double share)
 {
     double percent = share * 100;
     bool is_extreme = (percent > 0 && percent < 9.95) || (percent >= 90 && percent < 100);
+    if (percent >= 99.95 && percent < 100) { /* not all of it */
+        snprintf(out->text, sizeof out->text, ">99.9%%");
+        return out->text;
+    }
     return format_percent(out, percent, is_extreme ? 1 : 0);
 }

@@ -103,7 +103,16 @@ class Report(harness.TestCase):
         rows.insert(1, signpost("first", 1001500))
         self.write("w.csv", rows)
         names = lambda *arguments: [row["op_code"] for row in self.json("w.csv", *arguments)["rows"]]
-        self.assertEqual(names(), ["(torch) aten.add", "BinaryNgDeviceOperation"])
+        # What follows "second" is less than 5 % of the device time: a tail, and not what the run is about.
+        self.assertEqual(names(), ["MatmulDeviceOperation", "Conv2dDeviceOperation", "LayerNormDeviceOperation"])
+        done = self.opscope("report", "w.csv")
+        self.assertIn("from the signpost 'first' to 'second', the last part with 5 % of the device time", done.stderr)
+        self.assertIn("after the signpost 'first' and before the signpost 'second'", self.opscope("w.csv").stdout)
+        long = [{**row, **({"DEVICE FW DURATION [ns]": "900000", "DEVICE KERNEL DURATION [ns]": "900000"}
+                           if row["OP CODE"].startswith("Binary") else {})} for row in rows]
+        self.write("long.csv", long)
+        found = [row["op_code"] for row in self.json("long.csv")["rows"]]
+        self.assertEqual(found, ["(torch) aten.add", "BinaryNgDeviceOperation"])
         self.assertEqual(len(names("--ignore-signposts")), 8)
         for flag in ("--start-signpost", "--signpost"):
             self.assertEqual(names(flag, "first")[0], "MatmulDeviceOperation")

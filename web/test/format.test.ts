@@ -32,6 +32,7 @@ test("shares", () => {
     assert.equal(percent(0.8144), "81%");
     assert.equal(percent(0.094), "9.4%");
     assert.equal(percent(0.0996), "10%");
+    assert.deepEqual([percent(0.9996), percent(1)], [">99.9%", "100%"]);
     assert.equal(percent(0.0004), "<0.1%");
     assert.equal(percent(0), "0%");
     assert.equal(percent(NaN), "–");
@@ -45,7 +46,7 @@ test("shares of a partition add up to 100.0", () => {
         assert.equal(sum, 1000, String(parts));
     }
     assert.deepEqual(partitionPercents([0, 0]), ["–", "–"]);
-    assert.equal(partitionPercents([1_000_000, 1])[1], "<0.1%");
+    assert.deepEqual(partitionPercents([1_000_000, 1]), [">99.9%", "<0.1%"]);
 });
 
 test("counts, sizes, differences", () => {

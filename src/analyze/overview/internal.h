@@ -33,9 +33,6 @@ static inline void overview_add_part(struct overview *overview, enum overview_ke
 /* window.c: which part of the trace the numbers are about; fills the window of the overview. */
 int overview_find_window(struct overview *overview, const struct ops *ops,
                          const struct overview_options *options, struct error *err);
-/* The frames that most of the time is in: a row of the statistics; SIZE_MAX. */
-struct frame_stats;
-size_t overview_main_frames(const struct frame_stats *stats);
 
 /* pauses.c: how much of the window recording was paused; of it inside zones of the filter's threads, and of those that
  * wait; by name of the zone that was innermost (NULL: never paused), which the caller frees. All names that a row of

@@ -135,7 +135,7 @@ static void take_window_of_ops(struct overview *o)
     }
     if (from > o->from_ns && from < o->to_ns)
         o->from_ns = from;
-    if ((perf->options.end_signpost || perf->options.id_range) && to > o->from_ns && to < o->to_ns)
+    if ((perf->has_window_end || perf->options.id_range) && to > o->from_ns && to < o->to_ns)
         o->to_ns = to;
 }
 

@@ -11,8 +11,7 @@
  * ops are there, as in a table that another tool wrote, it is the time of the report: the ops' device times and the
  * gaps between them. Without ops it is the wall time of the main thread.
  *
- * The window is the one that was asked for, else what matters: without warm-up iterations, and from the last signpost
- * on that ops follow (the report's rule). What was left out is in `left_out`. */
+ * The window is the one that was asked for, else what matters (analyze/window.h). */
 #ifndef OPSCOPE_ANALYZE_OVERVIEW_OVERVIEW_H
 #define OPSCOPE_ANALYZE_OVERVIEW_OVERVIEW_H
 
@@ -121,17 +120,6 @@ struct overview_place {
 enum overview_group { OVERVIEW_BY_SHAPE, OVERVIEW_BY_OP, OVERVIEW_BY_KIND, OVERVIEW_BY_NOTHING };
 
 enum overview_source { OVERVIEW_WHOLE, OVERVIEW_ASKED, OVERVIEW_STEPS, OVERVIEW_SIGNPOST };
-
-/* Steps that frames mark, after those that are slower because they are the first. */
-struct overview_warm_steps {
-    char *name; /* of the frames; NULL: no such steps */
-    uint64_t from_ns, to_ns;
-    uint64_t first, last, left_out; /* left out: 0 where it is what comes before the first */
-    uint64_t median_ns, longest_left_out_ns;
-};
-/* has_ops: the trace has ops, which need not all lie in frames. The name is the caller's to free. */
-int overview_find_warm_steps(struct overview_warm_steps *found, struct trace *trace,
-                             const struct trace_filter *filter, bool has_ops, struct error *err);
 
 struct overview_options {
     const struct trace_filter *filter; /* processes, tracks, the window that was asked for */

@@ -8,6 +8,7 @@
 
 #include "analyze/events/frames.h"
 #include "analyze/overview/internal.h"
+#include "analyze/window.h"
 #include "base/checked.h"
 
 #define LEAST_STEPS 2u
@@ -32,7 +33,7 @@ static int find_frames(const struct overview *o, const struct trace_filter *ever
     int status = frame_stats_make(&stats, o->trace, everything, err);
     if (status)
         return status;
-    size_t row = overview_main_frames(&stats);
+    size_t row = window_main_frames(&stats);
     for (size_t i = 0; i < stats.frame_count && row != SIZE_MAX && !status; i++) {
         const struct frame *frame = &stats.frames[i];
         uint64_t end = saturating_add_u64(frame->start_ns, frame->duration_ns);

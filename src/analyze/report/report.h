@@ -182,6 +182,7 @@ struct perf {
     bool gaps_dominate;          /* nearly all of the time is gaps: shares are of the device time */
     bool looks_like_compilation; /* ... and the gaps are too long for anything else */
     uint32_t window;             /* which ops of the run the table has, in words; OPS_NONE: all */
+    bool has_window_end;         /* ops after it are left out */
     uint64_t read_op_count;      /* all of them */
     double total_flops, total_dram_bytes;
     uint64_t invalid_count;

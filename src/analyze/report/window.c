@@ -10,6 +10,7 @@
 #include "analyze/report/internal.h"
 #include "analyze/report/merge.h"
 #include "analyze/report/range.h"
+#include "analyze/window.h"
 
 static const char *first_path(const struct perf *perf)
 {
@@ -182,41 +183,83 @@ static void describe_window(struct perf *perf, const char *start, bool is_last, 
     if (end)
         bytes_append_format(text, "%sbefore the signpost '%s'", start ? " and " : "", end);
     perf->window = perf_intern(perf, text->data, text->length);
+    perf->has_window_end = end != NULL;
 }
 
-static void cut_before(struct perf *perf, size_t at)
+/* Which signposts the part that matters lies between, as positions; *start SIZE_MAX: no ops follow any. *end is the
+ * next one where other ops follow it, else perf->count. False: no memory. */
+static bool find_block(const struct perf *perf, size_t signposts, size_t *start, size_t *end)
 {
-    perf->count -= at + 1;
-    memmove(perf->order, perf->order + at + 1, perf->count * sizeof *perf->order);
-}
-
-/* From the last signpost on that any op follows. */
-static void start_at_last(struct perf *perf)
-{
-    size_t last = SIZE_MAX, start = SIZE_MAX;
-    bool has_ops = false;
-    for (size_t i = perf->count; i-- > 0 && start == SIZE_MAX;) {
-        if (perf_at(perf, i)->kind != PERF_SIGNPOST) {
-            has_ops = true;
+    struct window_block *blocks = calloc(signposts + 1, sizeof *blocks);
+    size_t block = 0, chosen;
+    if (!blocks)
+        return false;
+    for (size_t i = 0; i < perf->count; i++) {
+        const struct perf_row *row = perf_at(perf, i);
+        if (row->kind == PERF_SIGNPOST) {
+            block++;
             continue;
         }
-        if (last == SIZE_MAX)
-            last = i;
-        if (has_ops)
-            start = i;
+        blocks[block].ops++;
+        blocks[block].device_ns += row->kind == PERF_DEVICE_OP && row->duration_ns > 0 ? row->duration_ns : 0;
     }
-    if (start == SIZE_MAX) {
-        perf_note(perf, PERF_NOTE_WARN, NULL, "no ops follow any signpost; all ops are used");
+    chosen = window_choose_block(blocks, signposts + 1);
+    *start = SIZE_MAX;
+    *end = perf->count;
+    block = 0;
+    for (size_t i = 0; i < perf->count && chosen != SIZE_MAX; i++) {
+        bool is_signpost = perf_at(perf, i)->kind == PERF_SIGNPOST;
+        block += is_signpost;
+        if (is_signpost && block == chosen)
+            *start = i;
+        if (is_signpost && block == chosen + 1)
+            *end = i;
+    }
+    bool has_more = false;
+    for (size_t i = chosen == SIZE_MAX ? signposts + 1 : chosen + 1; i <= signposts; i++)
+        has_more |= blocks[i].ops > 0;
+    *end = has_more ? *end : perf->count;
+    free(blocks);
+    return true;
+}
+
+static void note_block(struct perf *perf, size_t start, size_t end)
+{
+    const char *name = perf_text(perf, signpost_name(perf, start));
+    size_t last = perf->count;
+    while (last > 0 && perf_at(perf, last - 1)->kind != PERF_SIGNPOST)
+        last--;
+    if (end < perf->count) {
+        const char *next = perf_text(perf, signpost_name(perf, end));
+        perf_note(perf, PERF_NOTE_INFO, NULL,
+                  "from the signpost '%s' to '%s', the last part with 5 %% of the device time "
+                  "(--ignore-signposts takes all ops)",
+                  name, next);
+        describe_window(perf, name, false, next);
         return;
     }
-    if (start != last)
+    if (last - 1 != start)
         perf_note(perf, PERF_NOTE_WARN, NULL, "no ops follow the last signpost '%s'",
-                  perf_text(perf, signpost_name(perf, last)));
-    const char *name = perf_text(perf, signpost_name(perf, start));
+                  perf_text(perf, signpost_name(perf, last - 1)));
     perf_note(perf, PERF_NOTE_INFO, NULL,
               "starting at the last signpost, '%s' (--ignore-signposts takes all ops)", name);
     describe_window(perf, name, true, NULL);
-    cut_before(perf, start);
+}
+
+/* The part between signposts that matters (analyze/window.h). */
+static int take_block(struct perf *perf, size_t signposts, struct error *err)
+{
+    size_t start, end;
+    if (!find_block(perf, signposts, &start, &end))
+        return error_no_memory(err, "the signposts");
+    if (start == SIZE_MAX) {
+        perf_note(perf, PERF_NOTE_WARN, NULL, "no ops follow any signpost; all ops are used");
+        return 0;
+    }
+    note_block(perf, start, end);
+    perf->count = end - start - 1;
+    memmove(perf->order, perf->order + start + 1, perf->count * sizeof *perf->order);
+    return 0;
 }
 
 static bool is_in_steps(const struct perf *perf, size_t i, const void *context)
@@ -262,11 +305,11 @@ int perf_apply_signposts(struct perf *perf, struct error *err)
         describe_window(perf, window.is_from_start ? NULL : start, false,
                         window.before < UINT32_MAX ? end : NULL);
     } else {
-        start_at_last(perf);
+        status = take_block(perf, signposts, err);
     }
-    if (!perf->options.print_signposts && perf->options.group_by != PERF_BY_SIGNPOST)
+    if (!status && !perf->options.print_signposts && perf->options.group_by != PERF_BY_SIGNPOST)
         keep(perf, is_no_signpost, NULL);
-    return 0;
+    return status;
 }
 
 /* --- devices --- */

@@ -112,7 +112,7 @@ void overview_append_source(const struct overview *o, struct bytes *out)
         break;
     case OVERVIEW_SIGNPOST:
         bytes_append_format(out, "%.*s", 2 * NAME_BYTES,
-                            o->perf.window == OPS_NONE ? "after the last signpost that ops follow"
+                            o->perf.window == OPS_NONE ? "after the last signpost with 5% of the device time"
                                                        : perf_text(&o->perf, o->perf.window));
         break;
     default:
@@ -258,6 +258,8 @@ static const char *say_share(const struct overview *o, enum overview_key key, bo
         }
     }
     double share = (double)sum / 1000;
+    if (sum == 1000 && ns < o->total_ns)
+        share = 0.9999; /* of what is there, nothing is 0 and nothing is all */
     return format_share(out, share >= 0.0995 && share < 0.9 ? share_of(o, ns) : !sum && ns ? 1e-9 : share);
 }
 

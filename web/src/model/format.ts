@@ -79,6 +79,7 @@ export function percent(share: number): string {
     const value = Math.abs(share) * 100;
     const sign = share < 0 ? MINUS : "";
     if (value < 0.1) return `<${sign}0.1%`;
+    if (value >= 99.95 && value < 100) return `>${sign}99.9%`; // not all of it
     const text = value.toFixed(1);
     return `${sign}${Number(text) >= 10 ? value.toFixed(0) : text}%`;
 }
@@ -99,6 +100,7 @@ export function partitionPercents(parts: readonly number[]): string[] {
     }
     return tenths.map((tenth, index) => {
         if (tenth === 0 && (parts[index] ?? 0) > 0) return "<0.1%";
+        if (tenth === 1000 && (parts[index] ?? 0) < total) return ">99.9%";
         return `${Math.floor(tenth / 10)}.${tenth % 10}%`;
     });
 }
