@@ -509,7 +509,7 @@ class Report(harness.TestCase):
         self.assertIn(first, (2, 3, 4))
         self.assertEqual(self.json(trace)["device_ops"], 7 - first)
         if first == 2:
-            self.assertIn("what comes before, start-up: ", self.opscope("summary", trace).stdout.replace("\n", " "))
+            self.assertIn("What comes before is left out as start-up (", self.opscope("summary", trace).stdout.replace("\n", " "))
 
     def test_zones_that_fill_the_gaps_are_on_the_page(self):
         trace = self.record([harness.program("op_gaps")])
