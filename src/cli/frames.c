@@ -287,9 +287,9 @@ const struct command command_frames = {
         "pause of the recording is in.\n\n"
         "Below it are the slowest frames (5, or as many as --top says), with their number on their thread, when they "
         "began, and the zones of their process that ran in them, by their own time, those that wait last. The number "
-        "is that of the mark which ends the frame, as opscope run --capture steps: counts, so the first frame from "
-        "mark to mark is number 2. Marks are counted in the trace: those that came while recording was paused are not "
-        "in it, so after --capture steps:20-25 the frames are 2 to 7. CSV has the statistics alone, or with --list the "
+        "is that of the mark which begins the frame, as opscope run --capture steps: counts, so the first frame from "
+        "mark to mark is number 1. Marks are counted in the trace: those that came while recording was paused are not "
+        "in it, so after --capture steps:20-25 the frames are 1 to 6. CSV has the statistics alone, or with --list the "
         "frames.",
     .options = {{&frames_table, 0},
                 {&row_option_table, OPTION_FIELD(struct frames_options, rows)},

@@ -27,7 +27,7 @@ bool capture_hears_zones;
 
 static struct session_capture rule; /* of the session that was joined last */
 static uint64_t identity;           /* segment_id: the collector looks for it before it writes */
-static uint64_t steps;              /* frames that have ended */
+static uint64_t steps;              /* frames that have begun: marks */
 static uint32_t zones_open;         /* of the rule's name */
 
 void capture_use(const struct session_capture *capture)
@@ -151,18 +151,19 @@ void capture_signpost(const char *header, bool is_before)
         change(!is_before);
 }
 
-/* Step n is between the end of n - 1 and its own. With its first one the process begins to count for itself. */
+/* Step n is from mark n to the next one. With its first mark the process begins to count for itself. */
 void capture_frame(bool is_before)
 {
     if (rule.kind != CAPTURE_STEPS)
         return;
-    uint64_t ended = is_before ? __atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)
+    uint64_t begun = is_before ? __atomic_add_fetch(&steps, 1, __ATOMIC_RELAXED)
                                : __atomic_load_n(&steps, __ATOMIC_RELAXED);
-    bool is_wanted = ended + 1 >= rule.first_step && ended < rule.last_step;
-    if (is_before && is_wanted && (ended == 1 || ended + 1 == rule.first_step))
+    bool is_wanted = begun >= rule.first_step && begun <= rule.last_step;
+    bool is_ended = begun - 1 == rule.last_step;
+    if (is_before && is_wanted && (begun == 1 || begun == rule.first_step))
         change(false);
-    else if (!is_before && !is_wanted && (ended == 1 || ended == rule.last_step))
-        change_if(true, NULL, ended == rule.last_step); /* else it only stops to follow another */
+    else if (!is_before && !is_wanted && (begun == 1 || is_ended))
+        change_if(true, NULL, is_ended); /* else it only stops to follow another */
 }
 
 static bool no_zone_is_open(void)

@@ -66,7 +66,7 @@ class Details(views.UsedOnce, views.ViewCase):
         steps = self.seen["steps"]
         self.assertEqual((steps["title"], steps["columns"]), ("Time per step", STEPS))
         self.assertEqual(steps["legend"], ["matmul", "softmax", "idle"])
-        self.assertIn("step 2: 20.0 ms\nmatmul 5.00 ms\nsoftmax 3.00 ms\nidle 12.0 ms", steps["titles"][0])
+        self.assertIn("step 1: 20.0 ms\nmatmul 5.00 ms\nsoftmax 3.00 ms\nidle 12.0 ms", steps["titles"][0])
         for column in steps["heights"]:
             (_, matmul), (_, softmax), (name, idle) = column
             self.assertEqual(name, "step-idle")

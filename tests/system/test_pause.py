@@ -138,10 +138,10 @@ class Inside(harness.TestCase):
         steps = []
         for zones in (1, 10, 100, 1000, 10000):
             steps += ["zones=%d" % zones, "step"]
-        self.assertEqual(self.counts(steps, "--capture", "steps:2-3"), {"work": 110})
-        self.assertEqual(self.counts(steps, "--capture", "steps:4"), {"work": 1000})
-        self.assertEqual(self.counts(steps, "--capture", "steps:1-2"), {"work": 11})
-        run = facts.Run(self, steps, ["--capture", "steps:2-3"])
+        self.assertEqual(self.counts(steps, "--capture", "steps:1-2"), {"work": 110}, "what comes before the first mark is no step")
+        self.assertEqual(self.counts(steps, "--capture", "steps:3"), {"work": 1000})
+        self.assertEqual(self.counts(steps, "--capture", "steps:2-3"), {"work": 1100})
+        run = facts.Run(self, steps, ["--capture", "steps:1-2"])
         self.assert_status(run.finish())
         [row] = self.opscope_json("frames", run.output)["rows"]
         self.assertEqual(row["count"], 2, "both of them are between marks")
@@ -156,13 +156,13 @@ class Inside(harness.TestCase):
             return rows and rows[0]["state"] == state
 
         first = ["step", "step", "await=" + self.path("end"), "zones=10", "step"]
-        second = ["step", "await=" + self.path("go"), "zones=100", "step", "touch=" + self.path("in step 3"),
+        second = ["step", "await=" + self.path("go"), "zones=100", "step", "touch=" + self.path("in step 2"),
                   "await=" + self.path("first has ended"), "zones=1000", "step", "zones=1"]
         both = " & ".join(shlex.join([harness.program("script"), *steps]) for steps in (first, second))
-        run = facts.Run(self, ["-c", both + "; wait"], ["--capture", "steps:3"], command=["sh"])
-        harness.wait_until(lambda: state_is("recording"), "step 3 of the first")
+        run = facts.Run(self, ["-c", both + "; wait"], ["--capture", "steps:2"], command=["sh"])
+        harness.wait_until(lambda: state_is("recording"), "step 2 of the first")
         touch("go")
-        harness.wait_until(lambda: os.path.exists(self.path("in step 3")), "step 3 of the second")
+        harness.wait_until(lambda: os.path.exists(self.path("in step 2")), "step 2 of the second")
         facts.wait_for_polls(self.opscope_json("status", run.pid)["rows"][0]["session"])  # so that its request is not the last
         touch("end")
         harness.wait_until(lambda: state_is("paused"), "the end of the first")
@@ -178,7 +178,7 @@ class Inside(harness.TestCase):
                     if "slow" in [zone["name"] for zone in self.opscope_json(
                         "zones", run.output, "--since", f"{row['start_ns']}ns",
                         "--until", f"{row['start_ns'] + row['duration_ns']}ns")["rows"]])
-        self.assertEqual(slow, 3)
+        self.assertEqual(slow, 2)
         self.assertEqual(self.counts(steps, "--capture", f"steps:{slow}"), {"work": 30, "slow": 1})
 
     def test_zones(self):
@@ -316,7 +316,7 @@ class PythonCases(Tools):
             if i == 1:
                 opscope.signpost("begin")
         """
-        self.assertEqual(self.calls(text, "--capture", "steps:3-4"), (20, 0))
+        self.assertEqual(self.calls(text, "--capture", "steps:2-3"), (20, 0))
         self.assertEqual(self.calls(text, "--capture", "signpost:begin..end"), (20, 0))
 
     def test_a_function_as_the_zone(self):

@@ -176,15 +176,15 @@ class Threads(SummaryCase):
                          ("zone", 1, 1 + time * MS - 1, 1 + time * MS, "end"))
         trace = self.trace(*lines)
         overview = self.summary(trace)
-        self.assertEqual(overview["window"]["source"], "steps 3 to 9")
+        self.assertEqual(overview["window"]["source"], "steps 2 to 8")
         self.assertEqual((overview["window"]["from"], overview["window"]["to"]), (50 * MS, 190 * MS))
-        self.assertEqual(overview["window"]["left_out"][0]["what"], "step 2")
+        self.assertEqual(overview["window"]["left_out"][0]["what"], "step 1")
         self.assertEqual(overview["window"]["left_out"][0]["undo"], "warmup=include")
         self.assertEqual(self.parts(overview)["waiting"], 35 * MS)
         whole = self.summary(trace, "--include-warm-up")
         self.assertEqual(whole["window"], {"from": 0, "to": 190 * MS, "source": "whole trace", "left_out": []})
         self.assertEqual(self.parts(whole)["waiting"], 40 * MS)
-        self.assertRegex(self.show("summary", trace), r"Step 2 is left out as warm-up \(.*, others .*\); --include-warm-up takes it in")
+        self.assertRegex(self.show("summary", trace), r"Step 1 is left out as warm-up \(.*, others .*\); --include-warm-up takes it in")
 
     def test_steps_that_are_alike_are_all_shown(self):
         lines = [("track", "main"), ("zone", 0, 1, 1 + 40 * MS, "main")]
@@ -336,7 +336,7 @@ class Devices(SummaryCase):
 
     def test_steps_without_the_first(self):
         overview = self.summary(self.trace(*steps()))
-        self.assertEqual(overview["window"]["source"], "steps 3 to 7")
+        self.assertEqual(overview["window"]["source"], "steps 2 to 6")
         self.assertEqual(self.parts(overview), {"busy": 75 * MS, "idle_host_working": 25 * MS})
         self.assertIn("In every 20.0 ms step it stood still for 5.00 ms.", self.sentence(overview))
         self.assertEqual(overview["top_ops"][0]["count"], 5)
@@ -626,14 +626,14 @@ class Served(SummaryCase):
         self.assertEqual((answer["name"], answer["count"]), ("step", 5), "without the warm-up")
         self.assertEqual(answer["kinds"], [{"kind": "other", "colour": 7}])
         self.assertEqual([(step["number"], step["from"], step["to"] - step["from"], step["idle_ns"], step["ns"]) for step in answer["steps"]],
-                         [(number, 20 * number * MS, 20 * MS, 5 * MS, [15 * MS]) for number in range(3, 8)])
+                         [(number, 20 * (number + 1) * MS, 20 * MS, 5 * MS, [15 * MS]) for number in range(2, 7)])
         everything = self.ask("steps", warmup="include")["steps"]
         self.assertEqual([step["ns"] for step in everything][:2], [[55 * MS], [15 * MS]])
         few = self.ask("steps", limit=2)
         self.assertEqual((few["count"], [(step["count"], step["ns"][0], step["idle_ns"]) for step in few["steps"]]),
                          (5, [(3, 45 * MS, 15 * MS), (2, 30 * MS, 10 * MS)]))
         inside = self.ask("steps", **{"from": 75 * MS, "to": 125 * MS})
-        self.assertEqual([step["number"] for step in inside["steps"]], [4, 5], "whole steps")
+        self.assertEqual([step["number"] for step in inside["steps"]], [3, 4], "whole steps")
         self.assertEqual(self.ask("steps", 1)["steps"], [])
 
     def test_steps_without_a_device_have_their_length(self):

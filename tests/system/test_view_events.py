@@ -34,7 +34,7 @@ class Frames(ViewCase):
     def test_the_slowest_and_what_ran_in_them(self):
         slowest = self.opscope_json("frames", self.trace_of_frames(), "--top", "2")["slowest"]
         self.assertEqual([(frame["number"], frame["start_ns"], frame["duration_ns"]) for frame in slowest],
-                         [(8, 60, 100), (2, 5, 20)])
+                         [(7, 60, 100), (1, 5, 20)])
         self.assertEqual(slowest[0]["ran"], "slow 90 ns, inner 10 ns")
         text = self.show("frames", self.trace_of_frames())
         self.assertIn("Slowest", text)
@@ -54,14 +54,14 @@ class Frames(ViewCase):
         found = self.opscope_json("frames", trace)
         self.assertEqual([(row["count"], row["total_ns"], row["max_ns"]) for row in found["rows"]], [(4, 40, 10)])
         self.assertEqual([(frame["number"], frame["start_ns"]) for frame in found["slowest"]],
-                         [(2, 0), (3, 10), (5, 130), (7, 280)])
+                         [(1, 0), (2, 10), (4, 130), (6, 280)])
 
     def test_frames_of_a_window_have_the_numbers_of_the_trace(self):
         trace = self.trace(("track", "main"), *[("frame", time, "step") for time in (10, 20, 30, 40, 50, 60)],
                            ("frame", 12, "early"), ("zone", 0, 0, 100, "work"))
         found = self.opscope_json("frames", trace, "--since", "25ns", "--until", "50ns")
         self.assertEqual([(row["name"], row["count"]) for row in found["rows"]], [("step", 2)])
-        self.assertEqual([(frame["number"], frame["start_ns"]) for frame in found["slowest"]], [(4, 30), (5, 40)])
+        self.assertEqual([(frame["number"], frame["start_ns"]) for frame in found["slowest"]], [(3, 30), (4, 40)])
 
     def test_every_frame_as_csv(self):
         done = self.show("frames", self.trace_of_frames(), "--list", "--csv", "--thread", "main")

@@ -121,7 +121,7 @@ static int collect(struct collecting *c)
         if (!is_first && !is_paused_between(c, last->time_ns, mark->time_ns))
             stats->frames[stats->frame_count++] = (struct frame){.start_ns = last->time_ns,
                                                                  .duration_ns = mark->time_ns - last->time_ns,
-                                                                 .number = last->number,
+                                                                 .number = last->number - 1,
                                                                  .row = last->row,
                                                                  .track = mark->track};
         last->time_ns = mark->time_ns;
@@ -217,6 +217,26 @@ bool frame_stats_slowest(const struct frame_stats *stats, size_t count, size_t *
     memcpy(indices, all, (count < stats->frame_count ? count : stats->frame_count) * sizeof *all);
     free(all);
     return true;
+}
+
+const struct frame *frame_stats_find(const struct frame_stats *stats, uint32_t track, uint64_t time_ns,
+                                     const char *name, size_t length)
+{
+    size_t low = 0, high = stats->frame_count; /* the first that begins then */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stats->frames[middle].start_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < stats->frame_count && stats->frames[low].start_ns == time_ns; low++) {
+        const struct frame *frame = &stats->frames[low];
+        const char *other = frame_row_name(stats, &stats->rows[frame->row]);
+        if (frame->track == track && strlen(other) == length && memcmp(other, name, length) == 0)
+            return frame;
+    }
+    return NULL;
 }
 
 void frame_stats_free(struct frame_stats *stats)

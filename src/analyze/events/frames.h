@@ -3,8 +3,7 @@
  * mark of a thread ends a frame whose start is not known; it begins the next. So does the first one after a pause of
  * the recording.
  *
- * A frame has the number of the mark that ends it, from 1, among those of its name and thread in the trace: the one
- * that `run --capture steps:` knows it by, if recording was never paused. */
+ * A frame has the number of the mark that begins it, from 1, among those of its name and thread in the trace. */
 #ifndef OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 #define OPSCOPE_ANALYZE_EVENTS_FRAMES_H
 
@@ -35,6 +34,9 @@ struct frame_stats {
 int frame_stats_make(struct frame_stats *stats, struct trace *trace, const struct trace_filter *filter,
                      struct error *err);
 void frame_stats_free(struct frame_stats *stats);
+/* The frame that a mark begins, by its time and thread and a name (`length` bytes); NULL: none. */
+const struct frame *frame_stats_find(const struct frame_stats *stats, uint32_t track, uint64_t time_ns,
+                                     const char *name, size_t length);
 
 /* The frames in order of duration, longest first: `count` indices into stats->frames. False: no memory. */
 bool frame_stats_slowest(const struct frame_stats *stats, size_t count, size_t *indices);

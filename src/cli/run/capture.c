@@ -82,8 +82,7 @@ int run_capture_parse(const char *text, struct session_capture *out, struct erro
 
 bool run_capture_begins_paused(const struct session_capture *capture)
 {
-    bool is_from_start = (capture->kind == CAPTURE_SIGNPOSTS && !capture->from[0]) ||
-                         (capture->kind == CAPTURE_STEPS && capture->first_step == 1);
+    bool is_from_start = capture->kind == CAPTURE_SIGNPOSTS && !capture->from[0];
     return capture->kind != CAPTURE_ALWAYS && !is_from_start;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/events/frames.h"
 #include "analyze/events/memory_use.h"
 #include "analyze/pointlist.h"
 #include "base/slice.h"
@@ -17,7 +18,22 @@
 
 static const char *const point_kinds[] = {"signpost", "message", "frame", NULL};
 
-static void put_point(struct json *j, const struct serve_trace *st, const struct point_list *list, size_t i)
+static void put_frame(struct json *j, const struct frame *frame)
+{
+    json_key(j, "number");
+    if (frame)
+        json_unsigned(j, frame->number);
+    else
+        json_null(j);
+    json_key(j, "duration");
+    if (frame)
+        json_unsigned(j, frame->duration_ns);
+    else
+        json_null(j);
+}
+
+static void put_point(struct json *j, const struct serve_trace *st, const struct point_list *list,
+                      const struct frame_stats *frames, size_t i)
 {
     const struct point_entry *point = &list->entries[i];
     json_object(j, JSON_INLINE);
@@ -28,7 +44,24 @@ static void put_point(struct json *j, const struct serve_trace *st, const struct
     json_text_length(j, point_list_text(list, point->header), point->header_length);
     json_key(j, "text");
     json_text_length(j, point_list_text(list, point->text), point->text_length);
+    put_frame(j, point->kind == TRACE_POINT_FRAME
+                     ? frame_stats_find(frames, point->track, point->time_ns,
+                                        point_list_text(list, point->header), point->header_length)
+                     : NULL);
     json_end(j);
+}
+
+/* All of the trace: a frame has the same number and length whatever part of the trace is asked for. */
+static int find_frames(struct frame_stats *frames, struct serve_trace *st, struct error *err)
+{
+    const struct query_window whole = {.since_ns = st->start_ns, .until_ns = st->end_ns, .is_whole = true};
+    struct trace_filter everything = {0};
+    *frames = (struct frame_stats){0};
+    int status = query_filter(st, &whole, &everything, err);
+    if (!status)
+        status = frame_stats_make(frames, st->trace, &everything, err);
+    trace_filter_free(&everything);
+    return status;
 }
 
 int query_points(struct serve_trace *st, const struct query *q, struct bytes *out, struct error *err)
@@ -36,6 +69,7 @@ int query_points(struct serve_trace *st, const struct query *q, struct bytes *ou
     struct query_window window;
     struct trace_filter filter = {0};
     struct point_list list = {0};
+    struct frame_stats frames = {0};
     uint64_t limit = POINTS_LIMIT;
     unsigned kind = 0;
     bool has_kind = query_text(q, "kind") != NULL;
@@ -49,6 +83,8 @@ int query_points(struct serve_trace *st, const struct query *q, struct bytes *ou
     if (!status)
         status = point_list_make(&list, st->trace, &filter,
                                  has_kind ? 1u << (kind + TRACE_POINT_SIGNPOST) : 0, err);
+    if (!status)
+        status = find_frames(&frames, st, err);
     if (!status) {
         struct json j = query_json(out);
         size_t shown = list.count < limit ? list.count : (size_t)limit;
@@ -57,11 +93,12 @@ int query_points(struct serve_trace *st, const struct query *q, struct bytes *ou
         json_key(&j, "points");
         json_array(&j, JSON_LINES);
         for (size_t i = 0; i < shown; i++) /* evenly thinned */
-            put_point(&j, st, &list, (size_t)((__uint128_t)i * list.count / shown));
+            put_point(&j, st, &list, &frames, (size_t)((__uint128_t)i * list.count / shown));
         json_end(&j);
         json_end(&j);
         status = query_json_end(&j, out, err);
     }
+    frame_stats_free(&frames);
     point_list_free(&list);
     trace_filter_free(&filter);
     return status;
